@@ -1,0 +1,26 @@
+# LibTorch from the Python environment's wheel, as one interface target.
+# find_package(Torch) is avoided: it runs CMake's CUDA detection, which fails on CMake 3.25 with C++20.
+if(NOT WARPSMITH_PYTHON)
+  message(FATAL_ERROR "WARPSMITH_PYTHON is not set: use ./warpsmith, or pass an interpreter that has torch")
+endif()
+execute_process(COMMAND "${WARPSMITH_PYTHON}" -c
+  "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
+  OUTPUT_VARIABLE torch_dir OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+add_library(warpsmith_torch INTERFACE)
+# -idirafter: LibTorch carries its own fmt, Debian's must win.
+target_compile_options(warpsmith_torch INTERFACE
+  "SHELL:-idirafter ${torch_dir}/include" "SHELL:-idirafter ${torch_dir}/include/torch/csrc/api/include")
+target_link_directories(warpsmith_torch INTERFACE "${torch_dir}/lib")
+file(GLOB nvidia_lib "${torch_dir}/../nvidia/cu13/lib")
+target_link_options(warpsmith_torch INTERFACE "-Wl,-rpath,${torch_dir}/lib")
+if(nvidia_lib)
+  target_link_options(warpsmith_torch INTERFACE "-Wl,-rpath-link,${nvidia_lib}")
+endif()
+# --no-as-needed: nothing names a symbol of the CUDA back end, which registers itself on load.
+set(torch_libs torch torch_cpu c10)
+if(EXISTS "${torch_dir}/lib/libtorch_cuda.so")
+  list(APPEND torch_libs torch_cuda c10_cuda)
+endif()
+list(TRANSFORM torch_libs PREPEND "-l")
+list(JOIN torch_libs "," torch_libs_joined)
+target_link_libraries(warpsmith_torch INTERFACE "-Wl,--no-as-needed,${torch_libs_joined},--as-needed")

@@ -1,0 +1,27 @@
+# Warnings, sanitizers, linker and compiler cache: one interface target that every target of ours links.
+add_library(warpsmith_options INTERFACE)
+target_compile_options(warpsmith_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+    # Designated initialisers of records whose other members have defaults are how records are made here.
+    -Wno-missing-field-initializers>)
+target_include_directories(warpsmith_options INTERFACE "${PROJECT_SOURCE_DIR}")
+
+# Asserts stay on in every build but Release.
+string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
+string(REPLACE "-g" "-g1" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
+
+if(WARPSMITH_SANITIZE)
+  target_compile_options(warpsmith_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${WARPSMITH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
+  target_link_options(warpsmith_options INTERFACE -fsanitize=${WARPSMITH_SANITIZE})
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # Paths relative to the checkout: clones and worktrees share one cache.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${CCACHE}")
+endif()
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/learn/reward.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace warpsmith::policy {
+namespace {
+
+constexpr double rejected = -1.0;
+
+using Bound = std::optional<Interval> ShapeResult::*;
+
+/// Lowest bound over the shapes; empty when a shape was not measured: no measurement, no reward.
+std::optional<double> worst_low(const Verdict& verdict, Bound bound) {
+  if (verdict.shapes.empty()) return std::nullopt;
+  double low = std::numeric_limits<double>::infinity();
+  for (const ShapeResult& shape : verdict.shapes) {
+    if (!(shape.*bound)) return std::nullopt;
+    low = std::min(low, (shape.*bound)->low);
+  }
+  return low;
+}
+
+double milestone(const Verdict& verdict) {
+  const auto eager = worst_low(verdict, &ShapeResult::speedup_eager_ci);
+  const auto compiled = worst_low(verdict, &ShapeResult::speedup_compile_ci);
+  if (!eager || !clearly_faster(*eager)) return 1.0;
+  return compiled && clearly_faster(*compiled) ? 3.0 : 2.0;
+}
+
+}  // namespace
+
+bool clearly_faster(double speedup_low) {
+  return speedup_low > 1.0 / 0.95;
+}
+
+double reward_of(const Verdict& verdict, RewardRule rule) {
+  if (!verdict.correct()) return rejected;
+  if (rule == RewardRule::milestone) return milestone(verdict);
+  const double low = worst_low(verdict, &ShapeResult::speedup_eager_ci).value_or(0.0);
+  if (rule == RewardRule::speedup) return low;
+  return low > 0 ? std::log(low) : rejected;
+}
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reward that a verdict earns. Infrastructure failures cannot be passed here: the type forbids
+// it.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/verdict.hpp"
+
+namespace warpsmith::policy {
+
+enum class RewardRule : uint8_t {
+  milestone,    // −1 not correct, 1 correct, 2 > 5 % faster than eager, 3 also than torch.compile
+  speedup,      // −1 not correct, else the lower bound of eager / candidate
+  log_speedup,  // −1 not correct, else its natural logarithm
+};
+
+/// Milestones are judged on the lower end of the interval, and on the worst shape.
+/// (CUDA Agent, arXiv 2602.24286, section 3.3; t0 the baseline: (t0 − t) / t0 > 0.05.)
+double reward_of(const Verdict& verdict, RewardRule rule);
+
+/// A speed-up s = t0 / t counts as faster when 1 − 1/s > 0.05.
+bool clearly_faster(double speedup_low);
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Content hashes (SHA-256) and short checksums for stored records (CRC-32C would need a table of
+// ours; the first eight bytes of SHA-256 are fast enough here and one thing less to maintain).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace warpsmith {
+
+/// SHA-256 as 64 lower-case hexadecimal digits.
+std::string sha256_hex(std::string_view bytes);
+
+/// The first eight bytes of SHA-256, as a number that is the same on every machine.
+uint64_t checksum64(std::string_view bytes);
+
+}  // namespace warpsmith

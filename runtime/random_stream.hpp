@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Named random streams: (run seed, owner, index) always gives the same draws, whatever other
+// streams do. Counter-based (Philox 4x32-10; Salmon et al., SC 2011), so a position is a number.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace warpsmith {
+
+/// Not for secrets: the sandbox draws those from a cryptographic generator.
+class RandomStream {
+ public:
+  using result_type = uint32_t;  // a UniformRandomBitGenerator, for <random> and std::shuffle
+
+  RandomStream(uint64_t seed, std::string_view owner, uint64_t index = 0);
+
+  static constexpr uint32_t min() { return 0; }
+  static constexpr uint32_t max() { return UINT32_MAX; }
+  uint32_t operator()();
+
+  uint64_t next_u64();
+  /// Uniform in [0, 1), 53 bits.
+  double uniform();
+  /// Uniform in [0, bound), without modulo bias. Requires bound > 0.
+  uint64_t below(uint64_t bound);
+
+  /// Draws so far, in units of four 32-bit words; `seek` continues from such a position.
+  uint64_t position() const { return counter_; }
+  void seek(uint64_t position);
+
+ private:
+  void refill();
+
+  std::array<uint32_t, 2> key_{};
+  uint64_t lane_ = 0;     // upper half of the 128-bit counter: the index
+  uint64_t counter_ = 0;  // lower half
+  std::array<uint32_t, 4> block_{};
+  unsigned used_ = 4;
+};
+
+/// One block of Philox 4x32-10.
+std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+}  // namespace warpsmith

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// One turn of a trajectory: what the model sampled, then what it was told.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/policy_version.hpp"
+#include "runtime/result.hpp"
+
+namespace warpsmith {
+
+using TrajectoryId = uint64_t;  // order of admission within the run, from 1
+
+/// T tokens. `number` counts from 0 within the trajectory, so that appending twice changes nothing.
+/// Segment 0 begins with the prompt (masked); later ones with sampled tokens.
+struct Segment {
+  TrajectoryId trajectory = 0;
+  uint32_t number = 0;
+  std::vector<int32_t> tokens;       // (T)
+  std::vector<uint8_t> action_mask;  // (T) 1 where the model sampled the token
+  std::vector<float> log_probs;      // (T) natural log under the sampling weights; 0 where masked
+  std::vector<PolicyVersion> versions;  // (T) weights that sampled it; default where masked
+
+  size_t size() const { return tokens.size(); }
+
+  Result<void> validate() const {
+    const size_t n = tokens.size();
+    if (action_mask.size() == n && log_probs.size() == n && versions.size() == n) return {};
+    return fail(ErrorCode::parse_failed, "segment: its four arrays differ in length");
+  }
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(trajectory, number, tokens, action_mask, log_probs, versions);
+  }
+};
+
+}  // namespace warpsmith

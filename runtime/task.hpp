@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// A task: a Python file in KernelBench's format, and what ingest learnt about it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace warpsmith {
+
+enum class DeviceClass : uint8_t { cpu, cuda };
+enum class PrecisionLane : uint8_t { fp32_strict, tf32_allowed };
+
+/// One task as it travels. `code` defines Model, get_inputs and get_init_inputs.
+struct Task {
+  std::string id;            // unique within a run, e.g. "softmax_rows"
+  std::string source;        // file or dataset it came from
+  std::string code;          // the Python text
+  std::string content_hash;  // SHA-256 of `code`
+  DeviceClass device = DeviceClass::cpu;
+  PrecisionLane lane = PrecisionLane::fp32_strict;
+  std::vector<std::string> ops;  // operators that the task declares, may be empty
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(id, source, code, content_hash, device, lane, ops);
+  }
+};
+
+enum class Dtype : uint8_t { f32, f64, f16, bf16, i64, i32, i16, i8, u8, boolean };
+enum class TensorRole : uint8_t { input, parameter, output };
+
+/// One buffer of the task's signature: contiguous, row-major, 64-byte aligned.
+struct TensorSpec {
+  std::string name;
+  TensorRole role = TensorRole::input;
+  Dtype dtype = Dtype::f32;
+  std::vector<int64_t> shape;        // empty: a scalar, one element
+  std::vector<std::string> symbols;  // name of each extent, e.g. {"d0", "d1"}
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(name, role, dtype, shape, symbols);
+  }
+};
+
+/// Order of the buffers that `solve` receives: inputs, then parameters, then outputs.
+struct TaskSignature {
+  std::vector<TensorSpec> tensors;
+  std::vector<std::string> dim_names;  // order of `dims`
+  std::vector<int64_t> dims;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(tensors, dim_names, dims);
+  }
+};
+
+/// What ingest measured, once per task, machine and stack.
+struct TaskFacts {
+  TaskSignature signature;
+  double eager_ms = 0;
+  double compile_ms = 0;
+  double bytes_moved = 0;  // that any implementation must read and write
+  double flops = 0;        // counted by the reference worker, 0 if unknown
+  double roofline_ms = 0;  // floor: no honest kernel is faster
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(signature, eager_ms, compile_ms, bytes_moved, flops, roofline_ms);
+  }
+};
+
+}  // namespace warpsmith

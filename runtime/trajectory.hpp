@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trajectory's life as the ledger records it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/segment.hpp"
+
+namespace warpsmith {
+
+/// Why a trajectory left without being trained. Each is counted.
+enum class DropReason : uint8_t { stale, infrastructure, cancelled, too_long, no_action_tokens };
+
+/// How a trajectory ended, known before it is trained.
+struct Outcome {
+  double reward = 0;        // finite, unit: milestones of the design (−1, 1, 2, 3) by default
+  std::string verdict;      // to_string of the class, "no_submission" if none was made
+  std::string source_hash;  // hash of the final submission, empty if none
+  uint32_t turns = 0;
+  uint32_t tool_calls = 0;
+  bool truncated = false;  // a turn or token limit ended it
+  std::optional<double> speedup_eager, speedup_compile;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(reward, verdict, source_hash, turns, tool_calls, truncated, speedup_eager,
+            speedup_compile);
+  }
+};
+
+/// A whole trajectory as the learner trains it: its segments in order, then the outcome.
+struct Trajectory {
+  TrajectoryId id = 0;
+  std::string task_id;
+  std::vector<Segment> segments;
+  Outcome outcome;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(id, task_id, segments, outcome);
+  }
+};
+
+}  // namespace warpsmith

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verdict on a kernel, and the failures of ours that can never become one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace warpsmith {
+
+enum class VerdictClass : uint8_t {
+  passed,
+  wrong,      // an output misses the bound
+  nonfinite,  // an output is NaN or infinite where the reference is not
+  compile_error,
+  banned_construct,  // the artefact holds something the contract forbids
+  launch_error,      // the artefact does not load, or lacks its entry point
+  device_fault,      // the candidate's process died of a signal
+  timeout,
+  out_of_memory,
+  oob_write,  // a guard zone changed
+  input_mutated,
+  too_fast,         // below the roofline floor: impossible
+  unstable_timing,  // becomes infra_noise after one retry
+};
+inline constexpr size_t verdict_class_count = 13;
+std::string_view to_string(VerdictClass outcome) noexcept;
+
+/// A failure of the machinery. The trajectory is retried or dropped with this reason.
+enum class InfraKind : uint8_t {
+  sandbox_lost,      // the sandbox process or actor ended
+  reference_failed,  // the reference worker ended or answered nonsense
+  jail_unavailable,  // a primitive the trust class needs is missing
+  noise,             // timing stayed unstable
+  deadline,          // ours, not the candidate's
+  disk,
+  task_refused,  // ingest refused the task; the detail says why
+};
+std::string_view to_string(InfraKind kind) noexcept;
+
+struct InfraFailure {
+  InfraKind kind = InfraKind::sandbox_lost;
+  std::string detail;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(kind, detail);
+  }
+};
+
+/// How far the verdict can be trusted, given the contract and the jail in force.
+enum class TrustClass : uint8_t { device, commit, lowered };
+std::string_view to_string(TrustClass trust) noexcept;
+
+/// A 95 % interval of a ratio.
+struct Interval {
+  double low = 0;
+  double high = 0;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(low, high);
+  }
+};
+
+/// One shape of the task. What was not measured is empty. Times are medians in milliseconds.
+struct ShapeResult {
+  std::string shape;
+  std::optional<double> candidate_ms, eager_ms, compile_ms;
+  std::optional<double> speedup_eager, speedup_compile;          // t_baseline / t_candidate
+  std::optional<Interval> speedup_eager_ci, speedup_compile_ci;  // paired bootstrap
+  std::optional<double> worst_error;                             // error / bound; > 1 is wrong
+  std::optional<double> gbytes_per_s, gflops_per_s;
+  std::optional<double> roofline_ms;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(shape, candidate_ms, eager_ms, compile_ms, speedup_eager, speedup_compile,
+            speedup_eager_ci, speedup_compile_ci, worst_error, gbytes_per_s, gflops_per_s,
+            roofline_ms);
+  }
+};
+
+struct Verdict {
+  VerdictClass outcome = VerdictClass::wrong;
+  std::string contract;  // "cpu", "device", "host"
+  TrustClass trust = TrustClass::lowered;
+  std::string submission_hash;
+  std::string seed_commitment;  // SHA-256 of the seed, published before the run
+  std::vector<ShapeResult> shapes;
+  std::string feedback;                     // for the agent: statistics, never expected values
+  std::map<std::string, std::string> jail;  // primitive → what is in force
+  std::map<std::string, double> phase_ms;   // "compile", "verify", "timing", …
+  std::string evidence;                     // JSON: seed, raw samples, clocks, bounds
+
+  bool correct() const { return outcome == VerdictClass::passed; }
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(outcome, contract, trust, submission_hash, seed_commitment, shapes, feedback, jail,
+            phase_ms, evidence);
+  }
+};
+
+/// What judging gives: a verdict, or a failure that is not the candidate's.
+using Judgement = std::variant<Verdict, InfraFailure>;
+
+}  // namespace warpsmith

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/learn/reward.hpp"
+
+#include <gtest/gtest.h>
+
+namespace warpsmith::policy {
+namespace {
+
+Verdict passed(double eager_low, double compile_low) {
+  Verdict verdict;
+  verdict.outcome = VerdictClass::passed;
+  ShapeResult shape;
+  shape.speedup_eager_ci = Interval{eager_low, eager_low + 1};
+  shape.speedup_compile_ci = Interval{compile_low, compile_low + 1};
+  verdict.shapes.push_back(shape);
+  return verdict;
+}
+
+TEST(RewardTest, MilestonesFollowTheLowerBounds) {
+  EXPECT_EQ(reward_of(passed(1.04, 2.0), RewardRule::milestone), 1.0);
+  EXPECT_EQ(reward_of(passed(1.06, 1.04), RewardRule::milestone), 2.0);
+  EXPECT_EQ(reward_of(passed(1.06, 1.06), RewardRule::milestone), 3.0);
+}
+
+TEST(RewardTest, EveryOtherClassIsRejected) {
+  for (size_t i = 1; i < verdict_class_count; ++i) {
+    Verdict verdict = passed(9, 9);
+    verdict.outcome = static_cast<VerdictClass>(i);
+    for (const auto rule : {RewardRule::milestone, RewardRule::speedup, RewardRule::log_speedup}) {
+      EXPECT_EQ(reward_of(verdict, rule), -1.0) << to_string(verdict.outcome);
+    }
+  }
+}
+
+TEST(RewardTest, TheWorstShapeCounts) {
+  Verdict verdict = passed(3, 3);
+  verdict.shapes.push_back(passed(1.0, 1.0).shapes[0]);
+  EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 1.0);
+}
+
+TEST(RewardTest, WhatWasNotMeasuredEarnsNothing) {
+  Verdict verdict = passed(3, 3);
+  verdict.shapes[0].speedup_eager_ci.reset();
+  EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 1.0);
+}
+
+}  // namespace
+}  // namespace warpsmith::policy
