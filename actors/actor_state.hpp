@@ -55,6 +55,7 @@ class ActorState {
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   };
 
+  Tap* tap() const { return identity_.tap; }
   void take_identity(Identity identity) { identity_ = std::move(identity); }
 
  protected:
