@@ -5,6 +5,7 @@
 #include <caf/replies_to.hpp>
 #include <caf/typed_actor.hpp>
 
+#include "actors/local_messages.hpp"
 #include "actors/type_ids.hpp"
 
 namespace warpsmith::actors {
@@ -20,14 +21,6 @@ using TelemetryActor = caf::typed_actor<
     // The latest values of every source, keyed "source.name".
     caf::replies_to<atom::snapshot>::with<Observation>>;
 
-/// Holds the newest weights as immutable shards. Readers pull; nobody is waited for.
-using WeightStoreActor = caf::typed_actor<
-    AnswersStatus,
-    // The newest version; an error not_found before the first was published.
-    caf::replies_to<atom::newest>::with<PolicyVersion>,
-    // Piece `index` of a version, for readers on other nodes; error stale once it is replaced.
-    caf::replies_to<atom::pull, PolicyVersion, uint32_t>::with<WeightShard>>;
-
 /// Samples tokens: continuous batching over the sessions of many rollouts.
 using GeneratorActor = caf::typed_actor<
     AnswersStatus,
@@ -40,6 +33,18 @@ using GeneratorActor = caf::typed_actor<
     // Continues a session; true when taken, error capacity otherwise. The tokens then stream to the
     // sender as TokenChunk, never more than the call's credit.
     caf::replies_to<GenerateCall>::with<bool>>;
+
+/// Holds the newest weights as immutable shards. Readers pull; nobody is waited for.
+using WeightStoreActor = caf::typed_actor<
+    AnswersStatus,
+    // A newer version, by reference; every subscriber hears WeightsReady.
+    caf::reacts_to<LocalWeights>,
+    // Tells this generator of every newer version, and of the newest at once.
+    caf::reacts_to<atom::subscribe, GeneratorActor>,
+    // The newest version by reference, for readers in this process; error not_found before the first.
+    caf::replies_to<atom::pull>::with<LocalWeights>,
+    // Piece `index` of a version, for readers on other nodes; error stale once it is replaced.
+    caf::replies_to<atom::pull, PolicyVersion, uint32_t>::with<WeightShard>>;
 
 /// Runs the model's tool calls in workspaces, one jail at a time.
 using ToolExecutorActor = caf::typed_actor<
