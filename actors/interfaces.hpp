@@ -67,6 +67,8 @@ using SynthesisActor = caf::typed_actor<
     AnswersStatus,
     // The next task by the curriculum; waits until one is accepted.
     caf::replies_to<atom::next_task>::with<PreparedTask>,
+    // A task by its id, for a trajectory that goes on after its rollout died; error not_found.
+    caf::replies_to<atom::next_task, std::string>::with<PreparedTask>,
     // What became of one: input of the curriculum.
     caf::reacts_to<TaskOutcome>,
     // Ingests the next task of its sources; it sends this to itself.
@@ -75,7 +77,7 @@ using SynthesisActor = caf::typed_actor<
 /// Counts and stores every trajectory. Each answer means "durable".
 using LedgerActor = caf::typed_actor<
     AnswersStatus,
-    // Admits a trajectory of the named task when the staleness capacity allows.
+    // Admits a trajectory of the named task as soon as the staleness capacity allows.
     caf::replies_to<atom::admit, std::string>::with<Admission>,
     // Appends a turn; idempotent by number. Answers the number.
     caf::replies_to<Segment>::with<uint32_t>,
@@ -85,6 +87,8 @@ using LedgerActor = caf::typed_actor<
     caf::replies_to<Dropped>::with<bool>,
     // A step was made, and perhaps a checkpoint with it.
     caf::replies_to<StepDone>::with<bool>,
+    // Admits nothing more; what is in flight goes on.
+    caf::reacts_to<atom::drain>,
     // The conservation law as numbers.
     caf::replies_to<atom::counts>::with<LedgerCounts>>;
 
@@ -97,6 +101,8 @@ using LearnerActor = caf::typed_actor<
     caf::reacts_to<Closed>,
     // The trajectory will not be trained.
     caf::reacts_to<Dropped>,
+    // No more will come: a step with what it holds, however little.
+    caf::reacts_to<atom::flush>,
     // Writes a checkpoint now; answers its folder.
     caf::replies_to<atom::checkpoint>::with<std::string>>;
 

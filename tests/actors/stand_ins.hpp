@@ -87,22 +87,29 @@ inline SandboxActor::behavior_type sandbox(Self<SandboxActor> self) {
 
 inline SynthesisActor::behavior_type synthesis(Self<SynthesisActor> self) {
   return {answers_status<SynthesisActor>(self), [](atom::next_task) { return PreparedTask{}; },
+          [](atom::next_task, const std::string& id) {
+            PreparedTask task;
+            task.task.id = id;
+            return task;
+          },
           hears<TaskOutcome>(self), hears<atom::step>(self)};
 }
 
 inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {
   return {answers_status<LedgerActor>(self),
-          [](atom::admit, const std::string& task) { return Admission{true, task.size()}; },
+          [](atom::admit, const std::string& task) { return Admission{true, task.size(), task, {}}; },
           [](const Segment& segment) { return segment.number; },
           [](const Closed& closed) { return closed.outcome.reward == 2.0; },
           [](const Dropped& dropped) { return dropped.reason == DropReason::stale; },
           [](const StepDone& step) { return step.trained.size() == 2; },
-          [](atom::counts) { return LedgerCounts{3, 1, {{"stale", 1}}, 1}; }};
+          hears<atom::drain>(self),
+          [](atom::counts) { return LedgerCounts{3, 1, {{"stale", 1}}, 1, 1, 0, false}; }};
 }
 
 inline LearnerActor::behavior_type learner(Self<LearnerActor> self) {
   return {answers_status<LearnerActor>(self), hears<Segment>(self), hears<Closed>(self),
-          hears<Dropped>(self), [](atom::checkpoint) { return std::string{"step-7"}; }};
+          hears<Dropped>(self), hears<atom::flush>(self),
+          [](atom::checkpoint) { return std::string{"step-7"}; }};
 }
 
 inline RolloutActor::behavior_type rollout(Self<RolloutActor> self) {
