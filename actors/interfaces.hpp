@@ -74,24 +74,6 @@ using SynthesisActor = caf::typed_actor<
     // Ingests the next task of its sources; it sends this to itself.
     caf::reacts_to<atom::step>>;
 
-/// Counts and stores every trajectory. Each answer means "durable".
-using LedgerActor = caf::typed_actor<
-    AnswersStatus,
-    // Admits a trajectory of the named task as soon as the staleness capacity allows.
-    caf::replies_to<atom::admit, std::string>::with<Admission>,
-    // Appends a turn; idempotent by number. Answers the number.
-    caf::replies_to<Segment>::with<uint32_t>,
-    // The trajectory has its reward.
-    caf::replies_to<Closed>::with<bool>,
-    // The trajectory leaves with a reason.
-    caf::replies_to<Dropped>::with<bool>,
-    // A step was made, and perhaps a checkpoint with it.
-    caf::replies_to<StepDone>::with<bool>,
-    // Admits nothing more; what is in flight goes on.
-    caf::reacts_to<atom::drain>,
-    // The conservation law as numbers.
-    caf::replies_to<atom::counts>::with<LedgerCounts>>;
-
 /// One rank of the learner: policy, critic and optimiser.
 using LearnerActor = caf::typed_actor<
     AnswersStatus,
@@ -105,6 +87,32 @@ using LearnerActor = caf::typed_actor<
     caf::reacts_to<atom::flush>,
     // Writes a checkpoint now; answers its folder.
     caf::replies_to<atom::checkpoint>::with<std::string>>;
+
+/// Counts and stores every trajectory. Each answer means "durable".
+using LedgerActor = caf::typed_actor<
+    AnswersStatus,
+    // Admits a trajectory of the named task as soon as the staleness capacity allows.
+    caf::replies_to<atom::admit, Task>::with<Admission>,
+    // Appends a turn; idempotent by number. Answers the number.
+    caf::replies_to<Segment>::with<uint32_t>,
+    // The trajectory has its reward.
+    caf::replies_to<Closed>::with<bool>,
+    // The trajectory leaves with a reason.
+    caf::replies_to<Dropped>::with<bool>,
+    // A step was made. Its checkpoint may be written once this is answered.
+    caf::replies_to<StepDone>::with<bool>,
+    // The checkpoint of a version is durable.
+    caf::replies_to<atom::checkpoint, PolicyVersion>::with<bool>,
+    // Makes what it answered for durable; it sends this to itself.
+    caf::reacts_to<atom::flush>,
+    // A verdict, for the record.
+    caf::reacts_to<Judged>,
+    // Sends this learner every closed trajectory that no surviving step has used.
+    caf::reacts_to<atom::redeliver, LearnerActor>,
+    // Admits nothing more; what is in flight goes on.
+    caf::reacts_to<atom::drain>,
+    // The conservation law as numbers.
+    caf::replies_to<atom::counts>::with<LedgerCounts>>;
 
 struct Peers;
 

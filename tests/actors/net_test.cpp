@@ -106,13 +106,21 @@ TEST_F(NetTest, Synthesis) {
 
 TEST_F(NetTest, Ledger) {
   const auto far = connect<LedgerActor>(Served::ledger);
-  EXPECT_EQ(ask<Admission>(far, atom::admit_v, std::string{"abc"}).trajectory, 3U);
+  Task task;
+  task.id = "abc";
+  EXPECT_EQ(ask<Admission>(far, atom::admit_v, task).trajectory, 3U);
   EXPECT_EQ(ask<uint32_t>(far, Segment{1, 6, {}, {}, {}, {}}), 6U);
   Closed closed;
   closed.outcome.reward = 2.0;
   EXPECT_TRUE(ask<bool>(far, closed));
   EXPECT_TRUE(ask<bool>(far, Dropped{1, DropReason::stale, ""}));
-  EXPECT_TRUE(ask<bool>(far, StepDone{{0, 1}, {1, 2}, {}, {}, ""}));
+  EXPECT_TRUE(ask<bool>(far, StepDone{{0, 1}, {1, 2}, {}, {}}));
+  EXPECT_TRUE(ask<bool>(far, atom::checkpoint_v, PolicyVersion{0, 5}));
+  self->send(far, atom::flush_v);
+  self->send(far, Judged{});
+  self->send(far, atom::redeliver_v, connect<LearnerActor>(Served::learner));
+  self->send(far, atom::drain_v);
+  EXPECT_EQ(heard(far), 4U);
   EXPECT_EQ(ask<LedgerCounts>(far, atom::counts_v).dropped.at("stale"), 1U);
 }
 

@@ -97,11 +97,14 @@ inline SynthesisActor::behavior_type synthesis(Self<SynthesisActor> self) {
 
 inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {
   return {answers_status<LedgerActor>(self),
-          [](atom::admit, const std::string& task) { return Admission{true, task.size(), task, {}}; },
+          [](atom::admit, const Task& task) { return Admission{true, task.id.size(), task, {}}; },
           [](const Segment& segment) { return segment.number; },
           [](const Closed& closed) { return closed.outcome.reward == 2.0; },
           [](const Dropped& dropped) { return dropped.reason == DropReason::stale; },
           [](const StepDone& step) { return step.trained.size() == 2; },
+          [](atom::checkpoint, PolicyVersion version) { return version.step == 5; },
+          hears<atom::flush>(self),
+          hears<Judged>(self), hears<atom::redeliver, LearnerActor>(self),
           hears<atom::drain>(self),
           [](atom::counts) { return LedgerCounts{3, 1, {{"stale", 1}}, 1, 1, 0, false}; }};
 }
