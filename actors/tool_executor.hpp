@@ -5,8 +5,12 @@
 // again at another one.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "actors/actor_state.hpp"
 #include "actors/interfaces.hpp"
