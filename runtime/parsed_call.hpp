@@ -2,11 +2,18 @@
 // A tool call as the model meant it, and what a tool says of itself: shared by grammar and tools.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace warpsmith {
+
+/// How a model writes a call.
+enum class ToolSyntax : uint8_t {
+  xml,     // <tool_call> <function=NAME> <parameter=KEY> value … (Qwen3-Coder): no escaping of code
+  hermes,  // <tool_call> {"name": …, "arguments": {…}} (Qwen2.5, Qwen3, Hermes)
+};
 
 /// One call, free of syntax. A value that was no string in JSON stands here as its JSON text.
 struct ParsedCall {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/text/chat_turns.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace warpsmith::policy {
@@ -14,7 +15,23 @@ std::string message_text(std::string_view role, std::string_view content) {
 }
 
 std::string response_text(std::string_view result) {
-  return "<tool_response>\n" + defused(result) + "\n</tool_response>";
+  return "<tool_response>\n" + defused(valid_utf8(result)) + "\n</tool_response>";
+}
+
+/// Length of the well-formed character at the front, 0 if there is none (Unicode, table 3-7).
+size_t character_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  const unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (byte(1) < low || byte(1) > high) return 0;
+  for (size_t i = 2; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return 0;
+  }
+  return length;
 }
 
 size_t control_token_at(std::string_view text) {
@@ -35,6 +52,17 @@ std::string defused(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     out += text[i];
     if (text[i] == '<' && control_token_at(text.substr(i)) != 0) out += ' ';
+  }
+  return out;
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = character_length(text);
+    out.append(length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length));
+    text.remove_prefix(std::max<size_t>(length, 1));
   }
   return out;
 }

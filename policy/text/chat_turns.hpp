@@ -29,7 +29,8 @@ struct ChatPiece {
 std::string chat_prompt(std::string_view system, std::string_view user);
 
 /// What follows an assistant's end-of-turn token up to the next sampled token: the results of its
-/// calls, one <tool_response> each. Control tokens within a result are defused.
+/// calls, one <tool_response> each. Control tokens within a result are defused, bytes that are no
+/// UTF-8 replaced.
 std::string tool_responses(std::span<const std::string> results);
 
 /// A whole conversation as pieces. Consecutive tool messages share one user turn. An assistant's
@@ -38,5 +39,8 @@ std::vector<ChatPiece> chat_pieces(std::span<const ChatMessage> messages);
 
 /// `text` with a space put into every control token, so that quoting one does not act as one.
 std::string defused(std::string_view text);
+
+/// `text` with U+FFFD in place of each byte that belongs to no well-formed UTF-8 character.
+std::string valid_utf8(std::string_view text);
 
 }  // namespace warpsmith::policy

@@ -192,13 +192,6 @@ std::string_view call_example(ToolSyntax syntax) {
 
 }  // namespace
 
-Result<ToolSyntax> tool_syntax_of(std::string_view name) {
-  if (name == "xml") return ToolSyntax::xml;
-  if (name == "hermes") return ToolSyntax::hermes;
-  return fail(ErrorCode::parse_failed,
-              "unknown tool syntax `" + std::string(name) + "`: expected xml or hermes");
-}
-
 Result<AssistantTurn> parse_turn(std::string_view text, ToolSyntax syntax) {
   if (text.size() > max_turn_bytes) {
     return fail(ErrorCode::parse_failed, "the turn has " + std::to_string(text.size()) +

@@ -3,7 +3,7 @@
 // trained on. Pure. Knows no tool: names and parameters are checked by whoever runs the call.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,13 +13,6 @@
 #include "runtime/result.hpp"
 
 namespace warpsmith::policy {
-
-enum class ToolSyntax : uint8_t {
-  xml,     // <tool_call> <function=NAME> <parameter=KEY> value … (Qwen3-Coder): no escaping of code
-  hermes,  // <tool_call> {"name": …, "arguments": {…}} (Qwen2.5, Qwen3, Hermes)
-};
-/// "xml" or "hermes"; `parse_failed` names both for anything else.
-Result<ToolSyntax> tool_syntax_of(std::string_view name);
 
 /// Bounds of one turn: past one, the turn is malformed.
 inline constexpr size_t max_calls_per_turn = 16;

@@ -27,14 +27,14 @@ def with_mistake(task, style, mistake):
     return write_kernel(task, style, parts)
 
 
-def changed_lines(right, wrong):
-    """(right line, wrong line) where the texts differ in exactly one line, else None."""
+def changed_line(right, wrong):
+    """(right line, wrong line) if just one differs and the wrong one stands in `wrong` once, else None."""
     a, b = right.splitlines(), wrong.splitlines()
     if len(a) != len(b):
         return None
-    different = [(x, y) for x, y in zip(a, b, strict=True) if x != y]
-    one = len(different) == 1
-    return different[0] if one and a.count(different[0][0]) == 1 and b.count(different[0][1]) == 1 else None
+    different = [(x.strip(), y.strip()) for x, y in zip(a, b, strict=True) if x != y]
+    unique = len(different) == 1 and wrong.count(different[0][1]) == 1
+    return different[0] if unique else None
 
 
 def without_semicolon(source, rng):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which conversations are drawn, and how often: a mix of quality that leaves much to be learnt.
 from .conversation import Conversation, judged_wrong, profiled, verified
-from .faults import changed_lines, mistakes_of, uncompilable, with_mistake
+from .faults import changed_line, mistakes_of, uncompilable, with_mistake
 from .kernel import STYLES, write_kernel
 
 # Shares of the styles among right kernels: the slow ones are common, the best ones rare.
@@ -23,6 +23,7 @@ SPEEDUP = {"passes": 0.4, "rows": 0.5}  # over eager, for the texts of profiles
 
 # What the last submission is, in conversations that submit what they first wrote.
 BLIND_WRONG, BLIND_BROKEN = 0.34, 0.12
+EDITS = 0.4  # of the repairs that one line can make
 
 SHAPES = {
     "blind": 0.40,
@@ -87,20 +88,20 @@ class Mixture:
     def corrected(self, talk):
         wrong, whole = self.wrong_pair()
         talk.writes(wrong).asks("verify", judged_wrong(self.rng))
-        line = changed_lines(whole, wrong)
-        if line and self.rng.random() < 0.4:
-            talk.edits(line[1].strip(), line[0].strip())
-        else:
-            talk.writes(self.right())
+        self.mend(talk, wrong, whole, self.right())
 
     def repaired(self, talk):
         source, message, whole = self.broken_pair()
         talk.writes(source).asks(self.rng.choice(("compile", "verify")), message)
-        line = changed_lines(whole, source)
-        if line and self.rng.random() < 0.4:
-            talk.edits(line[1].strip(), line[0].strip())
+        self.mend(talk, source, whole, whole)
+
+    def mend(self, talk, source, whole, rewritten):
+        """An edit where one line makes the difference, else the kernel written anew."""
+        line = changed_line(whole, source)
+        if line and self.rng.random() < EDITS:
+            talk.edits(line[1], line[0])
         else:
-            talk.writes(whole)
+            talk.writes(rewritten)
 
     def improved(self, talk):
         style = pick(self.rng, SLOW)

@@ -27,6 +27,13 @@ TEST(ChatTurnsTest, ControlTokensInResultsAreDefused) {
   EXPECT_EQ(defused("a < b, <vector>, <|"), "a < b, <vector>, <|");
 }
 
+TEST(ChatTurnsTest, BytesThatAreNoUtf8AreReplaced) {
+  EXPECT_EQ(valid_utf8("aé€😀"), "aé€😀");
+  EXPECT_EQ(valid_utf8("a\xFFz\xC3"), "a\xEF\xBF\xBDz\xEF\xBF\xBD");
+  EXPECT_EQ(valid_utf8("\xED\xA0\x80").size(), 9U) << "a surrogate is no character";
+  EXPECT_EQ(valid_utf8("\xC0\xAF").size(), 6U) << "overlong forms are none either";
+}
+
 TEST(ChatTurnsTest, ConversationPiecesEqualWhatARolloutSees) {
   const std::vector<ChatMessage> messages{{"user", "task"},
                                           {"assistant", "first", true},

@@ -131,11 +131,6 @@ TEST(ToolCallGrammarTest, ToolsPromptHoldsSchemasAndSyntax) {
   EXPECT_THAT(tools_prompt(tools, ToolSyntax::xml), HasSubstr("<function=NAME>"));
 }
 
-TEST(ToolCallGrammarTest, SyntaxNamesAreChecked) {
-  EXPECT_EQ(tool_syntax_of("hermes").value(), ToolSyntax::hermes);
-  EXPECT_FALSE(tool_syntax_of("json"));
-}
-
 /// Cuts, repeats or overwrites a piece of `text`.
 std::string mutated(std::string text, RandomStream& random) {
   for (uint64_t edits = 1 + random.below(4); edits > 0 && !text.empty(); --edits) {
