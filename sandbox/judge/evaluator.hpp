@@ -10,7 +10,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 #include "runtime/verdict.hpp"
-#include "sandbox/judge/evaluate_request.hpp"
+#include "sandbox/service/requests.hpp"
 
 namespace warpsmith::sandbox {
 
@@ -41,7 +41,7 @@ class Evaluator {
   Judgement evaluate(const EvaluateRequest& request, Deadline deadline);
 
   /// What is known about a task on this machine and stack; measured on first call, then from disk.
-  /// A refusal is `unsupported`, with the reason.
+  /// A refused task: `invalid_argument`, with the reason.
   Result<TaskFacts> ingest(const Task& task, Deadline deadline, const Progress& progress = {});
 
  private:
