@@ -84,12 +84,18 @@ class JailedProcess {
   virtual Result<JailExit> wait(Deadline deadline) = 0;
   /// Kills all that runs in the jail and reaps it.
   virtual JailExit kill() = 0;
+  /// Looks at the running process from outside: namespaces, capabilities, no_new_privs and filters
+  /// as the kernel shows them go into `report`. Call it once the jailed program runs.
+  virtual Result<void> observe() = 0;
   /// Primitive → what is in force, for the verdict.
   virtual const std::map<std::string, std::string>& report() const = 0;
 };
 
 /// Runs a jail to its end.
 Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline);
+
+/// For the end of the service in every case: kills all jails of this process, from any thread.
+void kill_all_jails() noexcept;
 
 /// True if the report holds all that contract `cpu` needs for its full trust class.
 bool is_full_jail(const std::map<std::string, std::string>& report);
