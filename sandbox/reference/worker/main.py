@@ -122,6 +122,10 @@ class Worker:
 
 
 def main():
+    # Until here standard error says why a start failed; a task's own prints go nowhere.
+    silence = os.open("/dev/null", os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(silence, descriptor)
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)

@@ -81,7 +81,7 @@ class Session:
         elif what == DRAW:
             self._draw()
         elif what == MUTANT:
-            return self._mutant(index, argument)
+            self._mutant(index, argument)
         return commit.OK
 
     def _store(self, index, outs):
@@ -120,10 +120,9 @@ class Session:
         inputs, parameters = self.inputs[index], self.parameters[index]
         right = [o.clone() for o in self.task.run_in(None, inputs, parameters)]
         outs = self.makers[argument](self.task, inputs, parameters, right)
-        if outs is None:
-            return commit.BAD_ORDER  # does not apply to this task
-        self._store(index, outs)
-        return commit.OK
+        self.result[0] = 0 if outs is None else 1  # 0: it does not apply to this task
+        if outs is not None:
+            self._store(index, outs)
 
     def stay(self, control_fd):
         gc.collect()
