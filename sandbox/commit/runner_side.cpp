@@ -21,6 +21,9 @@ namespace {
 
 using Solve = void (*)(const void* const*, void* const*, const int64_t*);
 
+/// Addresses this close to the outputs count as an overrun of them.
+constexpr size_t fault_margin = 1U << 20U;
+
 /// What the fault handler may look at.
 struct Regions {
   ControlPage* page = nullptr;
@@ -40,12 +43,11 @@ bool contains(std::span<std::byte> region, const void* address, size_t margin) {
 /// Leaves a hint, then dies of the same signal.
 void on_fault(int number, siginfo_t* info, void* /*context*/) {
   const Regions& all = regions();
-  constexpr size_t near = 1U << 20U;
   FaultHint hint = FaultHint::elsewhere;
-  if (info->si_code > 0 && contains(all.inputs, info->si_addr, 0)) hint = FaultHint::wrote_input;
-  if (info->si_code > 0 && contains(all.outputs, info->si_addr, near)) {
+  if (info->si_code > 0 && contains(all.outputs, info->si_addr, fault_margin)) {
     hint = FaultHint::near_output;
   }
+  if (info->si_code > 0 && contains(all.inputs, info->si_addr, 0)) hint = FaultHint::wrote_input;
   all.page->hint = static_cast<uint32_t>(hint);
   struct sigaction standard{};
   standard.sa_handler = SIG_DFL;
@@ -90,10 +92,18 @@ struct Mappings {
   RunnerPlan plan;
 };
 
+/// Untouchable addresses, so that an overrun of one mapping does not run into the next.
+void leave_gap() {
+  (void)::mmap(nullptr, fault_margin, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 Result<Mappings> take_descriptors() {
   auto control = MemoryFile::map(UniqueFd{runner_control_fd}, true);
+  leave_gap();
   auto inputs = MemoryFile::map(UniqueFd{runner_inputs_fd}, false);
+  leave_gap();
   auto outputs = MemoryFile::map(UniqueFd{runner_outputs_fd}, true);
+  leave_gap();
   auto bytes = MemoryFile::map(UniqueFd{runner_plan_fd}, false);
   if (!control || !inputs || !outputs || !bytes) {
     return fail(ErrorCode::invalid_argument, "runner: a descriptor is missing");
