@@ -84,6 +84,9 @@ class JailedProcess {
   virtual Result<JailExit> wait(Deadline deadline) = 0;
   /// Kills all that runs in the jail and reaps it.
   virtual JailExit kill() = 0;
+  /// Stops bubblewrap's monitor, which the kernel would wake at every stop and continue of the
+  /// process, on its very core. `wait` and `kill` let it go on; a death signal reaches it anyway.
+  virtual void park_monitor() = 0;
   /// Looks at the running process from outside: namespaces, capabilities, no_new_privs and filters
   /// as the kernel shows them go into `report`. Call it once the jailed program runs.
   virtual Result<void> observe() = 0;
