@@ -62,6 +62,7 @@ Result<Contestant> Contestant::adopt(std::shared_ptr<JailedProcess> process, Con
   if (first.fault) {
     return fail(ErrorCode::infrastructure, "contestant did not start: " + first.fault->detail);
   }
+  made.process_->park_monitor();
   return made;
 }
 

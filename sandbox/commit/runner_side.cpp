@@ -21,6 +21,10 @@ namespace {
 
 using Solve = void (*)(const void* const*, void* const*, const int64_t*);
 
+/// Pages of it surround the buffers. Addresses this close to the outputs count as an overrun of
+/// them.
+constexpr size_t fault_margin = 1U << 20U;
+
 /// What the fault handler may look at.
 struct Regions {
   ControlPage* page = nullptr;
@@ -40,12 +44,11 @@ bool contains(std::span<std::byte> region, const void* address, size_t margin) {
 /// Leaves a hint, then dies of the same signal.
 void on_fault(int number, siginfo_t* info, void* /*context*/) {
   const Regions& all = regions();
-  constexpr size_t near = 1U << 20U;
   FaultHint hint = FaultHint::elsewhere;
-  if (info->si_code > 0 && contains(all.inputs, info->si_addr, 0)) hint = FaultHint::wrote_input;
-  if (info->si_code > 0 && contains(all.outputs, info->si_addr, near)) {
+  if (info->si_code > 0 && contains(all.outputs, info->si_addr, fault_margin)) {
     hint = FaultHint::near_output;
   }
+  if (info->si_code > 0 && contains(all.inputs, info->si_addr, 0)) hint = FaultHint::wrote_input;
   all.page->hint = static_cast<uint32_t>(hint);
   struct sigaction standard{};
   standard.sa_handler = SIG_DFL;
@@ -86,27 +89,45 @@ class Candidate {
 };
 
 struct Mappings {
-  MemoryFile control, inputs, outputs;
+  MemoryFile control;
+  std::span<std::byte> inputs, outputs;  // for the life of the process
   RunnerPlan plan;
 };
 
+/// Maps the buffers amid untouchable addresses, so that an overrun of one never lands in another.
+bool map_buffers(Mappings& maps) {
+  const uint64_t inputs = maps.plan.layout.input_total();
+  const uint64_t outputs = maps.plan.layout.output_total();
+  void* reserved = ::mmap(nullptr, inputs + outputs + 3 * fault_margin, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) return false;
+  std::byte* at = static_cast<std::byte*>(reserved) + fault_margin;
+  const auto place = [&](int fd, uint64_t bytes, int protection) {
+    const UniqueFd owned{fd};
+    const std::span<std::byte> region{at, bytes};
+    at += bytes + fault_margin;
+    constexpr int flags = MAP_SHARED | MAP_FIXED | MAP_POPULATE;
+    const bool placed =
+        bytes == 0 || ::mmap(region.data(), bytes, protection, flags, fd, 0) != MAP_FAILED;
+    return placed ? region : std::span<std::byte>{};
+  };
+  maps.inputs = place(runner_inputs_fd, inputs, PROT_READ);
+  maps.outputs = place(runner_outputs_fd, outputs, PROT_READ | PROT_WRITE);
+  return maps.inputs.size() == inputs && maps.outputs.size() == outputs;
+}
+
 Result<Mappings> take_descriptors() {
   auto control = MemoryFile::map(UniqueFd{runner_control_fd}, true);
-  auto inputs = MemoryFile::map(UniqueFd{runner_inputs_fd}, false);
-  auto outputs = MemoryFile::map(UniqueFd{runner_outputs_fd}, true);
   auto bytes = MemoryFile::map(UniqueFd{runner_plan_fd}, false);
-  if (!control || !inputs || !outputs || !bytes) {
+  if (!control || !bytes || control->bytes().size() < control_bytes) {
     return fail(ErrorCode::invalid_argument, "runner: a descriptor is missing");
   }
   auto plan = codec::unpack<RunnerPlan>(reinterpret_cast<const char*>(bytes->bytes().data()),
                                         bytes->bytes().size());
   if (!plan) return tl::unexpected(std::move(plan.error()));
-  if (control->bytes().size() < control_bytes ||
-      inputs->bytes().size() < plan->layout.input_total() ||
-      outputs->bytes().size() < plan->layout.output_total()) {
-    return fail(ErrorCode::invalid_argument, "runner: a memory is smaller than its plan");
-  }
-  return Mappings{std::move(*control), std::move(*inputs), std::move(*outputs), std::move(*plan)};
+  Mappings maps{std::move(*control), {}, {}, std::move(*plan)};
+  if (!map_buffers(maps)) return fail(ErrorCode::io_failed, "runner: buffers cannot be mapped");
+  return maps;
 }
 
 /// Waits for the next ring and returns its number.
@@ -118,7 +139,7 @@ uint32_t await_ring(const ControlPage& page, uint32_t seen) {
 [[noreturn]] void serve(const Mappings& maps) {
   auto& page = *reinterpret_cast<ControlPage*>(maps.control.bytes().data());
   const std::vector<SetPointers> sets =
-      pointers_of(maps.plan, maps.inputs.bytes().data(), maps.outputs.bytes().data());
+      pointers_of(maps.plan, maps.inputs.data(), maps.outputs.data());
   Candidate candidate;
   uint32_t seen = 0;
   while (true) {
@@ -145,7 +166,7 @@ int run_runner() {
   if (!maps) return 64;
   auto& page = *reinterpret_cast<ControlPage*>(maps->control.bytes().data());
   if (page.magic != control_magic || page.version != control_version) return 65;
-  regions() = {&page, maps->inputs.bytes(), maps->outputs.bytes()};
+  regions() = {&page, maps->inputs, maps->outputs};
   install_fault_handler();
   serve(*maps);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "sandbox/contract/cpu_contestant.hpp"
@@ -72,6 +73,8 @@ Result<SelfCheck> self_check(const SelfCheckOptions& options, Deadline deadline)
   auto inputs = SharedBuffers::inputs(layout);
   auto outputs = SharedBuffers::outputs(layout);
   if (!inputs || !outputs) return fail(ErrorCode::infrastructure, "self check: no shared memory");
+  std::optional<CorePin> pin;
+  if (options.core) pin.emplace(*options.core);
   const auto begin = SteadyClock::now();
   CpuContestantSpec spec{options.runner, options.artefact, {}, *inputs, *outputs, options.core, {}};
   auto contestant = start_cpu_contestant(spec, deadline);

@@ -18,10 +18,11 @@ std::vector<std::string> bubblewrap_arguments(const JailSpec& spec, const std::s
   add({"--seccomp", std::to_string(descriptors.seccomp)});
   if (spec.kind != JailKind::run) add({"--dev", "/dev"});
   add({"--proc", "/proc"});
-  for (const Bind& bind : spec.read_only) add({"--ro-bind", bind.host, bind.jail});
+  // Before the binds, or it would hide those that lie below /tmp.
   if (spec.limits.tmp_bytes > 0) {
     add({"--size", std::to_string(spec.limits.tmp_bytes), "--perms", "1777", "--tmpfs", "/tmp"});
   }
+  for (const Bind& bind : spec.read_only) add({"--ro-bind", bind.host, bind.jail});
   for (const Bind& bind : spec.read_write) add({"--bind", bind.host, bind.jail});
   for (const auto& [path, fd] : descriptors.files) {
     add({"--perms", "0444", "--ro-bind-data", std::to_string(fd), path});

@@ -73,9 +73,13 @@ class Jail final : public JailedProcess {
   bool alive() override { return pidfd_ && !has_ended(pidfd_.get(), std::chrono::milliseconds{0}); }
   Result<void> stop(Deadline deadline) override;
   Result<void> resume() override;
+  bool finished(std::chrono::milliseconds within) override {
+    return exit_ || child_.finished(within);
+  }
   Result<JailExit> wait(Deadline deadline) override;
   JailExit kill() override;
   Result<void> observe() override;
+  void park_monitor() override { child_.signal(SIGSTOP); }
   const std::map<std::string, std::string>& report() const override { return report_; }
 
  private:
@@ -105,24 +109,26 @@ pid_t parse_child_pid(std::string_view info) {
 
 Result<void> Jail::attach(int info_fd, Deadline deadline) {
   std::string info;
-  while (parse_child_pid(info) == 0) {
+  // To the end of the stream: bubblewrap goes on writing after the number, and would die of
+  // SIGPIPE.
+  for (ssize_t n = 1; n != 0;) {
     pollfd poll{info_fd, POLLIN, 0};
     const auto left = std::min<int64_t>(deadline.left().count(), 60'000);
     if (::poll(&poll, 1, static_cast<int>(left)) == 0 && deadline.passed()) {
       return fail(ErrorCode::timeout, "jail: bubblewrap did not start in time");
     }
     std::array<char, 512> chunk{};
-    const ssize_t n = ::read(info_fd, chunk.data(), chunk.size());
+    n = ::read(info_fd, chunk.data(), chunk.size());
     if (n > 0) info.append(chunk.data(), static_cast<size_t>(n));
-    if (n == 0) {
-      const ChildExit exit = child_.wait(Deadline::after(seconds{5}));
-      return fail(ErrorCode::unsupported, "jail: bubblewrap could not make it: " + exit.err);
-    }
   }
   pid_ = parse_child_pid(info);
+  if (pid_ <= 0) {
+    const ChildExit exit = child_.wait(Deadline::after(seconds{5}));
+    return fail(ErrorCode::unsupported, "jail: bubblewrap could not make it: " + exit.err);
+  }
   pidfd_ = UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))};
-  stat_ =
-      UniqueFd{::open(("/proc/" + std::to_string(pid_) + "/stat").c_str(), O_RDONLY | O_CLOEXEC)};
+  const std::string stat = "/proc/" + std::to_string(pid_) + "/stat";
+  stat_ = UniqueFd{::open(stat.c_str(), O_RDONLY | O_CLOEXEC)};
   if (pidfd_) {
     const std::lock_guard lock(registry().mutex);
     registry().pidfds.insert(pidfd_.get());
@@ -163,7 +169,10 @@ JailExit Jail::finish(ChildExit exit) {
   ended.out = std::move(exit.out);
   ended.err = std::move(exit.err);
   // The namespace's first process is gone only after all others.
-  if (pidfd_) (void)has_ended(pidfd_.get(), std::chrono::milliseconds{5000});
+  if (pidfd_) {
+    (void)send_signal(pidfd_.get(), SIGKILL);
+    (void)has_ended(pidfd_.get(), std::chrono::milliseconds{5000});
+  }
   ended.out_of_memory = cgroup_.out_of_memory();
   cgroup_.remove();
   if (pidfd_) {
@@ -175,12 +184,14 @@ JailExit Jail::finish(ChildExit exit) {
 }
 
 Result<JailExit> Jail::wait(Deadline deadline) {
+  child_.signal(SIGCONT);
   if (!exit_) exit_ = finish(child_.wait(deadline));
   return *exit_;
 }
 
 JailExit Jail::kill() {
   if (exit_) return *exit_;
+  child_.signal(SIGCONT);
   if (pidfd_) (void)send_signal(pidfd_.get(), SIGKILL);
   const bool attached = static_cast<bool>(pidfd_);
   ChildExit exit = child_.wait(Deadline::after(attached ? seconds{5} : seconds{0}));
@@ -249,7 +260,8 @@ void note_limits(Jail& jail, const JailSpec& spec, const JailCgroup& cgroup) {
                 ? "none"
                 : "tmpfs, " + std::to_string(limits.tmp_bytes) + " bytes" +
                       (cgroup.limits_memory() ? ", inodes charged to the memory limit" : ""));
-  jail.note("core", spec.core ? "pinned to " + std::to_string(*spec.core) : "any");
+  jail.note("core",
+            spec.core && *spec.core >= 0 ? "pinned to " + std::to_string(*spec.core) : "any");
 }
 
 /// What bubblewrap is to read and write, kept open until it has started.
@@ -287,7 +299,8 @@ ChildSpec monitor_spec(const JailSpec& spec, const Handover& over, const std::st
   monitor.environment = spec.environment;
   monitor.directory = "/";
   monitor.standard_input = spec.standard_input;
-  monitor.capture_output = spec.capture_output;
+  monitor.output = spec.capture_output ? ChildOutput::captured : ChildOutput::discarded;
+  monitor.die_with_thread = true;
   monitor.output_bytes = spec.limits.output_bytes;
   monitor.descriptors = over.descriptors;
   monitor.core = spec.core;
