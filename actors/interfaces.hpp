@@ -62,6 +62,8 @@ using SandboxActor = caf::typed_actor<
     // Measures a task once per machine and stack; an error when the task is refused.
     caf::replies_to<atom::ingest, Task>::with<TaskFacts>>;
 
+struct Peers;
+
 /// A stream of tasks that passed ingest.
 using SynthesisActor = caf::typed_actor<
     AnswersStatus,
@@ -71,6 +73,8 @@ using SynthesisActor = caf::typed_actor<
     caf::replies_to<atom::next_task, std::string>::with<PreparedTask>,
     // What became of one: input of the curriculum.
     caf::reacts_to<TaskOutcome>,
+    // Whom to ask for ingest; sent at the start and after every restart.
+    caf::reacts_to<Peers>,
     // Ingests the next task of its sources; it sends this to itself.
     caf::reacts_to<atom::step>>;
 
@@ -83,6 +87,8 @@ using LearnerActor = caf::typed_actor<
     caf::reacts_to<Closed>,
     // The trajectory will not be trained.
     caf::reacts_to<Dropped>,
+    // One pack of work; it sends this to itself while there is some.
+    caf::reacts_to<atom::step>,
     // No more will come: a step with what it holds, however little.
     caf::reacts_to<atom::flush>,
     // Writes a checkpoint now; answers its folder.
@@ -114,8 +120,6 @@ using LedgerActor = caf::typed_actor<
     // The conservation law as numbers.
     caf::replies_to<atom::counts>::with<LedgerCounts>>;
 
-struct Peers;
-
 /// Up to K trajectories at once, each a small state machine.
 using RolloutActor = caf::typed_actor<
     AnswersStatus,
@@ -135,13 +139,15 @@ using SupervisorActor = caf::typed_actor<
     caf::reacts_to<FailureReport>,
     // Polls progress and deadlines.
     caf::reacts_to<atom::tick>,
+    // Starts an actor of this kind and index again; it sends this to itself after the back-off.
+    caf::reacts_to<atom::respawn, uint8_t, uint32_t>,
     // Drains, checkpoints, stops everything in order.
     caf::reacts_to<atom::stop>,
     // Changes the number of actors of a kind ("rollout", "tool_executor") while the run goes on;
     // answers the new number.
     caf::replies_to<atom::scale, std::string, uint32_t>::with<uint32_t>>;
 
-/// The handles that a rollout needs.
+/// The handles that rollouts and the synthesis need.
 struct Peers {
   SynthesisActor synthesis;
   LedgerActor ledger;

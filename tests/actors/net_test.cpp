@@ -101,7 +101,8 @@ TEST_F(NetTest, Synthesis) {
   EXPECT_EQ(ask<PreparedTask>(far, atom::next_task_v, std::string{"relu"}).task.id, "relu");
   self->send(far, TaskOutcome{"t", 1, true, 2});
   self->send(far, atom::step_v);
-  EXPECT_EQ(heard(far), 2U);
+  self->send(far, Peers{});
+  EXPECT_EQ(heard(far), 3U);
 }
 
 TEST_F(NetTest, Ledger) {
@@ -151,8 +152,9 @@ TEST_F(NetTest, Supervisor) {
   const auto far = connect<SupervisorActor>(Served::supervisor);
   self->send(far, FailureReport{"rollout-0", ErrorCode::timeout, "x", false});
   self->send(far, atom::tick_v);
+  self->send(far, atom::respawn_v, uint8_t{1}, uint32_t{2});
   self->send(far, atom::stop_v);
-  EXPECT_EQ(heard(far), 3U);
+  EXPECT_EQ(heard(far), 4U);
   EXPECT_EQ(ask<uint32_t>(far, atom::scale_v, std::string{"rollout"}, uint32_t{3}), 10U);
 }
 

@@ -92,7 +92,7 @@ inline SynthesisActor::behavior_type synthesis(Self<SynthesisActor> self) {
             task.task.id = id;
             return task;
           },
-          hears<TaskOutcome>(self), hears<atom::step>(self)};
+          hears<TaskOutcome>(self), hears<Peers>(self), hears<atom::step>(self)};
 }
 
 inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {
@@ -111,7 +111,7 @@ inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {
 
 inline LearnerActor::behavior_type learner(Self<LearnerActor> self) {
   return {answers_status<LearnerActor>(self), hears<Segment>(self), hears<Closed>(self),
-          hears<Dropped>(self), hears<atom::flush>(self),
+          hears<Dropped>(self), hears<atom::step>(self), hears<atom::flush>(self),
           [](atom::checkpoint) { return std::string{"step-7"}; }};
 }
 
@@ -122,7 +122,8 @@ inline RolloutActor::behavior_type rollout(Self<RolloutActor> self) {
 
 inline SupervisorActor::behavior_type supervisor(Self<SupervisorActor> self) {
   return {answers_status<SupervisorActor>(self), hears<FailureReport>(self),
-          hears<atom::tick>(self), hears<atom::stop>(self),
+          hears<atom::tick>(self), hears<atom::respawn, uint8_t, uint32_t>(self),
+          hears<atom::stop>(self),
           [](atom::scale, const std::string& kind, uint32_t count) {
             return static_cast<uint32_t>(kind.size()) + count;
           }};
