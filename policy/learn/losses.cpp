@@ -77,18 +77,18 @@ Surrogate dppo(const PolicyLossConfig& c, const PolicyTokens& t) {
 Surrogate surrogate_of(const PolicyLossConfig& c, const PolicyTokens& t) {
   const Tensor frozen = ratio_of(t.log_prob.detach(), t.behaviour);
   switch (c.kind) {
-    case PolicyLossKind::ppo:
+    case LossKind::ppo:
       return clipped_surrogate(c, ratio_of(t.log_prob, t.behaviour), t.advantage);
-    case PolicyLossKind::decoupled_ppo:
+    case LossKind::decoupled_ppo:
       return decoupled(c, t);
-    case PolicyLossKind::two_sided_mask:
+    case LossKind::two_sided_mask:
       return two_sided_mask(c, t, frozen);
-    case PolicyLossKind::dppo:
+    case LossKind::dppo:
       return dppo(c, t);
-    case PolicyLossKind::tis:
+    case LossKind::tis:
       return {weighted_likelihood(at::clamp(frozen, std::nullopt, c.weight_cap), t),
               frozen.gt(c.weight_cap)};
-    case PolicyLossKind::cispo:
+    case LossKind::cispo:
       return {weighted_likelihood(at::clamp(frozen, 1 - c.clip_low, 1 + c.clip_high), t),
               frozen.lt(1 - c.clip_low) | frozen.gt(1 + c.clip_high)};
   }

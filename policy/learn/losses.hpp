@@ -7,19 +7,19 @@
 
 #include <cstdint>
 
+#include "runtime/config/learner_config.hpp"
+
 namespace warpsmith::policy {
 
-enum class PolicyLossKind : uint8_t {
-  ppo,             // −min(u A, clip(u) A), u = π/μ
-  decoupled_ppo,   // −sg(π_p/μ) min(u A, clip(u) A), u = π/π_p (AReaL, arXiv 2505.24298)
-  two_sided_mask,  // −sg(ρ) A log π where band_low ≤ ρ ≤ band_high, else 0; ρ = π/μ (IcePop)
-  dppo,            // −ρ A, 0 where π left μ by more than `shift` and A pushes on (arXiv 2602.04879)
-  tis,             // −sg(min(ρ, weight_cap)) A log π
-  cispo,           // −sg(clip(ρ, 1 − clip_low, 1 + clip_high)) A log π (MiniMax-M1, 2506.13585)
-};
-
+/// What the kinds compute, per token with advantage A:
+/// - ppo: −min(u A, clip(u) A), u = π/μ
+/// - decoupled_ppo: −sg(π_p/μ) min(u A, clip(u) A), u = π/π_p (AReaL, arXiv 2505.24298)
+/// - two_sided_mask: −sg(ρ) A log π where band_low ≤ ρ ≤ band_high, else 0; ρ = π/μ (IcePop)
+/// - dppo: −ρ A; 0 where π left μ by more than `shift` and A pushes on (arXiv 2602.04879)
+/// - tis: −sg(min(ρ, weight_cap)) A log π
+/// - cispo: −sg(clip(ρ, 1 − clip_low, 1 + clip_high)) A log π (MiniMax-M1, arXiv 2506.13585)
 struct PolicyLossConfig {
-  PolicyLossKind kind = PolicyLossKind::decoupled_ppo;
+  LossKind kind = LossKind::decoupled_ppo;
   double clip_low = 0.2;
   double clip_high = 0.28;
   double dual_clip = 0;          // bound of −A·u for A < 0, > 1; 0: off (arXiv 1912.09729)

@@ -16,7 +16,7 @@ constexpr double gradient_tolerance = 1e-7;  // of a central difference with h =
 
 PolicyLossConfig config_of(const nlohmann::json& g) {
   const auto& c = g["config"];
-  return {.kind = static_cast<PolicyLossKind>(g["kind"].get<int>()),
+  return {.kind = static_cast<LossKind>(g["kind"].get<int>()),
           .clip_low = c["clip_low"],
           .clip_high = c["clip_high"],
           .dual_clip = c["dual_clip"],
@@ -85,7 +85,7 @@ TEST(LossesTest, OldTokenGivesNoGradientHoweverFarItDrifted) {
   for (int kind = 0; kind < 6; ++kind) {
     tokens.log_prob.mutable_grad() = at::Tensor();
     const PolicyLoss loss =
-        policy_loss({.kind = static_cast<PolicyLossKind>(kind), .sequence_high = 2}, tokens);
+        policy_loss({.kind = static_cast<LossKind>(kind), .sequence_high = 2}, tokens);
     loss.per_token.sum().backward();
     EXPECT_EQ(tokens.log_prob.grad().abs().max().item<double>(), 0.0);
     EXPECT_FALSE(loss.clipped.any().item<bool>());
