@@ -6,9 +6,17 @@
 
 #include <array>
 #include <cmath>
+#include <deque>
 #include <stdexcept>
 
 namespace warpsmith::policy {
+namespace {
+
+void must(const Result<void>& done) {
+  if (!done) throw std::runtime_error(done.error().message);
+}
+
+}  // namespace
 
 ModelConfig tiny_config() {
   ModelConfig c;
@@ -30,54 +38,77 @@ ModelWeights tiny_weights(uint64_t seed, at::ScalarType dtype) {
   return make_weights(tiny_config(), random, dtype);
 }
 
-TinyWorld::Sampled TinyWorld::sample(const Transformer& model, const std::vector<int32_t>& tokens) {
-  const at::Tensor hidden = model.forward(pack_sequences(std::array{tokens}));
-  const at::Tensor last = model.logits(hidden.narrow(0, hidden.size(0) - 1, 1));
-  const at::Tensor log_probs = at::log_softmax(last, -1).to(at::kDouble).contiguous();
-  const double* p = log_probs.const_data_ptr<double>();
+TinyWorld::Sampled TinyWorld::draw(const double* log_probs, int64_t vocab) {
   double left = random_.uniform();
   int32_t token = 0;
-  for (; token + 1 < model.config().vocab; ++token) {
-    left -= std::exp(p[token]);
+  for (; token + 1 < vocab; ++token) {
+    left -= std::exp(log_probs[token]);
     if (left < 0) break;
   }
-  return {token, static_cast<float>(p[token])};
+  return {token, static_cast<float>(log_probs[token])};
 }
 
-Trajectory TinyWorld::play(const WeightSnapshot& snapshot) {
+std::vector<TinyWorld::Sampled> TinyWorld::sample(const Transformer& model,
+                                                  const std::vector<std::vector<int32_t>>& texts) {
+  const PackedBatch batch = pack_sequences(texts);
+  std::vector<int64_t> ends;
+  int64_t end = 0;
+  for (const int64_t length : batch.lengths) ends.push_back((end += length) - 1);
+  const at::Tensor hidden = model.forward(batch).index_select(0, index_tensor(ends));
+  const at::Tensor rows = at::log_softmax(model.logits(hidden), -1).to(at::kDouble).contiguous();
+  const int64_t vocab = model.config().vocab;
+  std::vector<Sampled> drawn;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    drawn.push_back(draw(rows.const_data_ptr<double>() + static_cast<int64_t>(i) * vocab, vocab));
+  }
+  return drawn;
+}
+
+void TinyWorld::say(Game& game, int32_t token, std::optional<float> log_prob) {
+  Segment& s = game.trajectory.segments.back();
+  game.text.push_back(token);
+  s.tokens.push_back(token);
+  s.action_mask.push_back(log_prob ? 1 : 0);
+  s.log_probs.push_back(log_prob.value_or(0));
+  s.versions.push_back(log_prob ? version_ : PolicyVersion{});
+  if (log_prob) game.trajectory.outcome.reward += token == game.answer ? 0.25 : -0.25;
+}
+
+void TinyWorld::play_turn(const Transformer& model, std::vector<Game>& games, uint32_t turn) {
+  for (Game& game : games) {
+    game.trajectory.segments.push_back({.trajectory = game.trajectory.id, .number = turn});
+    if (turn == 0) say(game, first_prompt + game.answer, std::nullopt);
+  }
+  for (int i = 0; i < 2; ++i) {
+    std::vector<std::vector<int32_t>> texts;
+    for (const Game& game : games) texts.push_back(game.text);
+    const std::vector<Sampled> said = sample(model, texts);
+    for (size_t k = 0; k < games.size(); ++k) say(games[k], said[k].token, said[k].log_prob);
+  }
+  for (Game& game : games) say(game, 15, std::nullopt);  // what a tool answered
+}
+
+std::vector<Trajectory> TinyWorld::play(const WeightSnapshot& snapshot, size_t count) {
   const at::NoGradGuard no_grad;
   const Transformer model{tiny_config(), *snapshot.weights};
-  const auto answer = static_cast<int32_t>(random_.below(answers));
-  Trajectory out{.id = next_++};
-  std::vector<int32_t> tokens;
-  double reward = 0;
-  for (uint32_t turn = 0; turn < 2; ++turn) {
-    Segment s{.trajectory = out.id, .number = turn};
-    const auto add = [&](int32_t token, bool sampled, float log_prob) {
-      tokens.push_back(token);
-      s.tokens.push_back(token);
-      s.action_mask.push_back(sampled ? 1 : 0);
-      s.log_probs.push_back(log_prob);
-      s.versions.push_back(sampled ? snapshot.version : PolicyVersion{});
-    };
-    if (turn == 0) add(first_prompt + answer, false, 0);
-    for (int i = 0; i < 2; ++i) {
-      const Sampled said = sample(model, tokens);
-      add(said.token, true, said.log_prob);
-      reward += said.token == answer ? 0.25 : -0.25;
-    }
-    add(15, false, 0);  // what a tool answered
-    out.segments.push_back(std::move(s));
+  version_ = snapshot.version;
+  std::vector<Game> games(count);
+  for (Game& game : games) {
+    game.trajectory.id = next_++;
+    game.answer = static_cast<int32_t>(random_.below(answers));
   }
-  out.outcome = {.reward = reward, .verdict = reward > 0 ? "passed" : "wrong", .turns = 2};
+  for (uint32_t turn = 0; turn < 2; ++turn) play_turn(model, games, turn);
+  std::vector<Trajectory> out;
+  for (Game& game : games) {
+    game.trajectory.outcome.verdict = game.trajectory.outcome.reward > 0 ? "passed" : "wrong";
+    out.push_back(std::move(game.trajectory));
+  }
   return out;
 }
 
 Progress feed(Trainer& trainer, const Trajectory& trajectory) {
   for (const Segment& segment : trajectory.segments) {
-    if (auto taken = trainer.observe(segment); !taken) {
-      throw std::runtime_error(taken.error().message);
-    }
+    must(trainer.observe(segment));
   }
   auto finished = trainer.finish(trajectory.id, trajectory.outcome);
   if (!finished) throw std::runtime_error(finished.error().message);
@@ -85,15 +116,22 @@ Progress feed(Trainer& trainer, const Trajectory& trajectory) {
 }
 
 std::vector<double> learning_curve(Trainer& trainer, int steps, size_t lag) {
+  constexpr size_t at_once = 16;
   TinyWorld world{7};
   std::deque<WeightSnapshot> published{trainer.weights()};
   std::vector<double> curve;
   while (curve.size() < static_cast<size_t>(steps)) {
-    const Progress progress = feed(trainer, world.play(published.front()));
-    if (!progress.step) continue;
-    curve.push_back(progress.step->outcomes.reward_mean);
-    published.push_back(trainer.weights());
-    while (published.size() > lag + 1) published.pop_front();
+    for (const Trajectory& played : world.play(published.front(), at_once)) {
+      for (const Segment& segment : played.segments) must(trainer.observe(segment));
+      must(trainer.close(played.id, played.outcome));
+    }
+    while (trainer.has_work()) {
+      const Progress progress = trainer.advance();
+      if (!progress.step) continue;
+      curve.push_back(progress.step->outcomes.reward_mean);
+      published.push_back(trainer.weights());
+      while (published.size() > lag + 1) published.pop_front();
+    }
   }
   return curve;
 }

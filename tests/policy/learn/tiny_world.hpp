@@ -3,7 +3,8 @@
 // the prompt names.
 #pragma once
 
-#include <memory>
+#include <optional>
+#include <vector>
 
 #include "policy/learn/trainer.hpp"
 #include "policy/model/transformer.hpp"
@@ -22,18 +23,30 @@ class TinyWorld {
   static constexpr int32_t answers = 4;       // tokens 0 … 3 can be asked for
   static constexpr int32_t first_prompt = 8;  // prompt token of answer 0
 
-  /// Two turns: prompt and two sampled tokens; a masked reply and two more. Reward +1 for every
-  /// sampled token that equals the answer, −1 else, their mean.
-  Trajectory play(const WeightSnapshot& snapshot);
+  /// Two turns: prompt and two sampled tokens; a masked reply and two more. Reward: +0.25 for every
+  /// sampled token that is the answer, −0.25 else.
+  std::vector<Trajectory> play(const WeightSnapshot& snapshot, size_t count);
+  Trajectory play(const WeightSnapshot& snapshot) { return play(snapshot, 1).front(); }
 
  private:
   struct Sampled {
     int32_t token;
     float log_prob;
   };
-  Sampled sample(const Transformer& model, const std::vector<int32_t>& tokens);
+  struct Game {
+    Trajectory trajectory;
+    std::vector<int32_t> text;
+    int32_t answer = 0;
+  };
+  Sampled draw(const double* log_probs, int64_t vocab);
+  std::vector<Sampled> sample(const Transformer& model,
+                              const std::vector<std::vector<int32_t>>& texts);
+  /// Adds a token to the game: sampled if it comes with a log-probability.
+  void say(Game& game, int32_t token, std::optional<float> log_prob);
+  void play_turn(const Transformer& model, std::vector<Game>& games, uint32_t turn);
 
   RandomStream random_;
+  PolicyVersion version_;
   TrajectoryId next_ = 1;
 };
 

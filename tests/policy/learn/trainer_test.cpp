@@ -90,8 +90,12 @@ TEST(TrainerTest, StreamedAndAtUseForwardsAgreeWhileWeightsStand) {
   at_use.learner.forwards = ForwardMode::at_use;
   Trainer a = tiny_trainer(streamed);
   Trainer b = tiny_trainer(at_use);
-  learning_curve(a, 1, 0);
-  learning_curve(b, 1, 0);
+  TinyWorld world{5};
+  for (const Trajectory& played : world.play(a.weights(), 4)) {
+    feed(a, played);
+    feed(b, played);
+  }
+  EXPECT_EQ(a.version().step, 1U);
   // Adam turns rounding differences of tiny gradients into differences of the rate's size.
   EXPECT_LT(distance(*a.weights().weights, *b.weights().weights), 1e-4);
 }
@@ -210,19 +214,20 @@ TEST(TrainerTest, ValueWarmupLeavesThePolicyAlone) {
   }
 }
 
-TEST(TrainerTest, CriticExplainsReturnsAfterValueWarmup) {
+TEST(TrainerTest, CriticFindsTheMeanReturnDuringValueWarmup) {
   TrainerSetup setup = tiny_setup();
   setup.learner.critic = CriticKind::separate;
   setup.learner.value_warmup = 1000;
   Trainer trainer = tiny_trainer(setup);
   TinyWorld world{5};
   std::optional<StepReport> last;
-  while (trainer.version().step < 20) {
+  while (trainer.version().step < 6) {
     Progress progress = feed(trainer, world.play(trainer.weights()));
     if (progress.step) last = std::move(progress.step);
   }
   EXPECT_TRUE(last->value_only);
-  EXPECT_GT(last->tokens.explained_variance, 0.2);
+  EXPECT_LT(last->tokens.target_mean, -0.7);  // an untrained policy is nearly always wrong
+  EXPECT_NEAR(last->tokens.value_mean, last->tokens.target_mean, 0.2);
 }
 
 TEST(TrainerTest, ImpossibleSegmentsAreRefusedByName) {
