@@ -7,6 +7,15 @@
 #include "actors/inspect.hpp"
 
 namespace warpsmith::actors {
+namespace {
+
+constexpr size_t most_waiting = 4096;
+
+caf::error unknown_task(const std::string& id) {
+  return to_caf({ErrorCode::not_found, "task " + id + " is not in the pool"});
+}
+
+}  // namespace
 
 void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<SandboxActor> sandboxes,
                            SynthesisSettings settings) {
@@ -44,6 +53,9 @@ void SynthesisState::ingest(Task task, const SandboxActor& sandbox) {
 void SynthesisState::accept(PreparedTask task) {
   log::info(label() + ": task " + task.task.id + " accepted, eager " +
             std::to_string(task.facts.eager_ms) + " ms");
+  const auto [first, last] = waiting_for_.equal_range(task.task.id);
+  for (auto it = first; it != last; ++it) it->second.deliver(task);
+  waiting_for_.erase(first, last);
   facts_[task.task.id] = std::move(task.facts);
   pool_.add(std::move(task.task));
 }
@@ -61,7 +73,10 @@ void SynthesisState::settled() {
     waiting_.front().deliver(draw());
     waiting_.pop_front();
   }
-  if (in_ingest_ != 0 || !sources_.empty() || pool_.size() != 0) return;
+  if (in_ingest_ != 0 || !sources_.empty()) return;
+  for (auto& [id, promise] : waiting_for_) promise.deliver(unknown_task(id));
+  waiting_for_.clear();
+  if (pool_.size() != 0) return;
   for (auto& promise : waiting_) {
     promise.deliver(to_caf({ErrorCode::not_found, "no task was accepted; the log says why"}));
   }
@@ -79,7 +94,6 @@ PreparedTask SynthesisState::draw() {
 }
 
 caf::result<PreparedTask> SynthesisState::next_task(atom::next_task /*unused*/) {
-  constexpr size_t most_waiting = 4096;
   if (ready()) return draw();
   if (sources_.empty() && in_ingest_ == 0) {
     return to_caf({ErrorCode::not_found, "no task was accepted; the log says why"});
@@ -90,6 +104,18 @@ caf::result<PreparedTask> SynthesisState::next_task(atom::next_task /*unused*/) 
   waiting_.push_back(self_->make_response_promise<PreparedTask>());
   return waiting_.back();
 }
+
+caf::result<PreparedTask> SynthesisState::named_task(atom::next_task /*unused*/,
+                                                     const std::string& id) {
+  if (facts_.contains(id)) {
+    return PreparedTask{*std::ranges::find(pool_.tasks(), id, &Task::id), facts_.at(id)};
+  }
+  const bool all_seen = sources_.empty() && in_ingest_ == 0;
+  if (all_seen || waiting_for_.size() >= most_waiting) return unknown_task(id);
+  return waiting_for_.emplace(id, self_->make_response_promise<PreparedTask>())->second;
+}
+
+void SynthesisState::peers(const Peers& peers) { sandboxes_ = peers.sandboxes; }
 
 void SynthesisState::record(const TaskOutcome& outcome) {
   pool_.record(outcome.task_id, outcome.reward, outcome.passed, outcome.speedup);
@@ -111,7 +137,9 @@ SynthesisActor::behavior_type synthesis(SynthesisActor::stateful_pointer<Synthes
   self->state.start(self, std::move(tasks), std::move(sandboxes), settings);
   return {on(self, "status", &SynthesisState::status),
           on(self, "next_task", &SynthesisState::next_task),
-          on(self, "record", &SynthesisState::record), on(self, "step", &SynthesisState::step)};
+          on(self, "named_task", &SynthesisState::named_task),
+          on(self, "record", &SynthesisState::record),
+          on(self, "peers", &SynthesisState::peers), on(self, "step", &SynthesisState::step)};
 }
 
 }  // namespace warpsmith::actors

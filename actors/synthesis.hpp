@@ -28,7 +28,9 @@ class SynthesisState : public ActorState {
   void start(Self self, std::vector<Task> tasks, std::vector<SandboxActor> sandboxes,
              SynthesisSettings settings);
   caf::result<PreparedTask> next_task(atom::next_task);
+  caf::result<PreparedTask> named_task(atom::next_task, const std::string& id);
   void record(const TaskOutcome& outcome);
+  void peers(const Peers& peers);
   /// Gives every idle sandbox the next task to ingest.
   void step(atom::step);
 
@@ -48,7 +50,9 @@ class SynthesisState : public ActorState {
   std::vector<SandboxActor> sandboxes_;
   synthesis::Pool pool_;
   std::map<std::string, TaskFacts> facts_;
-  std::deque<caf::typed_response_promise<PreparedTask>> waiting_;
+  using Promise = caf::typed_response_promise<PreparedTask>;
+  std::deque<Promise> waiting_;
+  std::multimap<std::string, Promise> waiting_for_;  // a task by name that is still to be ingested
 };
 
 SynthesisActor::behavior_type synthesis(SynthesisActor::stateful_pointer<SynthesisState> self,

@@ -9,6 +9,7 @@
 
 #include "runtime/config/complaints.hpp"
 #include "runtime/config/fields.hpp"
+#include "runtime/parsed_call.hpp"
 
 namespace warpsmith {
 
@@ -17,9 +18,6 @@ enum class PromptStyle : uint8_t {
   brief,  // the reference's class and the buffers: for tiny policies
   full,   // SKILL.md and the tools' schemas in front
 };
-
-/// How the model writes a tool call.
-enum class ToolSyntax : uint8_t { xml, hermes };
 
 struct AgentConfig {
   PromptStyle prompt = PromptStyle::full;

@@ -64,6 +64,13 @@ TEST_F(SynthesisTest, AskerWaitsUntilEnoughTasksAreAccepted) {
   EXPECT_EQ(task->facts.eager_ms, 1.5);
 }
 
+TEST_F(SynthesisTest, FindsATaskByNameAlsoBeforeItsIngest) {
+  with_tasks({"a", "b"});
+  EXPECT_EQ(ask<PreparedTask>(actor, atom::next_task_v, std::string{"b"})->task.id, "b");
+  EXPECT_EQ(ask<PreparedTask>(actor, atom::next_task_v, std::string{"c"}).error().code,
+            ErrorCode::not_found);
+}
+
 TEST_F(SynthesisTest, AskerLearnsThatEveryTaskWasRefused) {
   with_tasks({"bad-1", "bad-2"});
   const auto task = ask<PreparedTask>(actor, atom::next_task_v);
