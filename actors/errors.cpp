@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/errors.hpp"
+
+#include <caf/atom.hpp>
+#include <caf/deep_to_string.hpp>
+#include <caf/make_message.hpp>
+#include <caf/sec.hpp>
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr caf::atom_value category = caf::atom("warpsmith");
+
+std::string text_of(const caf::message& context) {
+  if (context.match_elements<std::string>()) return context.get_as<std::string>(0);
+  return caf::deep_to_string(context);
+}
+
+ErrorCode code_of(caf::sec code) {
+  switch (code) {
+    case caf::sec::request_timeout: return ErrorCode::timeout;
+    case caf::sec::request_receiver_down:
+    case caf::sec::no_route_to_receiving_node: return ErrorCode::peer_lost;
+    default: return ErrorCode::infrastructure;
+  }
+}
+
+}  // namespace
+
+caf::error to_caf(const Error& error) {
+  return {static_cast<uint8_t>(error.code), category, caf::make_message(error.message)};
+}
+
+Error from_caf(const caf::error& error) {
+  const std::string text = text_of(error.context());
+  if (error.category() == category) return {static_cast<ErrorCode>(error.code()), text};
+  if (error.category() != caf::atom("system")) {
+    return {ErrorCode::infrastructure, caf::to_string(error)};
+  }
+  const auto code = static_cast<caf::sec>(error.code());
+  return {code_of(code), caf::to_string(code) + text};
+}
+
+void register_errors(caf::actor_system_config& config) {
+  config.add_error_category(category,
+                            [](uint8_t code, caf::atom_value, const caf::message& context) {
+                              std::string name{to_string(static_cast<ErrorCode>(code))};
+                              return name + ": " + text_of(context);
+                            });
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verifier's side of the sequential commit: one contestant, stopped except while it is timed.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/clock.hpp"
+#include "runtime/process/memory_file.hpp"
+#include "runtime/result.hpp"
+#include "runtime/verdict.hpp"
+#include "sandbox/commit/control_page.hpp"
+#include "sandbox/jail/jail.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Why a contestant is of no further use: a failing verdict class and one short sentence.
+struct Fault {
+  VerdictClass outcome = VerdictClass::device_fault;
+  std::string detail;
+};
+
+/// One timed call.
+struct CallResult {
+  std::chrono::nanoseconds elapsed{0};   // raw: from the ring to `done`, by our clock
+  std::chrono::nanoseconds stop_gap{0};  // from `done` until the stop was confirmed
+  std::optional<Fault> fault;            // then the contestant is dead or must be dropped
+};
+
+/// Gaps above this at `done` mean that the contestant went on running: part of the verdict.
+inline constexpr std::chrono::milliseconds max_stop_gap{20};
+
+/// The control page in memory that a contestant can map.
+class ControlMemory {
+ public:
+  static Result<ControlMemory> create();
+  ControlPage& page() const { return *reinterpret_cast<ControlPage*>(memory_.bytes().data()); }
+  int fd() const { return memory_.fd(); }
+
+ private:
+  explicit ControlMemory(MemoryFile memory) : memory_(std::move(memory)) {}
+  MemoryFile memory_;
+};
+
+/// A jailed process that runs the loop of control_page.hpp. Between calls it is stopped: only then
+/// write inputs and read outputs. Not thread-safe; the calling thread shares the contestant's core.
+class Contestant {
+ public:
+  /// Takes a process that was given `control`'s descriptor and enters (or will enter) the loop;
+  /// returns once it answered a first no-op and is stopped.
+  static Result<Contestant> adopt(std::shared_ptr<JailedProcess> process, ControlMemory control,
+                                  Deadline deadline);
+
+  /// Answers of no-ops, before any code of a candidate is loaded: keeps their minimum.
+  Result<void> calibrate(int calls, Deadline deadline);
+  /// To be subtracted from `CallResult::elapsed`; zero before `calibrate`.
+  std::chrono::nanoseconds noop() const { return noop_; }
+
+  /// Makes the candidate's code ready. A fault says why it cannot be.
+  CallResult load(Deadline deadline);
+  /// One call on buffer set `set`. Reset the outputs and write the inputs first.
+  CallResult call(uint32_t set, Deadline deadline);
+  /// Ends the loop and leaves the process running (the reference worker goes on with commands).
+  Result<void> leave(Deadline deadline);
+
+  JailedProcess& process() { return *process_; }
+
+ private:
+  Contestant(std::shared_ptr<JailedProcess> process, ControlMemory control)
+      : process_(std::move(process)), control_(std::move(control)) {}
+  CallResult issue(Command command, uint32_t set, Deadline deadline);
+  Fault fault_of_dead();
+  std::optional<Fault> await_done(uint32_t number, Deadline deadline);
+
+  std::shared_ptr<JailedProcess> process_;
+  ControlMemory control_;
+  uint32_t number_ = 0;  // of the last call
+  std::chrono::nanoseconds noop_{0};
+};
+
+/// Pins the calling thread (and what it spawns) to one core while it lives.
+class CorePin {
+ public:
+  explicit CorePin(int core);
+  ~CorePin();
+  CorePin(const CorePin&) = delete;
+  CorePin& operator=(const CorePin&) = delete;
+  bool in_force() const { return in_force_; }
+
+ private:
+  std::vector<uint64_t> before_;
+  bool in_force_ = false;
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page that a contestant shares with the verifier: the protocol of the sequential commit.
+//
+// A contestant is any jailed process that runs this loop (little-endian u32 at the given offsets):
+//
+//   seen = 0
+//   for ever:
+//     while page.ring == seen: futex_wait(&page.ring, seen)      shared futex, no time-out
+//     seen = page.ring
+//     status = carry out page.command on buffer set page.set
+//     page.status = status
+//     page.done = seen; futex_wake(&page.done, 1)
+//     if the command was `leave`: end the loop
+//
+// The first answer (to a `noop`) says that the contestant is ready. The contestant is stopped
+// (SIGSTOP, confirmed) whenever the verifier writes inputs or reads outputs. It can write the whole
+// page, so nothing read from it is ever used by the verifier as an index, a length or a pointer:
+// `done` is compared for equality, `status` and `hint` choose among texts and failing verdicts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace warpsmith::sandbox {
+
+inline constexpr uint32_t control_magic = 0x50435357;  // "WSCP"
+inline constexpr uint32_t control_version = 1;
+inline constexpr size_t control_bytes = 4096;
+
+enum class Command : uint32_t {
+  noop = 1,   // answer at once: calibration and readiness
+  load = 2,   // make the candidate's code ready (dlopen); also: run an untimed warm-up of ours
+  run = 3,    // one call on buffer set `set`
+  leave = 4,  // answer, then end the loop
+};
+
+/// What the contestant says about itself. Believed only where it accuses itself.
+enum class RunnerStatus : uint32_t {
+  starting = 0,
+  ok = 1,
+  load_failed = 2,     // the artefact does not load
+  no_entry_point = 3,  // it lacks `solve`
+  bad_order = 4,       // unknown command or set
+  failed = 5,          // the call raised (reference worker)
+};
+
+/// What the contestant's own signal handler saw before it died: a hint among failing classes.
+enum class FaultHint : uint32_t { none = 0, wrote_input = 1, near_output = 2, elsewhere = 3 };
+
+struct ControlPage {
+  uint32_t magic = control_magic;      //  0
+  uint32_t version = control_version;  //  4
+  uint32_t ring = 0;                   //  8  futex word, verifier → contestant: call number
+  uint32_t done = 0;                   // 12  futex word, contestant → verifier: last call answered
+  uint32_t command = 0;                // 16  Command
+  uint32_t set = 0;                    // 20  buffer set of the call
+  uint32_t status = 0;                 // 24  RunnerStatus of the last call
+  uint32_t hint = 0;                   // 28  FaultHint
+};
+static_assert(sizeof(ControlPage) == 32 && offsetof(ControlPage, ring) == 8 &&
+              offsetof(ControlPage, done) == 12 && offsetof(ControlPage, hint) == 28);
+
+}  // namespace warpsmith::sandbox

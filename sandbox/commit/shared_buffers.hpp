@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensors of a task in memory that verifier and contestants share: inputs that contestants can
+// only read, outputs that they write, several sets of each so that caches stay cold.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/process/memory_file.hpp"
+#include "runtime/result.hpp"
+#include "runtime/task.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Bytes of guard zone before and after every tensor: one page, so that an overrun by a vector
+/// or a row lands in it.
+inline constexpr uint64_t guard_bytes = 4096;
+
+/// Bytes of one element.
+uint64_t element_bytes(Dtype dtype);
+/// Bytes of a whole tensor.
+uint64_t tensor_bytes(const TensorSpec& spec);
+
+/// Where one tensor lies: in the memory of the outputs if `output`, else in that of the inputs.
+struct BufferSlot {
+  uint64_t offset = 0;  // from the start of a set; a multiple of 64
+  uint64_t bytes = 0;
+  bool output = false;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(offset, bytes, output);
+  }
+};
+
+/// Tensor `i` of set `k` starts at k * stride + slots[i].offset of its memory.
+struct BufferLayout {
+  std::vector<BufferSlot> slots;  // in the order of the signature
+  uint64_t input_stride = 0;      // bytes of one set of inputs and parameters
+  uint64_t output_stride = 0;
+  uint32_t sets = 0;
+
+  uint64_t input_total() const { return input_stride * sets; }
+  uint64_t output_total() const { return output_stride * sets; }
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(slots, input_stride, output_stride, sets);
+  }
+};
+
+/// Requires sets > 0.
+BufferLayout make_layout(const TaskSignature& signature, uint32_t sets);
+
+/// How many sets it takes to rotate over more than twice the last-level cache (at least 2, at most
+/// 64). `cache_bytes` comes from `last_level_cache_bytes` or a configuration.
+uint32_t sets_beyond_cache(const TaskSignature& signature, uint64_t cache_bytes);
+/// Of this machine, from sysfs; 32 MiB where it does not say.
+uint64_t last_level_cache_bytes();
+
+/// One memory of all sets' inputs or of all sets' outputs, mapped and prefaulted in the verifier.
+class SharedBuffers {
+ public:
+  /// Inputs and parameters. Contestants get a descriptor that cannot be written or mapped writable.
+  static Result<SharedBuffers> inputs(const BufferLayout& layout);
+  /// Outputs. One contestant's outputs are never shown to another.
+  static Result<SharedBuffers> outputs(const BufferLayout& layout);
+
+  /// Requires that slot `tensor` lives in this memory. Touch it only while contestants are stopped.
+  std::span<std::byte> tensor(uint32_t set, size_t tensor) const;
+  std::span<std::byte> guard_before(uint32_t set, size_t tensor) const;
+  std::span<std::byte> guard_after(uint32_t set, size_t tensor) const;
+
+  const BufferLayout& layout() const { return layout_; }
+  int fd() const { return memory_.fd(); }
+
+ private:
+  SharedBuffers(BufferLayout layout, MemoryFile memory, bool output);
+  std::span<std::byte> slice(uint32_t set, uint64_t offset, uint64_t bytes) const;
+
+  BufferLayout layout_;
+  MemoryFile memory_;
+  bool output_ = false;
+};
+
+/// Copies with non-temporal stores, so that the written lines are not left in the caches.
+/// Requires equal sizes and a destination aligned to 64 bytes.
+void stream_copy(std::span<std::byte> to, std::span<const std::byte> from);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compile service of contract `cpu`: g++ in the compile jail, behind a content-addressed cache.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "runtime/clock.hpp"
+#include "runtime/result.hpp"
+#include "runtime/submission.hpp"
+#include "runtime/verdict.hpp"
+#include "sandbox/compile/cache.hpp"
+#include "sandbox/jail/jail.hpp"
+
+namespace warpsmith::sandbox {
+
+struct CompilerOptions {
+  std::string compiler = "/usr/bin/g++";
+  std::string cache_dir;                      // made if missing
+  uint64_t cache_bytes = 512ULL << 20U;       // least recently used entries go first
+  uint64_t source_bytes = 256ULL << 10U;      // largest source taken
+  std::chrono::milliseconds timeout{20'000};  // of one compilation
+  JailLimits limits{.memory_bytes = 1ULL << 30U, .file_bytes = 32ULL << 20U};
+};
+
+/// What compiling gave: an artefact, or a failing class with its text.
+struct Compiled {
+  std::optional<VerdictClass> failure;  // compile_error, banned_construct, timeout, out_of_memory
+  std::string text;                     // for the agent: first errors as kernel.cpp:line:col: …
+  std::string artefact;                 // bytes of the shared object
+  std::string artefact_hash;            // SHA-256
+  bool cached = false;                  // answered without compiling
+  double milliseconds = 0;
+  std::map<std::string, std::string> jail;  // empty when cached
+};
+
+class CpuCompiler {
+ public:
+  /// Reads the toolchain's identity (part of every cache key). Fails if there is no compiler.
+  static Result<CpuCompiler> create(CompilerOptions options);
+
+  /// Takes kernel.cpp and headers beside it. Never runs a byte of the candidate. An error is a
+  /// failure of ours.
+  Result<Compiled> compile(const FileSet& files, Deadline deadline);
+
+  const std::string& toolchain_hash() const { return toolchain_hash_; }
+
+ private:
+  CpuCompiler(CompilerOptions options, CompileCache cache, std::string toolchain_hash);
+  Result<Compiled> compile_fresh(const FileSet& files, Deadline deadline);
+
+  CompilerOptions options_;
+  CompileCache cache_;
+  std::string toolchain_hash_;
+};
+
+}  // namespace warpsmith::sandbox

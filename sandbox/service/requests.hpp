@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the main program asks of the sandbox program, and what it answers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/error_code.hpp"
+#include "runtime/submission.hpp"
+#include "runtime/task.hpp"
+#include "runtime/verdict.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Judge one frozen submission against one task.
+struct EvaluateRequest {
+  Task task;
+  Submission submission;
+  Request want = Request::final;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(task, submission, want);
+  }
+};
+
+/// Run one command line in the shell jail over a workspace folder.
+struct ShellRequest {
+  std::string workspace;  // folder on the host, mounted read-write at /workspace
+  std::string command;    // for /bin/sh -c
+  uint32_t timeout_ms = 10'000;
+  uint32_t output_bytes = 64U << 10U;  // of standard output and of standard error, each
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(workspace, command, timeout_ms, output_bytes);
+  }
+};
+
+struct ShellResult {
+  int32_t exit_code = -1;  // −1 if a signal ended it
+  int32_t signal = 0;
+  bool timed_out = false;
+  bool out_of_memory = false;
+  bool output_cut = false;
+  std::string out, err;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(exit_code, signal, timed_out, out_of_memory, output_cut, out, err);
+  }
+};
+
+/// What the sandbox program says about itself.
+struct HealthReport {
+  std::map<std::string, std::string> jail;   // primitive → what is in force for a run jail here
+  std::map<std::string, std::string> facts;  // toolchain hash, pid, core, evaluations, cache
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(jail, facts);
+  }
+};
+
+}  // namespace warpsmith::sandbox
