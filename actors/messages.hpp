@@ -117,15 +117,15 @@ struct EvaluateReply {
 };
 
 /// Answer to a request for admission. Open trajectories that lost their rollout go first: then
-/// `task_id` is theirs, whatever was asked for, and `segments` are what is recorded of them.
+/// `task` is theirs, whatever was asked for, and `segments` are what is recorded of them.
 struct Admission {
   bool granted = false;  // false: nothing more will be admitted in this run
   TrajectoryId trajectory = 0;
-  std::string task_id;
+  Task task;
   std::vector<Segment> segments;
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(granted, trajectory, task_id, segments);
+    archive(granted, trajectory, task, segments);
   }
 };
 
@@ -149,16 +149,27 @@ struct Dropped {
   }
 };
 
+/// A verdict that a trajectory got, for the record.
+struct Judged {
+  TrajectoryId trajectory = 0;
+  uint32_t turn = 0;
+  bool final = false;
+  Verdict verdict;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(trajectory, turn, final, verdict);
+  }
+};
+
 /// One optimiser step, as the learner reports it.
 struct StepDone {
   PolicyVersion version;                 // the version that the step made
   std::vector<TrajectoryId> trained;     // whose gradients it holds
   std::vector<TrajectoryId> stale;       // that had no usable token left
   std::map<std::string, double> metrics;
-  std::string checkpoint;                // folder that holds this version durably; empty: none
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(version, trained, stale, metrics, checkpoint);
+    archive(version, trained, stale, metrics);
   }
 };
 

@@ -115,6 +115,8 @@ caf::result<PreparedTask> SynthesisState::named_task(atom::next_task /*unused*/,
   return waiting_for_.emplace(id, self_->make_response_promise<PreparedTask>())->second;
 }
 
+void SynthesisState::peers(const Peers& peers) { sandboxes_ = peers.sandboxes; }
+
 void SynthesisState::record(const TaskOutcome& outcome) {
   pool_.record(outcome.task_id, outcome.reward, outcome.passed, outcome.speedup);
 }
@@ -136,7 +138,8 @@ SynthesisActor::behavior_type synthesis(SynthesisActor::stateful_pointer<Synthes
   return {on(self, "status", &SynthesisState::status),
           on(self, "next_task", &SynthesisState::next_task),
           on(self, "named_task", &SynthesisState::named_task),
-          on(self, "record", &SynthesisState::record), on(self, "step", &SynthesisState::step)};
+          on(self, "record", &SynthesisState::record),
+          on(self, "peers", &SynthesisState::peers), on(self, "step", &SynthesisState::step)};
 }
 
 }  // namespace warpsmith::actors

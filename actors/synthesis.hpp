@@ -30,6 +30,7 @@ class SynthesisState : public ActorState {
   caf::result<PreparedTask> next_task(atom::next_task);
   caf::result<PreparedTask> named_task(atom::next_task, const std::string& id);
   void record(const TaskOutcome& outcome);
+  void peers(const Peers& peers);
   /// Gives every idle sandbox the next task to ingest.
   void step(atom::step);
 

@@ -2,7 +2,9 @@
 // The compile service of contract `cpu`: g++ in the compile jail, behind a content-addressed cache.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -40,14 +42,15 @@ class CpuCompiler {
   /// Reads the toolchain's identity (part of every cache key). Fails if there is no compiler.
   static Result<CpuCompiler> create(CompilerOptions options);
 
-  /// Never runs a byte of the candidate. An error is a failure of ours.
+  /// Takes kernel.cpp and headers beside it. Never runs a byte of the candidate. An error is a
+  /// failure of ours.
   Result<Compiled> compile(const FileSet& files, Deadline deadline);
 
   const std::string& toolchain_hash() const { return toolchain_hash_; }
 
  private:
   CpuCompiler(CompilerOptions options, CompileCache cache, std::string toolchain_hash);
-  Result<Compiled> compile_fresh(const std::string& source, Deadline deadline);
+  Result<Compiled> compile_fresh(const FileSet& files, Deadline deadline);
 
   CompilerOptions options_;
   CompileCache cache_;

@@ -19,7 +19,8 @@ struct CpuContestantSpec {
   std::vector<int64_t> dims;     // what `solve` gets as its third argument
   const SharedBuffers& inputs;   // outlive the contestant
   const SharedBuffers& outputs;  // of this contestant alone
-  std::optional<int> core;
+  std::optional<int> core;       // where the calling thread is pinned too (CorePin): across
+                                 // cores a ring costs 40 µs instead of 12
   JailLimits limits;
   int calibration_calls = 64;
 };

@@ -53,7 +53,7 @@ struct JailSpec {
   std::string standard_input;                // at most 64 KiB
   bool capture_output = false;               // else standard output and error are discarded
   JailLimits limits;
-  std::optional<int> core;  // pins the process
+  std::optional<int> core;  // pins the process; −1: every core; none: as the calling thread
 };
 
 /// How the jailed process ended.
@@ -80,16 +80,27 @@ class JailedProcess {
   /// Returns when every task of the process is confirmed stopped, or at the deadline.
   virtual Result<void> stop(Deadline deadline) = 0;
   virtual Result<void> resume() = 0;
+  /// Collects output for at most `within`; true once the jail has ended (then call `wait`).
+  virtual bool finished(std::chrono::milliseconds within) = 0;
   /// Waits for the end while collecting output; at the deadline kills it (`timed_out`).
   virtual Result<JailExit> wait(Deadline deadline) = 0;
   /// Kills all that runs in the jail and reaps it.
   virtual JailExit kill() = 0;
+  /// Stops bubblewrap's monitor, which the kernel would wake at every stop and continue of the
+  /// process, on its very core. `wait` and `kill` let it go on; a death signal reaches it anyway.
+  virtual void park_monitor() = 0;
+  /// Looks at the running process from outside: namespaces, capabilities, no_new_privs and filters
+  /// as the kernel shows them go into `report`. Call it once the jailed program runs.
+  virtual Result<void> observe() = 0;
   /// Primitive → what is in force, for the verdict.
   virtual const std::map<std::string, std::string>& report() const = 0;
 };
 
 /// Runs a jail to its end.
 Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline);
+
+/// For the end of the service in every case: kills all jails of this process, from any thread.
+void kill_all_jails() noexcept;
 
 /// True if the report holds all that contract `cpu` needs for its full trust class.
 bool is_full_jail(const std::map<std::string, std::string>& report);

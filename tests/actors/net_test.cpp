@@ -101,18 +101,27 @@ TEST_F(NetTest, Synthesis) {
   EXPECT_EQ(ask<PreparedTask>(far, atom::next_task_v, std::string{"relu"}).task.id, "relu");
   self->send(far, TaskOutcome{"t", 1, true, 2});
   self->send(far, atom::step_v);
-  EXPECT_EQ(heard(far), 2U);
+  self->send(far, Peers{});
+  EXPECT_EQ(heard(far), 3U);
 }
 
 TEST_F(NetTest, Ledger) {
   const auto far = connect<LedgerActor>(Served::ledger);
-  EXPECT_EQ(ask<Admission>(far, atom::admit_v, std::string{"abc"}).trajectory, 3U);
+  Task task;
+  task.id = "abc";
+  EXPECT_EQ(ask<Admission>(far, atom::admit_v, task).trajectory, 3U);
   EXPECT_EQ(ask<uint32_t>(far, Segment{1, 6, {}, {}, {}, {}}), 6U);
   Closed closed;
   closed.outcome.reward = 2.0;
   EXPECT_TRUE(ask<bool>(far, closed));
   EXPECT_TRUE(ask<bool>(far, Dropped{1, DropReason::stale, ""}));
-  EXPECT_TRUE(ask<bool>(far, StepDone{{0, 1}, {1, 2}, {}, {}, ""}));
+  EXPECT_TRUE(ask<bool>(far, StepDone{{0, 1}, {1, 2}, {}, {}}));
+  EXPECT_TRUE(ask<bool>(far, atom::checkpoint_v, PolicyVersion{0, 5}));
+  self->send(far, atom::flush_v);
+  self->send(far, Judged{});
+  self->send(far, atom::redeliver_v, connect<LearnerActor>(Served::learner));
+  self->send(far, atom::drain_v);
+  EXPECT_EQ(heard(far), 4U);
   EXPECT_EQ(ask<LedgerCounts>(far, atom::counts_v).dropped.at("stale"), 1U);
 }
 
@@ -143,8 +152,9 @@ TEST_F(NetTest, Supervisor) {
   const auto far = connect<SupervisorActor>(Served::supervisor);
   self->send(far, FailureReport{"rollout-0", ErrorCode::timeout, "x", false});
   self->send(far, atom::tick_v);
+  self->send(far, atom::respawn_v, uint8_t{1}, uint32_t{2});
   self->send(far, atom::stop_v);
-  EXPECT_EQ(heard(far), 3U);
+  EXPECT_EQ(heard(far), 4U);
   EXPECT_EQ(ask<uint32_t>(far, atom::scale_v, std::string{"rollout"}, uint32_t{3}), 10U);
 }
 

@@ -92,23 +92,26 @@ inline SynthesisActor::behavior_type synthesis(Self<SynthesisActor> self) {
             task.task.id = id;
             return task;
           },
-          hears<TaskOutcome>(self), hears<atom::step>(self)};
+          hears<TaskOutcome>(self), hears<Peers>(self), hears<atom::step>(self)};
 }
 
 inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {
   return {answers_status<LedgerActor>(self),
-          [](atom::admit, const std::string& task) { return Admission{true, task.size(), task, {}}; },
+          [](atom::admit, const Task& task) { return Admission{true, task.id.size(), task, {}}; },
           [](const Segment& segment) { return segment.number; },
           [](const Closed& closed) { return closed.outcome.reward == 2.0; },
           [](const Dropped& dropped) { return dropped.reason == DropReason::stale; },
           [](const StepDone& step) { return step.trained.size() == 2; },
+          [](atom::checkpoint, PolicyVersion version) { return version.step == 5; },
+          hears<atom::flush>(self),
+          hears<Judged>(self), hears<atom::redeliver, LearnerActor>(self),
           hears<atom::drain>(self),
           [](atom::counts) { return LedgerCounts{3, 1, {{"stale", 1}}, 1, 1, 0, false}; }};
 }
 
 inline LearnerActor::behavior_type learner(Self<LearnerActor> self) {
   return {answers_status<LearnerActor>(self), hears<Segment>(self), hears<Closed>(self),
-          hears<Dropped>(self), hears<atom::flush>(self),
+          hears<Dropped>(self), hears<atom::step>(self), hears<atom::flush>(self),
           [](atom::checkpoint) { return std::string{"step-7"}; }};
 }
 
@@ -119,7 +122,8 @@ inline RolloutActor::behavior_type rollout(Self<RolloutActor> self) {
 
 inline SupervisorActor::behavior_type supervisor(Self<SupervisorActor> self) {
   return {answers_status<SupervisorActor>(self), hears<FailureReport>(self),
-          hears<atom::tick>(self), hears<atom::stop>(self),
+          hears<atom::tick>(self), hears<atom::respawn, uint8_t, uint32_t>(self),
+          hears<atom::stop>(self),
           [](atom::scale, const std::string& kind, uint32_t count) {
             return static_cast<uint32_t>(kind.size()) + count;
           }};

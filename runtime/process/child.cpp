@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/process/child.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/process.hpp>
+#include <boost/process/extend.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "runtime/process/memory_file.hpp"
+
+namespace warpsmith {
+namespace {
+
+namespace bp = boost::process;
+
+/// What the child does between fork and exec. Only async-signal-safe calls; no allocation.
+struct Setup {
+  std::vector<std::pair<int, int>> moves;  // our descriptor → number in the child
+  std::vector<ResourceLimit> limits;
+  std::vector<int> join;
+  cpu_set_t cores{};
+  bool pin = false;
+  bool die_with_thread = false;
+
+  bool run() const {
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (die_with_thread) (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (const int fd : join) {
+      if (::write(fd, "0", 1) != 1) return false;
+    }
+    if (pin && ::sched_setaffinity(0, sizeof cores, &cores) != 0) return false;
+    for (const auto& [from, to] : moves) {
+      if (::dup2(from, to) < 0) return false;
+    }
+    return std::all_of(limits.begin(), limits.end(), [](const ResourceLimit& limit) {
+      const rlimit value{limit.value, limit.value};
+      return ::setrlimit(static_cast<__rlimit_resource_t>(limit.resource), &value) == 0;
+    });
+  }
+};
+
+/// Boost's hook: runs `Setup` and fails the start when it fails.
+struct SetupHandler : bp::extend::handler {
+  explicit SetupHandler(const Setup& what) : setup(&what) {}
+  template <class Executor>
+  void on_exec_setup(Executor& executor) const {
+    if (!setup->run()) {
+      executor.set_error(std::error_code(errno, std::system_category()), "child set-up");
+    }
+  }
+  const Setup* setup;
+};
+
+/// A duplicate far above every number a child can ask for, so that dup2 never overwrites a source.
+UniqueFd lifted(int fd) {
+  return UniqueFd{::fcntl(fd, F_DUPFD_CLOEXEC, 128)};
+}
+
+struct Pipe {
+  UniqueFd read, write;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return fail(ErrorCode::io_failed, std::string("pipe: ") + std::strerror(errno));
+  }
+  Pipe pipe{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
+  (void)::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
+  return pipe;
+}
+
+cpu_set_t cores_of(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (core < 0 || i == core) CPU_SET(static_cast<unsigned>(i), &set);
+  }
+  return set;
+}
+
+bp::environment environment_of(const std::map<std::string, std::string>& variables) {
+  bp::environment environment;
+  for (const auto& [name, value] : variables) environment[name] = value;
+  return environment;
+}
+
+/// One captured stream.
+struct Stream {
+  UniqueFd fd;
+  std::string* text = nullptr;
+  size_t limit = 0;
+
+  /// Reads what is there; closes at the end of the stream.
+  void drain(bool& cut) {
+    std::array<char, 65536> chunk{};
+    while (fd) {
+      const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return;
+      if (n == 0) return fd.reset();
+      const size_t keep = std::min(static_cast<size_t>(n), limit - text->size());
+      text->append(chunk.data(), keep);
+      cut = cut || keep < static_cast<size_t>(n);
+    }
+  }
+};
+
+}  // namespace
+
+struct Child::State {
+  pid_t pid = -1;
+  UniqueFd pidfd;
+  Stream out, err;
+  bool reaped = false;
+  ChildExit exit;
+
+  void drain() {
+    out.drain(exit.output_cut);
+    err.drain(exit.output_cut);
+  }
+
+  /// True once the child's end is recorded.
+  bool reap(int options) {
+    if (reaped) return true;
+    int status = 0;
+    pid_t got = 0;
+    do {
+      got = ::waitpid(pid, &status, options);
+    } while (got < 0 && errno == EINTR);
+    if (got == 0) return false;
+    reaped = true;
+    if (got == pid && WIFEXITED(status)) exit.exit_code = WEXITSTATUS(status);
+    if (got == pid && WIFSIGNALED(status)) exit.signal = WTERMSIG(status);
+    drain();
+    return true;
+  }
+
+  void poll_once(std::chrono::milliseconds left) {
+    std::array<pollfd, 3> fds{{{pidfd.get(), POLLIN, 0},
+                               {out.fd ? out.fd.get() : -1, POLLIN, 0},
+                               {err.fd ? err.fd.get() : -1, POLLIN, 0}}};
+    const auto timeout = std::min<int64_t>(left.count(), 60'000);
+    (void)::poll(fds.data(), fds.size(), static_cast<int>(timeout));
+    drain();
+  }
+
+  ~State() {
+    if (pid > 0 && !reaped) {
+      (void)::kill(pid, SIGKILL);
+      (void)reap(0);
+    }
+  }
+};
+
+namespace {
+
+Result<bp::child> launch(const ChildSpec& spec, const Setup& setup) {
+  const std::string program =
+      spec.argv.at(0).find('/') == std::string::npos ? find_program(spec.argv[0]) : spec.argv[0];
+  if (program.empty()) {
+    return fail(ErrorCode::not_found, "program '" + spec.argv[0] + "' is not in PATH");
+  }
+  const std::vector<std::string> arguments(spec.argv.begin() + 1, spec.argv.end());
+  const bp::environment environment = spec.environment
+                                          ? environment_of(*spec.environment)
+                                          : bp::environment(boost::this_process::environment());
+  const std::string directory = spec.directory.empty() ? "." : spec.directory;
+  std::error_code error;
+  bp::child child(bp::exe = program, bp::args = arguments, environment, bp::start_dir = directory,
+                  SetupHandler{setup}, error);
+  if (error) {
+    return fail(ErrorCode::process_failed, "start " + program + ": " + error.message());
+  }
+  return child;
+}
+
+}  // namespace
+
+Result<Child> Child::start(const ChildSpec& spec) {
+  auto state = std::make_unique<State>();
+  auto input = MemoryFile::sealed_copy("stdin", spec.standard_input);
+  if (!input) return tl::unexpected(std::move(input.error()));
+  Setup setup{.limits = spec.limits, .join = spec.join, .die_with_thread = spec.die_with_thread};
+  std::vector<UniqueFd> held;
+  const auto give = [&](int fd, int number) {
+    held.push_back(lifted(fd));
+    setup.moves.emplace_back(held.back().get(), number);
+  };
+  give(input->fd(), 0);
+  if (spec.output == ChildOutput::captured) {
+    auto out = make_pipe();
+    auto err = make_pipe();
+    if (!out || !err) return tl::unexpected(out ? err.error() : out.error());
+    give(out->write.get(), 1);
+    give(err->write.get(), 2);
+    state->out = {std::move(out->read), &state->exit.out, spec.output_bytes};
+    state->err = {std::move(err->read), &state->exit.err, spec.output_bytes};
+  } else if (spec.output == ChildOutput::discarded) {
+    const UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+    give(null.get(), 1);
+    give(null.get(), 2);
+  }
+  for (const auto& [number, fd] : spec.descriptors) give(fd, number);
+  if (spec.core) {
+    setup.pin = true;
+    setup.cores = cores_of(*spec.core);
+  }
+  auto child = launch(spec, setup);
+  if (!child) return tl::unexpected(std::move(child.error()));
+  state->pid = child->id();
+  child->detach();  // reaping is ours: Boost's would wait for ever
+  state->pidfd = UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, state->pid, 0))};
+  return Child{std::move(state)};
+}
+
+pid_t Child::pid() const {
+  return state_->pid;
+}
+
+bool Child::alive() {
+  state_->drain();
+  return !state_->reap(WNOHANG);
+}
+
+bool Child::finished(std::chrono::milliseconds within) {
+  const Deadline deadline = Deadline::after(within);
+  while (!state_->reap(WNOHANG)) {
+    if (deadline.passed()) return false;
+    state_->poll_once(deadline.left());
+  }
+  return true;
+}
+
+ChildExit Child::wait(Deadline deadline) {
+  while (!state_->reap(WNOHANG)) {
+    if (deadline.passed()) {
+      state_->exit.timed_out = true;
+      signal(SIGKILL);
+      (void)state_->reap(0);
+      break;
+    }
+    state_->poll_once(deadline.left());
+  }
+  return state_->exit;
+}
+
+void Child::signal(int number) {
+  if (!state_->reaped) (void)::kill(state_->pid, number);
+}
+
+Child::Child(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Child::Child(Child&&) noexcept = default;
+Child& Child::operator=(Child&&) noexcept = default;
+Child::~Child() = default;
+
+Result<ChildExit> run_child(const ChildSpec& spec, Deadline deadline) {
+  auto child = Child::start(spec);
+  if (!child) return tl::unexpected(std::move(child.error()));
+  return child->wait(deadline);
+}
+
+std::string find_program(const std::string& name) {
+  return bp::search_path(name).string();
+}
+
+}  // namespace warpsmith

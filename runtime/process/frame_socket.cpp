@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/process/frame_socket.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace warpsmith {
+namespace {
+
+constexpr uint32_t frame_magic = 0x314D5246;  // "FRM1"
+constexpr size_t max_descriptors = 16;
+
+struct Header {
+  uint32_t magic = frame_magic;
+  uint32_t reserved = 0;
+  uint64_t length = 0;
+};
+static_assert(sizeof(Header) == 16);
+
+tl::unexpected<Error> lost(const char* what) {
+  return fail(ErrorCode::peer_lost, std::string("socket ") + what + ": " + std::strerror(errno));
+}
+
+bool try_again() {
+  return errno == EINTR || errno == EAGAIN;
+}
+
+}  // namespace
+
+FrameSocket::FrameSocket(UniqueFd fd) : fd_(std::move(fd)) {
+  (void)::fcntl(fd_.get(), F_SETFL, O_NONBLOCK);
+}
+
+Result<std::pair<FrameSocket, FrameSocket>> FrameSocket::pair() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return fail(ErrorCode::io_failed, std::string("socketpair: ") + std::strerror(errno));
+  }
+  return std::pair{FrameSocket{UniqueFd{ends[0]}}, FrameSocket{UniqueFd{ends[1]}}};
+}
+
+Result<void> FrameSocket::wait_for(short events, Deadline deadline) const {
+  pollfd poll{fd_.get(), events, 0};
+  while (true) {
+    const auto left = std::min<int64_t>(deadline.left().count(), 60'000);
+    const int ready = ::poll(&poll, 1, static_cast<int>(left));
+    if (ready > 0) return {};
+    if (ready < 0 && errno != EINTR) return lost("poll");
+    if (deadline.passed()) return fail(ErrorCode::timeout, "socket: deadline passed");
+  }
+}
+
+bool FrameSocket::readable(Deadline deadline) const {
+  return wait_for(POLLIN, deadline).has_value();
+}
+
+Result<void> FrameSocket::write_all(const char* data, size_t size, Deadline deadline) {
+  while (size > 0) {
+    const ssize_t n = ::send(fd_.get(), data, size, MSG_NOSIGNAL);
+    if (n < 0 && !try_again()) return lost("send");
+    if (n < 0) {
+      if (auto ready = wait_for(POLLOUT, deadline); !ready) return ready;
+      continue;
+    }
+    data += n;
+    size -= static_cast<size_t>(n);
+  }
+  return {};
+}
+
+Result<void> FrameSocket::read_all(char* data, size_t size, Deadline deadline) {
+  while (size > 0) {
+    const ssize_t n = ::recv(fd_.get(), data, size, 0);
+    if (n == 0) return fail(ErrorCode::peer_lost, "socket receive: the other end closed");
+    if (n < 0 && !try_again()) return lost("receive");
+    if (n < 0) {
+      if (auto ready = wait_for(POLLIN, deadline); !ready) return ready;
+      continue;
+    }
+    data += n;
+    size -= static_cast<size_t>(n);
+  }
+  return {};
+}
+
+Result<void> FrameSocket::send(const ByteBuffer& frame, Deadline deadline) {
+  if (frame.size() > max_frame_bytes) {
+    return fail(ErrorCode::capacity, "frame of " + std::to_string(frame.size()) +
+                                         " bytes exceeds " + std::to_string(max_frame_bytes));
+  }
+  Header header;
+  header.length = frame.size();
+  std::array<char, sizeof header> head{};
+  std::memcpy(head.data(), &header, sizeof header);
+  if (auto sent = write_all(head.data(), head.size(), deadline); !sent) return sent;
+  return write_all(frame.data(), frame.size(), deadline);
+}
+
+Result<ByteBuffer> FrameSocket::receive(Deadline deadline) {
+  std::array<char, sizeof(Header)> head{};
+  if (auto got = read_all(head.data(), head.size(), deadline); !got) {
+    return tl::unexpected(std::move(got.error()));
+  }
+  Header header;
+  std::memcpy(&header, head.data(), sizeof header);
+  if (header.magic != frame_magic || header.reserved != 0 || header.length > max_frame_bytes) {
+    return fail(ErrorCode::parse_failed, "frame header: magic " + std::to_string(header.magic) +
+                                             ", length " + std::to_string(header.length) +
+                                             "; expected magic " + std::to_string(frame_magic) +
+                                             " and at most " + std::to_string(max_frame_bytes) +
+                                             " bytes");
+  }
+  // Grown as bytes arrive, so that a false length costs nothing.
+  ByteBuffer frame;
+  while (frame.size() < header.length) {
+    const size_t before = frame.size();
+    const auto step = std::min<uint64_t>(header.length - before, 4U << 20U);
+    frame.resize(before + static_cast<size_t>(step));
+    if (auto got = read_all(frame.data() + before, static_cast<size_t>(step), deadline); !got) {
+      return tl::unexpected(std::move(got.error()));
+    }
+  }
+  return frame;
+}
+
+Result<void> FrameSocket::send_descriptors(const std::vector<int>& fds, Deadline deadline) {
+  if (fds.empty() || fds.size() > max_descriptors) {
+    return fail(ErrorCode::invalid_argument,
+                "1 to 16 descriptors can be sent at once, got " + std::to_string(fds.size()));
+  }
+  char byte = static_cast<char>(fds.size());
+  iovec data{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * max_descriptors)> control{};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
+  cmsghdr* head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
+  std::memcpy(CMSG_DATA(head), fds.data(), sizeof(int) * fds.size());
+  while (::sendmsg(fd_.get(), &message, MSG_NOSIGNAL) < 0) {
+    if (!try_again()) return lost("send descriptors");
+    if (auto ready = wait_for(POLLOUT, deadline); !ready) return ready;
+  }
+  return {};
+}
+
+Result<std::vector<UniqueFd>> FrameSocket::receive_descriptors(Deadline deadline) {
+  char byte = 0;
+  iovec data{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * max_descriptors)> control{};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t n = -1;
+  while ((n = ::recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC)) < 0) {
+    if (!try_again()) return lost("receive descriptors");
+    if (auto ready = wait_for(POLLIN, deadline); !ready) return tl::unexpected(ready.error());
+  }
+  std::vector<UniqueFd> fds;
+  const cmsghdr* head = CMSG_FIRSTHDR(&message);
+  if (n == 1 && head != nullptr && head->cmsg_type == SCM_RIGHTS) {
+    std::vector<int> raw((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    std::memcpy(raw.data(), CMSG_DATA(head), raw.size() * sizeof(int));
+    for (const int fd : raw) fds.emplace_back(fd);
+  }
+  if (n == 0) return fail(ErrorCode::peer_lost, "socket: the other end closed");
+  if (fds.empty() || fds.size() != static_cast<size_t>(byte)) {
+    return fail(ErrorCode::parse_failed, "descriptors: expected " +
+                                             std::to_string(static_cast<int>(byte)) + ", got " +
+                                             std::to_string(fds.size()));
+  }
+  return fds;
+}
+
+}  // namespace warpsmith

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Length-checked frames over a Unix stream socket, with deadlines and descriptor passing.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "runtime/bytes.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/process/unique_fd.hpp"
+#include "runtime/result.hpp"
+
+namespace warpsmith {
+
+/// The largest frame either side takes.
+inline constexpr uint64_t max_frame_bytes = 256ULL << 20U;
+
+/// One end. A frame is: u32 magic, u32 0, u64 length (little-endian), then the bytes.
+class FrameSocket {
+ public:
+  explicit FrameSocket(UniqueFd fd);
+  /// Two connected ends.
+  static Result<std::pair<FrameSocket, FrameSocket>> pair();
+
+  /// `timeout` or `peer_lost`; after either the stream's state is unknown: drop the socket.
+  Result<void> send(const ByteBuffer& frame, Deadline deadline);
+  /// `timeout`, `peer_lost`, or `parse_failed` for a frame that breaks the format.
+  Result<ByteBuffer> receive(Deadline deadline);
+  /// True when a frame (or the peer's end) is there.
+  bool readable(Deadline deadline) const;
+
+  /// Descriptors travel beside one byte, outside frames; at most 16.
+  Result<void> send_descriptors(const std::vector<int>& fds, Deadline deadline);
+  Result<std::vector<UniqueFd>> receive_descriptors(Deadline deadline);
+
+  int fd() const { return fd_.get(); }
+
+ private:
+  Result<void> wait_for(short events, Deadline deadline) const;
+  Result<void> write_all(const char* data, size_t size, Deadline deadline);
+  Result<void> read_all(char* data, size_t size, Deadline deadline);
+
+  UniqueFd fd_;
+};
+
+}  // namespace warpsmith

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/commit/contestant.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <new>
+
+#include "sandbox/commit/futex.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+// How often a wait looks whether the contestant still lives.
+constexpr milliseconds slice{50};
+// A stopped process takes its signal within microseconds; this is for a loaded machine.
+constexpr seconds stop_patience{5};
+
+std::string signal_text(int number) {
+  const char* name = ::strsignal(number);
+  return std::string("the kernel's process died of signal ") + std::to_string(number) + " (" +
+         (name != nullptr ? name : "unknown") + ")";
+}
+
+/// The failing class of a self-accusation, if it is one.
+std::optional<Fault> fault_of(uint32_t status) {
+  switch (static_cast<RunnerStatus>(status)) {
+    case RunnerStatus::ok:
+      return std::nullopt;
+    case RunnerStatus::load_failed:
+      return Fault{VerdictClass::launch_error, "the shared object does not load"};
+    case RunnerStatus::no_entry_point:
+      return Fault{VerdictClass::launch_error, "the shared object lacks `solve`"};
+    case RunnerStatus::failed:
+      return Fault{VerdictClass::launch_error, "the call raised an error"};
+    case RunnerStatus::starting:
+    case RunnerStatus::bad_order:
+      break;
+  }
+  return Fault{VerdictClass::device_fault, "the kernel's process broke the protocol"};
+}
+
+}  // namespace
+
+Result<ControlMemory> ControlMemory::create() {
+  auto memory = MemoryFile::create("control", control_bytes);
+  if (!memory) return tl::unexpected(std::move(memory.error()));
+  new (memory->bytes().data()) ControlPage{};
+  return ControlMemory{std::move(*memory)};
+}
+
+Result<Contestant> Contestant::adopt(std::shared_ptr<JailedProcess> process, ControlMemory control,
+                                     Deadline deadline) {
+  Contestant made{std::move(process), std::move(control)};
+  const CallResult first = made.issue(Command::noop, 0, deadline);
+  if (first.fault) {
+    return fail(ErrorCode::infrastructure, "contestant did not start: " + first.fault->detail);
+  }
+  made.process_->park_monitor();
+  return made;
+}
+
+Result<void> Contestant::calibrate(int calls, Deadline deadline) {
+  nanoseconds best = nanoseconds::max();
+  for (int i = 0; i < calls; ++i) {
+    const CallResult result = issue(Command::noop, 0, deadline);
+    if (result.fault) {
+      return fail(ErrorCode::infrastructure, "calibration: " + result.fault->detail);
+    }
+    best = std::min(best, result.elapsed);
+  }
+  noop_ = calls > 0 ? best : nanoseconds{0};
+  return {};
+}
+
+CallResult Contestant::load(Deadline deadline) {
+  return issue(Command::load, 0, deadline);
+}
+
+CallResult Contestant::call(uint32_t set, Deadline deadline) {
+  return issue(Command::run, set, deadline);
+}
+
+Result<void> Contestant::leave(Deadline deadline) {
+  const CallResult result = issue(Command::leave, 0, deadline);
+  if (result.fault) return fail(ErrorCode::process_failed, "leave: " + result.fault->detail);
+  return process_->resume();
+}
+
+std::optional<Fault> Contestant::await_done(uint32_t number, Deadline deadline) {
+  const uint32_t& done = control_.page().done;
+  for (uint32_t seen = load_word(done); seen != number; seen = load_word(done)) {
+    const nanoseconds left = deadline.at() - SteadyClock::now();
+    if (left <= nanoseconds{0}) {
+      (void)process_->kill();
+      return Fault{VerdictClass::timeout, "the kernel did not return in time"};
+    }
+    wait_while(done, seen, std::min<nanoseconds>(left, slice));
+    if (load_word(done) != number && !process_->alive()) return fault_of_dead();
+  }
+  return std::nullopt;
+}
+
+CallResult Contestant::issue(Command command, uint32_t set, Deadline deadline) {
+  CallResult result;
+  if (!process_->alive()) {
+    result.fault = fault_of_dead();
+    return result;
+  }
+  ControlPage& page = control_.page();
+  const uint32_t number = ++number_;
+  page.command = static_cast<uint32_t>(command);
+  page.set = set;
+  page.status = static_cast<uint32_t>(RunnerStatus::starting);
+  const auto start = SteadyClock::now();
+  store_word(page.ring, number);
+  if (number > 1) (void)process_->resume();
+  wake_one(page.ring);
+  result.fault = await_done(number, deadline);
+  const auto done = SteadyClock::now();
+  if (result.fault) return result;
+  const auto stopped = process_->stop(Deadline::after(stop_patience));
+  result.elapsed = done - start;
+  result.stop_gap = SteadyClock::now() - done;
+  if (!stopped || !process_->alive()) {
+    result.fault = fault_of_dead();
+  } else {
+    result.fault = fault_of(page.status);
+  }
+  return result;
+}
+
+Fault Contestant::fault_of_dead() {
+  const auto hint = static_cast<FaultHint>(control_.page().hint);
+  const JailExit exit = process_->kill();
+  if (exit.out_of_memory) {
+    return {VerdictClass::out_of_memory, "the kernel's process exceeded its memory limit"};
+  }
+  if (exit.signal == SIGXCPU) {
+    return {VerdictClass::timeout, "the kernel used up its CPU time"};
+  }
+  if (exit.signal != 0 && hint == FaultHint::wrote_input) {
+    return {VerdictClass::input_mutated, "the kernel wrote to a read-only input"};
+  }
+  if (exit.signal != 0 && hint == FaultHint::near_output) {
+    return {VerdictClass::oob_write, "the kernel wrote beyond its outputs"};
+  }
+  if (exit.signal != 0) return {VerdictClass::device_fault, signal_text(exit.signal)};
+  return {VerdictClass::device_fault,
+          "the kernel's process exited with code " + std::to_string(exit.exit_code)};
+}
+
+CorePin::CorePin(int core) {
+  cpu_set_t before;
+  if (::sched_getaffinity(0, sizeof before, &before) != 0) return;
+  before_.resize(sizeof before / sizeof(uint64_t));
+  std::memcpy(before_.data(), &before, sizeof before);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<unsigned>(core), &one);
+  in_force_ = ::sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+CorePin::~CorePin() {
+  if (!in_force_) return;
+  cpu_set_t before;
+  std::memcpy(&before, before_.data(), sizeof before);
+  (void)::sched_setaffinity(0, sizeof before, &before);
+}
+
+}  // namespace warpsmith::sandbox

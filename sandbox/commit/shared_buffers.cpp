@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/commit/shared_buffers.hpp"
+
+#include <emmintrin.h>
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr uint64_t line_bytes = 64;
+constexpr uint64_t page_bytes = 4096;
+// Tensors start at different places within a page, or every stream would compete for one cache set.
+constexpr uint64_t stagger_bytes = 3 * line_bytes;
+
+uint64_t round_up(uint64_t value, uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+Result<MemoryFile> make_memory(const char* name, uint64_t bytes) {
+  auto memory = MemoryFile::create(name, bytes);
+  if (!memory) return fail("shared buffers", std::move(memory.error()));
+  return memory;
+}
+
+}  // namespace
+
+uint64_t element_bytes(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f64:
+    case Dtype::i64:
+      return 8;
+    case Dtype::f32:
+    case Dtype::i32:
+      return 4;
+    case Dtype::f16:
+    case Dtype::bf16:
+    case Dtype::i16:
+      return 2;
+    case Dtype::i8:
+    case Dtype::u8:
+    case Dtype::boolean:
+      return 1;
+  }
+  return 1;
+}
+
+uint64_t tensor_bytes(const TensorSpec& spec) {
+  uint64_t bytes = element_bytes(spec.dtype);
+  for (const int64_t extent : spec.shape) bytes *= static_cast<uint64_t>(extent);
+  return bytes;
+}
+
+BufferLayout make_layout(const TaskSignature& signature, uint32_t sets) {
+  assert(sets > 0 && "a layout has at least one set");
+  BufferLayout layout;
+  layout.sets = sets;
+  for (size_t i = 0; i < signature.tensors.size(); ++i) {
+    const TensorSpec& spec = signature.tensors[i];
+    BufferSlot slot;
+    slot.output = spec.role == TensorRole::output;
+    slot.bytes = tensor_bytes(spec);
+    uint64_t& stride = slot.output ? layout.output_stride : layout.input_stride;
+    slot.offset = round_up(stride, line_bytes) + guard_bytes + stagger_bytes * (i % 16);
+    stride = slot.offset + slot.bytes + guard_bytes;
+    layout.slots.push_back(slot);
+  }
+  layout.input_stride = round_up(layout.input_stride, page_bytes);
+  layout.output_stride = round_up(layout.output_stride, page_bytes);
+  return layout;
+}
+
+uint32_t sets_beyond_cache(const TaskSignature& signature, uint64_t cache_bytes) {
+  const BufferLayout one = make_layout(signature, 1);
+  const uint64_t per_set = std::max<uint64_t>(one.input_stride + one.output_stride, 1);
+  return static_cast<uint32_t>(std::clamp<uint64_t>(2 * cache_bytes / per_set + 1, 2, 64));
+}
+
+uint64_t last_level_cache_bytes() {
+  constexpr uint64_t fallback = 32ULL << 20U;
+  uint64_t largest = 0;
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
+                       "/size");
+    std::string text;
+    uint64_t kib = 0;
+    if (!(file >> text)) continue;
+    (void)std::from_chars(text.data(), text.data() + text.size(), kib);
+    largest = std::max(largest, kib << (text.ends_with('M') ? 20U : 10U));
+  }
+  return largest > 0 ? largest : fallback;
+}
+
+SharedBuffers::SharedBuffers(BufferLayout layout, MemoryFile memory, bool output)
+    : layout_(std::move(layout)), memory_(std::move(memory)), output_(output) {}
+
+Result<SharedBuffers> SharedBuffers::inputs(const BufferLayout& layout) {
+  auto memory = make_memory("inputs", layout.input_total());
+  if (!memory) return tl::unexpected(std::move(memory.error()));
+  if (auto sealed = memory->seal_future_writes(); !sealed) return tl::unexpected(sealed.error());
+  return SharedBuffers{layout, std::move(*memory), false};
+}
+
+Result<SharedBuffers> SharedBuffers::outputs(const BufferLayout& layout) {
+  auto memory = make_memory("outputs", layout.output_total());
+  if (!memory) return tl::unexpected(std::move(memory.error()));
+  return SharedBuffers{layout, std::move(*memory), true};
+}
+
+std::span<std::byte> SharedBuffers::slice(uint32_t set, uint64_t offset, uint64_t bytes) const {
+  assert(set < layout_.sets && "no such buffer set");
+  const uint64_t stride = output_ ? layout_.output_stride : layout_.input_stride;
+  return memory_.bytes().subspan(set * stride + offset, bytes);
+}
+
+std::span<std::byte> SharedBuffers::tensor(uint32_t set, size_t tensor) const {
+  const BufferSlot& slot = layout_.slots.at(tensor);
+  assert(slot.output == output_ && "the tensor lives in the other memory");
+  return slice(set, slot.offset, slot.bytes);
+}
+
+std::span<std::byte> SharedBuffers::guard_before(uint32_t set, size_t tensor) const {
+  return slice(set, layout_.slots.at(tensor).offset - guard_bytes, guard_bytes);
+}
+
+std::span<std::byte> SharedBuffers::guard_after(uint32_t set, size_t tensor) const {
+  const BufferSlot& slot = layout_.slots.at(tensor);
+  return slice(set, slot.offset + slot.bytes, guard_bytes);
+}
+
+void stream_copy(std::span<std::byte> to, std::span<const std::byte> from) {
+  assert(to.size() == from.size() && "a copy between equal sizes");
+  const size_t whole = to.size() / sizeof(__m128i);
+  auto* target = reinterpret_cast<__m128i*>(to.data());
+  const auto* source = reinterpret_cast<const __m128i*>(from.data());
+  for (size_t i = 0; i < whole; ++i) _mm_stream_si128(target + i, _mm_loadu_si128(source + i));
+  const size_t done = whole * sizeof(__m128i);
+  if (done < to.size()) std::memcpy(to.data() + done, from.data() + done, to.size() - done);
+  _mm_sfence();
+}
+
+}  // namespace warpsmith::sandbox

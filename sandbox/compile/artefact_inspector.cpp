@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/compile/artefact_inspector.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "sandbox/contract/cpu_contract.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+/// Checked access to the bytes.
+class Image {
+ public:
+  explicit Image(std::string_view bytes) : bytes_(bytes) {}
+
+  template <class T>
+  std::optional<T> at(uint64_t offset) const {
+    if (offset > bytes_.size() || sizeof(T) > bytes_.size() - offset) return std::nullopt;
+    T value;
+    std::memcpy(&value, bytes_.data() + offset, sizeof value);
+    return value;
+  }
+  std::string text_at(uint64_t offset) const {
+    if (offset >= bytes_.size()) return {};
+    constexpr size_t longest = 512;
+    const std::string_view rest = bytes_.substr(offset, longest);
+    return std::string(rest.substr(0, rest.find('\0')));
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+tl::unexpected<Error> broken(const std::string& what) {
+  return fail(ErrorCode::parse_failed, "artefact: " + what);
+}
+
+struct Tables {
+  uint64_t dynamic = 0, dynamic_bytes = 0;  // file offset and size of PT_DYNAMIC
+  uint64_t symbols = 0, symbol_count = 0;   // of .dynsym
+  uint64_t strings = 0;                     // of .dynstr
+};
+
+Result<Elf64_Ehdr> header_of(const Image& image) {
+  const auto header = image.at<Elf64_Ehdr>(0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) {
+    return broken("not an ELF file");
+  }
+  if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_type != ET_DYN) {
+    return broken("not a 64-bit shared object");
+  }
+  if (header->e_machine != EM_X86_64 && header->e_machine != EM_AARCH64) {
+    return broken("machine " + std::to_string(header->e_machine) + " is not ours");
+  }
+  if (header->e_phnum > 64 || header->e_shnum > 4096) return broken("too many headers");
+  return *header;
+}
+
+Result<Tables> tables_of(const Image& image, const Elf64_Ehdr& header) {
+  Tables tables;
+  for (uint64_t i = 0; i < header.e_phnum; ++i) {
+    const auto segment = image.at<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
+    if (!segment) return broken("program header " + std::to_string(i) + " lies outside");
+    if (segment->p_type != PT_DYNAMIC) continue;
+    tables.dynamic = segment->p_offset;
+    tables.dynamic_bytes = segment->p_filesz;
+  }
+  for (uint64_t i = 0; i < header.e_shnum; ++i) {
+    const auto section = image.at<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr));
+    if (!section) return broken("section header " + std::to_string(i) + " lies outside");
+    if (section->sh_type != SHT_DYNSYM) continue;
+    const auto strings =
+        image.at<Elf64_Shdr>(header.e_shoff + uint64_t{section->sh_link} * sizeof(Elf64_Shdr));
+    if (!strings) return broken("the symbols' strings lie outside");
+    tables.symbols = section->sh_offset;
+    tables.symbol_count = section->sh_size / sizeof(Elf64_Sym);
+    tables.strings = strings->sh_offset;
+  }
+  if (tables.dynamic == 0 || tables.symbols == 0) return broken("no dynamic section or symbols");
+  if (tables.symbol_count > 100'000) return broken("too many symbols");
+  return tables;
+}
+
+Result<void> read_dynamic(const Image& image, const Tables& tables, ArtefactFacts& facts) {
+  const uint64_t count = std::min<uint64_t>(tables.dynamic_bytes / sizeof(Elf64_Dyn), 4096);
+  for (uint64_t i = 0; i < count; ++i) {
+    const auto entry = image.at<Elf64_Dyn>(tables.dynamic + i * sizeof(Elf64_Dyn));
+    if (!entry) return broken("the dynamic section lies outside");
+    switch (entry->d_tag) {
+      case DT_NEEDED:
+        facts.needed.push_back(image.text_at(tables.strings + entry->d_un.d_val));
+        break;
+      case DT_INIT:
+        facts.initialiser = true;
+        break;
+      case DT_INIT_ARRAYSZ:
+      case DT_PREINIT_ARRAYSZ:
+        facts.constructors += entry->d_un.d_val / sizeof(uint64_t);
+        break;
+      case DT_TEXTREL:
+        facts.text_relocations = true;
+        break;
+      case DT_NULL:
+        return {};
+      default:
+        break;
+    }
+  }
+  return {};
+}
+
+Result<void> read_symbols(const Image& image, const Tables& tables, ArtefactFacts& facts) {
+  for (uint64_t i = 1; i < tables.symbol_count; ++i) {
+    const auto symbol = image.at<Elf64_Sym>(tables.symbols + i * sizeof(Elf64_Sym));
+    if (!symbol) return broken("symbol " + std::to_string(i) + " lies outside");
+    const std::string name = image.text_at(tables.strings + symbol->st_name);
+    const bool imported = symbol->st_shndx == SHN_UNDEF;
+    (imported ? facts.imports : facts.exports).push_back(name);
+    if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC && !imported) {
+      facts.indirect_functions = true;
+    }
+  }
+  return {};
+}
+
+bool is_allowed_library(const std::string& name) {
+  static constexpr std::array<std::string_view, 7> allowed{"libc.so.6",
+                                                           "libm.so.6",
+                                                           "libmvec.so.1",
+                                                           "libstdc++.so.6",
+                                                           "libgcc_s.so.1",
+                                                           "ld-linux-x86-64.so.2",
+                                                           "ld-linux-aarch64.so.1"};
+  return std::find(allowed.begin(), allowed.end(), name) != allowed.end();
+}
+
+/// Imports that no computation needs: refused early with a clear text, although the jail would make
+/// them fail anyway.
+const std::string* forbidden_import(const ArtefactFacts& facts) {
+  static constexpr std::array<std::string_view, 33> forbidden{"fork",
+                                                              "vfork",
+                                                              "clone",
+                                                              "execve",
+                                                              "execvp",
+                                                              "system",
+                                                              "popen",
+                                                              "posix_spawn",
+                                                              "kill",
+                                                              "ptrace",
+                                                              "socket",
+                                                              "connect",
+                                                              "bind",
+                                                              "dlopen",
+                                                              "dlsym",
+                                                              "dlmopen",
+                                                              "mprotect",
+                                                              "prctl",
+                                                              "syscall",
+                                                              "setsid",
+                                                              "process_vm_readv",
+                                                              "process_vm_writev",
+                                                              "sched_setaffinity",
+                                                              "unshare",
+                                                              "setns",
+                                                              "mount",
+                                                              "chroot",
+                                                              "memfd_create",
+                                                              "shm_open",
+                                                              "timer_create",
+                                                              "setitimer",
+                                                              "personality",
+                                                              "io_uring_setup"};
+  const auto found =
+      std::find_if(facts.imports.begin(), facts.imports.end(), [](const std::string& name) {
+        return std::find(forbidden.begin(), forbidden.end(), name) != forbidden.end();
+      });
+  return found == facts.imports.end() ? nullptr : &*found;
+}
+
+/// std::thread's way into the library.
+bool starts_threads(const ArtefactFacts& facts) {
+  constexpr std::string_view start = "_ZNSt6thread15_M_start_thread";
+  return std::any_of(facts.imports.begin(), facts.imports.end(), [&](const std::string& name) {
+    return name.starts_with(start) || name == "pthread_create";
+  });
+}
+
+Objection banned(std::string text) {
+  return {VerdictClass::banned_construct, std::move(text)};
+}
+
+}  // namespace
+
+Result<ArtefactFacts> read_artefact(std::string_view elf) {
+  const Image image{elf};
+  const auto header = header_of(image);
+  if (!header) return tl::unexpected(header.error());
+  const auto tables = tables_of(image, *header);
+  if (!tables) return tl::unexpected(tables.error());
+  ArtefactFacts facts;
+  if (auto read = read_dynamic(image, *tables, facts); !read) {
+    return tl::unexpected(std::move(read.error()));
+  }
+  if (auto read = read_symbols(image, *tables, facts); !read) {
+    return tl::unexpected(std::move(read.error()));
+  }
+  return facts;
+}
+
+std::optional<Objection> objection_to(const ArtefactFacts& facts) {
+  const auto& exports = facts.exports;
+  if (std::find(exports.begin(), exports.end(), cpu_entry_point) == exports.end()) {
+    return Objection{VerdictClass::launch_error,
+                     "kernel.cpp does not export extern \"C\" void solve(const void* const* in, "
+                     "void* const* out, const int64_t* dims)"};
+  }
+  if (facts.constructors > 0 || facts.initialiser) {
+    return banned("code that runs at load time (global objects with constructors or destructors)");
+  }
+  if (facts.indirect_functions) return banned("indirect functions (ifunc, target_clones)");
+  if (facts.text_relocations) return banned("relocations in code");
+  for (const std::string& library : facts.needed) {
+    if (!is_allowed_library(library)) return banned("the library " + library);
+  }
+  if (starts_threads(facts)) return banned("threads (a kernel runs on one core)");
+  if (const std::string* name = forbidden_import(facts)) return banned("a call of " + *name);
+  return std::nullopt;
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks at a compiled shared object without loading it. Pure. A pre-filter that gives early and
+// clear texts; what protects is the jail.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/result.hpp"
+#include "runtime/verdict.hpp"
+
+namespace warpsmith::sandbox {
+
+struct ArtefactFacts {
+  std::vector<std::string> exports;  // defined dynamic symbols
+  std::vector<std::string> imports;  // undefined dynamic symbols
+  std::vector<std::string> needed;   // libraries
+  uint64_t constructors = 0;         // entries of .preinit_array and .init_array
+  bool initialiser = false;          // DT_INIT, which our link never makes
+  bool indirect_functions = false;   // STT_GNU_IFUNC: code that runs while loading
+  bool text_relocations = false;
+};
+
+/// Every offset and count is checked against the bytes; anything but an x86-64 (or AArch64) shared
+/// object is `parse_failed` with the place.
+Result<ArtefactFacts> read_artefact(std::string_view elf);
+
+/// What the contract forbids or misses: the failing class and its text, if any.
+struct Objection {
+  VerdictClass outcome = VerdictClass::banned_construct;
+  std::string text;
+};
+std::optional<Objection> objection_to(const ArtefactFacts& facts);
+
+}  // namespace warpsmith::sandbox

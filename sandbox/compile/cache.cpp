@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/compile/cache.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "runtime/checksum.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t digest_digits = 64;
+constexpr const char* temporary_prefix = "tmp-";
+
+std::optional<std::string> read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::stringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+struct Entry {
+  fs::path path;
+  uint64_t bytes = 0;
+  fs::file_time_type used;
+};
+
+std::vector<Entry> entries_of(const std::string& folder) {
+  std::vector<Entry> entries;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(folder, error)) {
+    Entry entry{file.path(), file.file_size(error), {}};
+    if (!error) entry.used = file.last_write_time(error);
+    if (!error) entries.push_back(std::move(entry));  // else another process removed it
+    error.clear();
+  }
+  return entries;
+}
+
+}  // namespace
+
+CompileCache::CompileCache(std::string folder, uint64_t max_bytes)
+    : folder_(std::move(folder)), max_bytes_(max_bytes) {}
+
+Result<CompileCache> CompileCache::open(const std::string& folder, uint64_t max_bytes) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    return fail(ErrorCode::io_failed, "compile cache " + folder + ": " + error.message());
+  }
+  CompileCache cache{folder, max_bytes};
+  cache.shrink();
+  return cache;
+}
+
+std::optional<std::string> CompileCache::find(const std::string& key) {
+  const fs::path path = fs::path(folder_) / key;
+  auto content = read_file(path);
+  if (!content) return std::nullopt;
+  std::error_code error;
+  if (content->size() < digest_digits ||
+      sha256_hex(std::string_view(*content).substr(digest_digits)) !=
+          std::string_view(*content).substr(0, digest_digits)) {
+    fs::remove(path, error);
+    return std::nullopt;
+  }
+  fs::last_write_time(path, fs::file_time_type::clock::now(), error);
+  return content->substr(digest_digits);
+}
+
+void CompileCache::insert(const std::string& key, const std::string& value) {
+  if (value.size() + digest_digits > max_bytes_) return;
+  static std::atomic<uint64_t> count{0};
+  const fs::path temporary = fs::path(folder_) / (temporary_prefix + std::to_string(::getpid()) +
+                                                  "-" + std::to_string(++count));
+  std::ofstream file(temporary, std::ios::binary);
+  file << sha256_hex(value) << value;
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(temporary, fs::path(folder_) / key, error);
+  if (!file || error) {
+    fs::remove(temporary, error);
+    return;
+  }
+  bytes_ += value.size() + digest_digits;
+  if (bytes_ > max_bytes_) shrink();
+}
+
+void CompileCache::shrink() {
+  std::vector<Entry> entries = entries_of(folder_);
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  bytes_ = 0;
+  for (const Entry& entry : entries) bytes_ += entry.bytes;
+  // Down to seven eighths, so that a full cache is not listed at every insertion.
+  const uint64_t target = bytes_ > max_bytes_ ? max_bytes_ - max_bytes_ / 8 : max_bytes_;
+  for (const Entry& entry : entries) {
+    if (bytes_ <= target) return;
+    std::error_code error;
+    if (fs::remove(entry.path, error)) bytes_ -= entry.bytes;
+  }
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/compile/cpu_compiler.hpp"
+
+#include <csignal>
+
+#include "runtime/checksum.hpp"
+#include "runtime/codec.hpp"
+#include "runtime/process/child.hpp"
+#include "sandbox/compile/artefact_inspector.hpp"
+#include "sandbox/compile/diagnostics.hpp"
+#include "sandbox/contract/cpu_contract.hpp"
+#include "sandbox/jail/presets.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+/// What a cache entry holds.
+struct Entry {
+  std::optional<VerdictClass> failure;
+  std::string text, artefact, artefact_hash;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(failure, text, artefact, artefact_hash);
+  }
+};
+
+bool is_header(const std::string& name) {
+  return name.ends_with(".h") || name.ends_with(".hpp") || name.ends_with(".inc");
+}
+
+/// Everything the compiler will see, as one text: the content that is addressed.
+std::string sources_of(const FileSet& files) {
+  std::string all;
+  for (const auto& [name, content] : files) {
+    if (name != cpu_source_file && !is_header(name)) continue;
+    all += name + '\0' + std::to_string(content.size()) + '\0' + content;
+  }
+  return all;
+}
+
+/// Flags from ours only; -w: warnings would crowd out errors in the text.
+std::vector<std::string> command_line(const std::string& compiler) {
+  // The artefact goes to a private tmpfs first, because a linker cannot write to a pipe.
+  std::vector<std::string> line{"/bin/sh", "-c", "\"$@\" >&2 && exec cat /tmp/kernel.so", "sh",
+                                compiler};
+  for (const std::string& flag : cpu_compile_flags()) line.push_back(flag);
+  for (const char* flag : {"-w", "-pipe", "-fmax-errors=5", "-fdiagnostics-color=never",
+                           "-fno-diagnostics-show-caret", "-I/include", "-o", "/tmp/kernel.so"}) {
+    line.emplace_back(flag);
+  }
+  line.emplace_back(cpu_source_file);
+  for (const std::string& flag : cpu_link_flags()) line.push_back(flag);
+  return line;
+}
+
+/// The compiler's version and what -march=native means here, with all that we add.
+Result<std::string> identify_toolchain(const std::string& compiler) {
+  ChildSpec ask;
+  ask.argv = {compiler, "-march=native", "-x", "c++", "-E", "-v", "-"};
+  const auto answer = run_child(ask, Deadline::after(std::chrono::seconds{30}));
+  if (!answer || answer->exit_code != 0) {
+    return fail(ErrorCode::unsupported,
+                "compiler " + compiler + ": " + (answer ? answer->err : answer.error().message));
+  }
+  std::string all = answer->err + cpu_header_text;
+  for (const std::string& part : command_line(compiler)) all += '\n' + part;
+  return sha256_hex(all);
+}
+
+Compiled failed(VerdictClass outcome, std::string text) {
+  Compiled result;
+  result.failure = outcome;
+  result.text = std::move(text);
+  return result;
+}
+
+Compiled inspected(std::string artefact) {
+  const auto facts = read_artefact(artefact);
+  if (!facts) return failed(VerdictClass::banned_construct, facts.error().message);
+  if (auto objection = objection_to(*facts)) {
+    return failed(objection->outcome, std::move(objection->text));
+  }
+  Compiled result;
+  result.artefact_hash = sha256_hex(artefact);
+  result.artefact = std::move(artefact);
+  return result;
+}
+
+}  // namespace
+
+CpuCompiler::CpuCompiler(CompilerOptions options, CompileCache cache, std::string toolchain_hash)
+    : options_(std::move(options)),
+      cache_(std::move(cache)),
+      toolchain_hash_(std::move(toolchain_hash)) {}
+
+Result<CpuCompiler> CpuCompiler::create(CompilerOptions options) {
+  auto toolchain = identify_toolchain(options.compiler);
+  if (!toolchain) return tl::unexpected(std::move(toolchain.error()));
+  auto cache = CompileCache::open(options.cache_dir, options.cache_bytes);
+  if (!cache) return tl::unexpected(std::move(cache.error()));
+  return CpuCompiler{std::move(options), std::move(*cache), std::move(*toolchain)};
+}
+
+Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadline) {
+  JailSpec spec = compile_jail();
+  spec.limits = options_.limits;
+  spec.argv = command_line(options_.compiler);
+  spec.directory = "/src";
+  spec.core = -1;  // the slot's core is for timing; a compilation may use any
+  spec.limits.output_bytes = options_.limits.file_bytes;
+  for (const auto& [name, content] : files) {
+    if (name == cpu_source_file || is_header(name)) spec.files["/src/" + name] = content;
+  }
+  spec.files[std::string("/include/") + cpu_header_file] = cpu_header_text;
+  const Deadline own = Deadline::after(options_.timeout);
+  auto jail = JailedProcess::start(spec);
+  if (!jail) return tl::unexpected(std::move(jail.error()));
+  auto exit = (*jail)->wait(own.at() < deadline.at() ? own : deadline);
+  if (!exit) return tl::unexpected(std::move(exit.error()));
+  Compiled result;
+  if (exit->timed_out && own.at() >= deadline.at()) {
+    return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
+  }
+  if (exit->timed_out || exit->signal == SIGXCPU) {
+    result = failed(VerdictClass::timeout, "compiling took too long");
+  } else if (exit->out_of_memory) {
+    result = failed(VerdictClass::out_of_memory, "compiling exceeded its memory limit");
+  } else if (exit->exit_code != 0) {
+    result = failed(VerdictClass::compile_error, summarise_errors(exit->err));
+  } else if (exit->output_cut) {
+    result =
+        failed(VerdictClass::compile_error,
+               "the shared object exceeds " + std::to_string(spec.limits.output_bytes) + " bytes");
+  } else {
+    result = inspected(std::move(exit->out));
+  }
+  result.jail = (*jail)->report();
+  return result;
+}
+
+Result<Compiled> CpuCompiler::compile(const FileSet& files, Deadline deadline) {
+  const auto begin = SteadyClock::now();
+  const std::string sources = sources_of(files);
+  if (!files.contains(cpu_source_file)) {
+    return failed(VerdictClass::compile_error, "solution/kernel.cpp is missing");
+  }
+  if (sources.size() > options_.source_bytes) {
+    return failed(VerdictClass::compile_error, "the source has " + std::to_string(sources.size()) +
+                                                   " bytes, more than " +
+                                                   std::to_string(options_.source_bytes));
+  }
+  const std::string key = sha256_hex(toolchain_hash_ + sources);
+  Compiled result;
+  std::optional<Entry> hit;
+  if (const auto stored = cache_.find(key)) {
+    if (auto entry = codec::unpack<Entry>(stored->data(), stored->size())) hit = std::move(*entry);
+  }
+  if (hit) {
+    result.failure = hit->failure;
+    result.text = std::move(hit->text);
+    result.artefact = std::move(hit->artefact);
+    result.artefact_hash = std::move(hit->artefact_hash);
+    result.cached = true;
+  } else {
+    auto fresh = compile_fresh(files, deadline);
+    if (!fresh) return fresh;
+    result = std::move(*fresh);
+    // Time-outs and lack of memory may be the machine's: not kept.
+    const bool lasting = !result.failure || (*result.failure != VerdictClass::timeout &&
+                                             *result.failure != VerdictClass::out_of_memory);
+    if (lasting) {
+      const ByteBuffer bytes =
+          codec::pack(Entry{result.failure, result.text, result.artefact, result.artefact_hash});
+      cache_.insert(key, {bytes.data(), bytes.size()});
+    }
+  }
+  const std::chrono::duration<double, std::milli> took = SteadyClock::now() - begin;
+  result.milliseconds = took.count();
+  return result;
+}
+
+}  // namespace warpsmith::sandbox

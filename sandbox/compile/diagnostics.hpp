@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the compiler's and linker's text to the few lines that an agent needs. Pure.
+#pragma once
+
+#include <string>
+
+namespace warpsmith::sandbox {
+
+/// Errors as `kernel.cpp:line:col: error: …`, undefined references as such, at most `max_lines`;
+/// temporary names are taken out, so that equal sources give equal texts.
+std::string summarise_errors(const std::string& compiler_text, size_t max_lines = 5);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/jail/bubblewrap.hpp"
+
+namespace warpsmith::sandbox {
+
+std::vector<std::string> bubblewrap_arguments(const JailSpec& spec, const std::string& program,
+                                              const BubblewrapDescriptors& descriptors) {
+  std::vector<std::string> args{
+      program,         "--unshare-user",       "--unshare-ipc", "--unshare-pid", "--unshare-net",
+      "--unshare-uts", "--unshare-cgroup-try", "--uid",         "65534",         "--gid",
+      "65534",         "--hostname",           "jail",          "--cap-drop",    "ALL",
+      "--new-session", "--die-with-parent"};
+  const auto add = [&](std::initializer_list<std::string> more) { args.insert(args.end(), more); };
+  // The jailed process is the namespace's first: nothing of ours is left to be attacked in there,
+  // and its end is the end of the namespace. Shells expect an init that reaps their orphans.
+  if (spec.kind != JailKind::shell) add({"--as-pid-1"});
+  add({"--info-fd", std::to_string(descriptors.info)});
+  add({"--seccomp", std::to_string(descriptors.seccomp)});
+  if (spec.kind != JailKind::run) add({"--dev", "/dev"});
+  add({"--proc", "/proc"});
+  // Before the binds, or it would hide those that lie below /tmp.
+  if (spec.limits.tmp_bytes > 0) {
+    add({"--size", std::to_string(spec.limits.tmp_bytes), "--perms", "1777", "--tmpfs", "/tmp"});
+  }
+  for (const Bind& bind : spec.read_only) add({"--ro-bind", bind.host, bind.jail});
+  for (const Bind& bind : spec.read_write) add({"--bind", bind.host, bind.jail});
+  for (const auto& [path, fd] : descriptors.files) {
+    add({"--perms", "0444", "--ro-bind-data", std::to_string(fd), path});
+  }
+  add({"--remount-ro", "/", "--chdir", spec.directory, "--"});
+  args.insert(args.end(), spec.argv.begin(), spec.argv.end());
+  return args;
+}
+
+}  // namespace warpsmith::sandbox

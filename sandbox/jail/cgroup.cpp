@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/jail/cgroup.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace warpsmith::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string group_prefix = "warpsmith-";
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+bool write_text(const std::string& path, const std::string& text) {
+  const UniqueFd fd{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  return fd && ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+bool has_word(const std::string& list, const std::string& word, char separator) {
+  std::stringstream words(list);
+  for (std::string each; std::getline(words, each, separator);) {
+    if (each == word) return true;
+  }
+  return false;
+}
+
+/// The path of our group in the hierarchy with this controller (empty: version 2).
+std::string own_group(const std::string& own_groups, const std::string& controller) {
+  std::stringstream lines(own_groups);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find(':');
+    const size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool match =
+        controller.empty() ? controllers.empty() : has_word(controllers, controller, ',');
+    if (match) return line.substr(second + 1);
+  }
+  return "/";
+}
+
+/// Our group's folder under a mount that shows the hierarchy from `root` on.
+std::string folder_of(const std::string& mount_point, const std::string& root, std::string group) {
+  if (root != "/" && group.starts_with(root)) group = group.substr(root.size());
+  if (group.empty() || group == "/" || group.find("..") != std::string::npos) return mount_point;
+  return mount_point + (group.front() == '/' ? "" : "/") + group;
+}
+
+void remove_group(const std::string& folder) {
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    if (::rmdir(folder.c_str()) == 0 || errno == ENOENT) return;
+    std::stringstream pids(read_text(folder + "/cgroup.procs"));
+    for (pid_t pid = 0; pids >> pid;) {
+      if (pid > 1) (void)::kill(pid, SIGKILL);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+}
+
+const std::vector<CgroupMount>& mounts() {
+  static const std::vector<CgroupMount> all =
+      parse_cgroup_mounts(read_text("/proc/self/mountinfo"), read_text("/proc/self/cgroup"));
+  return all;
+}
+
+std::string fresh_name() {
+  static std::atomic<uint64_t> count{0};
+  return group_prefix + std::to_string(::getpid()) + "-" + std::to_string(++count);
+}
+
+}  // namespace
+
+std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
+                                             const std::string& own_groups) {
+  std::vector<CgroupMount> found;
+  std::stringstream lines(mountinfo);
+  for (std::string line; std::getline(lines, line);) {
+    // id parent dev root point options [tags…] - type source super-options
+    std::stringstream fields(line);
+    std::string skip, root, point, type, source, options;
+    fields >> skip >> skip >> skip >> root >> point;
+    while (fields >> skip && skip != "-") continue;
+    fields >> type >> source >> options;
+    if (type == "cgroup2") {
+      found.push_back({true, true, true, folder_of(point, root, own_group(own_groups, ""))});
+    }
+    if (type != "cgroup") continue;
+    const bool memory = has_word(options, "memory", ',');
+    const bool pids = has_word(options, "pids", ',');
+    if (!memory && !pids) continue;
+    const std::string group = own_group(own_groups, memory ? "memory" : "pids");
+    found.push_back({false, memory, pids, folder_of(point, root, group)});
+  }
+  return found;
+}
+
+void JailCgroup::add(const CgroupMount& mount, const JailLimits& limits) {
+  const bool want_memory = mount.memory && !limits_memory();
+  const bool want_pids = mount.pids && !limits_processes();
+  if (!want_memory && !want_pids) return;
+  Group group{mount.folder + "/" + fresh_name(), mount.v2, false, {}};
+  if (mount.v2) (void)write_text(mount.folder + "/cgroup.subtree_control", "+memory +pids");
+  if (::mkdir(group.folder.c_str(), 0700) != 0) return;
+  const std::string version = mount.v2 ? "cgroup v2, " : "cgroup v1, ";
+  const std::string bytes = std::to_string(limits.memory_bytes);
+  const std::string tasks = std::to_string(limits.processes);
+  const char* memory_file = mount.v2 ? "/memory.max" : "/memory.limit_in_bytes";
+  if (want_memory && write_text(group.folder + memory_file, bytes)) {
+    const char* swap_file = mount.v2 ? "/memory.swap.max" : "/memory.memsw.limit_in_bytes";
+    (void)write_text(group.folder + swap_file, mount.v2 ? "0" : bytes);
+    group.memory = true;
+    report_["memory"] = version + bytes + " bytes";
+  }
+  const bool pids_set = want_pids && write_text(group.folder + "/pids.max", tasks);
+  if (pids_set) report_["processes"] = version + tasks + " tasks";
+  group.procs = UniqueFd{::open((group.folder + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC)};
+  if (group.procs && (group.memory || pids_set)) {
+    groups_.push_back(std::move(group));
+    return;
+  }
+  if (group.memory) report_.erase("memory");
+  if (pids_set) report_.erase("processes");
+  (void)::rmdir(group.folder.c_str());
+}
+
+JailCgroup JailCgroup::make(const JailLimits& limits) {
+  JailCgroup made;
+  for (const CgroupMount& mount : mounts()) made.add(mount, limits);
+  return made;
+}
+
+std::vector<int> JailCgroup::join_descriptors() const {
+  std::vector<int> fds;
+  for (const Group& group : groups_) fds.push_back(group.procs.get());
+  return fds;
+}
+
+bool JailCgroup::out_of_memory() const {
+  for (const Group& group : groups_) {
+    if (!group.memory) continue;
+    std::stringstream text(
+        read_text(group.folder + (group.v2 ? "/memory.events" : "/memory.oom_control")));
+    std::string name;
+    for (uint64_t value = 0; text >> name >> value;) {
+      if (name == "oom_kill" && value > 0) return true;
+    }
+  }
+  return false;
+}
+
+void JailCgroup::remove() {
+  for (const Group& group : groups_) remove_group(group.folder);
+  groups_.clear();
+}
+
+JailCgroup& JailCgroup::operator=(JailCgroup&& other) noexcept {
+  if (this == &other) return *this;
+  remove();
+  groups_ = std::move(other.groups_);
+  report_ = std::move(other.report_);
+  return *this;
+}
+
+namespace {
+
+/// Removes the groups whose owner's number satisfies `doomed`.
+template <class Predicate>
+void remove_groups_if(Predicate doomed) {
+  for (const CgroupMount& mount : mounts()) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(mount.folder, error)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with(group_prefix)) continue;
+      pid_t owner = 0;
+      const char* digits = name.data() + group_prefix.size();
+      (void)std::from_chars(digits, name.data() + name.size(), owner);
+      if (owner > 0 && doomed(owner)) remove_group(entry.path());
+    }
+  }
+}
+
+}  // namespace
+
+void sweep_stale_cgroups() {
+  remove_groups_if([](pid_t owner) { return ::kill(owner, 0) != 0 && errno == ESRCH; });
+}
+
+void remove_own_cgroups() {
+  remove_groups_if([](pid_t owner) { return owner == ::getpid(); });
+}
+
+}  // namespace warpsmith::sandbox

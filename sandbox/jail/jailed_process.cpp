@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts bubblewrap, holds on to the jailed process by pidfd, reaps and cleans up.
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <set>
+#include <sstream>
+
+#include "runtime/process/child.hpp"
+#include "runtime/process/memory_file.hpp"
+#include "sandbox/jail/bubblewrap.hpp"
+#include "sandbox/jail/cgroup.hpp"
+#include "sandbox/jail/jail.hpp"
+#include "sandbox/jail/process_state.hpp"
+#include "sandbox/jail/seccomp_filter.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using std::chrono::seconds;
+
+/// pidfds of all jailed processes of ours.
+struct Registry {
+  std::mutex mutex;
+  std::set<int> pidfds;
+};
+Registry& registry() {
+  static Registry all;
+  return all;
+}
+
+bool send_signal(int pidfd, int number) {
+  return ::syscall(SYS_pidfd_send_signal, pidfd, number, nullptr, 0) == 0;
+}
+
+/// True once the process has ended.
+bool has_ended(int pidfd, std::chrono::milliseconds within) {
+  pollfd poll{pidfd, POLLIN, 0};
+  return ::poll(&poll, 1, static_cast<int>(within.count())) > 0;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class Jail final : public JailedProcess {
+ public:
+  Jail(Child child, JailKind kind) : child_(std::move(child)), kind_(kind) {}
+  ~Jail() override { (void)kill(); }
+
+  /// Learns the jailed process's number from bubblewrap.
+  Result<void> attach(int info_fd, Deadline deadline);
+  void hold(JailCgroup cgroup) { cgroup_ = std::move(cgroup); }
+  void note(const std::string& primitive, const std::string& in_force) {
+    report_[primitive] = in_force;
+  }
+
+  pid_t pid() const override { return pid_; }
+  bool alive() override { return pidfd_ && !has_ended(pidfd_.get(), std::chrono::milliseconds{0}); }
+  Result<void> stop(Deadline deadline) override;
+  Result<void> resume() override;
+  bool finished(std::chrono::milliseconds within) override {
+    return exit_ || child_.finished(within);
+  }
+  Result<JailExit> wait(Deadline deadline) override;
+  JailExit kill() override;
+  Result<void> observe() override;
+  void park_monitor() override { child_.signal(SIGSTOP); }
+  const std::map<std::string, std::string>& report() const override { return report_; }
+
+ private:
+  JailExit finish(ChildExit exit);
+
+  Child child_;  // bubblewrap's monitor
+  JailCgroup cgroup_;
+  JailKind kind_;
+  pid_t pid_ = -1;
+  UniqueFd pidfd_, stat_;
+  std::map<std::string, std::string> report_;
+  std::optional<JailExit> exit_;
+};
+
+/// The number after "child-pid": in bubblewrap's JSON; 0 while it is not there.
+pid_t parse_child_pid(std::string_view info) {
+  constexpr std::string_view key = "\"child-pid\":";
+  const size_t at = info.find(key);
+  if (at == std::string_view::npos || info.find_first_of(",}", at) == std::string_view::npos) {
+    return 0;
+  }
+  const size_t digits = info.find_first_not_of(' ', at + key.size());
+  pid_t pid = 0;
+  (void)std::from_chars(info.data() + digits, info.data() + info.size(), pid);
+  return pid;
+}
+
+Result<void> Jail::attach(int info_fd, Deadline deadline) {
+  std::string info;
+  // To the end of the stream: bubblewrap goes on writing after the number, and would die of
+  // SIGPIPE.
+  for (ssize_t n = 1; n != 0;) {
+    pollfd poll{info_fd, POLLIN, 0};
+    const auto left = std::min<int64_t>(deadline.left().count(), 60'000);
+    if (::poll(&poll, 1, static_cast<int>(left)) == 0 && deadline.passed()) {
+      return fail(ErrorCode::timeout, "jail: bubblewrap did not start in time");
+    }
+    std::array<char, 512> chunk{};
+    n = ::read(info_fd, chunk.data(), chunk.size());
+    if (n > 0) info.append(chunk.data(), static_cast<size_t>(n));
+  }
+  pid_ = parse_child_pid(info);
+  if (pid_ <= 0) {
+    const ChildExit exit = child_.wait(Deadline::after(seconds{5}));
+    return fail(ErrorCode::unsupported, "jail: bubblewrap could not make it: " + exit.err);
+  }
+  pidfd_ = UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))};
+  const std::string stat = "/proc/" + std::to_string(pid_) + "/stat";
+  stat_ = UniqueFd{::open(stat.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (pidfd_) {
+    const std::lock_guard lock(registry().mutex);
+    registry().pidfds.insert(pidfd_.get());
+  }
+  return {};
+}
+
+Result<void> Jail::stop(Deadline deadline) {
+  if (!pidfd_ || !send_signal(pidfd_.get(), SIGSTOP)) {
+    return fail(ErrorCode::peer_lost, "jail: the process has ended");
+  }
+  // On a shared core yielding lets the process take its signal; elsewhere it takes microseconds.
+  while (!is_stopped(pid_, stat_.get())) {
+    if (deadline.passed()) return fail(ErrorCode::timeout, "jail: the process does not stop");
+    (void)::sched_yield();
+  }
+  return {};
+}
+
+Result<void> Jail::resume() {
+  if (!pidfd_ || !send_signal(pidfd_.get(), SIGCONT)) {
+    return fail(ErrorCode::peer_lost, "jail: the process has ended");
+  }
+  return {};
+}
+
+JailExit Jail::finish(ChildExit exit) {
+  JailExit ended;
+  ended.exit_code = exit.exit_code;
+  ended.signal = exit.signal;
+  // bubblewrap reports a signal of its first process as 128 + number. A shell does that by itself.
+  if (kind_ != JailKind::shell && exit.exit_code > 128 && exit.exit_code <= 128 + 64) {
+    ended.signal = exit.exit_code - 128;
+    ended.exit_code = -1;
+  }
+  ended.timed_out = exit.timed_out;
+  ended.output_cut = exit.output_cut;
+  ended.out = std::move(exit.out);
+  ended.err = std::move(exit.err);
+  // The namespace's first process is gone only after all others.
+  if (pidfd_) {
+    (void)send_signal(pidfd_.get(), SIGKILL);
+    (void)has_ended(pidfd_.get(), std::chrono::milliseconds{5000});
+  }
+  ended.out_of_memory = cgroup_.out_of_memory();
+  cgroup_.remove();
+  if (pidfd_) {
+    const std::lock_guard lock(registry().mutex);
+    registry().pidfds.erase(pidfd_.get());
+  }
+  pidfd_.reset();
+  return ended;
+}
+
+Result<JailExit> Jail::wait(Deadline deadline) {
+  child_.signal(SIGCONT);
+  if (!exit_) exit_ = finish(child_.wait(deadline));
+  return *exit_;
+}
+
+JailExit Jail::kill() {
+  if (exit_) return *exit_;
+  child_.signal(SIGCONT);
+  if (pidfd_) (void)send_signal(pidfd_.get(), SIGKILL);
+  const bool attached = static_cast<bool>(pidfd_);
+  ChildExit exit = child_.wait(Deadline::after(attached ? seconds{5} : seconds{0}));
+  exit.timed_out = false;
+  exit_ = finish(std::move(exit));
+  return *exit_;
+}
+
+Result<void> Jail::observe() {
+  const std::string status = read_text("/proc/" + std::to_string(pid_) + "/status");
+  if (status.empty()) return fail(ErrorCode::peer_lost, "jail: the process has ended");
+  const ConfinementState state = parse_status(status);
+  std::string namespaces;
+  for (const std::string& kind : foreign_namespaces(pid_)) {
+    namespaces += (namespaces.empty() ? "" : ",") + kind;
+  }
+  note("namespaces", namespaces.empty() ? "none" : namespaces);
+  note("capabilities", state.no_capabilities ? "none" : "some");
+  note("no_new_privs", state.no_new_privs ? "yes" : "no");
+  note("seccomp", state.seccomp_filters > 0 ? seccomp_name(kind_) : "none");
+  return {};
+}
+
+/// Tasks that this user runs now: RLIMIT_NPROC counts them all.
+uint64_t tasks_of_user() {
+  uint64_t count = 0;
+  std::stringstream loadavg(read_text("/proc/loadavg"));
+  std::string skip, running;
+  loadavg >> skip >> skip >> skip >> running;
+  const size_t slash = running.find('/');
+  if (slash != std::string::npos) {
+    (void)std::from_chars(running.data() + slash + 1, running.data() + running.size(), count);
+  }
+  return count;
+}
+
+/// Limits that hold everywhere, and stand-ins for what the cgroups cannot give.
+std::vector<ResourceLimit> resource_limits(const JailSpec& spec, const JailCgroup& cgroup) {
+  const JailLimits& limits = spec.limits;
+  std::vector<ResourceLimit> all{{RLIMIT_CORE, 0},
+                                 {RLIMIT_FSIZE, limits.file_bytes},
+                                 {RLIMIT_NOFILE, limits.open_files},
+                                 {RLIMIT_CPU, static_cast<uint64_t>(limits.cpu.count())}};
+  if (!cgroup.limits_memory()) all.push_back({RLIMIT_AS, limits.memory_bytes});
+  if (!cgroup.limits_processes() && spec.kind != JailKind::run) {
+    all.push_back({RLIMIT_NPROC, tasks_of_user() + limits.processes});
+  }
+  return all;
+}
+
+void note_limits(Jail& jail, const JailSpec& spec, const JailCgroup& cgroup) {
+  const JailLimits& limits = spec.limits;
+  jail.note("memory", "rlimit, " + std::to_string(limits.memory_bytes) + " bytes of addresses");
+  jail.note("processes", spec.kind == JailKind::run ? "seccomp, one task" : "rlimit");
+  for (const auto& [primitive, in_force] : cgroup.report()) {
+    if (primitive == "processes" && spec.kind == JailKind::run) continue;
+    jail.note(primitive, in_force);
+  }
+  jail.note("cpu_time", "rlimit, " + std::to_string(limits.cpu.count()) + " s");
+  jail.note("file_size", "rlimit, " + std::to_string(limits.file_bytes) + " bytes");
+  jail.note("core_dumps", "none");
+  jail.note("root", "read-only, listed paths");
+  jail.note("proc", "own");
+  jail.note("tmp",
+            limits.tmp_bytes == 0
+                ? "none"
+                : "tmpfs, " + std::to_string(limits.tmp_bytes) + " bytes" +
+                      (cgroup.limits_memory() ? ", inodes charged to the memory limit" : ""));
+  jail.note("core",
+            spec.core && *spec.core >= 0 ? "pinned to " + std::to_string(*spec.core) : "any");
+}
+
+/// What bubblewrap is to read and write, kept open until it has started.
+struct Handover {
+  BubblewrapDescriptors numbers;
+  std::vector<MemoryFile> contents;
+  std::map<int, int> descriptors;
+};
+
+Result<Handover> hand_over(const JailSpec& spec, const std::string& filter) {
+  Handover over;
+  over.descriptors = spec.descriptors;
+  const auto give = [&](const std::string& name, const std::string& content,
+                        int number) -> Result<void> {
+    auto file = MemoryFile::sealed_copy(name, content);
+    if (!file) return tl::unexpected(std::move(file.error()));
+    over.descriptors[number] = file->fd();
+    over.contents.push_back(std::move(*file));
+    return {};
+  };
+  if (auto given = give("seccomp", filter, over.numbers.seccomp); !given) {
+    return tl::unexpected(given.error());
+  }
+  int next = over.numbers.info - 1;
+  for (const auto& [path, content] : spec.files) {
+    over.numbers.files[path] = next;
+    if (auto given = give("file", content, next--); !given) return tl::unexpected(given.error());
+  }
+  return over;
+}
+
+ChildSpec monitor_spec(const JailSpec& spec, const Handover& over, const std::string& program) {
+  ChildSpec monitor;
+  monitor.argv = bubblewrap_arguments(spec, program, over.numbers);
+  monitor.environment = spec.environment;
+  monitor.directory = "/";
+  monitor.standard_input = spec.standard_input;
+  monitor.output = spec.capture_output ? ChildOutput::captured : ChildOutput::discarded;
+  monitor.die_with_thread = true;
+  monitor.output_bytes = spec.limits.output_bytes;
+  monitor.descriptors = over.descriptors;
+  monitor.core = spec.core;
+  return monitor;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JailedProcess>> JailedProcess::start(const JailSpec& spec) {
+  static const std::string program = find_program("bwrap");
+  if (program.empty()) return fail(ErrorCode::unsupported, "jail: bubblewrap (bwrap) is missing");
+  const auto filter = seccomp_program(spec.kind);
+  if (!filter) return tl::unexpected(filter.error());
+  auto over = hand_over(spec, *filter);
+  if (!over) return tl::unexpected(std::move(over.error()));
+  std::array<int, 2> info{};
+  if (::pipe2(info.data(), O_CLOEXEC) != 0) {
+    return fail(ErrorCode::io_failed, std::string("jail: pipe: ") + std::strerror(errno));
+  }
+  const UniqueFd info_read{info[0]};
+  UniqueFd info_write{info[1]};
+  over->descriptors[over->numbers.info] = info_write.get();
+
+  JailCgroup cgroup = JailCgroup::make(spec.limits);
+  ChildSpec monitor = monitor_spec(spec, *over, program);
+  monitor.limits = resource_limits(spec, cgroup);
+  monitor.join = cgroup.join_descriptors();
+  auto child = Child::start(monitor);
+  if (!child) return tl::unexpected(std::move(child.error()));
+  info_write.reset();
+  auto jail = std::make_unique<Jail>(std::move(*child), spec.kind);
+  note_limits(*jail, spec, cgroup);
+  jail->hold(std::move(cgroup));
+  if (auto attached = jail->attach(info_read.get(), Deadline::after(seconds{10})); !attached) {
+    return tl::unexpected(std::move(attached.error()));
+  }
+  return jail;
+}
+
+Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline) {
+  auto jail = JailedProcess::start(spec);
+  if (!jail) return tl::unexpected(std::move(jail.error()));
+  return (*jail)->wait(deadline);
+}
+
+void kill_all_jails() noexcept {
+  const std::lock_guard lock(registry().mutex);
+  for (const int pidfd : registry().pidfds) (void)send_signal(pidfd, SIGKILL);
+}
+
+bool is_full_jail(const std::map<std::string, std::string>& report) {
+  const auto is = [&](const char* key, std::string_view value) {
+    const auto found = report.find(key);
+    return found != report.end() && found->second == value;
+  };
+  const auto memory = report.find("memory");
+  return is("namespaces", "user,pid,mnt,net,ipc,uts,cgroup") && is("capabilities", "none") &&
+         is("no_new_privs", "yes") && is("seccomp", seccomp_name(JailKind::run)) &&
+         memory != report.end();
+}
+
+}  // namespace warpsmith::sandbox

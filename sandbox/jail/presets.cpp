@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each kind of jail can see.
+#include "sandbox/jail/presets.hpp"
+
+#include <filesystem>
+
+namespace warpsmith::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+void bind_if_there(JailSpec& spec, const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path, error)) spec.read_only.push_back({path, path});
+}
+
+/// The distribution's programs and libraries: nothing of this host's users.
+void bind_system(JailSpec& spec) {
+  for (const char* path : {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache",
+                           "/etc/alternatives", "/etc/localtime"}) {
+    bind_if_there(spec, path);
+  }
+}
+
+/// The folders that hold an interpreter: its own, and the one that a virtual environment leans on.
+std::vector<std::string> interpreter_folders(const std::string& python) {
+  std::vector<std::string> folders;
+  std::error_code error;
+  fs::path link = fs::absolute(python, error);
+  for (int hops = 0; hops < 8 && !error; ++hops) {
+    const fs::path root = link.parent_path().parent_path();
+    if (root != "/usr" && root != "/") folders.push_back(root.string());
+    if (!fs::is_symlink(link, error)) break;
+    const fs::path target = fs::read_symlink(link, error);
+    link = target.is_absolute() ? target : (link.parent_path() / target).lexically_normal();
+  }
+  return folders;
+}
+
+}  // namespace
+
+JailSpec worker_jail(const std::string& python) {
+  JailSpec spec;
+  spec.kind = JailKind::worker;
+  bind_system(spec);
+  for (const std::string& folder : interpreter_folders(python)) bind_if_there(spec, folder);
+  spec.argv = {python};
+  // torch.compile asks for the user's name and a home; getpwuid has no answer in here.
+  spec.environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", "/tmp"},
+                      {"LOGNAME", "jail"},       {"USER", "jail"},
+                      {"TMPDIR", "/tmp"},        {"LANG", "C.UTF-8"},
+                      {"OMP_NUM_THREADS", "1"},  {"OMP_WAIT_POLICY", "passive"}};
+  spec.directory = "/tmp";
+  spec.capture_output = true;
+  spec.limits.memory_bytes = 8ULL << 30U;
+  spec.limits.processes = 256;
+  spec.limits.file_bytes = 512ULL << 20U;
+  spec.limits.tmp_bytes = 1ULL << 30U;
+  spec.limits.open_files = 1024;
+  spec.limits.cpu = std::chrono::hours{24};
+  return spec;
+}
+
+JailSpec compile_jail() {
+  JailSpec spec;
+  spec.kind = JailKind::compile;
+  for (const char* path : {"/usr/bin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/include",
+                           "/lib", "/lib64", "/bin"}) {
+    bind_if_there(spec, path);
+  }
+  spec.environment = {{"PATH", "/usr/bin:/bin"}, {"TMPDIR", "/tmp"}, {"LC_ALL", "C"}};
+  spec.directory = "/tmp";
+  spec.capture_output = true;
+  spec.limits.processes = 32;
+  return spec;
+}
+
+JailSpec shell_jail(const std::string& workspace) {
+  JailSpec spec;
+  spec.kind = JailKind::shell;
+  bind_system(spec);
+  spec.read_write.push_back({workspace, "/workspace"});
+  spec.environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", "/tmp"},   {"LOGNAME", "jail"},
+                      {"USER", "jail"},          {"TMPDIR", "/tmp"}, {"LANG", "C.UTF-8"}};
+  spec.directory = "/workspace";
+  spec.capture_output = true;
+  spec.limits.memory_bytes = 1ULL << 30U;
+  spec.limits.processes = 64;
+  return spec;
+}
+
+}  // namespace warpsmith::sandbox

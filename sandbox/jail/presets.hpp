@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jails of each kind, ready but for the command. `worker_jail` is declared in jail.hpp.
+#pragma once
+
+#include <string>
+
+#include "sandbox/jail/jail.hpp"
+
+namespace warpsmith::sandbox {
+
+/// The toolchain and its headers, read-only, and a private /tmp. No file of the host beside them.
+JailSpec compile_jail();
+
+/// The distribution's programs, read-only; `workspace` (a folder of the host) read-write at
+/// /workspace; no network.
+JailSpec shell_jail(const std::string& workspace);
+
+}  // namespace warpsmith::sandbox

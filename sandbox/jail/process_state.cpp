@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/jail/process_state.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace warpsmith::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_stopped_letter(char letter) {
+  return letter == 'T' || letter == 'Z' || letter == 'X';
+}
+
+std::optional<TaskState> read_stat(int fd) {
+  std::array<char, 1024> text{};
+  const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
+  if (n <= 0) return std::nullopt;
+  return parse_stat({text.data(), static_cast<size_t>(n)});
+}
+
+std::string_view value_of(std::string_view text, std::string_view key) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (!line.starts_with(key) || line.size() <= key.size() || line[key.size()] != ':') continue;
+    line.remove_prefix(key.size() + 1);
+    const size_t first = line.find_first_not_of(" \t");
+    return first == std::string_view::npos ? std::string_view{} : line.substr(first);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<TaskState> parse_stat(std::string_view text) {
+  const size_t name_end = text.rfind(')');
+  if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return std::nullopt;
+  std::string_view rest = text.substr(name_end + 2);
+  TaskState state;
+  state.letter = rest.front();
+  constexpr int threads_after_state = 17;  // field 20 of the line; the state is field 3
+  for (int field = 0; field < threads_after_state; ++field) {
+    const size_t space = rest.find(' ');
+    if (space == std::string_view::npos) return std::nullopt;
+    rest.remove_prefix(space + 1);
+  }
+  const auto parsed = std::from_chars(rest.data(), rest.data() + rest.size(), state.threads);
+  if (parsed.ec != std::errc{}) return std::nullopt;
+  return state;
+}
+
+ConfinementState parse_status(std::string_view text) {
+  ConfinementState state;
+  state.no_new_privs = value_of(text, "NoNewPrivs").starts_with('1');
+  state.no_capabilities = true;
+  for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
+    const std::string_view value = value_of(text, set);
+    const bool zero = !value.empty() && value.find_first_not_of('0') == std::string_view::npos;
+    state.no_capabilities = state.no_capabilities && zero;
+  }
+  const std::string_view filters = value_of(text, "Seccomp_filters");
+  (void)std::from_chars(filters.data(), filters.data() + filters.size(), state.seccomp_filters);
+  return state;
+}
+
+bool is_stopped(pid_t pid, int stat_fd) {
+  const auto leader = read_stat(stat_fd);
+  if (!leader || !is_stopped_letter(leader->letter)) return !leader;
+  if (leader->threads <= 1) return true;
+  std::error_code error;
+  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  for (const auto& task : fs::directory_iterator(tasks, error)) {
+    const int fd = ::open((task.path() / "stat").c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;  // ended meanwhile
+    const auto state = read_stat(fd);
+    (void)::close(fd);
+    if (state && !is_stopped_letter(state->letter)) return false;
+  }
+  return !error;
+}
+
+std::vector<std::string> foreign_namespaces(pid_t pid) {
+  std::vector<std::string> foreign;
+  const std::string other = "/proc/" + std::to_string(pid) + "/ns/";
+  for (const std::string kind : {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup"}) {
+    std::error_code error;
+    const fs::path theirs = fs::read_symlink(other + kind, error);
+    if (error) continue;
+    const fs::path ours = fs::read_symlink("/proc/self/ns/" + kind, error);
+    if (!error && theirs != ours) foreign.push_back(kind);
+  }
+  return foreign;
+}
+
+}  // namespace warpsmith::sandbox

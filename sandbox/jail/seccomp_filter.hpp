@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// System call filters as BPF programs, made with libseccomp.
+#pragma once
+
+#include <string>
+
+#include "runtime/result.hpp"
+#include "sandbox/jail/jail.hpp"
+
+namespace warpsmith::sandbox {
+
+/// The program that bubblewrap loads before it executes the jailed program.
+/// `run`: an allow-list without new processes or threads. The others: everything but a deny-list
+/// (tracing, other processes' memory, namespaces, mounts, modules, keys, bpf, perf, io_uring,
+/// userfaultfd, personality, clocks), since compilers and Python need threads and processes.
+Result<std::string> seccomp_program(JailKind kind);
+
+/// How the filter is called in a jail's report.
+std::string seccomp_name(JailKind kind);
+
+/// For the runner, on itself, before it loads a candidate's code: the run filter without exec,
+/// prctl and further filters.
+Result<void> enter_candidate_filter();
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Children: exit codes, deadlines, output caps, descriptors.
+#include "runtime/process/child.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "runtime/process/memory_file.hpp"
+
+namespace warpsmith {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+ChildExit run_shell(const std::string& script, ChildSpec spec = {}) {
+  spec.argv = {"/bin/sh", "-c", script};
+  auto exit = run_child(spec, Deadline::after(seconds{20}));
+  EXPECT_TRUE(exit) << exit.error().message;
+  return *exit;
+}
+
+TEST(ChildTest, ReportsExitCodeAndBothStreams) {
+  const ChildExit exit = run_shell("echo out; echo err >&2; exit 7");
+  EXPECT_EQ(exit.exit_code, 7);
+  EXPECT_EQ(exit.out, "out\n");
+  EXPECT_EQ(exit.err, "err\n");
+  EXPECT_FALSE(exit.timed_out);
+}
+
+TEST(ChildTest, ReportsTheSignalThatEndedIt) {
+  const ChildExit exit = run_shell("kill -SEGV $$");
+  EXPECT_EQ(exit.signal, SIGSEGV);
+  EXPECT_EQ(exit.exit_code, -1);
+}
+
+TEST(ChildTest, IsKilledAtItsDeadline) {
+  ChildSpec spec;
+  spec.argv = {"/bin/sleep", "100"};
+  const auto exit = run_child(spec, Deadline::after(milliseconds{50}));
+  ASSERT_TRUE(exit);
+  EXPECT_TRUE(exit->timed_out);
+  EXPECT_EQ(exit->signal, SIGKILL);
+}
+
+TEST(ChildTest, KeepsOnlyTheCappedOutput) {
+  ChildSpec spec;
+  spec.output_bytes = 1000;
+  const ChildExit exit = run_shell("head -c 3000000 /dev/zero", spec);
+  EXPECT_EQ(exit.exit_code, 0);
+  EXPECT_EQ(exit.out.size(), 1000U);
+  EXPECT_TRUE(exit.output_cut);
+}
+
+TEST(ChildTest, FeedsStandardInput) {
+  ChildSpec spec;
+  spec.standard_input = std::string(300'000, 'x');
+  EXPECT_EQ(run_shell("wc -c", spec).out, "300000\n");
+}
+
+TEST(ChildTest, HandsDescriptorsOverUnderTheirNumbers) {
+  const auto a = MemoryFile::sealed_copy("a", "first");
+  const auto b = MemoryFile::sealed_copy("b", "second");
+  ASSERT_TRUE(a && b);
+  ChildSpec spec;
+  spec.descriptors = {{4, a->fd()}, {3, b->fd()}};
+  EXPECT_EQ(run_shell("cat <&4; cat <&3", spec).out, "firstsecond");
+}
+
+TEST(ChildTest, LeaksNoOtherDescriptor) {
+  const auto hidden = MemoryFile::sealed_copy("hidden", "secret");
+  ASSERT_TRUE(hidden);
+  EXPECT_EQ(run_shell("ls -l /proc/self/fd").out.find("hidden"), std::string::npos);
+}
+
+TEST(ChildTest, GetsExactlyTheGivenEnvironmentAndLimits) {
+  ChildSpec spec;
+  spec.environment = std::map<std::string, std::string>{{"ONLY", "this"}};
+  spec.limits = {{RLIMIT_NOFILE, 33}};
+  const ChildExit exit = run_shell("echo $ONLY-$HOME-$(ulimit -n)", spec);
+  EXPECT_EQ(exit.out, "this--33\n");
+}
+
+TEST(ChildTest, NamesTheProgramThatCannotStart) {
+  ChildSpec spec;
+  spec.argv = {"/nowhere/prog"};
+  const auto child = Child::start(spec);
+  ASSERT_FALSE(child);
+  EXPECT_NE(child.error().message.find("/nowhere/prog"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace warpsmith

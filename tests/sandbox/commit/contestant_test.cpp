@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contestants: results, times, faults, and that nothing runs while they are stopped.
+#include "sandbox/commit/contestant.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "sandbox/commit/self_check.hpp"
+#include "sandbox/contract/cpu_contestant.hpp"
+#include "sandbox/jail/process_state.hpp"
+#include "tests/sandbox/support/sandbox_fixture.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using testing::compile_kernel;
+using testing::in_seconds;
+
+/// One float tensor in, one out, 1,024 elements.
+class Bench {
+ public:
+  explicit Bench(const std::string& source, JailLimits limits = {})
+      : inputs_(*SharedBuffers::inputs(layout())), outputs_(*SharedBuffers::outputs(layout())) {
+    CpuContestantSpec spec{testing::sandbox_program(),
+                           compile_kernel(source),
+                           {1024},
+                           inputs_,
+                           outputs_,
+                           0,
+                           limits,
+                           8};
+    contestant_.emplace(start_cpu_contestant(spec, in_seconds(20)));
+    if (!*contestant_) throw std::runtime_error(contestant_->error().message);
+  }
+  Contestant& contestant() { return **contestant_; }
+  std::span<float> in(uint32_t set) const { return floats(inputs_.tensor(set, 0)); }
+  std::span<float> out(uint32_t set) const { return floats(outputs_.tensor(set, 1)); }
+
+ private:
+  static BufferLayout layout() {
+    TaskSignature signature;
+    signature.tensors.push_back({"x", TensorRole::input, Dtype::f32, {1024}, {"n"}});
+    signature.tensors.push_back({"y", TensorRole::output, Dtype::f32, {1024}, {"n"}});
+    return make_layout(signature, 2);
+  }
+  static std::span<float> floats(std::span<std::byte> bytes) {
+    return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+  }
+  CorePin pin_{0};
+  SharedBuffers inputs_, outputs_;
+  std::optional<Result<Contestant>> contestant_;
+};
+
+std::string kernel(const std::string& body, const std::string& before = "") {
+  return "#include \"warpsmith.h\"\n" + before +
+         "\nextern \"C\" void solve(const void* const* in, void* const* out, const int64_t* dims) "
+         "{\n"
+         "  const float* x = (const float*)in[0]; float* y = (float*)out[0]; int64_t n = "
+         "dims[0];\n" +
+         body + "\n(void)x; (void)y; (void)n; }\n";
+}
+
+/// The class of the fault that one call makes.
+VerdictClass fault_of(const std::string& source, JailLimits limits = {}) {
+  Bench bench(source, limits);
+  CallResult result = bench.contestant().load(in_seconds(5));
+  if (!result.fault) result = bench.contestant().call(0, in_seconds(2));
+  EXPECT_TRUE(result.fault) << source;
+  return result.fault ? result.fault->outcome : VerdictClass::passed;
+}
+
+TEST(ContestantTest, ComputesEachSetItIsGiven) {
+  Bench bench(kernel("for (int64_t i = 0; i < n; ++i) y[i] = 2 * x[i];"));
+  ASSERT_FALSE(bench.contestant().load(in_seconds(5)).fault);
+  for (uint32_t k = 0; k < 20; ++k) {
+    for (float& value : bench.in(k % 2)) value = static_cast<float>(k);
+    const CallResult result = bench.contestant().call(k % 2, in_seconds(5));
+    ASSERT_FALSE(result.fault) << result.fault->detail;
+    EXPECT_GT(result.elapsed.count(), 0);
+    EXPECT_LT(result.stop_gap, max_stop_gap);
+    EXPECT_EQ(bench.out(k % 2)[1023], 2 * static_cast<float>(k));
+  }
+}
+
+TEST(ContestantTest, IsStoppedBetweenCalls) {
+  Bench bench(kernel("y[0] = x[0];"));
+  ASSERT_FALSE(bench.contestant().load(in_seconds(5)).fault);
+  ASSERT_FALSE(bench.contestant().call(0, in_seconds(5)).fault);
+  const pid_t pid = bench.contestant().process().pid();
+  const UniqueFd stat{
+      ::open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC)};
+  EXPECT_TRUE(is_stopped(pid, stat.get()));
+}
+
+TEST(ContestantTest, RunsInAFullJail) {
+  Bench bench(kernel("y[0] = x[0];"));
+  const auto& report = bench.contestant().process().report();
+  for (const auto& [primitive, in_force] : report) {
+    RecordProperty(primitive, in_force);
+  }
+  EXPECT_TRUE(is_full_jail(report));
+}
+
+TEST(ContestantTest, ClassifiesFaults) {
+  EXPECT_EQ(fault_of(kernel("*(volatile int*)8 = 1;")), VerdictClass::device_fault);
+  EXPECT_EQ(fault_of(kernel("__builtin_trap();")), VerdictClass::device_fault);
+  EXPECT_EQ(fault_of(kernel("((float*)x)[3] = 1;")), VerdictClass::input_mutated);
+  EXPECT_EQ(fault_of(kernel("for (int64_t i = 0; ; ++i) ((volatile float*)y)[i] = 1;")),
+            VerdictClass::oob_write);
+  EXPECT_EQ(fault_of(kernel("exit(0);", "extern \"C\" void exit(int);")),
+            VerdictClass::device_fault);
+  EXPECT_EQ(fault_of(kernel("while (true) asm volatile(\"\");")), VerdictClass::timeout);
+  EXPECT_EQ(fault_of(kernel("throw 1;")), VerdictClass::device_fault);
+}
+
+TEST(ContestantTest, CallsMemoryExhaustionByItsName) {
+  const std::string hog = kernel(
+      "for (int i = 0; i < 10240; ++i) { auto* p = new char[1 << 20]; memset(p, 1, 1 << 20); }");
+  JailLimits limits;
+  limits.memory_bytes = 256U << 20U;
+  EXPECT_EQ(fault_of(hog, limits), VerdictClass::out_of_memory);
+}
+
+TEST(SelfCheckTest, FiguresAreSane) {
+  SelfCheckOptions options{testing::sandbox_program(), compile_kernel(self_check_kernel), 0, 50};
+  const auto figures = self_check(options, in_seconds(20));
+  ASSERT_TRUE(figures) << figures.error().message;
+  std::printf("raw %.1f us (min %.1f), stop %.1f us, noop %.2f us, loop %.1f us, start %.1f ms\n",
+              figures->raw_overhead_us, figures->raw_overhead_min_us, figures->stop_us,
+              figures->noop_us, figures->loop_us, figures->start_ms);
+  // Bounds for a loaded machine; `bench commit` holds the real bars on a quiet one.
+  EXPECT_GT(figures->raw_overhead_min_us, 0);
+  EXPECT_LT(figures->raw_overhead_min_us, 100);
+  EXPECT_GT(figures->loop_us, 900);
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

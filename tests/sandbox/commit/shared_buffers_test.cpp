@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layouts: alignment, guards, no overlap; what contestants cannot do with inputs.
+#include "sandbox/commit/shared_buffers.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace warpsmith::sandbox {
+namespace {
+
+TaskSignature signature_of(const std::vector<std::pair<TensorRole, int64_t>>& tensors) {
+  TaskSignature signature;
+  for (const auto& [role, count] : tensors) {
+    signature.tensors.push_back({"t", role, Dtype::f32, {count}, {"n"}});
+  }
+  return signature;
+}
+
+const TaskSignature three = signature_of(
+    {{TensorRole::input, 1000}, {TensorRole::parameter, 7}, {TensorRole::output, 1001}});
+
+TEST(BufferLayoutTest, AlignsEveryTensorAndKeepsGuardsApart) {
+  const BufferLayout layout = make_layout(three, 3);
+  uint64_t end = 0;
+  for (const size_t i : {0U, 1U}) {
+    EXPECT_EQ(layout.slots[i].offset % 64, 0U);
+    EXPECT_GE(layout.slots[i].offset, end + guard_bytes);
+    end = layout.slots[i].offset + layout.slots[i].bytes + guard_bytes;
+  }
+  EXPECT_LE(end, layout.input_stride);
+  EXPECT_TRUE(layout.slots[2].output);
+  EXPECT_EQ(layout.slots[2].bytes, 4004U);
+}
+
+TEST(BufferLayoutTest, RotatesOverMoreThanTwiceTheCache) {
+  const TaskSignature big = signature_of({{TensorRole::input, 1 << 20}});
+  const uint64_t cache = 32U << 20U;
+  const uint32_t sets = sets_beyond_cache(big, cache);
+  EXPECT_GT(make_layout(big, sets).input_total(), 2 * cache);
+  EXPECT_EQ(sets_beyond_cache(signature_of({{TensorRole::input, 1}}), cache), 64U);
+  EXPECT_EQ(sets_beyond_cache(signature_of({{TensorRole::input, 1 << 28}}), cache), 2U);
+}
+
+TEST(SharedBuffersTest, InputsCannotBeMappedWritableByOthers) {
+  const auto inputs = SharedBuffers::inputs(make_layout(three, 2));
+  ASSERT_TRUE(inputs);
+  EXPECT_EQ(::mmap(nullptr, 4096, PROT_WRITE, MAP_SHARED, inputs->fd(), 0), MAP_FAILED);
+  inputs->tensor(1, 0)[0] = std::byte{7};
+  EXPECT_EQ(inputs->tensor(1, 0)[0], std::byte{7});
+  EXPECT_EQ(inputs->tensor(0, 0)[0], std::byte{0});
+}
+
+TEST(SharedBuffersTest, GuardsTouchTheirTensor) {
+  const auto outputs = SharedBuffers::outputs(make_layout(three, 2));
+  ASSERT_TRUE(outputs);
+  const auto tensor = outputs->tensor(1, 2);
+  EXPECT_EQ(outputs->guard_before(1, 2).data() + guard_bytes, tensor.data());
+  EXPECT_EQ(outputs->guard_after(1, 2).data(), tensor.data() + tensor.size());
+}
+
+TEST(StreamCopyTest, CopiesEveryByteOfOddSizes) {
+  for (const size_t size : {0U, 1U, 15U, 16U, 63U, 64U, 1000U}) {
+    std::vector<std::byte> from(size, std::byte{9});
+    alignas(64) std::array<std::byte, 1024> to{};
+    stream_copy(std::span(to).first(size), from);
+    EXPECT_EQ(std::count(to.begin(), to.end(), std::byte{9}), static_cast<long>(size));
+  }
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of the sandbox share: the program's path, a scratch folder, compiled kernels.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "sandbox/compile/cpu_compiler.hpp"
+
+namespace warpsmith::sandbox::testing {
+
+/// A folder that goes with the test.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "warpsmith-test-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline Deadline in_seconds(int seconds) {
+  return Deadline::after(std::chrono::seconds{seconds});
+}
+
+/// WARPSMITH_SANDBOX_PROGRAM is set by CMake.
+inline std::string sandbox_program() {
+  return WARPSMITH_SANDBOX_PROGRAM;
+}
+
+/// Compiles a kernel that must compile.
+inline std::string compile_kernel(const std::string& source) {
+  const ScratchFolder folder;
+  CompilerOptions options;
+  options.cache_dir = folder.path();
+  auto compiler = CpuCompiler::create(options);
+  if (!compiler) throw std::runtime_error(compiler.error().message);
+  auto compiled = compiler->compile({{"kernel.cpp", source}}, in_seconds(60));
+  if (!compiled) throw std::runtime_error(compiled.error().message);
+  if (compiled->failure) throw std::runtime_error(compiled->text);
+  return compiled->artefact;
+}
+
+}  // namespace warpsmith::sandbox::testing
