@@ -5,6 +5,7 @@
 #include <caf/replies_to.hpp>
 #include <caf/typed_actor.hpp>
 
+#include "actors/local_messages.hpp"
 #include "actors/type_ids.hpp"
 
 namespace warpsmith::actors {
@@ -20,14 +21,6 @@ using TelemetryActor = caf::typed_actor<
     // The latest values of every source, keyed "source.name".
     caf::replies_to<atom::snapshot>::with<Observation>>;
 
-/// Holds the newest weights as immutable shards. Readers pull; nobody is waited for.
-using WeightStoreActor = caf::typed_actor<
-    AnswersStatus,
-    // The newest version; an error not_found before the first was published.
-    caf::replies_to<atom::newest>::with<PolicyVersion>,
-    // Piece `index` of a version, for readers on other nodes; error stale once it is replaced.
-    caf::replies_to<atom::pull, PolicyVersion, uint32_t>::with<WeightShard>>;
-
 /// Samples tokens: continuous batching over the sessions of many rollouts.
 using GeneratorActor = caf::typed_actor<
     AnswersStatus,
@@ -40,6 +33,18 @@ using GeneratorActor = caf::typed_actor<
     // Continues a session; true when taken, error capacity otherwise. The tokens then stream to the
     // sender as TokenChunk, never more than the call's credit.
     caf::replies_to<GenerateCall>::with<bool>>;
+
+/// Holds the newest weights as immutable shards. Readers pull; nobody is waited for.
+using WeightStoreActor = caf::typed_actor<
+    AnswersStatus,
+    // A newer version, by reference; every subscriber hears WeightsReady.
+    caf::reacts_to<LocalWeights>,
+    // Tells this generator of every newer version, and of the newest at once.
+    caf::reacts_to<atom::subscribe, GeneratorActor>,
+    // The newest version by reference, for readers in this process; error not_found before the first.
+    caf::replies_to<atom::pull>::with<LocalWeights>,
+    // Piece `index` of a version, for readers on other nodes; error stale once it is replaced.
+    caf::replies_to<atom::pull, PolicyVersion, uint32_t>::with<WeightShard>>;
 
 /// Runs the model's tool calls in workspaces, one jail at a time.
 using ToolExecutorActor = caf::typed_actor<
@@ -57,31 +62,21 @@ using SandboxActor = caf::typed_actor<
     // Measures a task once per machine and stack; an error when the task is refused.
     caf::replies_to<atom::ingest, Task>::with<TaskFacts>>;
 
+struct Peers;
+
 /// A stream of tasks that passed ingest.
 using SynthesisActor = caf::typed_actor<
     AnswersStatus,
     // The next task by the curriculum; waits until one is accepted.
     caf::replies_to<atom::next_task>::with<PreparedTask>,
+    // A task by its id, for a trajectory that goes on after its rollout died; error not_found.
+    caf::replies_to<atom::next_task, std::string>::with<PreparedTask>,
     // What became of one: input of the curriculum.
     caf::reacts_to<TaskOutcome>,
+    // Whom to ask for ingest; sent at the start and after every restart.
+    caf::reacts_to<Peers>,
     // Ingests the next task of its sources; it sends this to itself.
     caf::reacts_to<atom::step>>;
-
-/// Counts and stores every trajectory. Each answer means "durable".
-using LedgerActor = caf::typed_actor<
-    AnswersStatus,
-    // Admits a trajectory of the named task when the staleness capacity allows.
-    caf::replies_to<atom::admit, std::string>::with<Admission>,
-    // Appends a turn; idempotent by number. Answers the number.
-    caf::replies_to<Segment>::with<uint32_t>,
-    // The trajectory has its reward.
-    caf::replies_to<Closed>::with<bool>,
-    // The trajectory leaves with a reason.
-    caf::replies_to<Dropped>::with<bool>,
-    // A step was made, and perhaps a checkpoint with it.
-    caf::replies_to<StepDone>::with<bool>,
-    // The conservation law as numbers.
-    caf::replies_to<atom::counts>::with<LedgerCounts>>;
 
 /// One rank of the learner: policy, critic and optimiser.
 using LearnerActor = caf::typed_actor<
@@ -92,10 +87,38 @@ using LearnerActor = caf::typed_actor<
     caf::reacts_to<Closed>,
     // The trajectory will not be trained.
     caf::reacts_to<Dropped>,
+    // One pack of work; it sends this to itself while there is some.
+    caf::reacts_to<atom::step>,
+    // No more will come: a step with what it holds, however little.
+    caf::reacts_to<atom::flush>,
     // Writes a checkpoint now; answers its folder.
     caf::replies_to<atom::checkpoint>::with<std::string>>;
 
-struct Peers;
+/// Counts and stores every trajectory. Each answer means "durable".
+using LedgerActor = caf::typed_actor<
+    AnswersStatus,
+    // Admits a trajectory of the named task as soon as the staleness capacity allows.
+    caf::replies_to<atom::admit, Task>::with<Admission>,
+    // Appends a turn; idempotent by number. Answers the number.
+    caf::replies_to<Segment>::with<uint32_t>,
+    // The trajectory has its reward.
+    caf::replies_to<Closed>::with<bool>,
+    // The trajectory leaves with a reason.
+    caf::replies_to<Dropped>::with<bool>,
+    // A step was made. Its checkpoint may be written once this is answered.
+    caf::replies_to<StepDone>::with<bool>,
+    // The checkpoint of a version is durable.
+    caf::replies_to<atom::checkpoint, PolicyVersion>::with<bool>,
+    // Makes what it answered for durable; it sends this to itself.
+    caf::reacts_to<atom::flush>,
+    // A verdict, for the record.
+    caf::reacts_to<Judged>,
+    // Sends this learner every closed trajectory that no surviving step has used.
+    caf::reacts_to<atom::redeliver, LearnerActor>,
+    // Admits nothing more; what is in flight goes on.
+    caf::reacts_to<atom::drain>,
+    // The conservation law as numbers.
+    caf::replies_to<atom::counts>::with<LedgerCounts>>;
 
 /// Up to K trajectories at once, each a small state machine.
 using RolloutActor = caf::typed_actor<
@@ -116,13 +139,15 @@ using SupervisorActor = caf::typed_actor<
     caf::reacts_to<FailureReport>,
     // Polls progress and deadlines.
     caf::reacts_to<atom::tick>,
+    // Starts an actor of this kind and index again; it sends this to itself after the back-off.
+    caf::reacts_to<atom::respawn, uint8_t, uint32_t>,
     // Drains, checkpoints, stops everything in order.
     caf::reacts_to<atom::stop>,
     // Changes the number of actors of a kind ("rollout", "tool_executor") while the run goes on;
     // answers the new number.
     caf::replies_to<atom::scale, std::string, uint32_t>::with<uint32_t>>;
 
-/// The handles that a rollout needs.
+/// The handles that rollouts and the synthesis need.
 struct Peers {
   SynthesisActor synthesis;
   LedgerActor ledger;

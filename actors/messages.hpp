@@ -116,13 +116,16 @@ struct EvaluateReply {
   }
 };
 
-/// Answer to a request for admission. Not granted: the staleness capacity is used up.
+/// Answer to a request for admission. Open trajectories that lost their rollout go first: then
+/// `task` is theirs, whatever was asked for, and `segments` are what is recorded of them.
 struct Admission {
-  bool granted = false;
+  bool granted = false;  // false: nothing more will be admitted in this run
   TrajectoryId trajectory = 0;
+  Task task;
+  std::vector<Segment> segments;
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(granted, trajectory);
+    archive(granted, trajectory, task, segments);
   }
 };
 
@@ -146,16 +149,27 @@ struct Dropped {
   }
 };
 
+/// A verdict that a trajectory got, for the record.
+struct Judged {
+  TrajectoryId trajectory = 0;
+  uint32_t turn = 0;
+  bool final = false;
+  Verdict verdict;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(trajectory, turn, final, verdict);
+  }
+};
+
 /// One optimiser step, as the learner reports it.
 struct StepDone {
   PolicyVersion version;                 // the version that the step made
   std::vector<TrajectoryId> trained;     // whose gradients it holds
   std::vector<TrajectoryId> stale;       // that had no usable token left
   std::map<std::string, double> metrics;
-  std::string checkpoint;                // folder that holds this version durably; empty: none
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(version, trained, stale, metrics, checkpoint);
+    archive(version, trained, stale, metrics);
   }
 };
 
@@ -165,9 +179,12 @@ struct LedgerCounts {
   uint64_t trained = 0;
   std::map<std::string, uint64_t> dropped;  // reason → count
   uint64_t in_flight = 0;
+  uint64_t open = 0;       // of those in flight: a rollout still runs them
+  uint64_t closed = 0;     // of those in flight: no step has used them yet
+  bool exhausted = false;  // nothing more will be admitted
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(admitted, trained, dropped, in_flight);
+    archive(admitted, trained, dropped, in_flight, open, closed, exhausted);
   }
 };
 

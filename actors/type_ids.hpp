@@ -16,15 +16,17 @@ CAF_ADD_ATOM(warpsmith, warpsmith::atom, tick, "tick")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, stop, "stop")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, drain, "drain")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, scale, "scale")
+CAF_ADD_ATOM(warpsmith, warpsmith::atom, respawn, "respawn")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, next_task, "next_task")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, ingest, "ingest")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, admit, "admit")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, counts, "counts")
-CAF_ADD_ATOM(warpsmith, warpsmith::atom, newest, "newest")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, pull, "pull")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, subscribe, "subscribe")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, release, "release")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, checkpoint, "checkpoint")
+CAF_ADD_ATOM(warpsmith, warpsmith::atom, flush, "flush")
+CAF_ADD_ATOM(warpsmith, warpsmith::atom, redeliver, "redeliver")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, snapshot, "snapshot")
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::Task))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::TaskFacts))
@@ -41,6 +43,7 @@ CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::EvaluateReply))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::Admission))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::Closed))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::Dropped))
+CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::Judged))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::StepDone))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::LedgerCounts))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::WeightsReady))
@@ -64,7 +67,7 @@ struct PackedList {
 using Packed =
     PackedList<Task, TaskFacts, Segment, PolicyVersion, PreparedTask, TaskOutcome, GenerateCall,
                TokenChunk, ToolCall, ToolAnswer, EvaluateCall, EvaluateReply, Admission, Closed,
-               Dropped, StepDone, LedgerCounts, WeightsReady, WeightShard, ActorStatus,
+               Dropped, Judged, StepDone, LedgerCounts, WeightsReady, WeightShard, ActorStatus,
                FailureReport, Observation>;
 template <class T>
   requires(Packed::holds<T>)

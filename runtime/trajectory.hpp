@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/segment.hpp"
@@ -13,6 +14,10 @@ namespace warpsmith {
 
 /// Why a trajectory left without being trained. Each is counted.
 enum class DropReason : uint8_t { stale, infrastructure, cancelled, too_long, no_action_tokens };
+inline constexpr size_t drop_reason_count = 5;
+std::string_view to_string(DropReason reason) noexcept;
+/// The inverse of to_string: how a stored reason is read back.
+std::optional<DropReason> drop_reason_of(std::string_view name) noexcept;
 
 /// How a trajectory ended, known before it is trained.
 struct Outcome {

@@ -17,6 +17,13 @@ void Pool::shuffle_round() {
   for (size_t i = round_.size(); i > 1; --i) std::swap(round_[i - 1], round_[stream_.below(i)]);
 }
 
+void Pool::add(Task task) {
+  const auto place = static_cast<std::ptrdiff_t>(stream_.below(round_.size() + 1));
+  round_.insert(round_.begin() + place, tasks_.size());
+  tasks_.push_back(std::move(task));
+  stats_.emplace_back();
+}
+
 const Task& Pool::next() {
   assert(!tasks_.empty() && "a pool without tasks was asked for one");
   if (round_.empty()) shuffle_round();

@@ -24,6 +24,9 @@ class Pool {
  public:
   Pool(std::vector<Task> tasks, RandomStream stream);
 
+  /// A new task comes up within the round that runs.
+  void add(Task task);
+
   /// Requires a pool that is not empty.
   const Task& next();
   void record(const std::string& task_id, double reward, bool passed, double speedup);

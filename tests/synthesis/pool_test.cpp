@@ -23,6 +23,17 @@ TEST(PoolTest, EveryRoundHoldsEveryTaskOnce) {
   }
 }
 
+TEST(PoolTest, AddedTaskComesUpInTheRunningRound) {
+  Pool pool = pool_of(4);
+  (void)pool.next();
+  Task late;
+  late.id = "late";
+  pool.add(late);
+  std::set<std::string> seen;
+  for (int i = 0; i < 4; ++i) seen.insert(pool.next().id);
+  EXPECT_TRUE(seen.contains("late"));
+}
+
 TEST(PoolTest, RecordKeepsTheBestSpeedup) {
   Pool pool = pool_of(2);
   pool.record("1", 2.0, true, 1.4);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every actor has: a label, a meter, and handlers that pass the tap.
+#pragma once
+
+#include <caf/error.hpp>
+#include <caf/exit_reason.hpp>
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "actors/messages.hpp"
+#include "actors/tap.hpp"
+#include "actors/type_ids.hpp"
+#include "runtime/log.hpp"
+
+namespace warpsmith::actors {
+
+/// Given to an actor when it is spawned. The tap outlives every actor.
+struct Identity {
+  std::string label;  // "rollout-0"
+  Tap* tap = nullptr;
+};
+
+/// Base of every actor's state.
+class ActorState {
+ public:
+  virtual ~ActorState() = default;
+
+  ActorStatus status(atom::status /*unused*/) {
+    const auto alive = std::chrono::steady_clock::now() - born_;
+    ActorStatus status{identity_.label, {}, handled_, seconds(busy_), seconds(alive)};
+    describe(status);
+    return status;
+  }
+
+  const std::string& label() const { return identity_.label; }
+
+  /// Counts and times one handler; made by `on`.
+  class Visit {
+   public:
+    Visit(ActorState& state, std::string_view handler, uint64_t sender) : state_(state) {
+      ++state_.handled_;
+      state_.identity_.tap->delivered({state_.label(), handler, sender, state_.handled_});
+    }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+    ~Visit() { state_.busy_ += std::chrono::steady_clock::now() - begin_; }
+
+   private:
+    ActorState& state_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  };
+
+  Tap* tap() const { return identity_.tap; }
+  void take_identity(Identity identity) { identity_ = std::move(identity); }
+
+ protected:
+  /// Adds phase, queue length and gauges.
+  virtual void describe(ActorStatus& /*status*/) const {}
+
+ private:
+  static double seconds(std::chrono::nanoseconds span) {
+    return std::chrono::duration<double>(span).count();
+  }
+
+  Identity identity_;
+  uint64_t handled_ = 0;
+  std::chrono::nanoseconds busy_{0};
+  std::chrono::steady_clock::time_point born_ = std::chrono::steady_clock::now();
+};
+
+/// A handler of a behavior list: one line that calls a named member and passes the tap.
+template <class Self, class State, class R, class... Args>
+auto on(Self* self, const char* handler, R (State::*member)(Args...)) {
+  return [self, handler, member](Args... args) -> R {
+    const auto sender = self->current_sender();
+    const ActorState::Visit visit{self->state, handler, sender ? sender->id() : 0};
+    return (self->state.*member)(static_cast<Args>(args)...);
+  };
+}
+
+/// First call of every actor function: names it, and makes exceptions end it with a logged reason.
+template <class Self>
+void adopt(Self* self, Identity identity) {
+  self->state.take_identity(std::move(identity));
+  self->set_exception_handler([self](std::exception_ptr& thrown) -> caf::error {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::exception& e) {
+      log::error(self->state.label() + " ends: " + e.what());
+    } catch (...) {
+      log::error(self->state.label() + " ends: unknown exception");
+    }
+    return caf::exit_reason::unhandled_exception;
+  });
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line: one subcommand, its options, its exit code.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <utility>
+
+#include "actors/commands/command.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/log.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+const char* const about =
+    "Trains a language model to write fast kernels, with verdicts that cannot be forged.";
+const char* const footer =
+    "Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure.\n"
+    "First run: warpsmith train configs/quickstart.toml";
+
+bool is_users_fault(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_config:
+    case ErrorCode::invalid_argument:
+    case ErrorCode::parse_failed:
+    case ErrorCode::not_found:
+    case ErrorCode::already_exists:
+    case ErrorCode::locked:
+    case ErrorCode::corrupt:
+    case ErrorCode::unsupported:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// One subcommand and what it does.
+struct Registered {
+  CLI::App* app = nullptr;
+  std::function<ExitCode()> action;
+};
+
+std::vector<Registered> add_all(CLI::App& app) {
+  std::vector<Registered> registered;
+  for (const Command& command : all_commands()) {
+    CLI::App* sub = app.add_subcommand(command.name, command.about);
+    registered.push_back({sub, command.add(*sub)});
+  }
+  return registered;
+}
+
+ExitCode run_guarded(const std::function<ExitCode()>& action) {
+  try {
+    return action();
+  } catch (const std::exception& error) {
+    return report({ErrorCode::infrastructure, error.what()});
+  }
+}
+
+ExitCode run_named(const std::vector<Registered>& commands) {
+  for (const Registered& command : commands) {
+    if (command.app->parsed()) return run_guarded(command.action);
+  }
+  return ExitCode::bad_input;
+}
+
+}  // namespace
+
+ExitCode report(const Error& error) {
+  log::flush();
+  std::cerr << "warpsmith: " << error.message << '\n';
+  return is_users_fault(error.code) ? ExitCode::bad_input : ExitCode::infrastructure;
+}
+
+ExitCode run_command_line(int argc, const char* const* argv) {
+  CLI::App app{about, "warpsmith"};
+  app.footer(footer);
+  app.set_version_flag("--version", "warpsmith " + program_version());
+  app.require_subcommand(1);
+  const std::vector<Registered> commands = add_all(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? ExitCode::success : ExitCode::bad_input;
+  }
+  return run_named(commands);
+}
+
+}  // namespace warpsmith::actors

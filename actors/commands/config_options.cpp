@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/config_options.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace warpsmith::actors {
+
+std::shared_ptr<ConfigOptions> add_config_options(CLI::App& app) {
+  auto options = std::make_shared<ConfigOptions>();
+  app.add_option("CONFIG", options->file, "Configuration file, e.g. configs/quickstart.toml")
+      ->required();
+  app.add_option("--set", options->overrides,
+                 "Overrides one key, e.g. --set learner.learning_rate=1e-5; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  return options;
+}
+
+}  // namespace warpsmith::actors

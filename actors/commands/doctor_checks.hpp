@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `doctor` looks at. Each check takes seconds at most and leaves nothing behind.
+#pragma once
+
+#include "actors/commands/doctor_report.hpp"
+
+namespace warpsmith::actors {
+
+/// Processor, cores we may use, memory, caches, disk.
+void check_machine(Findings& findings);
+/// Starts one harmless process in a jail and reports what was in force.
+void check_jail(Findings& findings);
+/// Compilers and tools found now; library versions that the program was built with.
+void check_build(Findings& findings);
+/// Driver, GPUs, toolkit; runs the canary kernel under CUPTI where there is a GPU.
+void check_gpu(Findings& findings);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which commands there are.
+#include "actors/commands/command.hpp"
+
+namespace warpsmith::actors {
+
+std::vector<Command> all_commands() {
+  return {
+      config_command(),
+      doctor_command(),
+  };
+}
+
+}  // namespace warpsmith::actors

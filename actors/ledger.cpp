@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/ledger.hpp"
+
+#include "actors/errors.hpp"
+#include "actors/inspect.hpp"
+
+namespace warpsmith::actors {
+
+void LedgerState::start(Self self, std::shared_ptr<LedgerSource> source, LedgerSettings settings) {
+  self_ = self;
+  source_ = std::move(source);
+  settings_ = settings;
+  rate_ = StepRate(settings.expected_per_step);
+  version_ = {source_->store.incarnation(), source_->store.last_step()};
+  orphans_.assign(source_->resumption.open.begin(), source_->resumption.open.end());
+}
+
+template <class Out>
+caf::result<Out> LedgerState::answer(const Result<Change>& change, Out value) {
+  if (!change) return to_caf(change.error());
+  if (*change == Change::already && !source_->store.pending()) return value;
+  auto promise = self_->template make_response_promise<Out>();
+  waiting_for_flush_.emplace_back([promise, value](const Result<void>& flushed) mutable {
+    if (flushed) {
+      promise.deliver(std::move(value));
+    } else {
+      promise.deliver(to_caf(flushed.error()));
+    }
+  });
+  // Behind what is queued already: one flush for the whole burst.
+  if (waiting_for_flush_.size() == 1) self_->send(self_, atom::flush_v);
+  return promise;
+}
+
+void LedgerState::flush(atom::flush /*unused*/) {
+  const Result<void> flushed = source_->store.flush();
+  if (!flushed) log::error(label() + ": " + flushed.error().message);
+  auto waiting = std::exchange(waiting_for_flush_, {});
+  for (auto& tell : waiting) tell(flushed);
+}
+
+bool LedgerState::exhausted() const {
+  return orphans_.empty() &&
+         (draining_ || source_->store.counts().admitted >= settings_.trajectories);
+}
+
+bool LedgerState::may_admit() const {
+  const ConservationCounts& counts = source_->store.counts();
+  const AdmissionView view{counts.untrained(), rate_.per_step(),
+                           counts.of(TrajectoryPhase::open) == 0};
+  return admission_capacity(settings_.limits, view) > 0;
+}
+
+Result<Admission> LedgerState::resume_one() {
+  const TrajectoryId id = orphans_.front();
+  orphans_.pop_front();
+  auto task = source_->store.task_of(id);
+  if (!task) return tl::unexpected(std::move(task.error()));
+  auto recorded = source_->store.load(id);
+  if (!recorded) return tl::unexpected(std::move(recorded.error()));
+  return Admission{true, id, std::move(*task), std::move(recorded->segments)};
+}
+
+Result<Admission> LedgerState::next_for(const Asker& asker) {
+  if (!orphans_.empty()) return resume_one();
+  auto id = source_->store.admit(asker.task, version_);
+  if (!id) return tl::unexpected(std::move(id.error()));
+  return Admission{true, *id, asker.task, {}};
+}
+
+void LedgerState::adopt_trajectory(TrajectoryId id, const caf::actor_addr& rollout) {
+  owners_[id] = rollout;
+  if (watched_.insert(rollout).second) self_->monitor(rollout);
+}
+
+/// Hands out what may be admitted now; tells every asker when nothing more will be.
+void LedgerState::serve() {
+  while (!askers_.empty() && (exhausted() || !orphans_.empty() || may_admit())) {
+    Asker asker = std::move(askers_.front());
+    askers_.pop_front();
+    if (exhausted()) {
+      asker.promise.deliver(Admission{});
+      continue;
+    }
+    auto admission = next_for(asker);
+    if (!admission) {
+      asker.promise.deliver(to_caf(admission.error()));
+      continue;
+    }
+    adopt_trajectory(admission->trajectory, asker.rollout);
+    waiting_for_flush_.emplace_back(
+        [promise = asker.promise, out = std::move(*admission)](const Result<void>& done) mutable {
+          if (done) {
+            promise.deliver(std::move(out));
+          } else {
+            promise.deliver(to_caf(done.error()));
+          }
+        });
+    if (waiting_for_flush_.size() == 1) self_->send(self_, atom::flush_v);
+  }
+}
+
+caf::result<Admission> LedgerState::admit(atom::admit /*unused*/, const Task& task) {
+  constexpr size_t most_waiting = 4096;
+  if (askers_.size() >= most_waiting) {
+    return to_caf({ErrorCode::capacity, label() + ": too many askers wait for admission"});
+  }
+  auto promise = self_->make_response_promise<Admission>();
+  askers_.push_back({task, caf::actor_cast<caf::actor_addr>(self_->current_sender()), promise});
+  serve();
+  return promise;
+}
+
+caf::result<uint32_t> LedgerState::append(const Segment& segment) {
+  return answer(source_->store.append(segment), segment.number);
+}
+
+caf::result<bool> LedgerState::close(const Closed& closed) {
+  const auto change = source_->store.close(closed.trajectory, closed.outcome);
+  if (change) owners_.erase(closed.trajectory);
+  return answer(change, true);
+}
+
+caf::result<bool> LedgerState::drop(const Dropped& dropped) {
+  const auto change = source_->store.drop(dropped.trajectory, dropped.reason, dropped.detail);
+  if (change) owners_.erase(dropped.trajectory);
+  auto result = answer(change, true);
+  serve();
+  return result;
+}
+
+caf::result<bool> LedgerState::step_done(const StepDone& step) {
+  for (const TrajectoryId id : step.stale) {
+    const auto change = source_->store.drop(id, DropReason::stale, "no token within the lag");
+    if (!change) return to_caf(change.error());
+  }
+  StepRow row;
+  row.version = step.version;
+  row.trajectories = step.trained;
+  row.metrics = step.metrics;
+  const auto change = source_->store.mark_trained(row);
+  if (change) {
+    version_ = step.version;
+    rate_.observe(step.trained.size() + step.stale.size());
+  }
+  auto result = answer(change, true);
+  serve();
+  return result;
+}
+
+caf::result<bool> LedgerState::checkpointed(atom::checkpoint /*unused*/, PolicyVersion version) {
+  return answer(source_->store.checkpointed(version.step), true);
+}
+
+void LedgerState::judged(const Judged& judged) {
+  const auto kept = source_->store.record_verdict(
+      {judged.trajectory, judged.turn, judged.final, judged.verdict});
+  if (!kept) log::warn(label() + ": verdict not recorded: " + kept.error().message);
+}
+
+void LedgerState::redeliver(atom::redeliver /*unused*/, const LearnerActor& learner) {
+  for (const TrajectoryId id : source_->resumption.closed) {
+    auto whole = source_->store.load(id);
+    if (!whole) {
+      const auto dropped =
+          source_->store.drop(id, DropReason::infrastructure, whole.error().message);
+      log::warn(label() + ": trajectory " + std::to_string(id) + ": " + whole.error().message +
+                (dropped ? ", dropped" : ""));
+      continue;
+    }
+    for (const Segment& segment : whole->segments) self_->send(learner, segment);
+    self_->send(learner, Closed{id, std::move(whole->outcome)});
+  }
+  source_->resumption.closed.clear();
+}
+
+void LedgerState::drain(atom::drain /*unused*/) {
+  draining_ = true;
+  serve();
+}
+
+void LedgerState::orphan(const caf::actor_addr& rollout) {
+  watched_.erase(rollout);
+  std::erase_if(askers_, [&](const Asker& asker) { return asker.rollout == rollout; });
+  for (auto it = owners_.begin(); it != owners_.end();) {
+    if (it->second != rollout) {
+      ++it;
+      continue;
+    }
+    orphans_.push_back(it->first);
+    it = owners_.erase(it);
+  }
+  serve();
+}
+
+LedgerCounts LedgerState::counts(atom::counts /*unused*/) {
+  const ConservationCounts& now = source_->store.counts();
+  LedgerCounts out;
+  out.admitted = now.admitted;
+  out.trained = now.trained();
+  out.in_flight = now.in_flight();
+  out.open = now.of(TrajectoryPhase::open);
+  out.closed = now.of(TrajectoryPhase::closed);
+  out.exhausted = exhausted();
+  for (size_t i = 0; i < drop_reason_count; ++i) {
+    if (now.dropped_by_reason[i] == 0) continue;
+    out.dropped[std::string{to_string(static_cast<DropReason>(i))}] = now.dropped_by_reason[i];
+  }
+  return out;
+}
+
+void LedgerState::describe(ActorStatus& status) const {
+  status.phase = draining_ ? "draining" : "admitting";
+  status.queued = askers_.size();
+  status.gauges = {{"admitted", static_cast<double>(source_->store.counts().admitted)},
+                   {"untrained", static_cast<double>(source_->store.counts().untrained())},
+                   {"orphans", static_cast<double>(orphans_.size())}};
+}
+
+LedgerActor::behavior_type ledger(LedgerActor::stateful_pointer<LedgerState> self,
+                                  Identity identity, std::shared_ptr<LedgerSource> source,
+                                  LedgerSettings settings) {
+  adopt(self, std::move(identity));
+  self->state.start(self, std::move(source), settings);
+  self->set_down_handler([self](const caf::down_msg& down) { self->state.orphan(down.source); });
+  return {on(self, "status", &LedgerState::status),
+          on(self, "admit", &LedgerState::admit),
+          on(self, "append", &LedgerState::append),
+          on(self, "close", &LedgerState::close),
+          on(self, "drop", &LedgerState::drop),
+          on(self, "step_done", &LedgerState::step_done),
+          on(self, "checkpointed", &LedgerState::checkpointed),
+          on(self, "judged", &LedgerState::judged),
+          on(self, "redeliver", &LedgerState::redeliver),
+          on(self, "flush", &LedgerState::flush),
+          on(self, "drain", &LedgerState::drain),
+          on(self, "counts", &LedgerState::counts)};
+}
+
+}  // namespace warpsmith::actors

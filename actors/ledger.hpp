@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ledger: counts and stores every trajectory. Owns the run database and the segment files; spawned by
+// the supervisor with a thread of its own (it waits for the disk). Bounded by `max_in_flight` and by
+// one waiting asker per rollout slot. When it dies the run stops; what it answered is on disk.
+#pragma once
+
+#include <caf/typed_response_promise.hpp>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "actors/actor_state.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/state/admission.hpp"
+#include "actors/state/ledger_store.hpp"
+
+namespace warpsmith::actors {
+
+struct LedgerSettings {
+  uint64_t trajectories = 1024;  // admitted in all, over every incarnation
+  AdmissionLimits limits;
+  double expected_per_step = 32; // trajectories that one step takes, until steps were seen
+};
+
+/// The opened store and where this incarnation starts. Handed over once.
+struct LedgerSource {
+  LedgerStore store;
+  Resumption resumption;
+};
+
+class LedgerState : public ActorState {
+ public:
+  using Self = LedgerActor::stateful_pointer<LedgerState>;
+
+  LedgerState() : rate_(1) {}
+  void start(Self self, std::shared_ptr<LedgerSource> source, LedgerSettings settings);
+  caf::result<Admission> admit(atom::admit, const Task& task);
+  caf::result<uint32_t> append(const Segment& segment);
+  caf::result<bool> close(const Closed& closed);
+  caf::result<bool> drop(const Dropped& dropped);
+  caf::result<bool> step_done(const StepDone& step);
+  caf::result<bool> checkpointed(atom::checkpoint, PolicyVersion version);
+  void judged(const Judged& judged);
+  void redeliver(atom::redeliver, const LearnerActor& learner);
+  void flush(atom::flush);
+  void drain(atom::drain);
+  LedgerCounts counts(atom::counts);
+  /// A rollout ended: what it ran goes to the next asker.
+  void orphan(const caf::actor_addr& rollout);
+
+ private:
+  using Promise = caf::typed_response_promise<Admission>;
+  struct Asker {
+    Task task;
+    caf::actor_addr rollout;
+    Promise promise;
+  };
+
+  void describe(ActorStatus& status) const override;
+  /// Answers with `value` once the group that holds the change is durable, or with what went wrong.
+  template <class Out>
+  caf::result<Out> answer(const Result<Change>& change, Out value);
+  void serve();
+  bool exhausted() const;
+  bool may_admit() const;
+  Result<Admission> next_for(const Asker& asker);
+  Result<Admission> resume_one();
+  void adopt_trajectory(TrajectoryId id, const caf::actor_addr& rollout);
+
+  Self self_ = nullptr;
+  std::shared_ptr<LedgerSource> source_;
+  LedgerSettings settings_;
+  StepRate rate_;
+  PolicyVersion version_;
+  bool draining_ = false;
+  std::deque<Asker> askers_;
+  std::deque<TrajectoryId> orphans_;                   // open, without a rollout
+  std::map<TrajectoryId, caf::actor_addr> owners_;     // open, with one
+  std::set<caf::actor_addr> watched_;                  // rollouts that are monitored
+  std::vector<std::function<void(const Result<void>&)>> waiting_for_flush_;
+};
+
+LedgerActor::behavior_type ledger(LedgerActor::stateful_pointer<LedgerState> self,
+                                  Identity identity, std::shared_ptr<LedgerSource> source,
+                                  LedgerSettings settings);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sandbox actor drives: one device's judge. The program binds the sandbox process; tests bind
+// scripted ones.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "runtime/submission.hpp"
+#include "runtime/task.hpp"
+#include "runtime/verdict.hpp"
+
+namespace warpsmith::actors {
+
+/// Used by one thread. Every call returns within `budget` plus a second.
+class SandboxBackend {
+ public:
+  SandboxBackend() = default;
+  SandboxBackend(const SandboxBackend&) = delete;
+  SandboxBackend& operator=(const SandboxBackend&) = delete;
+  virtual ~SandboxBackend() = default;
+
+  virtual Judgement evaluate(const Task& task, const Submission& submission, Request request,
+                             std::chrono::milliseconds budget) = 0;
+  virtual Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds budget) = 0;
+};
+
+/// Makes a backend on the thread that will use it; called again after a backend was lost.
+using SandboxBackendFactory = std::function<Result<std::unique_ptr<SandboxBackend>>()>;
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/state/outcome.hpp"
+
+#include <algorithm>
+
+#include "sandbox/workspace/solution.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using Speedup = std::optional<double> ShapeResult::*;
+
+/// Lowest over the shapes; empty if any was not measured.
+std::optional<double> worst(const Verdict& verdict, Speedup speedup) {
+  std::optional<double> low;
+  for (const ShapeResult& shape : verdict.shapes) {
+    if (!(shape.*speedup)) return std::nullopt;
+    low = std::min(low.value_or(*(shape.*speedup)), *(shape.*speedup));
+  }
+  return low;
+}
+
+}  // namespace
+
+Outcome judged_outcome(const Verdict& verdict, const FileSet& files, policy::RewardRule rule) {
+  Outcome outcome;
+  outcome.reward = policy::reward_of(verdict, rule);
+  outcome.verdict = std::string(to_string(verdict.outcome));
+  outcome.source_hash = sandbox::source_hash(files);
+  outcome.speedup_eager = worst(verdict, &ShapeResult::speedup_eager);
+  outcome.speedup_compile = worst(verdict, &ShapeResult::speedup_compile);
+  return outcome;
+}
+
+Outcome empty_outcome(bool truncated, double penalty) {
+  Outcome outcome;
+  outcome.reward = truncated ? -1.0 - penalty : -1.0;
+  outcome.verdict = "no_submission";
+  return outcome;
+}
+
+}  // namespace warpsmith::actors

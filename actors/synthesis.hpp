@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Synthesis: turns task sources into a stream of tasks that passed ingest. Owns the pool and the
+// waiting askers; spawned and watched by the supervisor; bounded by the number of tasks and of
+// rollout slots. When it dies, its successor ingests again, from the cache.
+#pragma once
+
+#include <caf/typed_response_promise.hpp>
+#include <deque>
+#include <map>
+
+#include "actors/actor_state.hpp"
+#include "actors/interfaces.hpp"
+#include "synthesis/pool.hpp"
+
+namespace warpsmith::actors {
+
+struct SynthesisSettings {
+  size_t min_ready = 1;  // accepted tasks before the first is handed out
+  std::chrono::milliseconds ingest_timeout{900'000};
+  uint64_t seed = 0;
+};
+
+class SynthesisState : public ActorState {
+ public:
+  using Self = SynthesisActor::stateful_pointer<SynthesisState>;
+
+  SynthesisState() : pool_({}, RandomStream{0, "synthesis"}) {}
+  void start(Self self, std::vector<Task> tasks, std::vector<SandboxActor> sandboxes,
+             SynthesisSettings settings);
+  caf::result<PreparedTask> next_task(atom::next_task);
+  caf::result<PreparedTask> named_task(atom::next_task, const std::string& id);
+  void record(const TaskOutcome& outcome);
+  void peers(const Peers& peers);
+  /// Gives every idle sandbox the next task to ingest.
+  void step(atom::step);
+
+ private:
+  void describe(ActorStatus& status) const override;
+  void ingest(Task task, const SandboxActor& sandbox);
+  void accept(PreparedTask task);
+  void refuse(const Task& task, const caf::error& error);
+  void settled();
+  bool ready() const;
+  PreparedTask draw();
+
+  Self self_ = nullptr;
+  SynthesisSettings settings_;
+  std::deque<Task> sources_;
+  size_t in_ingest_ = 0, refused_ = 0;
+  std::vector<SandboxActor> sandboxes_;
+  synthesis::Pool pool_;
+  std::map<std::string, TaskFacts> facts_;
+  using Promise = caf::typed_response_promise<PreparedTask>;
+  std::deque<Promise> waiting_;
+  std::multimap<std::string, Promise> waiting_for_;  // a task by name that is still to be ingested
+};
+
+SynthesisActor::behavior_type synthesis(SynthesisActor::stateful_pointer<SynthesisState> self,
+                                        Identity identity, std::vector<Task> tasks,
+                                        std::vector<SandboxActor> sandboxes,
+                                        SynthesisSettings settings);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place through which every delivery passes: message log, trace and fault injection sit here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "runtime/result.hpp"
+
+namespace warpsmith::actors {
+
+/// One message, at the moment its receiver handles it.
+struct Delivery {
+  std::string_view actor;    // receiver's label, "rollout-0"
+  std::string_view handler;  // "append"
+  uint64_t sender = 0;       // CAF's actor id, 0 if anonymous
+  uint64_t number = 0;       // counts the receiver's deliveries from 1
+};
+
+/// Called on the receiver's thread, before the handler. Implementations are thread-safe.
+class Tap {
+ public:
+  Tap() = default;
+  Tap(const Tap&) = delete;
+  Tap& operator=(const Tap&) = delete;
+  virtual ~Tap() = default;
+  virtual void delivered(const Delivery& delivery) = 0;
+};
+
+/// Lets everything through and remembers nothing.
+std::unique_ptr<Tap> make_silent_tap();
+
+/// Appends one line per delivery to a file: microseconds, actor, number, handler, sender.
+Result<std::unique_ptr<Tap>> make_log_tap(const std::string& path);
+
+}  // namespace warpsmith::actors

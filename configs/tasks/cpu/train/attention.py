@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# Softmax attention of small heads, keys transposed.
+import torch
+import torch.nn as nn
+
+H, T, D = 8, 256, 32
+
+
+class Model(nn.Module):
+    def forward(self, q, k, v):
+        x = q @ k
+        x = x * 0.125
+        x = torch.softmax(x, -1)
+        x = x @ v
+        return x
+
+
+def get_inputs():
+    return [torch.randn(H, T, D), torch.randn(H, D, T), torch.randn(H, T, D)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# A residual sum, RMS norm, and a sigmoid.
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+R, C = 640, 768
+
+
+class Model(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.w = nn.Parameter(torch.rand(c) + 0.5)
+
+    def forward(self, x, z):
+        x = x + z
+        x = F.rms_norm(x, x.shape[-1:], self.w)
+        x = torch.sigmoid(x)
+        return x
+
+
+def get_inputs():
+    return [torch.randn(R, C), torch.randn(R, C)]
+
+
+def get_init_inputs():
+    return [C]

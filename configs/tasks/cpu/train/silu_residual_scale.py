@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# SiLU, a residual sum, and a scale.
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+R, C = 768, 1024
+
+
+class Model(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.w = nn.Parameter(torch.rand(c) + 0.5)
+
+    def forward(self, x, z):
+        x = F.silu(x)
+        x = x + z
+        x = x * self.w
+        return x
+
+
+def get_inputs():
+    return [torch.randn(R, C), torch.randn(R, C)]
+
+
+def get_init_inputs():
+    return [C]

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/format/hf_folder.hpp"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "policy/format/config_json.hpp"
+#include "policy/format/mapped_file.hpp"
+#include "policy/format/safetensors.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr size_t max_json_bytes = size_t{64} << 20U;
+
+/// Reads and parses; nothing if the file is absent.
+Result<std::optional<json>> read_optional_json(const fs::path& path) {
+  if (!fs::exists(path)) return std::nullopt;
+  const auto text = read_text_file(path, max_json_bytes);
+  if (!text) return tl::unexpected(text.error());
+  json parsed = json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (parsed.is_object()) return parsed;
+  return fail(ErrorCode::parse_failed, path.string() + ": expected a JSON object");
+}
+
+/// The file of each tensor, from an index.
+Result<std::map<std::string, std::string>> read_index(const fs::path& path, const json& index) {
+  const auto it = index.find("weight_map");
+  if (it == index.end() || !it->is_object()) {
+    return fail(ErrorCode::parse_failed, path.string() + ": missing object \"weight_map\"");
+  }
+  std::map<std::string, std::string> files;
+  for (const auto& [tensor, file] : it->items()) {
+    if (!file.is_string()) {
+      return fail(ErrorCode::parse_failed, path.string() + ": \"" + tensor + "\" names no file");
+    }
+    files[tensor] = file.get<std::string>();
+    if (fs::path(files[tensor]).filename() == files[tensor]) continue;
+    return fail(ErrorCode::parse_failed, path.string() + ": shard \"" + files[tensor] +
+                                             "\" is not a plain file name");
+  }
+  return files;
+}
+
+Result<WeightMap> read_shards(const fs::path& folder, const fs::path& index_path,
+                              const json& index) {
+  const auto files = read_index(index_path, index);
+  if (!files) return tl::unexpected(files.error());
+  std::map<std::string, WeightMap> shards;
+  WeightMap tensors;
+  for (const auto& [tensor, file] : *files) {
+    if (!shards.contains(file)) {
+      auto shard = read_safetensors(folder / file);
+      if (!shard) return fail("shard named by " + index_path.string(), shard.error());
+      shards[file] = std::move(*shard);
+    }
+    const auto it = shards[file].find(tensor);
+    if (it == shards[file].end()) {
+      return fail(ErrorCode::parse_failed, (folder / file).string() + ": missing tensor \"" +
+                                               tensor + "\" that the index places there");
+    }
+    tensors[tensor] = it->second;
+  }
+  return tensors;
+}
+
+Result<void> apply_generation_config(const json& object, ModelConfig& config) {
+  const auto it = object.find("eos_token_id");
+  if (it == object.end() || it->is_null()) return {};
+  const json list = it->is_array() ? *it : json::array({*it});
+  config.eos_tokens.clear();
+  for (const json& item : list) {
+    if (!item.is_number_integer()) {
+      return fail(ErrorCode::parse_failed,
+                  "generation_config.json: \"eos_token_id\": expected token ids");
+    }
+    config.eos_tokens.push_back(item.get<int64_t>());
+  }
+  return {};
+}
+
+std::string generation_config_json(const ModelConfig& config) {
+  json object = json::object();
+  if (config.bos_token >= 0) object["bos_token_id"] = config.bos_token;
+  if (!config.eos_tokens.empty()) object["eos_token_id"] = config.eos_tokens;
+  return object.dump(2) + "\n";
+}
+
+Result<void> copy_tokenizer(const fs::path& from, const fs::path& to) {
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+                           "chat_template.jinja"}) {
+    if (!fs::exists(from / name)) continue;
+    const auto text = read_text_file(from / name, max_json_bytes);
+    if (!text) return tl::unexpected(text.error());
+    if (auto ok = write_text_file(to / name, *text); !ok) return ok;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ModelConfig> read_hf_config(const fs::path& folder) {
+  const auto text = read_text_file(folder / "config.json", max_json_bytes);
+  if (!text) return tl::unexpected(text.error());
+  auto config = parse_config_json(*text);
+  if (!config) return fail(folder.string(), config.error());
+  const auto generation = read_optional_json(folder / "generation_config.json");
+  if (!generation) return tl::unexpected(generation.error());
+  if (*generation) {
+    auto ok = apply_generation_config(**generation, *config);
+    if (!ok) return fail(folder.string(), ok.error());
+  }
+  return config;
+}
+
+Result<WeightMap> read_hf_weights(const fs::path& folder) {
+  const fs::path index_path = folder / "model.safetensors.index.json";
+  const auto index = read_optional_json(index_path);
+  if (!index) return tl::unexpected(index.error());
+  if (*index) return read_shards(folder, index_path, **index);
+  return read_safetensors(folder / "model.safetensors");
+}
+
+Result<Transformer> load_hf_model(const fs::path& folder, at::ScalarType dtype) {
+  auto config = read_hf_config(folder);
+  if (!config) return tl::unexpected(config.error());
+  const auto tensors = read_hf_weights(folder);
+  if (!tensors) return tl::unexpected(tensors.error());
+  auto weights = weights_from_map(*config, *tensors, dtype);
+  if (!weights) return fail(folder.string(), weights.error());
+  return Transformer(std::move(*config), std::move(*weights));
+}
+
+Result<Transformer> make_hf_model(const fs::path& folder, RandomStream& random) {
+  auto config = read_hf_config(folder);
+  if (!config) return tl::unexpected(config.error());
+  ModelWeights weights = make_weights(*config, random);
+  return Transformer(std::move(*config), std::move(weights));
+}
+
+Result<void> save_hf_model(const fs::path& folder, const Transformer& model,
+                           const fs::path& tokenizer_folder) {
+  const ModelConfig& config = model.config();
+  const bool wide = model.weights().embed.scalar_type() == at::kDouble;
+  const auto text = config_json(config, wide ? "float64" : "float32");
+  if (auto ok = write_text_file(folder / "config.json", text); !ok) return ok;
+  auto ok = write_text_file(folder / "generation_config.json", generation_config_json(config));
+  if (!ok) return ok;
+  const WeightMap tensors = weights_to_map(config, model.weights());
+  ok = write_safetensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
+  if (!ok || tokenizer_folder.empty()) return ok;
+  return copy_tokenizer(tokenizer_folder, folder);
+}
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model as a Hugging Face folder: config.json, weights (one file or shards), tokenizer files.
+#pragma once
+
+#include <filesystem>
+
+#include "policy/model/config.hpp"
+#include "policy/model/transformer.hpp"
+#include "policy/model/weights.hpp"
+#include "runtime/result.hpp"
+
+namespace warpsmith::policy {
+
+/// config.json; the stop tokens of generation_config.json replace its own where that file exists.
+Result<ModelConfig> read_hf_config(const std::filesystem::path& folder);
+
+/// All tensors of model.safetensors, or of the shards that model.safetensors.index.json names.
+/// `not_found` names a missing file, `parse_failed` a tensor that its shard does not hold.
+Result<WeightMap> read_hf_weights(const std::filesystem::path& folder);
+
+/// Configuration and weights, converted to `dtype`.
+Result<Transformer> load_hf_model(const std::filesystem::path& folder,
+                                  at::ScalarType dtype = at::kFloat);
+
+/// A body with fresh weights for a folder that holds only config.json.
+Result<Transformer> make_hf_model(const std::filesystem::path& folder, RandomStream& random);
+
+/// Writes config.json, generation_config.json and model.safetensors into an existing folder, and
+/// copies the tokenizer's files from `tokenizer_folder` unless that is empty. `transformers` and
+/// vLLM open the result.
+Result<void> save_hf_model(const std::filesystem::path& folder, const Transformer& model,
+                           const std::filesystem::path& tokenizer_folder = {});
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole file in memory, read on demand by the kernel.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include "runtime/result.hpp"
+
+namespace warpsmith::policy {
+
+/// Private mapping: writing to it changes memory, never the file. Unmapped with the last owner.
+class MappedFile {
+ public:
+  static Result<std::shared_ptr<MappedFile>> open(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  char* data() const { return data_; }
+  size_t size() const { return size_; }
+  std::string_view text() const { return {data_, size_}; }
+
+ private:
+  MappedFile(char* data, size_t size) : data_(data), size_(size) {}
+
+  char* data_;
+  size_t size_;
+};
+
+/// A whole text file of at most `limit` bytes. `not_found`, `io_failed` or `parse_failed`.
+Result<std::string> read_text_file(const std::filesystem::path& path, size_t limit);
+
+/// Creates or replaces a file; `disk_full` or `io_failed` names it.
+Result<void> write_text_file(const std::filesystem::path& path, std::string_view text);
+
+/// The code for an errno of a failed write.
+Error write_error(const std::filesystem::path& path, int error_number);
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/format/safetensors.hpp"
+
+#include <ATen/ops/from_blob.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "policy/format/mapped_file.hpp"
+#include "policy/format/safetensors_header.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "safetensors are little-endian");
+
+constexpr size_t prefix_bytes = 8;  // the header's length, before the header
+
+at::ScalarType scalar_type(StoredType type) {
+  switch (type) {
+    case StoredType::f64:
+      return at::kDouble;
+    case StoredType::f32:
+      return at::kFloat;
+    case StoredType::f16:
+      return at::kHalf;
+    case StoredType::bf16:
+      return at::kBFloat16;
+  }
+  return at::kFloat;
+}
+
+std::optional<StoredType> stored_type(at::ScalarType type) {
+  for (const StoredType known :
+       {StoredType::f64, StoredType::f32, StoredType::f16, StoredType::bf16}) {
+    if (scalar_type(known) == type) return known;
+  }
+  return std::nullopt;
+}
+
+Result<uint64_t> header_length(const MappedFile& file) {
+  uint64_t length = 0;
+  if (file.size() < prefix_bytes) {
+    return fail(ErrorCode::parse_failed, "safetensors: " + std::to_string(file.size()) +
+                                             " bytes, expected at least 8: truncated?");
+  }
+  std::memcpy(&length, file.data(), prefix_bytes);
+  if (length > max_safetensors_header || length > file.size() - prefix_bytes) {
+    return fail(ErrorCode::parse_failed, "safetensors: header claims " + std::to_string(length) +
+                                             " bytes, the file has " + std::to_string(file.size()));
+  }
+  if (length % 8 == 0) return length;
+  return fail(ErrorCode::parse_failed, "safetensors: header of " + std::to_string(length) +
+                                           " bytes leaves the data unaligned");
+}
+
+at::Tensor view_of(const std::shared_ptr<MappedFile>& file, const StoredTensor& entry,
+                   uint64_t data_start) {
+  return at::from_blob(
+      file->data() + data_start + entry.begin, entry.shape, [file](void*) {},
+      at::TensorOptions(scalar_type(entry.type)));
+}
+
+/// Owns a file that is being written; removes it unless `finish` succeeded.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::filesystem::path& path)
+      : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {}
+  ~OutputFile() {
+    if (fd_ >= 0) ::close(fd_);
+    if (!finished_ && fd_ >= 0) ::unlink(path_.c_str());
+  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  bool write(const void* data, size_t size) {
+    const char* at = static_cast<const char*>(data);
+    while (size > 0 && fd_ >= 0) {
+      const ssize_t done = ::write(fd_, at, size);
+      if (done < 0 && errno == EINTR) continue;
+      if (done < 0) return false;
+      at += done;
+      size -= static_cast<size_t>(done);
+    }
+    return fd_ >= 0;
+  }
+  void finish() { finished_ = true; }
+
+ private:
+  std::filesystem::path path_;
+  int fd_;
+  bool finished_ = false;
+};
+
+/// What is written, in the file's order: widest types first, so that all are aligned without holes.
+struct Layout {
+  StoredTensors entries;
+  std::vector<const at::Tensor*> order;
+};
+
+Result<Layout> layout_of(const WeightMap& tensors) {
+  for (const auto& [name, tensor] : tensors) {
+    if (stored_type(tensor.scalar_type())) continue;
+    return fail(ErrorCode::unsupported, "safetensors: tensor \"" + name +
+                                            "\": only F64, F32, F16 and BF16 can be written");
+  }
+  Layout layout;
+  uint64_t offset = 0;
+  for (const int64_t width : {8, 4, 2}) {
+    for (const auto& [name, tensor] : tensors) {
+      const StoredType type = *stored_type(tensor.scalar_type());
+      if (byte_size(type) != width) continue;
+      const uint64_t end = offset + static_cast<uint64_t>(tensor.numel() * width);
+      layout.entries[name] = {type, tensor.sizes().vec(), offset, end};
+      layout.order.push_back(&tensor);
+      offset = end;
+    }
+  }
+  return layout;
+}
+
+}  // namespace
+
+Result<WeightMap> read_safetensors(const std::filesystem::path& path) {
+  const auto file = MappedFile::open(path);
+  if (!file) return tl::unexpected(file.error());
+  const auto length = header_length(**file);
+  if (!length) return fail(path.string(), length.error());
+  const uint64_t data_start = prefix_bytes + *length;
+  const auto entries = parse_safetensors_header((*file)->text().substr(prefix_bytes, *length),
+                                                (*file)->size() - data_start);
+  if (!entries) return fail(path.string(), entries.error());
+  WeightMap tensors;
+  for (const auto& [name, entry] : *entries) {
+    tensors[name] = view_of(*file, entry, data_start);
+  }
+  return tensors;
+}
+
+Result<void> write_safetensors(const std::filesystem::path& path, const WeightMap& tensors,
+                               const std::map<std::string, std::string>& metadata) {
+  const auto layout = layout_of(tensors);
+  if (!layout) return tl::unexpected(layout.error());
+  const std::string header = safetensors_header(layout->entries, metadata);
+  const uint64_t length = header.size();
+  OutputFile out(path);
+  bool ok = out.write(&length, sizeof length) && out.write(header.data(), header.size());
+  for (const at::Tensor* tensor : layout->order) {
+    const at::Tensor flat = tensor->detach().cpu().contiguous();
+    ok = ok && out.write(flat.const_data_ptr(), static_cast<size_t>(flat.nbytes()));
+  }
+  if (!ok) return tl::unexpected(write_error(path, errno));
+  out.finish();
+  return {};
+}
+
+}  // namespace warpsmith::policy

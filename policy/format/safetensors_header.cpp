@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/format/safetensors_header.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace warpsmith::policy {
+namespace {
+
+using nlohmann::json;
+
+struct TypeName {
+  StoredType type;
+  std::string_view name;
+  int64_t bytes;
+};
+
+constexpr TypeName type_names[] = {{StoredType::f64, "F64", 8},
+                                   {StoredType::f32, "F32", 4},
+                                   {StoredType::f16, "F16", 2},
+                                   {StoredType::bf16, "BF16", 2}};
+
+tl::unexpected<Error> wrong(const std::string& name, const std::string& what) {
+  return fail(ErrorCode::parse_failed, "safetensors: tensor \"" + name + "\": " + what);
+}
+
+/// Parses, and remembers a top-level name that comes twice: JSON libraries keep the last silently.
+json parse_unique(std::string_view text, std::string& duplicate) {
+  std::set<std::string> names;
+  const auto on_event = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (event != json::parse_event_t::key || depth != 1) return true;
+    if (!names.insert(parsed.get<std::string>()).second) duplicate = parsed.get<std::string>();
+    return true;
+  };
+  return json::parse(text.begin(), text.end(), on_event, /*allow_exceptions=*/false);
+}
+
+/// An array of numbers that fit; nothing else.
+bool read_sizes(const json& array, std::vector<uint64_t>& out) {
+  constexpr uint64_t limit = uint64_t{1} << 62U;
+  if (!array.is_array()) return false;
+  for (const json& item : array) {
+    if (!item.is_number_unsigned() || item.get<uint64_t>() > limit) return false;
+    out.push_back(item.get<uint64_t>());
+  }
+  return true;
+}
+
+Result<StoredType> read_type(const std::string& name, const json& entry) {
+  const auto it = entry.find("dtype");
+  const std::string got = it != entry.end() && it->is_string() ? it->get<std::string>() : "";
+  for (const TypeName& type : type_names) {
+    if (got == type.name) return type.type;
+  }
+  return wrong(name, "expected dtype F64, F32, F16 or BF16, got \"" + got + "\"");
+}
+
+/// Bytes of a shape, or nothing if they overflow.
+std::optional<uint64_t> bytes_of(const std::vector<uint64_t>& shape, StoredType type) {
+  uint64_t bytes = static_cast<uint64_t>(byte_size(type));
+  for (const uint64_t size : shape) {
+    if (__builtin_mul_overflow(bytes, size, &bytes)) return std::nullopt;
+  }
+  return bytes;
+}
+
+Result<StoredTensor> read_entry(const std::string& name, const json& entry) {
+  if (!entry.is_object()) return wrong(name, "expected an object");
+  const auto type = read_type(name, entry);
+  if (!type) return tl::unexpected(type.error());
+  std::vector<uint64_t> shape;
+  std::vector<uint64_t> offsets;
+  if (!entry.contains("shape") || !read_sizes(entry["shape"], shape)) {
+    return wrong(name, "expected \"shape\" as an array of sizes");
+  }
+  if (!entry.contains("data_offsets") || !read_sizes(entry["data_offsets"], offsets) ||
+      offsets.size() != 2) {
+    return wrong(name, "expected \"data_offsets\" as two offsets");
+  }
+  const auto bytes = bytes_of(shape, *type);
+  if (!bytes || offsets[1] < offsets[0] || offsets[1] - offsets[0] != *bytes) {
+    return wrong(name, "shape and data_offsets disagree: offsets " + std::to_string(offsets[0]) +
+                           " to " + std::to_string(offsets[1]));
+  }
+  if (offsets[0] % static_cast<uint64_t>(byte_size(*type)) != 0) {
+    return wrong(name, "offset " + std::to_string(offsets[0]) + " is not aligned to its type");
+  }
+  return StoredTensor{*type, {shape.begin(), shape.end()}, offsets[0], offsets[1]};
+}
+
+/// Sorted by offset, tensors must follow each other without gap or overlap up to the file's end.
+Result<void> check_layout(const StoredTensors& tensors, uint64_t data_bytes) {
+  std::vector<std::pair<const std::string*, const StoredTensor*>> order;
+  for (const auto& [name, tensor] : tensors) order.emplace_back(&name, &tensor);
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.second->begin, a.second->end) < std::pair(b.second->begin, b.second->end);
+  });
+  uint64_t expected = 0;
+  for (const auto& [name, tensor] : order) {
+    if (tensor->begin != expected) {
+      return wrong(*name, "expected offset " + std::to_string(expected) + ", got " +
+                              std::to_string(tensor->begin) + ": a hole or an overlap");
+    }
+    expected = tensor->end;
+    if (expected > data_bytes) {
+      return wrong(*name, "ends at byte " + std::to_string(expected) + ", the file holds " +
+                              std::to_string(data_bytes) + ": truncated?");
+    }
+  }
+  if (expected == data_bytes) return {};
+  return fail(ErrorCode::parse_failed, "safetensors: header describes " +
+                                           std::to_string(expected) + " bytes of data, file has " +
+                                           std::to_string(data_bytes));
+}
+
+}  // namespace
+
+int64_t byte_size(StoredType type) noexcept {
+  for (const TypeName& known : type_names) {
+    if (known.type == type) return known.bytes;
+  }
+  return 0;
+}
+
+std::string_view to_string(StoredType type) noexcept {
+  for (const TypeName& known : type_names) {
+    if (known.type == type) return known.name;
+  }
+  return "unknown";
+}
+
+Result<StoredTensors> parse_safetensors_header(std::string_view text, uint64_t data_bytes) {
+  std::string duplicate;
+  const json header = parse_unique(text, duplicate);
+  if (!header.is_object()) {
+    return fail(ErrorCode::parse_failed, "safetensors: header is not a JSON object");
+  }
+  if (!duplicate.empty()) return wrong(duplicate, "named twice");
+  StoredTensors tensors;
+  for (const auto& [name, entry] : header.items()) {
+    if (name == "__metadata__") continue;
+    auto tensor = read_entry(name, entry);
+    if (!tensor) return tl::unexpected(tensor.error());
+    tensors[name] = std::move(*tensor);
+  }
+  if (auto ok = check_layout(tensors, data_bytes); !ok) return tl::unexpected(ok.error());
+  return tensors;
+}
+
+std::string safetensors_header(const StoredTensors& tensors,
+                               const std::map<std::string, std::string>& metadata) {
+  json header = json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  for (const auto& [name, tensor] : tensors) {
+    header[name] = {{"dtype", to_string(tensor.type)},
+                    {"shape", tensor.shape},
+                    {"data_offsets", {tensor.begin, tensor.end}}};
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
+}
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a decoder-only transformer looks like: the one record that all families are mapped to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/result.hpp"
+
+namespace warpsmith::policy {
+
+enum class Family : uint8_t { llama, qwen2, qwen3 };
+
+/// How rotary frequencies are stretched beyond the trained context.
+enum class RopeScalingKind : uint8_t {
+  none,    // HF "default"
+  linear,  // every frequency divided by `factor`
+  llama3,  // Llama 3.1: low frequencies divided, high kept, a ramp between
+};
+
+struct RopeScaling {
+  RopeScalingKind kind = RopeScalingKind::none;
+  double factor = 1.0;
+  double low_freq_factor = 1.0;           // llama3 only
+  double high_freq_factor = 4.0;          // llama3 only
+  int64_t original_max_positions = 8192;  // llama3 only
+};
+
+/// Sizes are counts of elements. Bodies are pre-norm, SwiGLU, rotary, grouped-query attention.
+struct ModelConfig {
+  Family family = Family::llama;
+  int64_t vocab = 0;
+  int64_t hidden = 0;
+  int64_t layers = 0;
+  int64_t heads = 0;
+  int64_t kv_heads = 0;
+  int64_t head_dim = 0;
+  int64_t ffn = 0;
+  int64_t max_positions = 0;
+  double rms_eps = 1e-6;
+  double rope_theta = 10'000.0;
+  RopeScaling rope;
+  bool qk_norm = false;          // RMS norm of each head's query and key (Qwen3)
+  bool qkv_bias = false;         // bias of the query, key and value projections (Qwen2)
+  bool out_bias = false;         // bias of attention's output projection (llama, attention_bias)
+  bool mlp_bias = false;         // bias of the three feed-forward projections (llama, mlp_bias)
+  bool tied_embeddings = false;  // the vocabulary head is the embedding matrix
+  double init_std = 0.02;        // standard deviation of fresh weight matrices
+  int64_t bos_token = -1;        // -1: none
+  std::vector<int64_t> eos_tokens;
+
+  int64_t q_size() const { return heads * head_dim; }
+  int64_t kv_size() const { return kv_heads * head_dim; }
+  /// Rows of the fused query, key and value projection.
+  int64_t qkv_size() const { return q_size() + 2 * kv_size(); }
+  int64_t parameter_count() const;
+
+  /// `parse_failed` names the first size that is impossible or absurd (more than 2^24 rows).
+  Result<void> validate() const;
+};
+
+/// The name that `config.json` uses in `model_type`.
+const char* to_string(Family family) noexcept;
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/model/log_probs.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+namespace warpsmith::policy {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+at::ScalarType wide_type(const at::Tensor& x) {
+  return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+/// Logits of rows [first, first + count), wide, over temperature.
+at::Tensor chunk_logits(const at::Tensor& hidden, const at::Tensor& head, double temperature) {
+  at::Tensor logits = at::linear(hidden, head).to(wide_type(hidden));
+  return temperature == 1.0 ? logits : logits.div_(temperature);
+}
+
+/// Calls `visit(first, count)` over all rows, `chunk` at a time.
+template <class Visit>
+void for_each_chunk(int64_t rows, int64_t chunk, const Visit& visit) {
+  for (int64_t first = 0; first < rows; first += chunk) {
+    visit(first, std::min(chunk, rows - first));
+  }
+}
+
+struct HeadFunction : torch::autograd::Function<HeadFunction> {
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& hidden,
+                               const at::Tensor& head, const at::Tensor& targets,
+                               double temperature, int64_t chunk) {
+    const int64_t rows = hidden.size(0);
+    const auto wide = hidden.options().dtype(wide_type(hidden));
+    at::Tensor log_probs = at::empty({rows}, wide);
+    at::Tensor entropy = at::empty({rows}, wide);
+    at::Tensor normaliser = at::empty({rows}, wide);
+    for_each_chunk(rows, chunk, [&](int64_t first, int64_t count) {
+      const auto part = [&](const at::Tensor& x) { return x.narrow(0, first, count); };
+      const at::Tensor logits = chunk_logits(part(hidden), head, temperature);
+      const at::Tensor lse = at::logsumexp(logits, 1, /*keepdim=*/true);
+      const at::Tensor chosen = logits.gather(1, part(targets).unsqueeze(1));
+      part(normaliser).copy_(lse.squeeze(1));
+      part(log_probs).copy_((chosen - lse).squeeze(1));
+      const at::Tensor probabilities = (logits - lse).exp_();
+      part(entropy).copy_(lse.squeeze(1) - probabilities.mul_(logits).sum(1));
+    });
+    ctx->save_for_backward({hidden, head, targets, normaliser, entropy});
+    ctx->saved_data["temperature"] = temperature;
+    ctx->saved_data["chunk"] = chunk;
+    return {log_probs, entropy};
+  }
+
+  /// With p = softmax(l), H its entropy: d log p_y / dl = onehot(y) - p, dH / dl = -p (log p + H).
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto saved = ctx->get_saved_variables();
+    const at::Tensor &hidden = saved[0], &head = saved[1], &targets = saved[2];
+    const double temperature = ctx->saved_data["temperature"].toDouble();
+    const int64_t chunk = ctx->saved_data["chunk"].toInt();
+    at::Tensor d_hidden = at::empty_like(hidden);
+    at::Tensor d_head = at::zeros_like(head);
+    for_each_chunk(hidden.size(0), chunk, [&](int64_t first, int64_t count) {
+      const auto part = [&](const at::Tensor& x) { return x.narrow(0, first, count); };
+      const auto column = [&](const at::Tensor& x) { return part(x).unsqueeze(1); };
+      at::Tensor log_p = chunk_logits(part(hidden), head, temperature);
+      log_p.sub_(column(saved[3]));
+      at::Tensor d_logits = log_p.exp();
+      if (grads[1].defined()) {
+        log_p.add_(column(saved[4])).mul_(column(grads[1]));
+        if (grads[0].defined()) log_p.add_(column(grads[0]));
+        d_logits.mul_(log_p).neg_();
+      } else {
+        d_logits.mul_(column(grads[0])).neg_();
+      }
+      if (grads[0].defined()) d_logits.scatter_add_(1, column(targets), column(grads[0]));
+      d_logits = d_logits.div_(temperature).to(hidden.scalar_type());
+      part(d_hidden).copy_(d_logits.mm(head));
+      d_head.addmm_(d_logits.t(), part(hidden));
+    });
+    return {d_hidden, d_head, at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+TokenLogProbs token_log_probs(const at::Tensor& hidden, const at::Tensor& head,
+                              const at::Tensor& targets, const LogProbOptions& options) {
+  const int64_t chunk = std::max<int64_t>(1, options.chunk_elements / head.size(0));
+  const variable_list both = HeadFunction::apply(hidden, head, targets, options.temperature, chunk);
+  return {both[0], both[1]};
+}
+
+}  // namespace warpsmith::policy

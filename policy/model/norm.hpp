@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Root-mean-square normalisation (Zhang and Sennrich, 2019) over the last dimension.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace warpsmith::policy {
+
+/// x / sqrt(mean(x^2) + eps) * weight. Differentiable in both; computed in x's type, at least
+/// float32.
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps);
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/model/value_head.hpp"
+
+#include <ATen/ops/linear.h>
+#include <ATen/ops/zeros.h>
+
+namespace warpsmith::policy {
+
+at::Tensor ValueHead::values(const at::Tensor& hidden) const {
+  const at::Tensor scores = at::linear(hidden, weight, bias).squeeze(-1);
+  return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
+}
+
+std::vector<std::pair<std::string, at::Tensor>> ValueHead::parameters() const {
+  return {{"score.weight", weight}, {"score.bias", bias}};
+}
+
+ValueHead make_value_head(const ModelConfig& config, at::ScalarType dtype) {
+  return {at::zeros({1, config.hidden}, at::TensorOptions(dtype)),
+          at::zeros({1}, at::TensorOptions(dtype))};
+}
+
+WeightMap value_head_to_map(const ValueHead& head) {
+  return {{"score.weight", head.weight.detach()}, {"score.bias", head.bias.detach()}};
+}
+
+Result<ValueHead> value_head_from_map(const ModelConfig& config, const WeightMap& map) {
+  ValueHead head = make_value_head(config);
+  for (auto& [name, tensor] : head.parameters()) {
+    const auto it = map.find(name);
+    if (it == map.end() || it->second.sizes() != tensor.sizes()) {
+      return fail(ErrorCode::parse_failed,
+                  "value head: tensor \"" + name + "\" is missing or of another shape");
+    }
+    tensor.copy_(it->second);
+  }
+  return head;
+}
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scalar per token on top of a body: the critic's estimate of the reward still to come.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <utility>
+#include <vector>
+
+#include "policy/model/weights.hpp"
+
+namespace warpsmith::policy {
+
+struct ValueHead {
+  at::Tensor weight;  // (1, H)
+  at::Tensor bias;    // (1)
+
+  /// hidden (T, H) → values (T), at least float32.
+  at::Tensor values(const at::Tensor& hidden) const;
+  std::vector<std::pair<std::string, at::Tensor>> parameters() const;
+};
+
+/// Zeros: a fresh critic predicts zero everywhere.
+ValueHead make_value_head(const ModelConfig& config, at::ScalarType dtype = at::kFloat);
+
+/// Under the names that `transformers` gives to a one-label token classifier: "score.weight",
+/// "score.bias".
+WeightMap value_head_to_map(const ValueHead& head);
+Result<ValueHead> value_head_from_map(const ModelConfig& config, const WeightMap& map);
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/model/weights.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+
+#include "policy/model/family.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+using Field = at::Tensor LayerWeights::*;
+
+struct LayerField {
+  const char* name;
+  Field field;
+};
+
+constexpr LayerField layer_fields[] = {
+    {"input_norm", &LayerWeights::input_norm},
+    {"qkv", &LayerWeights::qkv},
+    {"qkv_bias", &LayerWeights::qkv_bias},
+    {"q_norm", &LayerWeights::q_norm},
+    {"k_norm", &LayerWeights::k_norm},
+    {"out", &LayerWeights::out},
+    {"out_bias", &LayerWeights::out_bias},
+    {"post_norm", &LayerWeights::post_norm},
+    {"gate_up", &LayerWeights::gate_up},
+    {"gate_up_bias", &LayerWeights::gate_up_bias},
+    {"down", &LayerWeights::down},
+    {"down_bias", &LayerWeights::down_bias},
+};
+
+/// Visits every slot that a parameter may lie in, defined or not, tied head included.
+template <class Weights, class Visit>
+void for_each_slot(Weights& weights, const Visit& visit) {
+  visit(std::string("embed"), weights.embed);
+  for (size_t i = 0; i < weights.layers.size(); ++i) {
+    const std::string prefix = "layers." + std::to_string(i) + ".";
+    for (const LayerField& f : layer_fields) visit(prefix + f.name, weights.layers[i].*f.field);
+  }
+  visit(std::string("final_norm"), weights.final_norm);
+  visit(std::string("head"), weights.head);
+}
+
+/// Fused shapes follow from the parts: rows add up.
+std::map<std::string, std::vector<int64_t>> fused_shapes(const std::vector<NamedPart>& parts) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const NamedPart& part : parts) {
+    auto [it, fresh] = shapes.try_emplace(part.fused, part.shape);
+    if (!fresh) it->second[0] += part.shape[0];
+  }
+  return shapes;
+}
+
+/// Empty tensors in every slot that the configuration has.
+ModelWeights allocate(const ModelConfig& config, at::ScalarType dtype) {
+  ModelWeights weights;
+  weights.layers.resize(static_cast<size_t>(config.layers));
+  const auto shapes = fused_shapes(traits_of(config.family).parts(config));
+  for_each_slot(weights, [&](const std::string& name, at::Tensor& slot) {
+    const auto it = shapes.find(name);
+    if (it != shapes.end()) slot = at::empty(it->second, at::TensorOptions(dtype));
+  });
+  if (config.tied_embeddings) weights.head = weights.embed;
+  return weights;
+}
+
+std::map<std::string, at::Tensor> slots_by_name(const ModelWeights& weights) {
+  std::map<std::string, at::Tensor> slots;
+  for_each_slot(weights, [&](const std::string& name, const at::Tensor& slot) {
+    if (slot.defined()) slots[name] = slot;
+  });
+  return slots;
+}
+
+std::string shape_text(at::IntArrayRef shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  }
+  return text + "]";
+}
+
+Result<void> check_part(const NamedPart& part, const WeightMap& map) {
+  const auto it = map.find(part.hf_name);
+  if (it == map.end()) {
+    return fail(ErrorCode::parse_failed,
+                "missing tensor \"" + part.hf_name + "\" of shape " + shape_text(part.shape));
+  }
+  if (it->second.sizes() == at::IntArrayRef(part.shape)) return {};
+  return fail(ErrorCode::parse_failed, "tensor \"" + part.hf_name + "\": expected shape " +
+                                           shape_text(part.shape) + ", got " +
+                                           shape_text(it->second.sizes()));
+}
+
+/// A tied head may be stored all the same; rotary buffers were stored by old versions.
+bool is_harmless(const ModelConfig& config, const std::string& name) {
+  if (name == "lm_head.weight") return config.tied_embeddings;
+  return name.ends_with(".rotary_emb.inv_freq");
+}
+
+Result<void> check_names(const ModelConfig& config, const std::vector<NamedPart>& parts,
+                         const WeightMap& map) {
+  std::map<std::string, bool> known;
+  for (const NamedPart& part : parts) {
+    if (auto ok = check_part(part, map); !ok) return ok;
+    known[part.hf_name] = true;
+  }
+  for (const auto& [name, tensor] : map) {
+    if (known.contains(name) || is_harmless(config, name)) continue;
+    return fail(ErrorCode::parse_failed, "tensor \"" + name + "\" does not belong to a " +
+                                             to_string(config.family) + " model of this config");
+  }
+  return {};
+}
+
+/// Box-Muller over the stream: the standard library's normal_distribution differs by platform.
+void fill_normal(at::Tensor& tensor, double std, RandomStream& random) {
+  at::Tensor flat = at::empty({tensor.numel()}, at::TensorOptions(at::kDouble));
+  double* out = flat.mutable_data_ptr<double>();
+  for (int64_t i = 0; i < flat.numel(); ++i) {
+    const double radius = std::sqrt(-2.0 * std::log(1.0 - random.uniform()));
+    out[i] = std * radius * std::cos(2.0 * std::numbers::pi * random.uniform());
+  }
+  tensor.copy_(flat.view(tensor.sizes()));
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, at::Tensor>> ModelWeights::parameters() const {
+  std::vector<std::pair<std::string, at::Tensor>> all;
+  for_each_slot(*this, [&](const std::string& name, const at::Tensor& slot) {
+    const bool tied = name == "head" && slot.is_same(embed);
+    if (slot.defined() && !tied) all.emplace_back(name, slot);
+  });
+  return all;
+}
+
+ModelWeights ModelWeights::clone() const {
+  ModelWeights copy = *this;
+  const bool tied = head.is_same(embed);
+  if (tied) copy.head = at::Tensor();
+  for_each_slot(copy, [&](const std::string&, at::Tensor& slot) {
+    if (slot.defined()) slot = slot.detach().clone();
+  });
+  if (tied) copy.head = copy.embed;
+  return copy;
+}
+
+void ModelWeights::require_grad() {
+  for (auto& [name, tensor] : parameters()) tensor.set_requires_grad(true);
+}
+
+ModelWeights make_weights(const ModelConfig& config, RandomStream& random, at::ScalarType dtype) {
+  const at::NoGradGuard no_grad;
+  ModelWeights weights = allocate(config, dtype);
+  for (auto& [name, tensor] : weights.parameters()) {
+    if (tensor.dim() == 2) {
+      fill_normal(tensor, config.init_std, random);
+    } else {
+      tensor.fill_(name.ends_with("_norm") ? 1.0 : 0.0);
+    }
+  }
+  return weights;
+}
+
+Result<void> assign_weights(const ModelConfig& config, const WeightMap& map,
+                            ModelWeights& weights) {
+  const at::NoGradGuard no_grad;
+  const std::vector<NamedPart> parts = traits_of(config.family).parts(config);
+  if (auto ok = check_names(config, parts, map); !ok) return ok;
+  const auto slots = slots_by_name(weights);
+  for (const NamedPart& part : parts) {
+    const at::Tensor slot = slots.at(part.fused);
+    slot.narrow(0, part.first_row, part.shape[0]).copy_(map.at(part.hf_name));
+  }
+  return {};
+}
+
+Result<ModelWeights> weights_from_map(const ModelConfig& config, const WeightMap& map,
+                                      at::ScalarType dtype) {
+  if (auto ok = check_names(config, traits_of(config.family).parts(config), map); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  ModelWeights weights = allocate(config, dtype);
+  if (auto ok = assign_weights(config, map, weights); !ok) return tl::unexpected(ok.error());
+  return weights;
+}
+
+WeightMap weights_to_map(const ModelConfig& config, const ModelWeights& weights) {
+  WeightMap map;
+  const auto slots = slots_by_name(weights);
+  for (const NamedPart& part : traits_of(config.family).parts(config)) {
+    map[part.hf_name] = slots.at(part.fused).detach().narrow(0, part.first_row, part.shape[0]);
+  }
+  return map;
+}
+
+}  // namespace warpsmith::policy

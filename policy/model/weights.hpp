@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model's parameters: fused as the layers use them, under Hugging Face's names at the boundary.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policy/model/config.hpp"
+#include "runtime/random_stream.hpp"
+
+namespace warpsmith::policy {
+
+/// Tensors by Hugging Face parameter name: what files hold and what a published version is.
+using WeightMap = std::map<std::string, at::Tensor>;
+
+/// One block. H hidden, Q = heads x head_dim, K = kv_heads x head_dim, F ffn. Row-major (out, in),
+/// as `linear` takes them. Biases and head norms are undefined tensors where the family has none.
+struct LayerWeights {
+  at::Tensor input_norm;    // (H)
+  at::Tensor qkv;           // (Q + 2K, H): query rows, then key rows, then value rows
+  at::Tensor qkv_bias;      // (Q + 2K)
+  at::Tensor q_norm;        // (head_dim)
+  at::Tensor k_norm;        // (head_dim)
+  at::Tensor out;           // (H, Q)
+  at::Tensor out_bias;      // (H)
+  at::Tensor post_norm;     // (H)
+  at::Tensor gate_up;       // (2F, H): gate rows, then up rows
+  at::Tensor gate_up_bias;  // (2F)
+  at::Tensor down;          // (H, F)
+  at::Tensor down_bias;     // (H)
+};
+
+/// All parameters of a body with its vocabulary head. Copies share storage; `clone` does not.
+struct ModelWeights {
+  at::Tensor embed;  // (V, H)
+  std::vector<LayerWeights> layers;
+  at::Tensor final_norm;  // (H)
+  at::Tensor head;        // (V, H); the same tensor as `embed` when tied
+
+  /// Every distinct parameter under a stable name ("layers.0.qkv"), in a stable order: the
+  /// optimiser's view. Tied weights appear once.
+  std::vector<std::pair<std::string, at::Tensor>> parameters() const;
+  /// Deep copy without gradients: an immutable snapshot to publish or to generate with.
+  ModelWeights clone() const;
+  /// Marks every parameter as a leaf that collects gradients.
+  void require_grad();
+};
+
+/// Fresh parameters: matrices normal(0, init_std), norms one, biases zero; drawn from `random`,
+/// so that equal streams give equal models on every machine.
+ModelWeights make_weights(const ModelConfig& config, RandomStream& random,
+                          at::ScalarType dtype = at::kFloat);
+
+/// Fuses Hugging Face's tensors into copies of type `dtype`. `parse_failed` names a missing tensor,
+/// a wrong shape or a tensor that the family does not have.
+Result<ModelWeights> weights_from_map(const ModelConfig& config, const WeightMap& map,
+                                      at::ScalarType dtype = at::kFloat);
+
+/// Hugging Face's tensors as views of `weights` (detached, not copied). Tied heads are left out, as
+/// `transformers` does.
+WeightMap weights_to_map(const ModelConfig& config, const ModelWeights& weights);
+
+/// Copies `map` into the storage of `weights`, which keeps its identity (an optimiser's leaves).
+Result<void> assign_weights(const ModelConfig& config, const WeightMap& map, ModelWeights& weights);
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// ChatML around an agent's turns: the pieces of text that stand before, between and after what the
+// model samples. A trajectory is encoded piece by piece, and so are demonstrations: both learn and
+// act on the same token boundaries.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace warpsmith::policy {
+
+inline constexpr std::string_view turn_end = "<|im_end|>";
+
+struct ChatMessage {
+  std::string role;  // "system", "user", "assistant" or "tool"
+  std::string content;
+  bool train = false;  // an assistant's turn that is learnt from
+};
+
+/// One piece: all of it sampled by the model (`action`), or none of it.
+struct ChatPiece {
+  std::string text;
+  bool action = false;
+};
+
+/// Everything before the first sampled token. An empty system message is left out.
+std::string chat_prompt(std::string_view system, std::string_view user);
+
+/// What follows an assistant's end-of-turn token up to the next sampled token: the results of its
+/// calls, one <tool_response> each. Control tokens within a result are defused, bytes that are no
+/// UTF-8 replaced.
+std::string tool_responses(std::span<const std::string> results);
+
+/// A whole conversation as pieces. Consecutive tool messages share one user turn. An assistant's
+/// piece includes its end-of-turn token; it counts as action only where `train` is set.
+std::vector<ChatPiece> chat_pieces(std::span<const ChatMessage> messages);
+
+/// `text` with a space put into every control token, so that quoting one does not act as one.
+std::string defused(std::string_view text);
+
+/// `text` with U+FFFD in place of each byte that belongs to no well-formed UTF-8 character.
+std::string valid_utf8(std::string_view text);
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/config/agent_config.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace warpsmith {
+namespace {
+constexpr std::array<std::string_view, 2> prompt_names{"brief", "full"};
+constexpr std::array<std::string_view, 2> syntax_names{"xml", "hermes"};
+constexpr std::array<std::string_view, 3> template_names{"auto", "chatml", "llama3"};
+constexpr std::array<std::string_view, 12> tool_names{"bash",       "read",   "write",   "edit",
+                                                      "multi_edit", "glob",   "grep",    "todo",
+                                                      "compile",    "verify", "profile", "submit"};
+}  // namespace
+
+void describe(Fields& fields, AgentConfig& c) {
+  fields.choice_of("prompt", c.prompt, prompt_names);
+  fields.choice_of("syntax", c.syntax, syntax_names);
+  fields.text("chat_template", c.chat_template);
+  fields.texts("tools", c.tools, tool_names);
+  fields.integer("max_turns", c.max_turns, {.low = 1, .high = 10'000});
+  fields.integer("max_tokens", c.max_tokens, {.low = 16, .high = 1 << 24});
+  fields.integer("result_tokens", c.result_tokens, {.low = 8, .high = 1 << 20});
+  fields.duration("tool_timeout", c.tool_timeout, {.low = std::chrono::milliseconds{100}});
+}
+
+void validate(const AgentConfig& c, Complaints& complaints) {
+  const auto has = [&c](std::string_view tool) {
+    return std::find(c.tools.begin(), c.tools.end(), tool) != c.tools.end();
+  };
+  complaints.require(has("submit"), "agent.tools",
+                     "expected \"submit\" among them: without it no trajectory earns a verdict");
+  complaints.require(has("write"), "agent.tools",
+                     "expected \"write\" among them: without it no solution is made");
+  complaints.require(std::set<std::string>(c.tools.begin(), c.tools.end()).size() == c.tools.size(),
+                     "agent.tools", "expected each tool once");
+  complaints.require(c.result_tokens < c.max_tokens, "agent.result_tokens",
+                     "expected less than agent.max_tokens (" + std::to_string(c.max_tokens) +
+                         "), got " + std::to_string(c.result_tokens));
+  const bool known = std::find(template_names.begin(), template_names.end(), c.chat_template) !=
+                     template_names.end();
+  complaints.require(
+      known, "agent.chat_template",
+      "expected \"auto\", \"chatml\" or \"llama3\", got \"" + c.chat_template + "\"");
+}
+
+}  // namespace warpsmith

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// [agent]: what the model is told, what it may do, and for how long.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/config/complaints.hpp"
+#include "runtime/config/fields.hpp"
+#include "runtime/parsed_call.hpp"
+
+namespace warpsmith {
+
+/// How much of the task and the rules stands in the prompt.
+enum class PromptStyle : uint8_t {
+  brief,  // the reference's class and the buffers: for tiny policies
+  full,   // SKILL.md and the tools' schemas in front
+};
+
+struct AgentConfig {
+  PromptStyle prompt = PromptStyle::full;
+  ToolSyntax syntax = ToolSyntax::hermes;
+  std::string chat_template = "auto";  // "chatml", "llama3", or "auto": as the model's folder says
+  std::vector<std::string> tools{"bash", "read",    "write",  "edit",    "multi_edit", "glob",
+                                 "grep", "compile", "verify", "profile", "todo",       "submit"};
+  int64_t max_turns = 150;
+  int64_t max_tokens = 131'072;   // of a whole trajectory, prompt and tool results included
+  int64_t result_tokens = 2'048;  // a tool result is cut, head and tail, to this many
+  std::chrono::milliseconds tool_timeout{std::chrono::seconds{60}};
+};
+
+void describe(Fields& fields, AgentConfig& c);
+void validate(const AgentConfig& c, Complaints& complaints);
+
+}  // namespace warpsmith

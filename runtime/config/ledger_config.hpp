@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// [ledger]: what is made durable, how often, and how much is kept.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "runtime/config/complaints.hpp"
+#include "runtime/config/fields.hpp"
+
+namespace warpsmith {
+
+struct LedgerConfig {
+  std::chrono::milliseconds group_commit{5};  // writes within it share one flush to disk
+  int64_t segment_file_bytes = 64 << 20;      // then the next file begins
+  int64_t checkpoint_steps = 10;              // optimiser steps between checkpoints
+  int64_t keep_checkpoints = 2;               // newest ones; the last of a run is always kept
+  int64_t max_in_flight = 4'096;              // trajectories admitted and not yet ended
+};
+
+void describe(Fields& fields, LedgerConfig& c);
+void validate(const LedgerConfig& c, Complaints& complaints);
+
+}  // namespace warpsmith

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// [model]: the policy's folder and where its critic lives.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "runtime/config/complaints.hpp"
+#include "runtime/config/fields.hpp"
+
+namespace warpsmith {
+
+enum class InitialWeights : uint8_t {
+  load,    // from model.safetensors in the folder
+  random,  // drawn from the run's seed; the folder needs config.json and tokenizer.json only
+};
+
+struct ModelConfig {
+  std::filesystem::path folder;  // Hugging Face layout; required
+  InitialWeights weights = InitialWeights::load;
+};
+
+void describe(Fields& fields, ModelConfig& c);
+void validate(const ModelConfig& c, Complaints& complaints);
+
+}  // namespace warpsmith

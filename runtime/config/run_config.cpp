@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/config/run_config.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "runtime/config/toml.hpp"
+
+namespace warpsmith {
+namespace {
+
+std::string number(int64_t value) {
+  return std::to_string(value);
+}
+
+void validate_mode(const RunConfig& c, Complaints& complaints) {
+  const bool sync = c.run.mode == Mode::sync;
+  complaints.require(!sync || c.learner.max_lag == 0, "learner.max_lag",
+                     "run.mode = \"sync\" means lag 0, got " + number(c.learner.max_lag));
+  complaints.require(sync || c.learner.max_lag > 0 || c.run.stage == Stage::sft, "learner.max_lag",
+                     "run.mode = \"async\" needs at least 1; use run.mode = \"sync\" for lag 0");
+}
+
+void validate_sizes(const RunConfig& c, Complaints& complaints) {
+  complaints.require(c.learner.step_trajectories <= c.run.trajectories, "learner.step_trajectories",
+                     "expected at most run.trajectories (" + number(c.run.trajectories) +
+                         "), or no step is ever taken; got " + number(c.learner.step_trajectories));
+  complaints.require(c.agent.max_tokens <= c.generator.cache_tokens, "agent.max_tokens",
+                     "expected at most generator.cache_tokens (" +
+                         number(c.generator.cache_tokens) +
+                         "), or one trajectory does not fit; got " + number(c.agent.max_tokens));
+  complaints.require(c.generator.max_new_tokens <= c.agent.max_tokens, "generator.max_new_tokens",
+                     "expected at most agent.max_tokens (" + number(c.agent.max_tokens) +
+                         "), got " + number(c.generator.max_new_tokens));
+  const int64_t in_flight = c.rollout.count * c.rollout.concurrent;
+  complaints.require(in_flight <= c.ledger.max_in_flight, "rollout.concurrent",
+                     "rollout.count times rollout.concurrent is " + number(in_flight) +
+                         ", more than ledger.max_in_flight (" + number(c.ledger.max_in_flight) +
+                         ")");
+}
+
+void validate_stage(const RunConfig& c, Complaints& complaints) {
+  if (c.run.stage == Stage::sft) {
+    complaints.require(!c.sft.data.empty() || !c.sft.script.empty(), "sft.data",
+                       "run.stage = \"sft\" needs sft.data or sft.script");
+    return;
+  }
+  complaints.require(c.model.weights == InitialWeights::load, "model.weights",
+                     "run.stage = \"agentic\" starts from trained weights: expected \"load\"");
+}
+
+void validate_deterministic(const RunConfig& c, Complaints& complaints) {
+  if (!c.run.deterministic) return;
+  complaints.require(c.run.mode == Mode::sync, "run.mode",
+                     "run.deterministic needs \"sync\": asynchronous runs are replayed from their "
+                     "message log instead");
+  complaints.require(c.node.listen.empty(), "node.listen",
+                     "run.deterministic means one process: expected an empty address");
+}
+
+std::string read_file(const std::filesystem::path& file) {
+  std::ifstream in{file, std::ios::binary};
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+void describe(Fields& fields, RunConfig& c) {
+  const auto component = [&fields](std::string_view name, auto& part) {
+    fields.table(name, [&part](Fields& inner) { describe(inner, part); });
+  };
+  component("run", c.run);
+  component("model", c.model);
+  component("agent", c.agent);
+  component("rollout", c.rollout);
+  component("generator", c.generator);
+  component("tool_executor", c.tool_executor);
+  component("sandbox", c.sandbox);
+  component("synthesis", c.synthesis);
+  component("learner", c.learner);
+  component("sft", c.sft);
+  component("ledger", c.ledger);
+  component("telemetry", c.telemetry);
+  component("supervisor", c.supervisor);
+  component("node", c.node);
+}
+
+void validate(const RunConfig& c, Complaints& complaints) {
+  validate(c.run, complaints);
+  validate(c.model, complaints);
+  validate(c.agent, complaints);
+  validate(c.rollout, complaints);
+  validate(c.generator, complaints);
+  validate(c.tool_executor, complaints);
+  validate(c.sandbox, complaints);
+  validate(c.synthesis, complaints);
+  validate(c.learner, complaints);
+  validate(c.sft, complaints);
+  validate(c.ledger, complaints);
+  validate(c.telemetry, complaints);
+  validate(c.supervisor, complaints);
+  validate(c.node, complaints);
+  validate_mode(c, complaints);
+  validate_sizes(c, complaints);
+  validate_stage(c, complaints);
+  validate_deterministic(c, complaints);
+}
+
+Result<RunConfig> parse_run_config(const std::string& name, const std::string& text,
+                                   const std::vector<std::string>& overrides) {
+  RunConfig config;
+  Complaints complaints{name};
+  const bool read = read_toml(
+      {name, text}, overrides, [&config](Fields& fields) { describe(fields, config); }, complaints);
+  if (config.run.mode == Mode::sync && !complaints.was_set("learner.max_lag")) {
+    config.learner.max_lag = 0;
+  }
+  if (read) validate(config, complaints);
+  if (auto good = complaints.result(); !good) return tl::unexpected(std::move(good.error()));
+  return config;
+}
+
+Result<RunConfig> load_run_config(const std::filesystem::path& file,
+                                  const std::vector<std::string>& overrides) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) {
+    return fail(ErrorCode::not_found,
+                file.string() + ": expected a configuration file, found " +
+                    (std::filesystem::is_directory(file, error) ? "a folder" : "nothing"));
+  }
+  return parse_run_config(file.string(), read_file(file), overrides);
+}
+
+std::string to_toml(const RunConfig& config) {
+  RunConfig copy = config;  // the writer takes the same mutable references as the reader
+  return write_toml([&copy](Fields& fields) { describe(fields, copy); });
+}
+
+}  // namespace warpsmith

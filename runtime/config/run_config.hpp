@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole configuration of a run: one struct per component, read, checked and written together.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runtime/config/agent_config.hpp"
+#include "runtime/config/generator_config.hpp"
+#include "runtime/config/learner_config.hpp"
+#include "runtime/config/ledger_config.hpp"
+#include "runtime/config/model_config.hpp"
+#include "runtime/config/node_config.hpp"
+#include "runtime/config/rollout_config.hpp"
+#include "runtime/config/run_settings.hpp"
+#include "runtime/config/sandbox_config.hpp"
+#include "runtime/config/sft_config.hpp"
+#include "runtime/config/supervisor_config.hpp"
+#include "runtime/config/synthesis_config.hpp"
+#include "runtime/config/telemetry_config.hpp"
+#include "runtime/config/tool_executor_config.hpp"
+#include "runtime/result.hpp"
+
+namespace warpsmith {
+
+struct RunConfig {
+  RunSettings run;
+  ModelConfig model;
+  AgentConfig agent;
+  RolloutConfig rollout;
+  GeneratorConfig generator;
+  ToolExecutorConfig tool_executor;
+  SandboxConfig sandbox;
+  SynthesisConfig synthesis;
+  LearnerConfig learner;
+  SftConfig sft;
+  LedgerConfig ledger;
+  TelemetryConfig telemetry;
+  SupervisorConfig supervisor;
+  NodeConfig node;
+};
+
+void describe(Fields& fields, RunConfig& c);
+
+/// Each component's own rules, then those between components.
+void validate(const RunConfig& c, Complaints& complaints);
+
+/// Reads and checks a text; every complaint with its place in one `invalid_config` error.
+/// `overrides` are the arguments of --set: "learner.learning_rate=1e-5".
+Result<RunConfig> parse_run_config(const std::string& name, const std::string& text,
+                                   const std::vector<std::string>& overrides);
+
+/// The same from a file; `not_found` when it cannot be read.
+Result<RunConfig> load_run_config(const std::filesystem::path& file,
+                                  const std::vector<std::string>& overrides);
+
+/// The effective configuration: every key, paths made absolute. Parses back to the same values.
+std::string to_toml(const RunConfig& config);
+
+}  // namespace warpsmith

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/config/run_settings.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace warpsmith {
+namespace {
+constexpr std::array<std::string_view, 2> stage_names{"sft", "agentic"};
+constexpr std::array<std::string_view, 2> mode_names{"async", "sync"};
+}  // namespace
+
+void describe(Fields& fields, RunSettings& c) {
+  fields.require("seed");
+  fields.integer("seed", c.seed, {.low = 0});
+  fields.text("name", c.name);
+  fields.choice_of("stage", c.stage, stage_names);
+  fields.choice_of("mode", c.mode, mode_names);
+  fields.flag("deterministic", c.deterministic);
+  fields.integer("trajectories", c.trajectories, {.low = 1});
+  fields.duration("time_limit", c.time_limit, {.low = std::chrono::seconds{1}});
+  fields.path("folder", c.folder);
+  fields.integer("threads", c.threads, {.low = 0, .high = 1024});
+}
+
+void validate(const RunSettings& c, Complaints& complaints) {
+  const bool plain = std::all_of(c.name.begin(), c.name.end(), [](unsigned char letter) {
+    return std::isalnum(letter) != 0 || letter == '-' || letter == '_' || letter == '.';
+  });
+  complaints.require(
+      plain && !c.name.starts_with('.'), "run.name",
+      "expected letters, digits, '-', '_' and '.', not first a '.', got \"" + c.name + "\"");
+  complaints.require(!c.deterministic || c.threads <= 1, "run.threads",
+                     "run.deterministic allows one thread, got " + std::to_string(c.threads));
+}
+
+}  // namespace warpsmith

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// [sandbox]: the slots that compile, verify and time submissions.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "runtime/config/complaints.hpp"
+#include "runtime/config/fields.hpp"
+
+namespace warpsmith {
+
+/// Caps of one candidate's jail.
+struct SandboxLimits {
+  int64_t memory_bytes = int64_t{2} << 30;
+  int64_t processes = 64;            // in the compile jail; the run jail allows one
+  int64_t source_bytes = 256 << 10;  // of a submission, all files together
+  int64_t output_bytes = 64 << 10;   // kept of the compiler's and the candidate's output
+  std::chrono::milliseconds compile{std::chrono::seconds{20}};  // wall time
+  std::chrono::milliseconds call{std::chrono::seconds{5}};      // wall time of one call of `solve`
+  std::chrono::milliseconds evaluation{std::chrono::minutes{2}};
+};
+
+struct SandboxConfig {
+  int64_t count = 1;             // slots: one per GPU, or CPU slots of `cores` each
+  int64_t cores = 1;             // of a CPU slot; candidate and baselines alike
+  int64_t first_core = -1;       // slot i is pinned from first_core + i * cores; -1: the last cores
+  std::string contract = "cpu";  // "cpu", "device", "host"
+  int64_t queue = 32;            // requests a slot lets wait before it refuses credit
+  int64_t sets = 5;              // input sets of the correctness check
+  int64_t blocks = 8;            // timed ABBA blocks, at least
+  bool require_cgroups = false;  // fail closed where memory and pids cannot be capped by a cgroup
+  std::filesystem::path cache;   // compile and ingest caches; empty: the user's cache folder
+  int64_t cache_bytes = int64_t{1} << 30;
+  SandboxLimits limits;
+};
+
+void describe(Fields& fields, SandboxConfig& c);
+void validate(const SandboxConfig& c, Complaints& complaints);
+
+}  // namespace warpsmith

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// [telemetry]: how often figures are shown and recorded, and where.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "runtime/config/complaints.hpp"
+#include "runtime/config/fields.hpp"
+
+namespace warpsmith {
+
+struct TelemetryConfig {
+  std::chrono::milliseconds interval{std::chrono::seconds{1}};  // of progress and of recording
+  std::string log_level = "info";                               // "debug", "info", "warn", "error"
+  bool trace = false;     // write trace.json into the run folder
+  int64_t http_port = 0;  // page with the figures, on the loopback interface; 0: none
+  std::chrono::milliseconds window{std::chrono::seconds{30}};  // that rates are taken over
+};
+
+void describe(Fields& fields, TelemetryConfig& c);
+void validate(const TelemetryConfig& c, Complaints& complaints);
+
+}  // namespace warpsmith

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// TOML text to the fields of a `describe` function and back. The only door to the TOML library.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/config/complaints.hpp"
+#include "runtime/config/fields.hpp"
+
+namespace warpsmith {
+
+using Describe = std::function<void(Fields&)>;
+
+/// A text and the name it is reported under, which is also what relative paths in it start from.
+struct TomlSource {
+  std::string name;
+  std::string text;
+};
+
+/// Fills the fields that `describe` lists. Unknown keys (with the nearest valid one), wrong types,
+/// values out of range and missing required keys all go to `complaints`; a field with a complaint
+/// keeps its default. `overrides` are "a.b=value", applied in order, the value in TOML's syntax or
+/// a bare word. False when a text is not TOML at all: then nothing was read, and missing keys are
+/// not reported.
+bool read_toml(const TomlSource& source, const std::vector<std::string>& overrides,
+               const Describe& describe, Complaints& complaints);
+
+/// A TOML basic string, quotes included.
+std::string quote_toml(std::string_view text);
+
+/// Every field with its value, in the order of `describe`. read_toml reads it back unchanged.
+std::string write_toml(const Describe& describe);
+
+}  // namespace warpsmith

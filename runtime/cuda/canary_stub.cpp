@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The canary where no CUDA toolkit was found at build time.
+#include "runtime/cuda/canary.hpp"
+
+namespace warpsmith::cuda {
+
+bool canary_is_built() {
+  return false;
+}
+
+Result<CanaryReport> run_canary(const Driver&, int) {
+  return fail(ErrorCode::unsupported,
+              "built without a CUDA toolkit: install nvcc and build again to have the canary");
+}
+
+}  // namespace warpsmith::cuda

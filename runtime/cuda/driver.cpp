@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/driver.hpp"
+
+#include <array>
+#include <cctype>
+#include <sstream>
+
+namespace warpsmith::cuda {
+namespace {
+
+// The driver's binary interface, as far as it is used here (CUDA driver API reference).
+using Device = int;
+enum Attribute : int {
+  multiprocessor_count = 16,
+  l2_cache_size = 38,
+  capability_major = 75,
+  capability_minor = 76,
+};
+
+std::string failed(const char* call, int code) {
+  return std::string{call} + " answered error " + std::to_string(code);
+}
+
+/// All entry points that reading a device takes.
+struct DeviceCalls {
+  int (*count)(int*) = nullptr;
+  int (*get)(Device*, int) = nullptr;
+  int (*name)(char*, int, Device) = nullptr;
+  int (*memory)(size_t*, Device) = nullptr;
+  int (*attribute)(int*, int, Device) = nullptr;
+
+  explicit DeviceCalls(const DynamicLibrary& library)
+      : count(library.function<int(int*)>("cuDeviceGetCount")),
+        get(library.function<int(Device*, int)>("cuDeviceGet")),
+        name(library.function<int(char*, int, Device)>("cuDeviceGetName")),
+        memory(library.function<int(size_t*, Device)>("cuDeviceTotalMem_v2")),
+        attribute(library.function<int(int*, int, Device)>("cuDeviceGetAttribute")) {}
+  bool complete() const {
+    return count != nullptr && get != nullptr && name != nullptr && memory != nullptr &&
+           attribute != nullptr;
+  }
+};
+
+int read_attribute(const DeviceCalls& calls, Attribute which, Device device) {
+  int value = 0;
+  return calls.attribute(&value, which, device) == 0 ? value : 0;
+}
+
+Result<Gpu> read_gpu(const DeviceCalls& calls, int index) {
+  Device device = 0;
+  if (const int code = calls.get(&device, index); code != 0) {
+    return fail(ErrorCode::infrastructure, failed("cuDeviceGet", code));
+  }
+  std::array<char, 256> name{};
+  size_t memory = 0;
+  if (const int code = calls.name(name.data(), static_cast<int>(name.size()), device); code != 0) {
+    return fail(ErrorCode::infrastructure, failed("cuDeviceGetName", code));
+  }
+  if (const int code = calls.memory(&memory, device); code != 0) {
+    return fail(ErrorCode::infrastructure, failed("cuDeviceTotalMem", code));
+  }
+  return Gpu{.index = index,
+             .name = name.data(),
+             .capability_major = read_attribute(calls, capability_major, device),
+             .capability_minor = read_attribute(calls, capability_minor, device),
+             .memory_bytes = static_cast<int64_t>(memory),
+             .multiprocessors = read_attribute(calls, multiprocessor_count, device),
+             .l2_bytes = read_attribute(calls, l2_cache_size, device)};
+}
+
+}  // namespace
+
+Result<Driver> Driver::load() {
+  const auto library = DynamicLibrary::open({"libcuda.so.1"});
+  if (!library) return fail("no CUDA driver", library.error());
+  auto* init = library->function<int(unsigned)>("cuInit");
+  auto* get_version = library->function<int(int*)>("cuDriverGetVersion");
+  if (init == nullptr || get_version == nullptr) {
+    return fail(ErrorCode::unsupported, "libcuda.so.1 lacks cuInit or cuDriverGetVersion");
+  }
+  if (const int code = init(0); code != 0) {
+    return fail(ErrorCode::unsupported, failed("cuInit", code) + ": a driver, but no usable GPU");
+  }
+  int version = 0;
+  if (const int code = get_version(&version); code != 0) {
+    return fail(ErrorCode::unsupported, failed("cuDriverGetVersion", code));
+  }
+  return Driver{*library, version};
+}
+
+Result<std::vector<Gpu>> Driver::gpus() const {
+  const DeviceCalls calls{library_};
+  if (!calls.complete()) {
+    return fail(ErrorCode::unsupported, "libcuda.so.1 lacks one of the device calls");
+  }
+  int count = 0;
+  if (const int code = calls.count(&count); code != 0) {
+    return fail(ErrorCode::infrastructure, failed("cuDeviceGetCount", code));
+  }
+  std::vector<Gpu> gpus;
+  for (int index = 0; index < count; ++index) {
+    auto gpu = read_gpu(calls, index);
+    if (!gpu) return tl::unexpected(std::move(gpu.error()));
+    gpus.push_back(std::move(*gpu));
+  }
+  return gpus;
+}
+
+std::string version_text(int cuda_version) {
+  return std::to_string(cuda_version / 1000) + "." + std::to_string(cuda_version % 1000 / 10);
+}
+
+std::string module_version(const std::string& proc_text) {
+  std::istringstream words{proc_text};
+  for (std::string word; words >> word;) {
+    const bool dotted = word.find('.') != std::string::npos;
+    if (dotted && std::isdigit(static_cast<unsigned char>(word.front())) != 0) return word;
+  }
+  return {};
+}
+
+}  // namespace warpsmith::cuda

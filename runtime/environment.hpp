@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where this program's own things are: its folders, its interpreter, its caches.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace warpsmith {
+
+/// The project's version, as in CMakeLists.txt.
+std::string program_version();
+
+/// The folder of this executable.
+std::filesystem::path executable_folder();
+
+/// The checkout: WARPSMITH_HOME, else where the program was built. Holds configs/ and scripts/.
+std::filesystem::path source_folder();
+
+/// The interpreter of the environment that holds torch: WARPSMITH_PYTHON, else the one the program
+/// was built with. Empty if neither is known.
+std::filesystem::path python_interpreter();
+
+/// `warpsmith-sandbox` of this build: WARPSMITH_SANDBOX, else in the build tree beside this
+/// executable's folder.
+std::filesystem::path sandbox_program();
+
+/// XDG_CACHE_HOME/warpsmith, else ~/.cache/warpsmith. Not created here.
+std::filesystem::path cache_folder();
+
+}  // namespace warpsmith

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/run/durable_file.hpp"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace warpsmith {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+ErrorCode code_of(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return ErrorCode::disk_full;
+    case ENOENT:
+      return ErrorCode::not_found;
+    default:
+      return ErrorCode::io_failed;
+  }
+}
+
+struct DigestFree {
+  void operator()(EVP_MD_CTX* context) const noexcept { EVP_MD_CTX_free(context); }
+};
+
+std::string hex(const unsigned char* bytes, unsigned size) {
+  static constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (unsigned i = 0; i < size; ++i) {
+    text += digits[bytes[i] >> 4U];
+    text += digits[bytes[i] & 15U];
+  }
+  return text;
+}
+
+ssize_t read_some(int descriptor, char* into, size_t size) {
+  ssize_t got = ::read(descriptor, into, size);
+  while (got < 0 && errno == EINTR) got = ::read(descriptor, into, size);
+  return got;
+}
+
+}  // namespace
+
+tl::unexpected<Error> fail_with_errno(std::string_view what, const fs::path& path,
+                                      int error_number) {
+  return fail(code_of(error_number), std::string(what) + ' ' + path.string() + ": " +
+                                         std::generic_category().message(error_number));
+}
+
+OpenFile::OpenFile(OpenFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
+  if (this != &other) {
+    close();
+    descriptor_ = std::exchange(other.descriptor_, -1);
+  }
+  return *this;
+}
+
+OpenFile::~OpenFile() {
+  close();
+}
+
+void OpenFile::close() {
+  if (descriptor_ >= 0) (void)::close(descriptor_);
+  descriptor_ = -1;
+}
+
+Result<OpenFile> open_file(const fs::path& path, int flags) {
+  OpenFile file{::open(path.c_str(), flags | O_CLOEXEC, 0644)};
+  if (!file.is_open()) return fail_with_errno("cannot open", path, errno);
+  return file;
+}
+
+Result<void> write_all(const OpenFile& file, std::string_view bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return fail_with_errno("cannot write", path, errno);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+Result<std::string> read_text_file(const fs::path& path, size_t max_bytes) {
+  auto file = open_file(path, O_RDONLY);
+  if (!file) return tl::unexpected(file.error());
+  std::string text;
+  std::array<char, 1U << 16U> piece{};
+  while (true) {
+    const ssize_t got = read_some(file->get(), piece.data(), piece.size());
+    if (got < 0) return fail_with_errno("cannot read", path, errno);
+    if (got == 0) return text;
+    text.append(piece.data(), static_cast<size_t>(got));
+    if (text.size() > max_bytes) {
+      return fail(ErrorCode::capacity, path.string() + ": longer than the " +
+                                           std::to_string(max_bytes) + " bytes allowed");
+    }
+  }
+}
+
+Result<void> write_file_durably(const fs::path& path, std::string_view content) {
+  fs::path temporary = path;
+  temporary += ".tmp-" + std::to_string(::getpid());
+  const auto written = [&]() -> Result<void> {
+    auto file = open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!file) return tl::unexpected(file.error());
+    if (auto ok = write_all(*file, content, temporary); !ok) return ok;
+    if (::fsync(file->get()) != 0) return fail_with_errno("cannot sync", temporary, errno);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) {
+      return fail_with_errno("cannot rename to", path, errno);
+    }
+    return {};
+  }();
+  if (!written) {
+    (void)::unlink(temporary.c_str());
+    return written;
+  }
+  return sync_path(path.has_parent_path() ? path.parent_path() : fs::path{"."});
+}
+
+Result<void> sync_path(const fs::path& path) {
+  auto file = open_file(path, O_RDONLY);
+  if (!file) return tl::unexpected(file.error());
+  if (::fsync(file->get()) != 0) return fail_with_errno("cannot sync", path, errno);
+  return {};
+}
+
+Result<void> sync_tree(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> paths;
+  for (fs::recursive_directory_iterator it{folder, error}, end; !error && it != end;
+       it.increment(error)) {
+    if (it->is_regular_file() || it->is_directory()) paths.push_back(it->path());
+  }
+  if (error) return fail_with_errno("cannot list", folder, error.value());
+  for (const fs::path& path : paths) {
+    if (auto synced = sync_path(path); !synced) return synced;
+  }
+  return sync_path(folder);
+}
+
+Result<std::string> sha256_of_file(const fs::path& path) {
+  auto file = open_file(path, O_RDONLY);
+  if (!file) return tl::unexpected(file.error());
+  const std::unique_ptr<EVP_MD_CTX, DigestFree> context{EVP_MD_CTX_new()};
+  if (EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) {
+    return fail(ErrorCode::unsupported, "SHA-256 is not available from OpenSSL");
+  }
+  std::vector<char> piece(1U << 20U);
+  ssize_t got = read_some(file->get(), piece.data(), piece.size());
+  while (got > 0) {
+    (void)EVP_DigestUpdate(context.get(), piece.data(), static_cast<size_t>(got));
+    got = read_some(file->get(), piece.data(), piece.size());
+  }
+  if (got < 0) return fail_with_errno("cannot read", path, errno);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  (void)EVP_DigestFinal_ex(context.get(), digest.data(), &size);
+  return hex(digest.data(), size);
+}
+
+}  // namespace warpsmith

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run's database: one typed function per thing that is recorded. Reading is in run_queries.hpp.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/policy_version.hpp"
+#include "runtime/run/segment_file.hpp"
+#include "runtime/run/sqlite.hpp"
+#include "runtime/task.hpp"
+#include "runtime/trajectory.hpp"
+#include "runtime/verdict.hpp"
+
+namespace warpsmith {
+
+/// A segment's place and size in the index.
+struct SegmentRow {
+  TrajectoryId trajectory = 0;
+  uint32_t number = 0;
+  RecordPlace place;
+  uint32_t tokens = 0;
+  uint32_t action_tokens = 0;
+};
+
+/// One optimiser step: the version it made, and whose gradients it holds.
+struct StepRow {
+  PolicyVersion version;
+  std::vector<TrajectoryId> trajectories;
+  std::map<std::string, double> metrics;  // non-finite ones are stored as null
+};
+
+/// A verdict as it was given to a trajectory's turn.
+struct VerdictRow {
+  TrajectoryId trajectory = 0;
+  uint32_t turn = 0;
+  bool final = false;
+  Verdict verdict;
+};
+
+/// Write-ahead log, synchronous. Outside begin … commit each call is a transaction of its own; a
+/// call that returned (or the commit after it) survives kill -9 and power loss. One owner.
+class RunDatabase {
+ public:
+  static Result<RunDatabase> open(const std::filesystem::path& path,
+                                  SqlAccess access = SqlAccess::read_write,
+                                  std::chrono::milliseconds busy_timeout = std::chrono::seconds{5});
+
+  Result<void> begin();
+  Result<void> commit();
+  void rollback();
+  bool in_transaction() const { return connection_.in_transaction(); }
+
+  /// Starts incarnation n + 1 from `restored_step` and gives its number; the first is 1. Steps and
+  /// trainings after `restored_step` are marked rolled back, and their trajectories are untrained.
+  Result<uint32_t> begin_incarnation(uint32_t restored_step);
+  /// Seconds this incarnation has run so far.
+  Result<void> set_wall_seconds(uint32_t incarnation, double seconds);
+
+  /// Known tasks (same id and content) are left as they are.
+  Result<void> put_task(const Task& task);
+  Result<void> put_admission(TrajectoryId id, const Task& task, PolicyVersion version);
+  Result<void> put_segment(const SegmentRow& row);
+  Result<void> put_outcome(TrajectoryId id, const Outcome& outcome);
+  Result<void> put_drop(TrajectoryId id, DropReason reason, const std::string& detail);
+  /// Forgets the recorded segments of a trajectory that starts again.
+  Result<void> forget_segments(TrajectoryId id);
+  Result<void> put_step(const StepRow& step);
+  Result<void> set_durable_step(uint32_t step);
+  Result<void> put_verdict(const VerdictRow& row);
+  Result<void> put_event(const std::string& kind, const std::string& actor,
+                         const std::string& text);
+
+  SqlConnection& connection() { return connection_; }
+
+ private:
+  explicit RunDatabase(SqlConnection connection) : connection_(std::move(connection)) {}
+  Result<void> change_one(std::string_view sql, const std::vector<SqlValue>& values,
+                          TrajectoryId id);
+
+  SqlConnection connection_;
+};
+
+}  // namespace warpsmith

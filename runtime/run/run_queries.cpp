@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/run/run_queries.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runtime/codec.hpp"
+
+namespace warpsmith {
+namespace {
+
+int64_t number(uint64_t value) {
+  return static_cast<int64_t>(value);
+}
+
+Outcome outcome_of(const SqlRow& row, int first) {
+  Outcome outcome;
+  outcome.reward = row.real(first);
+  outcome.verdict = row.text(first + 1);
+  outcome.source_hash = row.text(first + 2);
+  outcome.turns = static_cast<uint32_t>(row.integer(first + 3));
+  outcome.tool_calls = static_cast<uint32_t>(row.integer(first + 4));
+  outcome.truncated = row.integer(first + 5) != 0;
+  outcome.speedup_eager = row.maybe_real(first + 6);
+  outcome.speedup_compile = row.maybe_real(first + 7);
+  return outcome;
+}
+
+Result<TrajectoryRow> trajectory_of(const SqlRow& row) {
+  TrajectoryRow out;
+  out.id = static_cast<uint64_t>(row.integer(0));
+  out.task_id = row.text(1);
+  out.task_hash = row.text(2);
+  out.admitted_at = {static_cast<uint32_t>(row.integer(3)), static_cast<uint32_t>(row.integer(4))};
+  out.segments = static_cast<uint32_t>(row.integer(5));
+  out.tokens = static_cast<uint64_t>(row.integer(6));
+  out.action_tokens = static_cast<uint64_t>(row.integer(7));
+  if (!row.is_null(8)) out.outcome = outcome_of(row, 9);
+  if (!row.is_null(17)) {
+    out.drop_reason = drop_reason_of(row.text(17));
+    if (!out.drop_reason) {
+      return fail(ErrorCode::corrupt, "run.db: trajectory " + std::to_string(out.id) +
+                                          " has the unknown drop reason '" + row.text(17) + "'");
+    }
+  }
+  if (!row.is_null(18)) out.trained_step = static_cast<uint32_t>(row.integer(18));
+  return out;
+}
+
+Result<std::map<std::string, double>> metrics_of(const std::string& text) {
+  std::map<std::string, double> metrics;
+  const auto object = nlohmann::json::parse(text, nullptr, false);
+  if (!object.is_object()) return fail(ErrorCode::corrupt, "run.db: metrics are no JSON object");
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_number()) metrics[name] = value.get<double>();
+  }
+  return metrics;
+}
+
+/// Adds the last N in order of admission, newest first.
+struct LastWindow {
+  uint64_t rows = 0, passed = 0, fast_eager = 0, fast_compile = 0;
+  double reward = 0;
+  std::set<std::string> sources;
+  std::vector<int64_t> tool_calls;
+
+  void add(const Outcome& outcome) {
+    ++rows;
+    reward += outcome.reward;
+    passed += outcome.verdict == "passed" ? 1 : 0;
+    // A milestone is 5 % less time: a ratio of 1 / 0.95.
+    fast_eager += outcome.speedup_eager.value_or(0) > 1 / 0.95 ? 1 : 0;
+    fast_compile += outcome.speedup_compile.value_or(0) > 1 / 0.95 ? 1 : 0;
+    if (!outcome.source_hash.empty()) sources.insert(outcome.source_hash);
+    tool_calls.push_back(outcome.tool_calls);
+  }
+
+  void write(RunSummary& summary) {
+    if (rows == 0) return;
+    const auto count = static_cast<double>(rows);
+    summary.reward_last = reward / count;
+    summary.pass_rate_last = static_cast<double>(passed) / count;
+    summary.fast_eager_last = static_cast<double>(fast_eager) / count;
+    summary.fast_compile_last = static_cast<double>(fast_compile) / count;
+    summary.distinct_sources_last = sources.size();
+    std::sort(tool_calls.begin(), tool_calls.end());
+    const size_t middle = tool_calls.size() / 2;
+    const int64_t upper = tool_calls[middle];
+    const int64_t lower = tool_calls.size() % 2 == 1 ? upper : tool_calls[middle - 1];
+    summary.median_tool_calls_last = static_cast<double>(lower + upper) / 2;
+  }
+};
+
+Result<void> count_phases(RunDatabase& db, RunSummary& summary) {
+  const std::map<std::string, uint64_t*> counters{{"open", &summary.open},
+                                                  {"closed", &summary.closed},
+                                                  {"stepped", &summary.stepped},
+                                                  {"trained", &summary.trained}};
+  auto counted = db.connection().each("SELECT phase, count(*) FROM trajectory_phase GROUP BY phase",
+                                      {}, [&](const SqlRow& row) -> Result<void> {
+                                        if (const auto found = counters.find(row.text(0));
+                                            found != counters.end()) {
+                                          *found->second = static_cast<uint64_t>(row.integer(1));
+                                        }
+                                        return {};
+                                      });
+  if (!counted) return counted;
+  summary.in_flight = summary.open + summary.closed + summary.stepped;
+  return db.connection().each(
+      "SELECT drop_reason, count(*) FROM trajectories WHERE drop_reason IS NOT NULL "
+      "GROUP BY drop_reason",
+      {}, [&](const SqlRow& row) -> Result<void> {
+        summary.dropped[row.text(0)] = static_cast<uint64_t>(row.integer(1));
+        return {};
+      });
+}
+
+Result<void> read_totals(RunDatabase& db, RunSummary& summary) {
+  auto totals = db.connection().each(
+      "SELECT count(*), coalesce(sum(tokens), 0), coalesce(sum(action_tokens), 0) "
+      "FROM trajectories",
+      {}, [&](const SqlRow& row) -> Result<void> {
+        summary.admitted = static_cast<uint64_t>(row.integer(0));
+        summary.tokens = static_cast<uint64_t>(row.integer(1));
+        summary.action_tokens = static_cast<uint64_t>(row.integer(2));
+        return {};
+      });
+  if (!totals) return totals;
+  return db.connection().each(
+      "SELECT count(*), coalesce(sum(wall_s), 0), min(started_at) FROM incarnations", {},
+      [&](const SqlRow& row) -> Result<void> {
+        summary.incarnations = static_cast<uint32_t>(row.integer(0));
+        summary.wall_s = row.real(1);
+        summary.started_at = row.text(2);
+        return {};
+      });
+}
+
+Result<void> read_rewards(RunDatabase& db, uint32_t window, RunSummary& summary) {
+  auto first = db.connection().each(
+      "SELECT avg(reward) FROM (SELECT reward FROM trajectories WHERE closed_at IS NOT NULL "
+      "ORDER BY id LIMIT ?)",
+      {int64_t{window}}, [&](const SqlRow& row) -> Result<void> {
+        summary.reward_first = row.maybe_real(0);
+        return {};
+      });
+  if (!first) return first;
+  LastWindow last;
+  auto read = db.connection().each(
+      "SELECT reward, verdict, source_hash, turns, tool_calls, truncated, speedup_eager, "
+      "speedup_compile FROM trajectories WHERE closed_at IS NOT NULL ORDER BY id DESC LIMIT ?",
+      {int64_t{window}}, [&](const SqlRow& row) -> Result<void> {
+        last.add(outcome_of(row, 0));
+        return {};
+      });
+  if (read) last.write(summary);
+  return read;
+}
+
+Result<void> read_steps(RunDatabase& db, RunSummary& summary) {
+  const auto durable = durable_step_of(db);
+  if (!durable) return tl::unexpected(durable.error());
+  const auto last = last_step_of(db);
+  if (!last) return tl::unexpected(last.error());
+  summary.durable_step = *durable;
+  summary.last_step = *last;
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<TrajectoryRow>> trajectory_rows(RunDatabase& db, TrajectoryId first,
+                                                   TrajectoryId last) {
+  std::vector<TrajectoryRow> rows;
+  const auto read = db.connection().each(
+      "SELECT id, task_id, task_hash, admitted_incarnation, admitted_step, segments, tokens, "
+      "action_tokens, closed_at, reward, verdict, source_hash, turns, tool_calls, truncated, "
+      "speedup_eager, speedup_compile, drop_reason, trained_step FROM trajectories "
+      "WHERE id BETWEEN ? AND ? ORDER BY id",
+      {number(first), number(std::min<uint64_t>(last, INT64_MAX))},
+      [&](const SqlRow& row) -> Result<void> {
+        auto one = trajectory_of(row);
+        if (!one) return tl::unexpected(one.error());
+        rows.push_back(std::move(*one));
+        return {};
+      });
+  if (!read) return tl::unexpected(read.error());
+  return rows;
+}
+
+Result<TrajectoryRow> trajectory_row(RunDatabase& db, TrajectoryId id) {
+  auto rows = trajectory_rows(db, id, id);
+  if (!rows) return tl::unexpected(rows.error());
+  if (rows->empty()) {
+    return fail(ErrorCode::not_found, "trajectory " + std::to_string(id) + " was never admitted");
+  }
+  return std::move(rows->front());
+}
+
+Result<std::vector<SegmentRow>> segment_rows(RunDatabase& db, TrajectoryId id) {
+  std::vector<SegmentRow> rows;
+  const auto read = db.connection().each(
+      "SELECT number, file, offset, length, checksum, tokens FROM segments WHERE trajectory = ? "
+      "ORDER BY number",
+      {number(id)}, [&](const SqlRow& row) -> Result<void> {
+        SegmentRow segment{.trajectory = id, .number = static_cast<uint32_t>(row.integer(0))};
+        segment.place = {
+            static_cast<uint32_t>(row.integer(1)), static_cast<uint64_t>(row.integer(2)),
+            static_cast<uint32_t>(row.integer(3)), static_cast<uint64_t>(row.integer(4))};
+        segment.tokens = static_cast<uint32_t>(row.integer(5));
+        rows.push_back(segment);
+        return {};
+      });
+  if (!read) return tl::unexpected(read.error());
+  return rows;
+}
+
+Result<DurableEnd> indexed_end(RunDatabase& db) {
+  DurableEnd end;
+  constexpr int64_t frame_bytes = 16;
+  const auto read = db.connection().each(
+      "SELECT file, max(offset + length) FROM segments WHERE file = (SELECT max(file) FROM "
+      "segments) GROUP BY file",
+      {}, [&](const SqlRow& row) -> Result<void> {
+        end = {static_cast<uint32_t>(row.integer(0)),
+               static_cast<uint64_t>(row.integer(1) + frame_bytes)};
+        return {};
+      });
+  if (!read) return tl::unexpected(read.error());
+  return end;
+}
+
+Result<Task> stored_task(RunDatabase& db, const std::string& id, const std::string& content_hash) {
+  std::optional<Result<Task>> task;
+  const auto read =
+      db.connection().each("SELECT record FROM tasks WHERE id = ? AND content_hash = ?",
+                           {id, content_hash}, [&](const SqlRow& row) -> Result<void> {
+                             task = codec::unpack<Task>(row.blob(0));
+                             return {};
+                           });
+  if (!read) return tl::unexpected(read.error());
+  if (!task) return fail(ErrorCode::not_found, "run.db: no task " + id + " (" + content_hash + ")");
+  return std::move(*task);
+}
+
+Result<std::vector<VerdictRow>> verdict_rows(RunDatabase& db, TrajectoryId id) {
+  std::vector<VerdictRow> rows;
+  const auto read = db.connection().each(
+      "SELECT turn, final, record FROM verdicts WHERE trajectory = ? ORDER BY id", {number(id)},
+      [&](const SqlRow& row) -> Result<void> {
+        auto verdict = codec::unpack<Verdict>(row.blob(2));
+        if (!verdict) return tl::unexpected(verdict.error());
+        rows.push_back(
+            {id, static_cast<uint32_t>(row.integer(0)), row.integer(1) != 0, std::move(*verdict)});
+        return {};
+      });
+  if (!read) return tl::unexpected(read.error());
+  return rows;
+}
+
+Result<std::vector<StepSummary>> step_rows(RunDatabase& db, uint32_t first, uint32_t last) {
+  std::vector<StepSummary> rows;
+  const auto read = db.connection().each(
+      "SELECT incarnation, step, at, trajectories, metrics FROM steps WHERE rolled_back = 0 "
+      "AND step BETWEEN ? AND ? ORDER BY step",
+      {int64_t{first}, int64_t{last}}, [&](const SqlRow& row) -> Result<void> {
+        auto metrics = metrics_of(row.text(4));
+        if (!metrics) return tl::unexpected(metrics.error());
+        rows.push_back(
+            {{static_cast<uint32_t>(row.integer(0)), static_cast<uint32_t>(row.integer(1))},
+             row.text(2),
+             static_cast<uint64_t>(row.integer(3)),
+             std::move(*metrics)});
+        return {};
+      });
+  if (!read) return tl::unexpected(read.error());
+  return rows;
+}
+
+Result<std::vector<EventRow>> recent_events(RunDatabase& db, uint32_t limit) {
+  std::vector<EventRow> rows;
+  const auto read =
+      db.connection().each("SELECT at, kind, actor, text FROM events ORDER BY id DESC LIMIT ?",
+                           {int64_t{limit}}, [&](const SqlRow& row) -> Result<void> {
+                             rows.push_back({row.text(0), row.text(1), row.text(2), row.text(3)});
+                             return {};
+                           });
+  if (!read) return tl::unexpected(read.error());
+  std::reverse(rows.begin(), rows.end());
+  return rows;
+}
+
+Result<uint32_t> durable_step_of(RunDatabase& db) {
+  return db.connection()
+      .integer("SELECT value FROM meta WHERE key = 'durable_step'")
+      .map([](int64_t step) { return static_cast<uint32_t>(step); });
+}
+
+Result<uint32_t> incarnation_of(RunDatabase& db) {
+  return db.connection()
+      .integer("SELECT value FROM meta WHERE key = 'incarnation'")
+      .map([](int64_t incarnation) { return static_cast<uint32_t>(incarnation); });
+}
+
+Result<uint32_t> last_step_of(RunDatabase& db) {
+  return db.connection()
+      .integer(
+          "SELECT max((SELECT coalesce(max(step), 0) FROM steps WHERE rolled_back = 0), "
+          "(SELECT value FROM meta WHERE key = 'durable_step'))")
+      .map([](int64_t step) { return static_cast<uint32_t>(step); });
+}
+
+uint64_t RunSummary::dropped_total() const {
+  uint64_t total = 0;
+  for (const auto& [reason, count] : dropped) total += count;
+  return total;
+}
+
+Result<RunSummary> summarize(RunDatabase& db, uint32_t window) {
+  RunSummary summary;
+  const bool own = !db.in_transaction();
+  if (own) {
+    if (auto begun = db.connection().execute("BEGIN"); !begun) return tl::unexpected(begun.error());
+  }
+  auto read = count_phases(db, summary);
+  if (read) read = read_totals(db, summary);
+  if (read) read = read_rewards(db, window, summary);
+  if (read) read = read_steps(db, summary);
+  if (own) db.rollback();
+  if (!read) return tl::unexpected(read.error());
+  return summary;
+}
+
+}  // namespace warpsmith

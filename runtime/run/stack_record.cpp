@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/run/stack_record.hpp"
+
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace warpsmith {
+
+using nlohmann::json;
+
+namespace {
+
+/// The value after the first line "key<separator>value" of a file, without quotes.
+std::string value_in(const char* path, std::string_view key, char separator) {
+  std::ifstream file{path};
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(key, 0) != 0) continue;
+    const size_t at = line.find(separator);
+    if (at == std::string::npos) continue;
+    const size_t first = line.find_first_not_of(" \t\"", at + 1);
+    const size_t last = line.find_last_not_of(" \t\"");
+    return first == std::string::npos ? "" : line.substr(first, last - first + 1);
+  }
+  return "";
+}
+
+uint32_t usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 0;
+  return static_cast<uint32_t>(CPU_COUNT(&set));
+}
+
+uint64_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long bytes = sysconf(_SC_PAGESIZE);
+  return pages < 0 || bytes < 0 ? 0 : static_cast<uint64_t>(pages) * static_cast<uint64_t>(bytes);
+}
+
+json to_object(const GpuRecord& gpu) {
+  return {{"name", gpu.name},
+          {"memory_bytes", gpu.memory_bytes},
+          {"driver", gpu.driver},
+          {"arch", gpu.arch}};
+}
+
+void check_keys(const json& object, const std::set<std::string>& known) {
+  for (const auto& [key, value] : object.items()) {
+    if (!known.contains(key)) throw std::runtime_error("unknown key '" + key + "'");
+  }
+}
+
+GpuRecord gpu_of(const json& object) {
+  check_keys(object, {"name", "memory_bytes", "driver", "arch"});
+  return {object.at("name"), object.at("memory_bytes"), object.at("driver"), object.at("arch")};
+}
+
+StackRecord stack_of(const json& object) {
+  check_keys(object, {"warpsmith", "compiler", "os", "kernel", "cpu", "cores", "memory_bytes",
+                      "gpus", "versions"});
+  StackRecord stack;
+  stack.warpsmith = object.at("warpsmith");
+  stack.compiler = object.at("compiler");
+  stack.os = object.at("os");
+  stack.kernel = object.at("kernel");
+  stack.cpu = object.at("cpu");
+  stack.cores = object.at("cores");
+  stack.memory_bytes = object.at("memory_bytes");
+  for (const json& gpu : object.at("gpus")) stack.gpus.push_back(gpu_of(gpu));
+  stack.versions = object.at("versions").get<std::map<std::string, std::string>>();
+  return stack;
+}
+
+}  // namespace
+
+StackRecord host_stack() {
+  StackRecord stack;
+  stack.compiler = std::string("g++ ") + __VERSION__;
+  stack.os = value_in("/etc/os-release", "PRETTY_NAME", '=');
+  utsname name{};
+  if (uname(&name) == 0) stack.kernel = std::string(name.sysname) + ' ' + name.release;
+  stack.cpu = value_in("/proc/cpuinfo", "model name", ':');
+  stack.cores = usable_cores();
+  stack.memory_bytes = physical_memory();
+  return stack;
+}
+
+std::string to_json(const StackRecord& stack) {
+  json object{{"warpsmith", stack.warpsmith},
+              {"compiler", stack.compiler},
+              {"os", stack.os},
+              {"kernel", stack.kernel},
+              {"cpu", stack.cpu},
+              {"cores", stack.cores},
+              {"memory_bytes", stack.memory_bytes},
+              {"versions", stack.versions}};
+  object["gpus"] = json::array();
+  for (const GpuRecord& gpu : stack.gpus) object["gpus"].push_back(to_object(gpu));
+  return object.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+Result<StackRecord> stack_from_json(std::string_view text) {
+  try {
+    return stack_of(json::parse(text));
+  } catch (const std::exception& e) {
+    return fail(ErrorCode::parse_failed, std::string("stack.json: ") + e.what());
+  }
+}
+
+}  // namespace warpsmith

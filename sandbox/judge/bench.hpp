@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shared memory of one task's judging: inputs for all, outputs for each party, references.
+#pragma once
+
+#include <optional>
+
+#include "runtime/process/memory_file.hpp"
+#include "runtime/result.hpp"
+#include "sandbox/commit/shared_buffers.hpp"
+#include "sandbox/judge/keystream.hpp"
+#include "sandbox/judge/numerics.hpp"
+#include "sandbox/reference/ingest_record.hpp"
+#include "sandbox/reference/worker.hpp"
+
+namespace warpsmith::sandbox {
+
+/// What one call's contents are drawn from.
+struct Contents {
+  const StreamKey& key;
+  uint64_t number = 0;  // of the set of contents within the key; never used twice for new contents
+  Distribution distribution = Distribution::dense;
+};
+
+class Bench {
+ public:
+  /// Enough sets to rotate over twice the last-level cache.
+  static Result<Bench> create(const TaskSignature& signature);
+
+  const TaskSignature& signature() const { return signature_; }
+  uint32_t sets() const { return inputs_.layout().sets; }
+  const SharedBuffers& inputs() const { return inputs_; }
+  const SharedBuffers& candidate_outputs() const { return candidate_; }
+  const SharedBuffers& worker_outputs() const { return worker_; }
+  SessionMemory session_memory() const { return {inputs_, worker_, result_}; }
+  /// Bytes of memory that it holds.
+  uint64_t bytes() const;
+
+  /// Writes the inputs and parameters of a set. Call while contestants are stopped.
+  void fill(uint32_t set, const Contents& contents, std::span<const InputRule> rules) const;
+  /// Copies integer and boolean inputs that the worker drew into a set.
+  void take_drawn(uint32_t set, std::span<const InputRule> rules) const;
+  /// Poisons the outputs of a set and arms their guards.
+  void reset(const SharedBuffers& outputs, uint32_t set) const;
+
+  /// All outputs of a set against the worker's reference in the result memory.
+  ErrorStats compare_with_reference(const SharedBuffers& outputs, uint32_t set,
+                                    const BoundRule& rule) const;
+  /// All outputs of a set against the worker's collected outputs of `other`.
+  ErrorStats compare_with_worker(const SharedBuffers& outputs, uint32_t set, uint32_t other,
+                                 const std::vector<std::vector<float>>& profiles,
+                                 const BoundRule& rule) const;
+  /// Raises `profiles` (made if empty) to the spreads in the result memory, block by block.
+  void raise_profiles(std::vector<std::vector<float>>& profiles) const;
+
+ private:
+  Bench(TaskSignature signature, SharedBuffers inputs, SharedBuffers candidate, SharedBuffers worker,
+        MemoryFile result);
+  /// Reference of output number `output` (counted among outputs) in the result memory.
+  Reference reference_of(size_t output) const;
+
+  TaskSignature signature_;
+  std::vector<size_t> outputs_;  // indices of the outputs in the signature
+  SharedBuffers inputs_, candidate_, worker_;
+  MemoryFile result_;
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges submissions of contract `cpu` on one slot: compile, verify, time, verdict.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/clock.hpp"
+#include "runtime/result.hpp"
+#include "runtime/verdict.hpp"
+#include "sandbox/service/requests.hpp"
+
+namespace warpsmith::sandbox {
+
+struct EvaluatorOptions {
+  std::string runner;         // path of warpsmith-sandbox
+  std::string python;         // interpreter of the environment that holds torch
+  std::string worker_folder;  // sandbox/reference: the worker's Python files
+  std::string cache_folder;   // facts of tasks, compiled baselines, compiled candidates
+  std::optional<int> core;    // the slot; empty: not pinned
+  int verified_sets = 5;
+  int timed_blocks = 8;  // least number of calls of the candidate and of each baseline
+};
+
+/// Told what ingest is doing, e.g. "softmax_rows: timing torch.compile".
+using Progress = std::function<void(const std::string&)>;
+
+/// Owns the reference worker and the compile cache of one slot. Calls come from one thread, the
+/// one that lives longest (jails end with the thread that spawned them). Never throws for what a
+/// task, a candidate or a child process does.
+class Evaluator {
+ public:
+  static Result<Evaluator> open(EvaluatorOptions options);
+  Evaluator(Evaluator&&) noexcept;
+  Evaluator& operator=(Evaluator&&) noexcept;
+  ~Evaluator();
+
+  /// A verdict, or a failure that is not the candidate's. Ingests the task first if need be.
+  Judgement evaluate(const EvaluateRequest& request, Deadline deadline);
+
+  /// What is known about a task on this machine and stack; measured on first call, then from disk.
+  /// A refused task: `invalid_argument`, with the reason.
+  Result<TaskFacts> ingest(const Task& task, Deadline deadline, const Progress& progress = {});
+
+ private:
+  struct State;
+  explicit Evaluator(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/guards.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr std::byte guard_value{0xC7};
+
+/// One 8-byte pattern per type, repeated.
+uint64_t pattern_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32: return 0xFFA5A5A57FA5A5A5ULL;   // two NaNs of opposite sign
+    case Dtype::f64: return 0x7FF5A5A5A5A5A5A5ULL;   // a signalling NaN
+    case Dtype::f16: return 0x7DA5FDA57DA5FDA5ULL;   // NaNs
+    case Dtype::bf16: return 0x7FA5FFA57FA5FFA5ULL;  // NaNs
+    case Dtype::i64: return 0x8BADF00D8BADF00DULL;
+    case Dtype::i32: return 0x8BADF00D8BADF00DULL;
+    case Dtype::i16: return 0x8BAD8BAD8BAD8BADULL;
+    case Dtype::i8: return 0x8B8B8B8B8B8B8B8BULL;
+    case Dtype::u8:
+    case Dtype::boolean: break;
+  }
+  return 0xA5A5A5A5A5A5A5A5ULL;
+}
+
+bool is_guard(std::span<const std::byte> zone) {
+  return std::all_of(zone.begin(), zone.end(), [](std::byte b) { return b == guard_value; });
+}
+
+template <class Visit>
+void each_slot(const SharedBuffers& buffers, bool output, Visit visit) {
+  const auto& slots = buffers.layout().slots;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].output == output) visit(i);
+  }
+}
+
+}  // namespace
+
+void poison(Dtype dtype, std::span<std::byte> output) {
+  const uint64_t pattern = pattern_of(dtype);
+  while (output.size() >= sizeof pattern) {
+    std::memcpy(output.data(), &pattern, sizeof pattern);
+    output = output.subspan(sizeof pattern);
+  }
+  std::memcpy(output.data(), &pattern, output.size());
+}
+
+void arm_guards(const SharedBuffers& outputs, uint32_t set) {
+  each_slot(outputs, /*output=*/true, [&](size_t i) {
+    for (const auto zone : {outputs.guard_before(set, i), outputs.guard_after(set, i)}) {
+      std::fill(zone.begin(), zone.end(), guard_value);
+    }
+  });
+}
+
+bool guards_intact(const SharedBuffers& outputs, uint32_t set) {
+  bool intact = true;
+  each_slot(outputs, /*output=*/true, [&](size_t i) {
+    intact = intact && is_guard(outputs.guard_before(set, i)) && is_guard(outputs.guard_after(set, i));
+  });
+  return intact;
+}
+
+uint64_t content_hash(std::span<const std::byte> bytes) {
+  constexpr uint64_t prime = 0x9E3779B97F4A7C15ULL;
+  std::array<uint64_t, 8> lanes{1, 2, 3, 4, 5, 6, 7, 8};
+  const size_t size = bytes.size();
+  while (bytes.size() >= sizeof lanes) {
+    std::array<uint64_t, 8> words;
+    std::memcpy(words.data(), bytes.data(), sizeof words);
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      lanes[i] = (lanes[i] ^ words[i]) * prime;
+      lanes[i] ^= lanes[i] >> 29U;
+    }
+    bytes = bytes.subspan(sizeof lanes);
+  }
+  uint64_t hash = size;
+  for (const std::byte b : bytes) hash = (hash ^ static_cast<uint64_t>(b)) * prime;
+  for (const uint64_t lane : lanes) hash = ((hash ^ lane) * prime) ^ (hash >> 31U);
+  return hash;
+}
+
+uint64_t inputs_hash(const SharedBuffers& inputs, uint32_t set) {
+  uint64_t hash = 0;
+  each_slot(inputs, /*output=*/false,
+            [&](size_t i) { hash = hash * 31 + content_hash(inputs.tensor(set, i)); });
+  return hash;
+}
+
+}  // namespace warpsmith::sandbox

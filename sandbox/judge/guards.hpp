@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What betrays a candidate that writes less, more, or elsewhere than it should.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "runtime/task.hpp"
+#include "sandbox/commit/shared_buffers.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Fills an output with what cannot be right: signalling patterns of NaN for floats, extreme odd
+/// values for integers, 0xA5 for booleans (neither 0 nor 1).
+void poison(Dtype dtype, std::span<std::byte> output);
+
+/// Writes the guard zones around every output of a set.
+void arm_guards(const SharedBuffers& outputs, uint32_t set);
+/// False if a guard zone of the set changed.
+bool guards_intact(const SharedBuffers& outputs, uint32_t set);
+
+/// A 64-bit content hash for "did this change": fast (one pass at memory speed), not cryptographic.
+uint64_t content_hash(std::span<const std::byte> bytes);
+/// Of every input and parameter of a set.
+uint64_t inputs_hash(const SharedBuffers& inputs, uint32_t set);
+
+}  // namespace warpsmith::sandbox

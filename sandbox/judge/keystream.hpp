@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A keyed cryptographic stream: AES-256 in counter mode. Who has not the key cannot tell the
+// inputs of one call from those of any other.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace warpsmith::sandbox {
+
+using StreamKey = std::array<uint8_t, 32>;
+
+/// The stream of (key, set, tensor). Streams of different pairs never overlap: 2^32 blocks each.
+class Keystream {
+ public:
+  Keystream(const StreamKey& key, uint64_t set, uint32_t tensor);
+  ~Keystream();
+  Keystream(const Keystream&) = delete;
+  Keystream& operator=(const Keystream&) = delete;
+
+  void fill(std::span<std::byte> out);
+  uint64_t next_u64();
+  /// Uniform in [0, bound), with a bias below 2^-32. Requires 0 < bound ≤ 2^32.
+  uint64_t below(uint64_t bound);
+
+ private:
+  struct Cipher;
+  std::unique_ptr<Cipher> cipher_;
+};
+
+}  // namespace warpsmith::sandbox

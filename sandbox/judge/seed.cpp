@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/seed.hpp"
+
+#include <openssl/sha.h>
+#include <sys/random.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/checksum.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+template <class Bytes>
+std::string hex(const Bytes& bytes) {
+  std::string text;
+  char pair[3];
+  for (const uint8_t byte : bytes) {
+    std::snprintf(pair, sizeof pair, "%02x", byte);
+    text += pair;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string SecretSeed::reveal() const {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(seed));
+  return std::string(text) + hex(salt);
+}
+
+std::string SecretSeed::commitment(const std::string& submission_hash) const {
+  return sha256_hex("warpsmith seed " + reveal() + " for " + submission_hash);
+}
+
+std::array<uint8_t, 32> SecretSeed::key() const {
+  const std::string text = "warpsmith inputs " + reveal();
+  std::array<uint8_t, 32> out{};
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), out.data());
+  return out;
+}
+
+Result<SecretSeed> draw_seed() {
+  std::array<uint8_t, 24> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return fail(ErrorCode::infrastructure, "getrandom gave no seed");
+  }
+  SecretSeed secret;
+  std::memcpy(&secret.seed, bytes.data(), sizeof secret.seed);
+  std::memcpy(secret.salt.data(), bytes.data() + sizeof secret.seed, secret.salt.size());
+  return secret;
+}
+
+}  // namespace warpsmith::sandbox

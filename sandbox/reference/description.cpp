@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/reference/description.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace warpsmith::sandbox {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::array<std::string_view, 10> dtype_names{"f32", "f64", "f16", "bf16", "i64",
+                                                       "i32", "i16", "i8",  "u8",   "boolean"};
+constexpr std::array<std::string_view, 3> role_names{"input", "parameter", "output"};
+constexpr int64_t max_extent = int64_t{1} << 26U;
+constexpr size_t max_tensors = 256;
+constexpr size_t max_rank = 16;
+
+template <size_t N>
+size_t index_of(const std::array<std::string_view, N>& names, const std::string& name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) throw std::runtime_error("unknown name \"" + name + '"');
+  return static_cast<size_t>(found - names.begin());
+}
+
+void check(bool holds, const std::string& what) {
+  if (!holds) throw std::runtime_error(what);
+}
+
+TensorSpec tensor_of(const Json& entry) {
+  TensorSpec spec;
+  spec.name = entry.at("name").get<std::string>();
+  check(!spec.name.empty() && spec.name.size() <= 256, "a tensor's name must have 1 to 256 bytes");
+  spec.role = static_cast<TensorRole>(index_of(role_names, entry.at("role").get<std::string>()));
+  spec.dtype = static_cast<Dtype>(index_of(dtype_names, entry.at("dtype").get<std::string>()));
+  spec.shape = entry.at("shape").get<std::vector<int64_t>>();
+  check(spec.shape.size() <= max_rank, spec.name + ": rank above 16");
+  int64_t elements = 1;
+  for (const int64_t extent : spec.shape) {
+    check(extent >= 0 && extent <= max_extent, spec.name + ": extent out of range");
+    elements *= extent;
+    check(elements <= max_extent, spec.name + ": more than 2^26 elements");
+  }
+  return spec;
+}
+
+double number(const Json& entry, const char* name) {
+  const auto found = entry.find(name);
+  return found != entry.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+TaskDescription description_of(const Json& json) {
+  TaskDescription d;
+  int last_role = 0;
+  for (const Json& entry : json.at("signature")) {
+    d.signature.tensors.push_back(tensor_of(entry));
+    const int role = static_cast<int>(d.signature.tensors.back().role);
+    check(role >= last_role, "signature: inputs, parameters and outputs are out of order");
+    last_role = role;
+    d.values.push_back({number(entry, "mean"), number(entry, "deviation"), number(entry, "low"),
+                        number(entry, "high")});
+  }
+  check(!d.values.empty() && d.values.size() <= max_tensors, "signature: 1 to 256 tensors expected");
+  check(last_role == static_cast<int>(TensorRole::output), "signature: no output");
+  d.flops = number(json, "flops");
+  d.product_flops = number(json, "product_flops");
+  d.mutants = json.at("mutants").get<std::vector<std::string>>();
+  d.lower_precisions = json.at("lower_precisions").get<std::vector<std::string>>();
+  check(d.mutants.size() + d.lower_precisions.size() <= 256, "more than 256 mutants");
+  d.compiled = json.at("compiled").get<bool>();
+  name_extents(d.signature);
+  return d;
+}
+
+}  // namespace
+
+std::string_view to_string(Dtype dtype) noexcept {
+  const auto index = static_cast<size_t>(dtype);
+  return index < dtype_names.size() ? dtype_names[index] : "unknown";
+}
+
+void name_extents(TaskSignature& signature) {
+  signature.dims.clear();
+  signature.dim_names.clear();
+  for (TensorSpec& spec : signature.tensors) {
+    spec.symbols.clear();
+    for (const int64_t extent : spec.shape) {
+      auto found = std::find(signature.dims.begin(), signature.dims.end(), extent);
+      const auto index = static_cast<size_t>(found - signature.dims.begin());
+      if (found == signature.dims.end()) {
+        signature.dims.push_back(extent);
+        signature.dim_names.push_back('d' + std::to_string(index));
+      }
+      spec.symbols.push_back(signature.dim_names[index]);
+    }
+  }
+}
+
+Result<TaskDescription> parse_description(const std::string& json) {
+  try {
+    return description_of(Json::parse(json));
+  } catch (const std::exception& e) {
+    return fail(ErrorCode::parse_failed, std::string("the worker's description: ") + e.what());
+  }
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/reference/ingest.hpp"
+
+#include <algorithm>
+
+#include "sandbox/judge/seed.hpp"
+#include "sandbox/timing/bootstrap.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr int profile_sets = 4;     // dense sets behind a profile
+constexpr int baseline_calls = 11;  // of each baseline
+
+double milliseconds(std::chrono::nanoseconds span) {
+  return std::chrono::duration<double, std::milli>(span).count();
+}
+
+/// One ingest under way: a worker inside the commit protocol, and what was learnt so far.
+class Ingest {
+ public:
+  Ingest(const IngestJob& job, const TaskDescription& description, Bench& bench,
+         WorkerSession& session, Deadline deadline)
+      : job_(job), description_(description), bench_(bench), session_(session), deadline_(deadline) {}
+
+  Result<IngestRecord> run(const StreamKey& key) {
+    key_ = key;
+    record_.facts.signature = description_.signature;
+    if (auto done = choose_domain(); !done) return tl::unexpected(done.error());
+    if (!record_.refusal.empty()) return record_;
+    for (auto step : {&Ingest::gate, &Ingest::calibrate_dense, &Ingest::time_baselines}) {
+      if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
+      if (!record_.refusal.empty()) return record_;
+    }
+    return record_;
+  }
+
+ private:
+  void say(const std::string& what) const {
+    if (job_.progress) job_.progress(job_.task.id + ": " + what);
+  }
+
+  /// Fresh contents into set 0.
+  Result<void> prepare(Distribution distribution) {
+    const bool draws = std::any_of(record_.rules.begin(), record_.rules.end(),
+                                   [](const InputRule& rule) { return rule.drawn; });
+    if (draws) {
+      if (auto drawn = session_.draw(deadline_); !drawn) return drawn;
+      bench_.take_drawn(0, record_.rules);
+    }
+    bench_.fill(0, {key_, ++contents_, distribution}, record_.rules);
+    return {};
+  }
+
+  Result<void> baseline(bool compiled) {
+    const CallResult call =
+        compiled ? session_.compiled(0, deadline_) : session_.eager(0, deadline_);
+    if (call.fault) return fail(ErrorCode::infrastructure, call.fault->detail);
+    elapsed_ = call.elapsed - session_.noop();
+    return {};
+  }
+
+  /// Eager float32 against its own reference.
+  Result<DistributionFacts> trial(Distribution distribution) {
+    DistributionFacts facts{.distribution = distribution};
+    if (auto ready = prepare(distribution); !ready) return tl::unexpected(ready.error());
+    if (auto done = baseline(false); !done) return tl::unexpected(done.error());
+    if (auto done = session_.collect(0, deadline_); !done) return tl::unexpected(done.error());
+    if (auto done = session_.reference(0, deadline_); !done) return tl::unexpected(done.error());
+    const ErrorStats stats = bench_.compare_with_reference(bench_.worker_outputs(), 0, bound_);
+    facts.kept = stats.right();
+    facts.eager_error = stats.worst;
+    return facts;
+  }
+
+  /// The widest domain under which enough distributions can be judged.
+  Result<void> choose_domain() {
+    for (const Domain domain : {Domain::free, Domain::non_negative, Domain::unit}) {
+      say("input sets (" + std::string(to_string(domain)) + ")");
+      record_.rules = rules_for(description_, domain);
+      record_.distributions.clear();
+      int kept = 0;
+      for (const Distribution distribution : verified_distributions) {
+        auto facts = trial(distribution);
+        if (!facts) return tl::unexpected(facts.error());
+        kept += facts->kept ? 1 : 0;
+        record_.distributions.push_back(*facts);
+      }
+      if (kept >= least_distributions) return {};
+    }
+    record_.refusal = "eager float32 is not finite, or misses the bound, on more than " +
+                      std::to_string(verified_distributions.size() - least_distributions) +
+                      " of " + std::to_string(verified_distributions.size()) + " distributions";
+    return {};
+  }
+
+  Result<void> gate() {
+    std::vector<MutantTrial> trials(description_.mutants.size());
+    for (size_t m = 0; m < trials.size(); ++m) trials[m].name = description_.mutants[m];
+    for (DistributionFacts& facts : record_.distributions) {
+      if (!facts.kept) continue;
+      say("mutation gate (" + std::string(to_string(facts.distribution)) + ")");
+      if (auto ready = prepare(facts.distribution); !ready) return ready;
+      for (size_t m = 0; m < description_.mutants.size() + description_.lower_precisions.size(); ++m) {
+        auto stats = judge_mutant(static_cast<uint32_t>(m));
+        if (!stats) return tl::unexpected(stats.error());
+        if (!*stats) continue;
+        note_precision(facts, m, **stats);
+        if (m < trials.size()) record_trial(trials[m], **stats);
+      }
+    }
+    record_.refusal = quarantine_reason(trials);
+    return {};
+  }
+
+  /// The reference is computed anew: the result memory also carries whether a mutant applies.
+  Result<std::optional<ErrorStats>> judge_mutant(uint32_t index) {
+    auto applies = session_.mutant(0, index, deadline_);
+    if (!applies) return tl::unexpected(applies.error());
+    if (!*applies) return std::optional<ErrorStats>{};
+    if (auto done = session_.reference(0, deadline_); !done) return tl::unexpected(done.error());
+    return std::optional{bench_.compare_with_reference(bench_.worker_outputs(), 0, bound_)};
+  }
+
+  void note_precision(DistributionFacts& facts, size_t mutant, const ErrorStats& stats) const {
+    const auto& mutants = description_.mutants;
+    const std::string& name = mutant < mutants.size()
+                                  ? mutants[mutant]
+                                  : description_.lower_precisions[mutant - mutants.size()];
+    if (name == "bf16") facts.bf16_error = stats.worst;
+    if (name == "tf32") facts.tf32_error = stats.worst;
+  }
+
+  /// The bound of timed calls, and a check that torch.compile's output passes it beside eager's.
+  Result<void> calibrate_dense() {
+    say("dense sets");
+    for (int i = 0; i < profile_sets; ++i) {
+      if (auto ready = prepare(Distribution::dense); !ready) return ready;
+      if (auto done = session_.reference(0, deadline_); !done) return done;
+      bench_.raise_profiles(record_.profiles);
+    }
+    if (auto done = baseline(false); !done) return done;
+    if (auto done = session_.collect(0, deadline_); !done) return done;
+    const ErrorStats eager = bench_.compare_with_reference(bench_.worker_outputs(), 0, bound_);
+    if (!eager.right()) {
+      record_.refusal = "eager float32 misses the bound on dense inputs";
+      return {};
+    }
+    if (auto done = baseline(true); !done) return done;
+    if (auto done = session_.collect(1, deadline_); !done) return done;
+    const ErrorStats both =
+        bench_.compare_with_worker(bench_.worker_outputs(), 1, 0, record_.profiles, bound_);
+    if (!both.right()) record_.refusal = "torch.compile and eager differ on dense inputs";
+    return {};
+  }
+
+  Result<void> time_baselines() {
+    say("timing eager and torch.compile");
+    std::vector<double> eager, compiled;
+    for (int i = 0; i < 2 * baseline_calls; ++i) {
+      if (auto ready = prepare(Distribution::dense); !ready) return ready;
+      if (auto done = baseline(i % 2 == 1); !done) return done;
+      (i % 2 == 1 ? compiled : eager).push_back(milliseconds(elapsed_));
+      if (auto done = session_.forget(deadline_); !done) return done;
+    }
+    TaskFacts& facts = record_.facts;
+    facts.eager_ms = median(eager);
+    facts.compile_ms = median(compiled);
+    for (const TensorSpec& spec : facts.signature.tensors) {
+      facts.bytes_moved += static_cast<double>(tensor_bytes(spec));
+    }
+    facts.flops = description_.flops;
+    facts.roofline_ms =
+        roofline_floor_ms(facts.bytes_moved, description_.product_flops, job_.machine.limits);
+    return {};
+  }
+
+  const IngestJob& job_;
+  const TaskDescription& description_;
+  Bench& bench_;
+  WorkerSession& session_;
+  Deadline deadline_;
+  StreamKey key_{};
+  uint64_t contents_ = 0;
+  BoundRule bound_ = bound_for(spread_evaluations);
+  std::chrono::nanoseconds elapsed_{0};
+  IngestRecord record_;
+};
+
+Result<IngestRecord> refused(std::string why) {
+  IngestRecord record;
+  record.refusal = std::move(why);
+  return record;
+}
+
+std::string unsupported_dtype(const TaskSignature& signature) {
+  for (const TensorSpec& spec : signature.tensors) {
+    const bool narrow = spec.dtype == Dtype::f16 || spec.dtype == Dtype::bf16;
+    if (narrow && spec.role != TensorRole::output) {
+      return spec.name + " is " + std::string(to_string(spec.dtype)) +
+             "; inputs and parameters must be f32, f64, integers or booleans";
+    }
+  }
+  return {};
+}
+
+bool is_float(Dtype dtype) {
+  return dtype == Dtype::f32 || dtype == Dtype::f64;
+}
+
+}  // namespace
+
+std::vector<InputRule> rules_for(const TaskDescription& description, Domain domain) {
+  std::vector<InputRule> rules;
+  for (size_t i = 0; i < description.signature.tensors.size(); ++i) {
+    const TensorSpec& spec = description.signature.tensors[i];
+    const ValueSummary& value = description.values[i];
+    if (spec.role == TensorRole::output) break;
+    InputRule rule{.parameter = spec.role == TensorRole::parameter,
+                   .drawn = !is_float(spec.dtype),
+                   .mean = value.mean,
+                   .deviation = value.deviation,
+                   .non_negative = value.low >= 0};
+    const bool unit = value.low >= 0 && value.high <= 1;
+    if (domain == Domain::unit && unit) {
+      rule.domain = Domain::unit;
+    } else if (domain != Domain::free && value.low >= 0) {
+      rule.domain = Domain::non_negative;
+    }
+    rules.push_back(rule);
+  }
+  return rules;
+}
+
+Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline) {
+  if (job.progress) job.progress(job.task.id + ": loading");
+  auto description = job.worker.load(job.task, deadline);
+  if (!description && description.error().code == ErrorCode::invalid_argument) {
+    return refused(description.error().message);
+  }
+  if (!description) return tl::unexpected(description.error());
+  if (std::string why = unsupported_dtype(description->signature); !why.empty()) {
+    return refused(std::move(why));
+  }
+  if (job.progress) job.progress(job.task.id + ": torch.compile");
+  auto compiled = job.worker.compile(job.task, deadline);
+  if (!compiled && compiled.error().code == ErrorCode::invalid_argument) {
+    return refused(compiled.error().message);
+  }
+  if (!compiled) return tl::unexpected(compiled.error());
+  auto bench = Bench::create(description->signature);
+  if (!bench) return tl::unexpected(bench.error());
+  auto seed = draw_seed();
+  if (!seed) return tl::unexpected(seed.error());
+  auto session = job.worker.enter(job.task, bench->session_memory(),
+                                  {spread_evaluations, seed->seed}, deadline);
+  if (!session) return tl::unexpected(session.error());
+  auto record = Ingest(job, *description, *bench, *session, deadline).run(seed->key());
+  if (!record) return record;
+  if (auto left = session->leave(deadline); !left) return tl::unexpected(left.error());
+  if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
+  return record;
+}
+
+}  // namespace warpsmith::sandbox

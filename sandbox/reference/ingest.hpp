@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures a task once per machine and stack, and refuses those that cannot be judged.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "runtime/clock.hpp"
+#include "runtime/result.hpp"
+#include "sandbox/judge/bench.hpp"
+#include "sandbox/judge/mutation_gate.hpp"
+#include "sandbox/reference/worker.hpp"
+#include "sandbox/timing/machine.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Told what ingest is doing, e.g. "softmax_rows: timing torch.compile".
+using Progress = std::function<void(const std::string&)>;
+
+/// Perturbed evaluations behind every bound.
+inline constexpr int spread_evaluations = 4;
+/// Distributions that must be left for a task to be judged.
+inline constexpr int least_distributions = 3;
+
+/// The worker, machine and task of one ingest. Quiet core wanted: it times the baselines.
+struct IngestJob {
+  ReferenceWorker& worker;
+  const Machine& machine;
+  const Task& task;
+  Progress progress;
+};
+
+/// A record, possibly with a refusal. An error is a failure of ours; the worker must then be
+/// replaced.
+Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline);
+
+/// How inputs and parameters are filled when all inputs keep to `domain`, or to the narrowest
+/// wider one that the task's own values allow.
+std::vector<InputRule> rules_for(const TaskDescription& description, Domain domain);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ingest learnt about a task on one machine and stack; kept on disk.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/result.hpp"
+#include "runtime/task.hpp"
+#include "sandbox/judge/inputs.hpp"
+
+namespace warpsmith::sandbox {
+
+/// How one input or parameter is filled.
+struct InputRule {
+  bool parameter = false;
+  bool drawn = false;  // integer or boolean: the worker draws it by get_inputs
+  Domain domain = Domain::free;
+  double mean = 0, deviation = 0;  // of a parameter
+  bool non_negative = false;       // of a parameter
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(parameter, drawn, domain, mean, deviation, non_negative);
+  }
+};
+
+/// How one distribution fared. Errors are in units of the bound.
+struct DistributionFacts {
+  Distribution distribution = Distribution::normal;
+  bool kept = false;       // eager float32 is finite and within the bound
+  double eager_error = 0;  // the honest error
+  double bf16_error = 0;   // of the lower precisions: above 1 is told apart
+  double tf32_error = 0;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(distribution, kept, eager_error, bf16_error, tf32_error);
+  }
+};
+
+struct IngestRecord {
+  TaskFacts facts;
+  std::vector<InputRule> rules;  // one per input and parameter, in the signature's order
+  std::vector<DistributionFacts> distributions;
+  std::vector<std::vector<float>> profiles;  // per output: S of dense sets, per block of elements
+  std::string refusal;                       // not empty: the task is refused or quarantined, and why
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(facts, rules, distributions, profiles, refusal);
+  }
+};
+
+/// Content hash of the task, machine and stack: who may share a record.
+std::string record_key(const Task& task, const std::string& machine, const std::string& stack);
+
+/// Nothing if there is none or it is damaged.
+std::optional<IngestRecord> read_record(const std::string& folder, const std::string& key);
+/// Replaces atomically.
+Result<void> write_record(const std::string& folder, const std::string& key,
+                          const IngestRecord& record);
+
+}  // namespace warpsmith::sandbox

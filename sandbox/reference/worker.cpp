@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/reference/worker.hpp"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace warpsmith::sandbox {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int socket_number = 3;  // main.py reads its frames there
+constexpr const char* inductor_folder = "/inductor";
+constexpr int calibration_calls = 32;
+
+/// One thread, no helper processes, freed memory kept: the steady state of a long-running program,
+/// without which each call would pay page faults for its fresh outputs.
+std::map<std::string, std::string> worker_environment() {
+  return {{"OMP_NUM_THREADS", "1"},
+          {"MKL_NUM_THREADS", "1"},
+          {"OMP_WAIT_POLICY", "passive"},
+          {"TORCHINDUCTOR_CACHE_DIR", inductor_folder},
+          {"TORCHINDUCTOR_COMPILE_THREADS", "1"},
+          {"TORCHINDUCTOR_FX_GRAPH_CACHE", "1"},
+          {"TORCHINDUCTOR_AUTOGRAD_CACHE", "1"},
+          {"PYTHONDONTWRITEBYTECODE", "1"},
+          {"LOGNAME", "worker"},
+          {"MALLOC_MMAP_THRESHOLD_", "1073741824"},
+          {"MALLOC_TRIM_THRESHOLD_", "2147483647"},
+          {"MALLOC_TOP_PAD_", "67108864"}};
+}
+
+Result<JailSpec> jail_for(const WorkerOptions& options, int socket) {
+  const std::string artefacts = options.cache_folder + inductor_folder;
+  std::error_code error;
+  std::filesystem::create_directories(artefacts, error);
+  if (error) return fail(ErrorCode::io_failed, artefacts + ": " + error.message());
+  JailSpec spec = worker_jail(options.python);
+  spec.argv.insert(spec.argv.end(), {"-P", "-s", "/worker/main.py"});
+  spec.read_only.push_back({std::filesystem::absolute(options.folder), "/worker"});
+  spec.read_write.push_back({std::filesystem::absolute(artefacts), inductor_folder});
+  for (auto& [name, value] : worker_environment()) spec.environment[name] = value;
+  spec.environment["PYTHONPATH"] = "/worker";
+  spec.descriptors[socket_number] = socket;
+  spec.core = options.core;
+  return spec;
+}
+
+Json layout_json(const BufferLayout& layout) {
+  Json slots = Json::array();
+  for (const BufferSlot& slot : layout.slots) {
+    slots.push_back({{"offset", slot.offset}, {"output", slot.output}});
+  }
+  return {{"slots", slots},
+          {"input_stride", layout.input_stride},
+          {"output_stride", layout.output_stride},
+          {"sets", layout.sets}};
+}
+
+Error call_error(const CallResult& call) {
+  return Error{ErrorCode::infrastructure, "reference worker: " + call.fault->detail};
+}
+
+/// The last line that says something.
+std::string tail_of(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.find_last_of('\n') + 1);
+}
+
+uint64_t padded(uint64_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+}  // namespace
+
+uint64_t result_bytes(const TaskSignature& signature) {
+  uint64_t references = 0, drawn = 0;
+  for (const TensorSpec& spec : signature.tensors) {
+    const uint64_t elements = tensor_bytes(spec) / element_bytes(spec.dtype);
+    if (spec.role == TensorRole::output) {
+      references += padded(elements * sizeof(double)) + padded(elements * sizeof(float));
+    } else {
+      drawn += padded(tensor_bytes(spec));
+    }
+  }
+  return padded(std::max<uint64_t>({references, drawn, 64}));
+}
+
+Result<void> WorkerSession::aside(uint32_t what, uint32_t set, uint32_t argument,
+                                  Deadline deadline) {
+  const CallResult call = order(what, set, argument, deadline);
+  if (call.fault) return tl::unexpected(call_error(call));
+  return {};
+}
+
+Result<bool> WorkerSession::mutant(uint32_t set, uint32_t index, Deadline deadline) {
+  if (auto done = aside(5, set, index, deadline); !done) return tl::unexpected(done.error());
+  return result_.front() != std::byte{0};
+}
+
+Result<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Deadline deadline) {
+  auto ends = FrameSocket::pair();
+  if (!ends) return tl::unexpected(ends.error());
+  auto spec = jail_for(options, ends->second.fd());
+  if (!spec) return tl::unexpected(spec.error());
+  auto process = JailedProcess::start(*spec);
+  if (!process) return fail("reference worker", process.error());
+  ReferenceWorker worker{std::move(*process), std::move(ends->first)};
+  { const FrameSocket theirs = std::move(ends->second); }  // so that its end is noticed
+  auto hello = worker.ask(R"({"op":"hello"})", deadline);
+  if (!hello) return fail("start", hello.error());
+  const Json facts = Json::parse(*hello);
+  worker.stack_ = "torch " + facts.value("torch", "?") + " python " + facts.value("python", "?") +
+                  ' ' + facts.value("capability", "?");
+  return worker;
+}
+
+Result<std::string> ReferenceWorker::ask(const std::string& request, Deadline deadline) {
+  const ByteBuffer frame(request.begin(), request.end());
+  if (auto sent = socket_.send(frame, deadline); !sent) {
+    return tl::unexpected(explain(std::move(sent.error())));
+  }
+  return answer(deadline);
+}
+
+Error ReferenceWorker::explain(Error error) {
+  if (error.code != ErrorCode::peer_lost) return error;
+  // It closed its socket, so it is ending: its own exit says more than our kill would.
+  const auto waited = process_->wait(Deadline::after(std::chrono::seconds{5}));
+  const JailExit exit = waited ? *waited : process_->kill();
+  error.message = "the reference worker ended: ";
+  if (exit.out_of_memory) {
+    error.message += "out of memory";
+  } else if (exit.signal != 0) {
+    error.message += "signal " + std::to_string(exit.signal);
+  } else {
+    error.message += "exit code " + std::to_string(exit.exit_code);
+  }
+  if (const std::string last = tail_of(exit.err); !last.empty()) error.message += ": " + last;
+  return error;
+}
+
+Result<std::string> ReferenceWorker::answer(Deadline deadline) {
+  auto frame = socket_.receive(deadline);
+  if (!frame) return tl::unexpected(explain(std::move(frame.error())));
+  std::string text(frame->begin(), frame->end());
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.value("ok", Json()).is_boolean()) {
+    return fail(ErrorCode::parse_failed, "the worker's answer is not an object with \"ok\"");
+  }
+  if (json["ok"].get<bool>()) return text;
+  const bool refused = json.value("refused", Json(false)) == Json(true);
+  const Json reason = json.value("error", Json("no reason given"));
+  return fail(refused ? ErrorCode::invalid_argument : ErrorCode::infrastructure,
+              reason.is_string() ? reason.get<std::string>() : reason.dump());
+}
+
+Result<TaskDescription> ReferenceWorker::load(const Task& task, Deadline deadline) {
+  const Json request{{"op", "load"}, {"key", task.content_hash}, {"code", task.code}};
+  // Invalid UTF-8 in a task's text is replaced: Python then refuses or runs it, and says which.
+  auto answered = ask(request.dump(-1, ' ', false, Json::error_handler_t::replace), deadline);
+  if (!answered) return tl::unexpected(answered.error());
+  return parse_description(*answered);
+}
+
+Result<double> ReferenceWorker::compile(const Task& task, Deadline deadline) {
+  const Json request{{"op", "compile"}, {"key", task.content_hash}};
+  auto answered = ask(request.dump(), deadline);
+  if (!answered) return tl::unexpected(answered.error());
+  const Json json = Json::parse(*answered);
+  return json.value("seconds", Json(0.0)).is_number() ? json["seconds"].get<double>() : 0.0;
+}
+
+Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemory& memory,
+                                             const SessionOptions& options, Deadline deadline) {
+  auto control = ControlMemory::create();
+  if (!control) return tl::unexpected(control.error());
+  const Json request{{"op", "enter"},
+                     {"key", task.content_hash},
+                     {"layout", layout_json(memory.inputs.layout())},
+                     {"result_bytes", memory.result.bytes().size()},
+                     {"evaluations", options.evaluations},
+                     {"seed", options.draw_seed >> 1U}};
+  const std::string text = request.dump();
+  if (auto sent = socket_.send({text.begin(), text.end()}, deadline); !sent) {
+    return tl::unexpected(sent.error());
+  }
+  const std::vector<int> fds{control->fd(), memory.inputs.fd(), memory.outputs.fd(),
+                             memory.result.fd()};
+  if (auto sent = socket_.send_descriptors(fds, deadline); !sent) {
+    return tl::unexpected(sent.error());
+  }
+  if (auto entered = answer(deadline); !entered) return tl::unexpected(entered.error());
+  auto contestant = Contestant::adopt(process_, std::move(*control), deadline);
+  if (!contestant) return fail("reference worker", contestant.error());
+  if (auto done = contestant->calibrate(calibration_calls, deadline); !done) {
+    return tl::unexpected(done.error());
+  }
+  return WorkerSession{std::move(*contestant), memory.result.bytes()};
+}
+
+Result<std::string> ReferenceWorker::finish(Deadline deadline) {
+  auto answered = answer(deadline);
+  if (!answered) return tl::unexpected(answered.error());
+  const Json seen = Json::parse(*answered).value("error_seen", Json(""));
+  return seen.is_string() ? seen.get<std::string>() : std::string();
+}
+
+}  // namespace warpsmith::sandbox

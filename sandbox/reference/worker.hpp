@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our side of the reference worker: a jailed Python process that holds torch and runs tasks.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/clock.hpp"
+#include "runtime/process/frame_socket.hpp"
+#include "runtime/process/memory_file.hpp"
+#include "runtime/result.hpp"
+#include "runtime/task.hpp"
+#include "sandbox/commit/contestant.hpp"
+#include "sandbox/commit/shared_buffers.hpp"
+#include "sandbox/reference/description.hpp"
+
+namespace warpsmith::sandbox {
+
+struct WorkerOptions {
+  std::string python;        // interpreter that holds torch
+  std::string folder;        // sandbox/reference/worker
+  std::string cache_folder;  // inductor's artefacts live in a folder below it
+  std::optional<int> core;
+};
+
+/// The memory that a session of the worker shares with us. All of it outlives the session.
+struct SessionMemory {
+  const SharedBuffers& inputs;
+  const SharedBuffers& outputs;  // of the worker alone
+  const MemoryFile& result;      // references, or drawn inputs
+};
+
+/// How a session runs.
+struct SessionOptions {
+  int evaluations = 4;  // perturbed ones behind each spread; 0: references only
+  uint64_t draw_seed = 0;
+};
+
+/// Bytes of result memory that the references and spreads of a signature take.
+uint64_t result_bytes(const TaskSignature& signature);
+
+/// A worker inside the sequential commit: stopped except during these calls. An error means that
+/// the worker is of no further use.
+class WorkerSession {
+ public:
+  CallResult eager(uint32_t set, Deadline deadline) { return order(0, set, 0, deadline); }
+  CallResult compiled(uint32_t set, Deadline deadline) { return order(1, set, 0, deadline); }
+
+  /// Copies the last baseline's outputs into the worker's output memory of `set`.
+  Result<void> collect(uint32_t set, Deadline deadline) { return aside(2, set, 0, deadline); }
+  /// Float64 outputs of `set`'s contents, then spreads, into the result memory (`reference_of`).
+  Result<void> reference(uint32_t set, Deadline deadline) { return aside(3, set, 0, deadline); }
+  /// Integer and boolean inputs of a further draw, into the result memory one after the other,
+  /// each at a multiple of 64 bytes.
+  Result<void> draw(Deadline deadline) { return aside(4, 0, 0, deadline); }
+  /// Outputs of wrong answer `index` into the output memory; false where it does not apply.
+  Result<bool> mutant(uint32_t set, uint32_t index, Deadline deadline);
+  /// Lets go of the last baseline's outputs, so that freeing them is not timed.
+  Result<void> forget(Deadline deadline) { return aside(6, 0, 0, deadline); }
+
+  /// Back to commands. The session is over.
+  Result<void> leave(Deadline deadline) { return contestant_.leave(deadline); }
+  std::chrono::nanoseconds noop() const { return contestant_.noop(); }
+
+  WorkerSession(Contestant contestant, std::span<const std::byte> result)
+      : contestant_(std::move(contestant)), result_(result) {}
+
+ private:
+  CallResult order(uint32_t what, uint32_t set, uint32_t argument, Deadline deadline) {
+    return contestant_.call(set | (what << 16U) | (argument << 24U), deadline);
+  }
+  Result<void> aside(uint32_t what, uint32_t set, uint32_t argument, Deadline deadline);
+
+  Contestant contestant_;
+  std::span<const std::byte> result_;
+};
+
+/// One process. After any error but a refusal it must be replaced: its state is unknown.
+class ReferenceWorker {
+ public:
+  static Result<ReferenceWorker> start(const WorkerOptions& options, Deadline deadline);
+
+  /// Loads a task if need be. A refused one: `invalid_argument`, with the place.
+  Result<TaskDescription> load(const Task& task, Deadline deadline);
+  /// Makes the torch.compile baseline ready. Gives the seconds it took.
+  Result<double> compile(const Task& task, Deadline deadline);
+  /// Enters the commit protocol with a loaded task.
+  Result<WorkerSession> enter(const Task& task, const SessionMemory& memory,
+                              const SessionOptions& options, Deadline deadline);
+  /// Call after `WorkerSession::leave`: reads the answer that ends the stay, with the text of the
+  /// last call that failed (empty if none did).
+  Result<std::string> finish(Deadline deadline);
+
+  /// Versions of torch and Python, one line; part of cache keys.
+  const std::string& stack() const { return stack_; }
+  bool alive() { return process_->alive(); }
+
+ private:
+  ReferenceWorker(std::shared_ptr<JailedProcess> process, FrameSocket socket)
+      : process_(std::move(process)), socket_(std::move(socket)) {}
+  Result<std::string> ask(const std::string& request, Deadline deadline);
+  Result<std::string> answer(Deadline deadline);
+  /// Says how the process ended, if that is why the peer is lost.
+  Error explain(Error error);
+
+  std::shared_ptr<JailedProcess> process_;
+  FrameSocket socket_;
+  std::string stack_;
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+# Wrong answers that a sound judge must tell from right ones: the mutation gate's material.
+import torch
+
+import modes
+import operators as op
+
+
+def _zeros(task, inputs, parameters, right):
+    return [torch.zeros_like(r) for r in right]
+
+
+def _mean(task, inputs, parameters, right):
+    return [torch.full_like(r, r.double().mean().item()) if r.is_floating_point() else torch.zeros_like(r) for r in right]
+
+
+def _identity(task, inputs, parameters, right):
+    outs, hit = [], False
+    for r in right:
+        twin = next((x for x in inputs if x.shape == r.shape and x.dtype == r.dtype), None)
+        hit = hit or twin is not None
+        outs.append(r if twin is None else twin.clone())
+    return outs if hit else None
+
+
+def _first_row(task, inputs, parameters, right):
+    if not any(r.dim() > 0 and r.shape[0] > 1 for r in right):
+        return None
+    return [r[:1].expand(r.shape).contiguous() if r.dim() > 0 else r for r in right]
+
+
+def _tail(task, inputs, parameters, right):
+    """The last element was never computed: it holds its neighbour's value."""
+    outs = [r.clone().contiguous() for r in right]
+    for out in outs:
+        if out.numel() > 1:
+            out.view(-1)[-1] = out.view(-1)[-2]
+    return outs
+
+
+def _rounded(precision):
+    return lambda task, inputs, parameters, right: task.run_in(modes.Rounded(precision), inputs, parameters)
+
+
+def _cut(keep):
+    def make(task, inputs, parameters, right):
+        mode = modes.Cut(keep)
+        outs = task.run_in(mode, inputs, parameters)
+        return outs if mode.hit else None
+
+    return make
+
+
+def _without(index, value):
+    def make(task, inputs, parameters, right):
+        changed = list(parameters)
+        changed[index] = torch.full_like(parameters[index], value)
+        return task.run_in(None, inputs, changed)
+
+    return make
+
+
+def mutants_of(task):
+    """Name -> function giving outputs in place of the right ones, or None where it does not apply."""
+    made = {
+        "zeros": _zeros, "constant_mean": _mean, "identity": _identity, "first_row": _first_row,
+        "bf16": _rounded("bf16"), "half_reduction": _cut(lambda n: (n + 1) // 2),
+        "short_reduction": _cut(lambda n: n - 1), "off_by_one_tail": _tail,
+    }
+    for index, (name, tensor) in enumerate(task.named):
+        if op.is_float(tensor):
+            neutral = 1.0 if tensor.numel() and bool((tensor == 1).all()) else 0.0
+            made[f"dropped_{name}"] = _without(index, neutral)
+    return made
+
+
+def lower_precisions():
+    """Not gates, but recorded: what the honest lower precision would look like."""
+    return {"tf32": _rounded("tf32")}

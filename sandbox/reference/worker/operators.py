@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the worker knows about torch's operators: which move data only, and how long each one's inner reduction is.
+import math
+
+import torch
+
+# Copies of stored values: nothing is rounded.
+MOVES = {
+    "clone", "copy_", "_to_copy", "cat", "stack", "gather", "index", "index_select", "constant_pad_nd",
+    "repeat", "repeat_interleave", "flip", "roll", "zeros_like", "empty_like", "ones_like", "full_like",
+    "empty", "zeros", "ones", "full", "arange", "scalar_tensor", "fill_", "zero_", "_unsafe_view",
+    "empty_strided", "new_empty", "new_zeros", "new_full", "new_ones", "masked_fill", "tril", "triu", "lift_fresh_copy",
+}
+# Exact selections: no rounding of their own, but they pass rounding on.
+_PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1, "mv": 0, "dot": 0, "addmv": 1}
+
+
+def name_of(func):
+    return func._schema.name.split("::")[1]
+
+
+def is_view(func):
+    return any(r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns)
+
+
+def writes_input(func):
+    return any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments)
+
+
+def is_random(func):
+    return torch.Tag.nondeterministic_seeded in func.tags
+
+
+def is_float(value):
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def float_tensors(args):
+    for arg in args:
+        if is_float(arg):
+            yield arg
+        elif isinstance(arg, (list, tuple)):
+            yield from float_tensors(arg)
+
+
+def _dims(arg, rank):
+    dims = [arg] if isinstance(arg, int) else list(arg or range(rank))
+    return [d % rank for d in dims] if rank else []
+
+
+def reduced_dims(func, args):
+    """Axes of the first tensor argument that are summed over, or None if the operator is not such a reduction."""
+    name = name_of(func)
+    x = args[0]
+    if name in {"sum", "mean", "var", "var_mean", "std", "prod", "logsumexp", "amax", "amin", "norm", "linalg_vector_norm"}:
+        index = 2 if name in {"norm", "linalg_vector_norm"} else 1
+        dim = args[index] if len(args) > index and isinstance(args[index], (int, list, tuple)) else None
+        return _dims(dim, x.dim())
+    if name in {"_softmax", "_log_softmax", "cumsum", "cumprod", "logcumsumexp"}:
+        return _dims(args[1], x.dim())
+    if name in {"native_layer_norm", "_fused_rms_norm"}:
+        return list(range(x.dim() - len(args[1]), x.dim()))
+    if name in {"native_group_norm"}:
+        return list(range(1, x.dim()))
+    if name in {"native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"}:
+        return [d for d in range(x.dim()) if d != 1]
+    return None
+
+
+def reduction_length(func, args, out):
+    """n: how many terms one output element adds up; 1 if it does not."""
+    name = name_of(func)
+    if name in _PRODUCTS:
+        return args[_PRODUCTS[name]].shape[-1]
+    if name in {"convolution", "_convolution", "mkldnn_convolution"}:
+        weight = args[1]
+        return max(1, weight.numel() // max(1, weight.shape[1 if args[6] else 0]))
+    if name == "native_group_norm":
+        return max(1, args[0][0].numel() // args[6])
+    if "scaled_dot_product" in name:
+        return max(args[0].shape[-1], args[1].shape[-2])
+    if "avg_pool" in name:
+        return max(1, math.prod(args[1])) if isinstance(args[1], (list, tuple)) else 1
+    dims = reduced_dims(func, args) if args and isinstance(args[0], torch.Tensor) else None
+    if dims:
+        return max(1, math.prod(args[0].shape[d] for d in dims))
+    first = next(float_tensors(args), None)
+    if first is not None and is_float(out) and 0 < out.numel() < first.numel():
+        return first.numel() // out.numel()
+    return 1
+
+
+def cut_reduction(func, args, keep):
+    """Arguments in which only the first `keep(n)` of the n terms of every sum are left, or None."""
+    name = name_of(func)
+    args = list(args)
+    if name in _PRODUCTS:
+        at, dims = _PRODUCTS[name], [-1]
+    elif name in {"convolution", "_convolution"}:
+        flat = args[1].reshape(args[1].shape[0], -1).clone()
+        flat[:, keep(flat.shape[1]):] = 0
+        args[1] = flat.reshape(args[1].shape)
+        return args
+    else:
+        at, dims = 0, reduced_dims(func, args) if args and is_float(args[0]) else None
+    if not dims or args[at].shape[dims[-1]] < 2:
+        return None
+    x = args[at].clone()
+    n = x.shape[dims[-1]]
+    x.narrow(dims[-1], keep(n), n - keep(n)).zero_()
+    args[at] = x
+    return args

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much faster, and how sure: paired ratios of interleaved timings.
+#pragma once
+
+#include <span>
+
+#include "runtime/random_stream.hpp"
+#include "runtime/verdict.hpp"
+
+namespace warpsmith::sandbox {
+
+/// The middle value; the mean of the two middle ones for an even count. Requires values.
+double median(std::span<const double> values);
+
+struct Speedup {
+  double ratio = 0;   // baseline / candidate: the worse of the median of ratios and the ratio of totals
+  Interval interval;  // 95 %, of that worse figure
+};
+
+/// Resamples blocks (percentile bootstrap; Efron 1979) `rounds` times. Both spans hold one time
+/// per block, in the same order; requires at least one, all positive.
+Speedup paired_speedup(std::span<const double> baseline, std::span<const double> candidate,
+                       RandomStream& random, int rounds = 2000);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/timing/machine.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "runtime/checksum.hpp"
+#include "runtime/clock.hpp"
+#include "sandbox/commit/shared_buffers.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+// Wide enough for AVX-512; compiled for the machine at hand even where the program is not.
+using Lanes = float __attribute__((vector_size(64), aligned(64)));
+constexpr int accumulators = 8;
+struct Line {
+  Lanes lanes = {};
+};
+
+__attribute__((noinline)) float sum_of(const std::vector<Line>& data) {
+  Lanes sums[accumulators] = {};
+  for (size_t i = 0; i + accumulators <= data.size(); i += accumulators) {
+    for (int a = 0; a < accumulators; ++a) sums[a] += data[i + static_cast<size_t>(a)].lanes;
+  }
+  for (int a = 1; a < accumulators; ++a) sums[0] += sums[a];
+  return sums[0][0];
+}
+
+__attribute__((noinline)) float multiply_adds(int rounds, Lanes factor) {
+  Lanes sums[accumulators] = {};
+  for (int round = 0; round < rounds; ++round) {
+    for (auto& sum : sums) sum = sum * factor + factor;
+  }
+  for (int a = 1; a < accumulators; ++a) sums[0] += sums[a];
+  return sums[0][0];
+}
+
+/// Keeps a result alive without a store that would be timed.
+void keep(float value) {
+  asm volatile("" : : "x"(value));
+}
+
+template <class Work>
+double best_seconds(int passes, Work work) {
+  double best = 1e9;
+  for (int pass = 0; pass < passes; ++pass) {
+    const auto began = SteadyClock::now();
+    work();
+    const std::chrono::duration<double> took = SteadyClock::now() - began;
+    best = std::min(best, took.count());
+  }
+  return best;
+}
+
+double read_gbytes_per_s(size_t bytes, int passes) {
+  const std::vector<Line> data(bytes / sizeof(Line));
+  const int repeats = static_cast<int>(std::max<size_t>(1, (16U << 20U) / bytes));
+  const double seconds = best_seconds(passes, [&] {
+    for (int i = 0; i < repeats; ++i) keep(sum_of(data));
+  });
+  return static_cast<double>(bytes) * repeats / seconds / 1e9;
+}
+
+double best_gflops() {
+  constexpr int rounds = 200'000;
+  const double seconds = best_seconds(8, [] { keep(multiply_adds(rounds, Lanes{} + 0.5F)); });
+  return 2.0 * accumulators * 16 * rounds / seconds / 1e9;
+}
+
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const auto colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+Machine identity() {
+  Machine machine;
+  machine.cpu = cpu_name();
+  machine.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  machine.cache_mbytes = static_cast<double>(last_level_cache_bytes()) / (1 << 20);
+  return machine;
+}
+
+bool read_limits(const std::string& path, MachineLimits& limits) {
+  std::ifstream file(path);
+  const auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return false;
+  const auto number = [&](const char* name) {
+    const auto found = json.find(name);
+    return found != json.end() && found->is_number() ? found->get<double>() : 0.0;
+  };
+  limits = {number("cache_gbytes_per_s"), number("memory_gbytes_per_s"), number("gflops_per_s")};
+  return limits.cache_gbytes_per_s > 0 && limits.memory_gbytes_per_s > 0 && limits.gflops_per_s > 0;
+}
+
+void write_limits(const std::string& path, const Machine& machine) {
+  const nlohmann::json json{{"cpu", machine.cpu},
+                            {"cache_gbytes_per_s", machine.limits.cache_gbytes_per_s},
+                            {"memory_gbytes_per_s", machine.limits.memory_gbytes_per_s},
+                            {"gflops_per_s", machine.limits.gflops_per_s}};
+  const std::string fresh = path + "." + std::to_string(getpid());
+  std::ofstream(fresh) << json.dump(2) << '\n';
+  std::error_code ignored;
+  std::filesystem::rename(fresh, path, ignored);
+}
+
+}  // namespace
+
+std::string Machine::key() const {
+  return sha256_hex(cpu + '/' + std::to_string(cores) + '/' + std::to_string(cache_mbytes))
+      .substr(0, 16);
+}
+
+Machine measure_machine() {
+  Machine machine = identity();
+  const auto llc = static_cast<size_t>(machine.cache_mbytes * (1 << 20));
+  // The fastest cache that a task's data can lie in: second level, of which 256 KiB are safe.
+  machine.limits.cache_gbytes_per_s = read_gbytes_per_s(256U << 10U, 12);
+  machine.limits.memory_gbytes_per_s = read_gbytes_per_s(4 * llc, 2);
+  machine.limits.gflops_per_s = best_gflops();
+  return machine;
+}
+
+Machine known_machine(const std::string& cache_folder) {
+  Machine machine = identity();
+  const std::string path = cache_folder + "/machine-" + machine.key() + ".json";
+  if (read_limits(path, machine.limits)) return machine;
+  machine = measure_machine();
+  std::error_code ignored;
+  std::filesystem::create_directories(cache_folder, ignored);
+  write_limits(path, machine);
+  return machine;
+}
+
+}  // namespace warpsmith::sandbox

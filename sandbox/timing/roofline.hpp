@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time that no honest kernel beats on this machine.
+#pragma once
+
+namespace warpsmith::sandbox {
+
+/// Measured limits of one core (see machine.hpp).
+struct MachineLimits {
+  double cache_gbytes_per_s = 0;   // of data that the caches hold: the limit that counts on a CPU
+  double memory_gbytes_per_s = 0;  // of data that they do not
+  double gflops_per_s = 0;         // float32 fused multiply-adds count as two
+};
+
+/// Half of what the limits allow, so that a measurement taken on a busy machine accuses nobody.
+/// `bytes` must be read or written, `product_flops` be done, by any implementation.
+double roofline_floor_ms(double bytes, double product_flops, const MachineLimits& limits);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tools that work on files alone. Each gives the text for the agent; a failure is its error.
+#pragma once
+
+#include <string>
+
+#include "runtime/parsed_call.hpp"
+#include "runtime/result.hpp"
+#include "sandbox/workspace/workspace.hpp"
+
+namespace warpsmith::sandbox {
+
+struct FileLimits {
+  size_t file_bytes = 256U << 10U;  // largest file a tool reads or writes
+  size_t files = 64;                // in the whole workspace
+  size_t matches = 100;             // that glob and grep show
+};
+
+/// Arguments are checked by `check_call` before.
+Result<std::string> read_tool(const Workspace& workspace, const ParsedCall& call,
+                              FileLimits limits);
+Result<std::string> write_tool(const Workspace& workspace, const ParsedCall& call,
+                               FileLimits limits);
+Result<std::string> edit_tool(const Workspace& workspace, const ParsedCall& call,
+                              FileLimits limits);
+Result<std::string> multi_edit_tool(const Workspace& workspace, const ParsedCall& call,
+                                    FileLimits limits);
+Result<std::string> glob_tool(const Workspace& workspace, const ParsedCall& call,
+                              FileLimits limits);
+Result<std::string> grep_tool(const Workspace& workspace, const ParsedCall& call,
+                              FileLimits limits);
+
+}  // namespace warpsmith::sandbox

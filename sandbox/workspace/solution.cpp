@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/workspace/solution.hpp"
+
+#include "runtime/checksum.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr std::string_view folder = "solution/";
+
+tl::unexpected<Error> too_large(const SolutionLimits& limits) {
+  return fail(ErrorCode::capacity, "solution/ holds too much: allowed are " +
+                                       std::to_string(limits.files) + " files and " +
+                                       std::to_string(limits.bytes) + " bytes");
+}
+
+}  // namespace
+
+Result<FileSet> freeze_solution(const SafeFolder& workspace, const std::string& required,
+                                SolutionLimits limits) {
+  const std::string wanted = std::string(folder) + required;
+  if (!workspace.has_file(wanted)) {
+    return fail(ErrorCode::not_found, "there is no solution yet: write " + wanted + " first");
+  }
+  const auto entries = workspace.walk("solution", {.entries = 256});
+  if (!entries) return tl::unexpected(entries.error());
+  if (entries->size() > limits.files) return too_large(limits);
+  FileSet files;
+  size_t left = limits.bytes;
+  for (const FileEntry& entry : *entries) {
+    auto content = workspace.read(entry.path, left);
+    if (!content && content.error().code == ErrorCode::capacity) return too_large(limits);
+    if (!content) return tl::unexpected(content.error());
+    left -= content->size();
+    files.emplace(entry.path.substr(folder.size()), std::move(*content));
+  }
+  return files;
+}
+
+std::string source_hash(const FileSet& files) {
+  std::string bytes;
+  for (const auto& [name, content] : files) {
+    bytes += name + '\0' + std::to_string(content.size()) + '\0' + content;
+  }
+  return sha256_hex(bytes);
+}
+
+}  // namespace warpsmith::sandbox

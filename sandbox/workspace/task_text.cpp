@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/workspace/task_text.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace warpsmith::sandbox {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    lines.push_back(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
+  }
+  return lines;
+}
+
+/// Follows triple-quoted strings from line to line.
+class QuoteState {
+ public:
+  bool inside() const { return !quote_.empty(); }
+  void feed(std::string_view line) {
+    for (size_t i = 0; i + 3 <= line.size();) {
+      const std::string_view three = line.substr(i, 3);
+      const bool is_quote = three == R"(""")" || three == "'''";
+      const bool turns = is_quote && (quote_.empty() || quote_ == three);
+      if (turns) quote_ = quote_.empty() ? std::string(three) : std::string();
+      i += turns ? 3 : 1;
+    }
+  }
+
+ private:
+  std::string quote_;
+};
+
+bool starts_statement(std::string_view line) {
+  return !line.empty() && std::string_view(" \t#)]}").find(line[0]) == std::string_view::npos;
+}
+
+bool is_model(std::string_view line) {
+  constexpr std::string_view head = "class Model";
+  if (!line.starts_with(head) || line.size() == head.size()) return false;
+  return std::string_view("(: \t").find(line[head.size()]) != std::string_view::npos;
+}
+
+bool is_blank_or_comment(std::string_view line) {
+  const size_t first = line.find_first_not_of(" \t");
+  return first == std::string_view::npos || line[first] == '#';
+}
+
+std::string joined(const std::vector<std::string_view>& lines) {
+  std::string text;
+  for (const std::string_view line : lines) text.append(text.empty() ? "" : "\n").append(line);
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> reference_class(std::string_view code) {
+  std::vector<std::string_view> taken;
+  QuoteState quotes;
+  for (const std::string_view line : lines_of(code)) {
+    const bool boundary = !quotes.inside() && starts_statement(line);
+    quotes.feed(line);
+    if (taken.empty() ? boundary && is_model(line) : !boundary) {
+      taken.push_back(line);
+    } else if (!taken.empty()) {
+      break;
+    }
+  }
+  while (!taken.empty() && is_blank_or_comment(taken.back())) taken.pop_back();
+  if (taken.empty()) return fail(ErrorCode::parse_failed, "the task has no `class Model`");
+  return joined(taken);
+}
+
+Result<std::string> reference_file(std::string_view code) {
+  const auto text = reference_class(code);
+  if (!text) return text;
+  std::string file;
+  QuoteState quotes;
+  for (const std::string_view line : lines_of(code)) {
+    const bool is_import = line.starts_with("import ") || line.starts_with("from ");
+    if (!quotes.inside() && is_import) file.append(line).append("\n");
+    quotes.feed(line);
+  }
+  return file + "\n\n" + *text + "\n";
+}
+
+std::string_view dtype_name(Dtype dtype) {
+  static constexpr std::array<std::string_view, 10> names{"f32", "f64", "f16", "bf16", "i64",
+                                                          "i32", "i16", "i8",  "u8",   "bool"};
+  const auto index = static_cast<size_t>(dtype);
+  return index < names.size() ? names[index] : "unknown";
+}
+
+std::string buffer_lines(const TaskSignature& signature) {
+  std::string text;
+  size_t in = 0;
+  size_t out = 0;
+  for (const TensorSpec& tensor : signature.tensors) {
+    const bool is_output = tensor.role == TensorRole::output;
+    text += is_output ? "out[" + std::to_string(out++) : "in[" + std::to_string(in++);
+    text.append("] ").append(tensor.name).append(" ").append(dtype_name(tensor.dtype)) += " [";
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+      text += (i == 0 ? "" : ", ") + std::to_string(tensor.shape[i]);
+    }
+    text += "]\n";
+  }
+  text += "dims";
+  for (const int64_t dim : signature.dims) text += ' ' + std::to_string(dim);
+  return text;
+}
+
+std::string task_json(const Task& task, const TaskSignature& signature, std::string_view contract) {
+  static constexpr std::array<const char*, 3> roles{"input", "parameter", "output"};
+  Json buffers = Json::array();
+  for (const TensorSpec& tensor : signature.tensors) {
+    buffers.push_back({{"name", tensor.name},
+                       {"role", roles.at(static_cast<size_t>(tensor.role))},
+                       {"dtype", dtype_name(tensor.dtype)},
+                       {"shape", tensor.shape},
+                       {"symbols", tensor.symbols}});
+  }
+  Json dims = Json::array();
+  for (size_t i = 0; i < signature.dims.size(); ++i) {
+    const std::string name = i < signature.dim_names.size() ? signature.dim_names[i] : "";
+    dims.push_back({{"name", name}, {"value", signature.dims[i]}});
+  }
+  const Json json{{"id", task.id}, {"contract", contract}, {"buffers", buffers}, {"dims", dims}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<std::string> brief_prompt(const Task& task, const TaskSignature& signature) {
+  const auto text = reference_class(task.code);
+  if (!text) return fail("task " + task.id, text.error());
+  return *text + "\n" + buffer_lines(signature);
+}
+
+Result<FullPrompt> full_prompt(const Task& task, const TaskSignature& signature,
+                               std::string_view skill, std::string_view tools) {
+  const auto text = reference_file(task.code);
+  if (!text) return fail("task " + task.id, text.error());
+  FullPrompt prompt;
+  prompt.system = std::string(skill) + (skill.ends_with('\n') ? "\n" : "\n\n") + std::string(tools);
+  prompt.user = "Write a faster kernel for this PyTorch module:\n\n```python\n" + *text +
+                "```\n\nBuffers that `solve` receives, in order:\n\n" + buffer_lines(signature) +
+                "\n\nWrite solution/kernel.cpp, verify it, make it fast, then submit.";
+  return prompt;
+}
+
+Result<FileSet> workspace_files(const Task& task, const TaskSignature& signature,
+                                std::string_view skill, std::string_view contract) {
+  auto reference = reference_file(task.code);
+  if (!reference) return fail("task " + task.id, reference.error());
+  return FileSet{{"SKILL.md", std::string(skill)},
+                 {"reference.py", std::move(*reference)},
+                 {"task.json", task_json(task, signature, contract)}};
+}
+
+}  // namespace warpsmith::sandbox

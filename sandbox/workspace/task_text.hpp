@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an agent is shown of a task: the reference's class, the buffers, task.json, the prompts.
+// Pure. The demonstrations' generator writes the same brief prompt; a golden test holds both to it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "runtime/result.hpp"
+#include "runtime/submission.hpp"
+#include "runtime/task.hpp"
+
+namespace warpsmith::sandbox {
+
+/// The source lines of `class Model`, without trailing newline. Imports, sizes and get_inputs are
+/// not in it: how inputs are drawn is the judge's business. `parse_failed` if there is no such
+/// class.
+Result<std::string> reference_class(std::string_view code);
+
+/// reference.py of the workspace: the imports and the class.
+Result<std::string> reference_file(std::string_view code);
+
+/// One line per buffer, e.g. `in[1] weight f32 [1024]`, then `dims 256 1024`. No trailing newline.
+std::string buffer_lines(const TaskSignature& signature);
+
+/// "f32", "i64", …
+std::string_view dtype_name(Dtype dtype);
+
+/// task.json: what `solve` receives, in order.
+std::string task_json(const Task& task, const TaskSignature& signature, std::string_view contract);
+
+/// The prompt of small policies: the class, then the buffers.
+Result<std::string> brief_prompt(const Task& task, const TaskSignature& signature);
+
+/// System and user message for models that read instructions. `skill` is the contract's SKILL.md,
+/// `tools` the text that offers the tools.
+struct FullPrompt {
+  std::string system;
+  std::string user;
+};
+Result<FullPrompt> full_prompt(const Task& task, const TaskSignature& signature,
+                               std::string_view skill, std::string_view tools);
+
+/// The files that every workspace of the task starts with.
+Result<FileSet> workspace_files(const Task& task, const TaskSignature& signature,
+                                std::string_view skill, std::string_view contract);
+
+}  // namespace warpsmith::sandbox

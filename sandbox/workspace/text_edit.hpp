@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replacing pieces of a text by exact match. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/result.hpp"
+
+namespace warpsmith::sandbox {
+
+/// `old_string` must occur exactly once, unless `replace_all` is set.
+struct TextEdit {
+  std::string old_string;
+  std::string new_string;
+  bool replace_all = false;
+};
+
+struct EditedText {
+  std::string text;
+  size_t replacements = 0;
+};
+
+inline constexpr size_t max_edits = 64;
+
+/// Applies the edits in order, each to the result of the one before; all or none. The result may
+/// not exceed `max_bytes`.
+Result<EditedText> apply_edits(std::string text, std::span<const TextEdit> edits, size_t max_bytes);
+
+/// Edits from the JSON text of a `multi_edit` call: an array of objects with "old_string",
+/// "new_string" and optionally "replace_all".
+Result<std::vector<TextEdit>> parse_edits(std::string_view json);
+
+/// Lines as people count them: a last line without a newline is one too.
+size_t line_count(std::string_view text);
+
+}  // namespace warpsmith::sandbox

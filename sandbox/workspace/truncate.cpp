@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/workspace/truncate.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+bool is_inside_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+}
+
+/// The largest cut ≤ `at` that splits no character, and no line if one ends in the quarter before.
+size_t head_end(std::string_view text, size_t at) {
+  while (at > 0 && is_inside_character(text[at])) --at;
+  const size_t line = text.substr(0, at).rfind('\n');
+  return line != std::string_view::npos && line >= at - at / 4 ? line : at;
+}
+
+size_t tail_start(std::string_view text, size_t at) {
+  while (at < text.size() && is_inside_character(text[at])) ++at;
+  const size_t line = text.find('\n', at);
+  return line != std::string_view::npos && line - at <= (text.size() - at) / 4 ? line + 1 : at;
+}
+
+}  // namespace
+
+std::string truncate_result(std::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  const size_t head = head_end(text, max_bytes - max_bytes / 2);
+  const size_t tail = tail_start(text, text.size() - max_bytes / 2);
+  std::string out{text.substr(0, head)};
+  if (!out.empty() && out.back() != '\n') out += '\n';
+  out += "[… " + std::to_string(tail - head) + " bytes left out …]\n";
+  return out.append(text.substr(tail));
+}
+
+}  // namespace warpsmith::sandbox

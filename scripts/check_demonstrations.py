@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Compiles every variant of every task's kernel: right ones must be right, wrong ones wrong, broken
+# ones must not compile. With --times it also prints what each style would earn on one thread.
+import argparse
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import torch  # noqa: E402
+
+from demonstrations.bench import Bench, Case, milestone  # noqa: E402
+from demonstrations.faults import UNCOMPILABLE, mistakes_of, with_mistake  # noqa: E402
+from demonstrations.kernel import STYLES, write_kernel  # noqa: E402
+from demonstrations.task_file import load_module, read_folder  # noqa: E402
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
+    parser.add_argument("--include", required=True, help="folder of warpsmith.h")
+    parser.add_argument("--times", action="store_true", help="measure against eager and compile")
+    parser.add_argument("--cold-outputs", action="store_true", help="rotate outputs as well")
+    parser.add_argument("--only", default="", help="one task id")
+    return parser.parse_args()
+
+
+def check_right(bench, case, styles, failures):
+    for style in styles:
+        solve = bench.compile(write_kernel(case.task, style))
+        if isinstance(solve, str):
+            failures.append(f"{case.task.id} {style.name}: does not compile: {solve[:300]}")
+        elif not case.worst_error(solve) <= 1:
+            failures.append(f"{case.task.id} {style.name}: wrong by {case.worst_error(solve):.3g}")
+
+
+def check_wrong(bench, case, failures):
+    for number, mistake in enumerate(mistakes_of(case.task)):
+        solve = bench.compile(with_mistake(case.task, STYLES["simd"], mistake))
+        if isinstance(solve, str):
+            failures.append(f"{case.task.id} mistake {number}: does not compile: {solve[:300]}")
+        elif case.worst_error(solve) <= 1:
+            failures.append(f"{case.task.id} mistake {number} ({mistake}): passes")
+
+
+def check_broken(bench, case, failures):
+    source = write_kernel(case.task, STYLES["rows"])
+    for make in UNCOMPILABLE:
+        lines, message = make(source, random.Random(1))
+        got = bench.compile("\n".join(lines) + "\n")
+        if not isinstance(got, str):
+            failures.append(f"{case.task.id} {make.__name__}: compiles")
+        elif f":{message}" not in got.replace("‘", "'").replace("’", "'"):
+            failures.append(f"{case.task.id} {make.__name__}: said {got[:200]}, expected {message}")
+
+
+def times_row(bench, case, styles):
+    cells, rewards = [], {}
+    for style in styles:
+        kernel, eager, compiled = case.times(bench.compile(write_kernel(case.task, style)))
+        rewards[style.name] = milestone(kernel, eager, compiled)
+        cells.append(f"{style.name} {kernel:.2f} ({rewards[style.name]})")
+    print(f"{case.task.id:26s} eager {eager:.2f} compile {compiled:.2f} | {'  '.join(cells)}", flush=True)
+    return rewards
+
+
+def print_means(rows):
+    for name in rows[0]:
+        print(f"mean reward of {name}: {sum(r[name] for r in rows) / len(rows):.2f}")
+    print(f"mean of the best style per task: {sum(max(r.values()) for r in rows) / len(rows):.2f}")
+
+
+def main():
+    args = arguments()
+    torch.set_num_threads(1)
+    styles = [s for s in STYLES.values() if s.name != "sketch"]
+    failures, rows = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(folder, args.include)
+        tasks = [t for f in args.tasks for t in read_folder(f) if args.only in ("", t.id)]
+        for task in tasks:
+            case = Case(task, load_module(task.path), cold_outputs=args.cold_outputs)
+            check_right(bench, case, styles, failures)
+            check_wrong(bench, case, failures)
+            check_broken(bench, case, failures)
+            if args.times:
+                rows.append(times_row(bench, case, styles))
+    if rows:
+        print_means(rows)
+    print("\n".join(failures) if failures else f"{len(tasks)} tasks: every variant is what it claims")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

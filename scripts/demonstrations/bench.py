@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiles kernels with the contract's flags and measures them against torch in this process. For
+# checking demonstrations that we wrote; candidates are judged by the sandbox, never here.
+import ctypes
+import hashlib
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+import torch
+
+FLAGS = (
+    "-std=c++20 -O3 -march=native -fno-math-errno -fno-trapping-math -fPIC -shared -fopenmp-simd"
+).split()
+COLD_BYTES = 96 << 20  # buffers rotate over more than twice a last-level cache of 32 MiB
+
+
+class Bench:
+    """Compiles into `folder`; `include` holds warpsmith.h."""
+
+    def __init__(self, folder, include):
+        self.folder, self.include = Path(folder), include
+
+    def compile(self, source):
+        """The `solve` function, or the compiler's message as a string."""
+        stem = self.folder / hashlib.sha256(source.encode()).hexdigest()[:16]
+        text, library = stem.with_suffix(".cpp"), stem.with_suffix(".so")
+        text.write_text(source, encoding="utf-8")
+        command = ["g++", *FLAGS, f"-I{self.include}", str(text), "-o", str(library), "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        if done.returncode != 0:
+            return done.stderr
+        return ctypes.CDLL(str(library)).solve
+
+
+def pointers(tensors):
+    return (ctypes.c_void_p * len(tensors))(*[t.data_ptr() for t in tensors])
+
+
+class Case:
+    """One task ready to run: the model, and buffer sets that together exceed the cache."""
+
+    def __init__(self, task, module, cold_outputs=False):
+        torch.manual_seed(7)
+        self.task = task
+        self.model = module.Model(*module.get_init_inputs())
+        self.parameters = [p.detach() for p in self.model.parameters()]
+        self.dims = (ctypes.c_int64 * len(task.dims))(*task.dims)
+        first = module.get_inputs()
+        output = self.model(*first).detach()
+        size = 4 * (sum(t.numel() for t in first) + output.numel())
+        count = max(5, COLD_BYTES // size)
+        self.inputs = [first] + [module.get_inputs() for _ in range(count - 1)]
+        # A baseline's output comes warm from torch's allocator; ours is one buffer, or as many.
+        warm = [torch.empty_like(output)]
+        self.outputs = [torch.empty_like(output) for _ in range(count)] if cold_outputs else warm * count
+        self.compiled = None
+
+    def run(self, solve, number):
+        """Calls the kernel on set `number`; gives the output."""
+        given = [t.contiguous() for t in self.inputs[number]] + self.parameters
+        solve(pointers(given), pointers([self.outputs[number]]), self.dims)
+        return self.outputs[number]
+
+    def worst_error(self, solve, sets=3):
+        """max |y - ref| / (1e-5 max |ref| + 1e-4 |ref|) over some sets; above 1 or NaN is wrong."""
+        worst = 0.0
+        for number in range(sets):
+            self.outputs[number].fill_(float("nan"))
+            got = self.run(solve, number).double()
+            with torch.no_grad():
+                want = reference(self.model, self.inputs[number])
+            bound = 1e-5 * want.abs().max() + 1e-4 * want.abs()
+            error = ((got - want).abs() / bound).max().item()
+            worst = max(worst, error if error == error else float("inf"))
+        return worst
+
+    def times(self, solve, repeats=15):
+        """Medians in ms of (kernel, eager, compiled), each call on a set that left the cache."""
+        if self.compiled is None:
+            self.compiled = torch.compile(self.model)
+        contestants = [
+            lambda n: self.run(solve, n),
+            lambda n: self.model(*self.inputs[n]),
+            lambda n: self.compiled(*self.inputs[n]),
+        ]
+        with torch.no_grad():
+            return [statistics.median(self.series(c, repeats)) for c in contestants]
+
+    def series(self, contestant, repeats):
+        contestant(0)
+        taken = []
+        for i in range(repeats):
+            begin = time.perf_counter()
+            contestant(i % len(self.inputs))
+            taken.append((time.perf_counter() - begin) * 1e3)
+        return taken
+
+
+def reference(model, inputs):
+    """The model in float64."""
+    double = model.double()
+    try:
+        return double(*[t.double() for t in inputs])
+    finally:
+        model.float()
+
+
+def milestone(kernel_ms, eager_ms, compiled_ms):
+    """The reward of a correct kernel with these times."""
+    faster = [(t - kernel_ms) / t > 0.05 for t in (eager_ms, compiled_ms)]
+    return 1 + faster[0] + all(faster)

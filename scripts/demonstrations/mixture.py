@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+# Which conversations are drawn, and how often: a mix of quality that leaves much to be learnt.
+from .conversation import Conversation, judged_wrong, profiled, verified
+from .faults import changed_line, mistakes_of, uncompilable, with_mistake
+from .kernel import STYLES, write_kernel
+
+# Shares of the styles among right kernels: the slow ones are common, the best ones rare.
+RIGHT = {
+    "passes": 0.36,
+    "rows": 0.14,
+    "vector": 0.12,
+    "simd": 0.12,
+    "ahead2": 0.04,
+    "ahead4": 0.05,
+    "ahead8": 0.04,
+    "sketch": 0.13,
+}
+# Shares among wrong ones: most mistakes are made in sketches.
+WRONG = {"sketch": 0.62, "passes": 0.2, "rows": 0.1, "vector": 0.04, "simd": 0.04}
+SLOW = {"passes": 0.6, "rows": 0.4}
+BETTER = {"vector": 0.3, "simd": 0.4, "ahead2": 0.1, "ahead4": 0.1, "ahead8": 0.1}
+SPEEDUP = {"passes": 0.4, "rows": 0.5}  # over eager, for the texts of profiles
+
+# What the last submission is, in conversations that submit what they first wrote.
+BLIND_WRONG, BLIND_BROKEN = 0.34, 0.12
+EDITS = 0.4  # of the repairs that one line can make
+
+SHAPES = {
+    "blind": 0.40,
+    "verified": 0.22,
+    "compiled": 0.06,
+    "corrected": 0.12,
+    "repaired": 0.08,
+    "improved": 0.10,
+    "informed": 0.02,
+}
+
+
+def pick(rng, shares):
+    names = list(shares)
+    return rng.choices(names, [shares[n] for n in names])[0]
+
+
+class Mixture:
+    """Draws conversations for one task. Everything comes from `rng`."""
+
+    def __init__(self, task, rng):
+        self.task, self.rng = task, rng
+        self.mistakes = mistakes_of(task)
+
+    def right(self, shares=None):
+        return write_kernel(self.task, STYLES[pick(self.rng, shares or RIGHT)])
+
+    def wrong_pair(self):
+        """(a wrong kernel, the same kernel without the mistake)."""
+        style = STYLES[pick(self.rng, WRONG)]
+        mistake = self.rng.choice(self.mistakes)
+        return with_mistake(self.task, style, mistake), write_kernel(self.task, style)
+
+    def broken_pair(self):
+        """(a kernel that does not compile, the compiler's message, the kernel whole)."""
+        whole = write_kernel(self.task, STYLES[pick(self.rng, {"sketch": 0.6, "passes": 0.2, "rows": 0.2})])
+        source, message = uncompilable(whole, self.rng)
+        return source, f"compile_error: {message}", whole
+
+    def draw(self):
+        conversation = Conversation(self.task.id).user(self.task.prompt())
+        getattr(self, pick(self.rng, SHAPES))(conversation)
+        return conversation.submits().record()
+
+    # One method per shape, up to the submission.
+
+    def blind(self, talk):
+        fate = self.rng.random()
+        if fate < BLIND_WRONG:
+            talk.writes(self.wrong_pair()[0])
+        elif fate < BLIND_WRONG + BLIND_BROKEN:
+            talk.writes(self.broken_pair()[0])
+        else:
+            talk.writes(self.right())
+
+    def verified(self, talk):
+        talk.writes(self.right()).asks("verify", verified(self.rng))
+
+    def compiled(self, talk):
+        talk.writes(self.right()).asks("compile", "compiled")
+
+    def corrected(self, talk):
+        wrong, whole = self.wrong_pair()
+        talk.writes(wrong).asks("verify", judged_wrong(self.rng))
+        self.mend(talk, wrong, whole, self.right())
+
+    def repaired(self, talk):
+        source, message, whole = self.broken_pair()
+        talk.writes(source).asks(self.rng.choice(("compile", "verify")), message)
+        self.mend(talk, source, whole, whole)
+
+    def mend(self, talk, source, whole, rewritten):
+        """An edit where one line makes the difference, else the kernel written anew."""
+        line = changed_line(whole, source)
+        if line and self.rng.random() < EDITS:
+            talk.edits(line[1], line[0])
+        else:
+            talk.writes(rewritten)
+
+    def improved(self, talk):
+        style = pick(self.rng, SLOW)
+        talk.writes(write_kernel(self.task, STYLES[style]))
+        talk.asks("profile", profiled(self.rng, SPEEDUP[style])).writes(self.right(BETTER))
+
+    def informed(self, talk):
+        text = self.task.reference_text()
+        talk.says(READ_REFERENCE).hears(text).writes(self.right())
+
+
+READ_REFERENCE = "<tool_call>\n<function=read>\n<parameter=path>\nreference.py\n</parameter>\n</function>\n</tool_call>"

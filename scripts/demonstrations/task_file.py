@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+# Reads a task file: what the kernel's buffers are, and the prompt that an agent sees.
+import ast
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+DTYPE_NAMES = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i64", torch.int32: "i32"}
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """One tensor of the signature, in the order that `solve` receives them."""
+
+    place: str  # "in" or "out"
+    name: str
+    dtype: str
+    shape: tuple
+
+    def line(self, index):
+        return f"{self.place}[{index}] {self.name} {self.dtype} {list(self.shape)}"
+
+
+@dataclass(frozen=True)
+class TaskFile:
+    """A task: its id, its class, the statements of forward, and its signature."""
+
+    id: str
+    path: Path
+    class_text: str  # source of class Model, no trailing newline
+    statements: tuple  # forward's body without its return, one string per statement
+    inputs: tuple  # inputs, then parameters
+    outputs: tuple
+    dims: tuple  # distinct extents in order of first appearance
+
+    def index_of(self, name):
+        """Position of an input or parameter in `in`."""
+        return [b.name for b in self.inputs].index(name)
+
+    def reference_text(self):
+        """reference.py as the workspace holds it: the imports and the class."""
+        lines = self.path.read_text(encoding="utf-8").splitlines()
+        imports = [line for line in lines if line.startswith(("import ", "from "))]
+        return "\n".join([*imports, "", "", self.class_text]) + "\n"
+
+    def prompt(self):
+        """The brief prompt: the class, one line per buffer, the dims. No trailing newline."""
+        lines = [self.class_text]
+        lines += [b.line(i) for i, b in enumerate(self.inputs)]
+        lines += [b.line(i) for i, b in enumerate(self.outputs)]
+        lines.append("dims " + " ".join(str(d) for d in self.dims))
+        return "\n".join(lines)
+
+
+def load_module(path):
+    """Runs the task file and gives its module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def model_class(tree, path):
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == "Model":
+            return node
+    raise ValueError(f"{path}: no class Model")
+
+
+def forward_statements(cls, path):
+    for node in cls.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "forward":
+            body = node.body
+            if not isinstance(body[-1], ast.Return):
+                raise ValueError(f"{path}:{body[-1].lineno}: forward must end with a return")
+            return body[:-1]
+    raise ValueError(f"{path}: class Model has no forward")
+
+
+def input_names(cls):
+    forward = next(n for n in cls.body if isinstance(n, ast.FunctionDef) and n.name == "forward")
+    return [a.arg for a in forward.args.args[1:]]
+
+
+def distinct_extents(buffers):
+    """Extents in order of first appearance, as `dims` gives them to `solve`."""
+    return tuple(dict.fromkeys(d for buffer in buffers for d in buffer.shape))
+
+
+def buffer_of(place, name, tensor):
+    return Buffer(place, name, DTYPE_NAMES[tensor.dtype], tuple(tensor.shape))
+
+
+def signature(module, names):
+    """Inputs then parameters, and the outputs, from one call of the model."""
+    model = module.Model(*module.get_init_inputs())
+    inputs = module.get_inputs()
+    with torch.no_grad():
+        output = model(*inputs)
+    given = [buffer_of("in", n, t) for n, t in zip(names, inputs, strict=True)]
+    given += [buffer_of("in", n, p) for n, p in model.named_parameters()]
+    return tuple(given), (buffer_of("out", "y", output),)
+
+
+def read_task(path):
+    """Raises ValueError with file and line when the file is not a task of this kind."""
+    path = Path(path)
+    text = path.read_text(encoding="utf-8")
+    cls = model_class(ast.parse(text), path)
+    lines = text.splitlines()
+    inputs, outputs = signature(load_module(path), input_names(cls))
+    return TaskFile(
+        id=path.stem,
+        path=path,
+        class_text="\n".join(lines[cls.lineno - 1 : cls.end_lineno]),
+        statements=tuple(ast.get_source_segment(text, s) for s in forward_statements(cls, path)),
+        inputs=inputs,
+        outputs=outputs,
+        dims=distinct_extents(inputs + outputs),
+    )
+
+
+def read_folder(folder):
+    return [read_task(p) for p in sorted(Path(folder).glob("*.py"))]

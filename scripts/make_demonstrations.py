@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Writes demonstrations for training tasks as JSON lines: {"task_id", "messages": [{"role",
+# "content", "train"}]}. The same seed gives the same bytes. `--prompts DIR` writes prompts instead.
+import argparse
+import json
+import random
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from demonstrations.mixture import Mixture  # noqa: E402
+from demonstrations.task_file import read_folder  # noqa: E402
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=9600, help="conversations in all")
+    parser.add_argument("--out", required=True, help="JSONL file, or with --prompts a folder")
+    parser.add_argument("--prompts", action="store_true", help="write each task's prompt as a text file")
+    return parser.parse_args()
+
+
+def write_prompts(tasks, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for task in tasks:
+        (folder / f"{task.id}.txt").write_text(task.prompt(), encoding="utf-8")
+
+
+def write_conversations(tasks, args):
+    """Tasks take turns; each has a random stream of its own, so that adding one changes no other."""
+    mixtures = [Mixture(t, random.Random(f"{args.seed}/{t.id}")) for t in tasks]
+    with open(args.out, "w", encoding="utf-8") as out:
+        for number in range(args.count):
+            out.write(json.dumps(mixtures[number % len(tasks)].draw()) + "\n")
+
+
+def main():
+    args = arguments()
+    tasks = [task for folder in args.tasks for task in read_folder(folder)]
+    if not tasks:
+        sys.exit(f"no task files in {', '.join(args.tasks)}")
+    if args.prompts:
+        write_prompts(tasks, Path(args.out))
+    else:
+        write_conversations(tasks, args)
+
+
+if __name__ == "__main__":
+    main()

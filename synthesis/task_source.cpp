@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "synthesis/task_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+
+#include "runtime/checksum.hpp"
+
+namespace warpsmith::synthesis {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Needed {
+  const char* name;
+  const char* pattern;  // at the beginning of a line
+};
+constexpr std::array<Needed, 3> needed{{{"class Model", R"((^|\n)class[ \t]+Model\b)"},
+                                        {"get_inputs", R"((^|\n)def[ \t]+get_inputs\b)"},
+                                        {"get_init_inputs", R"((^|\n)def[ \t]+get_init_inputs\b)"}}};
+
+Result<std::string> read_text(const fs::path& file) {
+  std::error_code error;
+  const auto size = fs::file_size(file, error);
+  if (error) return fail(ErrorCode::not_found, file.string() + ": no such task file");
+  if (size > max_task_bytes) {
+    return fail(ErrorCode::parse_failed, file.string() + ": " + std::to_string(size) +
+                                             " bytes; a task has at most " +
+                                             std::to_string(max_task_bytes));
+  }
+  std::ifstream in{file, std::ios::binary};
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) return fail(ErrorCode::io_failed, file.string() + ": cannot be read");
+  return std::move(text).str();
+}
+
+Result<std::vector<fs::path>> files_of(const fs::path& place) {
+  std::error_code error;
+  if (fs::is_regular_file(place, error)) return std::vector{place};
+  if (!fs::is_directory(place, error)) {
+    return fail(ErrorCode::not_found, place.string() + ": no such file or folder of tasks");
+  }
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(place, error)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".py") files.push_back(entry.path());
+  }
+  if (error) return fail(ErrorCode::io_failed, place.string() + ": " + error.message());
+  if (files.empty()) return fail(ErrorCode::not_found, place.string() + ": holds no *.py task");
+  std::ranges::sort(files);
+  return files;
+}
+
+/// Gives every task an id of its own, and refuses the same content twice.
+class Collection {
+ public:
+  Result<void> add(Task task, const fs::path& file) {
+    const auto [same, fresh] = by_hash_.emplace(task.content_hash, file);
+    if (!fresh) {
+      return fail(ErrorCode::already_exists,
+                  file.string() + ": the same task as " + same->second.string());
+    }
+    if (ids_.contains(task.id)) task.id = file.parent_path().filename().string() + '-' + task.id;
+    if (!ids_.emplace(task.id, file).second) {
+      return fail(ErrorCode::already_exists, file.string() + ": another task has the id " + task.id);
+    }
+    tasks_.push_back(std::move(task));
+    return {};
+  }
+  std::vector<Task> take() { return std::move(tasks_); }
+
+ private:
+  std::map<std::string, fs::path> by_hash_, ids_;
+  std::vector<Task> tasks_;
+};
+
+}  // namespace
+
+Result<Task> load_task(const fs::path& file) {
+  auto text = read_text(file);
+  if (!text) return tl::unexpected(std::move(text.error()));
+  for (const Needed& part : needed) {
+    if (!std::regex_search(*text, std::regex{part.pattern})) {
+      return fail(ErrorCode::parse_failed, file.string() + ": a task needs `" + part.name +
+                                               "` at its top level, found none");
+    }
+  }
+  Task task;
+  task.id = file.stem().string();
+  task.source = file.string();
+  task.content_hash = sha256_hex(*text);
+  task.code = std::move(*text);
+  return task;
+}
+
+Result<std::vector<Task>> load_tasks(const std::vector<fs::path>& places) {
+  Collection collection;
+  for (const fs::path& place : places) {
+    const auto files = files_of(place);
+    if (!files) return tl::unexpected(files.error());
+    for (const fs::path& file : *files) {
+      auto task = load_task(file);
+      if (!task) return tl::unexpected(std::move(task.error()));
+      if (auto added = collection.add(std::move(*task), file); !added) {
+        return tl::unexpected(std::move(added.error()));
+      }
+    }
+  }
+  return collection.take();
+}
+
+}  // namespace warpsmith::synthesis

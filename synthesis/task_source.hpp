@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads tasks from files and folders in KernelBench's format. Only their shape is checked here; the
+// reference worker runs them, in a jail, at ingest.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "runtime/result.hpp"
+#include "runtime/task.hpp"
+
+namespace warpsmith::synthesis {
+
+inline constexpr uintmax_t max_task_bytes = 1U << 20U;
+
+/// One file. `parse_failed` names the file and which of Model, get_inputs, get_init_inputs is
+/// missing; `not_found` and `io_failed` name the file.
+Result<Task> load_task(const std::filesystem::path& file);
+
+/// Files, and every *.py beneath folders, in the order of their paths. An id is the file's stem; a
+/// second file of that name gets its folder in front. Equal contents are an error that names both.
+Result<std::vector<Task>> load_tasks(const std::vector<std::filesystem::path>& places);
+
+}  // namespace warpsmith::synthesis

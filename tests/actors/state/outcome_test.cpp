@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/state/outcome.hpp"
+
+#include "tests/actors/state/rollout_fixture.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+TEST(OutcomeTest, WorstShapeGivesTheSpeedup) {
+  Verdict verdict = passed_verdict(3.0);
+  verdict.shapes.push_back(passed_verdict(1.5).shapes[0]);
+  const auto outcome = judged_outcome(verdict, {}, policy::RewardRule::milestone);
+  EXPECT_EQ(outcome.speedup_eager, 1.5);
+  verdict.shapes[0].speedup_compile.reset();
+  EXPECT_FALSE(judged_outcome(verdict, {}, policy::RewardRule::milestone).speedup_compile);
+}
+
+TEST(OutcomeTest, EqualSourcesHaveEqualHashes) {
+  const auto hash = [](const FileSet& files) {
+    return judged_outcome({}, files, policy::RewardRule::milestone).source_hash;
+  };
+  EXPECT_EQ(hash({{"kernel.cpp", "a"}}), hash({{"kernel.cpp", "a"}}));
+  EXPECT_NE(hash({{"kernel.cpp", "a"}}), hash({{"kernel.cpp", "b"}}));
+  EXPECT_NE(hash({{"k", "ab"}}), hash({{"ka", "b"}}));
+}
+
+TEST(OutcomeTest, OnlyALimitIsPenalised) {
+  EXPECT_EQ(empty_outcome(false, 0.5).reward, -1.0);
+  EXPECT_EQ(empty_outcome(true, 0.5).reward, -1.5);
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/synthesis.hpp"
+
+#include <set>
+
+#include "actors/sandbox.hpp"
+#include "tests/support/actor_test.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+/// Refuses the tasks whose id begins with "bad".
+class PickyBackend : public SandboxBackend {
+ public:
+  Judgement evaluate(const Task& /*task*/, const Submission& /*submission*/, Request /*request*/,
+                     std::chrono::milliseconds /*budget*/) override {
+    return Verdict{};
+  }
+  Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds /*budget*/) override {
+    if (task.id.starts_with("bad")) return fail(ErrorCode::unsupported, "refused");
+    TaskFacts facts;
+    facts.eager_ms = 1.5;
+    return facts;
+  }
+};
+
+class SynthesisTest : public ActorTest {
+ protected:
+  SynthesisActor with_tasks(const std::vector<std::string>& ids, size_t min_ready = 1) {
+    std::vector<Task> tasks(ids.size());
+    for (size_t i = 0; i < ids.size(); ++i) tasks[i].id = ids[i];
+    SynthesisSettings settings;
+    settings.min_ready = min_ready;
+    actor = sys.spawn(synthesis, identity("synthesis-0"), tasks, std::vector{judge}, settings);
+    return actor;
+  }
+  void TearDown() override {
+    self->send_exit(actor, caf::exit_reason::user_shutdown);
+    self->send_exit(judge, caf::exit_reason::user_shutdown);
+    deliver_all();
+  }
+
+  SandboxActor judge = sys.spawn(
+      sandbox, identity("sandbox-0"),
+      SandboxBackendFactory{[]() -> Result<std::unique_ptr<SandboxBackend>> {
+        return std::make_unique<PickyBackend>();
+      }},
+      SandboxSettings{.detached = false});
+  SynthesisActor actor;
+};
+
+TEST_F(SynthesisTest, HandsOutAcceptedTasksOnly) {
+  with_tasks({"a", "bad-1", "b"});
+  deliver_all();
+  std::set<std::string> seen;
+  for (int i = 0; i < 4; ++i) seen.insert(ask<PreparedTask>(actor, atom::next_task_v)->task.id);
+  EXPECT_EQ(seen, (std::set<std::string>{"a", "b"}));
+}
+
+TEST_F(SynthesisTest, AskerWaitsUntilEnoughTasksAreAccepted) {
+  with_tasks({"a", "b", "c"}, 3);
+  const auto task = ask<PreparedTask>(actor, atom::next_task_v);
+  ASSERT_TRUE(task.has_value()) << task.error().message;
+  EXPECT_EQ(task->facts.eager_ms, 1.5);
+}
+
+TEST_F(SynthesisTest, FindsATaskByNameAlsoBeforeItsIngest) {
+  with_tasks({"a", "b"});
+  EXPECT_EQ(ask<PreparedTask>(actor, atom::next_task_v, std::string{"b"})->task.id, "b");
+  EXPECT_EQ(ask<PreparedTask>(actor, atom::next_task_v, std::string{"c"}).error().code,
+            ErrorCode::not_found);
+}
+
+TEST_F(SynthesisTest, AskerLearnsThatEveryTaskWasRefused) {
+  with_tasks({"bad-1", "bad-2"});
+  const auto task = ask<PreparedTask>(actor, atom::next_task_v);
+  ASSERT_FALSE(task.has_value());
+  EXPECT_EQ(task.error().code, ErrorCode::not_found);
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold for any body: packing, caching and padding-free batches change nothing.
+#include "policy/model/transformer.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/small_models.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+using test::max_difference;
+using test::random_tokens;
+
+class TransformerTest : public testing::TestWithParam<Family> {
+ protected:
+  TransformerTest() : model_(test::small_model(GetParam(), at::kDouble)) {}
+
+  at::Tensor hidden_of(const std::vector<int32_t>& tokens) const {
+    const std::vector<std::vector<int32_t>> one{tokens};
+    return model_.forward(pack_sequences(one));
+  }
+
+  Transformer model_;
+};
+
+TEST_P(TransformerTest, PackedEqualsOneByOne) {
+  const at::NoGradGuard no_grad;
+  const std::vector<std::vector<int32_t>> batch{random_tokens(7, 1), random_tokens(1, 2),
+                                                random_tokens(12, 3)};
+  const at::Tensor packed = model_.forward(pack_sequences(batch));
+  const at::Tensor apart =
+      at::cat({hidden_of(batch[0]), hidden_of(batch[1]), hidden_of(batch[2])}, 0);
+  EXPECT_LT(max_difference(packed, apart), 1e-12);
+}
+
+TEST_P(TransformerTest, SegmentsWithCacheEqualTheWhole) {
+  const at::NoGradGuard no_grad;
+  const auto tokens = random_tokens(90, 4);  // more than the cache's first capacity
+  SequenceCache cache(model_.config());
+  std::vector<SequenceCache*> caches{&cache};
+  std::vector<at::Tensor> parts;
+  for (const auto& [first, last] : {std::pair{0, 5}, {5, 6}, {6, 70}, {70, 90}}) {
+    const std::vector<std::vector<int32_t>> piece{{tokens.begin() + first, tokens.begin() + last}};
+    parts.push_back(model_.forward(pack_sequences(piece), caches));
+  }
+  EXPECT_EQ(cache.length(), 90);
+  EXPECT_LT(max_difference(at::cat(parts, 0), hidden_of(tokens)), 1e-12);
+}
+
+TEST_P(TransformerTest, TruncatedCacheContinuesFromThere) {
+  const at::NoGradGuard no_grad;
+  const auto tokens = random_tokens(20, 5);
+  SequenceCache cache(model_.config());
+  std::vector<SequenceCache*> caches{&cache};
+  const std::vector<std::vector<int32_t>> whole{tokens};
+  const at::Tensor first = model_.forward(pack_sequences(whole), caches);
+  cache.truncate(12);
+  const std::vector<std::vector<int32_t>> tail{{tokens.begin() + 12, tokens.end()}};
+  const at::Tensor again = model_.forward(pack_sequences(tail), caches);
+  EXPECT_LT(max_difference(again, first.narrow(0, 12, 8)), 1e-12);
+}
+
+TEST_P(TransformerTest, GradientMatchesFiniteDifference) {
+  Transformer model = test::small_model(GetParam(), at::kDouble);
+  model.weights().require_grad();
+  const std::vector<std::vector<int32_t>> batch{random_tokens(5, 6), random_tokens(3, 7)};
+  const PackedBatch packed = pack_sequences(batch);
+  const auto loss = [&] { return model.logits(model.forward(packed)).sin().sum(); };
+  loss().backward();
+  for (auto& [name, parameter] : model.weights().parameters()) {
+    const at::NoGradGuard no_grad;
+    const int64_t at = parameter.numel() / 2;
+    at::Tensor element = parameter.detach().view(-1).narrow(0, at, 1);
+    constexpr double step = 1e-5;
+    element.add_(step);
+    const double above = loss().item<double>();
+    element.sub_(2 * step);
+    const double below = loss().item<double>();
+    element.add_(step);
+    const double slope = parameter.grad().reshape(-1)[at].item<double>();
+    EXPECT_NEAR((above - below) / (2 * step), slope, 1e-6 * (1 + std::abs(slope))) << name;
+  }
+}
+
+TEST_P(TransformerTest, MapRoundTripKeepsEveryParameter) {
+  const WeightMap map = weights_to_map(model_.config(), model_.weights());
+  const auto again = weights_from_map(model_.config(), map, at::kDouble);
+  ASSERT_TRUE(again) << again.error().message;
+  const auto before = model_.weights().parameters();
+  const auto after = again->parameters();
+  ASSERT_EQ(before.size(), after.size());
+  int64_t total = 0;
+  for (size_t i = 0; i < before.size(); ++i) {
+    EXPECT_TRUE(before[i].second.equal(after[i].second)) << before[i].first;
+    total += before[i].second.numel();
+  }
+  EXPECT_EQ(total, model_.config().parameter_count());
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, TransformerTest,
+                         testing::Values(Family::llama, Family::qwen2, Family::qwen3),
+                         [](const auto& family) { return to_string(family.param); });
+
+TEST(WeightsTest, MissingTensorIsNamed) {
+  const Transformer model = test::small_model(Family::llama);
+  WeightMap map = weights_to_map(model.config(), model.weights());
+  map.erase("model.layers.1.self_attn.k_proj.weight");
+  const auto loaded = weights_from_map(model.config(), map);
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message.find("model.layers.1.self_attn.k_proj.weight"),
+            std::string::npos);
+}
+
+TEST(WeightsTest, WrongShapeNamesExpectedAndGot) {
+  const Transformer model = test::small_model(Family::llama);
+  WeightMap map = weights_to_map(model.config(), model.weights());
+  map["model.norm.weight"] = map["model.norm.weight"].narrow(0, 0, 3);
+  const auto loaded = weights_from_map(model.config(), map);
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message.find("expected shape [24], got [3]"), std::string::npos)
+      << loaded.error().message;
+}
+
+TEST(WeightsTest, StrangeTensorIsRefused) {
+  const Transformer model = test::small_model(Family::llama);
+  WeightMap map = weights_to_map(model.config(), model.weights());
+  map["model.layers.0.self_attn.q_norm.weight"] = map["model.norm.weight"];
+  EXPECT_FALSE(weights_from_map(model.config(), map));
+}
+
+TEST(WeightsTest, CloneDoesNotFollowTheOriginal) {
+  const Transformer model = test::small_model(Family::qwen3);
+  const ModelWeights copy = model.weights().clone();
+  const double before = copy.embed.sum().item<double>();
+  model.weights().embed.detach().mul_(2.0);
+  EXPECT_EQ(copy.embed.sum().item<double>(), before);
+  EXPECT_TRUE(copy.head.is_same(copy.embed)) << "tied weights stay tied";
+}
+
+TEST(WeightsTest, EqualStreamsMakeEqualModels) {
+  RandomStream a(3, "weights");
+  RandomStream b(3, "weights");
+  const ModelConfig config = test::small_config(Family::llama);
+  EXPECT_TRUE(make_weights(config, a).layers[1].down.equal(make_weights(config, b).layers[1].down));
+}
+
+}  // namespace
+}  // namespace warpsmith::policy

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/text/chat_turns.hpp"
+
+#include <gtest/gtest.h>
+
+namespace warpsmith::policy {
+namespace {
+
+TEST(ChatTurnsTest, PromptEndsWhereTheModelBegins) {
+  EXPECT_EQ(chat_prompt("", "task"), "<|im_start|>user\ntask<|im_end|>\n<|im_start|>assistant\n");
+  EXPECT_EQ(chat_prompt("be brief", "task"),
+            "<|im_start|>system\nbe brief<|im_end|>\n<|im_start|>user\ntask<|im_end|>\n"
+            "<|im_start|>assistant\n");
+}
+
+TEST(ChatTurnsTest, ResultsFollowTheEndOfTurnToken) {
+  const std::vector<std::string> one{"compiled"};
+  EXPECT_EQ(tool_responses(one),
+            "\n<|im_start|>user\n<tool_response>\ncompiled\n</tool_response><|im_end|>\n"
+            "<|im_start|>assistant\n");
+  const std::vector<std::string> two{"a", "b"};
+  EXPECT_NE(tool_responses(two).find("</tool_response>\n<tool_response>\nb"), std::string::npos);
+}
+
+TEST(ChatTurnsTest, ControlTokensInResultsAreDefused) {
+  EXPECT_EQ(defused("x<|im_end|>\n<tool_call>"), "x< |im_end|>\n< tool_call>");
+  EXPECT_EQ(defused("a < b, <vector>, <|"), "a < b, <vector>, <|");
+}
+
+TEST(ChatTurnsTest, BytesThatAreNoUtf8AreReplaced) {
+  EXPECT_EQ(valid_utf8("aé€😀"), "aé€😀");
+  EXPECT_EQ(valid_utf8("a\xFFz\xC3"), "a\xEF\xBF\xBDz\xEF\xBF\xBD");
+  EXPECT_EQ(valid_utf8("\xED\xA0\x80").size(), 9U) << "a surrogate is no character";
+  EXPECT_EQ(valid_utf8("\xC0\xAF").size(), 6U) << "overlong forms are none either";
+}
+
+TEST(ChatTurnsTest, ConversationPiecesEqualWhatARolloutSees) {
+  const std::vector<ChatMessage> messages{{"user", "task"},
+                                          {"assistant", "first", true},
+                                          {"tool", "compiled"},
+                                          {"tool", "passed"},
+                                          {"assistant", "second", true}};
+  const auto pieces = chat_pieces(messages);
+  ASSERT_EQ(pieces.size(), 4U);
+  EXPECT_EQ(pieces[0].text, chat_prompt("", "task"));
+  EXPECT_EQ(pieces[1].text, "first<|im_end|>");
+  EXPECT_TRUE(pieces[1].action);
+  const std::vector<std::string> results{"compiled", "passed"};
+  EXPECT_EQ(pieces[2].text, tool_responses(results));
+  EXPECT_FALSE(pieces[2].action);
+  EXPECT_EQ(pieces[3].text, "second<|im_end|>");
+}
+
+TEST(ChatTurnsTest, TurnsThatAreNotLearntFromAreNoAction) {
+  const std::vector<ChatMessage> messages{{"user", "task"},
+                                          {"assistant", "bad", false},
+                                          {"user", "again"},
+                                          {"assistant", "good", true}};
+  const auto pieces = chat_pieces(messages);
+  ASSERT_EQ(pieces.size(), 4U);
+  EXPECT_FALSE(pieces[1].action);
+  EXPECT_EQ(pieces[2].text, "\n<|im_start|>user\nagain<|im_end|>\n<|im_start|>assistant\n");
+  EXPECT_TRUE(pieces[3].action);
+}
+
+TEST(ChatTurnsTest, ResultsAtTheEndAreKept) {
+  const std::vector<ChatMessage> messages{
+      {"user", "t"}, {"assistant", "a", true}, {"tool", "passed"}};
+  const auto pieces = chat_pieces(messages);
+  EXPECT_EQ(pieces.back().text,
+            "\n<|im_start|>user\n<tool_response>\npassed\n</tool_response><|im_end|>\n");
+}
+
+}  // namespace
+}  // namespace warpsmith::policy

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every runnable experiment in configs/ parses and validates, and names what is there.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "runtime/config/run_config.hpp"
+
+namespace warpsmith {
+namespace {
+
+std::vector<std::filesystem::path> experiments() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator("configs")) {
+    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+  }
+  return files;
+}
+
+TEST(ConfigsFolderTest, HoldsTheQuickstart) {
+  EXPECT_TRUE(std::filesystem::exists("configs/quickstart.toml"));
+  EXPECT_GE(experiments().size(), 2U);
+}
+
+TEST(ConfigsFolderTest, EveryExperimentParsesAndValidates) {
+  for (const auto& file : experiments()) {
+    const auto config = load_run_config(file, {});
+    EXPECT_TRUE(config.has_value()) << config.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace warpsmith

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/config/nearest_name.hpp"
+
+#include <gtest/gtest.h>
+
+namespace warpsmith {
+namespace {
+
+TEST(NearestNameTest, DistanceCountsEditsAndNeighbourSwapsOnce) {
+  EXPECT_EQ(edit_distance("", ""), 0U);
+  EXPECT_EQ(edit_distance("lag", ""), 3U);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+  EXPECT_EQ(edit_distance("lamdba", "lambda"), 1U);
+}
+
+TEST(NearestNameTest, PicksTheClosestName) {
+  const std::set<std::string> names{"learner.gamma", "learner.lambda", "run.seed"};
+  EXPECT_EQ(nearest_name("learner.lamda", names), "learner.lambda");
+  EXPECT_EQ(nearest_name("x", {}), "");
+}
+
+}  // namespace
+}  // namespace warpsmith

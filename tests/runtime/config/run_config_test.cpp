@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/config/run_config.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace warpsmith {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// The least that a run must say.
+const std::string least =
+    "[run]\nseed = 1\n[model]\nfolder = \"m\"\n[synthesis]\ntasks = [\"t\"]\n";
+
+std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  const auto config = parse_run_config("c.toml", text, overrides);
+  return config ? "" : config.error().message;
+}
+
+TEST(RunConfigTest, DefaultsAreValidOnceTheRequiredKeysAreSet) {
+  EXPECT_EQ(error_of(least), "");
+}
+
+TEST(RunConfigTest, SeedModelAndTasksAreRequired) {
+  EXPECT_EQ(error_of(""),
+            "c.toml: run.seed: required, and not set\n"
+            "c.toml: model.folder: required, and not set\n"
+            "c.toml: synthesis.tasks: expected at least one folder or file of tasks");
+}
+
+TEST(RunConfigTest, UnknownKeysWrongTypesAndImpossibleCombinationsAreReportedTogether) {
+  const std::string text = least +
+                           "[learner]\nlerning_rate = 1e-5\nepochs = \"two\"\n"
+                           "step_trajectories = 5000\n";
+  const std::string error = error_of(text);
+  EXPECT_THAT(error, HasSubstr("c.toml:8: unknown key learner.lerning_rate; the nearest is "
+                               "learner.learning_rate"));
+  EXPECT_THAT(error, HasSubstr("c.toml:9: learner.epochs: expected an integer from 1 to 100, got "
+                               "string \"two\""));
+  EXPECT_THAT(error, HasSubstr("c.toml:10: learner.step_trajectories: expected at most "
+                               "run.trajectories (1024)"));
+}
+
+TEST(RunConfigTest, OverridesReachEveryComponent) {
+  const auto config = parse_run_config(
+      "c.toml", least,
+      {"run.seed=7", "learner.learning_rate=1e-5", "sandbox.limits.call=2s", "run.stage=agentic"});
+  ASSERT_TRUE(config.has_value()) << config.error().message;
+  EXPECT_EQ(config->run.seed, 7);
+  EXPECT_EQ(config->learner.learning_rate, 1e-5);
+  EXPECT_EQ(config->sandbox.limits.call, std::chrono::seconds{2});
+}
+
+TEST(RunConfigTest, SynchronousModeMeansNoLag) {
+  const auto config = parse_run_config("c.toml", least, {"run.mode=sync"});
+  ASSERT_TRUE(config.has_value()) << config.error().message;
+  EXPECT_EQ(config->learner.max_lag, 0);
+  EXPECT_THAT(
+      error_of(least, {"run.mode=sync", "learner.max_lag=2"}),
+      HasSubstr("--set learner.max_lag=2: learner.max_lag: run.mode = \"sync\" means lag 0"));
+  EXPECT_THAT(error_of(least, {"learner.max_lag=0"}), HasSubstr("run.mode = \"async\" needs"));
+}
+
+TEST(RunConfigTest, ATrajectoryMustFitTheCache) {
+  EXPECT_THAT(error_of(least, {"generator.cache_tokens=1024"}),
+              HasSubstr("agent.max_tokens: expected at most generator.cache_tokens (1024)"));
+}
+
+TEST(RunConfigTest, HeldOutTasksMustNotBeTrainedOn) {
+  EXPECT_THAT(error_of(least, {"synthesis.held_out=[\"a\", \"b\"]", "synthesis.tasks=[\"b\"]"}),
+              HasSubstr("synthesis.held_out: b is also in synthesis.tasks"));
+}
+
+TEST(RunConfigTest, BrokenSyntaxIsTheOnlyComplaint) {
+  EXPECT_THAT(error_of("[run\n"), Not(HasSubstr("required")));
+}
+
+TEST(RunConfigTest, EffectiveConfigurationReadsBackToItself) {
+  const auto config = parse_run_config("c.toml", least, {"run.seed=3", "learner.clip_high=0.3"});
+  ASSERT_TRUE(config.has_value());
+  const std::string text = to_toml(*config);
+  const auto back = parse_run_config("elsewhere/config.toml", text, {});
+  ASSERT_TRUE(back.has_value()) << back.error().message;
+  EXPECT_EQ(to_toml(*back), text);
+  EXPECT_EQ(back->run.seed, 3);
+  EXPECT_THAT(text, HasSubstr("[sandbox.limits]"));
+}
+
+TEST(RunConfigTest, AMissingFileIsNamed) {
+  const auto config = load_run_config("no/such.toml", {});
+  ASSERT_FALSE(config.has_value());
+  EXPECT_EQ(config.error().code, ErrorCode::not_found);
+  EXPECT_EQ(config.error().message, "no/such.toml: expected a configuration file, found nothing");
+}
+
+}  // namespace
+}  // namespace warpsmith

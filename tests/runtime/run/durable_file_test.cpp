@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/run/durable_file.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "runtime/checksum.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith {
+namespace {
+
+using test_support::TemporaryFolder;
+
+TEST(DurableFileTest, WritingReplacesTheWholeContentAndLeavesNoOtherFile) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "config.toml";
+  ASSERT_TRUE(write_file_durably(path, "a long first content").has_value());
+  ASSERT_TRUE(write_file_durably(path, "short").has_value());
+  EXPECT_EQ(read_text_file(path, 100).value(), "short");
+  const std::filesystem::directory_iterator entries{folder.path()};
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
+}
+
+TEST(DurableFileTest, ReadingMoreThanAllowedIsRefused) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file_durably(folder.path() / "big", std::string(200'000, 'x')).has_value());
+  const auto read = read_text_file(folder.path() / "big", 100'000);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::capacity);
+}
+
+TEST(DurableFileTest, MissingFileIsNamed) {
+  const auto read = read_text_file("/nowhere/at/all", 10);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::not_found);
+  EXPECT_NE(read.error().message.find("/nowhere/at/all"), std::string::npos);
+}
+
+TEST(DurableFileTest, FullDeviceIsAValueOfItsOwn) {
+  const auto full = open_file("/dev/full", O_WRONLY);
+  if (!full) GTEST_SKIP() << "no /dev/full on this machine";
+  const auto written = write_all(*full, "x", "/dev/full");
+  ASSERT_FALSE(written.has_value());
+  EXPECT_EQ(written.error().code, ErrorCode::disk_full);
+}
+
+TEST(DurableFileTest, HashOfAFileIsTheHashOfItsBytes) {
+  const TemporaryFolder folder;
+  const std::string content(3'000'000, 'w');
+  std::ofstream{folder.path() / "data"} << content;
+  EXPECT_EQ(sha256_of_file(folder.path() / "data").value(), sha256_hex(content));
+}
+
+}  // namespace
+}  // namespace warpsmith

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/run/run_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith {
+namespace {
+
+namespace fs = std::filesystem;
+using test_support::TemporaryFolder;
+
+void make_database_file(const RunPaths& paths) {
+  std::ofstream{paths.database()} << "";
+}
+
+TEST(RunFolderTest, NewRunHasItsFolders) {
+  const TemporaryFolder root;
+  const auto run = RunFolder::create(root.path() / "runs", "first", "quickstart");
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  EXPECT_EQ(run->name(), "first");
+  EXPECT_TRUE(fs::is_directory(run->paths().segments()));
+  EXPECT_TRUE(fs::is_directory(run->paths().checkpoints()));
+}
+
+TEST(RunFolderTest, UnnamedRunsOfOneSecondGetDifferentNames) {
+  const TemporaryFolder root;
+  const auto a = RunFolder::create(root.path(), "", "quick start/../x");
+  const auto b = RunFolder::create(root.path(), "", "quick start/../x");
+  ASSERT_TRUE(a && b);
+  EXPECT_NE(a->name(), b->name());
+  EXPECT_NE(a->name().find("quick_start_.._x"), std::string::npos) << a->name();
+}
+
+TEST(RunFolderTest, NameThatLeavesTheRootIsRefused) {
+  const TemporaryFolder root;
+  for (const char* name : {"../x", "a/b", ".hidden", "a b", "ü"}) {
+    const auto run = RunFolder::create(root.path(), name, "c");
+    ASSERT_FALSE(run.has_value()) << name;
+    EXPECT_EQ(run.error().code, ErrorCode::invalid_argument);
+  }
+}
+
+TEST(RunFolderTest, SecondRunOfTheSameNameIsRefused) {
+  const TemporaryFolder root;
+  const auto first = RunFolder::create(root.path(), "one", "c");
+  const auto second = RunFolder::create(root.path(), "one", "c");
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().code, ErrorCode::already_exists);
+}
+
+TEST(RunFolderTest, FolderWithoutARunIsNotOpened) {
+  const TemporaryFolder root;
+  const auto run = RunFolder::open(root.path());
+  ASSERT_FALSE(run.has_value());
+  EXPECT_EQ(run.error().code, ErrorCode::not_found);
+}
+
+TEST(RunFolderTest, SecondHolderIsToldTheOwnersProcess) {
+  const TemporaryFolder root;
+  const auto first = RunFolder::create(root.path(), "one", "c");
+  ASSERT_TRUE(first.has_value());
+  make_database_file(first->paths());
+  const auto second = RunFolder::open(first->paths().folder);
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().code, ErrorCode::locked);
+  const std::string owner = "in use by process " + std::to_string(::getpid());
+  EXPECT_NE(second.error().message.find(owner), std::string::npos) << second.error().message;
+  EXPECT_EQ(owner_of(first->paths()), ::getpid());
+}
+
+TEST(RunFolderTest, LockEndsWithItsHolder) {
+  const TemporaryFolder root;
+  RunPaths paths;
+  {
+    const auto first = RunFolder::create(root.path(), "one", "c");
+    ASSERT_TRUE(first.has_value());
+    paths = first->paths();
+    make_database_file(paths);
+  }
+  EXPECT_EQ(owner_of(paths), std::nullopt);
+  EXPECT_TRUE(RunFolder::open(paths.folder).has_value());
+}
+
+TEST(RunFolderTest, LockOfAKilledProcessIsFree) {
+  const TemporaryFolder root;
+  const RunPaths paths{root.path() / "one"};
+  std::array<int, 2> ready{};
+  ASSERT_EQ(::pipe(ready.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto run = RunFolder::create(root.path(), "one", "c");
+    const char byte = run ? '1' : '0';
+    (void)!::write(ready[1], &byte, 1);
+    for (;;) ::pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  EXPECT_EQ(byte, '1');
+  EXPECT_EQ(owner_of(paths), child);
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(owner_of(paths), std::nullopt);
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST(RunFolderTest, ChangedConfigurationKeepsTheEarlierOne) {
+  const TemporaryFolder root;
+  const auto run = RunFolder::create(root.path(), "one", "c");
+  ASSERT_TRUE(run.has_value());
+  for (const char* text : {"a = 1\n", "a = 1\n", "a = 2\n", "a = 3\n"}) {
+    ASSERT_TRUE(run->write_config(text).has_value());
+  }
+  EXPECT_EQ(read_text_file(run->paths().config(), 99).value(), "a = 3\n");
+  EXPECT_EQ(read_text_file(run->paths().folder / "config.1.toml", 99).value(), "a = 1\n");
+  EXPECT_EQ(read_text_file(run->paths().folder / "config.2.toml", 99).value(), "a = 2\n");
+}
+
+TEST(RunFolderTest, ListNamesOnlyFoldersWithARun) {
+  const TemporaryFolder root;
+  const auto b = RunFolder::create(root.path(), "b", "c");
+  const auto a = RunFolder::create(root.path(), "a", "c");
+  fs::create_directory(root.path() / "other");
+  ASSERT_TRUE(a && b);
+  make_database_file(a->paths());
+  make_database_file(b->paths());
+  const auto runs = list_run_folders(root.path());
+  ASSERT_TRUE(runs.has_value());
+  ASSERT_EQ(runs->size(), 2U);
+  EXPECT_EQ(runs->at(0).folder.filename(), "a");
+  EXPECT_TRUE(list_run_folders(root.path() / "none")->empty());
+}
+
+}  // namespace
+}  // namespace warpsmith

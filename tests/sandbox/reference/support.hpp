@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tasks and a worker for the tests of the reference side.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "runtime/checksum.hpp"
+#include "sandbox/reference/ingest.hpp"
+
+namespace warpsmith::sandbox::test {
+
+using std::chrono::seconds;
+
+inline Task task_of(const std::string& id, const std::string& code) {
+  return Task{.id = id, .source = "test", .code = code, .content_hash = sha256_hex(code)};
+}
+
+/// forward(x, w?) of the given body over rows of 256.
+inline std::string simple_code(const std::string& forward) {
+  return "import torch\nimport torch.nn as nn\n"
+         "class Model(nn.Module):\n"
+         "    def __init__(self):\n"
+         "        super().__init__()\n"
+         "        self.weight = nn.Parameter(torch.rand(256))\n"
+         "        self.bias = nn.Parameter(torch.zeros(256))\n"
+         "    def forward(self, x):\n"
+         "        " +
+         forward +
+         "\n"
+         "def get_inputs():\n    return [torch.randn(512, 256)]\n"
+         "def get_init_inputs():\n    return []\n";
+}
+
+/// A folder that goes with its owner.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = "/tmp/warpsmith-test-XXXXXX";
+    path_ = mkdtemp(name.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline WorkerOptions worker_options(const std::string& cache_folder) {
+  return {.python = WARPSMITH_TEST_PYTHON,
+          .folder = "sandbox/reference/worker",
+          .cache_folder = cache_folder};
+}
+
+}  // namespace warpsmith::sandbox::test
+
+/// Skips where the build has no Python environment with torch.
+#define REQUIRE_TORCH()                                                                    \
+  if (std::string(WARPSMITH_TEST_PYTHON).empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON"

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The jailed Python worker: refusals name the place, crashes and hangs are noticed.
+#include "sandbox/reference/worker.hpp"
+
+#include "support.hpp"
+
+namespace warpsmith::sandbox::test {
+namespace {
+
+class ReferenceWorkerTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (std::string(WARPSMITH_TEST_PYTHON).empty()) return;
+    folder = std::make_unique<TemporaryFolder>();
+    auto started = ReferenceWorker::start(worker_options(folder->path()), Deadline::after(seconds(60)));
+    ASSERT_TRUE(started) << started.error().message;
+    worker = std::make_unique<ReferenceWorker>(std::move(*started));
+  }
+  static void TearDownTestSuite() {
+    worker.reset();
+    folder.reset();
+  }
+  void SetUp() override { REQUIRE_TORCH(); }
+
+  static std::string refusal(const std::string& code) {
+    auto loaded = worker->load(task_of("t", code), Deadline::after(seconds(20)));
+    if (loaded) return "accepted";
+    EXPECT_EQ(loaded.error().code, ErrorCode::invalid_argument);
+    return loaded.error().message;
+  }
+
+  static std::unique_ptr<TemporaryFolder> folder;
+  static std::unique_ptr<ReferenceWorker> worker;
+};
+std::unique_ptr<TemporaryFolder> ReferenceWorkerTest::folder;
+std::unique_ptr<ReferenceWorker> ReferenceWorkerTest::worker;
+
+TEST_F(ReferenceWorkerTest, DescribesInputsParametersAndOutputsInOrder) {
+  auto task = worker->load(task_of("t", simple_code("return x * self.weight + self.bias")),
+                           Deadline::after(seconds(20)));
+  ASSERT_TRUE(task) << task.error().message;
+  ASSERT_EQ(task->signature.tensors.size(), 4U);
+  EXPECT_EQ(task->signature.tensors[0].name, "x");
+  EXPECT_EQ(task->signature.tensors[1].name, "weight");
+  EXPECT_EQ(task->signature.tensors[2].name, "bias");
+  EXPECT_EQ(task->signature.tensors[3].role, TensorRole::output);
+  EXPECT_EQ(task->signature.dims, (std::vector<int64_t>{512, 256}));
+  EXPECT_EQ(task->values[2].deviation, 0.0);
+  EXPECT_GT(task->flops, 2 * 512 * 256 - 1);
+}
+
+TEST_F(ReferenceWorkerTest, RefusesATaskWithoutModel) {
+  EXPECT_EQ(refusal("def get_inputs(): return []\ndef get_init_inputs(): return []\n"),
+            "the task defines no Model");
+}
+
+TEST_F(ReferenceWorkerTest, NamesThePlaceThatRaises) {
+  EXPECT_THAT(refusal("x = 1 / 0\n"), testing::StartsWith("the task's text raised ZeroDivision"));
+  EXPECT_THAT(refusal(simple_code("raise SystemExit(0)")),
+              testing::StartsWith("forward raised SystemExit"));
+}
+
+TEST_F(ReferenceWorkerTest, RefusesRandomConstantAndInputChangingTasks) {
+  EXPECT_THAT(refusal(simple_code("return torch.nn.functional.dropout(x)")),
+              testing::HasSubstr("random"));
+  EXPECT_THAT(refusal(simple_code("return torch.zeros(3)")), testing::HasSubstr("depend"));
+  EXPECT_THAT(refusal(simple_code("return x.mul_(2)")), testing::HasSubstr("changes its input"));
+}
+
+TEST_F(ReferenceWorkerTest, SurvivesATaskThatFloodsItsOutput) {
+  const std::string flood = "import sys\nfor _ in range(2000): print('x' * 500000)\n";
+  EXPECT_EQ(refusal(flood), "the task defines no Model");
+  EXPECT_TRUE(worker->alive());
+}
+
+TEST_F(ReferenceWorkerTest, ATaskThatHangsMeetsTheDeadline) {
+  TemporaryFolder own;
+  auto hung = ReferenceWorker::start(worker_options(own.path()), Deadline::after(seconds(60)));
+  ASSERT_TRUE(hung) << hung.error().message;
+  auto loaded = hung->load(task_of("t", "while True: pass\n"), Deadline::after(seconds(1)));
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, ErrorCode::timeout);
+}
+
+TEST_F(ReferenceWorkerTest, ATaskThatKillsTheWorkerIsNoticed) {
+  TemporaryFolder own;
+  auto lost = ReferenceWorker::start(worker_options(own.path()), Deadline::after(seconds(60)));
+  ASSERT_TRUE(lost) << lost.error().message;
+  auto loaded = lost->load(task_of("t", "import os\nos._exit(3)\n"), Deadline::after(seconds(20)));
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, ErrorCode::peer_lost);
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox::test

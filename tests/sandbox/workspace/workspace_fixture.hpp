@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A workspace in a temporary folder, for the tests of this folder.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "sandbox/workspace/workspace.hpp"
+
+namespace warpsmith::sandbox {
+
+/// A temporary folder that goes with its object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "warpsmith-test-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    path_ = name;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() { (void)remove_tree(path_); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+class WorkspaceFixture : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto base = WorkspaceBase::open(outside_.path() / "base");
+    ASSERT_TRUE(base) << base.error().message;
+    base_ = std::make_unique<WorkspaceBase>(std::move(*base));
+    auto workspace =
+        base_->create("trajectory-1", {{"SKILL.md", "skill\n"}, {"task.json", "{}\n"}});
+    ASSERT_TRUE(workspace) << workspace.error().message;
+    workspace_ = std::make_unique<Workspace>(std::move(*workspace));
+  }
+
+  const std::filesystem::path& folder() const { return workspace_->folder(); }
+  const SafeFolder& files() const { return workspace_->files(); }
+
+  TemporaryFolder outside_;
+  std::unique_ptr<WorkspaceBase> base_;
+  std::unique_ptr<Workspace> workspace_;
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "synthesis/task_source.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace warpsmith::synthesis {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TaskSourceTest : public ::testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(folder / "a"); }
+  void TearDown() override { fs::remove_all(folder); }
+  fs::path write(const std::string& name, const std::string& text) {
+    std::ofstream{folder / name} << text;
+    return folder / name;
+  }
+  static std::string task(const std::string& body) {
+    return "import torch\nclass Model(torch.nn.Module):\n  " + body +
+           "\ndef get_inputs():\n  return []\ndef get_init_inputs():\n  return []\n";
+  }
+  fs::path folder = fs::path{::testing::TempDir()} /
+                    ::testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST_F(TaskSourceTest, LoadsEveryPythonFileOfAFolderInOrder) {
+  write("b.py", task("x = 1"));
+  write("a/c.py", task("x = 2"));
+  write("notes.txt", "not a task");
+  const auto tasks = load_tasks({folder});
+  ASSERT_TRUE(tasks.has_value()) << tasks.error().message;
+  ASSERT_EQ(tasks->size(), 2U);
+  EXPECT_EQ(tasks->at(0).id, "c");
+  EXPECT_EQ(tasks->at(1).id, "b");
+  EXPECT_EQ(tasks->at(1).content_hash.size(), 64U);
+}
+
+TEST_F(TaskSourceTest, EqualNamesGetTheirFolderInFront) {
+  write("b.py", task("x = 1"));
+  write("a/b.py", task("x = 2"));
+  const auto tasks = load_tasks({folder});
+  ASSERT_TRUE(tasks.has_value());
+  EXPECT_NE(tasks->at(0).id, tasks->at(1).id);
+}
+
+TEST_F(TaskSourceTest, EqualContentsAreRefusedWithBothNames) {
+  write("b.py", task("x = 1"));
+  write("c.py", task("x = 1"));
+  const auto tasks = load_tasks({folder});
+  ASSERT_FALSE(tasks.has_value());
+  EXPECT_NE(tasks.error().message.find("b.py"), std::string::npos);
+  EXPECT_NE(tasks.error().message.find("c.py"), std::string::npos);
+}
+
+TEST_F(TaskSourceTest, FileWithoutModelIsRefusedByName) {
+  const auto file = write("b.py", "def get_inputs(): pass\ndef get_init_inputs(): pass\n");
+  const auto loaded = load_task(file);
+  ASSERT_FALSE(loaded.has_value());
+  EXPECT_EQ(loaded.error().code, ErrorCode::parse_failed);
+  EXPECT_NE(loaded.error().message.find("class Model"), std::string::npos);
+}
+
+TEST_F(TaskSourceTest, HugeFileMissingFileAndEmptyFolderAreRefused) {
+  const auto file = write("b.py", std::string(max_task_bytes + 1, '#'));
+  EXPECT_EQ(load_task(file).error().code, ErrorCode::parse_failed);
+  EXPECT_EQ(load_tasks({folder / "none"}).error().code, ErrorCode::not_found);
+  EXPECT_EQ(load_tasks({folder / "a"}).error().code, ErrorCode::not_found);
+}
+
+}  // namespace
+}  // namespace warpsmith::synthesis
