@@ -30,15 +30,10 @@ std::vector<int32_t> sampled_in(const Segment& segment) {
 }  // namespace
 
 std::string_view to_string(RolloutPhase phase) noexcept {
-  static constexpr std::array<std::string_view, 9> names{"waiting_for_admission",
-                                                         "generating",
-                                                         "rebuilding",
-                                                         "running_tool",
-                                                         "judging_tool",
-                                                         "freezing",
-                                                         "judging",
-                                                         "finished",
-                                                         "dropped"};
+  static constexpr std::array<std::string_view, 9> names{
+      "waiting_for_admission", "generating",   "rebuilding",
+      "running_tool",          "judging_tool", "freezing",
+      "judging_final",         "finished",     "dropped"};
   const auto index = static_cast<size_t>(phase);
   return index < names.size() ? names[index] : "unknown";
 }

@@ -37,8 +37,9 @@ std::string_view to_string(RolloutPhase phase) noexcept;
 
 /// What all trajectories of a run share.
 struct RolloutSetup {
-  std::function<std::vector<int32_t>(std::string_view)> encode;
-  std::function<std::string(std::span<const int32_t>)> decode;
+  std::function<std::vector<int32_t>(std::string_view)>
+      encode;  // text of special tokens → the tokens
+  std::function<std::string(std::span<const int32_t>)> decode;  // special tokens → their text
   std::vector<int32_t> stop_tokens;  // that end a turn; the generator streams them too
   /// From the results of a turn's calls to the text up to the next sampled token.
   std::function<std::string(std::span<const std::string>)> format_results = policy::tool_responses;

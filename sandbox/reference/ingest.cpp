@@ -21,7 +21,11 @@ class Ingest {
  public:
   Ingest(const IngestJob& job, const TaskDescription& description, Bench& bench,
          WorkerSession& session, Deadline deadline)
-      : job_(job), description_(description), bench_(bench), session_(session), deadline_(deadline) {}
+      : job_(job),
+        description_(description),
+        bench_(bench),
+        session_(session),
+        deadline_(deadline) {}
 
   Result<IngestRecord> run(const StreamKey& key) {
     key_ = key;
@@ -68,7 +72,7 @@ class Ingest {
     if (auto done = session_.collect(0, deadline_); !done) return tl::unexpected(done.error());
     if (auto done = session_.reference(0, deadline_); !done) return tl::unexpected(done.error());
     const ErrorStats stats = bench_.compare_with_reference(bench_.worker_outputs(), 0, bound_);
-    facts.kept = stats.right();
+    facts.kept = stats.right() && stats.undefined == 0;
     facts.eager_error = stats.worst;
     return facts;
   }
@@ -89,8 +93,8 @@ class Ingest {
       if (kept >= least_distributions) return {};
     }
     record_.refusal = "eager float32 is not finite, or misses the bound, on more than " +
-                      std::to_string(verified_distributions.size() - least_distributions) +
-                      " of " + std::to_string(verified_distributions.size()) + " distributions";
+                      std::to_string(verified_distributions.size() - least_distributions) + " of " +
+                      std::to_string(verified_distributions.size()) + " distributions";
     return {};
   }
 
@@ -101,7 +105,8 @@ class Ingest {
       if (!facts.kept) continue;
       say("mutation gate (" + std::string(to_string(facts.distribution)) + ")");
       if (auto ready = prepare(facts.distribution); !ready) return ready;
-      for (size_t m = 0; m < description_.mutants.size() + description_.lower_precisions.size(); ++m) {
+      for (size_t m = 0; m < description_.mutants.size() + description_.lower_precisions.size();
+           ++m) {
         auto stats = judge_mutant(static_cast<uint32_t>(m));
         if (!stats) return tl::unexpected(stats.error());
         if (!*stats) continue;

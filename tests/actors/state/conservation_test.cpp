@@ -9,6 +9,8 @@
 #include <optional>
 #include <set>
 
+#include "tests/support/rapidcheck_seed.hpp"
+
 namespace warpsmith::actors {
 namespace {
 
