@@ -170,8 +170,9 @@ RolloutCommands RolloutMachine::end_turn(Finish finish) {
 RolloutCommands RolloutMachine::observe() {
   if (turns_ >= static_cast<uint64_t>(setup_->max_turns)) return stop_acting(true);
   for (std::string& result : results_) result = fitted(result);
-  const std::string open_end = is_complete(transcript_.turn()) ? "" : setup_->turn_end;
-  const std::vector<int32_t> told = setup_->encode(open_end + setup_->format_results(results_));
+  const std::string open_end = is_complete(transcript_.turn()) ? "" : setup_->frame.end;
+  const std::string results = policy::tool_responses(results_, setup_->frame);
+  const std::vector<int32_t> told = setup_->encode(open_end + results);
   if (room() <= static_cast<int64_t>(told.size())) return stop_acting(true);
   transcript_.add_masked(told);
   RolloutCommands commands{transcript_.take_segment(id_)};

@@ -44,6 +44,9 @@ class Accumulator {
   const LossSums& sums() const { return sums_; }
   /// Begins the next update; statistics stay.
   void reset() { sums_ = {}; }
+  /// The policy of the KL term; null without one.
+  const Transformer* reference() const { return reference_ ? &*reference_ : nullptr; }
+  Transformer* reference() { return reference_ ? &*reference_ : nullptr; }
   /// Samples since the last call.
   std::vector<TokenSample> take_samples();
 

@@ -2,7 +2,6 @@
 #include "policy/learn/actor_critic.hpp"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/tensor.h>
 
 #include <utility>
 
@@ -11,29 +10,10 @@
 namespace warpsmith::policy {
 namespace {
 
-/// A pack as the body takes it, and the rows that matter. The hidden state of position t − 1
-/// scores token t, so a sequence ends one before its last action token.
-struct PackPlan {
-  PackedBatch batch;
-  at::Tensor rows;     // (N) int64, into the packed rows
-  at::Tensor targets;  // (N) int64
-};
-
-PackPlan plan_of(std::span<const HeldTrajectory* const> pack) {
-  std::vector<std::vector<int32_t>> inputs;
-  std::vector<int64_t> rows;
-  std::vector<int64_t> targets;
-  int64_t first = 0;
-  for (const HeldTrajectory* held : pack) {
-    const int64_t length = held->useful_length() - 1;
-    inputs.emplace_back(held->tokens.begin(), held->tokens.begin() + length);
-    for (const int64_t t : action_positions(*held)) {
-      rows.push_back(first + t - 1);
-      targets.push_back(held->tokens[static_cast<size_t>(t)]);
-    }
-    first += length;
-  }
-  return {pack_sequences(inputs), index_tensor(rows), index_tensor(targets)};
+ActionPack plan_of(std::span<const HeldTrajectory* const> pack) {
+  std::vector<MaskedTokens> sequences;
+  for (const HeldTrajectory* held : pack) sequences.push_back({held->tokens, held->mask});
+  return plan_actions(sequences);
 }
 
 std::optional<Transformer> critic_of(const ModelConfig& config, const ModelWeights& weights,
@@ -44,7 +24,7 @@ std::optional<Transformer> critic_of(const ModelConfig& config, const ModelWeigh
   return body;
 }
 
-at::Tensor hidden_rows(const Transformer& body, const PackPlan& plan, bool with_gradient) {
+at::Tensor hidden_rows(const Transformer& body, const ActionPack& plan, bool with_gradient) {
   const at::AutoGradMode mode{with_gradient && at::GradMode::is_enabled()};
   return body.forward(plan.batch).index_select(0, plan.rows);
 }
@@ -63,7 +43,7 @@ ActorCritic::ActorCritic(ModelConfig config, ModelWeights weights, CriticOptions
 
 TokenEvaluation ActorCritic::evaluate(std::span<const HeldTrajectory* const> pack,
                                       Reach reach) const {
-  const PackPlan plan = plan_of(pack);
+  const ActionPack plan = plan_of(pack);
   const bool move_policy = reach == Reach::everything;
   const at::Tensor rows = hidden_rows(actor_, plan, move_policy);
   if (critic_) return score(rows, hidden_rows(*critic_, plan, true), plan.targets);
@@ -80,7 +60,7 @@ TokenEvaluation ActorCritic::score(const at::Tensor& policy_rows, const at::Tens
 at::Tensor log_probs_under(const Transformer& model, std::span<const HeldTrajectory* const> pack,
                            double temperature) {
   const at::NoGradGuard no_grad;
-  const PackPlan plan = plan_of(pack);
+  const ActionPack plan = plan_of(pack);
   const at::Tensor rows = hidden_rows(model, plan, false);
   return token_log_probs(rows, model.weights().head, plan.targets, {.temperature = temperature})
       .log_probs;
@@ -96,10 +76,6 @@ void record_scores(HeldTrajectory& held, const std::vector<int64_t>& actions,
     held.values[t] = values.const_data_ptr<float>()[i];
     held.fresh[t] = mark.published && held.versions[t] == mark.version ? 1 : 0;
   }
-}
-
-at::Tensor index_tensor(const std::vector<int64_t>& values) {
-  return at::tensor(values, at::kLong);
 }
 
 }  // namespace warpsmith::policy

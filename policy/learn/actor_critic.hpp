@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "policy/learn/action_pack.hpp"
 #include "policy/learn/held_trajectory.hpp"
 #include "policy/model/transformer.hpp"
 #include "policy/model/value_head.hpp"
@@ -81,8 +82,5 @@ at::Tensor log_probs_under(const Transformer& model, std::span<const HeldTraject
 /// fresh where published weights of its own version scored it.
 void record_scores(HeldTrajectory& held, const std::vector<int64_t>& actions,
                    const TokenEvaluation& scores, WeightsMark mark);
-
-/// (n) int64 from a vector.
-at::Tensor index_tensor(const std::vector<int64_t>& values);
 
 }  // namespace warpsmith::policy

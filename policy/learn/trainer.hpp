@@ -95,8 +95,11 @@ class Trainer {
   TrainerStatus status() const;
   const ModelConfig& model_config() const { return networks_.config(); }
 
+  /// True between the first and the last update of a step, when `save` is refused.
+  bool mid_step() const { return !mark_.published; }
   /// Writes policy, critic, optimiser and running numbers into `folder` (which exists).
-  /// `invalid_argument` between the updates of one step: save when a report was given.
+  /// `invalid_argument` while `mid_step`. A gradient that is being collected is not
+  /// saved: the ledger brings its trajectories again.
   Result<void> save(const std::filesystem::path& folder) const;
   /// Replaces all of them by what `save` wrote, and begins incarnation `incarnation`.
   Result<void> restore(const std::filesystem::path& folder, uint32_t incarnation);
@@ -120,6 +123,7 @@ class Trainer {
   StepReport make_report();
   void finish_step(Progress& progress);
   void publish();
+  void begin_incarnation(PolicyVersion version, uint64_t updates);
   Reach reach() const;
   TrainingItem make_training_item(HeldTrajectory held, const Outcome& outcome) const;
   void stream(Running& running);

@@ -6,18 +6,12 @@
 
 #include "policy/learn/learner_parts.hpp"
 #include "policy/learn/parameter_groups.hpp"
+#include "policy/learn/shuffle.hpp"
 #include "policy/learn/trainer.hpp"
 #include "runtime/random_stream.hpp"
 
 namespace warpsmith::policy {
 namespace {
-
-/// Fisher-Yates with draws that depend on nothing but the stream.
-void shuffle(std::vector<size_t>& order, RandomStream& random) {
-  for (size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1], order[static_cast<size_t>(random.below(i))]);
-  }
-}
 
 double mean_square_advantage(const std::deque<TrainingItem>& items) {
   double sum = 0;

@@ -7,6 +7,7 @@
 #include "sandbox/judge/guards.hpp"
 #include "sandbox/judge/phase_clock.hpp"
 #include "sandbox/reference/ingest.hpp"
+#include "sandbox/timing/call_meter.hpp"
 #include "sandbox/timing/schedule.hpp"
 
 namespace warpsmith::sandbox {
@@ -48,6 +49,8 @@ class Evaluation {
         random_(job.seed.seed, "schedule"),
         candidate_(std::move(candidate)),
         session_(std::move(session)),
+        candidate_meter_(candidate_.process().pid(), candidate_.noop()),
+        session_meter_(session_.pid(), session_.noop()),
         deadline_(deadline) {
     draws_ = std::any_of(job.record.rules.begin(), job.record.rules.end(),
                          [](const InputRule& rule) { return rule.drawn; });
@@ -184,19 +187,21 @@ class Evaluation {
 
   bool time_candidate(uint32_t set, TimedBlock& times, Timings& timings) {
     job_.bench.reset(job_.bench.candidate_outputs(), set);
-    const CallResult call = candidate_.call(set, patience());
+    const MeteredCall call =
+        candidate_meter_.measure([&] { return candidate_.call(set, patience()); });
     timings.fault = call.fault;
-    times.candidate_ms = in_ms(call.elapsed - candidate_.noop());
-    timings.worst_stop_gap_ms = std::max(timings.worst_stop_gap_ms, in_ms(call.stop_gap));
+    times.candidate_ms = call.charged_ms;
+    times.candidate_elapsed_ms = call.elapsed_ms;
+    timings.worst_overtime_ms = std::max(timings.worst_overtime_ms, call.overtime_ms);
     return !call.fault;
   }
 
   Result<void> time_baseline(Party party, uint32_t set, TimedBlock& times) {
     const bool eager = party == Party::eager;
-    const CallResult call =
-        eager ? session_.eager(set, deadline_) : session_.compiled(set, deadline_);
+    const MeteredCall call = session_meter_.measure(
+        [&] { return eager ? session_.eager(set, deadline_) : session_.compiled(set, deadline_); });
     if (call.fault) return fail(ErrorCode::infrastructure, "baseline: " + call.fault->detail);
-    (eager ? times.eager_ms : times.compile_ms) = in_ms(call.elapsed - session_.noop());
+    (eager ? times.eager_ms : times.compile_ms) = call.charged_ms;
     if (eager) {
       if (auto done = session_.collect(set, deadline_); !done) return done;
     }
@@ -208,6 +213,7 @@ class Evaluation {
   RandomStream random_;
   Contestant candidate_;
   WorkerSession session_;
+  CallMeter candidate_meter_, session_meter_;
   Deadline deadline_;
   bool draws_ = false;
   uint64_t drawn_ = 0;  // number of the contents that were drawn last

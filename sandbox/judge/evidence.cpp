@@ -29,16 +29,19 @@ Json set_json(const VerifiedSet& set) {
 }
 
 Json samples_json(const Timings& timings) {
-  Json candidate = Json::array(), eager = Json::array(), compiled = Json::array();
+  Json candidate = Json::array(), elapsed = Json::array();
+  Json eager = Json::array(), compiled = Json::array();
   for (const TimedBlock& block : timings.blocks) {
     candidate.push_back(block.candidate_ms);
+    elapsed.push_back(block.candidate_elapsed_ms);
     eager.push_back(block.eager_ms);
     compiled.push_back(block.compile_ms);
   }
   Json json{{"candidate_ms", candidate},
+            {"candidate_elapsed_ms", elapsed},
             {"eager_ms", eager},
             {"compile_ms", compiled},
-            {"worst_stop_gap_ms", timings.worst_stop_gap_ms},
+            {"worst_overtime_ms", timings.worst_overtime_ms},
             {"worst_error", finite(timings.errors.worst)}};
   if (timings.fault) json["fault"] = timings.fault->detail;
   return json;

@@ -139,9 +139,6 @@ Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts
                    number("%.4f", candidate) + " ms is below the floor of " +
                        number("%.4f", facts.roofline_ms) + " ms");
   }
-  if (timings.worst_stop_gap_ms > std::chrono::duration<double, std::milli>(max_stop_gap).count()) {
-    return failing(decision, VerdictClass::unstable_timing, "the process went on after its end");
-  }
   const double width = std::max(relative_width(*decision.shape.speedup_eager_ci),
                                 relative_width(*decision.shape.speedup_compile_ci));
   if (width > widest_interval) {

@@ -5,16 +5,13 @@
 
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/timing/bootstrap.hpp"
+#include "sandbox/timing/call_meter.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
 constexpr int profile_sets = 4;     // dense sets behind a profile
 constexpr int baseline_calls = 11;  // of each baseline
-
-double milliseconds(std::chrono::nanoseconds span) {
-  return std::chrono::duration<double, std::milli>(span).count();
-}
 
 /// One ingest under way: a worker inside the commit protocol, and what was learnt so far.
 class Ingest {
@@ -25,6 +22,7 @@ class Ingest {
         description_(description),
         bench_(bench),
         session_(session),
+        meter_(session.pid(), session.noop()),
         deadline_(deadline) {}
 
   Result<IngestRecord> run(const StreamKey& key) {
@@ -57,10 +55,10 @@ class Ingest {
   }
 
   Result<void> baseline(bool compiled) {
-    const CallResult call =
-        compiled ? session_.compiled(0, deadline_) : session_.eager(0, deadline_);
+    const MeteredCall call = meter_.measure(
+        [&] { return compiled ? session_.compiled(0, deadline_) : session_.eager(0, deadline_); });
     if (call.fault) return fail(ErrorCode::infrastructure, call.fault->detail);
-    elapsed_ = call.elapsed - session_.noop();
+    charged_ms_ = call.charged_ms;
     return {};
   }
 
@@ -165,7 +163,7 @@ class Ingest {
     for (int i = 0; i < 2 * baseline_calls; ++i) {
       if (auto ready = prepare(Distribution::dense); !ready) return ready;
       if (auto done = baseline(i % 2 == 1); !done) return done;
-      (i % 2 == 1 ? compiled : eager).push_back(milliseconds(elapsed_));
+      (i % 2 == 1 ? compiled : eager).push_back(charged_ms_);
       if (auto done = session_.forget(deadline_); !done) return done;
     }
     TaskFacts& facts = record_.facts;
@@ -184,11 +182,12 @@ class Ingest {
   const TaskDescription& description_;
   Bench& bench_;
   WorkerSession& session_;
+  CallMeter meter_;
   Deadline deadline_;
   StreamKey key_{};
   uint64_t contents_ = 0;
   BoundRule bound_ = bound_for(spread_evaluations);
-  std::chrono::nanoseconds elapsed_{0};
+  double charged_ms_ = 0;  // of the last baseline call
   IngestRecord record_;
 };
 
