@@ -62,7 +62,7 @@ void RolloutState::replace_lost_peers() {
     Run& run = found->second;
     if (!holds(peers_->tool_executors, run.executor)) {
       run.executor = in_turn(peers_->tool_executors, next_executor_);
-      carry(id, run.machine.workspace_lost());
+      run.machine.workspace_lost();
     }
     if (runs_.contains(id) && !holds(peers_->generators, run.generator)) {
       run.generator = in_turn(peers_->generators, next_generator_);

@@ -42,6 +42,9 @@ struct Setup {
       if (::write(fd, "0", 1) != 1) return false;
     }
     if (pin && ::sched_setaffinity(0, sizeof cores, &cores) != 0) return false;
+    // Whatever our own parent left open is nothing to the child.
+    constexpr unsigned close_on_exec = 4;  // CLOSE_RANGE_CLOEXEC
+    if (::syscall(SYS_close_range, 3U, ~0U, close_on_exec) != 0) return false;
     for (const auto& [from, to] : moves) {
       if (::dup2(from, to) < 0) return false;
     }
@@ -201,7 +204,7 @@ Result<Child> Child::start(const ChildSpec& spec) {
     setup.moves.emplace_back(held.back().get(), number);
   };
   give(input->fd(), 0);
-  if (spec.capture_output) {
+  if (spec.output == ChildOutput::captured) {
     auto out = make_pipe();
     auto err = make_pipe();
     if (!out || !err) return tl::unexpected(out ? err.error() : out.error());
@@ -209,7 +212,7 @@ Result<Child> Child::start(const ChildSpec& spec) {
     give(err->write.get(), 2);
     state->out = {std::move(out->read), &state->exit.out, spec.output_bytes};
     state->err = {std::move(err->read), &state->exit.err, spec.output_bytes};
-  } else {
+  } else if (spec.output == ChildOutput::discarded) {
     const UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
     give(null.get(), 1);
     give(null.get(), 2);
@@ -234,6 +237,15 @@ pid_t Child::pid() const {
 bool Child::alive() {
   state_->drain();
   return !state_->reap(WNOHANG);
+}
+
+bool Child::finished(std::chrono::milliseconds within) {
+  const Deadline deadline = Deadline::after(within);
+  while (!state_->reap(WNOHANG)) {
+    if (deadline.passed()) return false;
+    state_->poll_once(deadline.left());
+  }
+  return true;
 }
 
 ChildExit Child::wait(Deadline deadline) {

@@ -22,12 +22,15 @@ struct ResourceLimit {
   uint64_t value = 0;
 };
 
+/// Where a child's standard output and error go.
+enum class ChildOutput : uint8_t { captured, discarded, shared };  // shared: ours
+
 struct ChildSpec {
   std::vector<std::string> argv;  // argv[0]: a path, or a name to be found in PATH
   std::optional<std::map<std::string, std::string>> environment;  // none: ours
   std::string directory;                                          // empty: ours
   std::string standard_input;
-  bool capture_output = true;         // else both are discarded
+  ChildOutput output = ChildOutput::captured;
   size_t output_bytes = 1U << 20U;    // kept of each; what comes beyond is read and dropped
   std::map<int, int> descriptors;     // number in the child (3 to 63) → descriptor of ours
   std::vector<ResourceLimit> limits;  // set before exec
@@ -53,6 +56,8 @@ class Child {
   pid_t pid() const;
   /// Reads what is there without waiting; false once it has ended (and then it is reaped).
   bool alive();
+  /// Collects output for at most `within`; true once it has ended.
+  bool finished(std::chrono::milliseconds within);
   /// Collects output until the end; at the deadline kills the child.
   ChildExit wait(Deadline deadline);
   /// `alive` may still be true right after: `wait` reaps.

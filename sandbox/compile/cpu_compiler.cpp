@@ -107,6 +107,7 @@ Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadl
   spec.limits = options_.limits;
   spec.argv = command_line(options_.compiler);
   spec.directory = "/src";
+  spec.core = -1;  // the slot's core is for timing; a compilation may use any
   spec.limits.output_bytes = options_.limits.file_bytes;
   for (const auto& [name, content] : files) {
     if (name == cpu_source_file || is_header(name)) spec.files["/src/" + name] = content;

@@ -53,7 +53,7 @@ struct JailSpec {
   std::string standard_input;                // at most 64 KiB
   bool capture_output = false;               // else standard output and error are discarded
   JailLimits limits;
-  std::optional<int> core;  // pins the process
+  std::optional<int> core;  // pins the process; −1: every core; none: as the calling thread
 };
 
 /// How the jailed process ended.
@@ -80,6 +80,8 @@ class JailedProcess {
   /// Returns when every task of the process is confirmed stopped, or at the deadline.
   virtual Result<void> stop(Deadline deadline) = 0;
   virtual Result<void> resume() = 0;
+  /// Collects output for at most `within`; true once the jail has ended (then call `wait`).
+  virtual bool finished(std::chrono::milliseconds within) = 0;
   /// Waits for the end while collecting output; at the deadline kills it (`timed_out`).
   virtual Result<JailExit> wait(Deadline deadline) = 0;
   /// Kills all that runs in the jail and reaps it.

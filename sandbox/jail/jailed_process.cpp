@@ -73,6 +73,9 @@ class Jail final : public JailedProcess {
   bool alive() override { return pidfd_ && !has_ended(pidfd_.get(), std::chrono::milliseconds{0}); }
   Result<void> stop(Deadline deadline) override;
   Result<void> resume() override;
+  bool finished(std::chrono::milliseconds within) override {
+    return exit_ || child_.finished(within);
+  }
   Result<JailExit> wait(Deadline deadline) override;
   JailExit kill() override;
   Result<void> observe() override;
@@ -257,7 +260,8 @@ void note_limits(Jail& jail, const JailSpec& spec, const JailCgroup& cgroup) {
                 ? "none"
                 : "tmpfs, " + std::to_string(limits.tmp_bytes) + " bytes" +
                       (cgroup.limits_memory() ? ", inodes charged to the memory limit" : ""));
-  jail.note("core", spec.core ? "pinned to " + std::to_string(*spec.core) : "any");
+  jail.note("core",
+            spec.core && *spec.core >= 0 ? "pinned to " + std::to_string(*spec.core) : "any");
 }
 
 /// What bubblewrap is to read and write, kept open until it has started.
@@ -295,7 +299,8 @@ ChildSpec monitor_spec(const JailSpec& spec, const Handover& over, const std::st
   monitor.environment = spec.environment;
   monitor.directory = "/";
   monitor.standard_input = spec.standard_input;
-  monitor.capture_output = spec.capture_output;
+  monitor.output = spec.capture_output ? ChildOutput::captured : ChildOutput::discarded;
+  monitor.die_with_thread = true;
   monitor.output_bytes = spec.limits.output_bytes;
   monitor.descriptors = over.descriptors;
   monitor.core = spec.core;

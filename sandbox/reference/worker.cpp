@@ -125,7 +125,9 @@ Result<std::string> ReferenceWorker::ask(const std::string& request, Deadline de
 
 Error ReferenceWorker::explain(Error error) {
   if (error.code != ErrorCode::peer_lost) return error;
-  const JailExit exit = process_->kill();
+  // It closed its socket, so it is ending: its own exit says more than our kill would.
+  const auto waited = process_->wait(Deadline::after(std::chrono::seconds{5}));
+  const JailExit exit = waited ? *waited : process_->kill();
   error.message = "the reference worker ended: ";
   if (exit.out_of_memory) {
     error.message += "out of memory";

@@ -2,13 +2,19 @@
 // warpsmith-sandbox: the small program that holds verdicts and spawns jails; also what runs in
 // them.
 #include <cstdio>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "sandbox/commit/runner_plan.hpp"
+#include "sandbox/judge/evaluator.hpp"
 #include "sandbox/service/libraries.hpp"
+#include "sandbox/service/server.hpp"
+#include "sandbox/service/wire.hpp"
 
 namespace {
+
+namespace sandbox = warpsmith::sandbox;
 
 constexpr const char* usage =
     "warpsmith-sandbox is started by warpsmith, not by hand.\n"
@@ -21,11 +27,48 @@ int list_libraries() {
   return 0;
 }
 
+/// An evaluator if there is an interpreter; a service for command lines alone needs none.
+warpsmith::Result<sandbox::ServiceWork> make_work(const sandbox::SandboxOptions& options) {
+  using namespace warpsmith;
+  if (options.python.empty()) {
+    return sandbox::ServiceWork{[](const sandbox::EvaluateRequest&, Deadline) -> Judgement {
+                                  return InfraFailure{InfraKind::reference_failed,
+                                                      "this sandbox was started without Python"};
+                                },
+                                [](const Task&, Deadline) -> Result<TaskFacts> {
+                                  return fail(ErrorCode::unsupported,
+                                              "this sandbox was started without Python");
+                                }};
+  }
+  auto opened = sandbox::Evaluator::open({.runner = options.program,
+                                          .python = options.python,
+                                          .worker_folder = WARPSMITH_WORKER_FOLDER,
+                                          .cache_folder = options.cache_dir,
+                                          .core = options.core,
+                                          .candidate_memory_bytes = options.candidate_memory_bytes,
+                                          .compile_cache_bytes = options.compile_cache_bytes});
+  if (!opened) return tl::unexpected(std::move(opened.error()));
+  const auto evaluator = std::make_shared<sandbox::Evaluator>(std::move(*opened));
+  return sandbox::ServiceWork{
+      [evaluator](const sandbox::EvaluateRequest& request, Deadline deadline) {
+        return evaluator->evaluate(request, deadline);
+      },
+      [evaluator](const Task& task, Deadline deadline) {
+        return evaluator->ingest(task, deadline);
+      }};
+}
+
+int serve_inherited() {
+  warpsmith::UniqueFd fd{sandbox::service_socket_fd};
+  return sandbox::serve(warpsmith::FrameSocket{std::move(fd)}, make_work);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::span<char*> arguments(argv, static_cast<size_t>(argc));
   const std::string mode = arguments.size() > 1 ? arguments[1] : "";
+  if (mode == "serve") return serve_inherited();
   if (mode == "runner") return warpsmith::sandbox::run_runner();
   if (mode == "libraries") return list_libraries();
   (void)std::fputs(usage, mode == "--help" ? stdout : stderr);

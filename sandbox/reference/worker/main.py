@@ -26,6 +26,7 @@ _MAX_TASKS = 64
 class Peer:
     def __init__(self, fd):
         self.socket = socket.socket(fileno=fd)
+        self.socket.setblocking(True)
 
     def _exactly(self, size):
         data = bytearray()

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/service/probe.hpp"
+
+#include "sandbox/contract/cpu_contestant.hpp"
+
+namespace warpsmith::sandbox {
+
+Result<std::map<std::string, std::string>> probe_run_jail(const std::string& runner,
+                                                          Deadline deadline) {
+  TaskSignature signature;
+  signature.tensors.push_back({"x", TensorRole::input, Dtype::f32, {16}, {"n"}});
+  signature.tensors.push_back({"y", TensorRole::output, Dtype::f32, {16}, {"n"}});
+  const BufferLayout layout = make_layout(signature, 1);
+  auto inputs = SharedBuffers::inputs(layout);
+  auto outputs = SharedBuffers::outputs(layout);
+  if (!inputs || !outputs) return fail(ErrorCode::unsupported, "probe: no sealed shared memory");
+  const CpuContestantSpec spec{runner, "no artefact", {16}, *inputs, *outputs, {}, {}, 1};
+  auto contestant = start_cpu_contestant(spec, deadline);
+  if (!contestant) return tl::unexpected(std::move(contestant.error()));
+  return contestant->process().report();
+}
+
+}  // namespace warpsmith::sandbox

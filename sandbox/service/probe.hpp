@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which jail this machine gives: for `doctor` and the service's health.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "runtime/clock.hpp"
+#include "runtime/result.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Starts a run jail with our runner (no candidate) and reports what is in force. Fails with the
+/// reason when no jail can be made. `runner`: path of warpsmith-sandbox.
+Result<std::map<std::string, std::string>> probe_run_jail(const std::string& runner,
+                                                          Deadline deadline);
+
+}  // namespace warpsmith::sandbox

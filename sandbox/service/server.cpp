@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/service/server.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "sandbox/commit/contestant.hpp"
+#include "sandbox/jail/cgroup.hpp"
+#include "sandbox/jail/jail.hpp"
+#include "sandbox/service/probe.hpp"
+#include "sandbox/service/shell.hpp"
+#include "sandbox/service/wire.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds answer_patience{30};
+// Kept back from the caller's deadline, so that an answer about a time-out still arrives in time.
+constexpr milliseconds answer_reserve{200};
+
+/// Ends the process with all its jails as soon as the client's end of the socket is gone. The main
+/// thread may be anywhere; nothing of ours is written at that moment that a sweep does not remove.
+void watch_client(int socket) {
+  std::thread([socket] {
+    pollfd poll{socket, POLLRDHUP, 0};
+    while (::poll(&poll, 1, -1) <= 0) continue;
+    kill_all_jails();
+    remove_own_cgroups();
+    ::_exit(0);
+  }).detach();
+}
+
+WireAnswer failed(const Error& error) {
+  WireAnswer answer;
+  answer.failed = true;
+  answer.code = error.code;
+  answer.body = error.message;
+  return answer;
+}
+
+template <class T>
+WireAnswer answer_of(const Result<T>& result) {
+  if (!result) return failed(result.error());
+  WireAnswer answer;
+  answer.body = pack_body(*result);
+  return answer;
+}
+
+class Server {
+ public:
+  Server(FrameSocket socket, const MakeWork& make_work)
+      : socket_(std::move(socket)), make_work_(make_work) {}
+
+  int run() {
+    sweep_stale_cgroups();
+    watch_client(socket_.fd());
+    while (!ending_) {
+      // Idle without a limit: the client's end is noticed by the watcher.
+      auto frame = socket_.receive(Deadline::after(std::chrono::hours{24}));
+      if (!frame && frame.error().code == ErrorCode::timeout) continue;
+      if (!frame) return 0;
+      auto request = codec::unpack<WireRequest>(*frame);
+      WireAnswer answer = request ? carry_out(*request) : failed(request.error());
+      answer.number = request ? request->number : 0;
+      if (!socket_.send(codec::pack(answer), Deadline::after(answer_patience))) return 1;
+    }
+    return 0;
+  }
+
+ private:
+  WireAnswer carry_out(const WireRequest& request) {
+    const auto left = milliseconds{request.left_ms};
+    const Deadline deadline =
+        Deadline::after(left > 2 * answer_reserve ? left - answer_reserve : left / 2);
+    if (request.kind == RequestKind::hello) return greet(request.body);
+    if (!work_) return failed({ErrorCode::invalid_argument, "sandbox: the first request is hello"});
+    switch (request.kind) {
+      case RequestKind::evaluate:
+        return evaluate(request.body, deadline);
+      case RequestKind::ingest:
+        return ingest(request.body, deadline);
+      case RequestKind::shell:
+        return shell(request.body, deadline);
+      case RequestKind::health:
+        return answer_of(health(deadline));
+      case RequestKind::shutdown:
+      case RequestKind::hello:
+        break;
+    }
+    ending_ = true;
+    return {};
+  }
+
+  WireAnswer greet(const std::string& body) {
+    auto options = unpack_body<SandboxOptions>(body);
+    if (!options) return failed(options.error());
+    options_ = std::move(*options);
+    if (options_.core) pin_.emplace(*options_.core);
+    auto work = make_work_(options_);
+    if (!work) return failed(work.error());
+    work_ = std::move(*work);
+    return {};
+  }
+
+  WireAnswer evaluate(const std::string& body, Deadline deadline) {
+    const auto request = unpack_body<EvaluateRequest>(body);
+    if (!request) return failed(request.error());
+    ++evaluations_;
+    WireAnswer answer;
+    answer.body = pack_body(work_->evaluate(*request, deadline));
+    return answer;
+  }
+
+  WireAnswer ingest(const std::string& body, Deadline deadline) {
+    const auto task = unpack_body<Task>(body);
+    return task ? answer_of(work_->ingest(*task, deadline)) : failed(task.error());
+  }
+
+  static WireAnswer shell(const std::string& body, Deadline deadline) {
+    const auto request = unpack_body<ShellRequest>(body);
+    return request ? answer_of(run_shell(*request, deadline)) : failed(request.error());
+  }
+
+  Result<HealthReport> health(Deadline deadline) {
+    auto jail = probe_run_jail(options_.program, deadline);
+    if (!jail) return tl::unexpected(std::move(jail.error()));
+    HealthReport report;
+    report.jail = std::move(*jail);
+    report.facts["pid"] = std::to_string(::getpid());
+    report.facts["core"] = options_.core ? std::to_string(*options_.core) : "any";
+    report.facts["pinned"] = pin_ && pin_->in_force() ? "yes" : "no";
+    report.facts["evaluations"] = std::to_string(evaluations_);
+    report.facts["full_jail"] = is_full_jail(report.jail) ? "yes" : "no";
+    return report;
+  }
+
+  FrameSocket socket_;
+  const MakeWork& make_work_;
+  SandboxOptions options_;
+  std::optional<CorePin> pin_;
+  std::optional<ServiceWork> work_;
+  uint64_t evaluations_ = 0;
+  bool ending_ = false;
+};
+
+}  // namespace
+
+int serve(FrameSocket socket, const MakeWork& make_work) {
+  return Server{std::move(socket), make_work}.run();
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# Configuring and building, skipped when nothing changed. Sourced.
+
+# True when a source is newer than the mark $1. Folders count: a removed file changes its folder.
+changed_since() {
+  [ -e "$1" ] || return 0
+  local roots=(CMakeLists.txt CMakePresets.json cmake runtime policy sandbox synthesis actors tests)
+  [ -n "$(cd "$root" && find "${roots[@]}" -newer "$1" -print -quit)" ]
+}
+
+needs_configure() {
+  local made=$build/CMakeCache.txt
+  [ -e "$build/build.ninja" ] || return 0
+  # The interpreter decides which LibTorch is linked.
+  ! grep -qxF "WARPSMITH_PYTHON:FILEPATH=${WARPSMITH_PYTHON:-}" "$made"
+}
+
+configure() {
+  needs_configure || return 0
+  say "configuring build/$preset"
+  mkdir -p "$build"
+  (cd "$root" && run_logged "$build.configure.log" \
+    cmake --preset "$preset" "-DWARPSMITH_PYTHON=${WARPSMITH_PYTHON:-}" "$@")
+}
+
+# ninja's own progress line on a terminal; every failed command's output in any case.
+compile() {
+  say "building build/$preset ($*) with $jobs jobs; the first time takes minutes"
+  local quiet=()
+  [ -t 2 ] || quiet=(--quiet)
+  (cd "$root" && ninja -C "$build" -j "$jobs" "${quiet[@]}" "$@" >&2 9>&-) || die "the build failed" 3
+}
+
+is_built() { ! needs_configure && ! changed_since "$1"; }
+
+# ensure_built MARK TARGET…: the mark carries the time at which the sources were looked at.
+ensure_built() {
+  local mark=$build/.built-$1
+  shift
+  ! is_built "$mark" || return 0
+  mkdir -p "$build"
+  take_lock "$build.lock"
+  # The launch that held the lock may have done it.
+  if ! is_built "$mark"; then
+    touch "$build/.looking"
+    configure
+    compile "$@"
+    touch -r "$build/.looking" "$mark"
+  fi
+  release_lock
+}

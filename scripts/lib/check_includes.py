@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arrows between folders, and the small rules that a regular expression can hold.
+
+Run from the checkout's root: python3 scripts/lib/check_includes.py. Prints FILE:LINE: what is wrong.
+"""
+
+import re
+import subprocess
+import sys
+
+FOLDERS = ("runtime", "policy", "sandbox", "synthesis", "actors", "tests")
+MAY_SEE = {
+    "runtime": {"runtime"},
+    "policy": {"runtime", "policy"},
+    "sandbox": {"runtime", "sandbox"},
+    "synthesis": {"runtime", "synthesis"},
+    "actors": {"runtime", "policy", "sandbox", "synthesis", "actors"},
+    "tests": set(FOLDERS),
+}
+# Prefix of an include → folders that may use it.
+ONLY_IN = {
+    "caf/": {"actors"},
+    "torch/": {"policy", "actors"},
+    "ATen/": {"policy", "actors"},
+    "c10/": {"policy", "actors"},
+}
+# Costly in every file that sees them, so never in a header.
+NOT_IN_HEADERS = ("spdlog/", "boost/process", "CLI/", "nlohmann/", "toml++/", "httplib.h")
+NEVER = ("torch/torch.h", "torch/all.h", "ATen/ATen.h")
+MAX_LINES = 400
+MAX_BYTES = 10 << 20
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+
+def tracked(*patterns):
+    out = subprocess.run(
+        ["git", "ls-files", "-z", "-c", "-o", "--exclude-standard", "--", *patterns],
+        check=True, capture_output=True, text=True).stdout
+    return [name for name in out.split("\0") if name]
+
+
+def test_area(parts):
+    """tests/policy/… may use what policy/ may use; tests/support/ whatever its users may."""
+    return parts[1] if parts[0] == "tests" and len(parts) > 2 else parts[0]
+
+
+def wrong_include(path, included):
+    parts = path.split("/")
+    top, area = parts[0], test_area(parts)
+    if included in NEVER:
+        return f"{included} costs 12 s and more per file: include the single header that is used"
+    first = included.split("/")[0]
+    if first in FOLDERS and "/" in included and first not in MAY_SEE[top]:
+        return f"{top}/ must not include {included}: it sees {', '.join(sorted(MAY_SEE[top]))}"
+    for prefix, allowed in ONLY_IN.items():
+        if included.startswith(prefix) and area not in allowed and area != "support":
+            return f"<{prefix}…> belongs to {', '.join(sorted(allowed))} only"
+    if path.endswith(".hpp") and included.startswith(NOT_IN_HEADERS):
+        return f"{included} is slow to compile: include it in a .cpp"
+    return None
+
+
+def check_source(path):
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    if not lines[0].startswith("// SPDX-License-Identifier: Apache-2.0"):
+        yield 1, "the first line must be // SPDX-License-Identifier: Apache-2.0"
+    if len(lines) - 1 > MAX_LINES:
+        yield len(lines) - 1, f"{len(lines) - 1} lines; split it (at most {MAX_LINES})"
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        message = wrong_include(path, match.group(1)) if match else None
+        if message:
+            yield number, message
+
+
+def check_size(path):
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, 2)
+    except (FileNotFoundError, IsADirectoryError):
+        return
+    if size > MAX_BYTES:
+        yield 1, f"{size} bytes; no file over {MAX_BYTES}"
+
+
+def main():
+    wrong = 0
+    sources = [p for p in tracked("*.cpp", "*.hpp", "*.cu", "*.cuh") if p.split("/")[0] in FOLDERS]
+    checks = [(p, check_source) for p in sources] + [(p, check_size) for p in tracked()]
+    for path, check in checks:
+        try:
+            for line, message in check(path):
+                print(f"{path}:{line}: {message}")
+                wrong += 1
+        except FileNotFoundError:
+            continue  # removed, not yet staged
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""clang-tidy on sources: python3 check_tidy.py CLANG_TIDY BUILD JOBS SECONDS SOURCE…
+
+No new file is begun after SECONDS; what was left out is named. Exit 1 when a file has findings.
+"""
+
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import compile_flags
+
+# Flags of GCC that clang does not know.
+GCC_ONLY = ("-fno-trapping-math",)
+# libstdc++ 12 uses what it deprecates itself, which clang reports at our call.
+QUIET = ("-Wno-unknown-warning-option", "-Wno-deprecated-declarations")
+
+
+def tidy(job):
+    program, source, flags, deadline = job
+    if time.monotonic() > deadline:
+        return source, None, ""
+    done = subprocess.run([program, "--quiet", source, "--", *flags], capture_output=True, text=True)
+    return source, done.returncode, done.stdout + ("" if done.stdout else done.stderr)
+
+
+def main():
+    program, build, jobs, seconds = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+    commands = compile_flags.load(build)
+    deadline = time.monotonic() + seconds
+    work = []
+    for source in sys.argv[5:]:
+        if source not in commands:
+            continue  # not part of this build: a stub's counterpart, or CUDA
+        flags = [flag for flag in commands[source] if not flag.startswith(GCC_ONLY)]
+        work.append((program, source, [*flags, *QUIET], deadline))
+    failed, left_out = 0, []
+    with ThreadPoolExecutor(jobs) as pool:
+        for source, code, text in pool.map(tidy, work):
+            if code is None:
+                left_out.append(source)
+            elif code != 0:
+                failed += 1
+                print(f"{source}:\n{text}")
+    if left_out:
+        print(f"not looked at within {seconds:.0f} s: {' '.join(left_out)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# Shared by the launcher and the scripts: folders, messages, locks. Sourced, never run.
+
+root=${root:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/warpsmith
+preset=${WARPSMITH_PRESET:-dev}
+build=$root/build/$preset
+jobs=${WARPSMITH_JOBS:-$(nproc)}
+
+say() { printf '==> %s\n' "$*" >&2; }
+
+# die MESSAGE [EXIT CODE]: 2 bad input, 3 infrastructure (the default)
+die() {
+  printf 'warpsmith: %s\n' "$1" >&2
+  exit "${2:-3}"
+}
+
+# Waits for the lock file $1 on descriptor 9, and says so when it has to.
+take_lock() {
+  mkdir -p "$(dirname "$1")"
+  exec 9>"$1"
+  flock -n 9 && return
+  say "another launch is at work; waiting for it"
+  flock -w 3600 9 || die "waited an hour for $1; is a launch stuck?"
+}
+
+release_lock() { exec 9>&-; }
+
+# run_logged LOG COMMAND…: quiet when it works, the end of its output when it does not
+run_logged() {
+  local log=$1
+  shift
+  mkdir -p "$(dirname "$log")"
+  if ! "$@" >"$log" 2>&1 9>&-; then
+    tail -n 40 "$log" >&2
+    die "failed: $* (whole output: $log)"
+  fi
+}

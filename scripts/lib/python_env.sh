@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# The pinned Python environment: one per lock file and user, shared by clones. Sourced.
+
+lock_file=$root/scripts/requirements.lock
+base_python=${WARPSMITH_BASE_PYTHON:-/usr/bin/python3}
+
+# The lock's hash and the interpreter's version: either change makes a new environment.
+python_folder() {
+  local version hash
+  version=$(basename "$(readlink -f "$base_python")")
+  hash=$(sha256sum "$lock_file")
+  echo "$cache/${version/python/python-}-${hash:0:16}"
+}
+
+# Made under another name and renamed when whole, so that nobody sees half an environment.
+make_python() {
+  local folder=$1 unfinished=$1.unfinished log=$cache/logs/python.log
+  rm -rf "$unfinished"
+  say "making the Python environment (torch and $(($(grep -c == "$lock_file") - 1)) more; about 3 min, 5 GB)"
+  run_logged "$log" "$base_python" -m venv "$unfinished"
+  run_logged "$log" "$unfinished/bin/python" -m pip install --no-deps --no-input \
+    --disable-pip-version-check -r "$lock_file"
+  # The scripts in bin/ name their interpreter by its path.
+  grep -rlIZ -- "$unfinished" "$unfinished/bin" | xargs -0r sed -i "s|$unfinished|$folder|g"
+  mv -T "$unfinished" "$folder"
+}
+
+# Sets WARPSMITH_PYTHON unless the caller did.
+ensure_python() {
+  if [ -n "${WARPSMITH_PYTHON:-}" ]; then
+    [ -x "$WARPSMITH_PYTHON" ] || die "WARPSMITH_PYTHON is not an interpreter: $WARPSMITH_PYTHON" 2
+    export WARPSMITH_PYTHON
+    return
+  fi
+  local folder
+  folder=$(python_folder)
+  if [ ! -d "$folder" ]; then
+    take_lock "$cache/python.lock"
+    [ -d "$folder" ] || make_python "$folder"
+    release_lock
+  fi
+  export WARPSMITH_PYTHON=$folder/bin/python
+}

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# `./warpsmith test`: what CI runs, or a part of it. Sourced.
+
+test_help() {
+  cat <<'HELP'
+Usage: ./warpsmith test [OPTIONS]
+Without options: checks, build and all tests, then the tests without tensors under the sanitizers.
+
+  --quick        build and the unit tests only
+  --asan         the sanitizer part only
+  --all          checks on every file, not on the changed ones only
+  --no-checks    leave format, includes, headers and tidy out
+  -R REGEX       only tests whose name matches
+HELP
+}
+
+results=()
+
+# run_ctest PRESET NAME ARGUMENTS…: keeps the result file for the sum; says whether all passed.
+run_ctest() {
+  local preset=$1 file=$root/build/results-$2.xml
+  shift 2
+  rm -f "$file"
+  results+=("$file")
+  (cd "$root" && ctest --preset "$preset" --output-junit "$file" "$@")
+}
+
+# Unit tests share the machine; the others time things, start jails and systems, and run alone.
+run_dev() {
+  local good=0 filter=("$@")
+  ensure_built all all
+  run_ctest "$preset" unit -L unit -j "$jobs" "${filter[@]}" || good=1
+  [ -n "$quick" ] || run_ctest "$preset" rest -LE unit "${filter[@]}" || good=1
+  return $good
+}
+
+# CAF and LibTorch are not built for sanitizers, so this part has neither.
+run_asan() {
+  local preset=asan build=$root/build/asan
+  ensure_built all all
+  ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1 \
+    UBSAN_OPTIONS=print_stacktrace=1 \
+    run_ctest asan asan -j "$jobs" "$@"
+}
+
+sum_up() {
+  python3 - "$@" <<'SUM'
+import os, sys, xml.etree.ElementTree as tree
+passed = failed = skipped = 0
+for name in sys.argv[1:]:
+    if not os.path.exists(name):
+        failed += 1
+        print(f"no results in {name}: the tests did not start")
+        continue
+    suite = tree.parse(name).getroot()
+    bad, left = int(suite.get("failures")), int(suite.get("skipped")) + int(suite.get("disabled"))
+    failed, skipped = failed + bad, skipped + left
+    passed += int(suite.get("tests")) - bad - left
+print(f"{passed} passed, {failed} failed, {skipped} skipped")
+SUM
+}
+
+run_tests() {
+  local quick= parts="checks dev asan" all=() filter=() good=0
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --quick) quick=1 parts=dev ;;
+      --asan) parts=asan ;;
+      --all) all=(--all) ;;
+      --no-checks) parts=${parts/checks/} ;;
+      -R) filter=(-R "${2:?-R takes a regular expression}"); shift ;;
+      -h | --help) test_help; return ;;
+      *) die "unknown option of test: $1 (see ./warpsmith test --help)" 2 ;;
+    esac
+    shift
+  done
+  prepare
+  export WARPSMITH_HOME=$root
+  if [ -n "$offline" ]; then
+    say "offline: the checks need tools of the pinned environment, and are left out"
+    parts=${parts/checks/}
+  fi
+  for part in $parts; do
+    case $part in
+      checks) ensure_built all all; "$root/scripts/check" "${all[@]}" || good=1 ;;
+      dev) run_dev "${filter[@]}" || good=1 ;;
+      asan) run_asan "${filter[@]}" || good=1 ;;
+    esac
+  done
+  [ $good -eq 0 ] || say "something failed above"
+  sum_up "${results[@]}"
+  return $good
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compile cache: hits, bounds, damage.
+#include "sandbox/compile/cache.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/sandbox/support/sandbox_fixture.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ScratchFolder;
+
+std::string key_of(int i) {
+  return std::string(63, 'a') + std::to_string(i);
+}
+
+TEST(CompileCacheTest, FindsWhatWasInsertedEvenByAnother) {
+  const ScratchFolder folder;
+  auto first = CompileCache::open(folder.path(), 1 << 20);
+  ASSERT_TRUE(first);
+  const std::string value("bytes\0with zero", 15);
+  first->insert(key_of(1), value);
+  auto second = CompileCache::open(folder.path(), 1 << 20);
+  EXPECT_EQ(second->find(key_of(1)), value);
+  EXPECT_FALSE(second->find(key_of(2)));
+}
+
+TEST(CompileCacheTest, DropsTheLeastRecentlyUsedBeyondItsBound) {
+  const ScratchFolder folder;
+  auto cache = CompileCache::open(folder.path(), 10'000);
+  for (int i = 0; i < 4; ++i) {
+    cache->insert(key_of(i), std::string(2000, 'x'));
+    // Distinct times of use without waiting for the clock.
+    fs::last_write_time(fs::path(folder.path()) / key_of(i),
+                        fs::file_time_type::clock::now() - std::chrono::hours{10 - i});
+  }
+  ASSERT_TRUE(cache->find(key_of(0)));  // now the most recent
+  cache->insert(key_of(5), std::string(2000, 'x'));
+  EXPECT_LE(cache->bytes(), 10'000U);
+  EXPECT_TRUE(cache->find(key_of(0)));
+  EXPECT_FALSE(cache->find(key_of(1)));
+  EXPECT_TRUE(cache->find(key_of(5)));
+}
+
+TEST(CompileCacheTest, RemovesDamagedEntries) {
+  const ScratchFolder folder;
+  auto cache = CompileCache::open(folder.path(), 1 << 20);
+  cache->insert(key_of(1), "content");
+  const fs::path file = fs::path(folder.path()) / key_of(1);
+  std::ofstream(file, std::ios::binary | std::ios::in).seekp(70) << "X";
+  EXPECT_FALSE(cache->find(key_of(1)));
+  EXPECT_FALSE(fs::exists(file));
+}
+
+TEST(CompileCacheTest, KeepsNothingWithoutRoom) {
+  const ScratchFolder folder;
+  auto cache = CompileCache::open(folder.path(), 0);
+  cache->insert(key_of(1), "content");
+  EXPECT_FALSE(cache->find(key_of(1)));
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

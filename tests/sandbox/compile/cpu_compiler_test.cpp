@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compile service: artefacts, errors with their place, cache, and what sources cannot reach.
+#include "sandbox/compile/cpu_compiler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/sandbox/support/sandbox_fixture.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using testing::in_seconds;
+using testing::ScratchFolder;
+
+const std::string head =
+    "extern \"C\" void solve(const void* const* in, void* const* out, const long* dims) ";
+
+class CpuCompilerTest : public ::testing::Test {
+ protected:
+  Compiled compile(const std::string& source) {
+    if (!compiler_) {
+      CompilerOptions options;
+      options.cache_dir = folder_.path();
+      auto made = CpuCompiler::create(options);
+      if (!made) throw std::runtime_error(made.error().message);
+      compiler_.emplace(std::move(*made));
+    }
+    auto compiled = compiler_->compile({{"kernel.cpp", source}}, in_seconds(60));
+    if (!compiled) throw std::runtime_error(compiled.error().message);
+    return *compiled;
+  }
+  ScratchFolder folder_;
+  std::optional<CpuCompiler> compiler_;
+};
+
+TEST_F(CpuCompilerTest, CompilesOnceThenAnswersFromTheCache) {
+  const Compiled first = compile(head + "{ *(float*)out[0] = 1; }");
+  ASSERT_FALSE(first.failure) << first.text;
+  EXPECT_FALSE(first.cached);
+  EXPECT_TRUE(
+      first.artefact.starts_with("\x7f"
+                                 "ELF"));
+  const Compiled second = compile(head + "{ *(float*)out[0] = 1; }");
+  EXPECT_TRUE(second.cached);
+  EXPECT_EQ(second.artefact_hash, first.artefact_hash);
+  EXPECT_LT(second.milliseconds, first.milliseconds);
+}
+
+TEST_F(CpuCompilerTest, GivesErrorsWithTheirPlaceAndCachesThem) {
+  const std::string broken = "\n" + head + "{ return 1 }";
+  const Compiled first = compile(broken);
+  EXPECT_EQ(first.failure, VerdictClass::compile_error);
+  EXPECT_TRUE(first.text.starts_with("kernel.cpp:2:")) << first.text;
+  EXPECT_EQ(compile(broken).text, first.text);
+}
+
+TEST_F(CpuCompilerTest, NamesMissingFunctionsAtCompileTime) {
+  const Compiled result = compile("void missing();\n" + head + "{ missing(); }");
+  EXPECT_EQ(result.failure, VerdictClass::compile_error);
+  EXPECT_NE(result.text.find("missing"), std::string::npos) << result.text;
+}
+
+TEST_F(CpuCompilerTest, RefusesConstructorsThreadsAndMissingEntryPoints) {
+  EXPECT_EQ(compile("__attribute__((constructor)) void f() {}\n" + head + "{}").failure,
+            VerdictClass::banned_construct);
+  EXPECT_EQ(compile("#include <thread>\n" + head + "{ std::thread([] {}).join(); }").failure,
+            VerdictClass::banned_construct);
+  EXPECT_EQ(compile("void solve() {}").failure, VerdictClass::launch_error);
+}
+
+TEST_F(CpuCompilerTest, AcceptsStaticObjectsWithDestructors) {
+  const Compiled result = compile("#include <vector>\n" + head +
+                                  "{ static std::vector<float> scratch(100); scratch[0] = 1; }");
+  EXPECT_FALSE(result.failure) << result.text;
+}
+
+TEST_F(CpuCompilerTest, LetsNoSourceReadTheHost) {
+  const std::string secret = folder_.path() + "/secret.h";
+  std::ofstream(secret) << "secret_word\n";
+  const Compiled include = compile("#include \"" + secret + "\"\n" + head + "{}");
+  EXPECT_EQ(include.failure, VerdictClass::compile_error);
+  EXPECT_EQ(include.text.find("secret_word"), std::string::npos);
+  EXPECT_EQ(compile("#include \"/etc/passwd\"\n" + head + "{}").failure,
+            VerdictClass::compile_error);
+  EXPECT_EQ(compile("asm(\".incbin \\\"/etc/passwd\\\"\");\n" + head + "{}").failure,
+            VerdictClass::compile_error);
+}
+
+TEST_F(CpuCompilerTest, BoundsSourceSizeTimeAndMemory) {
+  EXPECT_EQ(compile(std::string(300'000, ' ')).failure, VerdictClass::compile_error);
+  EXPECT_EQ(compile("char big[1u << 30] = {1};\n" + head + "{ *(char*)out[0] = big[5]; }").failure,
+            VerdictClass::compile_error);
+}
+
+TEST_F(CpuCompilerTest, StopsEndlessTemplates) {
+  CompilerOptions options;
+  options.cache_dir = folder_.path();
+  options.timeout = std::chrono::milliseconds{1500};
+  auto compiler = CpuCompiler::create(options);
+  ASSERT_TRUE(compiler);
+  const std::string endless =
+      "template <int N, int M> struct F {\n"
+      "  static constexpr int v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v;\n};\n"
+      "template <int M> struct F<0, M> { static constexpr int v = M; };\n" +
+      head + "{ *(long*)out[0] = F<30, 0>::v; }";
+  const auto compiled = compiler->compile({{"kernel.cpp", endless}}, in_seconds(60));
+  ASSERT_TRUE(compiled);
+  EXPECT_TRUE(compiled->failure == VerdictClass::timeout ||
+              compiled->failure == VerdictClass::out_of_memory)
+      << compiled->text;
+}
+
+TEST_F(CpuCompilerTest, VectorisesMathematicsOfOurHeader) {
+  const Compiled result = compile(
+      "#include \"warpsmith.h\"\n"
+      "extern \"C\" void solve(const void* const* in, void* const* out, const int64_t* dims) {\n"
+      "  const float* x = (const float*)in[0]; float* y = (float*)out[0];\n"
+      "  #pragma omp simd\n"
+      "  for (int64_t i = 0; i < dims[0]; ++i) y[i] = tanhf(x[i]) + powf(x[i], 3) + sqrtf(x[i]);\n"
+      "}\n");
+  ASSERT_FALSE(result.failure) << result.text;
+  EXPECT_NE(result.artefact.find("v_tanhf"), std::string::npos);
+}
+
+TEST_F(CpuCompilerTest, OurHeaderGetsAlongWithTheLibrarys) {
+  EXPECT_FALSE(compile("#include \"warpsmith.h\"\n#include <cmath>\n#include <cstring>\n" + head +
+                       "{ *(float*)out[0] = std::exp(1.0f) + expf(1) + INFINITY; }")
+                   .failure);
+  EXPECT_FALSE(compile("#include <cmath>\n#include <algorithm>\n#include \"warpsmith.h\"\n" + head +
+                       "{ *(float*)out[0] = std::max(fabsf(1.0f), NAN); }")
+                   .failure);
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

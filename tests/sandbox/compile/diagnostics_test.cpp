@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an agent reads when its kernel does not compile.
+#include "sandbox/compile/diagnostics.hpp"
+
+#include <gtest/gtest.h>
+
+namespace warpsmith::sandbox {
+namespace {
+
+TEST(DiagnosticsTest, KeepsErrorsAndDropsTheRest) {
+  EXPECT_EQ(summarise_errors("kernel.cpp: In function 'void solve()':\n"
+                             "kernel.cpp:3:5: error: 'y' was not declared\n"
+                             "kernel.cpp:3:5: note: suggested: 'x'\n"),
+            "kernel.cpp:3:5: error: 'y' was not declared");
+}
+
+TEST(DiagnosticsTest, NamesUndefinedReferencesWithoutTemporaryFiles) {
+  EXPECT_EQ(summarise_errors("/usr/bin/ld: /tmp/ccX1y2Z3.o: in function `solve':\n"
+                             "kernel.cpp:(.text+0x5): undefined reference to `foo'\n"
+                             "collect2: error: ld returned 1 exit status\n"),
+            "kernel.cpp: undefined reference to `foo'");
+}
+
+TEST(DiagnosticsTest, IsBounded) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) {
+    text += "kernel.cpp:" + std::to_string(i) + ":1: error: " + std::string(5000, 'e') + "\n";
+  }
+  EXPECT_LE(summarise_errors(text, 3).size(), 1000U);
+}
+
+TEST(DiagnosticsTest, SaysSomethingWhenNothingMatches) {
+  EXPECT_EQ(summarise_errors("g++: killed"), "g++: killed");
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

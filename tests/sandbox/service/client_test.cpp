@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The service as a process: starts, answers, survives nothing it should not.
+#include "sandbox/service/client.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <fstream>
+
+#include "tests/sandbox/support/sandbox_fixture.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::in_seconds;
+using testing::ScratchFolder;
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  Client start() {
+    SandboxOptions options;
+    options.program = testing::sandbox_program();
+    options.cache_dir = scratch_.path() + "/cache";
+    auto client = Client::start(options, in_seconds(20));
+    if (!client) throw std::runtime_error(client.error().message);
+    return std::move(*client);
+  }
+  ShellResult shell(Client& client, const std::string& command, uint32_t timeout_ms = 10'000) {
+    const auto result =
+        client.shell({scratch_.path(), command, timeout_ms, 10'000}, in_seconds(30));
+    if (!result) throw std::runtime_error(result.error().message);
+    return *result;
+  }
+  ScratchFolder scratch_;
+};
+
+TEST_F(ServiceTest, ReportsAFullJail) {
+  Client client = start();
+  const auto health = client.health(in_seconds(20));
+  ASSERT_TRUE(health) << health.error().message;
+  EXPECT_EQ(health->facts.at("full_jail"), "yes");
+  EXPECT_EQ(health->facts.at("pid"), std::to_string(client.pid()));
+}
+
+TEST_F(ServiceTest, RunsCommandsOverTheWorkspace) {
+  Client client = start();
+  const ShellResult result = shell(client, "echo text > file; pwd; id -u; exit 3");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.out, "/workspace\n65534\n");
+  std::ifstream file(scratch_.path() + "/file");
+  std::string content;
+  file >> content;
+  EXPECT_EQ(content, "text");
+}
+
+TEST_F(ServiceTest, CutsFloodsAndEndsHangs) {
+  Client client = start();
+  const ShellResult flood = shell(client, "head -c 100000000 /dev/zero");
+  EXPECT_TRUE(flood.output_cut);
+  EXPECT_EQ(flood.out.size(), 10'000U);
+  const ShellResult hang = shell(client, "sleep 1000", 200);
+  EXPECT_TRUE(hang.timed_out);
+  EXPECT_EQ(shell(client, "echo fine").out, "fine\n");
+}
+
+TEST_F(ServiceTest, EndsWhenItsClientGoes) {
+  pid_t service = 0;
+  {
+    Client client = start();
+    service = client.pid();
+    EXPECT_EQ(::kill(service, 0), 0);
+  }
+  EXPECT_NE(::kill(service, 0), 0);
+}
+
+TEST_F(ServiceTest, IsReportedLostAfterKill) {
+  Client client = start();
+  ASSERT_EQ(::kill(client.pid(), SIGKILL), 0);
+  const Judgement judgement = client.evaluate({}, in_seconds(10));
+  ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
+  EXPECT_EQ(std::get<InfraFailure>(judgement).kind, InfraKind::sandbox_lost);
+  EXPECT_TRUE(client.lost());
+}
+
+TEST_F(ServiceTest, DiesWithItsKilledClientAndTakesItsJailsAlong) {
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Client client = start();
+    const pid_t service = client.pid();
+    (void)!::write(pipe[1], &service, sizeof service);
+    (void)client.shell({scratch_.path(), "touch started; sleep 1000", 600'000, 1000},
+                       in_seconds(600));
+    ::_exit(0);
+  }
+  ::close(pipe[1]);
+  pid_t service = 0;
+  ASSERT_EQ(::read(pipe[0], &service, sizeof service), static_cast<ssize_t>(sizeof service));
+  const Deadline patience = in_seconds(20);
+  while (!std::filesystem::exists(scratch_.path() + "/started") && !patience.passed()) {
+    ::sched_yield();
+  }
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  // The service is an orphan now: gone or a zombie of init's.
+  const auto running = [&] {
+    std::ifstream stat("/proc/" + std::to_string(service) + "/stat");
+    std::string pid, name, state;
+    return stat >> pid >> name >> state && state != "Z";
+  };
+  while (running() && !patience.passed()) ::sched_yield();
+  EXPECT_FALSE(running());
+  ::close(pipe[0]);
+}
+
+TEST_F(ServiceTest, SeveralServicesCoexist) {
+  Client first = start();
+  Client second = start();
+  EXPECT_NE(first.pid(), second.pid());
+  EXPECT_EQ(shell(first, "echo 1").out, "1\n");
+  EXPECT_EQ(shell(second, "echo 2").out, "2\n");
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

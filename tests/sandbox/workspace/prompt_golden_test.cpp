@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds the brief prompt to the bytes that the demonstrations' generator writes.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "sandbox/workspace/task_text.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content_of(const fs::path& path) {
+  std::ifstream in{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<int64_t> numbers_in(const std::string& text) {
+  std::vector<int64_t> numbers;
+  std::istringstream in{std::regex_replace(text, std::regex("[^0-9]+"), " ")};
+  for (int64_t number = 0; in >> number;) numbers.push_back(number);
+  return numbers;
+}
+
+/// The signature that a golden prompt describes; its tensors are all f32.
+TaskSignature signature_of(const std::string& prompt) {
+  TaskSignature signature;
+  const std::regex buffer{R"(^(in|out)\[\d+\] (\S+) f32 \[(.*)\]$)"};
+  std::istringstream lines{prompt};
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (line.starts_with("dims ")) signature.dims = numbers_in(line);
+    if (!std::regex_match(line, match, buffer)) continue;
+    const auto role = match[1] == "out" ? TensorRole::output : TensorRole::input;
+    signature.tensors.push_back({match[2], role, Dtype::f32, numbers_in(match[3]), {}});
+  }
+  return signature;
+}
+
+Task task_named(const std::string& name) {
+  Task task;
+  task.id = name;
+  for (const char* folder : {"train", "heldout"}) {
+    const fs::path file = fs::path("configs/tasks/cpu") / folder / (name + ".py");
+    if (fs::exists(file)) task.code = content_of(file);
+  }
+  return task;
+}
+
+TEST(PromptGoldenTest, BriefPromptsEqualTheGeneratorsBytes) {
+  size_t compared = 0;
+  for (const auto& entry : fs::directory_iterator("tests/golden/prompts")) {
+    if (entry.path().extension() != ".txt") continue;
+    const std::string golden = content_of(entry.path());
+    const auto prompt = brief_prompt(task_named(entry.path().stem()), signature_of(golden));
+    ASSERT_TRUE(prompt) << prompt.error().message;
+    EXPECT_EQ(*prompt, golden) << entry.path();
+    ++compared;
+  }
+  EXPECT_GE(compared, 3U);
+}
+
+TEST(PromptGoldenTest, EveryTaskHasItsClassAndKeepsItsInputsSecret) {
+  size_t tasks = 0;
+  for (const char* folder : {"configs/tasks/cpu/train", "configs/tasks/cpu/heldout"}) {
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const auto text = reference_file(content_of(entry.path()));
+      ASSERT_TRUE(text) << entry.path() << text.error().message;
+      EXPECT_NE(text->find("class Model("), std::string::npos) << entry.path();
+      EXPECT_EQ(text->find("get_in"), std::string::npos) << entry.path();
+      ++tasks;
+    }
+  }
+  EXPECT_EQ(tasks, 32U);
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox
