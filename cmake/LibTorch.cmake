@@ -19,11 +19,12 @@ if(nvidia_lib)
   target_link_options(warpsmith_torch INTERFACE "-Wl,-rpath-link,${nvidia_lib}")
 endif()
 # --no-as-needed: nothing names a symbol of the CUDA back end, which registers itself on load.
-# libstdc++ first: libtorch exports some of std::filesystem itself, and its remove_all crashes.
 set(torch_libs torch torch_cpu c10)
 if(EXISTS "${torch_dir}/lib/libtorch_cuda.so")
   list(APPEND torch_libs torch_cuda c10_cuda)
 endif()
 list(TRANSFORM torch_libs PREPEND "-l")
 list(JOIN torch_libs "," torch_libs_joined)
-target_link_libraries(warpsmith_torch INTERFACE "-Wl,--no-as-needed,-lstdc++,${torch_libs_joined},--as-needed")
+# libstdc++ first: libtorch.so exports an old, incomplete std::filesystem, whose remove_all crashes.
+target_link_libraries(warpsmith_torch INTERFACE "-Wl,--no-as-needed,-lstdc++,--as-needed")
+target_link_libraries(warpsmith_torch INTERFACE "-Wl,--no-as-needed,${torch_libs_joined},--as-needed")

