@@ -240,6 +240,7 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
     spec.limits.memory_bytes = job.memory_bytes;
     auto candidate = start_cpu_contestant(spec, deadline);
     if (!candidate) return tl::unexpected(candidate.error());
+    const PhaseClock entering(phases, "session");
     auto session =
         job.worker.enter(job.task, job.bench.session_memory(),
                          {spread_evaluations, job.seed.seed ^ job.seed.salt[0]}, deadline);
@@ -249,7 +250,8 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
   auto outcome = evaluation->run();
   if (!outcome) return outcome;
   if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
-  outcome->phase_ms["start"] += phases["start"];
+  for (const auto& [name, ms] : phases) outcome->phase_ms[name] += ms;
+  outcome->phase_ms["start"] -= phases["session"];
   return outcome;
 }
 

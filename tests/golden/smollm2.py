@@ -39,7 +39,12 @@ def convert(folder):
     model = transformers.AutoModelForCausalLM.from_pretrained(package, gguf_file=name,
                                                               dtype=torch.float32)
     tokenizer = transformers.AutoTokenizer.from_pretrained(package, gguf_file=name)
-    model.save_pretrained(folder)
+    # transformers refuses to save what it calls quantised, although the weights are float32 by now.
+    weights = {n: t.contiguous() for n, t in model.state_dict().items() if n != "lm_head.weight"}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return model.eval(), tokenizer
 

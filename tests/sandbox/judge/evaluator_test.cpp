@@ -98,7 +98,7 @@ std::unique_ptr<Evaluator> EvaluatorTest::evaluator;
 TEST_F(EvaluatorTest, PassesAnHonestKernelWithEvidence) {
   const Verdict v = verdict(kernel(honest_body));
   EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
-  EXPECT_THAT(v.feedback, testing::StartsWith("passed: 5 of 5 sets, worst error 0.0"));
+  EXPECT_THAT(v.feedback, testing::StartsWith("passed: 5 of 5 sets, worst error 0."));
   EXPECT_EQ(v.seed_commitment.size(), 64U);
   EXPECT_THAT(v.evidence, testing::HasSubstr("\"seed\""));
   EXPECT_FALSE(v.jail.empty());
