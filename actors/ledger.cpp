@@ -45,6 +45,7 @@ bool LedgerState::exhausted() const {
 }
 
 bool LedgerState::may_admit() const {
+  if (settings_.unlimited) return true;
   const ConservationCounts& counts = source_->store.counts();
   const AdmissionView view{counts.untrained(), rate_.per_step(),
                            counts.of(TrajectoryPhase::open) == 0};

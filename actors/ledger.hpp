@@ -20,7 +20,8 @@ namespace warpsmith::actors {
 struct LedgerSettings {
   uint64_t trajectories = 1024;  // admitted in all, over every incarnation
   AdmissionLimits limits;
-  double expected_per_step = 32; // trajectories that one step takes, until steps were seen
+  double expected_per_step = 32;  // trajectories that one step takes, until steps were seen
+  bool unlimited = false;         // nothing is trained (eval): no staleness to mind
 };
 
 /// The opened store and where this incarnation starts. Handed over once.

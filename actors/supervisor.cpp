@@ -113,6 +113,11 @@ void SupervisorState::finish(RunPhase phase) {
   }
 }
 
+void SupervisorState::end_all() {
+  if (phase_ != RunPhase::failed) finish(RunPhase::done);
+  self_->send_exit(telemetry_, caf::exit_reason::user_shutdown);
+}
+
 void SupervisorState::describe(ActorStatus& status) const {
   status.phase = std::string{to_string(phase_)};
   if (!failure_.empty()) status.phase += ": " + failure_;
@@ -128,6 +133,10 @@ SupervisorActor::behavior_type supervisor(SupervisorActor::stateful_pointer<Supe
   adopt(self, std::move(identity));
   self->set_down_handler(
       [self](const caf::down_msg& down) { self->state.child_ended(down); });
+  self->set_exit_handler([self](const caf::exit_msg& exit) {
+    self->state.end_all();
+    self->quit(exit.reason);
+  });
   self->state.start(self, std::move(spawners), settings);
   return {on(self, "status", &SupervisorState::status),
           on(self, "failure", &SupervisorState::failure),

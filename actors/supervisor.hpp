@@ -43,6 +43,8 @@ class SupervisorState : public ActorState {
   void respawn(atom::respawn, uint8_t kind, uint32_t index);
   void stop(atom::stop);
   uint32_t scale(atom::scale, const std::string& kind, uint32_t count);
+  /// Ends every child; called when the supervisor itself ends.
+  void end_all();
   void child_ended(const caf::down_msg& down);
 
  private:
@@ -60,7 +62,7 @@ class SupervisorState : public ActorState {
   void describe(ActorStatus& status) const override;
 
   // The tree
-  Identity name(Kind kind, uint32_t index) const;
+  Identity identity_of(Kind kind, uint32_t index) const;
   template <class Handle>
   Handle watch(Kind kind, uint32_t index, Handle handle);
   void spawn_tree();

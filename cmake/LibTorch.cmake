@@ -10,6 +10,8 @@ add_library(warpsmith_torch INTERFACE)
 # -idirafter: LibTorch carries its own fmt, Debian's must win.
 target_compile_options(warpsmith_torch INTERFACE
   "SHELL:-idirafter ${torch_dir}/include" "SHELL:-idirafter ${torch_dir}/include/torch/csrc/api/include")
+# Headers of LibTorch that would pull in every operator include single ones instead.
+target_compile_definitions(warpsmith_torch INTERFACE AT_PER_OPERATOR_HEADERS)
 target_link_directories(warpsmith_torch INTERFACE "${torch_dir}/lib")
 file(GLOB nvidia_lib "${torch_dir}/../nvidia/cu13/lib")
 target_link_options(warpsmith_torch INTERFACE "-Wl,-rpath,${torch_dir}/lib")

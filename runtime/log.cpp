@@ -46,6 +46,13 @@ std::shared_ptr<spdlog::logger>& current() {
 
 }  // namespace
 
+Level level_named(std::string_view name) {
+  if (name == "debug") return Level::debug;
+  if (name == "warn") return Level::warn;
+  if (name == "error") return Level::error;
+  return name == "off" ? Level::off : Level::info;
+}
+
 void start(const Sinks& sinks) {
   current() = make_logger(sinks);
 }

@@ -9,6 +9,9 @@ namespace warpsmith::log {
 
 enum class Level { debug, info, warn, error, off };
 
+/// "debug", "info", "warn", "error" or "off"; info for anything else.
+Level level_named(std::string_view name);
+
 /// Where lines go. Called once by main; before that, warnings and errors go to standard error.
 struct Sinks {
   Level level = Level::info;

@@ -31,8 +31,10 @@ struct Command {
   std::function<std::function<ExitCode()>(CLI::App&)> add;  // adds options, gives the action
 };
 
+Command check_command();
 Command config_command();
 Command doctor_command();
+Command train_command();
 
 /// In the order of --help.
 std::vector<Command> all_commands();

@@ -8,6 +8,7 @@
 
 #include "actors/commands/doctor_checks.hpp"
 #include "runtime/environment.hpp"
+#include "sandbox/timing/machine.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -72,6 +73,14 @@ void check_memory(Findings& findings) {
                       enough ? "" : "the quickstart needs up to 6 GiB; close other programs"});
 }
 
+/// Of one core; measured once per machine and kept in the cache folder.
+void check_bandwidth(Findings& findings) {
+  const sandbox::Machine machine = sandbox::known_machine(cache_folder());
+  findings.push_back({area, "cache_gbytes_per_s", machine.limits.cache_gbytes_per_s});
+  findings.push_back({area, "memory_gbytes_per_s", machine.limits.memory_gbytes_per_s});
+  findings.push_back({area, "gflops_per_s", machine.limits.gflops_per_s});
+}
+
 void check_disk(Findings& findings) {
   std::error_code error;
   auto folder = cache_folder();
@@ -99,6 +108,7 @@ void check_machine(Findings& findings) {
                       enough ? "" : "timing needs a core of its own beside the learner's"});
   check_memory(findings);
   check_caches(findings);
+  check_bandwidth(findings);
   check_disk(findings);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
-#include <filesystem>
 
 #include "actors/commands/doctor_checks.hpp"
+#include "runtime/environment.hpp"
 #include "runtime/process/child.hpp"
 #include "sandbox/jail/jail.hpp"
-#include "sandbox/jail/presets.hpp"
+#include "sandbox/service/client.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -26,32 +26,41 @@ void check_bubblewrap(Findings& findings) {
        version ? version->out.substr(0, version->out.find('\n')) : version.error().message});
 }
 
-/// What a jail of the agent's shell has in force; the process in it is `true`.
+/// Starts the sandbox program as a run would, and asks for what a candidate's jail has in force.
+Result<sandbox::HealthReport> probe_sandbox() {
+  sandbox::SandboxOptions options;
+  options.program = sandbox_program();
+  options.cache_dir = cache_folder();
+  auto client = sandbox::Client::start(options, Deadline::after(patience));
+  if (!client) return tl::unexpected(client.error());
+  auto report = client->health(Deadline::after(patience));
+  client->shutdown(Deadline::after(patience));
+  return report;
+}
+
 void check_in_force(Findings& findings) {
-  sandbox::JailSpec spec = sandbox::compile_jail();
-  spec.argv = {"/usr/bin/true"};
-  auto process = sandbox::JailedProcess::start(spec);
-  if (!process) {
+  const auto report = probe_sandbox();
+  if (!report) {
     findings.push_back(
-        {area, "starts", process.error().message, FindingState::missing,
+        {area, "starts", "no: " + report.error().message, FindingState::missing,
          "user namespaces must be allowed: sysctl kernel.unprivileged_userns_clone=1 "
          "and, on Ubuntu, kernel.apparmor_restrict_unprivileged_userns=0"});
     return;
   }
-  const auto end = (*process)->wait(Deadline::after(patience));
-  const bool ran = end && end->exit_code == 0;
-  findings.push_back(
-      {area, "starts", ran ? "yes" : "no: " + (end ? end->err : end.error().message),
-       ran ? FindingState::good : FindingState::missing,
-       ran ? "" : "run bwrap --unshare-all --ro-bind / / true and follow its words"});
-  for (const auto& [primitive, in_force] : (*process)->report()) {
+  findings.push_back({area, "starts", true});
+  for (const auto& [primitive, in_force] : report->jail) {
     findings.push_back({area, primitive, in_force});
   }
-  const bool full = sandbox::is_full_jail((*process)->report());
+  const bool full = sandbox::is_full_jail(report->jail);
+  const bool capped =
+      report->jail.contains("memory") && report->jail.at("memory").rfind("cgroup", 0) == 0;
   findings.push_back({area, "full_trust", full, full ? FindingState::good : FindingState::absent,
-                      full ? ""
-                           : "verdicts are recorded with a lowered trust class; run as root or "
-                             "delegate a cgroup (systemd-run --user --scope -p Delegate=yes)"});
+                      full ? "" : "verdicts are recorded with a lowered trust class"});
+  findings.push_back({area, "memory_by_cgroup", capped,
+                      capped ? FindingState::good : FindingState::absent,
+                      capped ? ""
+                             : "limits are by rlimit; run as root or delegate a cgroup "
+                               "(systemd-run --user --scope -p Delegate=yes)"});
 }
 
 }  // namespace

@@ -6,6 +6,8 @@ namespace warpsmith::actors {
 
 std::vector<Command> all_commands() {
   return {
+      train_command(),
+      check_command(),
       config_command(),
       doctor_command(),
   };

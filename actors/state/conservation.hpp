@@ -33,6 +33,7 @@ struct LedgerEntry {
 
   bool operator==(const LedgerEntry&) const = default;
 };
+static_assert(sizeof(LedgerEntry) == 12);
 
 /// How many trajectories stand where.
 struct ConservationCounts {
@@ -57,7 +58,7 @@ enum class Change : uint8_t { made, already };
 
 /// A state machine over trajectories 1, 2, 3 … in order of admission. Refusals are
 /// `invalid_argument` (or `not_found` for an id never admitted) and change nothing.
-/// Memory: 16 bytes per trajectory of the run.
+/// Memory: 12 bytes per trajectory of the run.
 class Conservation {
  public:
   Conservation() = default;

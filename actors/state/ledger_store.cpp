@@ -61,6 +61,7 @@ Result<Conservation> load_conservation(RunDatabase& db) {
 Result<LedgerStore> LedgerStore::open(const RunPaths& paths, LedgerStoreOptions options) {
   auto db = RunDatabase::open(paths.database(), SqlAccess::read_write, options.busy_timeout);
   if (!db) return tl::unexpected(db.error());
+  if (auto whole = db->check_integrity(); !whole) return tl::unexpected(whole.error());
   const auto end = indexed_end(*db);
   if (!end) return tl::unexpected(end.error());
   options.segments.durable = *end;

@@ -41,7 +41,8 @@ struct Resumption {
 /// is space.
 class LedgerStore {
  public:
-  /// Opens or makes run.db and segments/ of a folder that the caller has locked.
+  /// Opens or makes run.db and segments/ of a folder that the caller has locked. `corrupt` if the
+  /// database is damaged; damage to segment files is survived (see damage()).
   static Result<LedgerStore> open(const RunPaths& paths, LedgerStoreOptions options = {});
 
   /// Starts an incarnation from the checkpoint of `checkpoint_step` (0: none), which must not be

@@ -30,15 +30,10 @@ std::vector<int32_t> sampled_in(const Segment& segment) {
 }  // namespace
 
 std::string_view to_string(RolloutPhase phase) noexcept {
-  static constexpr std::array<std::string_view, 9> names{"waiting_for_admission",
-                                                         "generating",
-                                                         "rebuilding",
-                                                         "running_tool",
-                                                         "judging_tool",
-                                                         "freezing",
-                                                         "judging",
-                                                         "finished",
-                                                         "dropped"};
+  static constexpr std::array<std::string_view, 9> names{
+      "waiting_for_admission", "generating",   "rebuilding",
+      "running_tool",          "judging_tool", "freezing",
+      "judging_final",         "finished",     "dropped"};
   const auto index = static_cast<size_t>(phase);
   return index < names.size() ? names[index] : "unknown";
 }
@@ -175,8 +170,9 @@ RolloutCommands RolloutMachine::end_turn(Finish finish) {
 RolloutCommands RolloutMachine::observe() {
   if (turns_ >= static_cast<uint64_t>(setup_->max_turns)) return stop_acting(true);
   for (std::string& result : results_) result = fitted(result);
-  const std::string open_end = is_complete(transcript_.turn()) ? "" : setup_->turn_end;
-  const std::vector<int32_t> told = setup_->encode(open_end + setup_->format_results(results_));
+  const std::string open_end = is_complete(transcript_.turn()) ? "" : setup_->frame.end;
+  const std::string results = policy::tool_responses(results_, setup_->frame);
+  const std::vector<int32_t> told = setup_->encode(open_end + results);
   if (room() <= static_cast<int64_t>(told.size())) return stop_acting(true);
   transcript_.add_masked(told);
   RolloutCommands commands{transcript_.take_segment(id_)};

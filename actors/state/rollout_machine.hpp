@@ -37,12 +37,11 @@ std::string_view to_string(RolloutPhase phase) noexcept;
 
 /// What all trajectories of a run share.
 struct RolloutSetup {
-  std::function<std::vector<int32_t>(std::string_view)> encode;
-  std::function<std::string(std::span<const int32_t>)> decode;
+  std::function<std::vector<int32_t>(std::string_view)>
+      encode;  // text of special tokens → the tokens
+  std::function<std::string(std::span<const int32_t>)> decode;  // special tokens → their text
   std::vector<int32_t> stop_tokens;  // that end a turn; the generator streams them too
-  /// From the results of a turn's calls to the text up to the next sampled token.
-  std::function<std::string(std::span<const std::string>)> format_results = policy::tool_responses;
-  std::string turn_end{policy::turn_end};  // text of the stop token, for turns that were cut
+  policy::ChatFrame frame;           // how the model's family writes messages
 
   ToolSyntax syntax = ToolSyntax::xml;
   int64_t max_turns = 16;

@@ -7,15 +7,28 @@
 namespace warpsmith::policy {
 namespace {
 
-constexpr std::string_view assistant_start = "<|im_start|>assistant\n";
-
-std::string message_text(std::string_view role, std::string_view content) {
-  std::string text = "<|im_start|>";
-  return text.append(role).append("\n").append(content).append(turn_end).append("\n");
+std::string message_text(const ChatFrame& frame, std::string_view role, std::string_view content) {
+  std::string text = frame.open;
+  return text.append(role)
+      .append(frame.close)
+      .append(content)
+      .append(frame.end)
+      .append(frame.after);
 }
 
-std::string response_text(std::string_view result) {
-  return "<tool_response>\n" + defused(valid_utf8(result)) + "\n</tool_response>";
+std::string assistant_start(const ChatFrame& frame) {
+  return frame.open + "assistant" + frame.close;
+}
+
+/// The results as one message.
+std::string results_text(const ChatFrame& frame, std::span<const std::string> results) {
+  std::string content;
+  for (const std::string& result : results) {
+    if (!content.empty()) content += '\n';
+    content.append("<tool_response>\n").append(defused(valid_utf8(result)));
+    content += "\n</tool_response>";
+  }
+  return message_text(frame, frame.tool_role, content);
 }
 
 /// Length of the well-formed character at the front, 0 if there is none (Unicode, table 3-7).
@@ -34,24 +47,72 @@ size_t character_length(std::string_view text) {
   return length;
 }
 
-size_t control_token_at(std::string_view text) {
-  static constexpr std::array<std::string_view, 7> tokens{
-      "<|im_start|>", "<|im_end|>",      "<|endoftext|>",   "<tool_call>",
-      "</tool_call>", "<tool_response>", "</tool_response>"};
-  for (const std::string_view token : tokens) {
-    if (text.starts_with(token)) return token.size();
-  }
-  return 0;
+/// Special tokens of all supported families begin with "<|"; the others are the call syntax.
+bool starts_control_token(std::string_view text) {
+  static constexpr std::array<std::string_view, 5> tokens{"<|", "<tool_call>", "</tool_call>",
+                                                          "<tool_response>", "</tool_response>"};
+  return std::ranges::any_of(tokens, [&](std::string_view t) { return text.starts_with(t); });
 }
 
+/// Gathers pieces; text between two sampled turns becomes one piece.
+class PieceList {
+ public:
+  explicit PieceList(const ChatFrame& frame) : frame_(frame), pending_(frame.first) {}
+
+  void add(const ChatMessage& message) {
+    if (message.role == "tool") {
+      results_.push_back(message.content);
+      return;
+    }
+    end_results();
+    if (message.role == "assistant") {
+      add_assistant(message);
+    } else {
+      const bool is_ours = message.role == "system";
+      pending_ +=
+          message_text(frame_, message.role, is_ours ? message.content : defused(message.content));
+    }
+  }
+  std::vector<ChatPiece> take() {
+    end_results();
+    if (pending_ != frame_.after) pieces_.push_back({std::move(pending_), false});
+    return std::move(pieces_);
+  }
+
+ private:
+  void add_assistant(const ChatMessage& message) {
+    pieces_.push_back({pending_ + assistant_start(frame_), false});
+    pieces_.push_back({message.content + frame_.end, message.train});
+    pending_ = frame_.after;
+  }
+  void end_results() {
+    if (!results_.empty()) pending_ += results_text(frame_, results_);
+    results_.clear();
+  }
+
+  const ChatFrame& frame_;
+  std::vector<ChatPiece> pieces_;
+  std::vector<std::string> results_;  // not written yet
+  std::string pending_;
+};
+
 }  // namespace
+
+ChatFrame llama3_frame() {
+  return {"<|begin_of_text|>",
+          "<|start_header_id|>",
+          "<|end_header_id|>\n\n",
+          "<|eot_id|>",
+          "",
+          "ipython"};
+}
 
 std::string defused(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (size_t i = 0; i < text.size(); ++i) {
     out += text[i];
-    if (text[i] == '<' && control_token_at(text.substr(i)) != 0) out += ' ';
+    if (text[i] == '<' && starts_control_token(text.substr(i))) out += ' ';
   }
   return out;
 }
@@ -67,73 +128,19 @@ std::string valid_utf8(std::string_view text) {
   return out;
 }
 
-std::string chat_prompt(std::string_view system, std::string_view user) {
-  std::string text = system.empty() ? std::string() : message_text("system", system);
-  return text + message_text("user", user) + std::string(assistant_start);
+std::string chat_prompt(std::string_view system, std::string_view user, const ChatFrame& frame) {
+  std::string text = frame.first;
+  if (!system.empty()) text += message_text(frame, "system", system);
+  return text + message_text(frame, "user", defused(user)) + assistant_start(frame);
 }
 
-std::string tool_responses(std::span<const std::string> results) {
-  std::string content;
-  for (const std::string& result : results) {
-    if (!content.empty()) content += '\n';
-    content += response_text(result);
-  }
-  return "\n" + message_text("user", content) + std::string(assistant_start);
+std::string tool_responses(std::span<const std::string> results, const ChatFrame& frame) {
+  return frame.after + results_text(frame, results) + assistant_start(frame);
 }
 
-namespace {
-
-/// Gathers pieces; text between two sampled turns becomes one piece.
-class PieceList {
- public:
-  void add_user(std::string_view role, std::string_view content) {
-    end_results();
-    pending_ += message_text(role, content);
-  }
-  void add_result(const std::string& content) { results_.push_back(content); }
-  void add_assistant(const ChatMessage& message) {
-    if (results_.empty()) {
-      pending_ += assistant_start;
-    } else {
-      pending_ += tool_responses(results_).substr(1);  // the newline is there already
-      results_.clear();
-    }
-    pieces_.push_back({std::move(pending_), false});
-    pieces_.push_back({message.content + std::string(turn_end), message.train});
-    pending_ = "\n";
-  }
-  std::vector<ChatPiece> take() {
-    end_results();
-    if (!pending_.empty() && pending_ != "\n") pieces_.push_back({std::move(pending_), false});
-    return std::move(pieces_);
-  }
-
- private:
-  void end_results() {
-    if (results_.empty()) return;
-    const std::string text = tool_responses(results_);
-    pending_ += text.substr(1, text.size() - 1 - assistant_start.size());
-    results_.clear();
-  }
-
-  std::vector<ChatPiece> pieces_;
-  std::vector<std::string> results_;
-  std::string pending_;
-};
-
-}  // namespace
-
-std::vector<ChatPiece> chat_pieces(std::span<const ChatMessage> messages) {
-  PieceList pieces;
-  for (const ChatMessage& message : messages) {
-    if (message.role == "assistant") {
-      pieces.add_assistant(message);
-    } else if (message.role == "tool") {
-      pieces.add_result(message.content);
-    } else {
-      pieces.add_user(message.role, message.content);
-    }
-  }
+std::vector<ChatPiece> chat_pieces(std::span<const ChatMessage> messages, const ChatFrame& frame) {
+  PieceList pieces{frame};
+  for (const ChatMessage& message : messages) pieces.add(message);
   return pieces.take();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ChatML around an agent's turns: the pieces of text that stand before, between and after what the
-// model samples. A trajectory is encoded piece by piece, and so are demonstrations: both learn and
-// act on the same token boundaries.
+// The chat around an agent's turns: the pieces of text that stand before, between and after what
+// the model samples. A trajectory is encoded piece by piece, and so are demonstrations: both learn
+// and act on the same token boundaries.
 #pragma once
 
 #include <span>
@@ -10,8 +10,6 @@
 #include <vector>
 
 namespace warpsmith::policy {
-
-inline constexpr std::string_view turn_end = "<|im_end|>";
 
 struct ChatMessage {
   std::string role;  // "system", "user", "assistant" or "tool"
@@ -25,17 +23,32 @@ struct ChatPiece {
   bool action = false;
 };
 
-/// Everything before the first sampled token. An empty system message is left out.
-std::string chat_prompt(std::string_view system, std::string_view user);
+/// How a family writes a message: open, role, close, content, end, after. The default is ChatML.
+struct ChatFrame {
+  std::string first;  // before everything
+  std::string open = "<|im_start|>";
+  std::string close = "\n";
+  std::string end = "<|im_end|>";  // the model samples it at the end of its turns
+  std::string after = "\n";        // between an end and the next open
+  std::string tool_role = "user";  // the role under which results come
+};
+/// The frame of the Llama 3 family.
+ChatFrame llama3_frame();
+
+/// Everything before the first sampled token. An empty system message is left out. Control tokens
+/// in the user's message are defused; the system message is ours and shows the call syntax.
+std::string chat_prompt(std::string_view system, std::string_view user,
+                        const ChatFrame& frame = {});
 
 /// What follows an assistant's end-of-turn token up to the next sampled token: the results of its
 /// calls, one <tool_response> each. Control tokens within a result are defused, bytes that are no
 /// UTF-8 replaced.
-std::string tool_responses(std::span<const std::string> results);
+std::string tool_responses(std::span<const std::string> results, const ChatFrame& frame = {});
 
-/// A whole conversation as pieces. Consecutive tool messages share one user turn. An assistant's
-/// piece includes its end-of-turn token; it counts as action only where `train` is set.
-std::vector<ChatPiece> chat_pieces(std::span<const ChatMessage> messages);
+/// A whole conversation as pieces. Consecutive tool messages share one turn. An assistant's piece
+/// includes its end-of-turn token; it counts as action only where `train` is set.
+std::vector<ChatPiece> chat_pieces(std::span<const ChatMessage> messages,
+                                   const ChatFrame& frame = {});
 
 /// `text` with a space put into every control token, so that quoting one does not act as one.
 std::string defused(std::string_view text);

@@ -211,7 +211,7 @@ std::string format_call(const ParsedCall& call, ToolSyntax syntax) {
   }
   text += "<function=" + call.name + ">\n";
   for (const auto& [key, value] : call.arguments) {
-    text += "<parameter=" + key + ">\n" + value + "\n</parameter>\n";
+    text.append("<parameter=").append(key).append(">\n").append(value).append("\n</parameter>\n");
   }
   return text + "</function>\n" + std::string(close_call);
 }

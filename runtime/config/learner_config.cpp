@@ -9,6 +9,7 @@ namespace {
 constexpr std::array<std::string_view, 6> loss_names{"ppo",  "decoupled_ppo", "two_sided_mask",
                                                      "dppo", "tis",           "cispo"};
 constexpr std::array<std::string_view, 2> aggregation_names{"token_mean", "trajectory_mean"};
+constexpr std::array<std::string_view, 2> forward_names{"streamed", "at_use"};
 constexpr std::array<std::string_view, 2> critic_names{"separate", "shared"};
 
 constexpr RealRange weight{.low = 0, .high = 1000};
@@ -23,6 +24,9 @@ void describe_budget(Fields& fields, LearnerConfig& c) {
   fields.integer("epochs", c.epochs, {.low = 1, .high = 100});
   fields.integer("minibatches", c.minibatches, {.low = 1, .high = 1024});
   fields.integer("max_lag", c.max_lag, {.low = 0, .high = 1024});
+  fields.integer("pack_tokens", c.pack_tokens, {.low = 1, .high = 1 << 24});
+  fields.choice_of("forwards", c.forwards, forward_names);
+  fields.flag("refresh_prefix", c.refresh_prefix);
   fields.bytes("max_held", c.max_held_bytes, {.low = 1 << 20});
 }
 
@@ -32,6 +36,10 @@ void describe_loss(Fields& fields, LearnerConfig& c) {
   fields.real("clip_low", c.clip_low, {.low = 0, .high = 1, .above_low = true});
   fields.real("clip_high", c.clip_high, {.low = 0, .high = 100, .above_low = true});
   fields.real("weight_cap", c.weight_cap, {.low = 1, .high = 1e6});
+  fields.flag("mask_beyond_cap", c.mask_beyond_cap);
+  fields.real("shift", c.shift, share);
+  fields.real("sequence_low", c.sequence_low, share);
+  fields.real("sequence_high", c.sequence_high, {.low = 0, .high = 1e6});
   fields.real("mask_low", c.mask_low, share);
   fields.real("mask_high", c.mask_high, {.low = 1, .high = 1e6});
   fields.real("dual_clip", c.dual_clip, weight);
@@ -45,9 +53,12 @@ void describe_advantage(Fields& fields, LearnerConfig& c) {
   fields.real("lambda", c.lambda, share);
   fields.real("lambda_alpha", c.lambda_alpha, weight);
   fields.flag("running_advantage_scale", c.running_advantage_scale);
+  fields.integer("overlong_limit", c.overlong_limit, {.low = 0, .high = 1 << 30});
+  fields.integer("overlong_margin", c.overlong_margin, {.low = 0, .high = 1 << 30});
   fields.choice_of("critic", c.critic, critic_names);
   fields.flag("critic_stop_gradient", c.critic_stop_gradient);
   fields.real("value_weight", c.value_weight, weight);
+  fields.flag("prompt_baseline", c.prompt_baseline);
   fields.real("value_clip", c.value_clip, weight);
   fields.integer("value_warmup", c.value_warmup, {.low = 0, .high = 1 << 20});
 }
@@ -80,6 +91,10 @@ void validate(const LearnerConfig& c, Complaints& complaints) {
                      "expected at most learner.step_trajectories (" +
                          std::to_string(c.step_trajectories) + "), got " +
                          std::to_string(c.minibatches));
+  complaints.require(c.sequence_high == 0 || c.sequence_high >= 1, "learner.sequence_high",
+                     "expected 0 (off) or at least 1");
+  complaints.require(c.overlong_margin <= c.overlong_limit, "learner.overlong_margin",
+                     "expected at most learner.overlong_limit");
   complaints.require(c.dual_clip == 0 || c.dual_clip > 1, "learner.dual_clip",
                      "expected 0 (off) or more than 1");
   complaints.require(c.lambda_alpha == 0 || !complaints.was_set("learner.lambda"), "learner.lambda",

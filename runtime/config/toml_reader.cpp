@@ -71,7 +71,7 @@ std::string show(const toml::node& node) {
 }
 
 template <class T, class Format>
-std::string show_range(T low, T high, Format format) {
+std::string show_range(T low, T high, const Format& format) {
   const bool has_low = low != std::numeric_limits<T>::lowest();
   const bool has_high = high != std::numeric_limits<T>::max();
   if (has_low && has_high) return " from " + format(low) + " to " + format(high);
@@ -387,6 +387,7 @@ bool read_toml(const TomlSource& source, const std::vector<std::string>& overrid
   const std::vector<Layer> layers = parse_layers(source, overrides, complaints);
   if (layers.size() != overrides.size() + 1) return false;
   std::vector<View> views;
+  views.reserve(layers.size());
   for (const Layer& layer : layers) views.push_back({&layer, &layer.table});
   Reading reading{complaints, {}, {}};
   TableReader reader{views, "", reading};

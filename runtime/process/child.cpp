@@ -42,6 +42,9 @@ struct Setup {
       if (::write(fd, "0", 1) != 1) return false;
     }
     if (pin && ::sched_setaffinity(0, sizeof cores, &cores) != 0) return false;
+    // Whatever our own parent left open is nothing to the child.
+    constexpr unsigned close_on_exec = 4;  // CLOSE_RANGE_CLOEXEC
+    if (::syscall(SYS_close_range, 3U, ~0U, close_on_exec) != 0) return false;
     for (const auto& [from, to] : moves) {
       if (::dup2(from, to) < 0) return false;
     }

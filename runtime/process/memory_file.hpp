@@ -27,6 +27,9 @@ class MemoryFile {
   /// reopened; our own mapping stays writable (F_SEAL_FUTURE_WRITE).
   Result<void> seal_future_writes();
 
+  /// Keeps the mapping only.
+  void close_descriptor() { fd_.reset(); }
+
   int fd() const { return fd_.get(); }
   std::span<std::byte> bytes() const { return bytes_; }
 

@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::string_view unfinished_mark = ".tmp-";
+
 ErrorCode code_of(int error_number) {
   switch (error_number) {
     case ENOSPC:
@@ -114,7 +116,7 @@ Result<std::string> read_text_file(const fs::path& path, size_t max_bytes) {
 
 Result<void> write_file_durably(const fs::path& path, std::string_view content) {
   fs::path temporary = path;
-  temporary += ".tmp-" + std::to_string(::getpid());
+  temporary += std::string(unfinished_mark) + std::to_string(::getpid());
   const auto written = [&]() -> Result<void> {
     auto file = open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
     if (!file) return tl::unexpected(file.error());
@@ -130,6 +132,20 @@ Result<void> write_file_durably(const fs::path& path, std::string_view content) 
     return written;
   }
   return sync_path(path.has_parent_path() ? path.parent_path() : fs::path{"."});
+}
+
+void remove_unfinished_files(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> unfinished;
+  for (fs::directory_iterator it{folder, error}, end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const size_t mark = name.rfind(unfinished_mark);
+    const bool ours =
+        mark != std::string::npos && mark + unfinished_mark.size() < name.size() &&
+        name.find_first_not_of("0123456789", mark + unfinished_mark.size()) == std::string::npos;
+    if (ours && it->is_regular_file()) unfinished.push_back(it->path());
+  }
+  for (const fs::path& path : unfinished) (void)::unlink(path.c_str());
 }
 
 Result<void> sync_path(const fs::path& path) {

@@ -47,6 +47,9 @@ Result<std::string> read_text_file(const std::filesystem::path& path, size_t max
 /// either its old or its new content.
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view content);
 
+/// Removes what writers of `folder` that were killed left behind. Only for a folder's owner.
+void remove_unfinished_files(const std::filesystem::path& folder);
+
 /// fsync of one file or folder.
 Result<void> sync_path(const std::filesystem::path& path);
 /// fsync of every file and folder below `folder`, then of itself.

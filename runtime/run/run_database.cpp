@@ -44,6 +44,13 @@ Result<RunDatabase> RunDatabase::open(const std::filesystem::path& path, SqlAcce
   return RunDatabase{std::move(*connection)};
 }
 
+Result<void> RunDatabase::check_integrity() {
+  return connection_.each("PRAGMA quick_check(1)", {}, [](const SqlRow& row) -> Result<void> {
+    if (row.text(0) == "ok") return {};
+    return fail(ErrorCode::corrupt, "run.db is damaged: " + row.text(0));
+  });
+}
+
 Result<void> RunDatabase::begin() {
   return connection_.execute("BEGIN IMMEDIATE");
 }

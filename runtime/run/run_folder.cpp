@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t max_config_bytes = 4U << 20U;
+constexpr size_t max_text_bytes = 4U << 20U;
 
 /// 2026-01-31T12:34:56.789Z → 20260131-123456
 std::string compact_timestamp() {
@@ -101,6 +101,7 @@ Result<RunFolder> RunFolder::take(RunPaths paths) {
   if (auto written = write_all(*file, pid, paths.lock()); !written) {
     return tl::unexpected(written.error());
   }
+  remove_unfinished_files(paths.folder);
   return RunFolder{std::move(paths), std::move(*file)};
 }
 
@@ -138,21 +139,28 @@ Result<RunFolder> RunFolder::open(const fs::path& folder) {
   return take(std::move(paths));
 }
 
-Result<void> RunFolder::write_config(std::string_view toml) const {
-  const fs::path target = paths_.config();
-  if (const auto present = read_text_file(target, max_config_bytes); present && *present != toml) {
+Result<void> RunFolder::write_keeping_earlier(const fs::path& target,
+                                              std::string_view content) const {
+  const auto present = read_text_file(target, max_text_bytes);
+  if (present && *present == content) return {};
+  if (present) {
     int number = 1;
     const auto kept = [&] {
-      return paths_.folder / ("config." + std::to_string(number) + ".toml");
+      return paths_.folder /
+             (target.stem().string() + '.' + std::to_string(number) + target.extension().string());
     };
     while (fs::exists(kept())) ++number;
     if (auto written = write_file_durably(kept(), *present); !written) return written;
   }
-  return write_file_durably(target, toml);
+  return write_file_durably(target, content);
+}
+
+Result<void> RunFolder::write_config(std::string_view toml) const {
+  return write_keeping_earlier(paths_.config(), toml);
 }
 
 Result<void> RunFolder::write_stack(std::string_view json) const {
-  return write_file_durably(paths_.stack(), json);
+  return write_keeping_earlier(paths_.stack(), json);
 }
 
 std::optional<int> owner_of(const RunPaths& paths) {

@@ -41,14 +41,17 @@ class RunFolder {
   const RunPaths& paths() const { return paths_; }
   std::string name() const { return paths_.folder.filename().string(); }
 
-  /// The effective configuration. A different one that is already there is kept as
-  /// config.1.toml, config.2.toml …
+  /// The effective configuration. A different one that is already there (a resume with other
+  /// options) is kept as config.1.toml, config.2.toml …
   Result<void> write_config(std::string_view toml) const;
+  /// The same for the stack record: stack.1.json …
   Result<void> write_stack(std::string_view json) const;
 
  private:
   RunFolder(RunPaths paths, OpenFile lock) : paths_(std::move(paths)), lock_(std::move(lock)) {}
   static Result<RunFolder> take(RunPaths paths);
+  Result<void> write_keeping_earlier(const std::filesystem::path& target,
+                                     std::string_view content) const;
 
   RunPaths paths_;
   OpenFile lock_;

@@ -118,6 +118,8 @@ CallResult Contestant::issue(Command command, uint32_t set, Deadline deadline) {
   page.command = static_cast<uint32_t>(command);
   page.set = set;
   page.status = static_cast<uint32_t>(RunnerStatus::starting);
+  // The contestant is stopped: an answer that it wrote in advance is taken back here.
+  store_word(page.done, number - 1);
   const auto start = SteadyClock::now();
   store_word(page.ring, number);
   if (number > 1) (void)process_->resume();

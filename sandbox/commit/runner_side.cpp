@@ -125,6 +125,7 @@ Result<Mappings> take_descriptors() {
   auto plan = codec::unpack<RunnerPlan>(reinterpret_cast<const char*>(bytes->bytes().data()),
                                         bytes->bytes().size());
   if (!plan) return tl::unexpected(std::move(plan.error()));
+  control->close_descriptor();
   Mappings maps{std::move(*control), {}, {}, std::move(*plan)};
   if (!map_buffers(maps)) return fail(ErrorCode::io_failed, "runner: buffers cannot be mapped");
   return maps;

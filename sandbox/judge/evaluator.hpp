@@ -2,7 +2,6 @@
 // Judges submissions of contract `cpu` on one slot: compile, verify, time, verdict.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 #include "runtime/verdict.hpp"
+#include "sandbox/reference/progress.hpp"
 #include "sandbox/service/requests.hpp"
 
 namespace warpsmith::sandbox {
@@ -17,15 +17,14 @@ namespace warpsmith::sandbox {
 struct EvaluatorOptions {
   std::string runner;         // path of warpsmith-sandbox
   std::string python;         // interpreter of the environment that holds torch
-  std::string worker_folder;  // sandbox/reference: the worker's Python files
+  std::string worker_folder;  // sandbox/reference/worker: its Python files
   std::string cache_folder;   // facts of tasks, compiled baselines, compiled candidates
   std::optional<int> core;    // the slot; empty: not pinned
+  uint64_t candidate_memory_bytes = 2ULL << 30U;
+  uint64_t compile_cache_bytes = 512ULL << 20U;
   int verified_sets = 5;
   int timed_blocks = 8;  // least number of calls of the candidate and of each baseline
 };
-
-/// Told what ingest is doing, e.g. "softmax_rows: timing torch.compile".
-using Progress = std::function<void(const std::string&)>;
 
 /// Owns the reference worker and the compile cache of one slot. Calls come from one thread, the
 /// one that lives longest (jails end with the thread that spawned them). Never throws for what a

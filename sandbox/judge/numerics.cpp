@@ -12,6 +12,8 @@
 namespace warpsmith::sandbox {
 namespace {
 
+// Below this an exponential in float32 may honestly have underflowed before it was scaled up.
+constexpr double smallest = 0x1.0p-100;
 constexpr size_t pool = 8;  // neighbours whose deviations are averaged
 
 double half_to_double(uint16_t bits) {
@@ -49,11 +51,16 @@ T element(std::span<const std::byte> bytes, size_t index) {
 /// Largest |rounding| / |value| of one store of this type; zero for exact types.
 double unit_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::f64: return 0x1.0p-53;
-    case Dtype::f32: return 0x1.0p-24;
-    case Dtype::f16: return 0x1.0p-11;
-    case Dtype::bf16: return 0x1.0p-8;
-    default: return 0;
+    case Dtype::f64:
+      return 0x1.0p-53;
+    case Dtype::f32:
+      return 0x1.0p-24;
+    case Dtype::f16:
+      return 0x1.0p-11;
+    case Dtype::bf16:
+      return 0x1.0p-8;
+    default:
+      return 0;
   }
 }
 
@@ -61,16 +68,25 @@ double unit_of(Dtype dtype) {
 template <class Visit>
 auto with_type(Dtype dtype, Visit visit) {
   switch (dtype) {
-    case Dtype::f32: return visit(float{});
-    case Dtype::f64: return visit(double{});
-    case Dtype::f16: return visit(HalfBits{});
-    case Dtype::bf16: return visit(BfloatBits{});
-    case Dtype::i64: return visit(int64_t{});
-    case Dtype::i32: return visit(int32_t{});
-    case Dtype::i16: return visit(int16_t{});
-    case Dtype::i8: return visit(int8_t{});
+    case Dtype::f32:
+      return visit(float{});
+    case Dtype::f64:
+      return visit(double{});
+    case Dtype::f16:
+      return visit(HalfBits{});
+    case Dtype::bf16:
+      return visit(BfloatBits{});
+    case Dtype::i64:
+      return visit(int64_t{});
+    case Dtype::i32:
+      return visit(int32_t{});
+    case Dtype::i16:
+      return visit(int16_t{});
+    case Dtype::i8:
+      return visit(int8_t{});
     case Dtype::u8:
-    case Dtype::boolean: break;
+    case Dtype::boolean:
+      break;
   }
   return visit(uint8_t{});
 }
@@ -85,11 +101,12 @@ struct Scale {
 Scale scale_of(Dtype dtype, const BoundRule& rule) {
   const double unit = unit_of(dtype);
   if (unit == 0) return {rule.c, 0, 0, 0};
-  return {rule.c, 4 * rule.u, 0x1.0p-126, unit};
+  return {rule.c, 4 * rule.u, smallest, unit};
 }
 
 void judge_element(double y, double expected, double spread, const Scale& s, ErrorStats& stats) {
   if (!std::isfinite(expected) || !std::isfinite(y)) {
+    stats.undefined += std::isfinite(expected) ? 0 : 1;
     const bool same = std::isnan(expected) ? std::isnan(y) : y == expected;
     if (!same) ++stats.nonfinite, ++stats.wrong;
     return;
@@ -127,6 +144,7 @@ void ErrorStats::add(const ErrorStats& other) {
   worst = std::max(worst, other.worst);
   wrong += other.wrong;
   nonfinite += other.nonfinite;
+  undefined += other.undefined;
   elements += other.elements;
 }
 

@@ -10,7 +10,7 @@
 
 namespace warpsmith::sandbox {
 
-/// |y − ŷ| ≤ c · max(S, 4 u |ŷ| + 2^-126) + u_out |ŷ|, where S is the root mean square deviation of
+/// |y − ŷ| ≤ c · max(S, 4 u |ŷ| + 2^-100) + u_out |ŷ|, where S is the root mean square deviation of
 /// `evaluations` float64 evaluations whose operators were perturbed (see reference/perturb.py).
 /// Integer and boolean outputs: |y − ŷ| ≤ c · S, so exact wherever rounding decides nothing.
 struct BoundRule {
@@ -26,6 +26,7 @@ struct ErrorStats {
   double worst = 0;      // largest error / bound over elements that are finite on both sides
   size_t wrong = 0;      // elements that miss the bound, `nonfinite` ones among them
   size_t nonfinite = 0;  // NaN or infinite where the reference is not, or the other way round
+  size_t undefined = 0;  // elements whose reference is not finite
   size_t elements = 0;
 
   bool right() const { return wrong == 0; }

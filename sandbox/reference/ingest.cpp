@@ -5,6 +5,7 @@
 
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/timing/bootstrap.hpp"
+#include "sandbox/timing/call_meter.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -12,16 +13,17 @@ namespace {
 constexpr int profile_sets = 4;     // dense sets behind a profile
 constexpr int baseline_calls = 11;  // of each baseline
 
-double milliseconds(std::chrono::nanoseconds span) {
-  return std::chrono::duration<double, std::milli>(span).count();
-}
-
 /// One ingest under way: a worker inside the commit protocol, and what was learnt so far.
 class Ingest {
  public:
   Ingest(const IngestJob& job, const TaskDescription& description, Bench& bench,
          WorkerSession& session, Deadline deadline)
-      : job_(job), description_(description), bench_(bench), session_(session), deadline_(deadline) {}
+      : job_(job),
+        description_(description),
+        bench_(bench),
+        session_(session),
+        meter_(session.pid(), session.noop()),
+        deadline_(deadline) {}
 
   Result<IngestRecord> run(const StreamKey& key) {
     key_ = key;
@@ -53,10 +55,10 @@ class Ingest {
   }
 
   Result<void> baseline(bool compiled) {
-    const CallResult call =
-        compiled ? session_.compiled(0, deadline_) : session_.eager(0, deadline_);
+    const MeteredCall call = meter_.measure(
+        [&] { return compiled ? session_.compiled(0, deadline_) : session_.eager(0, deadline_); });
     if (call.fault) return fail(ErrorCode::infrastructure, call.fault->detail);
-    elapsed_ = call.elapsed - session_.noop();
+    charged_ms_ = call.charged_ms;
     return {};
   }
 
@@ -68,7 +70,7 @@ class Ingest {
     if (auto done = session_.collect(0, deadline_); !done) return tl::unexpected(done.error());
     if (auto done = session_.reference(0, deadline_); !done) return tl::unexpected(done.error());
     const ErrorStats stats = bench_.compare_with_reference(bench_.worker_outputs(), 0, bound_);
-    facts.kept = stats.right();
+    facts.kept = stats.right() && stats.undefined == 0;
     facts.eager_error = stats.worst;
     return facts;
   }
@@ -89,8 +91,8 @@ class Ingest {
       if (kept >= least_distributions) return {};
     }
     record_.refusal = "eager float32 is not finite, or misses the bound, on more than " +
-                      std::to_string(verified_distributions.size() - least_distributions) +
-                      " of " + std::to_string(verified_distributions.size()) + " distributions";
+                      std::to_string(verified_distributions.size() - least_distributions) + " of " +
+                      std::to_string(verified_distributions.size()) + " distributions";
     return {};
   }
 
@@ -101,7 +103,8 @@ class Ingest {
       if (!facts.kept) continue;
       say("mutation gate (" + std::string(to_string(facts.distribution)) + ")");
       if (auto ready = prepare(facts.distribution); !ready) return ready;
-      for (size_t m = 0; m < description_.mutants.size() + description_.lower_precisions.size(); ++m) {
+      for (size_t m = 0; m < description_.mutants.size() + description_.lower_precisions.size();
+           ++m) {
         auto stats = judge_mutant(static_cast<uint32_t>(m));
         if (!stats) return tl::unexpected(stats.error());
         if (!*stats) continue;
@@ -160,7 +163,7 @@ class Ingest {
     for (int i = 0; i < 2 * baseline_calls; ++i) {
       if (auto ready = prepare(Distribution::dense); !ready) return ready;
       if (auto done = baseline(i % 2 == 1); !done) return done;
-      (i % 2 == 1 ? compiled : eager).push_back(milliseconds(elapsed_));
+      (i % 2 == 1 ? compiled : eager).push_back(charged_ms_);
       if (auto done = session_.forget(deadline_); !done) return done;
     }
     TaskFacts& facts = record_.facts;
@@ -179,11 +182,12 @@ class Ingest {
   const TaskDescription& description_;
   Bench& bench_;
   WorkerSession& session_;
+  CallMeter meter_;
   Deadline deadline_;
   StreamKey key_{};
   uint64_t contents_ = 0;
   BoundRule bound_ = bound_for(spread_evaluations);
-  std::chrono::nanoseconds elapsed_{0};
+  double charged_ms_ = 0;  // of the last baseline call
   IngestRecord record_;
 };
 

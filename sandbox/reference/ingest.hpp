@@ -2,20 +2,17 @@
 // Measures a task once per machine and stack, and refuses those that cannot be judged.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/mutation_gate.hpp"
+#include "sandbox/reference/progress.hpp"
 #include "sandbox/reference/worker.hpp"
 #include "sandbox/timing/machine.hpp"
 
 namespace warpsmith::sandbox {
-
-/// Told what ingest is doing, e.g. "softmax_rows: timing torch.compile".
-using Progress = std::function<void(const std::string&)>;
 
 /// Perturbed evaluations behind every bound.
 inline constexpr int spread_evaluations = 4;

@@ -62,6 +62,7 @@ class WorkerSession {
   /// Back to commands. The session is over.
   Result<void> leave(Deadline deadline) { return contestant_.leave(deadline); }
   std::chrono::nanoseconds noop() const { return contestant_.noop(); }
+  pid_t pid() { return contestant_.process().pid(); }
 
   WorkerSession(Contestant contestant, std::span<const std::byte> result)
       : contestant_(std::move(contestant)), result_(result) {}

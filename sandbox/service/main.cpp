@@ -2,10 +2,12 @@
 // warpsmith-sandbox: the small program that holds verdicts and spawns jails; also what runs in
 // them.
 #include <cstdio>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "sandbox/commit/runner_plan.hpp"
+#include "sandbox/judge/evaluator.hpp"
 #include "sandbox/service/libraries.hpp"
 #include "sandbox/service/server.hpp"
 #include "sandbox/service/wire.hpp"
@@ -25,14 +27,34 @@ int list_libraries() {
   return 0;
 }
 
-/// Without the judging modules nothing is judged; everything else works.
-warpsmith::Result<sandbox::ServiceWork> make_work(const sandbox::SandboxOptions& /*options*/) {
+/// An evaluator if there is an interpreter; a service for command lines alone needs none.
+warpsmith::Result<sandbox::ServiceWork> make_work(const sandbox::SandboxOptions& options) {
+  using namespace warpsmith;
+  if (options.python.empty()) {
+    return sandbox::ServiceWork{[](const sandbox::EvaluateRequest&, Deadline) -> Judgement {
+                                  return InfraFailure{InfraKind::reference_failed,
+                                                      "this sandbox was started without Python"};
+                                },
+                                [](const Task&, Deadline) -> Result<TaskFacts> {
+                                  return fail(ErrorCode::unsupported,
+                                              "this sandbox was started without Python");
+                                }};
+  }
+  auto opened = sandbox::Evaluator::open({.runner = options.program,
+                                          .python = options.python,
+                                          .worker_folder = WARPSMITH_WORKER_FOLDER,
+                                          .cache_folder = options.cache_dir,
+                                          .core = options.core,
+                                          .candidate_memory_bytes = options.candidate_memory_bytes,
+                                          .compile_cache_bytes = options.compile_cache_bytes});
+  if (!opened) return tl::unexpected(std::move(opened.error()));
+  const auto evaluator = std::make_shared<sandbox::Evaluator>(std::move(*opened));
   return sandbox::ServiceWork{
-      [](const sandbox::EvaluateRequest&, warpsmith::Deadline) -> warpsmith::Judgement {
-        return warpsmith::InfraFailure{warpsmith::InfraKind::reference_failed, "no evaluator"};
+      [evaluator](const sandbox::EvaluateRequest& request, Deadline deadline) {
+        return evaluator->evaluate(request, deadline);
       },
-      [](const warpsmith::Task&, warpsmith::Deadline) -> warpsmith::Result<warpsmith::TaskFacts> {
-        return warpsmith::fail(warpsmith::ErrorCode::unsupported, "no evaluator");
+      [evaluator](const Task& task, Deadline deadline) {
+        return evaluator->ingest(task, deadline);
       }};
 }
 

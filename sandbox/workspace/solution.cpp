@@ -40,7 +40,9 @@ Result<FileSet> freeze_solution(const SafeFolder& workspace, const std::string& 
 std::string source_hash(const FileSet& files) {
   std::string bytes;
   for (const auto& [name, content] : files) {
-    bytes += name + '\0' + std::to_string(content.size()) + '\0' + content;
+    // Lengths keep names and contents apart, whatever bytes they hold.
+    bytes.append(std::to_string(name.size())).append(" ").append(name);
+    bytes.append(std::to_string(content.size())).append(" ").append(content);
   }
   return sha256_hex(bytes);
 }

@@ -19,7 +19,7 @@ struct SolutionLimits {
 Result<FileSet> freeze_solution(const SafeFolder& workspace, const std::string& required,
                                 SolutionLimits limits);
 
-/// SHA-256 over names, lengths and contents: equal for equal sources, whatever the task.
+/// SHA-256 over names and contents: equal for equal sources, whatever the task.
 std::string source_hash(const FileSet& files);
 
 }  // namespace warpsmith::sandbox

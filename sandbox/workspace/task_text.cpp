@@ -79,7 +79,7 @@ Result<std::string> reference_class(std::string_view code) {
 }
 
 Result<std::string> reference_file(std::string_view code) {
-  const auto text = reference_class(code);
+  auto text = reference_class(code);
   if (!text) return text;
   std::string file;
   QuoteState quotes;

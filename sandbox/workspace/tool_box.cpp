@@ -93,9 +93,11 @@ Result<std::string> ToolBox::shell(const ParsedCall& call, ToolServices& service
     return fail(ErrorCode::invalid_argument, "the command holds a zero byte");
   }
   const auto result = services.shell(request);
-  // Whatever code the service gives, it is a failure of ours.
-  if (!result) return fail(ErrorCode::infrastructure, "bash: " + result.error().message);
-  return shell_text(*result);
+  if (result) return shell_text(*result);
+  // Whatever the service says, it is a failure of ours, never the agent's mistake.
+  const ErrorCode code = result.error().code;
+  return fail(is_infrastructure(code) ? code : ErrorCode::infrastructure,
+              "bash: " + result.error().message);
 }
 
 std::string ToolBox::todo(const ParsedCall& call) {

@@ -31,16 +31,21 @@ compile() {
   (cd "$root" && ninja -C "$build" -j "$jobs" "${quiet[@]}" "$@" >&2 9>&-) || die "the build failed" 3
 }
 
+is_built() { ! needs_configure && ! changed_since "$1"; }
+
 # ensure_built MARK TARGET…: the mark carries the time at which the sources were looked at.
 ensure_built() {
   local mark=$build/.built-$1
   shift
-  if ! needs_configure && ! changed_since "$mark"; then return; fi
+  ! is_built "$mark" || return 0
   mkdir -p "$build"
   take_lock "$build.lock"
-  touch "$build/.looking"
-  configure
-  compile "$@"
-  touch -r "$build/.looking" "$mark"
+  # The launch that held the lock may have done it.
+  if ! is_built "$mark"; then
+    touch "$build/.looking"
+    configure
+    compile "$@"
+    touch -r "$build/.looking" "$mark"
+  fi
   release_lock
 }

@@ -13,6 +13,8 @@ import compile_flags
 
 # Flags of GCC that clang does not know.
 GCC_ONLY = ("-fno-trapping-math",)
+# libstdc++ 12 uses what it deprecates itself, which clang reports at our call.
+QUIET = ("-Wno-unknown-warning-option", "-Wno-deprecated-declarations")
 
 
 def tidy(job):
@@ -32,7 +34,7 @@ def main():
         if source not in commands:
             continue  # not part of this build: a stub's counterpart, or CUDA
         flags = [flag for flag in commands[source] if not flag.startswith(GCC_ONLY)]
-        work.append((program, source, [*flags, "-Wno-unknown-warning-option"], deadline))
+        work.append((program, source, [*flags, *QUIET], deadline))
     failed, left_out = 0, []
     with ThreadPoolExecutor(jobs) as pool:
         for source, code, text in pool.map(tidy, work):

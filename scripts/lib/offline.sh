@@ -8,7 +8,7 @@ use_offline() {
   dir=$(cd "$1" 2>/dev/null && pwd) || die "--offline: no folder $1" 2
   local host=x86_64-linux-gnu
   [ -d "$dir/usr/include" ] || die "--offline: $dir has no usr/include; make it with scripts/offline-bundle, then --unpack" 2
-  local lib=$dir/usr/lib/$host:$dir/usr/lib
+  local lib=$dir/usr/lib/$host:$dir/usr/lib:$dir/lib/$host
   export PATH=$dir/usr/bin:$PATH
   export CPATH=$dir/usr/include:$dir/usr/include/$host${CPATH:+:$CPATH}
   export LIBRARY_PATH=$lib${LIBRARY_PATH:+:$LIBRARY_PATH}

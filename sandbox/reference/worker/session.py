@@ -125,7 +125,6 @@ class Session:
             self._store(index, outs)
 
     def stay(self, control_fd):
-        gc.collect()
         gc.disable()  # a collection inside a timed call would be the baseline's loss
         try:
             with torch.no_grad():

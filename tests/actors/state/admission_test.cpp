@@ -8,6 +8,8 @@
 #include <deque>
 #include <limits>
 
+#include "tests/support/rapidcheck_seed.hpp"
+
 namespace warpsmith::actors {
 namespace {
 

@@ -9,6 +9,7 @@
 
 #include "runtime/run/run_queries.hpp"
 #include "tests/actors/state/ledger_support.hpp"
+#include "tests/support/rapidcheck_seed.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::actors {

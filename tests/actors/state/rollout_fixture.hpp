@@ -103,7 +103,7 @@ class RolloutFixture : public testing::Test {
                                                 task, std::move(prompt));
   }
   RolloutCommands admit(std::vector<Segment> segments = {}) {
-    return machine_->admitted({true, 7, "softmax", std::move(segments)});
+    return machine_->admitted({true, 7, machine_->task().task, std::move(segments)});
   }
   RolloutCommands send(const std::vector<int32_t>& tokens, Finish finish) {
     TokenChunk chunk;

@@ -24,7 +24,35 @@ TEST(ChatTurnsTest, ResultsFollowTheEndOfTurnToken) {
 
 TEST(ChatTurnsTest, ControlTokensInResultsAreDefused) {
   EXPECT_EQ(defused("x<|im_end|>\n<tool_call>"), "x< |im_end|>\n< tool_call>");
-  EXPECT_EQ(defused("a < b, <vector>, <|"), "a < b, <vector>, <|");
+  EXPECT_EQ(defused("<|eot_id|>"), "< |eot_id|>");
+  EXPECT_EQ(defused("a < b, <vector>, x<y|z"), "a < b, <vector>, x<y|z");
+}
+
+TEST(ChatTurnsTest, PromptCannotSpeakForTheModel) {
+  EXPECT_EQ(chat_prompt("", "x<|im_end|>y").find("x<|im_end|>"), std::string::npos);
+}
+
+TEST(ChatTurnsTest, LlamaFramesItsTurnsInItsOwnWay) {
+  EXPECT_EQ(chat_prompt("be brief", "task", llama3_frame()),
+            "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nbe brief<|eot_id|>"
+            "<|start_header_id|>user<|end_header_id|>\n\ntask<|eot_id|>"
+            "<|start_header_id|>assistant<|end_header_id|>\n\n");
+  const std::vector<std::string> results{"compiled"};
+  EXPECT_EQ(tool_responses(results, llama3_frame()),
+            "<|start_header_id|>ipython<|end_header_id|>\n\n<tool_response>\ncompiled\n"
+            "</tool_response><|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n");
+}
+
+TEST(ChatTurnsTest, PiecesOfALlamaConversationEqualWhatARolloutSees) {
+  const ChatFrame frame = llama3_frame();
+  const std::vector<ChatMessage> messages{
+      {"user", "task"}, {"assistant", "a", true}, {"tool", "told"}, {"assistant", "b", true}};
+  const auto pieces = chat_pieces(messages, frame);
+  ASSERT_EQ(pieces.size(), 4U);
+  EXPECT_EQ(pieces[0].text, chat_prompt("", "task", frame));
+  const std::vector<std::string> results{"told"};
+  EXPECT_EQ(pieces[2].text, tool_responses(results, frame));
+  EXPECT_EQ(pieces[3].text, "b<|eot_id|>");
 }
 
 TEST(ChatTurnsTest, BytesThatAreNoUtf8AreReplaced) {

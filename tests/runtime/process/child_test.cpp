@@ -67,10 +67,12 @@ TEST(ChildTest, HandsDescriptorsOverUnderTheirNumbers) {
   EXPECT_EQ(run_shell("cat <&4; cat <&3", spec).out, "firstsecond");
 }
 
-TEST(ChildTest, LeaksNoOtherDescriptor) {
+TEST(ChildTest, LeaksNoOtherDescriptorEvenWhenInheritable) {
   const auto hidden = MemoryFile::sealed_copy("hidden", "secret");
   ASSERT_TRUE(hidden);
-  EXPECT_EQ(run_shell("ls -l /proc/self/fd").out.find("hidden"), std::string::npos);
+  const UniqueFd inheritable{::dup(hidden->fd())};
+  const ChildExit exit = run_shell("ls -l /proc/self/fd");
+  EXPECT_EQ(exit.out.find("hidden"), std::string::npos) << exit.out;
 }
 
 TEST(ChildTest, GetsExactlyTheGivenEnvironmentAndLimits) {

@@ -122,6 +122,20 @@ TEST(RunFolderTest, ChangedConfigurationKeepsTheEarlierOne) {
   EXPECT_EQ(read_text_file(run->paths().folder / "config.2.toml", 99).value(), "a = 2\n");
 }
 
+TEST(RunFolderTest, UnfinishedFilesOfAKilledProcessAreRemoved) {
+  const TemporaryFolder root;
+  const RunPaths paths{root.path() / "one"};
+  {
+    ASSERT_TRUE(RunFolder::create(root.path(), "one", "c").has_value());
+  }
+  make_database_file(paths);
+  std::ofstream{paths.folder / "config.toml.tmp-123"} << "half";
+  std::ofstream{paths.folder / "notes.tmp-old"} << "the user's";
+  ASSERT_TRUE(RunFolder::open(paths.folder).has_value());
+  EXPECT_FALSE(fs::exists(paths.folder / "config.toml.tmp-123"));
+  EXPECT_TRUE(fs::exists(paths.folder / "notes.tmp-old"));
+}
+
 TEST(RunFolderTest, ListNamesOnlyFoldersWithARun) {
   const TemporaryFolder root;
   const auto b = RunFolder::create(root.path(), "b", "c");

@@ -101,10 +101,10 @@ TEST_F(CpuCompilerTest, StopsEndlessTemplates) {
   auto compiler = CpuCompiler::create(options);
   ASSERT_TRUE(compiler);
   const std::string endless =
-      "constexpr long f(long n) { long s = 0; for (long i = 0; i < n; ++i) s += i; return s; }\n"
-      "template <long N> struct S { static constexpr long v = f(200000) + S<N - 1>::v; };\n"
-      "template <> struct S<0> { static constexpr long v = 0; };\n" +
-      head + "{ *(long*)out[0] = S<800>::v; }";
+      "template <int N, int M> struct F {\n"
+      "  static constexpr int v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v;\n};\n"
+      "template <int M> struct F<0, M> { static constexpr int v = M; };\n" +
+      head + "{ *(long*)out[0] = F<30, 0>::v; }";
   const auto compiled = compiler->compile({{"kernel.cpp", endless}}, in_seconds(60));
   ASSERT_TRUE(compiled);
   EXPECT_TRUE(compiled->failure == VerdictClass::timeout ||

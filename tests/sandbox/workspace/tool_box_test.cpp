@@ -186,6 +186,9 @@ TEST_F(ToolBoxTest, LostShellNeverBecomesATextForTheAgent) {
   const auto result = box_->run({"bash", {{"command", "ls"}}}, services_);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::infrastructure);
+  services_.shell_result = fail(ErrorCode::peer_lost, "service ended");
+  EXPECT_EQ(box_->run({"bash", {{"command", "ls"}}}, services_).error().code, ErrorCode::peer_lost)
+      << "the owner starts the service anew";
 }
 
 TEST_F(ToolBoxTest, LongResultsAreCutInTheMiddle) {

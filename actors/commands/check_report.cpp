@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/check_report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "policy/learn/reward.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using nlohmann::json;
+
+template <class T>
+json nullable(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+json interval(const std::optional<Interval>& value) {
+  return value ? json{value->low, value->high} : json(nullptr);
+}
+
+/// The shape whose speed-up against eager is the lowest; the first if none was timed.
+const ShapeResult* worst_shape(const Verdict& verdict) {
+  const auto worst = std::ranges::min_element(
+      verdict.shapes, {}, [](const ShapeResult& s) { return s.speedup_eager.value_or(1e30); });
+  return worst == verdict.shapes.end() ? nullptr : &*worst;
+}
+
+json times(const ShapeResult& shape) {
+  return {{"candidate_ms", nullable(shape.candidate_ms)},
+          {"eager_ms", nullable(shape.eager_ms)},
+          {"compile_ms", nullable(shape.compile_ms)},
+          {"speedup_eager", nullable(shape.speedup_eager)},
+          {"speedup_compile", nullable(shape.speedup_compile)},
+          {"speedup_eager_interval", interval(shape.speedup_eager_ci)},
+          {"speedup_compile_interval", interval(shape.speedup_compile_ci)},
+          {"worst_error", nullable(shape.worst_error)},
+          {"gbytes_per_s", nullable(shape.gbytes_per_s)},
+          {"gflops_per_s", nullable(shape.gflops_per_s)},
+          {"roofline_ms", nullable(shape.roofline_ms)}};
+}
+
+json evidence_of(const Verdict& verdict) {
+  auto parsed = json::parse(verdict.evidence, nullptr, false);
+  return parsed.is_discarded() ? json(verdict.evidence) : parsed;
+}
+
+json verdict_json(const Verdict& v) {
+  const ShapeResult* shape = worst_shape(v);
+  json out = times(shape != nullptr ? *shape : ShapeResult{});
+  out["verdict"] = to_string(v.outcome);
+  out["contract"] = v.contract;
+  out["trust"] = to_string(v.trust);
+  out["correct"] = v.correct();
+  out["reward"] = policy::reward_of(v, policy::RewardRule::milestone);
+  out["seed_commitment"] = v.seed_commitment.empty() ? json(nullptr) : json(v.seed_commitment);
+  out["submission_hash"] = v.submission_hash;
+  out["feedback"] = v.feedback;
+  out["jail"] = v.jail;
+  out["phase_ms"] = v.phase_ms;
+  out["evidence"] = evidence_of(v);
+  return out;
+}
+
+json failure_json(const InfraFailure& failure) {
+  json out = times({});
+  for (const char* key : {"contract", "trust", "correct", "reward", "seed_commitment", "jail",
+                          "evidence"}) {
+    out[key] = nullptr;
+  }
+  out["verdict"] = to_string(failure.kind);
+  out["feedback"] = failure.detail;
+  return out;
+}
+
+template <class... Args>
+std::string print(const char* format, Args... args) {
+  std::array<char, 256> text{};
+  (void)std::snprintf(text.data(), text.size(), format, args...);
+  return text.data();
+}
+
+std::string speedup_line(const char* against, const std::optional<double>& speedup,
+                         const std::optional<Interval>& ci) {
+  if (!speedup) return {};
+  if (!ci) return print("  %.2fx %s\n", *speedup, against);
+  return print("  %.2fx %s (95 %% interval %.2f to %.2f)\n", *speedup, against, ci->low, ci->high);
+}
+
+std::string verdict_text(const Verdict& v) {
+  std::string out = std::string{to_string(v.outcome)} + '\n';
+  if (!v.feedback.empty()) out += "  " + v.feedback + '\n';
+  if (const ShapeResult* shape = worst_shape(v)) {
+    out += speedup_line("eager", shape->speedup_eager, shape->speedup_eager_ci);
+    out += speedup_line("torch.compile", shape->speedup_compile, shape->speedup_compile_ci);
+  }
+  out += print("  reward %.2f, trust class %s, contract %s\n",
+               policy::reward_of(v, policy::RewardRule::milestone),
+               std::string{to_string(v.trust)}.c_str(), v.contract.c_str());
+  return out;
+}
+
+}  // namespace
+
+std::string judgement_json(const Judgement& judgement) {
+  if (const auto* verdict = std::get_if<Verdict>(&judgement)) return verdict_json(*verdict).dump();
+  return failure_json(std::get<InfraFailure>(judgement)).dump();
+}
+
+std::string judgement_text(const Judgement& judgement) {
+  if (const auto* verdict = std::get_if<Verdict>(&judgement)) return verdict_text(*verdict);
+  const auto& failure = std::get<InfraFailure>(judgement);
+  return std::string{to_string(failure.kind)} + ": " + failure.detail + '\n';
+}
+
+}  // namespace warpsmith::actors

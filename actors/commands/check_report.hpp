@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// A judgement for people and for programs. Pure.
+#pragma once
+
+#include <string>
+
+#include "runtime/verdict.hpp"
+
+namespace warpsmith::actors {
+
+/// One JSON object; what was not measured is null. Of several shapes the slowest ratio counts.
+std::string judgement_json(const Judgement& judgement);
+
+/// A few lines: the verdict, times, speed-ups with their intervals, trust and jail.
+std::string judgement_text(const Judgement& judgement);
+
+}  // namespace warpsmith::actors

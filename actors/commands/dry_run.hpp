@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// `train --dry-run`: what would run and what memory it would take, without starting anything.
+#pragma once
+
+#include "actors/commands/command.hpp"
+#include "runtime/config/run_config.hpp"
+
+namespace warpsmith::actors {
+
+/// Loads everything that a run loads, then prints the actor tree and the memory it expects.
+ExitCode print_dry_run(const RunConfig& config);
+
+}  // namespace warpsmith::actors

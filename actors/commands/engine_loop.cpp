@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/engine_loop.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "actors/commands/progress.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/log.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using std::chrono::seconds;
+
+/// On a terminal one line that is written over; elsewhere a plain line now and then.
+class ProgressPrinter {
+ public:
+  explicit ProgressPrinter(bool quiet) : quiet_(quiet), live_(isatty(STDERR_FILENO) == 1) {}
+
+  void print(EngineRun& engine, const LoopOptions& options, SteadyClock::time_point begin) {
+    if (quiet_ || (!live_ && ++calls_ % plain_every != 1)) return;
+    constexpr seconds bound{5};
+    auto counts = engine.counts(bound);
+    auto numbers = engine.numbers(bound);
+    if (!counts || !numbers) return;
+    const auto elapsed = std::chrono::duration_cast<seconds>(SteadyClock::now() - begin);
+    const auto limit = std::chrono::duration_cast<seconds>(options.time_limit);
+    const std::string line = line_.next(
+        {std::move(*counts), options.trajectories, std::move(numbers->values), elapsed, limit});
+    std::cerr << (live_ ? "\r\x1b[K" : "") << line << (live_ ? "" : "\n") << std::flush;
+  }
+  void end() const {
+    if (live_ && !quiet_) std::cerr << '\n';
+  }
+
+ private:
+  static constexpr int plain_every = 10;
+  bool quiet_, live_;
+  int calls_ = 0;
+  ProgressLine line_;
+};
+
+/// The second signal ends the process at once: the ledger has what it answered, and the sandboxes
+/// end with their parent.
+void handle_signal(EngineRun& engine, bool& stopping) {
+  if (stopping) {
+    log::flush();
+    std::_Exit(130);
+  }
+  stopping = true;
+  std::cerr << "\nstopping: a checkpoint is written; press Ctrl-C again to end at once\n";
+  engine.stop();
+}
+
+}  // namespace
+
+LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOptions& options) {
+  const auto begin = SteadyClock::now();
+  ProgressPrinter printer{options.quiet};
+  LoopResult result;
+  bool stopping = false, drained = false;
+  while (true) {
+    if (signals.arrived(options.interval)) handle_signal(engine, stopping);
+    const auto elapsed = SteadyClock::now() - begin;
+    if (options.time_limit.count() > 0 && elapsed > options.time_limit && !drained) {
+      drained = true;
+      engine.drain();
+    }
+    const auto status = engine.status(seconds{10});
+    result.wall_s = std::chrono::duration<double>(elapsed).count();
+    if (!status || status->phase.starts_with("failed")) {
+      result.end = LoopEnd::failed;
+      result.reason = status ? status->phase : status.error().message;
+      break;
+    }
+    printer.print(engine, options, begin);
+    if (status->phase != "done") continue;
+    result.end = stopping ? LoopEnd::stopped : LoopEnd::finished;
+    break;
+  }
+  printer.end();
+  return result;
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Main's loop around a running engine: progress, time limit, Ctrl-C. Shared by train and eval.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "actors/commands/signals.hpp"
+#include "actors/engine.hpp"
+
+namespace warpsmith::actors {
+
+enum class LoopEnd : uint8_t { finished, stopped, failed };
+
+struct LoopOptions {
+  uint64_t trajectories = 0;
+  std::chrono::milliseconds interval{1'000};     // of progress
+  std::chrono::milliseconds time_limit{0};       // then nothing more is admitted; 0: none
+  bool quiet = false;
+};
+
+/// How the run ended; `reason` says why when it failed.
+struct LoopResult {
+  LoopEnd end = LoopEnd::finished;
+  std::string reason;
+  double wall_s = 0;
+};
+
+LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOptions& options);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith train CONFIG` and `warpsmith train --resume RUN`: the main job.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "actors/commands/command.hpp"
+#include "actors/commands/dry_run.hpp"
+#include "actors/commands/sft_run.hpp"
+#include "actors/commands/train_run.hpp"
+#include "actors/run_session.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+struct TrainArguments {
+  std::string config, resume;
+  std::vector<std::string> overrides;
+  bool dry_run = false;
+  Output output;
+};
+
+Result<RunConfig> load(const TrainArguments& args) {
+  if (args.config.empty() == args.resume.empty()) {
+    return fail(ErrorCode::invalid_argument, "train takes a CONFIG or --resume RUN, and not both");
+  }
+  if (!args.resume.empty()) return config_of_run(args.resume, args.overrides);
+  return load_run_config(args.config, args.overrides);
+}
+
+ExitCode train(const TrainArguments& args) {
+  const auto config = load(args);
+  if (!config) return report(config.error());
+  if (args.dry_run) return print_dry_run(*config);
+  if (config->run.stage == Stage::sft) return run_sft(*config, args.output);
+  return run_training(*config, {args.config, args.resume}, args.output);
+}
+
+}  // namespace
+
+Command train_command() {
+  return {"train", "Train a policy as CONFIG says, or go on with a run",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<TrainArguments>();
+            app.add_option("config", args->config, "TOML file, e.g. configs/quickstart.toml");
+            app.add_option("--resume", args->resume,
+                           "Go on with this run folder from its last checkpoint");
+            app.add_option("--set", args->overrides,
+                           "Override one key, e.g. --set learner.learning_rate=1e-5; repeatable");
+            app.add_flag("--dry-run", args->dry_run,
+                         "Check everything, print the actor tree and the memory, start nothing");
+            app.add_flag("--quiet", args->output.quiet, "No progress; warnings and the end only");
+            app.add_flag("--json", args->output.json, "End with one JSON object on standard output");
+            return [args] { return train(*args); };
+          }};
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/train_run.hpp"
+
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "actors/commands/engine_loop.hpp"
+#include "actors/commands/stack.hpp"
+#include "actors/service_backend.hpp"
+#include "runtime/log.hpp"
+#include "runtime/run/run_queries.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+nlohmann::json number_or_null(const std::optional<double>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+Result<RunSummary> summary_of(const RunPaths& paths) {
+  auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
+  if (!db) return tl::unexpected(std::move(db.error()));
+  return summarize(*db);
+}
+
+void print_json(const RunPaths& paths, const RunSummary& s, double wall_s) {
+  const nlohmann::json out{{"run", paths.folder.string()},
+                           {"trajectories", s.admitted},
+                           {"wall_s", wall_s},
+                           {"reward_first128", number_or_null(s.reward_first)},
+                           {"reward_last128", number_or_null(s.reward_last)},
+                           {"admitted", s.admitted},
+                           {"trained", s.trained},
+                           {"dropped", s.dropped_total()},
+                           {"in_flight", s.in_flight},
+                           {"steps", s.last_step},
+                           {"distinct_sources_last128", s.distinct_sources_last},
+                           {"median_tool_calls_last128", number_or_null(s.median_tool_calls_last)},
+                           {"pass_rate_last128", number_or_null(s.pass_rate_last)}};
+  std::cout << out.dump() << '\n';
+}
+
+void print_text(const RunPaths& paths, const RunSummary& s, const LoopResult& loop) {
+  std::cerr << paths.folder.string() << ": " << s.admitted << " trajectories = " << s.trained
+            << " trained + " << s.dropped_total() << " dropped + " << s.in_flight
+            << " in flight, " << s.last_step << " steps";
+  if (s.reward_first && s.reward_last) {
+    std::cerr << ", reward " << *s.reward_first << " (first 128) -> " << *s.reward_last
+              << " (last 128)";
+  }
+  std::cerr << '\n';
+  if (loop.end == LoopEnd::stopped) {
+    std::cerr << "go on with: ./warpsmith train --resume " << paths.folder.string() << '\n';
+  }
+}
+
+Result<RunSession> open_run(const RunConfig& config, const RunPlace& place) {
+  const std::string stack = to_json(full_stack());
+  if (!place.resume.empty()) return resume_run(place.resume, stack);
+  return begin_run(config, std::filesystem::path{place.config_file}.stem().string(), stack);
+}
+
+Result<std::shared_ptr<const EngineInputs>> inputs_of(const RunConfig& config,
+                                                      const RunSession& session) {
+  const auto& from = session.origin.checkpoint.empty() ? config.model.folder
+                                                       : session.origin.checkpoint;
+  auto inputs = load_inputs(config, from);
+  if (!inputs) return tl::unexpected(std::move(inputs.error()));
+  inputs->ledger = session.ledger;
+  inputs->checkpoints = session.checkpoints;
+  inputs->origin = session.origin;
+  inputs->scratch = session.folder.paths().folder / "scratch";
+  return std::make_shared<const EngineInputs>(std::move(*inputs));
+}
+
+LoopResult run_engine(const RunConfig& config, const std::shared_ptr<const EngineInputs>& inputs,
+                      const SignalWait& signals, const Output& output) {
+  EngineRun engine{inputs, make_silent_tap()};
+  LoopOptions options;
+  options.trajectories = static_cast<uint64_t>(config.run.trajectories);
+  options.interval = config.telemetry.interval;
+  options.time_limit = config.run.time_limit;
+  options.quiet = output.quiet;
+  return run_loop(engine, signals, options);
+}
+
+ExitCode finish(const RunPaths& paths, const LoopResult& loop, const Output& output) {
+  const auto summary = summary_of(paths);
+  if (!summary) return report(summary.error());
+  print_text(paths, *summary, loop);
+  if (output.json) print_json(paths, *summary, loop.wall_s);
+  if (loop.end != LoopEnd::failed) return ExitCode::success;
+  return report({ErrorCode::infrastructure, loop.reason});
+}
+
+log::Sinks sinks_of(const RunConfig& config, const RunPaths& paths) {
+  log::Sinks sinks;
+  sinks.level = log::level_named(config.telemetry.log_level);
+  sinks.to_stderr = false;
+  sinks.file = paths.log().string();
+  return sinks;
+}
+
+}  // namespace
+
+ExitCode run_training(const RunConfig& config, const RunPlace& place, const Output& output) {
+  const SignalWait signals;
+  leave_slot_cores(config.sandbox);
+  auto session = open_run(config, place);
+  if (!session) return report(session.error());
+  const RunPaths paths = session->folder.paths();
+  log::start(sinks_of(config, paths));
+  auto inputs = inputs_of(config, *session);
+  if (!inputs) return report(inputs.error());
+  std::cerr << "run folder " << paths.folder.string() << ", log in " << paths.log().string()
+            << '\n';
+  const LoopResult loop = run_engine(config, *inputs, signals, output);
+  return finish(paths, loop, output);
+}
+
+}  // namespace warpsmith::actors

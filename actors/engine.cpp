@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/engine.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+#include <stdexcept>
+
+#include "actors/engine_settings.hpp"
+#include "actors/errors.hpp"
+#include "actors/inspect.hpp"
+#include "actors/telemetry.hpp"
+#include "actors/weight_store.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+struct SystemConfig : caf::actor_system_config {
+  explicit SystemConfig(const RunConfig& config) {
+    const int64_t threads = config.run.deterministic ? 1 : config.run.threads;
+    if (threads > 0) set("scheduler.max-threads", static_cast<size_t>(threads));
+    // Unlimited by default: an actor that feeds itself would starve its neighbours.
+    set("scheduler.max-throughput", size_t{50});
+    add_message_types<caf::id_block::warpsmith>();
+    add_message_types<caf::id_block::warpsmith_handles>();
+    register_errors(*this);
+  }
+};
+
+sandbox::SandboxOptions slot_options(const EngineInputs& inputs, uint32_t index) {
+  auto options = service_options(inputs.config.sandbox, inputs.python);
+  options.core = first_core_of(inputs.config.sandbox, index);
+  return options;
+}
+
+}  // namespace
+
+Spawners make_spawners(const std::shared_ptr<const EngineInputs>& inputs) {
+  Spawners s;
+  s.telemetry = [](caf::actor_system& system, Identity id) {
+    return system.spawn(telemetry, std::move(id));
+  };
+  s.weight_store = [inputs](caf::actor_system& system, Identity id) {
+    const auto chunk = static_cast<uint64_t>(inputs->config.node.chunk_bytes);
+    return system.spawn(weight_store, std::move(id), chunk);
+  };
+  s.ledger = [inputs](caf::actor_system& system, Identity id) {
+    return system.spawn<caf::detached>(ledger, std::move(id), inputs->ledger,
+                                       ledger_settings(*inputs));
+  };
+  s.sandbox = [inputs](caf::actor_system& system, Identity id, uint32_t index) {
+    return system.spawn(sandbox, std::move(id), service_backend(slot_options(*inputs, index)),
+                        sandbox_settings(*inputs));
+  };
+  s.synthesis = [inputs](caf::actor_system& system, Identity id,
+                         std::vector<SandboxActor> sandboxes) {
+    return system.spawn(synthesis, std::move(id), inputs->tasks, std::move(sandboxes),
+                        synthesis_settings(*inputs));
+  };
+  if (inputs->learns) {
+    s.learner = [inputs](caf::actor_system& system, Identity id, LedgerActor ledger,
+                         WeightStoreActor store) {
+      return system.spawn<caf::detached>(learner, std::move(id), learner_settings(inputs),
+                                         std::move(ledger), std::move(store));
+    };
+  }
+  s.generator = [inputs](caf::actor_system& system, Identity id, WeightStoreActor store) {
+    return system.spawn<caf::detached>(generator, std::move(id), generator_settings(*inputs),
+                                       std::move(store));
+  };
+  s.tool_executor = [inputs](caf::actor_system& system, Identity id) {
+    return system.spawn<caf::detached>(tool_executor, std::move(id),
+                                       tool_executor_settings(*inputs));
+  };
+  s.rollout = [inputs](caf::actor_system& system, Identity id) {
+    return system.spawn(rollout, std::move(id), rollout_settings(inputs));
+  };
+  return s;
+}
+
+SupervisorSettings supervisor_settings(const RunConfig& config) {
+  SupervisorSettings settings;
+  settings.counts = {static_cast<uint32_t>(config.sandbox.count),
+                     static_cast<uint32_t>(config.generator.count),
+                     static_cast<uint32_t>(config.tool_executor.count),
+                     static_cast<uint32_t>(config.rollout.count)};
+  settings.heartbeat = config.supervisor.heartbeat;
+  settings.status_bound = config.supervisor.status_bound;
+  settings.stop_timeout = config.supervisor.stop_timeout;
+  for (RestartLimits& limits : settings.restarts) {
+    limits.max_restarts =
+        std::min(limits.max_restarts, static_cast<uint32_t>(config.supervisor.max_restarts));
+    limits.window = config.supervisor.restart_window;
+    limits.first_delay = config.supervisor.first_backoff;
+    limits.max_delay = config.supervisor.last_backoff;
+  }
+  return settings;
+}
+
+struct EngineRun::Parts {
+  Parts(const std::shared_ptr<const EngineInputs>& inputs, std::unique_ptr<Tap> its_tap)
+      : tap(std::move(its_tap)), config(inputs->config), system(config), self(system) {
+    Spawners spawners = make_spawners(inputs);
+    // The handles that main asks are spawned by the supervisor: caught on their way.
+    spawners.ledger = [this, spawn = spawners.ledger](caf::actor_system& sys, Identity id) {
+      return ledger = spawn(sys, std::move(id));
+    };
+    spawners.telemetry = [this, spawn = spawners.telemetry](caf::actor_system& sys, Identity id) {
+      return telemetry = spawn(sys, std::move(id));
+    };
+    if (!inputs->learns) publish(spawners, inputs);
+    root = system.spawn(supervisor, Identity{"supervisor", tap.get()}, std::move(spawners),
+                        supervisor_settings(inputs->config));
+    // Its first answer comes after its first handler: `ledger` and `telemetry` are set.
+    if (auto up = ask<ActorStatus>(root, std::chrono::seconds{60}, atom::status_v); !up) {
+      throw std::runtime_error("the supervisor does not start: " + up.error().message);
+    }
+  }
+
+  /// Without a learner somebody must hand out the weights.
+  void publish(Spawners& spawners, const std::shared_ptr<const EngineInputs>& inputs) {
+    spawners.weight_store = [this, spawn = spawners.weight_store, inputs](caf::actor_system& sys,
+                                                                          Identity id) {
+      WeightStoreActor store = spawn(sys, std::move(id));
+      auto weights = std::make_shared<const policy::ModelWeights>(inputs->weights.clone());
+      caf::anon_send(store, LocalWeights{inputs->origin.version, std::move(weights)});
+      return store;
+    };
+  }
+
+  template <class Out, class Handle, class... Args>
+  Result<Out> ask(const Handle& handle, std::chrono::milliseconds bound, Args... args) {
+    Result<Out> answer = fail(ErrorCode::timeout, "no answer");
+    self->request(handle, bound, args...)
+        .receive([&](Out& out) { answer = std::move(out); },
+                 [&](caf::error& error) { answer = tl::unexpected(from_caf(error)); });
+    return answer;
+  }
+
+  std::unique_ptr<Tap> tap;
+  SystemConfig config;
+  caf::actor_system system;
+  caf::scoped_actor self;
+  LedgerActor ledger;        // written by the supervisor's first handler, read after its first answer
+  TelemetryActor telemetry;
+  SupervisorActor root;
+};
+
+EngineRun::EngineRun(std::shared_ptr<const EngineInputs> inputs, std::unique_ptr<Tap> tap)
+    : parts_(std::make_unique<Parts>(inputs, std::move(tap))) {}
+
+EngineRun::~EngineRun() {
+  parts_->self->send_exit(parts_->root, caf::exit_reason::user_shutdown);
+}
+
+Result<ActorStatus> EngineRun::status(std::chrono::milliseconds bound) {
+  return parts_->ask<ActorStatus>(parts_->root, bound, atom::status_v);
+}
+
+Result<Observation> EngineRun::numbers(std::chrono::milliseconds bound) {
+  return parts_->ask<Observation>(parts_->telemetry, bound, atom::snapshot_v);
+}
+
+Result<LedgerCounts> EngineRun::counts(std::chrono::milliseconds bound) {
+  return parts_->ask<LedgerCounts>(parts_->ledger, bound, atom::counts_v);
+}
+
+void EngineRun::stop() { parts_->self->send(parts_->root, atom::stop_v); }
+
+void EngineRun::drain() { parts_->self->send(parts_->ledger, atom::drain_v); }
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything an engine reads before its first actor starts.
+#include <fstream>
+#include <sstream>
+
+#include "actors/engine.hpp"
+#include "policy/format/hf_folder.hpp"
+#include "policy/format/tokenizer_json.hpp"
+#include "policy/model/transformer.hpp"
+#include "runtime/environment.hpp"
+#include "synthesis/task_source.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+Result<std::string> read_skill(const std::string& contract) {
+  const auto file = source_folder() / "configs" / "skills" / contract / "SKILL.md";
+  std::ifstream in{file};
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) return fail(ErrorCode::not_found, file.string() + ": the contract's skill is missing");
+  return std::move(text).str();
+}
+
+Result<void> check_vocabulary(const policy::ModelConfig& model, const policy::Tokenizer& tokenizer,
+                              const std::filesystem::path& folder) {
+  if (tokenizer.vocabulary_size() <= model.vocab) return {};
+  return fail(ErrorCode::parse_failed,
+              folder.string() + ": tokenizer.json has " +
+                  std::to_string(tokenizer.vocabulary_size()) +
+                  " entries, config.json allows only " + std::to_string(model.vocab));
+}
+
+}  // namespace
+
+Result<EngineInputs> load_inputs(const RunConfig& config,
+                                 const std::filesystem::path& model_folder) {
+  auto model = policy::load_hf_model(model_folder);
+  if (!model) return tl::unexpected(std::move(model.error()));
+  auto tokenizer = policy::read_tokenizer(model_folder);
+  if (!tokenizer) return tl::unexpected(std::move(tokenizer.error()));
+  if (auto fits = check_vocabulary(model->config(), *tokenizer, model_folder); !fits) {
+    return tl::unexpected(std::move(fits.error()));
+  }
+  auto skill = read_skill(config.sandbox.contract);
+  if (!skill) return tl::unexpected(std::move(skill.error()));
+  auto tasks = synthesis::load_tasks(config.synthesis.tasks);
+  if (!tasks) return tl::unexpected(std::move(tasks.error()));
+  EngineInputs inputs;
+  inputs.config = config;
+  inputs.model = model->config();
+  inputs.weights = model->weights();
+  inputs.tokenizer = std::make_shared<const policy::Tokenizer>(std::move(*tokenizer));
+  inputs.skill = std::move(*skill);
+  inputs.python = python_interpreter().string();
+  inputs.tasks = std::move(*tasks);
+  return inputs;
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of the learner, the ledger, the synthesis and the sandboxes, out of the configuration.
+#include <array>
+
+#include "actors/engine_settings.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+/// The tokenizer's files go into every checkpoint, so that it opens by itself.
+Result<void> copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to) {
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}) {
+    std::error_code error;
+    if (!std::filesystem::exists(from / name, error)) continue;
+    std::filesystem::copy_file(from / name, to / name, error);
+    if (error) return fail(ErrorCode::io_failed, (to / name).string() + ": " + error.message());
+  }
+  return {};
+}
+
+Result<std::unique_ptr<policy::Trainer>> make_trainer(const EngineInputs& inputs) {
+  policy::TrainerSetup setup;
+  setup.learner = inputs.config.learner;
+  setup.temperature = inputs.config.generator.temperature;
+  setup.seed = static_cast<uint64_t>(inputs.config.run.seed);
+  setup.start = inputs.origin.version;
+  auto trainer =
+      std::make_unique<policy::Trainer>(setup, inputs.model, inputs.weights.clone());
+  if (!inputs.origin.checkpoint.empty()) {
+    auto restored =
+        trainer->restore(inputs.origin.checkpoint, inputs.origin.version.incarnation);
+    if (!restored) return tl::unexpected(std::move(restored.error()));
+  }
+  return trainer;
+}
+
+}  // namespace
+
+LearnerSettings learner_settings(const std::shared_ptr<const EngineInputs>& inputs) {
+  const RunConfig& c = inputs->config;
+  LearnerSettings settings;
+  settings.make_trainer = [inputs] { return make_trainer(*inputs); };
+  settings.checkpoints = inputs->checkpoints;
+  settings.copy_fixed_files = [from = c.model.folder](const std::filesystem::path& to) {
+    return copy_tokenizer(from, to);
+  };
+  settings.checkpoint_steps = static_cast<uint32_t>(c.ledger.checkpoint_steps);
+  settings.keep_checkpoints = static_cast<uint32_t>(c.ledger.keep_checkpoints);
+  settings.threads = static_cast<int>(c.learner.threads);
+  return settings;
+}
+
+LedgerSettings ledger_settings(const EngineInputs& inputs) {
+  const RunConfig& c = inputs.config;
+  LedgerSettings settings;
+  settings.trajectories = static_cast<uint64_t>(c.run.trajectories);
+  settings.limits.max_lag = static_cast<uint32_t>(c.learner.max_lag);
+  settings.limits.max_in_flight = static_cast<uint64_t>(c.ledger.max_in_flight);
+  settings.expected_per_step = static_cast<double>(c.learner.step_trajectories);
+  settings.unlimited = !inputs.learns;
+  return settings;
+}
+
+SynthesisSettings synthesis_settings(const EngineInputs& inputs) {
+  SynthesisSettings settings;
+  settings.seed = static_cast<uint64_t>(inputs.config.run.seed);
+  // All of them, so that the mix of tasks is the same from the first trajectory to the last.
+  settings.min_ready = inputs.tasks.size();
+  return settings;
+}
+
+SandboxSettings sandbox_settings(const EngineInputs& inputs) {
+  SandboxSettings settings;
+  settings.max_queue = static_cast<size_t>(inputs.config.sandbox.queue);
+  settings.evaluate_budget = inputs.config.sandbox.limits.evaluation;
+  return settings;
+}
+
+}  // namespace warpsmith::actors

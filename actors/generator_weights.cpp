@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// How newer weights reach a generator: by reference within a process, in pieces from another node.
+#include "actors/errors.hpp"
+#include "actors/generator.hpp"
+#include "actors/inspect.hpp"
+#include "actors/weight_shards.hpp"
+
+namespace warpsmith::actors {
+
+void GeneratorState::weights_ready(const WeightsReady& ready) {
+  if (store_.node() == self_->node()) return pull_by_reference();
+  if (pull_) pull_.reset();  // an older version was on its way
+  RandomStream unused{0, "pull"};
+  pull_.emplace(Pull{ready.version, policy::make_weights(settings_.model, unused), 0});
+  pull_shard();
+}
+
+void GeneratorState::pull_by_reference() {
+  self_->request(store_, settings_.pull_timeout, atom::pull_v)
+      .then([this](const LocalWeights& newest) { load(newest.version, *newest.weights); },
+            [this](const caf::error& error) {
+              log::warn(label() + ": no new weights: " + from_caf(error).message);
+            });
+}
+
+void GeneratorState::pull_shard() {
+  self_->request(store_, settings_.pull_timeout, atom::pull_v, pull_->version, pull_->next)
+      .then([this](const WeightShard& shard) { shard_arrived(shard); },
+            [this](const caf::error& error) {
+              // Stale: the store speaks of the newer version by itself.
+              pull_.reset();
+              log::info(label() + ": pull ended: " + from_caf(error).message);
+            });
+}
+
+void GeneratorState::shard_arrived(const WeightShard& shard) {
+  if (!pull_ || shard.version != pull_->version || shard.index != pull_->next) return;
+  if (auto applied = apply_shard(shard, pull_->weights); !applied) {
+    log::warn(label() + ": " + applied.error().message);
+    pull_.reset();
+    return;
+  }
+  if (++pull_->next < shard.count) return pull_shard();
+  load(pull_->version, pull_->weights);
+  pull_.reset();
+}
+
+void GeneratorState::load(PolicyVersion version, const policy::ModelWeights& weights) {
+  engine_->load(version, weights);
+  loaded_ = true;
+  go_on();
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/service_backend.hpp"
+
+#include <sched.h>
+
+#include <optional>
+#include <thread>
+
+#include "runtime/environment.hpp"
+#include "runtime/log.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr std::chrono::seconds start_budget{60};
+
+class ServiceBackend : public SandboxBackend {
+ public:
+  explicit ServiceBackend(sandbox::Client client) : client_(std::move(client)) {}
+
+  Judgement evaluate(const Task& task, const Submission& submission, Request request,
+                     std::chrono::milliseconds budget) override {
+    return client_.evaluate({task, submission, request}, Deadline::after(budget));
+  }
+  Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds budget) override {
+    return client_.ingest(task, Deadline::after(budget));
+  }
+
+ private:
+  sandbox::Client client_;
+};
+
+class ShellServices : public sandbox::ToolServices {
+ public:
+  explicit ShellServices(sandbox::SandboxOptions options) : options_(std::move(options)) {}
+
+  /// Never asked: a tool box hands submissions back, and a sandbox actor judges them.
+  Judgement evaluate(const Submission& /*submission*/, Request /*request*/) override {
+    return InfraFailure{InfraKind::sandbox_lost, "a tool executor does not judge"};
+  }
+  Result<sandbox::ShellResult> shell(const sandbox::ShellRequest& request) override {
+    if (!client_ || client_->lost()) {
+      auto started = sandbox::Client::start(options_, Deadline::after(start_budget));
+      if (!started) return tl::unexpected(std::move(started.error()));
+      client_.emplace(std::move(*started));
+    }
+    constexpr std::chrono::seconds slack{10};
+    return client_->shell(request, Deadline::after(std::chrono::milliseconds{request.timeout_ms} +
+                                                   slack));
+  }
+
+ private:
+  sandbox::SandboxOptions options_;
+  std::optional<sandbox::Client> client_;
+};
+
+int core_count() { return static_cast<int>(std::thread::hardware_concurrency()); }
+
+}  // namespace
+
+sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::string& python) {
+  sandbox::SandboxOptions options;
+  options.program = sandbox_program().string();
+  options.python = python;
+  options.cache_dir = (config.cache.empty() ? cache_folder() : config.cache).string();
+  options.compile_cache_bytes = static_cast<uint64_t>(config.cache_bytes);
+  options.candidate_memory_bytes = static_cast<uint64_t>(config.limits.memory_bytes);
+  return options;
+}
+
+int first_core_of(const SandboxConfig& config, uint32_t index) {
+  const auto cores = static_cast<int>(config.cores);
+  if (config.first_core >= 0) return static_cast<int>(config.first_core) + static_cast<int>(index) * cores;
+  return core_count() - static_cast<int>(index + 1) * cores;
+}
+
+void leave_slot_cores(const SandboxConfig& config) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int core = 0; core < core_count(); ++core) CPU_SET(core, &set);
+  for (uint32_t slot = 0; slot < config.count; ++slot) {
+    for (int i = 0; i < config.cores; ++i) CPU_CLR(first_core_of(config, slot) + i, &set);
+  }
+  if (CPU_COUNT(&set) == 0 || sched_setaffinity(0, sizeof set, &set) != 0) {
+    log::warn("the sandbox shares its cores with the rest: times will be noisy");
+  }
+}
+
+SandboxBackendFactory service_backend(sandbox::SandboxOptions options) {
+  return [options]() -> Result<std::unique_ptr<SandboxBackend>> {
+    auto client = sandbox::Client::start(options, Deadline::after(start_budget));
+    if (!client) return tl::unexpected(std::move(client.error()));
+    return std::make_unique<ServiceBackend>(std::move(*client));
+  };
+}
+
+std::function<Result<std::unique_ptr<sandbox::ToolServices>>()> shell_services(
+    sandbox::SandboxOptions options) {
+  return [options]() -> Result<std::unique_ptr<sandbox::ToolServices>> {
+    return std::make_unique<ShellServices>(options);
+  };
+}
+
+}  // namespace warpsmith::actors

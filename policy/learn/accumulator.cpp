@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/learn/accumulator.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/tensor.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "policy/learn/learner_parts.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+using Pack = std::span<TrainingItem* const>;
+
+std::vector<const HeldTrajectory*> held_of(Pack pack) {
+  std::vector<const HeldTrajectory*> held;
+  for (const TrainingItem* item : pack) held.push_back(&item->held);
+  return held;
+}
+
+/// (N) of `like`'s type and device; `value(item, i)` for each item's action token i.
+template <class Value>
+at::Tensor column(Pack pack, const at::Tensor& like, const Value& value) {
+  std::vector<float> all;
+  for (const TrainingItem* item : pack) {
+    for (size_t i = 0; i < item->actions.size(); ++i) {
+      all.push_back(static_cast<float>(value(*item, i)));
+    }
+  }
+  return at::tensor(all, at::kFloat).to(like.options());
+}
+
+/// Element i of a per-position array of the held trajectory.
+template <class T>
+T at_action(const std::vector<T>& array, const TrainingItem& item, size_t i) {
+  return array[static_cast<size_t>(item.actions[i])];
+}
+
+at::Tensor trajectory_index(Pack pack) {
+  std::vector<int64_t> index;
+  for (size_t k = 0; k < pack.size(); ++k) {
+    index.insert(index.end(), pack[k]->actions.size(), static_cast<int64_t>(k));
+  }
+  return index_tensor(index);
+}
+
+PolicyTokens tokens_of(const TokenEvaluation& now, Pack pack) {
+  const at::Tensor& like = now.log_prob;
+  using Item = TrainingItem;
+  PolicyTokens t{.log_prob = now.log_prob, .entropy = now.entropy};
+  t.behaviour = column(pack, like, [](const Item& item, size_t i) {
+    return at_action(item.held.behaviour, item, i);
+  });
+  t.proximal = column(pack, like, [](const Item& item, size_t i) {
+    return at_action(item.held.proximal, item, i);
+  });
+  t.advantage = column(pack, like, [](const Item& item, size_t i) { return item.advantages[i]; });
+  t.fresh = column(pack, like, [](const Item& item, size_t i) { return item.trainable[i]; });
+  t.positive = column(pack, like, [](const Item& item, size_t) { return item.reward > 0 ? 1 : 0; });
+  if (!pack.front()->reference.empty()) {
+    t.reference = column(pack, like, [](const Item& item, size_t i) { return item.reference[i]; });
+  }
+  t.trajectory = trajectory_index(pack);
+  return t;
+}
+
+/// Values and proximal log-probabilities of items that no streamed forward scored.
+void score_at_use(Pack pack, const TokenEvaluation& now, WeightsMark mark) {
+  int64_t first = 0;
+  for (TrainingItem* item : pack) {
+    const int64_t n = item->token_count();
+    if (item->held.scored == 0) {
+      const auto part = [&](const at::Tensor& x) { return x.narrow(0, first, n); };
+      record_scores(item->held, item->actions,
+                    {part(now.log_prob), part(now.entropy), part(now.value)}, mark);
+      item->held.scored = item->held.size();
+    }
+    first += n;
+  }
+}
+
+/// One row per sample of a packed evaluation, on the CPU.
+struct Rows {
+  at::Tensor log_prob, entropy, clipped, filtered;
+};
+
+template <class T>
+const T* data_of(at::Tensor& x, at::ScalarType type) {
+  x = x.detach().to(at::kCPU, type).contiguous();
+  return x.const_data_ptr<T>();
+}
+
+void append_samples(Pack pack, Rows rows, std::vector<TokenSample>& out) {
+  const float* log_prob = data_of<float>(rows.log_prob, at::kFloat);
+  const float* entropy = data_of<float>(rows.entropy, at::kFloat);
+  const bool* clipped = data_of<bool>(rows.clipped, at::kBool);
+  const bool* filtered = data_of<bool>(rows.filtered, at::kBool);
+  size_t row = 0;
+  for (const TrainingItem* item : pack) {
+    for (size_t i = 0; i < item->actions.size(); ++i, ++row) {
+      const HeldTrajectory& held = item->held;
+      out.push_back({.log_prob = log_prob[row],
+                     .behaviour = at_action(held.behaviour, *item, i),
+                     .proximal = at_action(held.proximal, *item, i),
+                     .entropy = entropy[row],
+                     .value = at_action(held.values, *item, i) + static_cast<float>(item->baseline),
+                     .target = item->targets[i],
+                     .lag = item->lags[i],
+                     .clipped = clipped[row],
+                     .filtered = filtered[row],
+                     .stale = item->trainable[i] == 0,
+                     .fresh = at_action(held.fresh, *item, i) == 1});
+    }
+  }
+}
+
+}  // namespace
+
+Accumulator::Accumulator(const LearnerConfig& config, std::optional<Transformer> reference)
+    : config_(config),
+      loss_(policy_loss_config(config)),
+      advantage_(advantage_config(config)),
+      reference_(std::move(reference)) {
+  if (config.kl > 0 && !reference_) throw std::invalid_argument("KL term without a reference");
+}
+
+void Accumulator::add_reference(Pack pack, double temperature) const {
+  if (loss_.kl <= 0 || !pack.front()->reference.empty()) return;
+  const std::vector<const HeldTrajectory*> held = held_of(pack);
+  const at::Tensor all =
+      log_probs_under(*reference_, held, temperature).to(at::kCPU, at::kFloat).contiguous();
+  const float* next = all.const_data_ptr<float>();
+  for (TrainingItem* item : pack) {
+    item->reference.assign(next, next + item->actions.size());
+    next += item->actions.size();
+  }
+}
+
+void Accumulator::add(const ActorCritic& networks, Pack pack, const PassOptions& pass) {
+  if (pack.empty()) return;
+  const std::vector<const HeldTrajectory*> held = held_of(pack);
+  const TokenEvaluation now = networks.evaluate(held, pass.reach);
+  score_at_use(pack, now, pass.mark);
+  for (TrainingItem* item : pack) {
+    if (item->advantages.empty()) compute_advantages(*item, advantage_, pass.divisor);
+    sums_.tokens += item->token_count();
+  }
+  sums_.trajectories += static_cast<int64_t>(pack.size());
+  add_reference(pack, networks.options().temperature);
+  loss_of(now, pack, pass).backward();
+}
+
+at::Tensor Accumulator::loss_of(const TokenEvaluation& now, Pack pack, const PassOptions& pass) {
+  const at::Tensor& like = now.value;
+  const at::Tensor target = column(pack, like, [](const TrainingItem& item, size_t i) {
+    return double{item.targets[i]} - item.baseline;
+  });
+  const at::Tensor first = column(pack, like, [](const TrainingItem& item, size_t i) {
+    return at_action(item.held.values, item, i);
+  });
+  const bool per_trajectory = config_.aggregation == Aggregation::trajectory_mean;
+  const at::Tensor weight = column(pack, like, [&](const TrainingItem& item, size_t) {
+    return per_trajectory ? 1.0 / static_cast<double>(item.actions.size()) : 1.0;
+  });
+  const at::Tensor value =
+      (weight * value_loss(now.value, target, first, config_.value_clip)).sum();
+  sums_.value += value.item<double>();
+  const PolicyLoss policy = policy_loss(loss_, tokens_of(now, pack));
+  const at::Tensor weighed = (weight * policy.per_token).sum();
+  sums_.policy += weighed.item<double>();
+  if (pass.sample) {
+    append_samples(pack, {now.log_prob, now.entropy, policy.clipped, policy.filtered}, samples_);
+  }
+  if (pass.reach == Reach::value_only) return config_.value_weight * value;
+  return weighed + config_.value_weight * value;
+}
+
+double Accumulator::scale() const {
+  const bool per_trajectory = config_.aggregation == Aggregation::trajectory_mean;
+  const int64_t count = per_trajectory ? sums_.trajectories : sums_.tokens;
+  return count == 0 ? 0 : 1.0 / static_cast<double>(count);
+}
+
+std::vector<TokenSample> Accumulator::take_samples() {
+  return std::exchange(samples_, {});
+}
+
+}  // namespace warpsmith::policy

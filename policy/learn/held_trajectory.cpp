@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/learn/held_trajectory.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "runtime/checksum.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+std::string name_of(const Segment& segment) {
+  return "segment " + std::to_string(segment.number) + " of trajectory " +
+         std::to_string(segment.trajectory);
+}
+
+bool is_log_probability(float x) {
+  return std::isfinite(x) && x <= 1e-3F;  // rounding may lift a certain token slightly above 0
+}
+
+Result<void> check_tokens(const Segment& s) {
+  for (size_t t = 0; t < s.size(); ++t) {
+    if (s.tokens[t] < 0) {
+      return fail(ErrorCode::parse_failed,
+                  name_of(s) + ": token " + std::to_string(t) + " is negative");
+    }
+    if (s.action_mask[t] > 1) {
+      return fail(ErrorCode::parse_failed,
+                  name_of(s) + ": mask of token " + std::to_string(t) + " is neither 0 nor 1");
+    }
+    if (s.action_mask[t] == 1 && !is_log_probability(s.log_probs[t])) {
+      return fail(ErrorCode::parse_failed, name_of(s) + ": log-probability of token " +
+                                               std::to_string(t) + " is " +
+                                               std::to_string(s.log_probs[t]));
+    }
+  }
+  return {};
+}
+
+template <class T>
+void extend(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+int64_t HeldTrajectory::action_tokens() const {
+  return std::count(mask.begin(), mask.end(), uint8_t{1});
+}
+
+int64_t HeldTrajectory::useful_length() const {
+  const auto last = std::find(mask.rbegin(), mask.rend(), uint8_t{1});
+  return static_cast<int64_t>(mask.rend() - last);
+}
+
+int64_t HeldTrajectory::prompt_length() const {
+  return std::find(mask.begin(), mask.end(), uint8_t{1}) - mask.begin();
+}
+
+int64_t HeldTrajectory::bytes() const {
+  constexpr size_t per_token = sizeof(int32_t) + 3 * sizeof(float) + 2 + sizeof(PolicyVersion);
+  return static_cast<int64_t>(tokens.capacity() * per_token);
+}
+
+Result<bool> HeldTrajectory::append(const Segment& segment) {
+  if (auto valid = segment.validate(); !valid) return fail(name_of(segment), valid.error());
+  if (segment.number < next_segment) return false;
+  if (segment.number > next_segment) {
+    return fail(ErrorCode::invalid_argument,
+                name_of(segment) + ": expected number " + std::to_string(next_segment) + " first");
+  }
+  if (auto checked = check_tokens(segment); !checked) return tl::unexpected(checked.error());
+  if (tokens.empty() && !segment.action_mask.empty() && segment.action_mask.front() == 1) {
+    return fail(ErrorCode::invalid_argument,
+                name_of(segment) + ": a trajectory must begin with a prompt token");
+  }
+  extend(tokens, segment.tokens);
+  extend(mask, segment.action_mask);
+  extend(behaviour, segment.log_probs);
+  extend(versions, segment.versions);
+  proximal.resize(tokens.size(), 0);
+  values.resize(tokens.size(), 0);
+  fresh.resize(tokens.size(), 0);
+  ++next_segment;
+  return true;
+}
+
+uint64_t prompt_key(const HeldTrajectory& held) {
+  const auto bytes = static_cast<size_t>(held.prompt_length()) * sizeof(int32_t);
+  return checksum64({reinterpret_cast<const char*>(held.tokens.data()), bytes});
+}
+
+std::vector<int64_t> action_positions(const HeldTrajectory& trajectory, int64_t from) {
+  std::vector<int64_t> positions;
+  for (int64_t t = from; t < trajectory.size(); ++t) {
+    if (trajectory.mask[static_cast<size_t>(t)] == 1) positions.push_back(t);
+  }
+  return positions;
+}
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trajectory as the learner holds it while it grows: its segments joined, and what the streamed
+// forwards said about its tokens.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/policy_version.hpp"
+#include "runtime/result.hpp"
+#include "runtime/segment.hpp"
+#include "runtime/trajectory.hpp"
+
+namespace warpsmith::policy {
+
+/// All arrays (T), T tokens so far. Masked positions hold zeros.
+struct HeldTrajectory {
+  TrajectoryId id = 0;
+  uint32_t next_segment = 0;
+  std::vector<int32_t> tokens;
+  std::vector<uint8_t> mask;
+  std::vector<float> behaviour;         // log μ
+  std::vector<PolicyVersion> versions;  // that sampled it
+  // Filled by forwards, for the first `scored` tokens: as segments arrive, or at first use.
+  int64_t scored = 0;
+  std::vector<float> proximal;  // log π_p
+  std::vector<float> values;    // V of the state in which the token was chosen
+  std::vector<uint8_t> fresh;   // 1 where π_p had the very weights that sampled the token
+
+  int64_t size() const { return static_cast<int64_t>(tokens.size()); }
+  int64_t action_tokens() const;
+  /// Tokens up to the last one that was sampled: what follows it has no bearing on any loss.
+  int64_t useful_length() const;
+  int64_t prompt_length() const;  // tokens before the first sampled one
+  int64_t bytes() const;
+
+  /// Joins the next segment. True when it was new, false when it is already here. `parse_failed`
+  /// for arrays that do not fit together or are not finite, `invalid_argument` for a gap in the
+  /// numbers or a trajectory that begins with a sampled token.
+  Result<bool> append(const Segment& segment);
+};
+
+/// A number for the tokens before the first sampled one: trajectories of one task share it.
+uint64_t prompt_key(const HeldTrajectory& held);
+
+/// Positions of sampled tokens within the trajectory, ascending.
+std::vector<int64_t> action_positions(const HeldTrajectory& trajectory, int64_t from = 0);
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/learn/losses.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/bincount.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/exp.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <optional>
+#include <stdexcept>
+
+namespace warpsmith::policy {
+namespace {
+
+using at::Tensor;
+
+/// e^(a − b), held within e^±20: an infinite ratio would turn a zero gradient into NaN.
+Tensor ratio_of(const Tensor& a, const Tensor& b) {
+  return at::exp(at::clamp(a - b, -20.0, 20.0));
+}
+
+/// A surrogate before weighting: its value, and where it gives no gradient.
+struct Surrogate {
+  Tensor loss;
+  Tensor clipped;
+};
+
+/// −min(u A, clip(u) A), with dual clip: for A < 0 never more than −c A.
+Surrogate clipped_surrogate(const PolicyLossConfig& c, const Tensor& ratio, const Tensor& a) {
+  const Tensor plain = -ratio * a;
+  const Tensor bounded = -at::clamp(ratio, 1 - c.clip_low, 1 + c.clip_high) * a;
+  Tensor loss = at::maximum(plain, bounded);
+  Tensor clipped = (ratio.gt(1 + c.clip_high) & a.gt(0)) | (ratio.lt(1 - c.clip_low) & a.lt(0));
+  if (c.dual_clip > 0) {
+    const Tensor beyond = a.lt(0) & ratio.gt(c.dual_clip);
+    loss = at::where(beyond, -c.dual_clip * a, loss);
+    clipped = clipped | beyond;
+  }
+  return {loss, clipped};
+}
+
+Surrogate decoupled(const PolicyLossConfig& c, const PolicyTokens& t) {
+  const Tensor raw = ratio_of(t.proximal, t.behaviour);
+  const Tensor beyond = raw.gt(c.weight_cap);
+  const Tensor weight =
+      c.mask_beyond_cap ? raw.masked_fill(beyond, 0) : at::clamp(raw, std::nullopt, c.weight_cap);
+  Surrogate s = clipped_surrogate(c, ratio_of(t.log_prob, t.proximal), t.advantage);
+  s.loss = weight * s.loss;
+  if (c.mask_beyond_cap) s.clipped = s.clipped | beyond;
+  return s;
+}
+
+/// −sg(weight) A log π: the gradient of the weighted likelihood.
+Tensor weighted_likelihood(const Tensor& weight, const PolicyTokens& t) {
+  return -weight * t.advantage * t.log_prob;
+}
+
+Surrogate two_sided_mask(const PolicyLossConfig& c, const PolicyTokens& t, const Tensor& ratio) {
+  const Tensor outside = ratio.lt(c.band_low) | ratio.gt(c.band_high);
+  return {weighted_likelihood(ratio.masked_fill(outside, 0), t), outside};
+}
+
+Surrogate dppo(const PolicyLossConfig& c, const PolicyTokens& t) {
+  const Tensor ratio = ratio_of(t.log_prob, t.behaviour);
+  const Tensor now = t.log_prob.detach();
+  const Tensor far = (at::exp(now) - at::exp(t.behaviour)).abs().gt(c.shift);
+  const Tensor away =
+      (now.gt(t.behaviour) & t.advantage.gt(0)) | (now.lt(t.behaviour) & t.advantage.lt(0));
+  const Tensor masked = far & away;
+  return {at::where(masked, at::zeros_like(ratio), -ratio * t.advantage), masked};
+}
+
+Surrogate surrogate_of(const PolicyLossConfig& c, const PolicyTokens& t) {
+  const Tensor frozen = ratio_of(t.log_prob.detach(), t.behaviour);
+  switch (c.kind) {
+    case LossKind::ppo:
+      return clipped_surrogate(c, ratio_of(t.log_prob, t.behaviour), t.advantage);
+    case LossKind::decoupled_ppo:
+      return decoupled(c, t);
+    case LossKind::two_sided_mask:
+      return two_sided_mask(c, t, frozen);
+    case LossKind::dppo:
+      return dppo(c, t);
+    case LossKind::tis:
+      return {weighted_likelihood(at::clamp(frozen, std::nullopt, c.weight_cap), t),
+              frozen.gt(c.weight_cap)};
+    case LossKind::cispo:
+      return {weighted_likelihood(at::clamp(frozen, 1 - c.clip_low, 1 + c.clip_high), t),
+              frozen.lt(1 - c.clip_low) | frozen.gt(1 + c.clip_high)};
+  }
+  throw std::logic_error("policy loss: unknown kind");
+}
+
+/// (N) bool: tokens of trajectories whose geometric mean ratio left the band. Only tokens with
+/// m = 1 vote.
+Tensor sequence_filter(const PolicyLossConfig& c, const PolicyTokens& t) {
+  if (c.sequence_high <= 0) return at::zeros_like(t.fresh, at::kBool);
+  const Tensor log_ratio = (t.log_prob.detach() - t.behaviour) * t.fresh;
+  const Tensor sums = at::bincount(t.trajectory, log_ratio);
+  const Tensor counts = at::bincount(t.trajectory, t.fresh).clamp_min(1);
+  const Tensor mean = at::exp(sums / counts);
+  return (mean.lt(c.sequence_low) | mean.gt(c.sequence_high)).index_select(0, t.trajectory);
+}
+
+/// Terms that act on every fresh token, filtered or not.
+Tensor regularisers(const PolicyLossConfig& c, const PolicyTokens& t) {
+  Tensor sum = at::zeros_like(t.advantage);
+  if (c.kl > 0) sum = sum + c.kl * k3(t.log_prob, t.reference);
+  if (c.entropy != 0) sum = sum - c.entropy * t.entropy;
+  if (c.positive_nll > 0) sum = sum - c.positive_nll * t.positive * t.log_prob;
+  return sum;
+}
+
+}  // namespace
+
+PolicyLoss policy_loss(const PolicyLossConfig& config, const PolicyTokens& tokens) {
+  const Surrogate surrogate = surrogate_of(config, tokens);
+  const Tensor filtered = sequence_filter(config, tokens);
+  const Tensor kept = at::where(filtered, at::zeros_like(surrogate.loss), surrogate.loss);
+  const Tensor sum = kept + regularisers(config, tokens);
+  const Tensor stale = tokens.fresh.eq(0);
+  return {at::where(stale, at::zeros_like(sum), sum), (surrogate.clipped | filtered) & ~stale,
+          filtered & ~stale};
+}
+
+at::Tensor k3(const at::Tensor& log_prob, const at::Tensor& log_other) {
+  const Tensor d = at::clamp(log_other - log_prob, -20.0, 20.0);
+  return at::exp(d) - d - 1;
+}
+
+at::Tensor value_loss(const at::Tensor& value, const at::Tensor& target, const at::Tensor& first,
+                      double clip) {
+  const Tensor plain = 0.5 * (value - target).square();
+  if (clip <= 0) return plain;
+  const Tensor held = first + at::clamp(value - first, -clip, clip);
+  return at::maximum(plain, 0.5 * (held - target).square());
+}
+
+double overlong_penalty(int64_t tokens, int64_t limit, int64_t margin) {
+  if (limit <= 0 || tokens <= limit - margin) return 0;
+  if (tokens >= limit || margin <= 0) return -1;
+  return static_cast<double>(limit - margin - tokens) / static_cast<double>(margin);
+}
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A shuffle that is the same on every machine: std::shuffle's draws are the library's own affair.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "runtime/random_stream.hpp"
+
+namespace warpsmith::policy {
+
+/// Fisher-Yates.
+inline void shuffle(std::vector<size_t>& order, RandomStream& random) {
+  for (size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[static_cast<size_t>(random.below(i))]);
+  }
+}
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/learn/stages/sft.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+#include <utility>
+
+#include "policy/format/hf_folder.hpp"
+#include "policy/format/safetensors.hpp"
+#include "policy/learn/action_pack.hpp"
+#include "policy/model/log_probs.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+// Tokens of one forward: its activations then stay within a core's outer cache.
+constexpr int64_t pack_tokens = 2048;
+constexpr double gradient_clip = 1.0;
+
+bool has_lesson(const Conversation& c) {
+  return c.tokens.size() > 1 && std::find(c.mask.begin() + 1, c.mask.end(), 1) != c.mask.end();
+}
+
+std::vector<int64_t> sizes_of(const std::vector<Conversation>& conversations) {
+  std::vector<int64_t> sizes;
+  for (const Conversation& c : conversations)
+    sizes.push_back(static_cast<int64_t>(c.tokens.size()));
+  return sizes;
+}
+
+Result<void> check(const std::vector<Conversation>& conversations, int64_t vocab) {
+  for (size_t i = 0; i < conversations.size(); ++i) {
+    const Conversation& c = conversations[i];
+    const std::string place = "conversation " + std::to_string(i);
+    if (c.tokens.size() != c.mask.size()) {
+      return fail(ErrorCode::invalid_argument, place + ": tokens and mask differ in length");
+    }
+    for (const int32_t token : c.tokens) {
+      if (token >= 0 && token < vocab) continue;
+      return fail(ErrorCode::invalid_argument, place + ": token " + std::to_string(token) +
+                                                   " is outside the vocabulary of " +
+                                                   std::to_string(vocab));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SftStage> SftStage::make(const SftConfig& config, Transformer model,
+                                std::vector<Conversation> conversations, uint64_t seed) {
+  if (auto r = check(conversations, model.config().vocab); !r) return tl::unexpected(r.error());
+  const auto before = static_cast<int64_t>(conversations.size());
+  std::erase_if(conversations, [&](const Conversation& c) {
+    return static_cast<int64_t>(c.tokens.size()) > config.context || !has_lesson(c);
+  });
+  const auto kept = static_cast<int64_t>(conversations.size());
+  if (kept == 0) {
+    return fail(ErrorCode::invalid_argument, "sft: none of " + std::to_string(before) +
+                                                 " conversations fits into the context of " +
+                                                 std::to_string(config.context) +
+                                                 " tokens and has something to learn");
+  }
+  SftStage stage{config, std::move(model), std::move(conversations), seed};
+  stage.left_out_ = before - kept;
+  return stage;
+}
+
+SftStage::SftStage(const SftConfig& config, Transformer model,
+                   std::vector<Conversation> conversations, uint64_t seed)
+    : config_(config),
+      model_(std::move(model)),
+      conversations_(std::move(conversations)),
+      plan_(plan_sft(sizes_of(conversations_), {.seed = seed,
+                                                .epochs = config.epochs,
+                                                .batch_tokens = config.batch_tokens,
+                                                .held_out_share = config.held_out_share})),
+      optimiser_({.weight_decay = config.weight_decay, .gradient_clip = gradient_clip},
+                 {{"policy", model_.weights().parameters()}}) {
+  model_.weights().require_grad();
+}
+
+SftStage::Sum SftStage::run(const std::vector<size_t>& indices) const {
+  Sum sum;
+  std::vector<MaskedTokens> pack;
+  int64_t packed = 0;
+  const auto flush = [&] {
+    if (pack.empty()) return;
+    const ActionPack plan = plan_actions(pack);
+    const at::Tensor rows = model_.forward(plan.batch).index_select(0, plan.rows);
+    const at::Tensor loss =
+        token_log_probs(rows, model_.weights().head, plan.targets).log_probs.sum().neg();
+    if (at::GradMode::is_enabled()) loss.backward();
+    sum.loss += loss.item<double>();
+    sum.actions += plan.targets.size(0);
+    sum.tokens += plan.batch.tokens.size(0);
+    pack.clear();
+    packed = 0;
+  };
+  for (const size_t i : indices) {
+    const Conversation& c = conversations_[i];
+    if (packed + static_cast<int64_t>(c.tokens.size()) > pack_tokens) flush();
+    pack.push_back({c.tokens, c.mask});
+    packed += static_cast<int64_t>(c.tokens.size());
+  }
+  flush();
+  return sum;
+}
+
+SftReport SftStage::step() {
+  assert(!done() && "sft: all steps are made");
+  const Sum sum = run(plan_.batches[static_cast<size_t>(step_)]);
+  const double scale = 1.0 / static_cast<double>(sum.actions);
+  const double rate = config_.learning_rate *
+                      cosine_share(step_, steps(), config_.warmup, config_.final_rate_share);
+  const double norm = optimiser_.step(0, rate, scale);
+  ++step_;
+  return {step_, steps(), sum.loss * scale, rate, norm, sum.tokens};
+}
+
+std::optional<double> SftStage::held_out_loss() const {
+  if (plan_.held_out.empty()) return std::nullopt;
+  const at::NoGradGuard no_grad;
+  const Sum sum = run(plan_.held_out);
+  return sum.loss / static_cast<double>(sum.actions);
+}
+
+Result<void> SftStage::save(const std::filesystem::path& folder) const {
+  if (auto r = save_hf_model(folder, model_); !r) return r;
+  WeightMap state = optimiser_.state();
+  state["step"] = at::full({1}, static_cast<double>(step_), at::kDouble);
+  return write_safetensors(folder / "optimizer.safetensors", state);
+}
+
+Result<void> SftStage::restore(const std::filesystem::path& folder) {
+  auto weights = read_hf_weights(folder);
+  if (!weights) return tl::unexpected(weights.error());
+  if (auto r = assign_weights(model_.config(), *weights, model_.weights()); !r) {
+    return fail(folder.string(), r.error());
+  }
+  auto state = read_safetensors(folder / "optimizer.safetensors");
+  if (!state) return tl::unexpected(state.error());
+  if (auto r = optimiser_.restore(*state); !r) return fail(folder.string(), r.error());
+  const auto step = state->find("step");
+  const double at = step == state->end() ? -1 : step->second.item<double>();
+  if (!(at >= 0 && at <= static_cast<double>(steps()))) {
+    return fail(ErrorCode::parse_failed,
+                folder.string() + ": optimizer.safetensors holds no step between 0 and " +
+                    std::to_string(steps()));
+  }
+  step_ = static_cast<int64_t>(at);
+  return {};
+}
+
+}  // namespace warpsmith::policy

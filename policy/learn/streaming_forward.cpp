@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/learn/streaming_forward.hpp"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+
+#include <array>
+
+namespace warpsmith::policy {
+namespace {
+
+std::optional<SequenceCache> critic_cache(const ActorCritic& networks) {
+  if (!networks.has_own_critic_body()) return std::nullopt;
+  return SequenceCache{networks.config()};
+}
+
+}  // namespace
+
+KeptPrefix::KeptPrefix(const ActorCritic& networks)
+    : config_(networks.config()), policy_(config_), critic_(critic_cache(networks)) {}
+
+int64_t KeptPrefix::bytes() const {
+  int64_t total = policy_.bytes() + (critic_ ? critic_->bytes() : 0);
+  for (const at::Tensor* t : {&policy_last_, &critic_last_}) {
+    if (t->defined()) total += static_cast<int64_t>(t->nbytes());
+  }
+  return total;
+}
+
+void KeptPrefix::restart() {
+  policy_ = SequenceCache{config_};
+  if (critic_) critic_ = SequenceCache{config_};
+  policy_last_ = at::Tensor();
+  critic_last_ = at::Tensor();
+}
+
+at::Tensor KeptPrefix::continue_body(const Transformer& body, SequenceCache& cache,
+                                     at::Tensor& last, const HeldTrajectory& held) const {
+  const std::vector<int32_t> tokens(held.tokens.begin() + cache.length(), held.tokens.end());
+  const std::array<SequenceCache*, 1> caches{&cache};
+  const at::Tensor hidden = body.forward(pack_sequences(std::array{tokens}), caches);
+  const at::Tensor rows = last.defined() ? at::cat({last, hidden}, 0) : hidden;
+  last = hidden.narrow(0, hidden.size(0) - 1, 1).clone();
+  return rows;
+}
+
+void KeptPrefix::extend(const ActorCritic& networks, HeldTrajectory& held, WeightsMark mark,
+                        bool refresh) {
+  const at::NoGradGuard no_grad;
+  if (held.size() == held.scored) return;
+  if (refresh && oldest_updates_ != mark.updates) restart();
+  if (length() == 0) oldest_updates_ = mark.updates;
+  // Row r is the hidden state of token first + r, which scores the token after it.
+  const int64_t first = length() == 0 ? 0 : length() - 1;
+  const at::Tensor rows = continue_body(networks.actor(), policy_, policy_last_, held);
+  const at::Tensor value_rows =
+      critic_ ? continue_body(networks.critic_body(), *critic_, critic_last_, held) : rows;
+  const std::vector<int64_t> actions = action_positions(held, held.scored);
+  held.scored = held.size();
+  if (actions.empty()) return;
+  std::vector<int64_t> from;
+  std::vector<int64_t> targets;
+  for (const int64_t t : actions) {
+    from.push_back(t - 1 - first);
+    targets.push_back(held.tokens[static_cast<size_t>(t)]);
+  }
+  const at::Tensor at = index_tensor(from);
+  const TokenEvaluation scored = networks.score(
+      rows.index_select(0, at), value_rows.index_select(0, at), index_tensor(targets));
+  const bool exact = oldest_updates_ == mark.updates;
+  record_scores(held, actions, scored, exact ? mark : WeightsMark{.published = false});
+}
+
+}  // namespace warpsmith::policy

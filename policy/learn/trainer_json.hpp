@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The small numbers of a trainer's checkpoint, as JSON.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+
+#include "policy/learn/baselines.hpp"
+#include "runtime/result.hpp"
+
+namespace warpsmith::policy {
+
+struct TrainerNumbers {
+  uint32_t step = 0;       // of the version that was saved
+  uint64_t updates = 0;    // optimiser updates since the run began
+  double mean_square = 0;  // of RunningScale
+  std::map<uint64_t, PromptBaseline::Entry> prompts;
+};
+
+Result<void> write_trainer_numbers(const std::filesystem::path& file,
+                                   const TrainerNumbers& numbers);
+/// `not_found`, or `parse_failed` for anything that is not such a file.
+Result<TrainerNumbers> read_trainer_numbers(const std::filesystem::path& file);
+
+}  // namespace warpsmith::policy

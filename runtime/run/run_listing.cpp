@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/run/run_listing.hpp"
+
+#include <algorithm>
+
+namespace warpsmith {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t most_names_in_a_message = 8;
+
+/// When a run started; unreadable ones sort behind every timestamp.
+std::string start_of(const RunListing& run) {
+  return run.summary ? run.summary->started_at : "~";
+}
+
+std::string known_runs(const fs::path& root) {
+  const auto runs = list_run_folders(root);
+  if (!runs || runs->empty()) return "there are no runs in " + root.string();
+  std::string text = "there are";
+  const size_t first =
+      runs->size() > most_names_in_a_message ? runs->size() - most_names_in_a_message : 0;
+  for (size_t i = first; i < runs->size(); ++i) {
+    text += (i == first ? " " : ", ") + (*runs)[i].folder.filename().string();
+  }
+  return text + (first > 0 ? " and " + std::to_string(first) + " more" : "");
+}
+
+}  // namespace
+
+Result<RunSummary> read_summary(const RunPaths& paths, uint32_t window) {
+  auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
+  if (!db) return tl::unexpected(db.error());
+  return summarize(*db, window);
+}
+
+Result<std::vector<RunListing>> list_runs(const fs::path& root, uint32_t window) {
+  auto folders = list_run_folders(root);
+  if (!folders) return tl::unexpected(folders.error());
+  std::vector<RunListing> runs;
+  for (RunPaths& paths : *folders) {
+    auto summary = read_summary(paths, window);
+    const auto owner = owner_of(paths);
+    runs.push_back({std::move(paths), owner, std::move(summary)});
+  }
+  std::stable_sort(runs.begin(), runs.end(), [](const RunListing& a, const RunListing& b) {
+    return start_of(a) < start_of(b);
+  });
+  return runs;
+}
+
+Result<RunPaths> find_run(const fs::path& root, std::string_view name) {
+  std::error_code ignored;
+  if (name == "latest") {
+    auto runs = list_runs(root, 1);
+    if (!runs) return tl::unexpected(runs.error());
+    const auto newest = std::find_if(runs->rbegin(), runs->rend(),
+                                     [](const RunListing& run) { return run.summary.has_value(); });
+    if (newest != runs->rend()) return newest->paths;
+  }
+  for (const fs::path& folder : {root / name, fs::path{name}}) {
+    const RunPaths paths{folder.has_filename() ? folder : folder.parent_path()};
+    if (!name.empty() && fs::exists(paths.database(), ignored)) return paths;
+  }
+  return fail(ErrorCode::not_found, "no run '" + std::string(name) + "': " + known_runs(root));
+}
+
+}  // namespace warpsmith

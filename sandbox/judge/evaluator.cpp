@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/evaluator.hpp"
+
+#include <algorithm>
+#include <list>
+#include <map>
+
+#include "runtime/checksum.hpp"
+#include "sandbox/commit/contestant.hpp"
+#include "sandbox/compile/cpu_compiler.hpp"
+#include "sandbox/judge/evaluation.hpp"
+#include "sandbox/judge/evidence.hpp"
+#include "sandbox/judge/phase_clock.hpp"
+#include "sandbox/reference/ingest.hpp"
+#include "sandbox/timing/machine.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr uint64_t bench_bytes = 1ULL << 30U;  // of shared memory kept between evaluations
+constexpr seconds worker_start_patience{120};  // importing torch on a loaded machine
+
+std::string hash_of(const FileSet& files) {
+  std::string text;
+  for (const auto& [name, content] : files) {
+    text += name + '\0' + std::to_string(content.size()) + '\0' + content;
+  }
+  return sha256_hex(text);
+}
+
+InfraFailure infra_of(const Error& error, InfraKind otherwise) {
+  switch (error.code) {
+    case ErrorCode::timeout:
+      return {InfraKind::deadline, error.message};
+    case ErrorCode::unsupported:
+      return {InfraKind::jail_unavailable, error.message};
+    case ErrorCode::disk_full:
+    case ErrorCode::io_failed:
+      return {InfraKind::disk, error.message};
+    case ErrorCode::invalid_argument:
+      return {InfraKind::task_refused, error.message};
+    default:
+      return {otherwise, error.message};
+  }
+}
+
+}  // namespace
+
+struct Evaluator::State {
+  EvaluatorOptions options;
+  CpuCompiler compiler;
+  Machine machine;
+  std::optional<ReferenceWorker> worker;
+  std::map<std::string, IngestRecord> records;       // by content hash
+  std::list<std::pair<std::string, Bench>> benches;  // the most recently used first
+
+  State(EvaluatorOptions o, CpuCompiler c, Machine m)
+      : options(std::move(o)), compiler(std::move(c)), machine(std::move(m)) {}
+
+  std::string facts_folder() const { return options.cache_folder + "/facts"; }
+
+  Result<ReferenceWorker*> ready_worker(Deadline deadline);
+  Result<const IngestRecord*> record_of(const Task& task, Deadline deadline,
+                                        const Progress& progress);
+  Result<IngestRecord> measure(const Task& task, Deadline deadline, const Progress& progress);
+  Result<const Bench*> bench_of(const Task& task, const TaskSignature& signature);
+  Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
+                                    const std::string& artefact, const SecretSeed& seed,
+                                    Deadline deadline);
+  Judgement judge(const EvaluateRequest& request, Verdict verdict, const std::string& artefact,
+                  Deadline deadline);
+};
+
+Result<ReferenceWorker*> Evaluator::State::ready_worker(Deadline deadline) {
+  if (worker && worker->alive()) return &*worker;
+  worker.reset();
+  const auto patience = std::min<std::chrono::milliseconds>(deadline.left(), worker_start_patience);
+  auto started = ReferenceWorker::start(
+      {options.python, options.worker_folder, options.cache_folder, options.core},
+      Deadline::after(patience));
+  if (!started) return tl::unexpected(started.error());
+  worker.emplace(std::move(*started));
+  return &*worker;
+}
+
+Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadline,
+                                               const Progress& progress) {
+  auto ready = ready_worker(deadline);
+  if (!ready) return tl::unexpected(ready.error());
+  const std::string key = record_key(task, machine.key(), (*ready)->stack());
+  if (auto known = read_record(facts_folder(), key)) return std::move(*known);
+  auto record = ingest_task({**ready, machine, task, progress}, deadline);
+  if (!record) {
+    worker.reset();  // its state is unknown
+    return record;
+  }
+  if (auto written = write_record(facts_folder(), key, *record); !written) {
+    return tl::unexpected(written.error());
+  }
+  return record;
+}
+
+Result<const IngestRecord*> Evaluator::State::record_of(const Task& task, Deadline deadline,
+                                                        const Progress& progress) {
+  const std::string key = sha256_hex(task.code);
+  auto found = records.find(key);
+  if (found == records.end()) {
+    auto record = measure(task, deadline, progress);
+    // A worker that died may have been another task's fault: one more try with a fresh one.
+    if (!record && !deadline.passed()) record = measure(task, deadline, progress);
+    if (!record) return tl::unexpected(record.error());
+    found = records.emplace(key, std::move(*record)).first;
+  }
+  if (!found->second.refusal.empty()) {
+    return fail(ErrorCode::invalid_argument, task.id + ": " + found->second.refusal);
+  }
+  return &found->second;
+}
+
+Result<const Bench*> Evaluator::State::bench_of(const Task& task, const TaskSignature& signature) {
+  const std::string key = sha256_hex(task.code);
+  const auto found = std::find_if(benches.begin(), benches.end(),
+                                  [&](const auto& entry) { return entry.first == key; });
+  if (found != benches.end()) {
+    benches.splice(benches.begin(), benches, found);
+    return &benches.front().second;
+  }
+  auto bench = Bench::create(signature);
+  if (!bench) return tl::unexpected(bench.error());
+  benches.emplace_front(key, std::move(*bench));
+  uint64_t held = 0;
+  for (auto entry = benches.begin(); entry != benches.end();) {
+    held += entry->second.bytes();
+    entry =
+        held > bench_bytes && entry != benches.begin() ? benches.erase(entry) : std::next(entry);
+  }
+  return &benches.front().second;
+}
+
+Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& request,
+                                                    const IngestRecord& record,
+                                                    const std::string& artefact,
+                                                    const SecretSeed& seed, Deadline deadline) {
+  auto ready = ready_worker(deadline);
+  if (!ready) return tl::unexpected(ready.error());
+  auto loaded = (*ready)->load(request.task, deadline);
+  if (!loaded) return tl::unexpected(loaded.error());
+  const bool timed = request.want == Request::profile || request.want == Request::final;
+  if (timed && !loaded->compiled) {
+    if (auto done = (*ready)->compile(request.task, deadline); !done) {
+      return tl::unexpected(done.error());
+    }
+  }
+  auto bench = bench_of(request.task, record.facts.signature);
+  if (!bench) return tl::unexpected(bench.error());
+  const EvaluationJob job{.task = request.task,
+                          .record = record,
+                          .bench = **bench,
+                          .artefact = artefact,
+                          .seed = seed,
+                          .worker = **ready,
+                          .runner = options.runner,
+                          .core = options.core,
+                          .memory_bytes = options.candidate_memory_bytes,
+                          .verified_sets = options.verified_sets,
+                          .timed_blocks = options.timed_blocks,
+                          .timed = timed};
+  return run_evaluation(job, deadline);
+}
+
+Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdict,
+                                  const std::string& artefact, Deadline deadline) {
+  auto record = record_of(request.task, deadline, {});
+  if (!record) return infra_of(record.error(), InfraKind::reference_failed);
+  for (int attempts = 0; attempts < 2; ++attempts) {
+    auto seed = draw_seed();
+    if (!seed) return infra_of(seed.error(), InfraKind::sandbox_lost);
+    verdict.seed_commitment = seed->commitment(verdict.submission_hash);
+    auto outcome = attempt(request, **record, artefact, *seed, deadline);
+    if (!outcome) {
+      worker.reset();  // its state is unknown
+      if (attempts == 0 && !deadline.passed()) continue;
+      return infra_of(outcome.error(), InfraKind::reference_failed);
+    }
+    RandomStream random(seed->seed, "bootstrap");
+    Decision decision = decide(outcome->measured, (*record)->facts, options.verified_sets, random);
+    if (decision.outcome == VerdictClass::unstable_timing) {
+      if (attempts == 0 && !deadline.passed()) continue;
+      return InfraFailure{InfraKind::noise, decision.feedback};
+    }
+    verdict.outcome = decision.outcome;
+    verdict.feedback = std::move(decision.feedback);
+    verdict.shapes = {std::move(decision.shape)};
+    for (const auto& [name, ms] : outcome->phase_ms) verdict.phase_ms[name] += ms;
+    verdict.jail = std::move(outcome->jail);
+    verdict.trust = is_full_jail(verdict.jail) ? TrustClass::commit : TrustClass::lowered;
+    verdict.evidence = evidence_json(*outcome, **record, *seed, machine);
+    return verdict;
+  }
+  return InfraFailure{InfraKind::reference_failed, "no attempt succeeded"};
+}
+
+Evaluator::Evaluator(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Evaluator::Evaluator(Evaluator&&) noexcept = default;
+Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;
+Evaluator::~Evaluator() = default;
+
+Result<Evaluator> Evaluator::open(EvaluatorOptions options) {
+  CompilerOptions compile{.cache_dir = options.cache_folder + "/compiled",
+                          .cache_bytes = options.compile_cache_bytes};
+  auto compiler = CpuCompiler::create(std::move(compile));
+  if (!compiler) return tl::unexpected(compiler.error());
+  Machine machine = known_machine(options.cache_folder);
+  return Evaluator{
+      std::make_unique<State>(std::move(options), std::move(*compiler), std::move(machine))};
+}
+
+Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline) {
+  State& s = *state_;
+  const std::optional<CorePin> pin =
+      s.options.core ? std::optional<CorePin>(std::in_place, *s.options.core) : std::nullopt;
+  Verdict verdict{.contract = request.submission.contract,
+                  .submission_hash = hash_of(request.submission.files)};
+  if (request.submission.contract != "cpu") {
+    return InfraFailure{InfraKind::jail_unavailable,
+                        "no such contract here: " + request.submission.contract};
+  }
+  Result<Compiled> compiled;
+  {
+    const PhaseClock clock(verdict.phase_ms, "compile");
+    compiled = s.compiler.compile(request.submission.files, deadline);
+  }
+  if (!compiled) return infra_of(compiled.error(), InfraKind::sandbox_lost);
+  if (compiled->failure) {
+    verdict.outcome = *compiled->failure;
+    verdict.feedback = std::string(to_string(verdict.outcome)) + ": " + compiled->text;
+    verdict.jail = compiled->jail;
+    return verdict;
+  }
+  if (request.want == Request::compile) {
+    verdict.outcome = VerdictClass::passed;
+    verdict.feedback = "compiled";
+    verdict.jail = compiled->jail;
+    return verdict;
+  }
+  return s.judge(request, std::move(verdict), compiled->artefact, deadline);
+}
+
+Result<TaskFacts> Evaluator::ingest(const Task& task, Deadline deadline, const Progress& progress) {
+  State& s = *state_;
+  const std::optional<CorePin> pin =
+      s.options.core ? std::optional<CorePin>(std::in_place, *s.options.core) : std::nullopt;
+  auto record = s.record_of(task, deadline, progress);
+  if (!record) return tl::unexpected(record.error());
+  return (*record)->facts;
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/evidence.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "sandbox/reference/ingest.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using Json = nlohmann::json;
+
+/// JSON knows no infinity: null.
+Json finite(double value) {
+  return std::isfinite(value) ? Json(value) : Json();
+}
+
+Json set_json(const VerifiedSet& set) {
+  Json json{{"distribution", to_string(set.distribution)},
+            {"worst_error", finite(set.errors.worst)},
+            {"wrong", set.errors.wrong},
+            {"nonfinite", set.errors.nonfinite},
+            {"elements", set.errors.elements},
+            {"inputs_changed", set.inputs_changed},
+            {"guards_changed", set.guards_changed}};
+  if (set.fault) json["fault"] = set.fault->detail;
+  return json;
+}
+
+Json samples_json(const Timings& timings) {
+  Json candidate = Json::array(), elapsed = Json::array();
+  Json eager = Json::array(), compiled = Json::array();
+  for (const TimedBlock& block : timings.blocks) {
+    candidate.push_back(block.candidate_ms);
+    elapsed.push_back(block.candidate_elapsed_ms);
+    eager.push_back(block.eager_ms);
+    compiled.push_back(block.compile_ms);
+  }
+  Json json{{"candidate_ms", candidate},
+            {"candidate_elapsed_ms", elapsed},
+            {"eager_ms", eager},
+            {"compile_ms", compiled},
+            {"worst_overtime_ms", timings.worst_overtime_ms},
+            {"worst_error", finite(timings.errors.worst)}};
+  if (timings.fault) json["fault"] = timings.fault->detail;
+  return json;
+}
+
+}  // namespace
+
+std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& record,
+                          const SecretSeed& seed, const Machine& machine) {
+  const BoundRule bound = bound_for(spread_evaluations);
+  Json json{{"seed", seed.reveal()},
+            {"bound", {{"c", bound.c}, {"u", bound.u}, {"evaluations", spread_evaluations}}},
+            {"noop_ms",
+             {{"candidate", outcome.candidate_noop_ms}, {"baselines", outcome.baseline_noop_ms}}},
+            {"roofline_ms", record.facts.roofline_ms},
+            {"machine",
+             {{"cpu", machine.cpu},
+              {"cores", machine.cores},
+              {"cache_gbytes_per_s", machine.limits.cache_gbytes_per_s},
+              {"memory_gbytes_per_s", machine.limits.memory_gbytes_per_s},
+              {"gflops_per_s", machine.limits.gflops_per_s}}}};
+  json["sets"] = Json::array();
+  for (const VerifiedSet& set : outcome.measured.sets) json["sets"].push_back(set_json(set));
+  json["timing"] = outcome.measured.timings ? samples_json(*outcome.measured.timings) : Json();
+  return json.dump();
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record behind a verdict: what anybody needs to check it.
+#pragma once
+
+#include <string>
+
+#include "sandbox/judge/evaluation.hpp"
+#include "sandbox/timing/machine.hpp"
+
+namespace warpsmith::sandbox {
+
+/// JSON: the revealed seed, errors of each set, raw samples, no-ops, bounds, machine.
+std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& record,
+                          const SecretSeed& seed, const Machine& machine);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the time of an evaluation goes.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "runtime/clock.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Adds the time from its making to its end to one entry, in milliseconds.
+class PhaseClock {
+ public:
+  PhaseClock(std::map<std::string, double>& phases, std::string name)
+      : phases_(phases), name_(std::move(name)), began_(SteadyClock::now()) {}
+  ~PhaseClock() {
+    phases_[name_] +=
+        std::chrono::duration<double, std::milli>(SteadyClock::now() - began_).count();
+  }
+  PhaseClock(const PhaseClock&) = delete;
+  PhaseClock& operator=(const PhaseClock&) = delete;
+
+ private:
+  std::map<std::string, double>& phases_;
+  std::string name_;
+  SteadyClock::time_point began_;
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/verdict_of.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "sandbox/timing/bootstrap.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+std::string number(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+/// Three figures, without an exponent while it can be read.
+std::string brief(double value) {
+  if (value >= 1e5) return number("%.1e", value);
+  if (value >= 100) return number("%.0f", value);
+  if (value >= 10) return number("%.1f", value);
+  return number("%.2g", value);
+}
+
+std::string shape_text(const TaskSignature& signature) {
+  std::string text;
+  for (size_t i = 0; i < signature.dims.size(); ++i) {
+    text += (i == 0 ? "" : " ") + signature.dim_names[i] + '=' + std::to_string(signature.dims[i]);
+  }
+  return text;
+}
+
+Decision failing(Decision decision, VerdictClass outcome, const std::string& why) {
+  decision.outcome = outcome;
+  decision.feedback = std::string(to_string(outcome)) + ": " + why;
+  return decision;
+}
+
+std::string place(size_t index, const VerifiedSet& set) {
+  return "set " + std::to_string(index + 1) + " (" + std::string(to_string(set.distribution)) + ")";
+}
+
+std::string error_text(const ErrorStats& errors) {
+  return "error " + brief(errors.worst) + " times the bound";
+}
+
+/// The failing class of one verified set, if it is one.
+std::optional<Decision> failure_of(size_t index, const VerifiedSet& set) {
+  const std::string where = place(index, set);
+  if (set.fault) return failing({}, set.fault->outcome, where + ": " + set.fault->detail);
+  if (set.inputs_changed)
+    return failing({}, VerdictClass::input_mutated, where + ": an input changed");
+  if (set.guards_changed) {
+    return failing({}, VerdictClass::oob_write, where + ": wrote outside the outputs");
+  }
+  if (set.errors.nonfinite > 0) {
+    return failing({}, VerdictClass::nonfinite,
+                   where + ": " + std::to_string(set.errors.nonfinite) + " of " +
+                       std::to_string(set.errors.elements) +
+                       " elements are not finite or not written");
+  }
+  if (!set.errors.right()) {
+    return failing({}, VerdictClass::wrong, where + ": " + error_text(set.errors));
+  }
+  return std::nullopt;
+}
+
+std::optional<Decision> failure_of(const Timings& timings) {
+  if (timings.fault)
+    return failing({}, timings.fault->outcome, "timed call: " + timings.fault->detail);
+  if (timings.guards_changed) {
+    return failing({}, VerdictClass::oob_write, "timed call: wrote outside the outputs");
+  }
+  if (timings.errors.nonfinite > 0) {
+    return failing({}, VerdictClass::nonfinite,
+                   "timed call: elements are not finite or not written");
+  }
+  if (!timings.errors.right()) {
+    return failing({}, VerdictClass::wrong, "timed call: " + error_text(timings.errors));
+  }
+  return std::nullopt;
+}
+
+std::vector<double> column(const std::vector<TimedBlock>& blocks, double TimedBlock::* member) {
+  std::vector<double> values;
+  // A time of zero or less is the clock's grain; the floor judges it.
+  for (const TimedBlock& block : blocks) values.push_back(std::max(block.*member, 1e-6));
+  return values;
+}
+
+double relative_width(const Interval& interval) {
+  const double middle = 0.5 * (interval.low + interval.high);
+  return middle > 0 ? (interval.high - interval.low) / middle : HUGE_VAL;
+}
+
+void put_rates(ShapeResult& shape, const TaskFacts& facts) {
+  const double ms = *shape.candidate_ms;
+  if (facts.bytes_moved > 0) shape.gbytes_per_s = facts.bytes_moved / ms / 1e6;
+  if (facts.flops > 0) shape.gflops_per_s = facts.flops / ms / 1e6;
+  shape.roofline_ms = facts.roofline_ms;
+}
+
+void put_times(ShapeResult& shape, const std::vector<TimedBlock>& blocks, RandomStream& random) {
+  const auto candidate = column(blocks, &TimedBlock::candidate_ms);
+  const auto eager = column(blocks, &TimedBlock::eager_ms);
+  const auto compiled = column(blocks, &TimedBlock::compile_ms);
+  shape.candidate_ms = median(candidate);
+  shape.eager_ms = median(eager);
+  shape.compile_ms = median(compiled);
+  const Speedup over_eager = paired_speedup(eager, candidate, random);
+  const Speedup over_compiled = paired_speedup(compiled, candidate, random);
+  shape.speedup_eager = over_eager.ratio;
+  shape.speedup_eager_ci = over_eager.interval;
+  shape.speedup_compile = over_compiled.ratio;
+  shape.speedup_compile_ci = over_compiled.interval;
+}
+
+std::string timed_text(const ShapeResult& shape) {
+  return "passed: candidate " + number("%.2f", *shape.candidate_ms) + " ms, eager " +
+         number("%.2f", *shape.eager_ms) + " ms, compile " + number("%.2f", *shape.compile_ms) +
+         " ms; " + number("%.1f", shape.gbytes_per_s.value_or(0)) + " GB/s, " +
+         number("%.1f", shape.gflops_per_s.value_or(0)) + " GFLOP/s";
+}
+
+Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts& facts,
+                      RandomStream& random) {
+  if (auto failure = failure_of(timings)) {
+    failure->shape = decision.shape;
+    return *failure;
+  }
+  if (timings.blocks.empty()) return failing(decision, VerdictClass::unstable_timing, "no samples");
+  put_times(decision.shape, timings.blocks, random);
+  put_rates(decision.shape, facts);
+  const double candidate = *decision.shape.candidate_ms;
+  if (candidate < facts.roofline_ms) {
+    return failing(decision, VerdictClass::too_fast,
+                   number("%.4f", candidate) + " ms is below the floor of " +
+                       number("%.4f", facts.roofline_ms) + " ms");
+  }
+  const double width = std::max(relative_width(*decision.shape.speedup_eager_ci),
+                                relative_width(*decision.shape.speedup_compile_ci));
+  if (width > widest_interval) {
+    return failing(decision, VerdictClass::unstable_timing, "the interval is too wide");
+  }
+  decision.feedback = timed_text(decision.shape);
+  return decision;
+}
+
+}  // namespace
+
+Decision decide(const Measurements& measured, const TaskFacts& facts, int wanted_sets,
+                RandomStream& random) {
+  Decision decision;
+  decision.shape.shape = shape_text(facts.signature);
+  if (measured.early) return failing(decision, measured.early->outcome, measured.early->detail);
+  double worst = 0;
+  for (size_t i = 0; i < measured.sets.size(); ++i) {
+    const VerifiedSet& set = measured.sets[i];
+    if (!set.fault) worst = std::max(worst, set.errors.worst);
+    decision.shape.worst_error = worst;
+    if (auto failure = failure_of(i, set)) {
+      failure->shape = decision.shape;
+      return *failure;
+    }
+  }
+  if (static_cast<int>(measured.sets.size()) < wanted_sets) {
+    return failing(decision, VerdictClass::wrong, "not every input set was verified");
+  }
+  decision.feedback = "passed: " + std::to_string(measured.sets.size()) + " of " +
+                      std::to_string(wanted_sets) + " sets, worst error " + brief(worst) +
+                      " of the bound";
+  if (!measured.timings) return decision;
+  return decide_timed(std::move(decision), *measured.timings, facts, random);
+}
+
+}  // namespace warpsmith::sandbox

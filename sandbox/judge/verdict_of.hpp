@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measurements in, verdict out: the one place that decides, free of processes and clocks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/random_stream.hpp"
+#include "runtime/submission.hpp"
+#include "runtime/task.hpp"
+#include "runtime/verdict.hpp"
+#include "sandbox/commit/contestant.hpp"
+#include "sandbox/judge/inputs.hpp"
+#include "sandbox/judge/numerics.hpp"
+
+namespace warpsmith::sandbox {
+
+/// What one verified call showed.
+struct VerifiedSet {
+  Distribution distribution = Distribution::normal;
+  std::optional<Fault> fault;
+  bool inputs_changed = false;
+  bool guards_changed = false;
+  ErrorStats errors;
+};
+
+/// Times of one block in milliseconds, charged as core_time.hpp says, no-op subtracted.
+struct TimedBlock {
+  double candidate_ms = 0, eager_ms = 0, compile_ms = 0;
+  double candidate_elapsed_ms = 0;  // by the clock alone, for the record
+};
+
+struct Timings {
+  std::vector<TimedBlock> blocks;
+  std::optional<Fault> fault;  // of a timed call
+  ErrorStats errors;           // of all timed outputs
+  bool guards_changed = false;
+  double worst_overtime_ms = 0;  // on the core after `done`: already charged, kept for the record
+};
+
+/// All that was measured before it ended.
+struct Measurements {
+  std::optional<Fault> early;  // compiling or loading failed
+  std::vector<VerifiedSet> sets;
+  std::optional<Timings> timings;
+};
+
+/// The decided part of a verdict.
+struct Decision {
+  VerdictClass outcome = VerdictClass::passed;
+  std::string feedback;
+  ShapeResult shape;
+};
+
+/// `wanted_sets`: how many verified sets a pass needs. `random` serves the bootstrap.
+Decision decide(const Measurements& measured, const TaskFacts& facts, int wanted_sets,
+                RandomStream& random);
+
+/// An interval wider than this, relative to its middle, decides nothing.
+inline constexpr double widest_interval = 0.6;
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/timing/call_meter.hpp"
+
+#include <algorithm>
+
+namespace warpsmith::sandbox {
+namespace {
+
+double in_ms(std::chrono::nanoseconds span) {
+  return std::chrono::duration<double, std::milli>(span).count();
+}
+
+}  // namespace
+
+MeteredCall CallMeter::account(const CallResult& result, const std::optional<CoreReading>& theirs,
+                               const std::optional<CoreReading>& ours) const {
+  MeteredCall call{.elapsed_ms = in_ms(result.elapsed), .fault = result.fault};
+  if (result.fault) return call;
+  CallAccount account{.elapsed = result.elapsed};
+  const auto theirs_now = contestant_.read();
+  const auto ours_now = own_.read();
+  if (theirs && theirs_now && ours && ours_now) {
+    account.on_core = theirs_now->on_core - theirs->on_core;
+    account.contestant_wait = theirs_now->waited - theirs->waited;
+    account.verifier_wait = ours_now->waited - ours->waited;
+    call.overtime_ms = std::max(0.0, in_ms(account.on_core - result.elapsed));
+  }
+  call.charged_ms = charged_ms(account, noop_);
+  return call;
+}
+
+}  // namespace warpsmith::sandbox

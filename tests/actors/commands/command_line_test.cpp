@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "actors/commands/command.hpp"
+#include "runtime/environment.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using testing::HasSubstr;
+
+/// What one command line answers and prints.
+struct Answer {
+  ExitCode code = ExitCode::success;
+  std::string out, err;
+};
+
+Answer run(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "warpsmith");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Answer answer;
+  answer.code = run_command_line(static_cast<int>(arguments.size()), arguments.data());
+  answer.out = testing::internal::GetCapturedStdout();
+  answer.err = testing::internal::GetCapturedStderr();
+  return answer;
+}
+
+TEST(CommandLineTest, EveryCommandHasANameAndOneLineOfHelp) {
+  std::set<std::string> names;
+  for (const Command& command : all_commands()) {
+    EXPECT_TRUE(names.insert(command.name).second) << command.name << " is registered twice";
+    EXPECT_FALSE(command.about.empty());
+    EXPECT_EQ(command.about.find('\n'), std::string::npos);
+  }
+}
+
+TEST(CommandLineTest, HelpListsEveryCommand) {
+  const Answer answer = run({"--help"});
+  EXPECT_EQ(answer.code, ExitCode::success);
+  for (const Command& command : all_commands()) {
+    EXPECT_THAT(answer.out, HasSubstr(command.name));
+  }
+}
+
+TEST(CommandLineTest, VersionIsTheProjects) {
+  EXPECT_EQ(run({"--version"}).out, "warpsmith " + program_version() + "\n");
+}
+
+TEST(CommandLineTest, UnknownCommandsAndOptionsAreBadInput) {
+  EXPECT_EQ(run({}).code, ExitCode::bad_input);
+  EXPECT_EQ(run({"fly"}).code, ExitCode::bad_input);
+  EXPECT_EQ(run({"doctor", "--nurse"}).code, ExitCode::bad_input);
+}
+
+TEST(CommandLineTest, ConfigPrintsTheEffectiveConfiguration) {
+  const Answer answer = run({"config", "configs/quickstart.toml", "--set", "run.seed=11"});
+  EXPECT_EQ(answer.code, ExitCode::success) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("seed = 11\n"));
+}
+
+TEST(CommandLineTest, SetMayBeRepeatedAndTakesLists) {
+  const Answer answer = run({"config", "--set", "run.seed=1", "--set",
+                             "agent.tools=[\"write\", \"submit\"]", "configs/quickstart.toml"});
+  EXPECT_EQ(answer.code, ExitCode::success) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("tools = [\"write\", \"submit\"]\n"));
+}
+
+TEST(CommandLineTest, ABrokenConfigurationIsBadInputWithEveryPlace) {
+  const Answer answer =
+      run({"config", "configs/quickstart.toml", "--set", "a.b=1", "--set", "run.seed=-1"});
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  EXPECT_THAT(answer.err, HasSubstr("--set a.b=1: unknown table a"));
+  EXPECT_THAT(answer.err, HasSubstr("--set run.seed=-1: run.seed: expected an integer"));
+}
+
+TEST(CommandLineTest, InfrastructureFailuresHaveTheirOwnCode) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(report({ErrorCode::disk_full, "no space in runs/"}), ExitCode::infrastructure);
+  EXPECT_EQ(report({ErrorCode::not_found, "no such run"}), ExitCode::bad_input);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warpsmith: no space in runs/\nwarpsmith: no such run\n");
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/learn/step_cycle.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+namespace warpsmith::policy {
+namespace {
+
+TEST(StepCycleTest, CollectsThenRepeatsThenFinishes) {
+  StepCycle cycle{{.trajectories = 4, .minibatches = 2, .epochs = 2}};
+  EXPECT_EQ(cycle.room(), 2);
+  cycle.add(1, 10);
+  EXPECT_FALSE(cycle.update_due());
+  cycle.add(1, 10);
+  EXPECT_TRUE(cycle.update_due());
+  cycle.updated();
+  EXPECT_EQ(cycle.room(), 2);
+  cycle.add(2, 20);
+  cycle.updated();
+  EXPECT_EQ(cycle.phase(), StepPhase::repeating);
+  EXPECT_TRUE(cycle.is_last_epoch());
+  EXPECT_EQ(cycle.end(), 2U);
+  cycle.add(2, 20);
+  EXPECT_TRUE(cycle.update_due());
+  cycle.updated();
+  EXPECT_EQ(cycle.cursor(), 2U);
+  EXPECT_EQ(cycle.end(), 4U);
+  cycle.add(2, 20);
+  cycle.updated();
+  EXPECT_EQ(cycle.phase(), StepPhase::finished);
+}
+
+TEST(StepCycleTest, TokenBudgetEndsAStepEarly) {
+  StepCycle cycle{{.trajectories = 100, .tokens = 50}};
+  cycle.add(1, 49);
+  EXPECT_FALSE(cycle.update_due());
+  cycle.add(1, 1);
+  EXPECT_TRUE(cycle.update_due());
+  cycle.updated();
+  EXPECT_EQ(cycle.phase(), StepPhase::finished);
+}
+
+TEST(StepCycleTest, ClosingUsesWhatWasCollected) {
+  StepCycle cycle{{.trajectories = 100, .minibatches = 4, .epochs = 2}};
+  cycle.close();
+  EXPECT_FALSE(cycle.update_due());  // nothing was collected: nothing to close
+  cycle.add(3, 30);
+  cycle.close();
+  EXPECT_TRUE(cycle.update_due());
+  cycle.updated();
+  EXPECT_EQ(cycle.phase(), StepPhase::repeating);
+  EXPECT_EQ(cycle.end(), 1U);  // three minibatches of one: there are no four
+}
+
+TEST(StepCycleTest, EveryTrajectoryIsUsedOncePerEpochWhateverTheSizes) {
+  ASSERT_TRUE(rc::check([] {
+    const StepBudget budget{.trajectories = *rc::gen::inRange(1, 20),
+                            .tokens = *rc::gen::inRange(1, 400),
+                            .minibatches = *rc::gen::inRange(1, 5),
+                            .epochs = *rc::gen::inRange(1, 4)};
+    StepCycle cycle{budget};
+    int64_t used = 0;
+    int64_t updates = 0;
+    while (cycle.phase() != StepPhase::finished) {
+      const bool collecting = cycle.phase() == StepPhase::collecting;
+      const int64_t left =
+          collecting ? cycle.room() : static_cast<int64_t>(cycle.end() - cycle.cursor());
+      if (left > 0) {
+        const int64_t pack = *rc::gen::inRange<int64_t>(1, left + 1);
+        cycle.add(pack, pack * *rc::gen::inRange(1, 30));
+        used += pack;
+      }
+      if (!cycle.update_due()) continue;
+      cycle.updated();
+      ++updates;
+      RC_ASSERT(updates <= budget.minibatches * budget.epochs);
+    }
+    RC_ASSERT(used == cycle.collected() * budget.epochs);
+  }));
+}
+
+}  // namespace
+}  // namespace warpsmith::policy

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trainer end to end on a tiny world: it learns, and keeps its promises about segments, age
+// and memory.
+#include "policy/learn/trainer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/policy/learn/tiny_world.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+TrainerSetup tiny_setup() {
+  TrainerSetup setup;
+  setup.seed = 3;
+  setup.learner.step_trajectories = 32;
+  setup.learner.epochs = 2;
+  setup.learner.learning_rate = 3e-3;
+  setup.learner.critic_learning_rate = 1e-2;
+  setup.learner.lambda = 1.0;
+  setup.learner.max_lag = 2;
+  return setup;
+}
+
+Trainer tiny_trainer(const TrainerSetup& setup) {
+  return {setup, tiny_config(), tiny_weights(1)};
+}
+
+double mean_of(const std::vector<double>& xs, size_t from, size_t count) {
+  double sum = 0;
+  for (size_t i = from; i < from + count; ++i) sum += xs[i];
+  return sum / static_cast<double>(count);
+}
+
+void expect_rise(const std::vector<double>& curve, double rise) {
+  const double first = mean_of(curve, 0, 3);
+  const double last = mean_of(curve, curve.size() - 3, 3);
+  EXPECT_GT(last - first, rise) << "from " << first << " to " << last;
+}
+
+TEST(TrainerTest, RewardRisesOnPolicy) {
+  Trainer trainer = tiny_trainer(tiny_setup());
+  expect_rise(learning_curve(trainer, 25, /*lag=*/0), 0.8);
+}
+
+TEST(TrainerTest, RewardRisesWithWeightsTwoVersionsOld) {
+  Trainer trainer = tiny_trainer(tiny_setup());
+  expect_rise(learning_curve(trainer, 25, /*lag=*/2), 0.8);
+}
+
+TEST(TrainerTest, RewardRisesWithSeparateCriticAndForwardsAtUse) {
+  TrainerSetup setup = tiny_setup();
+  setup.learner.critic = CriticKind::separate;
+  setup.learner.forwards = ForwardMode::at_use;
+  setup.learner.minibatches = 2;
+  setup.learner.aggregation = Aggregation::trajectory_mean;
+  setup.learner.running_advantage_scale = true;
+  Trainer trainer = tiny_trainer(setup);
+  expect_rise(learning_curve(trainer, 20, /*lag=*/1), 0.8);
+}
+
+TEST(TrainerTest, EveryLossLearns) {
+  for (int kind = 0; kind < 6; ++kind) {
+    SCOPED_TRACE(kind);
+    TrainerSetup setup = tiny_setup();
+    setup.learner.loss = static_cast<LossKind>(kind);
+    setup.learner.prompt_baseline = true;
+    setup.learner.kl = 1e-3;
+    setup.learner.entropy = 1e-3;
+    setup.learner.positive_nll = 0.01;
+    Trainer trainer = tiny_trainer(setup);
+    expect_rise(learning_curve(trainer, 14, /*lag=*/1), 0.4);
+  }
+}
+
+TEST(TrainerTest, SameCallsGiveTheSameWeightsBitForBit) {
+  Trainer a = tiny_trainer(tiny_setup());
+  Trainer b = tiny_trainer(tiny_setup());
+  EXPECT_EQ(learning_curve(a, 3, 1), learning_curve(b, 3, 1));
+  EXPECT_EQ(distance(*a.weights().weights, *b.weights().weights), 0.0);
+}
+
+TEST(TrainerTest, StreamedAndAtUseForwardsAgreeWhileWeightsStand) {
+  TrainerSetup streamed = tiny_setup();
+  streamed.learner.step_trajectories = 4;
+  streamed.learner.epochs = 1;
+  TrainerSetup at_use = streamed;
+  at_use.learner.forwards = ForwardMode::at_use;
+  Trainer a = tiny_trainer(streamed);
+  Trainer b = tiny_trainer(at_use);
+  TinyWorld world{5};
+  for (const Trajectory& played : world.play(a.weights(), 4)) {
+    feed(a, played);
+    feed(b, played);
+  }
+  EXPECT_EQ(a.version().step, 1U);
+  // Adam turns rounding differences of tiny gradients into differences of the rate's size.
+  EXPECT_LT(distance(*a.weights().weights, *b.weights().weights), 1e-4);
+}
+
+TEST(TrainerTest, ObservingTwiceChangesNothing) {
+  TrainerSetup setup = tiny_setup();
+  setup.learner.step_trajectories = 1;
+  Trainer once = tiny_trainer(setup);
+  Trainer twice = tiny_trainer(setup);
+  const Trajectory played = TinyWorld{5}.play(once.weights());
+  for (const Segment& segment : played.segments) {
+    ASSERT_TRUE(twice.observe(segment));
+    ASSERT_TRUE(twice.observe(segment));
+  }
+  ASSERT_TRUE(twice.finish(played.id, played.outcome)->step);
+  ASSERT_TRUE(feed(once, played).step);
+  EXPECT_EQ(distance(*once.weights().weights, *twice.weights().weights), 0.0);
+}
+
+TEST(TrainerTest, FreshTokensAgreeWithTheGeneratorAndAreCounted) {
+  TrainerSetup setup = tiny_setup();
+  setup.learner.step_trajectories = 4;
+  Trainer trainer = tiny_trainer(setup);
+  TinyWorld world{5};
+  Progress progress;
+  while (!progress.step) progress = feed(trainer, world.play(trainer.weights()));
+  EXPECT_EQ(progress.step->tokens.fresh_tokens, 16);
+  EXPECT_LT(progress.step->tokens.mismatch_max, 1e-5);
+  EXPECT_EQ(progress.step->tokens.by_age.at(0).tokens, 16);
+  EXPECT_EQ(progress.step->trained, (std::vector<TrajectoryId>{1, 2, 3, 4}));
+  EXPECT_EQ(progress.step->version, (PolicyVersion{0, 1}));
+  EXPECT_EQ(progress.step->updates, 2);
+}
+
+TEST(TrainerTest, TokensBeyondTheBoundAreMaskedAndCountedAndWhollyOldTrajectoriesDropped) {
+  TrainerSetup setup = tiny_setup();
+  setup.start = {0, 10};
+  setup.learner.step_trajectories = 2;
+  Trainer trainer = tiny_trainer(setup);
+  TinyWorld world{5};
+  const Trajectory old = world.play({{0, 7}, trainer.weights().weights});
+  const Progress dropped = feed(trainer, old);
+  ASSERT_EQ(dropped.dropped.size(), 1U);
+  EXPECT_EQ(dropped.dropped[0].id, old.id);
+  EXPECT_EQ(dropped.dropped[0].reason, DropReason::stale);
+  Trajectory half_old = world.play(trainer.weights());
+  for (PolicyVersion& v : half_old.segments[0].versions) v = {0, 7};
+  EXPECT_FALSE(feed(trainer, half_old).step);
+  const Progress done = feed(trainer, world.play(trainer.weights()));
+  ASSERT_TRUE(done.step);
+  EXPECT_EQ(done.step->tokens.stale_tokens, 2);
+  EXPECT_EQ(done.step->tokens.tokens, 8);
+  EXPECT_EQ(done.step->trained.size(), 2U);
+}
+
+TEST(TrainerTest, TrajectoryWithoutActionTokensIsDropped) {
+  Trainer trainer = tiny_trainer(tiny_setup());
+  const Segment silent{1, 0, {1, 2}, {0, 0}, {0, 0}, {{}, {}}};
+  ASSERT_TRUE(trainer.observe(silent));
+  const auto progress = trainer.finish(1, {});
+  ASSERT_TRUE(progress);
+  ASSERT_EQ(progress->dropped.size(), 1U);
+  EXPECT_EQ(progress->dropped[0].reason, DropReason::no_action_tokens);
+}
+
+TEST(TrainerTest, ForgetFreesWhatIsHeld) {
+  Trainer trainer = tiny_trainer(tiny_setup());
+  const Trajectory played = TinyWorld{5}.play(trainer.weights());
+  ASSERT_TRUE(trainer.observe(played.segments[0]));
+  EXPECT_GT(trainer.status().bytes, 0);
+  trainer.forget(played.id);
+  EXPECT_EQ(trainer.status().bytes, 0);
+  EXPECT_EQ(trainer.status().running, 0U);
+  const auto finished = trainer.finish(played.id, played.outcome);
+  ASSERT_FALSE(finished);
+  EXPECT_EQ(finished.error().code, ErrorCode::not_found);
+}
+
+TEST(TrainerTest, PrefixesBeyondTheMemoryBoundAreReleasedAndMadeAgain) {
+  TrainerSetup setup = tiny_setup();
+  setup.learner.step_trajectories = 1;
+  Trainer roomy = tiny_trainer(setup);
+  setup.learner.max_held_bytes = 1;
+  Trainer tight = tiny_trainer(setup);
+  const Trajectory played = TinyWorld{5}.play(roomy.weights());
+  feed(roomy, played);
+  feed(tight, played);
+  EXPECT_EQ(tight.status().released_prefixes, 2);
+  EXPECT_LT(distance(*roomy.weights().weights, *tight.weights().weights), 1e-4);
+}
+
+TEST(TrainerTest, FlushMakesAStepOfWhatIsThere) {
+  Trainer trainer = tiny_trainer(tiny_setup());
+  EXPECT_FALSE(trainer.flush().step);
+  TinyWorld world{5};
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(feed(trainer, world.play(trainer.weights())).step);
+  const Progress flushed = trainer.flush();
+  ASSERT_TRUE(flushed.step);
+  EXPECT_EQ(flushed.step->trained.size(), 3U);
+  EXPECT_EQ(flushed.step->updates, 2);
+  EXPECT_FALSE(trainer.flush().step);
+}
+
+TEST(TrainerTest, ValueWarmupLeavesThePolicyAlone) {
+  for (const CriticKind kind : {CriticKind::shared, CriticKind::separate}) {
+    TrainerSetup setup = tiny_setup();
+    setup.learner.critic = kind;
+    setup.learner.value_warmup = 2;
+    Trainer trainer = tiny_trainer(setup);
+    const auto before = trainer.weights().weights;
+    learning_curve(trainer, 2, 0);
+    EXPECT_EQ(distance(*before, *trainer.weights().weights), 0.0);
+    EXPECT_EQ(trainer.version().step, 2U);
+    learning_curve(trainer, 1, 0);
+    EXPECT_GT(distance(*before, *trainer.weights().weights), 0.0);
+  }
+}
+
+TEST(TrainerTest, CriticFindsTheMeanReturnDuringValueWarmup) {
+  TrainerSetup setup = tiny_setup();
+  setup.learner.critic = CriticKind::separate;
+  setup.learner.value_warmup = 1000;
+  Trainer trainer = tiny_trainer(setup);
+  TinyWorld world{5};
+  std::optional<StepReport> last;
+  while (trainer.version().step < 6) {
+    Progress progress = feed(trainer, world.play(trainer.weights()));
+    if (progress.step) last = std::move(progress.step);
+  }
+  EXPECT_TRUE(last->value_only);
+  EXPECT_LT(last->tokens.target_mean, -0.7);  // an untrained policy is nearly always wrong
+  EXPECT_NEAR(last->tokens.value_mean, last->tokens.target_mean, 0.2);
+}
+
+TEST(TrainerTest, ImpossibleSegmentsAreRefusedByName) {
+  Trainer trainer = tiny_trainer(tiny_setup());
+  const auto refused = [&](Segment s, const char* why) {
+    s.trajectory = 9;
+    const auto taken = trainer.observe(s);
+    ASSERT_FALSE(taken) << why;
+    EXPECT_NE(taken.error().message.find("trajectory 9"), std::string::npos);
+    EXPECT_EQ(trainer.status().running, 0U);
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  refused({0, 0, {1, 99}, {0, 1}, {0, -1}, {{}, {}}}, "token beyond the vocabulary");
+  refused({0, 0, {1, -1}, {0, 1}, {0, -1}, {{}, {}}}, "negative token");
+  refused({0, 0, {1, 2}, {0, 1}, {0, nan}, {{}, {}}}, "log-probability is not a number");
+  refused({0, 0, {1, 2}, {0, 1}, {0, 2}, {{}, {}}}, "log-probability above zero");
+  refused({0, 0, {1, 2}, {0, 7}, {0, -1}, {{}, {}}}, "mask is not a bit");
+  refused({0, 0, {1, 2}, {1, 1}, {-1, -1}, {{}, {}}}, "begins with a sampled token");
+  refused({0, 1, {1, 2}, {0, 1}, {0, -1}, {{}, {}}}, "gap in the numbers");
+  refused({0, 0, {1, 2}, {0, 1}, {0}, {{}, {}}}, "arrays differ in length");
+}
+
+TEST(TrainerTest, RewardThatIsNotFiniteIsRefused) {
+  Trainer trainer = tiny_trainer(tiny_setup());
+  const Trajectory played = TinyWorld{5}.play(trainer.weights());
+  ASSERT_TRUE(trainer.observe(played.segments[0]));
+  EXPECT_FALSE(trainer.close(played.id, {.reward = std::numeric_limits<double>::infinity()}));
+  EXPECT_TRUE(trainer.close(played.id, {.reward = 1}));
+}
+
+}  // namespace
+}  // namespace warpsmith::policy

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every reward hack with a meaning on a CPU is judged right, and the honest kernel after it passes.
+// Each folder here holds one: kernel.cpp, and `expect` with the task, what is asked, and the
+// verdicts that are right.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "runtime/checksum.hpp"
+#include "sandbox/service/client.hpp"
+#include "tests/sandbox/support/sandbox_fixture.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::in_seconds;
+
+const fs::path hacks_folder = "tests/sandbox/hacks";
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read " + path.string());
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct Expectation {
+  std::string task;
+  Request want = Request::verify;
+  std::set<std::string> verdicts;
+  bool no_faster_than_honest = false;
+};
+
+Expectation read_expectation(const fs::path& path) {
+  Expectation expectation;
+  std::stringstream lines(read_file(path));
+  for (std::string line; std::getline(lines, line);) {
+    std::stringstream words(line);
+    std::string key, word;
+    words >> key;
+    while (words >> word) {
+      if (key == "task") expectation.task = word;
+      if (key == "want" && word == "final") expectation.want = Request::final;
+      if (key == "verdict") expectation.verdicts.insert(word);
+      if (key == "note") expectation.no_faster_than_honest = word == "no_faster_than_honest";
+    }
+  }
+  if (expectation.task.empty() || expectation.verdicts.empty()) {
+    throw std::runtime_error(path.string() + ": task or verdict is missing");
+  }
+  return expectation;
+}
+
+std::vector<std::string> all_hacks() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(hacks_folder)) {
+    if (fs::exists(entry.path() / "kernel.cpp")) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string interpreter() {
+  const char* named = std::getenv("WARPSMITH_PYTHON");
+  return named != nullptr ? named : WARPSMITH_TEST_PYTHON;
+}
+
+class HackTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  static void TearDownTestSuite() { service().reset(); }
+  void SetUp() override {
+    if (interpreter().empty() || !fs::exists(interpreter())) {
+      GTEST_SKIP() << "no Python environment: set WARPSMITH_PYTHON";
+    }
+    if (service() && !service()->lost()) return;
+    SandboxOptions options;
+    options.program = testing::sandbox_program();
+    options.python = interpreter();
+    options.cache_dir = WARPSMITH_TEST_CACHE;
+    options.core = 0;
+    options.candidate_memory_bytes = 512U << 20U;
+    auto client = Client::start(options, in_seconds(60));
+    ASSERT_TRUE(client) << client.error().message;
+    service().emplace(std::move(*client));
+  }
+  static std::optional<Client>& service() {
+    static std::optional<Client> client;
+    return client;
+  }
+  static Judgement judge(const std::string& task, const fs::path& kernel, Request want) {
+    EvaluateRequest request;
+    request.task.id = task;
+    request.task.code = read_file("configs/tasks/cpu/train/" + task + ".py");
+    request.task.content_hash = sha256_hex(request.task.code);
+    request.submission.task_id = task;
+    request.submission.files = {{"kernel.cpp", read_file(kernel)}};
+    request.want = want;
+    return service()->evaluate(request, in_seconds(300));
+  }
+  static std::string text_of(const Judgement& judgement) {
+    if (const auto* verdict = std::get_if<Verdict>(&judgement)) {
+      return std::string(to_string(verdict->outcome)) + " (" + verdict->feedback + ")";
+    }
+    const auto& failure = std::get<InfraFailure>(judgement);
+    return std::string(to_string(failure.kind)) + " (" + failure.detail + ")";
+  }
+  static double speedup_of(const Judgement& judgement) {
+    const auto* verdict = std::get_if<Verdict>(&judgement);
+    if (verdict == nullptr || verdict->shapes.empty()) return 0;
+    return verdict->shapes.front().speedup_eager.value_or(0);
+  }
+};
+
+TEST_P(HackTest, IsJudgedRightAndHarmsNobody) {
+  const fs::path folder = hacks_folder / GetParam();
+  const Expectation expected = read_expectation(folder / "expect");
+  const Judgement judgement = judge(expected.task, folder / "kernel.cpp", expected.want);
+  const auto* verdict = std::get_if<Verdict>(&judgement);
+  ASSERT_NE(verdict, nullptr) << text_of(judgement);
+  EXPECT_TRUE(expected.verdicts.contains(std::string(to_string(verdict->outcome))))
+      << text_of(judgement);
+
+  const fs::path honest = hacks_folder / "honest" / (expected.task + ".cpp");
+  const Judgement after = judge(expected.task, honest, expected.want);
+  const auto* honest_verdict = std::get_if<Verdict>(&after);
+  ASSERT_NE(honest_verdict, nullptr) << text_of(after);
+  EXPECT_EQ(honest_verdict->outcome, VerdictClass::passed) << text_of(after);
+  // Paired ratios to the same baseline; the slack is a loaded machine's noise.
+  if (expected.no_faster_than_honest && verdict->correct()) {
+    EXPECT_LT(speedup_of(judgement), 1.5 * speedup_of(after))
+        << text_of(judgement) << " against " << text_of(after);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, HackTest, ::testing::ValuesIn(all_hacks()),
+                         [](const auto& hack) { return hack.param; });
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leaves a daemon behind (D21).
+#include "warpsmith.h"
+static long raw(long number, long a = 0, long b = 0, long c = 0, long d = 0) {
+  register long r10 asm("r10") = d;
+  long result;
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+               : "rcx", "r11", "memory");
+  return result;
+}
+extern "C" void solve(const void* const* in, void* const* out, const int64_t* dims) {
+  if (raw(57) == 0) {
+    raw(112);
+    while (true) raw(35, 0, 0);
+  }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line that makes a jail.
+#include "sandbox/jail/bubblewrap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace warpsmith::sandbox {
+namespace {
+
+std::vector<std::string> arguments_of(const JailSpec& spec) {
+  BubblewrapDescriptors descriptors;
+  descriptors.files = {{"/kernel.so", 59}};
+  return bubblewrap_arguments(spec, "bwrap", descriptors);
+}
+
+size_t place_of(const std::vector<std::string>& args, const std::string& what) {
+  return static_cast<size_t>(std::find(args.begin(), args.end(), what) - args.begin());
+}
+
+TEST(BubblewrapTest, UnsharesEverythingAndKeepsNoCapability) {
+  JailSpec spec;
+  spec.argv = {"/runner"};
+  const auto args = arguments_of(spec);
+  for (const char* flag : {"--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc",
+                           "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent",
+                           "--new-session", "--cap-drop", "--seccomp", "--remount-ro"}) {
+    EXPECT_LT(place_of(args, flag), args.size()) << flag;
+  }
+}
+
+TEST(BubblewrapTest, TheCommandComesLastAndVerbatim) {
+  JailSpec spec;
+  spec.argv = {"/bin/sh", "-c", "--bind / /"};
+  const auto args = arguments_of(spec);
+  const size_t end = place_of(args, "--");
+  ASSERT_EQ(args.size(), end + 4);
+  EXPECT_EQ(args[end + 3], "--bind / /");
+}
+
+TEST(BubblewrapTest, RunJailsHaveNoDevicesAndMayHaveNoTmp) {
+  JailSpec spec;
+  spec.argv = {"/runner"};
+  spec.limits.tmp_bytes = 0;
+  const auto args = arguments_of(spec);
+  EXPECT_EQ(place_of(args, "--dev"), args.size());
+  EXPECT_EQ(place_of(args, "--tmpfs"), args.size());
+}
+
+TEST(BubblewrapTest, BindsComeAfterTheTmpfsThatWouldHideThem) {
+  JailSpec spec;
+  spec.kind = JailKind::shell;
+  spec.argv = {"/bin/sh"};
+  spec.read_only = {{"/tmp/venv", "/tmp/venv"}};
+  const auto args = arguments_of(spec);
+  EXPECT_LT(place_of(args, "--tmpfs"), place_of(args, "--ro-bind"));
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

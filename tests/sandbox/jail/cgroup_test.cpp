@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding the hierarchies of versions 1 and 2.
+#include "sandbox/jail/cgroup.hpp"
+
+#include <gtest/gtest.h>
+
+namespace warpsmith::sandbox {
+namespace {
+
+TEST(CgroupTest, FindsVersionOneControllersAndOurGroup) {
+  const auto mounts = parse_cgroup_mounts(
+      "30 29 0:26 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory\n"
+      "31 29 0:27 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids\n"
+      "32 29 0:28 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n",
+      "9:pids:/\n4:memory:/api/abc\n0::/\n");
+  ASSERT_EQ(mounts.size(), 2U);
+  EXPECT_TRUE(mounts[0].memory);
+  EXPECT_EQ(mounts[0].folder, "/sys/fs/cgroup/memory/api/abc");
+  EXPECT_TRUE(mounts[1].pids);
+  EXPECT_EQ(mounts[1].folder, "/sys/fs/cgroup/pids");
+}
+
+TEST(CgroupTest, FindsVersionTwoBelowTheMountsRoot) {
+  const auto mounts =
+      parse_cgroup_mounts("30 29 0:26 /docker/x /sys/fs/cgroup rw - cgroup2 cgroup rw,nsdelegate\n",
+                          "0::/docker/x/inner\n");
+  ASSERT_EQ(mounts.size(), 1U);
+  EXPECT_TRUE(mounts[0].v2);
+  EXPECT_EQ(mounts[0].folder, "/sys/fs/cgroup/inner");
+}
+
+TEST(CgroupTest, IgnoresPathsThatLeaveTheMount) {
+  const auto mounts = parse_cgroup_mounts("30 29 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
+                                          "0::/../../etc\n");
+  ASSERT_EQ(mounts.size(), 1U);
+  EXPECT_EQ(mounts[0].folder, "/sys/fs/cgroup");
+}
+
+TEST(CgroupTest, SurvivesGarbage) {
+  EXPECT_TRUE(parse_cgroup_mounts("nonsense\n- -\n\n", ":::\n").empty());
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

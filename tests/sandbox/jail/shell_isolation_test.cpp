@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Escape attempts of an agent's command line.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "sandbox/service/shell.hpp"
+#include "tests/sandbox/support/sandbox_fixture.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::in_seconds;
+
+class ShellIsolationTest : public ::testing::Test {
+ protected:
+  ShellResult run(const std::string& command, uint32_t timeout_ms = 20'000) {
+    auto result = run_shell({workspace_.path(), command, timeout_ms, 20'000}, in_seconds(40));
+    if (!result) throw std::runtime_error(result.error().message);
+    return *result;
+  }
+  testing::ScratchFolder workspace_;
+};
+
+/// True if a process of this machine has the text in its command line.
+bool somebody_runs(const std::string& what) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    std::ifstream file(entry.path() / "cmdline");
+    std::stringstream text;
+    text << file.rdbuf();
+    if (text.str().find(what) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST_F(ShellIsolationTest, HasNoNetwork) {
+  EXPECT_NE(run("echo x > /dev/tcp/192.0.2.1/80").exit_code, 0);
+  EXPECT_EQ(run("grep -c : /proc/net/dev").out, "1\n");  // the loop-back alone
+}
+
+TEST_F(ShellIsolationTest, WritesNowhereButItsWorkspaceAndTmp) {
+  EXPECT_NE(run("touch /usr/x || touch /x || touch /etc/x").exit_code, 0);
+  EXPECT_EQ(run("touch /tmp/x /workspace/x").exit_code, 0);
+  EXPECT_TRUE(fs::exists(workspace_.path() + "/x"));
+}
+
+TEST_F(ShellIsolationTest, ReadsNoFileOfTheHost) {
+  EXPECT_NE(run("cat /etc/shadow").exit_code, 0);
+  EXPECT_NE(run("ls /root /home /work").exit_code, 0);
+  EXPECT_NE(run("ln -s /etc/shadow link; cat link").exit_code, 0);
+}
+
+TEST_F(ShellIsolationTest, SeesAndKillsOnlyItself) {
+  EXPECT_EQ(run("kill -9 -1; echo still here").out, "still here\n");
+  const int seen = std::stoi(run("ls -d /proc/[0-9]* | wc -l").out);
+  EXPECT_LE(seen, 6);
+}
+
+TEST_F(ShellIsolationTest, MakesNoNamespaceAndMountsNothing) {
+  EXPECT_NE(run("unshare -r true").exit_code, 0);
+  EXPECT_NE(run("mount -t tmpfs none /tmp").exit_code, 0);
+}
+
+TEST_F(ShellIsolationTest, LeavesNobodyBehind) {
+  const ShellResult result = run("setsid sleep 86123 & (setsid sleep 86123 &) ; echo gone");
+  EXPECT_EQ(result.out, "gone\n");
+  EXPECT_FALSE(somebody_runs(std::string("sleep\0", 6) + "86123"));
+}
+
+TEST_F(ShellIsolationTest, BoundsForkBombs) {
+  const ShellResult result = run("f() { f | f & }; f; sleep 86124", 700);
+  EXPECT_TRUE(result.timed_out || result.exit_code != 0);
+  EXPECT_FALSE(somebody_runs(std::string("sleep\0", 6) + "86124"));
+  EXPECT_EQ(run("echo fine").out, "fine\n");
+}
+
+TEST_F(ShellIsolationTest, BoundsFilesAndInodes) {
+  EXPECT_NE(run("head -c 1000000000 /dev/zero > big").exit_code, 0);
+  EXPECT_LE(fs::file_size(workspace_.path() + "/big"), 64U << 20U);
+  const ShellResult many = run("i=0; while true; do : > f$i; i=$((i+1)); done");
+  EXPECT_NE(many.err.find("grew beyond"), std::string::npos);
+}
+
+TEST_F(ShellIsolationTest, BoundsMemory) {
+  const ShellResult result = run("head -c 4000000000 /dev/zero | tail -c 3900000000 | wc -c");
+  EXPECT_TRUE(result.out_of_memory || result.exit_code != 0 || result.out != "3900000000\n");
+}
+
+TEST_F(ShellIsolationTest, DumpsNoCore) {
+  EXPECT_EQ(run("ulimit -c").out, "0\n");
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole judgements: real compiler, real jails, real torch.
+#include "sandbox/judge/evaluator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "runtime/checksum.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr const char* task_code = R"(
+import torch
+import torch.nn as nn
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.rand(256))
+    def forward(self, x):
+        x = x + self.bias
+        return x - x.mean(-1, keepdim=True)
+def get_inputs():
+    return [torch.randn(512, 256)]
+def get_init_inputs():
+    return []
+)";
+
+/// A kernel whose inner part is `body`, with r, row (input), y (output row), b (bias), C in scope.
+std::string kernel(const std::string& body) {
+  return "#include <cstdint>\n"
+         "extern \"C\" void solve(const void* const* in, void* const* out, const int64_t* dims) {\n"
+         "  const float* x = (const float*)in[0]; const float* b = (const float*)in[1];\n"
+         "  float* o = (float*)out[0];\n"
+         "  const int64_t R = dims[0], C = dims[1];\n"
+         "  for (int64_t r = 0; r < R; ++r) {\n"
+         "    const float* row = x + r * C; float* y = o + r * C;\n" +
+         body + "  }\n}\n";
+}
+
+constexpr const char* honest_body =
+    "    float s = 0; for (int64_t c = 0; c < C; ++c) s += row[c] + b[c];\n"
+    "    s /= (float)C;\n"
+    "    for (int64_t c = 0; c < C; ++c) y[c] = row[c] + b[c] - s;\n";
+
+class EvaluatorTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (std::string(WARPSMITH_TEST_PYTHON).empty()) return;
+    std::string name = "/tmp/warpsmith-test-XXXXXX";
+    folder = mkdtemp(name.data());
+    auto opened = Evaluator::open({.runner = WARPSMITH_TEST_RUNNER,
+                                   .python = WARPSMITH_TEST_PYTHON,
+                                   .worker_folder = "sandbox/reference/worker",
+                                   .cache_folder = folder,
+                                   .core = 0});
+    ASSERT_TRUE(opened) << opened.error().message;
+    evaluator = std::make_unique<Evaluator>(std::move(*opened));
+  }
+  static void TearDownTestSuite() {
+    evaluator.reset();
+    if (!folder.empty()) std::filesystem::remove_all(folder);
+  }
+  void SetUp() override {
+    if (evaluator == nullptr) GTEST_SKIP() << "no WARPSMITH_PYTHON";
+  }
+
+  static Judgement judge(const std::string& source, Request want = Request::verify) {
+    const Task task{.id = "center", .code = task_code, .content_hash = sha256_hex(task_code)};
+    EvaluateRequest request;
+    request.task = task;
+    request.submission = {.task_id = task.id, .files = {{"kernel.cpp", source}}};
+    request.want = want;
+    return evaluator->evaluate(request, Deadline::after(seconds(180)));
+  }
+
+  static Verdict verdict(const std::string& source, Request want = Request::verify) {
+    Judgement judgement = judge(source, want);
+    if (const auto* infra = std::get_if<InfraFailure>(&judgement)) {
+      ADD_FAILURE() << to_string(infra->kind) << ": " << infra->detail;
+      return {};
+    }
+    return std::get<Verdict>(std::move(judgement));
+  }
+
+  static VerdictClass outcome(const std::string& body) { return verdict(kernel(body)).outcome; }
+
+  static std::string folder;
+  static std::unique_ptr<Evaluator> evaluator;
+};
+std::string EvaluatorTest::folder;
+std::unique_ptr<Evaluator> EvaluatorTest::evaluator;
+
+TEST_F(EvaluatorTest, PassesAnHonestKernelWithEvidence) {
+  const Verdict v = verdict(kernel(honest_body));
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  EXPECT_THAT(v.feedback, testing::StartsWith("passed: 5 of 5 sets, worst error 0."));
+  EXPECT_EQ(v.seed_commitment.size(), 64U);
+  EXPECT_THAT(v.evidence, testing::HasSubstr("\"seed\""));
+  EXPECT_FALSE(v.jail.empty());
+}
+
+TEST_F(EvaluatorTest, TimesAgainstBothBaselines) {
+  const Judgement judgement = judge(kernel(honest_body), Request::final);
+  if (const auto* infra = std::get_if<InfraFailure>(&judgement)) {
+    // A machine under load may be too noisy to decide: that is never a verdict.
+    EXPECT_EQ(infra->kind, InfraKind::noise) << infra->detail;
+    return;
+  }
+  const Verdict& v = std::get<Verdict>(judgement);
+  ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  const ShapeResult& shape = v.shapes.at(0);
+  EXPECT_GT(*shape.candidate_ms, *shape.roofline_ms);
+  EXPECT_LE(shape.speedup_eager_ci->low, *shape.speedup_eager);
+  EXPECT_GE(shape.speedup_eager_ci->high, *shape.speedup_eager);
+}
+
+TEST_F(EvaluatorTest, CompilesWithoutJudging) {
+  EXPECT_EQ(verdict(kernel(honest_body), Request::compile).feedback, "compiled");
+  const Verdict v = verdict(kernel("undeclared();"), Request::compile);
+  EXPECT_EQ(v.outcome, VerdictClass::compile_error);
+  EXPECT_THAT(v.feedback, testing::StartsWith("compile_error: kernel.cpp:"));
+}
+
+TEST_F(EvaluatorTest, TellsWrongKernelsByTheirClass) {
+  EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = 0;"), VerdictClass::wrong);
+  EXPECT_EQ(outcome("for (int64_t c = 0; c + 1 < C; ++c) y[c] = row[c];"), VerdictClass::wrong);
+  EXPECT_EQ(outcome("if (r > 0) for (int64_t c = 0; c < C; ++c) y[c] = 0;"),
+            VerdictClass::nonfinite);
+  EXPECT_EQ(outcome("((volatile float*)row)[0] = 1;"), VerdictClass::input_mutated);
+  EXPECT_EQ(outcome(std::string(honest_body) + "o[R * C] = 1;"), VerdictClass::oob_write);
+  EXPECT_EQ(outcome("*(volatile int*)8 = 1;"), VerdictClass::device_fault);
+  EXPECT_EQ(outcome("for (volatile int i = 0;; ) i = 1;"), VerdictClass::timeout);
+}
+
+TEST_F(EvaluatorTest, TellsAKernelWithoutEntryPoint) {
+  const Verdict v = verdict("extern \"C\" void other() {}\n");
+  EXPECT_FALSE(v.correct());
+}
+
+/// Correct while inputs look like verified ones, cheap on the dense ones that are timed.
+TEST_F(EvaluatorTest, ChecksEveryTimedOutput) {
+  const Judgement judgement = judge(
+      kernel("    float m = 0; for (int64_t c = 0; c < C; ++c) { float a = row[c] < 0 ? -row[c]"
+             " : row[c]; m = a > m ? a : m; }\n"
+             "    if (m < 1) { for (int64_t c = 0; c < C; ++c) y[c] = row[c]; continue; }\n" +
+             std::string(honest_body)),
+      Request::final);
+  ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
+  const Verdict& v = std::get<Verdict>(judgement);
+  EXPECT_EQ(v.outcome, VerdictClass::wrong) << v.feedback;
+  EXPECT_THAT(v.feedback, testing::StartsWith("wrong: timed call:"));
+}
+
+TEST_F(EvaluatorTest, RefusesATaskItCannotJudge) {
+  EvaluateRequest request;
+  request.task = {.id = "bad", .code = "x = 1\n"};
+  request.submission = {.files = {{"kernel.cpp", kernel(honest_body)}}};
+  request.want = Request::verify;
+  const Judgement judgement = evaluator->evaluate(request, Deadline::after(seconds(120)));
+  ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
+  const auto& infra = std::get<InfraFailure>(judgement);
+  EXPECT_EQ(infra.kind, InfraKind::task_refused);
+  EXPECT_EQ(infra.detail, "bad: the task defines no Model");
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/guards.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+namespace warpsmith::sandbox {
+namespace {
+
+SharedBuffers two_outputs() {
+  TaskSignature signature;
+  signature.tensors = {
+      {.name = "a", .role = TensorRole::output, .shape = {100}},
+      {.name = "b", .role = TensorRole::output, .dtype = Dtype::i64, .shape = {7}}};
+  return std::move(*SharedBuffers::outputs(make_layout(signature, 2)));
+}
+
+TEST(GuardsTest, PoisonedFloatsAreNotNumbers) {
+  std::array<float, 9> values{};
+  poison(Dtype::f32, std::as_writable_bytes(std::span{values}));
+  for (const float v : values) EXPECT_TRUE(std::isnan(v));
+}
+
+TEST(GuardsTest, PoisonedBooleansAreNeitherTrueNorFalse) {
+  std::array<uint8_t, 3> values{};
+  poison(Dtype::boolean, std::as_writable_bytes(std::span{values}));
+  for (const uint8_t v : values) EXPECT_GT(v, 1);
+}
+
+TEST(GuardsTest, NoticeOneByteBeforeOrAfterAnyOutput) {
+  const SharedBuffers outputs = two_outputs();
+  arm_guards(outputs, 1);
+  EXPECT_TRUE(guards_intact(outputs, 1));
+  for (const size_t tensor : {0UL, 1UL}) {
+    for (const auto zone : {outputs.guard_before(1, tensor), outputs.guard_after(1, tensor)}) {
+      for (std::byte* at : {&zone.front(), &zone.back()}) {
+        const std::byte saved = std::exchange(*at, std::byte{0});
+        EXPECT_FALSE(guards_intact(outputs, 1));
+        *at = saved;
+      }
+    }
+  }
+  EXPECT_TRUE(guards_intact(outputs, 1));
+}
+
+TEST(GuardsTest, ContentHashSeesEveryByte) {
+  std::vector<std::byte> bytes(200);
+  const uint64_t before = content_hash(bytes);
+  for (std::byte& b : bytes) {
+    b = std::byte{1};
+    EXPECT_NE(content_hash(bytes), before);
+    b = std::byte{0};
+  }
+  EXPECT_EQ(content_hash(bytes), before);
+  bytes.push_back(std::byte{0});
+  EXPECT_NE(content_hash(bytes), before);
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

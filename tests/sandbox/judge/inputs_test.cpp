@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/inputs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr StreamKey key{1, 2, 3};
+constexpr size_t count = 1 << 16;
+
+std::vector<float> filled(FillRule rule, uint64_t set = 0, size_t elements = count) {
+  Keystream stream(key, set, 0);
+  std::vector<float> values(elements);
+  fill_floats(values, rule, stream);
+  return values;
+}
+
+double mean_of(const std::vector<float>& values) {
+  double sum = 0;
+  for (const float v : values) sum += static_cast<double>(v);
+  return sum / static_cast<double>(values.size());
+}
+
+double deviation_of(const std::vector<float>& values) {
+  const double mean = mean_of(values);
+  double sum = 0;
+  for (const float v : values)
+    sum += (static_cast<double>(v) - mean) * (static_cast<double>(v) - mean);
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+TEST(KeystreamTest, MatchesAes256CounterMode) {
+  // AES-256 of the zero block under the zero key: dc95c078a2408989ad48a21492842087 (NIST CAVP).
+  Keystream stream(StreamKey{}, 0, 0);
+  std::array<std::byte, 16> block{};
+  stream.fill(block);
+  EXPECT_EQ(block[0], std::byte{0xdc});
+  EXPECT_EQ(block[15], std::byte{0x87});
+}
+
+TEST(KeystreamTest, SetsAndTensorsHaveStreamsOfTheirOwn) {
+  std::set<uint64_t> firsts;
+  for (uint64_t set = 0; set < 8; ++set) {
+    for (uint32_t tensor = 0; tensor < 8; ++tensor) {
+      firsts.insert(Keystream(key, set, tensor).next_u64());
+    }
+  }
+  EXPECT_EQ(firsts.size(), 64U);
+}
+
+TEST(InputsTest, RepeatForTheSameKeyAndDifferForEverySet) {
+  EXPECT_EQ(filled({}), filled({}));
+  EXPECT_NE(filled({}, 0), filled({}, 1));
+}
+
+TEST(InputsTest, FollowTheirDistributions) {
+  EXPECT_NEAR(mean_of(filled({Distribution::normal})), 0, 0.02);
+  EXPECT_NEAR(deviation_of(filled({Distribution::normal})), 1, 0.02);
+  EXPECT_NEAR(mean_of(filled({Distribution::shifted})), 2.5, 0.02);
+  EXPECT_NEAR(deviation_of(filled({Distribution::dense})), 1 / std::sqrt(3.0), 0.01);
+  const auto sparse = filled({Distribution::sparse});
+  const auto zeros = std::count(sparse.begin(), sparse.end(), 0.0F);
+  EXPECT_NEAR(static_cast<double>(zeros) / count, 15.0 / 16, 0.01);
+}
+
+TEST(InputsTest, WideCoversItsMagnitudesWithBothSigns) {
+  const auto values = filled({Distribution::wide});
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  EXPECT_LT(*low, -128.0F);
+  EXPECT_GT(*high, 128.0F);
+  EXPECT_LT(*high, 256.0F);
+  for (const float v : values) EXPECT_GE(std::fabs(v), 0x1p-8F);
+}
+
+TEST(InputsTest, HugePutsOneElementIntoEachRow) {
+  const auto values = filled({.distribution = Distribution::huge, .row = 256});
+  for (size_t row = 0; row < count; row += 256) {
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(row);
+    EXPECT_EQ(std::count_if(first, first + 256, [](float v) { return std::fabs(v) >= 1024.0F; }),
+              1);
+  }
+}
+
+TEST(InputsTest, KeepToTheirDomain) {
+  for (size_t d = 0; d < distribution_count; ++d) {
+    const auto distribution = static_cast<Distribution>(d);
+    for (const float v : filled({distribution, Domain::non_negative, 64})) ASSERT_GE(v, 0.0F);
+    for (const float v : filled({distribution, Domain::unit, 64})) {
+      ASSERT_GT(v, 0.0F);
+      ASSERT_LT(v, 1.0F);
+    }
+  }
+}
+
+TEST(InputsTest, FillEveryElementOfOddSizes) {
+  for (const size_t elements : {1UL, 15UL, 4095UL, 4097UL, 8193UL}) {
+    const auto values = filled({Distribution::dense}, 0, elements);
+    EXPECT_EQ(std::count(values.begin(), values.end(), 0.0F), 0) << elements;
+  }
+}
+
+TEST(InputsTest, ParametersVaryAroundTheirInitialValues) {
+  Keystream stream(key, 0, 0);
+  std::vector<float> values(count);
+  fill_parameter(values, {.mean = 1, .deviation = 0}, stream);
+  EXPECT_NEAR(mean_of(values), 1, 0.01);
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  EXPECT_GE(*low, 0.5F);
+  EXPECT_LE(*high, 1.5F);
+  fill_parameter(values, {.mean = -2, .deviation = 0.1}, stream);
+  EXPECT_NEAR(deviation_of(values), 0.1, 0.01);
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

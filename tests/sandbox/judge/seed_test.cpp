@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/seed.hpp"
+
+#include <gtest/gtest.h>
+
+#include "runtime/checksum.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+TEST(SeedTest, DiffersAtEveryDraw) {
+  const auto first = draw_seed(), second = draw_seed();
+  ASSERT_TRUE(first && second);
+  EXPECT_NE(first->reveal(), second->reveal());
+  EXPECT_NE(first->key(), second->key());
+}
+
+TEST(SeedTest, CommitmentBindsSeedAndSubmission) {
+  const SecretSeed seed{.seed = 0x0123456789abcdefULL, .salt = {1, 2, 3}};
+  EXPECT_EQ(seed.reveal(), "0123456789abcdef01020300000000000000000000000000");
+  EXPECT_EQ(seed.commitment("abc"), sha256_hex("warpsmith seed " + seed.reveal() + " for abc"));
+  EXPECT_NE(seed.commitment("abc"), seed.commitment("abd"));
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/verdict_of.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace warpsmith::sandbox {
+namespace {
+
+TaskFacts facts() {
+  TaskFacts facts{.bytes_moved = 4e6, .flops = 1e6, .roofline_ms = 0.01};
+  facts.signature.dims = {512, 256};
+  facts.signature.dim_names = {"d0", "d1"};
+  return facts;
+}
+
+Measurements five_good_sets() {
+  Measurements measured;
+  for (const Distribution d : verified_distributions) {
+    measured.sets.push_back({.distribution = d, .errors = {.worst = 0.03, .elements = 10}});
+  }
+  return measured;
+}
+
+Decision decided(const Measurements& measured) {
+  RandomStream random(1, "test");
+  return decide(measured, facts(), 5, random);
+}
+
+Timings timings(double candidate, int blocks = 8) {
+  Timings made;
+  for (int i = 0; i < blocks; ++i) {
+    made.blocks.push_back({candidate, 0.62, 0.40, candidate});
+  }
+  return made;
+}
+
+TEST(VerdictOfTest, PassesFiveGoodSets) {
+  const Decision decision = decided(five_good_sets());
+  EXPECT_EQ(decision.outcome, VerdictClass::passed);
+  EXPECT_EQ(decision.feedback, "passed: 5 of 5 sets, worst error 0.03 of the bound");
+  EXPECT_EQ(decision.shape.shape, "d0=512 d1=256");
+  EXPECT_FALSE(decision.shape.candidate_ms);
+}
+
+TEST(VerdictOfTest, NamesTheFirstWrongSetWithStatisticsOnly) {
+  Measurements measured = five_good_sets();
+  measured.sets[1].distribution = Distribution::sparse;
+  measured.sets[1].errors = {.worst = 41.2, .wrong = 3, .elements = 10};
+  measured.sets[3].errors = {.worst = 500, .wrong = 3, .elements = 10};
+  const Decision decision = decided(measured);
+  EXPECT_EQ(decision.outcome, VerdictClass::wrong);
+  EXPECT_EQ(decision.feedback, "wrong: set 2 (sparse): error 41.2 times the bound");
+}
+
+TEST(VerdictOfTest, EveryFailureHasItsClass) {
+  const auto with = [](auto change) {
+    Measurements measured = five_good_sets();
+    change(measured.sets[2]);
+    return decided(measured).outcome;
+  };
+  EXPECT_EQ(with([](VerifiedSet& s) { s.fault = Fault{VerdictClass::timeout, "slow"}; }),
+            VerdictClass::timeout);
+  EXPECT_EQ(with([](VerifiedSet& s) { s.inputs_changed = true; }), VerdictClass::input_mutated);
+  EXPECT_EQ(with([](VerifiedSet& s) { s.guards_changed = true; }), VerdictClass::oob_write);
+  EXPECT_EQ(with([](VerifiedSet& s) { s.errors.nonfinite = s.errors.wrong = 2; }),
+            VerdictClass::nonfinite);
+}
+
+TEST(VerdictOfTest, MissingSetsNeverPass) {
+  Measurements measured = five_good_sets();
+  measured.sets.pop_back();
+  EXPECT_NE(decided(measured).outcome, VerdictClass::passed);
+  EXPECT_NE(decided({}).outcome, VerdictClass::passed);
+}
+
+TEST(VerdictOfTest, ReportsTimesAndRates) {
+  Measurements measured = five_good_sets();
+  measured.timings = timings(0.31);
+  const Decision decision = decided(measured);
+  EXPECT_EQ(decision.feedback,
+            "passed: candidate 0.31 ms, eager 0.62 ms, compile 0.40 ms; 12.9 GB/s, 3.2 GFLOP/s");
+  EXPECT_DOUBLE_EQ(*decision.shape.speedup_eager, 2);
+  EXPECT_DOUBLE_EQ(decision.shape.speedup_compile_ci->low, 0.40 / 0.31);
+}
+
+TEST(VerdictOfTest, TimesBelowTheFloorAreImpossible) {
+  Measurements measured = five_good_sets();
+  measured.timings = timings(0.005);
+  EXPECT_EQ(decided(measured).outcome, VerdictClass::too_fast);
+  measured.timings = timings(-0.001);
+  EXPECT_EQ(decided(measured).outcome, VerdictClass::too_fast);
+}
+
+TEST(VerdictOfTest, TimedOutputsMustBeRight) {
+  Measurements measured = five_good_sets();
+  measured.timings = timings(0.31);
+  measured.timings->errors = {.worst = 12, .wrong = 1, .elements = 100};
+  EXPECT_EQ(decided(measured).outcome, VerdictClass::wrong);
+  measured.timings = timings(0.31);
+  measured.timings->fault = Fault{VerdictClass::device_fault, "died"};
+  EXPECT_EQ(decided(measured).feedback, "device_fault: timed call: died");
+}
+
+TEST(VerdictOfTest, AnIntervalThatDecidesNothingIsUnstable) {
+  Measurements measured = five_good_sets();
+  measured.timings = timings(0.31);
+  for (size_t i = 0; i < 8; i += 2) measured.timings->blocks[i].candidate_ms = 2;
+  EXPECT_EQ(decided(measured).outcome, VerdictClass::unstable_timing);
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/timing/bootstrap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace warpsmith::sandbox {
+namespace {
+
+TEST(BootstrapTest, TakesTheMiddle) {
+  EXPECT_EQ(median(std::vector<double>{3, 1, 2}), 2);
+  EXPECT_EQ(median(std::vector<double>{4, 1, 3, 2}), 2.5);
+}
+
+TEST(BootstrapTest, GivesAPointWhereNothingVaries) {
+  RandomStream random(1, "test");
+  const std::vector<double> baseline(8, 2.0), candidate(8, 1.0);
+  const Speedup speedup = paired_speedup(baseline, candidate, random);
+  EXPECT_EQ(speedup.ratio, 2);
+  EXPECT_EQ(speedup.interval.low, 2);
+  EXPECT_EQ(speedup.interval.high, 2);
+}
+
+TEST(BootstrapTest, CancelsADriftThatBothSidesShare) {
+  RandomStream random(1, "test");
+  std::vector<double> baseline, candidate;
+  for (int i = 1; i <= 16; ++i) baseline.push_back(3.0 * i), candidate.push_back(1.5 * i);
+  const Speedup speedup = paired_speedup(baseline, candidate, random);
+  EXPECT_NEAR(speedup.interval.low, 2, 1e-12);
+  EXPECT_NEAR(speedup.interval.high, 2, 1e-12);
+}
+
+/// One slow call that works ahead for all the others must not be hidden by the median.
+TEST(BootstrapTest, CountsTheTotalWhereItIsWorse) {
+  RandomStream random(1, "test");
+  const std::vector<double> baseline(10, 1.0);
+  std::vector<double> candidate(10, 0.1);
+  candidate[0] = 9.1;
+  EXPECT_NEAR(paired_speedup(baseline, candidate, random).ratio, 1.0, 1e-12);
+}
+
+TEST(BootstrapTest, CoversTheTrueRatioInNineteenOfTwenty) {
+  RandomStream noise(3, "noise"), random(4, "test");
+  int covered = 0;
+  for (int trial = 0; trial < 100; ++trial) {
+    std::vector<double> baseline, candidate;
+    for (int i = 0; i < 16; ++i) {
+      baseline.push_back(2 + 0.2 * (noise.uniform() - 0.5));
+      candidate.push_back(1 + 0.1 * (noise.uniform() - 0.5));
+    }
+    const Interval interval = paired_speedup(baseline, candidate, random, 400).interval;
+    covered += interval.low <= 2 && 2 <= interval.high ? 1 : 0;
+  }
+  EXPECT_GE(covered, 80);  // the worse of two figures leans low, so a little under 95
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/timing/machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace warpsmith::sandbox {
+namespace {
+
+TEST(RooflineTest, TakesTheTighterLimitWithSlack) {
+  const MachineLimits limits{
+      .cache_gbytes_per_s = 100, .memory_gbytes_per_s = 10, .gflops_per_s = 50};
+  EXPECT_DOUBLE_EQ(roofline_floor_ms(2e6, 0, limits), 0.01);
+  EXPECT_DOUBLE_EQ(roofline_floor_ms(2e6, 1e8, limits), 1.0);
+  EXPECT_EQ(roofline_floor_ms(2e6, 1e8, {}), 0);
+}
+
+TEST(MachineTest, KeepsItsMeasurementsAndRepairsDamage) {
+  std::string name = "/tmp/warpsmith-test-XXXXXX";
+  const std::string folder = mkdtemp(name.data());
+  const Machine first = known_machine(folder);
+  EXPECT_GT(first.limits.cache_gbytes_per_s, first.limits.memory_gbytes_per_s / 2);
+  EXPECT_LT(first.limits.cache_gbytes_per_s, 5000) << "a loop was optimised away";
+  EXPECT_GT(first.limits.gflops_per_s, 1);
+  EXPECT_EQ(known_machine(folder).limits.gflops_per_s, first.limits.gflops_per_s);
+  std::ofstream(folder + "/machine-" + first.key() + ".json") << "{ damaged";
+  EXPECT_GT(known_machine(folder).limits.gflops_per_s, 1);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

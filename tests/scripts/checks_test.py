@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks find what they are for."""
+
+import os
+import sys
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "scripts/lib"))
+
+import check_includes  # noqa: E402
+import compile_flags  # noqa: E402
+
+
+class IncludesTest(unittest.TestCase):
+    def refused(self, path, included):
+        self.assertIsNotNone(check_includes.wrong_include(path, included), (path, included))
+
+    def allowed(self, path, included):
+        self.assertIsNone(check_includes.wrong_include(path, included), (path, included))
+
+    def test_arrows_point_one_way(self):
+        self.allowed("policy/a.cpp", "runtime/result.hpp")
+        self.allowed("actors/a.cpp", "policy/learn/reward.hpp")
+        self.refused("runtime/a.cpp", "policy/learn/reward.hpp")
+        self.refused("policy/a.cpp", "sandbox/jail/jail.hpp")
+        self.refused("sandbox/a.cpp", "synthesis/pool.hpp")
+        self.refused("sandbox/a.cpp", "actors/messages.hpp")
+
+    def test_only_actors_see_caf(self):
+        self.allowed("actors/a.hpp", "caf/typed_actor.hpp")
+        self.allowed("tests/actors/a_test.cpp", "caf/typed_actor.hpp")
+        self.refused("policy/a.cpp", "caf/typed_actor.hpp")
+        self.refused("tests/policy/a_test.cpp", "caf/typed_actor.hpp")
+
+    def test_only_policy_and_actors_see_tensors(self):
+        self.allowed("policy/model/a.cpp", "ATen/core/Tensor.h")
+        self.refused("sandbox/a.cpp", "ATen/core/Tensor.h")
+        self.refused("runtime/a.hpp", "c10/util/Half.h")
+
+    def test_slow_headers_stay_out_of_headers(self):
+        self.allowed("runtime/log.cpp", "spdlog/spdlog.h")
+        self.refused("runtime/log.hpp", "spdlog/spdlog.h")
+        self.refused("policy/a.cpp", "torch/torch.h")
+
+
+class CompileFlagsTest(unittest.TestCase):
+    def test_output_cache_and_source_are_left_out(self):
+        words = ("env A=1 ccache g++ -DX -I../../src -O2 -std=c++20 -MD -MT a.o -MF a.o.d "
+                 "-o a.o -c /w/a.cpp").split()
+        self.assertEqual(compile_flags.flags_of(words, "/w/build/dev"),
+                         ["-DX", "-I/w/src", "-O2", "-std=c++20"])
+
+    def test_the_nearest_source_lends_its_flags(self):
+        commands = {"runtime/a.cpp": ["-DA"], "runtime/config/b.cpp": ["-DB"],
+                    "runtime/config/c.cpp": ["-DC"], "policy/d.cpp": ["-DD"]}
+        self.assertEqual(compile_flags.nearest(commands, "runtime/config/c.hpp"), ["-DC"])
+        self.assertEqual(compile_flags.nearest(commands, "policy/x.hpp"), ["-DD"])
+
+
+if __name__ == "__main__":
+    unittest.main()

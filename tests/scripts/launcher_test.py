@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launcher in a copy of its own files, with stand-ins for apt, cmake, ninja and python.
+
+Each stand-in writes one line into calls.log, so a test can say what a launch did and did not do.
+"""
+
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+FAKES = {
+    "dpkg-query": 'for p in $(cat "$FAKE/installed"); do echo "ii  $p"; done',
+    "apt-get": 'echo "apt-get $*" >> "$FAKE/calls.log"',
+    "sudo": 'exit 1',
+    "id": 'cat "$FAKE/uid"',
+    "cmake": 'echo "cmake $*" >> "$FAKE/calls.log"\n'
+             'mkdir -p build/dev; touch build/dev/build.ninja\n'
+             'for a in "$@"; do case $a in -DWARPSMITH_PYTHON=*)\n'
+             '  echo "WARPSMITH_PYTHON:FILEPATH=${a#*=}" > build/dev/CMakeCache.txt;; esac; done',
+    "ninja": 'echo "ninja $*" >> "$FAKE/calls.log"\n'
+             '[ ! -e "$FAKE/broken" ] || exit 1\n'
+             'mkdir -p build/dev/actors\n'
+             'printf \'#!/bin/sh\\necho "ran $* home=$WARPSMITH_HOME python=$WARPSMITH_PYTHON"\\n'
+             'exit ${FAKE_EXIT:-0}\\n\' > build/dev/actors/warpsmith\n'
+             'chmod +x build/dev/actors/warpsmith',
+}
+# Stands for Debian's python3 and, copied into the environment, for the environment's own.
+PYTHON = r'''#!/bin/sh
+case "$*" in
+  "-m venv "*) echo venv >> "$FAKE/calls.log"; mkdir -p "$3/bin"; cp "$0" "$3/bin/python"
+    printf '#!%s/bin/python\n' "$3" > "$3/bin/tool" ;;
+  "-m pip "*) echo pip >> "$FAKE/calls.log"; sleep ${FAKE_PIP_SECONDS:-0}; [ ! -e "$FAKE/no-network" ] ;;
+  "-c import torch") [ -e "$FAKE/has-torch" ] ;;
+esac
+'''
+
+
+def write(path, text, executable=False):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    if executable:
+        os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+class LauncherTest(unittest.TestCase):
+    def setUp(self):
+        self.fake = tempfile.mkdtemp(prefix="launcher-test-")
+        self.addCleanup(shutil.rmtree, self.fake)
+        self.tree = os.path.join(self.fake, "tree")
+        shutil.copytree(os.path.join(ROOT, "scripts"), os.path.join(self.tree, "scripts"))
+        shutil.copy(os.path.join(ROOT, "warpsmith"), self.tree)
+        for folder in ("cmake", "runtime", "policy", "sandbox", "synthesis", "actors", "tests"):
+            os.makedirs(os.path.join(self.tree, folder))
+        for name in ("CMakeLists.txt", "CMakePresets.json", "runtime/a.cpp"):
+            write(os.path.join(self.tree, name), "")
+        for name, body in FAKES.items():
+            write(os.path.join(self.fake, "bin", name), "#!/bin/sh\n" + body + "\n", True)
+        self.base_python = os.path.join(self.fake, "bin", "python3")
+        write(self.base_python, PYTHON, True)
+        self.put("uid", "0")
+        self.put("installed", " ".join(self.wanted()))
+        self.age_sources()
+
+    def put(self, name, text=""):
+        write(os.path.join(self.fake, name), text)
+
+    def wanted(self):
+        lines = read(os.path.join(self.tree, "scripts/debian-packages.txt")).split("\n")
+        return [line for line in lines if line and not line.startswith("#")]
+
+    def age_sources(self):
+        """Sources older than any mark that a launch is about to make."""
+        past = time.time() - 100
+        for folder, names, files in os.walk(self.tree):
+            for name in [*names, *files, "."]:
+                os.utime(os.path.join(folder, name), (past, past), follow_symlinks=False)
+
+    def command(self, *arguments, **variables):
+        environment = {
+            "PATH": os.path.join(self.fake, "bin") + ":/usr/bin:/bin",
+            "HOME": self.fake,
+            "FAKE": self.fake,
+            "WARPSMITH_BASE_PYTHON": self.base_python,
+            **variables,
+        }
+        return subprocess.Popen([os.path.join(self.tree, "warpsmith"), *arguments],
+                                env=environment, text=True, cwd=self.fake,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def launch(self, *arguments, **variables):
+        process = self.command(*arguments, **variables)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+    def calls(self):
+        return read(os.path.join(self.fake, "calls.log")).split("\n")[:-1]
+
+    def environments(self):
+        cache = os.path.join(self.fake, ".cache/warpsmith")
+        if not os.path.isdir(cache):
+            return []
+        return [name for name in os.listdir(cache) if name.startswith("python-")]
+
+    def test_help_works_before_anything_is_built(self):
+        code, out, _ = self.launch("--help")
+        self.assertEqual(code, 0)
+        self.assertIn("train CONFIG", out)
+        self.assertEqual(self.calls(), [])
+
+    def test_no_command_shows_the_help_and_is_bad_input(self):
+        code, out, _ = self.launch()
+        self.assertEqual(code, 2)
+        self.assertIn("Usage:", out)
+
+    def test_first_launch_prepares_builds_and_runs(self):
+        code, out, err = self.launch("doctor", "--json")
+        self.assertEqual(code, 0, err)
+        self.assertTrue(out.startswith(f"ran doctor --json home={self.tree} python={self.fake}"))
+        self.assertEqual([call.split()[0] for call in self.calls()], ["venv", "pip", "cmake", "ninja"])
+
+    def test_second_launch_does_nothing_but_run(self):
+        self.launch("doctor")
+        before = self.calls()
+        code, out, _ = self.launch("doctor")
+        self.assertEqual((code, out[:10]), (0, "ran doctor"))
+        self.assertEqual(self.calls(), before)
+
+    def test_a_changed_source_is_built_again(self):
+        self.launch("doctor")
+        before = len(self.calls())
+        write(os.path.join(self.tree, "runtime/a.cpp"), "int a;")
+        self.launch("doctor")
+        self.assertEqual([call.split()[0] for call in self.calls()[before:]], ["ninja"])
+
+    def test_a_removed_source_is_built_again(self):
+        self.launch("doctor")
+        before = len(self.calls())
+        os.remove(os.path.join(self.tree, "runtime/a.cpp"))
+        self.launch("doctor")
+        self.assertEqual([call.split()[0] for call in self.calls()[before:]], ["ninja"])
+
+    def test_a_failed_build_is_reported_and_tried_again(self):
+        self.put("broken")
+        code, out, err = self.launch("doctor")
+        self.assertEqual((code, out), (3, ""))
+        self.assertIn("the build failed", err)
+        os.remove(os.path.join(self.fake, "broken"))
+        self.assertEqual(self.launch("doctor")[0], 0)
+
+    def test_the_programs_exit_code_is_the_launchers(self):
+        self.assertEqual(self.launch("check", "x", FAKE_EXIT="1")[0], 1)
+
+    def test_missing_packages_are_installed_by_root(self):
+        self.put("installed", " ".join(p for p in self.wanted() if p not in ("mold", "libcaf-dev")))
+        self.assertEqual(self.launch("doctor")[0], 0)
+        installs = [call for call in self.calls() if " install " in call]
+        self.assertEqual(len(installs), 1)
+        self.assertTrue(installs[0].endswith("--no-install-recommends libcaf-dev mold"), installs)
+
+    def test_without_privilege_the_exact_line_is_printed_and_nothing_is_done(self):
+        self.put("uid", "1000")
+        self.put("installed", " ".join(p for p in self.wanted() if p != "mold"))
+        code, _, err = self.launch("doctor")
+        self.assertEqual(code, 3)
+        self.assertIn("apt-get install -y --no-install-recommends mold\n", err)
+        self.assertEqual(self.calls(), [])
+
+    def test_two_launches_at_once_make_one_environment_and_one_build(self):
+        both = [self.command("doctor", FAKE_PIP_SECONDS="1") for _ in range(2)]
+        for process in both:
+            out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, out[:10]), (0, "ran doctor"), err)
+        names = [call.split()[0] for call in self.calls()]
+        self.assertEqual(names, ["venv", "pip", "cmake", "ninja"])
+
+    def test_an_environment_that_failed_half_way_is_not_used(self):
+        self.put("no-network")
+        code, _, err = self.launch("doctor")
+        self.assertEqual(code, 3)
+        self.assertIn("failed:", err)
+        self.assertEqual([name for name in self.environments() if "unfinished" not in name], [])
+        os.remove(os.path.join(self.fake, "no-network"))
+        self.assertEqual(self.launch("doctor")[0], 0)
+        self.assertEqual(len(self.environments()), 1)
+
+    def test_scripts_of_the_environment_name_its_final_folder(self):
+        self.launch("doctor")
+        folder = os.path.join(self.fake, ".cache/warpsmith", self.environments()[0])
+        self.assertEqual(read(os.path.join(folder, "bin/tool")), f"#!{folder}/bin/python\n")
+
+    def test_another_lock_file_makes_another_environment(self):
+        self.launch("doctor")
+        with open(os.path.join(self.tree, "scripts/requirements.lock"), "a", encoding="utf-8") as file:
+            file.write("# changed\n")
+        self.launch("doctor")
+        self.assertEqual(len(self.environments()), 2)
+        self.assertEqual([call.split()[0] for call in self.calls()].count("cmake"), 2)
+
+    def test_offline_uses_neither_apt_nor_pip(self):
+        self.put("has-torch")
+        bundle = os.path.join(self.fake, "bundle")
+        os.makedirs(os.path.join(bundle, "usr/include"))
+        code, out, err = self.launch("--offline", bundle, "doctor")
+        self.assertEqual(code, 0, err)
+        self.assertIn(f"python={self.base_python}", out)
+        self.assertEqual([call.split()[0] for call in self.calls()], ["cmake", "ninja"])
+
+    def test_offline_without_a_bundle_or_torch_is_refused(self):
+        self.assertEqual(self.launch("--offline")[0], 2)
+        self.assertEqual(self.launch("--offline", "/no/such", "doctor")[0], 2)
+        bundle = os.path.join(self.fake, "bundle")
+        os.makedirs(os.path.join(bundle, "usr/include"))
+        code, _, err = self.launch("--offline", bundle, "doctor")
+        self.assertEqual(code, 3)
+        self.assertIn("has no torch", err)
+
+    def test_clean_removes_the_build_only(self):
+        self.launch("doctor")
+        self.launch("clean")
+        self.assertFalse(os.path.exists(os.path.join(self.tree, "build")))
+        self.assertEqual(len(self.environments()), 1)
+
+    def test_unknown_options_of_test_are_refused(self):
+        code, _, err = self.launch("test", "--everything")
+        self.assertEqual(code, 2)
+        self.assertIn("--everything", err)
+
+
+if __name__ == "__main__":
+    unittest.main()
