@@ -66,6 +66,8 @@ class Evaluation {
         if (auto done = time(); !done) return tl::unexpected(done.error());
       }
     }
+    // A call that our own deadline cut short says nothing about the candidate.
+    if (deadline_.passed()) return fail(ErrorCode::timeout, "the evaluation's deadline passed");
     (void)candidate_.process().kill();
     if (auto left = session_.leave(deadline_); !left) return tl::unexpected(left.error());
     return std::move(outcome_);
