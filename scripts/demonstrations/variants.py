@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Variants of one task: its own statements shortened and reordered, its sizes changed. They show that
 # a kernel follows from the statements; with the tasks alone a small model learns each by heart.
-import random
 from dataclasses import replace
 from itertools import permutations
 
 from .operators import ROWS, part_of
 from .task_file import Buffer, distinct_extents, model_output
+
+SIZES = (256, 320, 384, 512, 640, 768, 960, 1024, 1280, 1536, 2048)  # of rows and columns
+MAX_ELEMENTS = 1 << 20
+
 
 def orders(task):
     """Every order of every choice of steps; heads and own views stay, a last tail may go."""
@@ -63,11 +66,7 @@ def variants_of(task):
     return [variant(task, order) for order in orders(task)]
 
 
-SIZES = (256, 320, 384, 512, 640, 768, 960, 1024, 1280, 1536, 2048)
-MAX_ELEMENTS = 1 << 20
-
-
-def resized(task, rng: random.Random):
+def resized(task, rng):
     """The task with other rows and columns, where these are all that its shapes are made of."""
     if len(task.dims) != 2:
         return task
