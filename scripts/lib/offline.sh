@@ -10,7 +10,7 @@ use_offline() {
   [ -d "$dir/usr/include" ] || die "--offline: $dir has no usr/include; make it with scripts/offline-bundle, then --unpack" 2
   local lib=$dir/usr/lib/$host:$dir/usr/lib:$dir/lib/$host
   export PATH=$dir/usr/bin:$PATH
-  export CPATH=$dir/usr/include:$dir/usr/include/$host${CPATH:+:$CPATH}
+  export CPLUS_INCLUDE_PATH=$dir/usr/include:$dir/usr/include/$host${CPLUS_INCLUDE_PATH:+:$CPLUS_INCLUDE_PATH}
   export LIBRARY_PATH=$lib${LIBRARY_PATH:+:$LIBRARY_PATH}
   export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   export CMAKE_PREFIX_PATH=$dir/usr${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}
