@@ -15,7 +15,8 @@ import torch  # noqa: E402
 from demonstrations.bench import Bench, Case, milestone  # noqa: E402
 from demonstrations.faults import UNCOMPILABLE, mistakes_of, with_mistake  # noqa: E402
 from demonstrations.kernel import STYLES, write_kernel  # noqa: E402
-from demonstrations.task_file import load_module, read_folder  # noqa: E402
+from demonstrations.task_file import load_module, module_of, read_folder  # noqa: E402
+from demonstrations.variants import variants_of  # noqa: E402
 
 
 def arguments():
@@ -24,6 +25,7 @@ def arguments():
     parser.add_argument("--times", action="store_true", help="measure against eager and compile")
     parser.add_argument("--times-only", action="store_true", help="measure, check nothing")
     parser.add_argument("--cold-outputs", action="store_true", help="rotate outputs as well")
+    parser.add_argument("--variants", action="store_true", help="check the tasks' variants too")
     parser.add_argument("--json", default="", help="file for the rewards per task and style")
     parser.add_argument("--only", default="", help="one task id")
     return parser.parse_args()
@@ -36,6 +38,14 @@ def check_right(bench, case, styles, failures):
             failures.append(f"{case.task.id} {style.name}: does not compile: {solve[:300]}")
         elif not case.worst_error(solve) <= 1:
             failures.append(f"{case.task.id} {style.name}: wrong by {case.worst_error(solve):.3g}")
+
+
+def check_variants(bench, task, failures):
+    """Kernels of the task's variants, at the task's own sizes."""
+    for made in variants_of(task):
+        names = [b.name for b in made.inputs]
+        case = Case(made, module_of(made.class_text, task, names))
+        check_right(bench, case, [STYLES["passes"], STYLES["ahead4"]], failures)
 
 
 def check_wrong(bench, case, failures):
@@ -88,6 +98,8 @@ def main():
                 check_right(bench, case, styles, failures)
                 check_wrong(bench, case, failures)
                 check_broken(bench, case, failures)
+            if args.variants:
+                check_variants(bench, task, failures)
             if args.times or args.times_only:
                 rows[task.id] = times_row(bench, case, styles)
     if rows:

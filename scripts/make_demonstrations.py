@@ -11,6 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from demonstrations.mixture import Mixture  # noqa: E402
 from demonstrations.task_file import read_folder  # noqa: E402
+from demonstrations.variants import recombinations  # noqa: E402
 
 
 def arguments():
@@ -19,6 +20,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=16000, help="conversations in all")
     parser.add_argument("--out", required=True, help="JSONL file, or with --prompts a folder")
+    parser.add_argument("--own-statements-only", action="store_true", help="no chains across tasks")
     parser.add_argument("--prompts", action="store_true", help="write each task's prompt as a text file")
     return parser.parse_args()
 
@@ -31,7 +33,8 @@ def write_prompts(tasks, folder):
 
 def write_conversations(tasks, args):
     """Tasks take turns; each has a random stream of its own, so that adding one changes no other."""
-    mixtures = [Mixture(t, random.Random(f"{args.seed}/{t.id}")) for t in tasks]
+    more = [] if args.own_statements_only else recombinations(tasks)
+    mixtures = [Mixture(t, random.Random(f"{args.seed}/{t.id}"), more) for t in tasks]
     with open(args.out, "w", encoding="utf-8") as out:
         for number in range(args.count):
             out.write(json.dumps(mixtures[number % len(tasks)].draw()) + "\n")

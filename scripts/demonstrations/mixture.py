@@ -47,8 +47,9 @@ def pick(rng, shares):
 class Mixture:
     """Draws conversations for one task. Everything comes from `rng`."""
 
-    def __init__(self, task, rng):
-        self.rng = rng
+    def __init__(self, task, rng, recombined=()):
+        """`recombined`: more tasks to take variants from, as `recombinations` makes them."""
+        self.rng, self.recombined = rng, list(recombined)
         self.choices = [task, *variants_of(task)]
         self.take(task)
 
@@ -72,7 +73,8 @@ class Mixture:
 
     def draw(self):
         if self.rng.random() < VARIANTS:
-            self.take(resized(self.rng.choice(self.choices), self.rng))
+            more = self.recombined and self.rng.random() < 0.5
+            self.take(resized(self.rng.choice(self.recombined if more else self.choices), self.rng))
         else:
             self.take(self.choices[0])
         conversation = Conversation(self.task.id).user(self.task.prompt())

@@ -124,14 +124,22 @@ def read_task(path):
     )
 
 
-def model_output(class_text, task, names):
-    """What another class text gives for the task's inputs of these names."""
+def module_of(class_text, task, names):
+    """The task's module with another class, whose forward takes the inputs of these names."""
     module = load_module(task.path)
     exec(compile(class_text, f"{task.id} (variant)", "exec"), module.__dict__)
-    by_name = dict(zip(task.input_names, module.get_inputs(), strict=True))
+    draw = module.get_inputs
+    module.get_inputs = lambda: [t for n, t in zip(task.input_names, draw(), strict=True) if n in names]
+    if "__init__" not in class_text:
+        module.get_init_inputs = list
+    return module
+
+
+def model_output(class_text, task, names):
+    """What another class text gives for the task's inputs of these names."""
+    module = module_of(class_text, task, names)
     with torch.no_grad():
-        arguments = module.get_init_inputs() if "__init__" in class_text else []
-        return module.Model(*arguments)(*(by_name[n] for n in names))
+        return module.Model(*module.get_init_inputs())(*module.get_inputs())
 
 
 def read_folder(folder):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Variants of one task: its own statements shortened and reordered, its sizes changed. They show that
 # a kernel follows from the statements; with the tasks alone a small model learns each by heart.
+import random
 from dataclasses import replace
 from itertools import permutations
 
@@ -78,3 +79,30 @@ def resized(task, rng):
 
     inputs, outputs = scaled(task.inputs), scaled(task.outputs)
     return replace(task, inputs=inputs, outputs=outputs, dims=distinct_extents(inputs + outputs))
+
+
+def is_plain(task):
+    """Rows and columns only, loaded and stepped through: its statements can stand in any plain task."""
+    parts = [part_of(s) for s in task.statements]
+    return len(task.dims) == 2 and all(p.kind != "head" and p.dims == ROWS for p in parts)
+
+
+def recombinations(tasks, count=240):
+    """Short chains of the plain tasks' statements, always the same ones for the same tasks.
+
+    At most one step along the row in each. A test holds them apart from the held-out tasks.
+    """
+    rng = random.Random("recombinations/3")
+    plain = [t for t in tasks if is_plain(t)]
+    base = next((t for t in plain if {"x", "z", "w", "b"} <= {b.name for b in t.inputs}), None)
+    if base is None:
+        return []
+    known = sorted({s for t in plain for s in t.statements})
+    steps = [s for s in known if part_of(s).kind == "step"]
+    tails = [s for s in known if part_of(s).kind == "tail"]
+    made = {}
+    for _ in range(count):
+        chain = rng.sample(steps, rng.choice((1, 2, 2, 3))) + ([rng.choice(tails)] if rng.random() < 0.25 else [])
+        if sum(len(part_of(s).lines) > 1 for s in chain) <= 1:
+            made[tuple(chain)] = variant(base, tuple(chain))
+    return list(made.values())
