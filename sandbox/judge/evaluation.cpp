@@ -66,6 +66,8 @@ class Evaluation {
         if (auto done = time(); !done) return tl::unexpected(done.error());
       }
     }
+    // A call that our own deadline cut short says nothing about the candidate.
+    if (deadline_.passed()) return fail(ErrorCode::timeout, "the evaluation's deadline passed");
     (void)candidate_.process().kill();
     if (auto left = session_.leave(deadline_); !left) return tl::unexpected(left.error());
     return std::move(outcome_);
@@ -240,6 +242,7 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
     spec.limits.memory_bytes = job.memory_bytes;
     auto candidate = start_cpu_contestant(spec, deadline);
     if (!candidate) return tl::unexpected(candidate.error());
+    const PhaseClock entering(phases, "session");
     auto session =
         job.worker.enter(job.task, job.bench.session_memory(),
                          {spread_evaluations, job.seed.seed ^ job.seed.salt[0]}, deadline);
@@ -249,7 +252,8 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
   auto outcome = evaluation->run();
   if (!outcome) return outcome;
   if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
-  outcome->phase_ms["start"] += phases["start"];
+  for (const auto& [name, ms] : phases) outcome->phase_ms[name] += ms;
+  outcome->phase_ms["start"] -= phases["session"];
   return outcome;
 }
 

@@ -10,8 +10,8 @@
 
 namespace warpsmith::sandbox {
 
-/// |y − ŷ| ≤ c · max(S, 4 u |ŷ| + 2^-100) + u_out |ŷ|, where S is the root mean square deviation of
-/// `evaluations` float64 evaluations whose operators were perturbed (see reference/perturb.py).
+/// |y − ŷ| ≤ c · max(S, 4 u |ŷ| + 2^-100) + u_out |ŷ|, where S is the mean absolute deviation, from
+/// the float64 reference, of evaluations whose operators were perturbed (reference/worker/modes.py).
 /// Integer and boolean outputs: |y − ŷ| ≤ c · S, so exact wherever rounding decides nothing.
 struct BoundRule {
   double c = 8;

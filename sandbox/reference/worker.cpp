@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "runtime/checksum.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
@@ -106,7 +108,9 @@ Result<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Dea
   auto process = JailedProcess::start(*spec);
   if (!process) return fail("reference worker", process.error());
   ReferenceWorker worker{std::move(*process), std::move(ends->first)};
-  { const FrameSocket theirs = std::move(ends->second); }  // so that its end is noticed
+  {
+    const FrameSocket theirs = std::move(ends->second);
+  }  // so that its end is noticed
   auto hello = worker.ask(R"({"op":"hello"})", deadline);
   if (!hello) return fail("start", hello.error());
   const Json facts = Json::parse(*hello);
@@ -156,7 +160,7 @@ Result<std::string> ReferenceWorker::answer(Deadline deadline) {
 }
 
 Result<TaskDescription> ReferenceWorker::load(const Task& task, Deadline deadline) {
-  const Json request{{"op", "load"}, {"key", task.content_hash}, {"code", task.code}};
+  const Json request{{"op", "load"}, {"key", sha256_hex(task.code)}, {"code", task.code}};
   // Invalid UTF-8 in a task's text is replaced: Python then refuses or runs it, and says which.
   auto answered = ask(request.dump(-1, ' ', false, Json::error_handler_t::replace), deadline);
   if (!answered) return tl::unexpected(answered.error());
@@ -164,7 +168,7 @@ Result<TaskDescription> ReferenceWorker::load(const Task& task, Deadline deadlin
 }
 
 Result<double> ReferenceWorker::compile(const Task& task, Deadline deadline) {
-  const Json request{{"op", "compile"}, {"key", task.content_hash}};
+  const Json request{{"op", "compile"}, {"key", sha256_hex(task.code)}};
   auto answered = ask(request.dump(), deadline);
   if (!answered) return tl::unexpected(answered.error());
   const Json json = Json::parse(*answered);
@@ -176,7 +180,7 @@ Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemo
   auto control = ControlMemory::create();
   if (!control) return tl::unexpected(control.error());
   const Json request{{"op", "enter"},
-                     {"key", task.content_hash},
+                     {"key", sha256_hex(task.code)},
                      {"layout", layout_json(memory.inputs.layout())},
                      {"result_bytes", memory.result.bytes().size()},
                      {"evaluations", options.evaluations},

@@ -3,6 +3,7 @@
 #
 # Speaks frames (u32 magic, u32 0, u64 length, then JSON) on the socket that is descriptor 3. Each request gets one
 # answer: {"ok": true, ...} or {"ok": false, "error": text, "refused": bool}.
+import gc
 import json
 import os
 import platform
@@ -82,6 +83,9 @@ class Worker:
         began = time.monotonic()
         if task.compiled is None:
             task.compiled = self._compiled(task)
+            # What torch.compile leaves behind is not looked through again by every later collection.
+            gc.collect()
+            gc.freeze()
         return {"seconds": time.monotonic() - began}
 
     def _compiled(self, task):

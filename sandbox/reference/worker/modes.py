@@ -43,6 +43,17 @@ class Noise:
         return self.bank[start:start + count].view(shape)
 
 
+_noise = None  # one bank for all tasks, as large as the largest asked for
+
+
+def noise_for(elements):
+    global _noise
+    elements = max(elements, 2**20)  # intermediates may be larger than what a signature names
+    if _noise is None or _noise.size < elements:
+        _noise = Noise(elements)
+    return _noise
+
+
 class Perturbed(TorchDispatchMode):
     """Every operator's inputs and output get a random relative error of up to 3 u sqrt(n), n its inner reduction.
 

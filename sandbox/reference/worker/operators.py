@@ -11,7 +11,7 @@ MOVES = {
     "empty", "zeros", "ones", "full", "arange", "scalar_tensor", "fill_", "zero_", "_unsafe_view",
     "empty_strided", "new_empty", "new_zeros", "new_full", "new_ones", "masked_fill", "tril", "triu", "lift_fresh_copy",
 }
-# Exact selections: no rounding of their own, but they pass rounding on.
+# Matrix products: which argument's last axis is summed over.
 _PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1, "mv": 0, "dot": 0, "addmv": 1}
 
 

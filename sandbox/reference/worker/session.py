@@ -32,7 +32,6 @@ class Session:
         self.draws = 0
         self.error = ""
         self.last = None
-        self.right = None
         slots = list(zip(signature, layout["slots"]))
         self.memories = [commit.map_memory(fds[0], layout["input_stride"] * layout["sets"], False),
                          commit.map_memory(fds[1], layout["output_stride"] * layout["sets"], True),
@@ -125,7 +124,6 @@ class Session:
             self._store(index, outs)
 
     def stay(self, control_fd):
-        gc.collect()
         gc.disable()  # a collection inside a timed call would be the baseline's loss
         try:
             with torch.no_grad():

