@@ -152,7 +152,6 @@ EngineRun::EngineRun(std::shared_ptr<const EngineInputs> inputs, std::unique_ptr
 
 EngineRun::~EngineRun() {
   parts_->self->send_exit(parts_->root, caf::exit_reason::user_shutdown);
-  parts_->root = {};
 }
 
 Result<ActorStatus> EngineRun::status(std::chrono::milliseconds bound) {

@@ -9,10 +9,18 @@
 namespace warpsmith::actors {
 namespace {
 
-std::string brief_text(const PreparedTask& task) {
+/// "auto": by the tokens that the vocabulary has.
+policy::ChatFrame frame_of(const EngineInputs& inputs) {
+  const std::string& wanted = inputs.config.agent.chat_template;
+  const bool has_eot = inputs.tokenizer->id_of("<|eot_id|>").has_value();
+  if (wanted == "llama3" || (wanted == "auto" && has_eot)) return policy::llama3_frame();
+  return {};
+}
+
+std::string brief_text(const EngineInputs& inputs, const PreparedTask& task) {
   auto text = sandbox::brief_prompt(task.task, task.facts.signature);
   if (!text) throw std::runtime_error(text.error().message);
-  return policy::chat_prompt("", *text);
+  return policy::chat_prompt("", *text, frame_of(inputs));
 }
 
 std::string full_text(const EngineInputs& inputs, const PreparedTask& task) {
@@ -22,7 +30,7 @@ std::string full_text(const EngineInputs& inputs, const PreparedTask& task) {
   auto text = sandbox::full_prompt(task.task, task.facts.signature, inputs.skill,
                                    policy::tools_prompt(*tools, agent.syntax));
   if (!text) throw std::runtime_error(text.error().message);
-  return policy::chat_prompt(text->system, text->user);
+  return policy::chat_prompt(text->system, text->user, frame_of(inputs));
 }
 
 policy::RewardRule rule_of(RewardKind kind) {
@@ -38,7 +46,7 @@ policy::RewardRule rule_of(RewardKind kind) {
 std::vector<int32_t> stop_tokens(const EngineInputs& inputs) {
   std::vector<int32_t> stops;
   for (const int64_t token : inputs.model.eos_tokens) stops.push_back(static_cast<int32_t>(token));
-  if (const auto end = inputs.tokenizer->id_of(policy::turn_end)) stops.push_back(*end);
+  if (const auto end = inputs.tokenizer->id_of(frame_of(inputs).end)) stops.push_back(*end);
   return stops;
 }
 
@@ -50,6 +58,7 @@ std::shared_ptr<const RolloutSetup> rollout_setup(const std::shared_ptr<const En
     return inputs->tokenizer->decode(tokens);
   };
   setup->stop_tokens = stop_tokens(*inputs);
+  setup->frame = frame_of(*inputs);
   setup->syntax = c.agent.syntax;
   setup->max_turns = c.agent.max_turns;
   setup->max_tokens = c.agent.max_tokens;
@@ -69,7 +78,7 @@ RolloutSettings rollout_settings(const std::shared_ptr<const EngineInputs>& inpu
   settings.concurrent = static_cast<size_t>(c.rollout.concurrent);
   settings.setup = rollout_setup(inputs);
   settings.prompt = [inputs](const PreparedTask& task) {
-    return inputs->config.agent.prompt == PromptStyle::brief ? brief_text(task)
+    return inputs->config.agent.prompt == PromptStyle::brief ? brief_text(*inputs, task)
                                                              : full_text(*inputs, task);
   };
   settings.generate_timeout = c.rollout.generate_timeout;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "runtime/result.hpp"
 #include "runtime/submission.hpp"
 #include "runtime/task.hpp"
 #include "runtime/verdict.hpp"

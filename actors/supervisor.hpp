@@ -62,7 +62,7 @@ class SupervisorState : public ActorState {
   void describe(ActorStatus& status) const override;
 
   // The tree
-  Identity name(Kind kind, uint32_t index) const;
+  Identity identity_of(Kind kind, uint32_t index) const;
   template <class Handle>
   Handle watch(Kind kind, uint32_t index, Handle handle);
   void spawn_tree();

@@ -24,7 +24,7 @@ void place(std::vector<Handle>& handles, uint32_t index, const Handle& handle) {
 
 }  // namespace
 
-Identity SupervisorState::name(Kind kind, uint32_t index) const {
+Identity SupervisorState::identity_of(Kind kind, uint32_t index) const {
   static constexpr std::array<const char*, 9> names{"telemetry", "weight_store", "ledger",
                                                     "sandbox",   "synthesis",    "learner",
                                                     "generator", "tool_executor", "rollout"};
@@ -35,21 +35,21 @@ template <class Handle>
 Handle SupervisorState::watch(Kind kind, uint32_t index, Handle handle) {
   self_->monitor(handle);
   children_[handle.address()] =
-      Child{kind, index, name(kind, index).label, caf::actor_cast<caf::actor>(handle), false};
+      Child{kind, index, identity_of(kind, index).label, caf::actor_cast<caf::actor>(handle), false};
   return handle;
 }
 
 void SupervisorState::spawn_tree() {
   caf::actor_system& system = self_->system();
-  telemetry_ = watch(Kind::telemetry, 0, spawners_.telemetry(system, name(Kind::telemetry, 0)));
+  telemetry_ = watch(Kind::telemetry, 0, spawners_.telemetry(system, identity_of(Kind::telemetry, 0)));
   weight_store_ =
-      watch(Kind::weight_store, 0, spawners_.weight_store(system, name(Kind::weight_store, 0)));
-  peers_.ledger = watch(Kind::ledger, 0, spawners_.ledger(system, name(Kind::ledger, 0)));
+      watch(Kind::weight_store, 0, spawners_.weight_store(system, identity_of(Kind::weight_store, 0)));
+  peers_.ledger = watch(Kind::ledger, 0, spawners_.ledger(system, identity_of(Kind::ledger, 0)));
   for (uint32_t i = 0; i < settings_.counts.sandboxes; ++i) spawn_one(Kind::sandbox, i);
   spawn_one(Kind::synthesis, 0);
   if (spawners_.learner) {
     peers_.learner = watch(Kind::learner, 0,
-                           spawners_.learner(system, name(Kind::learner, 0), peers_.ledger,
+                           spawners_.learner(system, identity_of(Kind::learner, 0), peers_.ledger,
                                              weight_store_));
     self_->send(peers_.ledger, atom::redeliver_v, peers_.learner);
   }
@@ -61,7 +61,7 @@ void SupervisorState::spawn_tree() {
 
 void SupervisorState::spawn_one(Kind kind, uint32_t index) {
   caf::actor_system& system = self_->system();
-  const Identity identity = name(kind, index);
+  const Identity identity = identity_of(kind, index);
   switch (kind) {
     case Kind::sandbox:
       return place(peers_.sandboxes, index,

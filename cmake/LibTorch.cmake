@@ -25,4 +25,6 @@ if(EXISTS "${torch_dir}/lib/libtorch_cuda.so")
 endif()
 list(TRANSFORM torch_libs PREPEND "-l")
 list(JOIN torch_libs "," torch_libs_joined)
+# libstdc++ first: libtorch.so exports an old, incomplete std::filesystem, whose remove_all crashes.
+target_link_libraries(warpsmith_torch INTERFACE "-Wl,--no-as-needed,-lstdc++,--as-needed")
 target_link_libraries(warpsmith_torch INTERFACE "-Wl,--no-as-needed,${torch_libs_joined},--as-needed")

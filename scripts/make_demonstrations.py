@@ -17,7 +17,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=9600, help="conversations in all")
+    parser.add_argument("--count", type=int, default=16000, help="conversations in all")
     parser.add_argument("--out", required=True, help="JSONL file, or with --prompts a folder")
     parser.add_argument("--prompts", action="store_true", help="write each task's prompt as a text file")
     return parser.parse_args()

@@ -30,6 +30,9 @@ SCAFFOLD = [
 # A number of a shape or a text: after a space, " [" or "(", and alone up to the next border.
 NUMBER = r"(?<= \[| |\()[0-9]+\.[0-9]+(?= )|(?<= \[| |\()[0-9]{2,}(?=[\], \n]|$)"
 LINE = r"[^\n]*\n|[^\n]+"
+# What stands before a statement, in the class and in the comment that repeats it: the statement
+# itself is then the same token in both places, and copying it is easy to learn.
+BEFORE_STATEMENT = r"^ +(?:// )?(?=x = )"
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + "
     "'<|im_end|>' + '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
@@ -60,6 +63,7 @@ def train(data, merges):
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split(Regex(LINE), "isolated"),
+            pre_tokenizers.Split(Regex(BEFORE_STATEMENT), "isolated"),
             pre_tokenizers.Split(Regex(NUMBER), "isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]

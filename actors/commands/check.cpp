@@ -9,6 +9,7 @@
 
 #include "actors/commands/check_report.hpp"
 #include "actors/commands/command.hpp"
+#include "actors/messages.hpp"
 #include "actors/service_backend.hpp"
 #include "runtime/environment.hpp"
 #include "synthesis/task_source.hpp"

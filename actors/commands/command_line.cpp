@@ -67,7 +67,9 @@ ExitCode run_named(const std::vector<Registered>& commands) {
 
 ExitCode report(const Error& error) {
   log::flush();
-  std::cerr << "warpsmith: " << error.message << '\n';
+  // A message of several lines (all that is wrong with a configuration) begins on its own line.
+  const bool several = error.message.find('\n') != std::string::npos;
+  std::cerr << "warpsmith:" << (several ? '\n' : ' ') << error.message << '\n';
   return is_users_fault(error.code) ? ExitCode::bad_input : ExitCode::infrastructure;
 }
 

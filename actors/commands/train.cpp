@@ -8,6 +8,7 @@
 #include "actors/commands/dry_run.hpp"
 #include "actors/commands/sft_run.hpp"
 #include "actors/commands/train_run.hpp"
+#include "actors/run_session.hpp"
 
 namespace warpsmith::actors {
 namespace {

@@ -213,6 +213,7 @@ bool Engine::reserve(Session& session, int64_t tokens) {
   while (static_cast<int64_t>(session.blocks.size()) < blocks_for(tokens)) {
     const auto block = pool_.take();
     if (block) {
+      cache_.clear(*block);
       session.blocks.push_back(*block);
     } else if (!make_room(session)) {
       return false;

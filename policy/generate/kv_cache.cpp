@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/generate/kv_cache.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
@@ -29,6 +30,7 @@ KvCache::KvCache(const ModelConfig& config, int64_t blocks)
       blocks_(blocks),
       head_stride_(shape_.padded_dim * block_tokens),
       block_stride_(shape_.kv_heads * head_stride_),
+      layers_(config.layers),
       keys_(allocate(config.layers * layer_stride())),
       values_(allocate(config.layers * layer_stride())) {}
 
@@ -36,6 +38,14 @@ int64_t KvCache::bytes_per_block(const ModelConfig& config) {
   const kernels::HeadShape shape = shape_of(config);
   return 2 * config.layers * shape.kv_heads * shape.padded_dim * block_tokens *
          static_cast<int64_t>(sizeof(float));
+}
+
+void KvCache::clear(BlockId block) {
+  for (int64_t layer = 0; layer < layers_; ++layer) {
+    const int64_t at = layer * layer_stride() + block * block_stride_;
+    std::fill_n(keys_.get() + at, block_stride_, 0.0F);
+    std::fill_n(values_.get() + at, block_stride_, 0.0F);
+  }
 }
 
 void KvCache::put(int64_t layer, BlockId block, int64_t slot, const float* key,

@@ -22,6 +22,9 @@ class KvCache {
   static int64_t bytes_per_block(const ModelConfig& config);
   const kernels::HeadShape& shape() const { return shape_; }
 
+  /// Zeroes a block that is taken anew: positions not yet written are read with weight zero, and
+  /// zero times what a diverged model left there would not be zero.
+  void clear(BlockId block);
   /// Stores one position's key and value (kv_heads, head_dim each) of a layer.
   void put(int64_t layer, BlockId block, int64_t slot, const float* key, const float* value);
   kernels::CacheView view(int64_t layer, std::span<const BlockId> blocks, int64_t length) const;
@@ -36,6 +39,7 @@ class KvCache {
   int64_t blocks_;
   int64_t head_stride_;   // floats of one head's block
   int64_t block_stride_;  // floats of one block, all heads
+  int64_t layers_;
   std::unique_ptr<float[], Free> keys_;
   std::unique_ptr<float[], Free> values_;
 };

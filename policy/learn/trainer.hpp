@@ -93,6 +93,8 @@ class Trainer {
   WeightSnapshot weights() const { return published_; }
   PolicyVersion version() const { return mark_.version; }
   TrainerStatus status() const;
+  /// True when `observe` runs forwards.
+  bool streams() const { return setup_.learner.forwards == ForwardMode::streamed; }
   const ModelConfig& model_config() const { return networks_.config(); }
 
   /// True between the first and the last update of a step, when `save` is refused.

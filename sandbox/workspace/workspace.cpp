@@ -92,11 +92,14 @@ Result<WorkspaceBase> WorkspaceBase::open(const fs::path& base) {
   fs::create_directories(base, error);
   if (error) return refuse(base, "cannot make the folder for workspaces", error.value());
   const size_t swept = sweep(base);
-  std::string folder = (base / prefix).string() + "XXXXXX";
-  if (::mkdtemp(folder.data()) == nullptr) return refuse(base, "cannot make a folder", errno);
-  UniqueFd lock = try_lock(folder, O_CREAT);
-  if (!lock) return refuse(folder, "cannot lock it", errno);
-  return WorkspaceBase{folder, std::move(lock), swept};
+  // Another process that sweeps may look between our making a folder and locking it, and take it.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    std::string folder = (base / prefix).string() + "XXXXXX";
+    if (::mkdtemp(folder.data()) == nullptr) return refuse(base, "cannot make a folder", errno);
+    UniqueFd lock = try_lock(folder, O_CREAT);
+    if (lock) return WorkspaceBase{folder, std::move(lock), swept};
+  }
+  return fail(ErrorCode::locked, base.string() + ": cannot lock a folder for workspaces");
 }
 
 Result<Workspace> WorkspaceBase::create(const std::string& name, const FileSet& given) const {

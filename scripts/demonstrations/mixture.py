@@ -3,6 +3,7 @@
 from .conversation import Conversation, judged_wrong, profiled, verified
 from .faults import changed_line, mistakes_of, uncompilable, with_mistake
 from .kernel import STYLES, write_kernel
+from .variants import resized, variants_of
 
 # Shares of the styles among right kernels: the slow ones are common, the best ones rare.
 RIGHT = {
@@ -25,6 +26,8 @@ SPEEDUP = {"passes": 0.4, "rows": 0.5}  # over eager, for the texts of profiles
 BLIND_WRONG, BLIND_BROKEN = 0.34, 0.12
 EDITS = 0.4  # of the repairs that one line can make
 
+VARIANTS = 0.6  # share of conversations about a variant of the task
+
 SHAPES = {
     "blind": 0.40,
     "verified": 0.22,
@@ -45,8 +48,12 @@ class Mixture:
     """Draws conversations for one task. Everything comes from `rng`."""
 
     def __init__(self, task, rng):
-        self.task, self.rng = task, rng
-        self.mistakes = mistakes_of(task)
+        self.rng = rng
+        self.choices = [task, *variants_of(task)]
+        self.take(task)
+
+    def take(self, task):
+        self.task, self.mistakes = task, mistakes_of(task)
 
     def right(self, shares=None):
         return write_kernel(self.task, STYLES[pick(self.rng, shares or RIGHT)])
@@ -64,6 +71,10 @@ class Mixture:
         return source, f"compile_error: {message}", whole
 
     def draw(self):
+        if self.rng.random() < VARIANTS:
+            self.take(resized(self.rng.choice(self.choices), self.rng))
+        else:
+            self.take(self.choices[0])
         conversation = Conversation(self.task.id).user(self.task.prompt())
         getattr(self, pick(self.rng, SHAPES))(conversation)
         return conversation.submits().record()

@@ -34,6 +34,7 @@ class TaskFile:
     inputs: tuple  # inputs, then parameters
     outputs: tuple
     dims: tuple  # distinct extents in order of first appearance
+    input_names: tuple  # forward's arguments
 
     def index_of(self, name):
         """Position of an input or parameter in `in`."""
@@ -119,7 +120,18 @@ def read_task(path):
         inputs=inputs,
         outputs=outputs,
         dims=distinct_extents(inputs + outputs),
+        input_names=tuple(input_names(cls)),
     )
+
+
+def model_output(class_text, task, names):
+    """What another class text gives for the task's inputs of these names."""
+    module = load_module(task.path)
+    exec(compile(class_text, f"{task.id} (variant)", "exec"), module.__dict__)
+    by_name = dict(zip(task.input_names, module.get_inputs(), strict=True))
+    with torch.no_grad():
+        arguments = module.get_init_inputs() if "__init__" in class_text else []
+        return module.Model(*arguments)(*(by_name[n] for n in names))
 
 
 def read_folder(folder):

@@ -2,6 +2,7 @@
 # Shared by the launcher and the scripts: folders, messages, locks. Sourced, never run.
 
 root=${root:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+export HOME=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/warpsmith
 preset=${WARPSMITH_PRESET:-dev}
 build=$root/build/$preset

@@ -39,7 +39,12 @@ def convert(folder):
     model = transformers.AutoModelForCausalLM.from_pretrained(package, gguf_file=name,
                                                               dtype=torch.float32)
     tokenizer = transformers.AutoTokenizer.from_pretrained(package, gguf_file=name)
-    model.save_pretrained(folder)
+    # transformers refuses to save what it calls quantised, although the weights are float32 by now.
+    weights = {n: t.contiguous() for n, t in model.state_dict().items() if n != "lm_head.weight"}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return model.eval(), tokenizer
 
@@ -49,11 +54,14 @@ def log_probs(model, ids):
         return model(torch.tensor([ids])).logits[0].double().log_softmax(-1)
 
 
-def greedy(model, ids, count):
-    out = model.generate(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids)),
-                         max_new_tokens=count, min_new_tokens=count, do_sample=False,
-                         eos_token_id=None, pad_token_id=0)
-    return out[0, len(ids):].tolist()
+def greedy(model, prompts, count):
+    """All prompts at once, padded on the left."""
+    longest = max(map(len, prompts))
+    ids = torch.tensor([[0] * (longest - len(p)) + p for p in prompts])
+    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in prompts])
+    out = model.generate(ids, attention_mask=mask, max_new_tokens=count, min_new_tokens=count,
+                         do_sample=False, eos_token_id=None, pad_token_id=0)
+    return out[:, longest:].tolist()
 
 
 def main():
@@ -67,7 +75,7 @@ def main():
                          tokenizer.apply_chat_template(c, tokenize=False, add_generation_prompt=g)}
                         for c in CHATS for g in (False, True)]}
     golden["prompts"] = [tokenizer.encode(p, add_special_tokens=False) for p in PROMPTS]
-    golden["greedy"] = [greedy(model, p, 64) for p in golden["prompts"]]
+    golden["greedy"] = greedy(model, golden["prompts"], 64)
     golden["sequences"] = [ids[:24] for ids in golden["ids"] if len(ids) >= 16][:20]
     narrow = [log_probs(model, ids) for ids in golden["sequences"]]
     model = model.double()

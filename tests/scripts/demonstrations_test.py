@@ -15,6 +15,7 @@ from demonstrations.kernel import STYLES, write_kernel  # noqa: E402
 from demonstrations.mixture import Mixture  # noqa: E402
 from demonstrations.operators import part_of  # noqa: E402
 from demonstrations.task_file import read_folder  # noqa: E402
+from demonstrations.variants import resized, variants_of  # noqa: E402
 
 TASKS = ROOT / "configs/tasks/cpu"
 TRAIN, HELD_OUT = read_folder(TASKS / "train"), read_folder(TASKS / "heldout")
@@ -90,8 +91,10 @@ class KernelTest(unittest.TestCase):
 
 
 class ConversationTest(unittest.TestCase):
-    def setUp(self):
-        self.records = [Mixture(t, random.Random(i)).draw() for i in range(8) for t in TRAIN]
+    @classmethod
+    def setUpClass(cls):
+        mixtures = [Mixture(t, random.Random(t.id)) for t in TRAIN]
+        cls.records = [m.draw() for _ in range(12) for m in mixtures]
 
     def test_each_ends_with_a_submission(self):
         for record in self.records:
@@ -109,15 +112,40 @@ class ConversationTest(unittest.TestCase):
     def test_edits_name_text_that_stands_once_in_the_written_file(self):
         edits = 0
         for record in self.records:
-            for before, message in zip(record["messages"], record["messages"][4:], strict=False):
+            for message in record["messages"]:
                 if "<function=edit>" not in message["content"]:
                     continue
                 old = message["content"].split("<parameter=old_string>\n")[1].split("\n</parameter>")[0]
                 written = record["messages"][1]["content"]
                 self.assertEqual(written.count(old), 1, old)
-                self.assertIsNotNone(before)
                 edits += 1
         self.assertGreater(edits, 0)
+
+
+class VariantsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.variants = {task.id: variants_of(task) for task in TRAIN}
+
+    def test_a_variant_uses_only_its_tasks_statements_and_buffers(self):
+        for task in TRAIN:
+            for made in self.variants[task.id]:
+                self.assertLessEqual(set(made.statements), set(task.statements))
+                self.assertLessEqual(set(made.inputs), set(task.inputs))
+
+    def test_no_variant_is_a_held_out_combination(self):
+        held_out = {task.statements for task in HELD_OUT}
+        made = {v.statements for variants in self.variants.values() for v in variants}
+        self.assertFalse(made & held_out)
+
+    def test_a_resized_task_keeps_its_statements_and_stays_small(self):
+        rng = random.Random(4)
+        for task in TRAIN:
+            other = resized(task, rng)
+            self.assertEqual(other.statements, task.statements)
+            self.assertEqual(len(other.dims), len(task.dims))
+            for buffer in other.inputs + other.outputs:
+                self.assertLessEqual(elements(buffer.shape), MAX_ELEMENTS)
 
 
 class ScriptTest(unittest.TestCase):

@@ -37,7 +37,8 @@ class TokenizerTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.tokenizer = AutoTokenizer.from_pretrained(FOLDER)
-        cls.records = [Mixture(t, random.Random(i)).draw() for i in range(4) for t in TRAIN]
+        mixtures = [Mixture(t, random.Random(t.id)) for t in TRAIN]
+        cls.records = [m.draw() for _ in range(4) for m in mixtures]
 
     def ids(self, text):
         return self.tokenizer.encode(text, add_special_tokens=False)

@@ -13,11 +13,11 @@ namespace warpsmith::test_support {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "warpsmith-test-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    path_ = pattern;
+  TemporaryFolder() : TemporaryFolder(std::filesystem::temp_directory_path()) {}
+  /// For tests that sync often and need no disk for what they show.
+  static TemporaryFolder in_memory() {
+    return std::filesystem::is_directory("/dev/shm") ? TemporaryFolder{"/dev/shm"}
+                                                     : TemporaryFolder{};
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -28,6 +28,12 @@ class TemporaryFolder {
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  explicit TemporaryFolder(const std::filesystem::path& base) {
+    std::string pattern = (base / "warpsmith-test-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    path_ = pattern;
+  }
+
   std::filesystem::path path_;
 };
 

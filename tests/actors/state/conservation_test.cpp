@@ -96,6 +96,15 @@ TEST(ConservationTest, StepTakesAllOrNone) {
   EXPECT_EQ(ledger.counts().of(TrajectoryPhase::closed), 2U);
 }
 
+TEST(ConservationTest, StepsOnlyGoUp) {
+  Conservation ledger = with_closed(3);
+  ASSERT_TRUE(ledger.train(4, Ids{1}).has_value());
+  EXPECT_EQ(ledger.train(4, Ids{2}).error().message, "train: step 4 is over; expected at least 5");
+  EXPECT_FALSE(ledger.train(2, Ids{2}).has_value());
+  EXPECT_EQ(ledger.train(4, Ids{}).value(), Change::already);
+  EXPECT_EQ(ledger.train(9, Ids{2}).value(), Change::made);
+}
+
 TEST(ConservationTest, RepeatedStepChangesNothingAndAnotherUseIsRefused) {
   Conservation ledger = with_closed(2);
   ASSERT_EQ(ledger.train(1, Ids{1}).value(), Change::made);

@@ -155,6 +155,44 @@ TEST(DiskFullTest, FullFileSystemStopsTheLedgerWithoutLoss) {
   EXPECT_EQ(result, "");
 }
 
+/// Groups of ten until one is lost; `flushed` is the newest trajectory of a group that was not.
+Error lose_a_group(LedgerStore& store, TrajectoryId& flushed) {
+  for (int group = 0; group < 10'000; ++group) {
+    Result<TrajectoryId> id = 0;
+    for (int i = 0; i < 10 && id; ++i) {
+      id = store.admit(sample_task(), {1, 0});
+      if (id && !store.append(sample_segment(*id, 0))) break;
+    }
+    const auto durable = store.flush();
+    if (!durable) return durable.error();
+    if (!id) return {ErrorCode::infrastructure, "a request failed, but not its group"};
+    flushed = *id;
+  }
+  return {ErrorCode::timeout, "the disk never became full"};
+}
+
+TEST(DiskFullTest, LostGroupIsToldOnceAndIsUndoneAsAWhole) {
+  const TemporaryFolder folder;
+  const std::string result = in_child([&]() -> std::string {
+    (void)::signal(SIGXFSZ, SIG_IGN);
+    const RunPaths paths = run_paths(folder.path());
+    set_file_limit(192 << 10);
+    LedgerStore store = open_store(paths, {.durability = Durability::on_flush});
+    must(store.begin(0));
+    TrajectoryId flushed = 0;
+    const Error error = lose_a_group(store, flushed);
+    if (error.code != ErrorCode::disk_full) return "wrong error: " + error.message;
+    if (store.pending()) return "the group is still pending";
+    if (store.counts().admitted != flushed) return "a part of the lost group stayed";
+    set_file_limit(RLIM_INFINITY);
+    const auto next = must(store.admit(sample_task(), {1, 0}));
+    must(store.flush());
+    if (next != flushed + 1) return "ids of the lost group are not used again";
+    return check_answered(store, flushed);
+  });
+  EXPECT_EQ(result, "");
+}
+
 TEST(DiskFullTest, CheckpointThatDoesNotFitLeavesTheEarlierOne) {
   const TemporaryFolder folder;
   const std::string result = in_child([&]() -> std::string {

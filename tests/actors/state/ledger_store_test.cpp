@@ -192,7 +192,7 @@ TEST_F(LedgerStoreTest, VerdictsEventsAndSecondsAreKept) {
 /// Random requests; at random points the process "dies" with an unflushed group. What is read back
 /// must be what a core says that was told only the flushed requests.
 RC_GTEST_PROP(LedgerStoreProperty, DatabaseReplayEqualsTheModelAfterAnyCrash, ()) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder = TemporaryFolder::in_memory();
   const RunPaths paths = run_paths(folder.path());
   using Move = std::pair<int, uint64_t>;
   const auto moves =

@@ -236,6 +236,19 @@ TEST_F(EngineTest, NewWeightsMarkEveryLaterToken) {
   }
 }
 
+TEST_F(EngineTest, ADivergedModelLeavesNothingBehind) {
+  const auto engine = make_engine(model_, {.max_session_tokens = 64, .cache_tokens = 64});
+  Transformer broken(model_.config(), model_.weights().clone());
+  broken.weights().layers[0].qkv.fill_(NAN);
+  engine->load({0, 2}, broken.weights());
+  ASSERT_TRUE(engine->submit(ask(1, random_tokens(40, 1), 20)));
+  run(*engine);
+  engine->release(1);
+  engine->load({0, 3}, model_.weights());
+  ASSERT_TRUE(engine->submit(ask(2, random_tokens(5, 2), 20)));
+  EXPECT_LT(worst_gap(model_, random_tokens(5, 2), run(*engine).at(2)), 2e-5);
+}
+
 TEST_F(EngineTest, KeptCacheGoesOnWithoutRecomputing) {
   const auto engine = make_engine(model_);
   ASSERT_TRUE(engine->submit(ask(1, random_tokens(40, 1), 10)));

@@ -6,6 +6,7 @@
 #include <rapidcheck.h>
 
 #include "tests/policy/learn/golden.hpp"
+#include "tests/support/rapidcheck_seed.hpp"
 
 namespace warpsmith::policy {
 namespace {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "tests/support/rapidcheck_seed.hpp"
+
 namespace warpsmith::policy {
 namespace {
 

@@ -44,7 +44,7 @@ bool read_everything(const std::filesystem::path& path) {
 }
 
 TEST(RunDatabaseFuzzTest, ChangedBytesAreAnsweredOrRefused) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder = TemporaryFolder::in_memory();
   const auto path = folder.path() / "run.db";
   const std::string whole = valid_database(path);
   ASSERT_TRUE(read_everything(path));

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// From judged samples to the figures of `eval`. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace warpsmith::actors {
+
+/// One sample of one task.
+struct EvalSample {
+  std::string task_id;
+  double reward = 0;
+  bool passed = false;
+  std::optional<double> speedup_eager, speedup_compile;  // lower bounds are in the reward
+};
+
+/// The figures of one task, or of all.
+struct EvalFigures {
+  size_t samples = 0;
+  double pass_rate = 0;
+  double mean_reward = 0;
+  double fast_eager = 0, fast_compile = 0;                // shares that earned reward ≥ 2, ≥ 3
+  std::optional<double> geomean_eager, geomean_compile;   // over correct samples
+};
+
+struct EvalSummary {
+  EvalFigures all;
+  double mean_reward_low = 0, mean_reward_high = 0;  // 95 %, bootstrap over samples within tasks
+  std::map<std::string, EvalFigures> by_task;
+};
+
+EvalFigures figures_of(const std::vector<EvalSample>& samples);
+
+/// `seed` fixes the bootstrap's draws (2,000 resamples).
+EvalSummary summarize_eval(const std::vector<EvalSample>& samples, uint64_t seed);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# Variants of one task: its own statements shortened and reordered, its sizes changed. They show that
+# a kernel follows from the statements; with the tasks alone a small model learns each by heart.
+from dataclasses import replace
+from itertools import permutations
+
+from .operators import ROWS, part_of
+from .task_file import Buffer, distinct_extents, model_output
+
+SIZES = (256, 320, 384, 512, 640, 768, 960, 1024, 1280, 1536, 2048)  # of rows and columns
+MAX_ELEMENTS = 1 << 20
+
+
+def orders(task):
+    """Every order of every choice of steps; heads and own views stay, a last tail may go."""
+    parts = [(s, part_of(s)) for s in task.statements]
+    fixed = [s for s, p in parts if p.kind == "head" or p.dims != ROWS]
+    tail = [s for s, p in parts if p.kind == "tail"]
+    steps = [s for s, p in parts if p.kind == "step" and s not in fixed]
+    for count in range(len(steps) + 1):
+        for chosen in permutations(steps, count):
+            for end in ([], tail) if tail else ([],):
+                order = tuple(fixed + list(chosen) + end)
+                if order and order != task.statements:
+                    yield order
+
+
+def class_text(task, statements, parameters):
+    """The class with other statements and only the parameters that they use."""
+    lines = []
+    for line in task.class_text.splitlines():
+        text = line.strip()
+        if text.startswith("x = ") or text == "return x":
+            continue
+        name = text.removeprefix("self.").split(" ")[0] if text.startswith("self.") else ""
+        if not name or name in parameters:
+            lines.append(line)
+    if not parameters and "__init__" in task.class_text:
+        lines = [lines[0], lines[-1]]
+    used = [n for n in task.input_names if n == "x" or mentions(statements, n)]
+    lines[-1] = f"    def forward(self, {', '.join(used)}):"
+    return "\n".join([*lines, *(f"        {s}" for s in statements), "        return x"]), used
+
+
+def mentions(statements, name):
+    return any(name in s.replace("(", " ").replace(")", " ").replace(",", " ").split(" ") for s in statements)
+
+
+def variant(task, statements):
+    parameters = [b.name for b in task.inputs if any(f"self.{b.name}" in s for s in statements)]
+    text, used = class_text(task, statements, parameters)
+    inputs = tuple(b for b in task.inputs if b.name in used or b.name in parameters)
+    output = model_output(text, task, used)
+    outputs = (Buffer("out", "y", "f32", tuple(output.shape)),)
+    return replace(
+        task,
+        class_text=text,
+        statements=statements,
+        inputs=inputs,
+        outputs=outputs,
+        dims=distinct_extents(inputs + outputs),
+    )
+
+
+def variants_of(task):
+    return [variant(task, order) for order in orders(task)]
+
+
+def resized(task, rng):
+    """The task with other rows and columns, where these are all that its shapes are made of."""
+    if len(task.dims) != 2:
+        return task
+    pairs = [(r, c) for r in SIZES for c in SIZES if r != c and MAX_ELEMENTS // 4 <= r * c <= MAX_ELEMENTS]
+    to = dict(zip(task.dims, rng.choice(pairs), strict=True))
+
+    def scaled(buffers):
+        return tuple(replace(b, shape=tuple(to[d] for d in b.shape)) for b in buffers)
+
+    inputs, outputs = scaled(task.inputs), scaled(task.outputs)
+    return replace(task, inputs=inputs, outputs=outputs, dims=distinct_extents(inputs + outputs))

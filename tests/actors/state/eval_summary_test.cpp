@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/state/eval_summary.hpp"
+
+#include <gtest/gtest.h>
+
+namespace warpsmith::actors {
+namespace {
+
+std::vector<EvalSample> samples() {
+  return {{"a", 3, true, 4.0, 2.0}, {"a", -1, false, {}, {}}, {"b", 1, true, 1.0, 0.5}};
+}
+
+TEST(EvalSummaryTest, FiguresAreSharesMeansAndGeometricMeans) {
+  const EvalSummary summary = summarize_eval(samples(), 1);
+  EXPECT_NEAR(summary.all.pass_rate, 2.0 / 3, 1e-12);
+  EXPECT_NEAR(summary.all.mean_reward, 1.0, 1e-12);
+  EXPECT_NEAR(summary.all.fast_compile, 1.0 / 3, 1e-12);
+  EXPECT_NEAR(*summary.all.geomean_eager, 2.0, 1e-12);
+  EXPECT_NEAR(*summary.all.geomean_compile, 1.0, 1e-12);
+  EXPECT_EQ(summary.by_task.at("a").samples, 2U);
+}
+
+TEST(EvalSummaryTest, IntervalHoldsTheMeanAndStaysWithinTasks) {
+  const EvalSummary summary = summarize_eval(samples(), 1);
+  EXPECT_LE(summary.mean_reward_low, summary.all.mean_reward);
+  EXPECT_GE(summary.mean_reward_high, summary.all.mean_reward);
+  // Task b has one sample of reward 1: no resample can be below (−1 − 1 + 1) / 3.
+  EXPECT_GE(summary.mean_reward_low, -1.0 / 3 - 1e-12);
+}
+
+TEST(EvalSummaryTest, EqualSeedsGiveEqualIntervals) {
+  EXPECT_EQ(summarize_eval(samples(), 7).mean_reward_low,
+            summarize_eval(samples(), 7).mean_reward_low);
+}
+
+TEST(EvalSummaryTest, NothingMeasuredIsEmptyNotZeroSpeed) {
+  const EvalSummary summary = summarize_eval({}, 1);
+  EXPECT_EQ(summary.all.samples, 0U);
+  EXPECT_FALSE(summary.all.geomean_eager.has_value());
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Model folders: shards, round trips, and clear words about broken ones.
+#include "policy/format/hf_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include "policy/format/config_json.hpp"
+#include "policy/format/safetensors.hpp"
+#include "policy/format/tokenizer_json.hpp"
+#include "tests/support/json_file.hpp"
+#include "tests/support/mutate.hpp"
+#include "tests/support/small_models.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using warpsmith::test::file_text;
+using warpsmith::test::json_file;
+
+const std::string golden = "tests/golden/models/";
+
+class HfFolderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(testing::TempDir()) / (std::string("hf_folder_") + info->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  /// Splits a golden model into two shards with an index.
+  void write_shards() const {
+    fs::copy(golden + "qwen3/config.json", folder_ / "config.json");
+    const auto all = read_safetensors(golden + "qwen3/model.safetensors");
+    WeightMap shards[2];
+    json index{{"weight_map", json::object()}};
+    for (const auto& [name, tensor] : *all) {
+      const size_t which = name.find("layers.1") == std::string::npos ? 0 : 1;
+      shards[which][name] = tensor;
+      index["weight_map"][name] = shard_name(which);
+    }
+    for (const size_t i : {0, 1}) {
+      ASSERT_TRUE(write_safetensors(folder_ / shard_name(i), shards[i]));
+    }
+    std::ofstream(folder_ / "model.safetensors.index.json") << index;
+  }
+  static std::string shard_name(size_t i) {
+    return "model-0000" + std::to_string(i + 1) + "-of-00002.safetensors";
+  }
+  void expect_refused(ErrorCode code, const std::string& words) const {
+    const auto model = load_hf_model(folder_);
+    ASSERT_FALSE(model);
+    EXPECT_EQ(model.error().code, code) << model.error().message;
+    EXPECT_NE(model.error().message.find(words), std::string::npos) << model.error().message;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(HfFolderTest, ShardsAreOneModel) {
+  write_shards();
+  const auto sharded = load_hf_model(folder_);
+  ASSERT_TRUE(sharded) << sharded.error().message;
+  const auto whole = load_hf_model(golden + "qwen3");
+  const auto a = sharded->weights().parameters();
+  const auto b = whole->weights().parameters();
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(a[i].second.equal(b[i].second)) << a[i].first;
+}
+
+TEST_F(HfFolderTest, MissingShardIsNamed) {
+  write_shards();
+  fs::remove(folder_ / shard_name(1));
+  expect_refused(ErrorCode::not_found, shard_name(1));
+}
+
+TEST_F(HfFolderTest, TensorThatItsShardLacksIsNamed) {
+  write_shards();
+  json index = json_file((folder_ / "model.safetensors.index.json").string());
+  index["weight_map"]["model.norm.weight"] = shard_name(1);
+  std::ofstream(folder_ / "model.safetensors.index.json") << index;
+  expect_refused(ErrorCode::parse_failed, "model.norm.weight");
+}
+
+TEST_F(HfFolderTest, ShardNamesCannotLeaveTheFolder) {
+  write_shards();
+  json index = json_file((folder_ / "model.safetensors.index.json").string());
+  index["weight_map"]["model.norm.weight"] = "../" + shard_name(1);
+  std::ofstream(folder_ / "model.safetensors.index.json") << index;
+  expect_refused(ErrorCode::parse_failed, "not a plain file name");
+}
+
+TEST_F(HfFolderTest, EmptyFolderSaysWhatIsMissing) {
+  expect_refused(ErrorCode::not_found, "config.json");
+}
+
+TEST_F(HfFolderTest, TruncatedWeightsAreRefused) {
+  fs::copy(golden + "qwen2/config.json", folder_ / "config.json");
+  const std::string bytes = file_text(golden + "qwen2/model.safetensors");
+  std::ofstream(folder_ / "model.safetensors") << bytes.substr(0, bytes.size() - 100);
+  expect_refused(ErrorCode::parse_failed, "truncated");
+}
+
+TEST_F(HfFolderTest, SavedModelIsTheSame) {
+  for (const char* name : {"llama", "llama3_scaled", "llama_linear_bias", "qwen2", "qwen3"}) {
+    const auto model = load_hf_model(golden + name);
+    ASSERT_TRUE(model) << model.error().message;
+    ASSERT_TRUE(save_hf_model(folder_, *model));
+    const auto again = load_hf_model(folder_);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(config_json(again->config()), config_json(model->config())) << name;
+    const auto a = again->weights().parameters();
+    const auto b = model->weights().parameters();
+    for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(a[i].second.equal(b[i].second)) << name;
+  }
+}
+
+TEST_F(HfFolderTest, FreshModelFollowsItsConfig) {
+  fs::copy(golden + "qwen3/config.json", folder_ / "config.json");
+  RandomStream random(1, "weights");
+  const auto model = make_hf_model(folder_, random);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_NEAR(model->weights().embed.std().item<double>(), model->config().init_std, 0.02);
+  EXPECT_EQ(model->weights().final_norm.sum().item<double>(), 24.0);
+}
+
+TEST(ConfigJsonTest, OldAndNewRotarySpellingsMeanTheSame) {
+  json config = json_file(golden + "llama3_scaled/config.json");
+  const auto modern = parse_config_json(config.dump());
+  ASSERT_TRUE(modern) << modern.error().message;
+  json rope = config["rope_parameters"];
+  config.erase("rope_parameters");
+  config["rope_theta"] = rope["rope_theta"];
+  rope.erase("rope_theta");
+  config["rope_scaling"] = rope;
+  EXPECT_EQ(config_json(*parse_config_json(config.dump())), config_json(*modern));
+  EXPECT_EQ(modern->rope.kind, RopeScalingKind::llama3);
+  EXPECT_EQ(modern->rope_theta, 500'000.0);
+}
+
+TEST(ConfigJsonTest, ComplaintsNameTheKey) {
+  const json good = json_file(golden + "llama/config.json");
+  const auto refused = [&](const char* key, const json& value, const std::string& words) {
+    json bad = good;
+    bad[key] = value;
+    const auto parsed = parse_config_json(bad.dump());
+    ASSERT_FALSE(parsed) << key;
+    EXPECT_NE(parsed.error().message.find(words), std::string::npos) << parsed.error().message;
+  };
+  refused("hidden_size", "big", "\"hidden_size\": expected an integer, got \"big\"");
+  refused("hidden_size", nullptr, "missing key \"hidden_size\"");
+  refused("num_key_value_heads", 3, "num_key_value_heads: expected a divisor of 4");
+  refused("num_attention_heads", 0, "num_attention_heads");
+  refused("vocab_size", 1LL << 60, "vocab_size");
+  refused("model_type", "mamba", "expected one of llama, qwen2, qwen3");
+  refused("hidden_act", "gelu", "expected silu");
+  refused("rope_scaling", json{{"rope_type", "yarn"}}, "yarn");
+  refused("tie_word_embeddings", 1, "true or false");
+  refused("head_dim", 7, "even");
+}
+
+TEST(ConfigJsonTest, DamagedTextsNeverBreakTheParser) {
+  const std::string text = file_text(golden + "llama3_scaled/config.json");
+  RandomStream random(1, "fuzz config");
+  int accepted = 0;
+  for (int i = 0; i < 5'000; ++i) {
+    const auto parsed = parse_config_json(warpsmith::test::mutate(text, random));
+    if (!parsed) continue;
+    ++accepted;
+    ASSERT_TRUE(parsed->validate());
+  }
+  EXPECT_LT(accepted, 5'000);
+}
+
+TEST(TokenizerJsonTest, DamagedTextsNeverBreakTheParser) {
+  json small = json_file("tests/golden/tokenizers/qwen/tokenizer.json");
+  small["model"]["merges"].erase(small["model"]["merges"].begin() + 20,
+                                 small["model"]["merges"].end());
+  const std::string text = small.dump();
+  RandomStream random(1, "fuzz tokenizer");
+  for (int i = 0; i < 1'000; ++i) {
+    auto spec = parse_tokenizer_json(warpsmith::test::mutate(text, random));
+    if (!spec) continue;
+    const auto tokenizer = Tokenizer::make(std::move(*spec));
+    if (!tokenizer) continue;
+    ASSERT_LE(tokenizer->encode("some text").size(), 9U);
+  }
+}
+
+TEST(TokenizerJsonTest, ComplaintsNameTheComponent) {
+  const json good = json_file("tests/golden/tokenizers/qwen/tokenizer.json");
+  const auto refused = [&](const char* pointer, const json& value, const std::string& words) {
+    json bad = good;
+    bad[json::json_pointer(pointer)] = value;
+    auto spec = parse_tokenizer_json(bad.dump());
+    const auto made = spec ? Tokenizer::make(std::move(*spec)) : tl::unexpected(spec.error());
+    ASSERT_FALSE(made) << pointer;
+    EXPECT_NE(made.error().message.find(words), std::string::npos) << made.error().message;
+  };
+  refused("/model/type", "Unigram", "Unigram");
+  refused("/model/vocab/a", -1, "expected an id");
+  refused("/model/vocab/a", 5, "taken");
+  refused("/model/merges/0", "no-space", "item 0 is not a pair");
+  refused("/model/merges/0", json{"zz", "qq"}, "not in the vocabulary");
+  refused("/normalizer", json{{"type", "NFKC"}}, "NFKC");
+  refused("/pre_tokenizer/pretokenizers/0/pattern/Regex", "(", "pattern");
+  refused("/pre_tokenizer", json{{"type", "Whitespace"}}, "Whitespace");
+  refused("/added_tokens/0/content", "", "added_tokens: item 0");
+  refused("/decoder/type", "WordPiece", "WordPiece");
+}
+
+}  // namespace
+}  // namespace warpsmith::policy

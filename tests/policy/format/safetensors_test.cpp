@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is written is read; what is wrong is refused with its name.
+#include "policy/format/safetensors.hpp"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "policy/format/safetensors_header.hpp"
+#include "tests/support/json_file.hpp"
+#include "tests/support/mutate.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SafetensorsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(testing::TempDir()) / (std::string("safetensors_") + info->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path file(const std::string& bytes) const {
+    const fs::path path = folder_ / "file.safetensors";
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+  /// A whole file around a header.
+  static std::string with_header(std::string header, size_t data_bytes) {
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+    uint64_t length = header.size();
+    return std::string(reinterpret_cast<const char*>(&length), 8) + header +
+           std::string(data_bytes, '\0');
+  }
+  void expect_refused(const std::string& bytes, const std::string& words) const {
+    const auto read = read_safetensors(file(bytes));
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, ErrorCode::parse_failed);
+    EXPECT_NE(read.error().message.find(words), std::string::npos) << read.error().message;
+    EXPECT_NE(read.error().message.find("file.safetensors"), std::string::npos);
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(SafetensorsTest, EveryTypeComesBack) {
+  WeightMap tensors{{"half", at::randn({3}).to(at::kHalf)},
+                    {"brain", at::randn({2, 5}).to(at::kBFloat16)},
+                    {"single", at::randn({4, 3}).t()},  // a view, not contiguous
+                    {"double", at::randn({1}, at::kDouble)},
+                    {"scalar", at::zeros({})},
+                    {"empty", at::zeros({0, 4})}};
+  const fs::path path = folder_ / "all.safetensors";
+  ASSERT_TRUE(write_safetensors(path, tensors, {{"format", "pt"}}));
+  const auto read = read_safetensors(path);
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->size(), tensors.size());
+  for (const auto& [name, tensor] : tensors) {
+    EXPECT_EQ(read->at(name).scalar_type(), tensor.scalar_type()) << name;
+    EXPECT_TRUE(read->at(name).equal(tensor)) << name;
+  }
+}
+
+TEST_F(SafetensorsTest, TensorsOutliveTheirFile) {
+  const fs::path path = folder_ / "one.safetensors";
+  ASSERT_TRUE(write_safetensors(path, {{"x", at::arange(6).to(at::kFloat)}}));
+  at::Tensor kept = read_safetensors(path)->at("x");
+  fs::remove(path);
+  kept.add_(1);  // a private mapping may be written to
+  EXPECT_EQ(kept.sum().item<double>(), 21.0);
+}
+
+TEST_F(SafetensorsTest, IntegersAreNotWritten) {
+  const auto written = write_safetensors(folder_ / "int.safetensors", {{"x", at::arange(3)}});
+  EXPECT_EQ(written.error().code, ErrorCode::unsupported);
+  EXPECT_FALSE(fs::exists(folder_ / "int.safetensors"));
+}
+
+TEST_F(SafetensorsTest, AFullDiskIsNamedAndLeavesNoFile) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  const auto written = write_safetensors("/dev/full", {{"x", at::zeros({4096})}});
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::disk_full);
+}
+
+TEST_F(SafetensorsTest, MissingFileIsNotFound) {
+  EXPECT_EQ(read_safetensors(folder_ / "none").error().code, ErrorCode::not_found);
+}
+
+TEST_F(SafetensorsTest, WrongFilesAreRefusedWithTheReason) {
+  const std::string x = R"("x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
+  expect_refused("abc", "truncated");
+  const uint64_t huge = uint64_t{1} << 60U;
+  expect_refused(std::string(reinterpret_cast<const char*>(&huge), 8) + "{}", "header claims");
+  expect_refused(with_header("{" + x + "}", 7), "truncated");
+  expect_refused(with_header("{" + x + "}", 9), "file has 9");
+  expect_refused(with_header("{" + x + "," + x + "}", 8), "named twice");
+  expect_refused(with_header("[1]", 0), "not a JSON object");
+  expect_refused(with_header("{", 0), "not a JSON object");
+  const std::string y = R"("y":{"dtype":"F32","shape":[2],"data_offsets":)";
+  expect_refused(with_header("{" + x + "," + y + "[4,12]}}", 12), "overlap");
+  expect_refused(with_header("{" + x + "," + y + "[12,20]}}", 20), "hole");
+  expect_refused(with_header("{" + x + "," + y + "[16,8]}}", 20), "disagree");
+  expect_refused(with_header(R"({"x":{"dtype":"I3","shape":[2],"data_offsets":[0,8]}})", 8),
+                 "dtype");
+  expect_refused(with_header(R"({"x":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8),
+                 "shape");
+  expect_refused(with_header(R"({"x":{"dtype":"F64","shape":[4294967296,4294967296],)"
+                             R"("data_offsets":[0,0]}})",
+                             0),
+                 "disagree");
+  expect_refused(with_header(R"({"a":{"dtype":"F16","shape":[1],"data_offsets":[0,2]},)"
+                             R"("b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})",
+                             6),
+                 "aligned");
+}
+
+TEST_F(SafetensorsTest, UnalignedHeaderIsRefused) {
+  const std::string header = "{ }";
+  const uint64_t length = header.size();
+  expect_refused(std::string(reinterpret_cast<const char*>(&length), 8) + header, "unaligned");
+}
+
+TEST(SafetensorsHeaderTest, DamagedHeadersNeverBreakTheParser) {
+  const StoredTensors tensors{{"a.weight", {StoredType::f32, {4, 2}, 0, 32}},
+                              {"b", {StoredType::bf16, {3}, 32, 38}}};
+  const std::string header = safetensors_header(tensors, {{"format", "pt"}});
+  ASSERT_TRUE(parse_safetensors_header(header, 38));
+  RandomStream random(1, "fuzz safetensors");
+  int accepted = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const auto parsed = parse_safetensors_header(warpsmith::test::mutate(header, random), 38);
+    if (!parsed) continue;
+    ++accepted;
+    for (const auto& [name, tensor] : *parsed) ASSERT_LE(tensor.end, 38U) << name;
+  }
+  EXPECT_LT(accepted, 20'000);
+}
+
+}  // namespace
+}  // namespace warpsmith::policy

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trainer that was saved and restored goes on as if nothing had happened.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "policy/format/hf_folder.hpp"
+#include "policy/learn/trainer.hpp"
+#include "policy/learn/trainer_json.hpp"
+#include "tests/policy/learn/tiny_world.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TrainerCheckpointTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(testing::TempDir()) / (std::string("warpsmith_") + test->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static TrainerSetup setup() {
+    TrainerSetup s;
+    s.seed = 3;
+    s.learner.step_trajectories = 8;
+    s.learner.epochs = 2;
+    s.learner.learning_rate = 3e-3;
+    s.learner.critic_learning_rate = 1e-2;
+    s.learner.critic = CriticKind::separate;
+    s.learner.prompt_baseline = true;
+    s.learner.running_advantage_scale = true;
+    s.learner.kl = 0.01;
+    return s;
+  }
+  static Trainer trainer(uint64_t seed) { return {setup(), tiny_config(), tiny_weights(seed)}; }
+
+  fs::path folder_;
+};
+
+void train(Trainer& trainer, TinyWorld& world, uint32_t until_step) {
+  while (trainer.version().step < until_step) feed(trainer, world.play(trainer.weights()));
+}
+
+TEST_F(TrainerCheckpointTest, RestoredTrainerGoesOnAlike) {
+  Trainer first = trainer(1);
+  TinyWorld world{5};
+  train(first, world, 2);
+  ASSERT_TRUE(first.save(folder_));
+  Trainer second = trainer(2);
+  const auto restored = second.restore(folder_, 1);
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(second.version(), (PolicyVersion{1, 2}));
+  EXPECT_EQ(distance(*first.weights().weights, *second.weights().weights), 0.0);
+  TinyWorld a{6};
+  TinyWorld b{6};
+  train(first, a, 4);
+  train(second, b, 4);
+  // The prompts' overall mean is summed in another order after a restart.
+  EXPECT_LT(distance(*first.weights().weights, *second.weights().weights), 1e-4);
+}
+
+TEST_F(TrainerCheckpointTest, PolicyIsAModelFolder) {
+  Trainer saved = trainer(1);
+  ASSERT_TRUE(saved.save(folder_));
+  const auto model = load_hf_model(folder_);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(distance(model->weights(), *saved.weights().weights), 0.0);
+}
+
+TEST_F(TrainerCheckpointTest, SavingInTheMiddleOfAStepIsRefused) {
+  Trainer busy = trainer(1);
+  TinyWorld world{5};
+  for (const Trajectory& played : world.play(busy.weights(), 8)) {
+    for (const Segment& segment : played.segments) ASSERT_TRUE(busy.observe(segment));
+    ASSERT_TRUE(busy.close(played.id, played.outcome));
+  }
+  while (!busy.mid_step()) EXPECT_FALSE(busy.advance().step);
+  const auto saved = busy.save(folder_);
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().code, ErrorCode::invalid_argument);
+}
+
+TEST_F(TrainerCheckpointTest, EveryMissingFileIsNamed) {
+  Trainer saved = trainer(1);
+  for (const char* file :
+       {"trainer.json", "model.safetensors", "critic/model.safetensors",
+        "critic/value_head.safetensors", "reference/model.safetensors", "optimizer.safetensors"}) {
+    ASSERT_TRUE(saved.save(folder_));
+    ASSERT_TRUE(fs::remove(folder_ / file)) << file;
+    const auto restored = trainer(1).restore(folder_, 1);
+    ASSERT_FALSE(restored) << file;
+    EXPECT_NE(restored.error().message.find(fs::path(file).filename().string()), std::string::npos)
+        << restored.error().message;
+  }
+}
+
+TEST_F(TrainerCheckpointTest, BrokenNumbersAreRefused) {
+  const fs::path file = folder_ / "trainer.json";
+  for (const char* text : {"", "{", "[]", "{\"step\":-1}",
+                           R"({"step":1,"updates":2,"mean_square":0,"prompts":{"x":[1,2]}})",
+                           R"({"step":1,"updates":2,"mean_square":0,"prompts":{"7":[1]}})",
+                           R"({"step":1,"updates":2,"mean_square":"no","prompts":{}})"}) {
+    std::ofstream(file) << text;
+    const auto numbers = read_trainer_numbers(file);
+    ASSERT_FALSE(numbers) << text;
+    EXPECT_EQ(numbers.error().code, ErrorCode::parse_failed);
+    EXPECT_NE(numbers.error().message.find("trainer.json"), std::string::npos);
+  }
+}
+
+TEST_F(TrainerCheckpointTest, MutatedNumbersNeverDoMoreThanFail) {
+  const fs::path file = folder_ / "trainer.json";
+  ASSERT_TRUE(write_trainer_numbers(file, {3, 12, 0.5, {{7, {1.5, 2.5}}, {9, {-1, 1}}}}));
+  std::ifstream in(file);
+  const std::string valid{std::istreambuf_iterator<char>(in), {}};
+  RandomStream random{1, "fuzz"};
+  for (int round = 0; round < 300; ++round) {
+    std::string text = valid;
+    for (int i = 0; i < 3; ++i) {
+      text[static_cast<size_t>(random.below(text.size()))] = static_cast<char>(random.below(256));
+    }
+    std::ofstream(file) << text;
+    const auto numbers = read_trainer_numbers(file);
+    if (numbers) continue;
+    EXPECT_EQ(numbers.error().code, ErrorCode::parse_failed);
+  }
+}
+
+}  // namespace
+}  // namespace warpsmith::policy
