@@ -5,9 +5,11 @@
 
 #include "runtime/checksum.hpp"
 #include "runtime/codec.hpp"
+#include "runtime/log.hpp"
 #include "runtime/process/child.hpp"
 #include "sandbox/compile/artefact_inspector.hpp"
 #include "sandbox/compile/diagnostics.hpp"
+#include "sandbox/compile/prelude.hpp"
 #include "sandbox/contract/cpu_contract.hpp"
 #include "sandbox/jail/presets.hpp"
 
@@ -39,17 +41,23 @@ std::string sources_of(const FileSet& files) {
   return all;
 }
 
-/// Flags from ours only; -w: warnings would crowd out errors in the text.
-std::vector<std::string> command_line(const std::string& compiler) {
-  // The artefact goes to a private tmpfs first, because a linker cannot write to a pipe.
-  std::vector<std::string> line{"/bin/sh", "-c", "\"$@\" >&2 && exec cat /tmp/kernel.so", "sh",
-                                compiler};
+/// Compiler and flags, all of them ours; -w: warnings would crowd out errors in the text.
+std::vector<std::string> compiler_and_flags(const std::string& compiler) {
+  std::vector<std::string> line{compiler};
   for (const std::string& flag : cpu_compile_flags()) line.push_back(flag);
   for (const char* flag : {"-w", "-pipe", "-fmax-errors=5", "-fdiagnostics-color=never",
-                           "-fno-diagnostics-show-caret", "-I/include", "-o", "/tmp/kernel.so"}) {
+                           "-fno-diagnostics-show-caret", "-I/include"}) {
     line.emplace_back(flag);
   }
-  line.emplace_back(cpu_source_file);
+  return line;
+}
+
+std::vector<std::string> command_line(const std::string& compiler, bool with_prelude) {
+  // The artefact goes to a private tmpfs first, because a linker cannot write to a pipe.
+  std::vector<std::string> line{"/bin/sh", "-c", "\"$@\" >&2 && exec cat /tmp/kernel.so", "sh"};
+  for (std::string& part : compiler_and_flags(compiler)) line.push_back(std::move(part));
+  if (with_prelude) line.insert(line.end(), {"-include", prelude_file});
+  line.insert(line.end(), {"-o", "/tmp/kernel.so", cpu_source_file});
   for (const std::string& flag : cpu_link_flags()) line.push_back(flag);
   return line;
 }
@@ -63,8 +71,8 @@ Result<std::string> identify_toolchain(const std::string& compiler) {
     return fail(ErrorCode::unsupported,
                 "compiler " + compiler + ": " + (answer ? answer->err : answer.error().message));
   }
-  std::string all = answer->err + cpu_header_text;
-  for (const std::string& part : command_line(compiler)) all += '\n' + part;
+  std::string all = answer->err + cpu_header_text + prelude_text;
+  for (const std::string& part : command_line(compiler, true)) all += '\n' + part;
   return sha256_hex(all);
 }
 
@@ -99,13 +107,28 @@ Result<CpuCompiler> CpuCompiler::create(CompilerOptions options) {
   if (!toolchain) return tl::unexpected(std::move(toolchain.error()));
   auto cache = CompileCache::open(options.cache_dir, options.cache_bytes);
   if (!cache) return tl::unexpected(std::move(cache.error()));
-  return CpuCompiler{std::move(options), std::move(*cache), std::move(*toolchain)};
+  CpuCompiler made{std::move(options), std::move(*cache), std::move(*toolchain)};
+  made.ready_prelude();
+  return made;
+}
+
+void CpuCompiler::ready_prelude() {
+  auto path = sandbox::ready_prelude(options_.cache_dir + "-prelude", toolchain_hash_,
+                                     compiler_and_flags(options_.compiler),
+                                     Deadline::after(std::chrono::seconds{60}));
+  if (path) {
+    prelude_ = std::move(*path);
+  } else {
+    log::warn("compiling without a precompiled header: " + path.error().message);
+  }
 }
 
 Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadline) {
   JailSpec spec = compile_jail();
   spec.limits = options_.limits;
-  spec.argv = command_line(options_.compiler);
+  const bool with_prelude = !prelude_.empty() && wants_prelude(files);
+  spec.argv = command_line(options_.compiler, with_prelude);
+  if (with_prelude) add_prelude(spec, prelude_);
   spec.directory = "/src";
   spec.core = -1;  // the slot's core is for timing; a compilation may use any
   spec.limits.output_bytes = options_.limits.file_bytes;
@@ -118,6 +141,7 @@ Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadl
   if (!jail) return tl::unexpected(std::move(jail.error()));
   auto exit = (*jail)->wait(own.at() < deadline.at() ? own : deadline);
   if (!exit) return tl::unexpected(std::move(exit.error()));
+  if (exit->never_began) return fail(ErrorCode::unsupported, "compile: " + exit->err);
   Compiled result;
   if (exit->timed_out && own.at() >= deadline.at()) {
     return fail(ErrorCode::timeout, "compile: the caller's deadline passed");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compile service of contract `cpu`: g++ in the compile jail, behind a content-addressed cache.
+// The compile service of contract `cpu`: g++ in the compile jail, behind a content-addressed cache,
+// with a precompiled header.
 #pragma once
 
 #include <chrono>
@@ -50,11 +51,13 @@ class CpuCompiler {
 
  private:
   CpuCompiler(CompilerOptions options, CompileCache cache, std::string toolchain_hash);
+  void ready_prelude();
   Result<Compiled> compile_fresh(const FileSet& files, Deadline deadline);
 
   CompilerOptions options_;
   CompileCache cache_;
   std::string toolchain_hash_;
+  std::string prelude_;  // path of the precompiled header; empty: none could be made
 };
 
 }  // namespace warpsmith::sandbox

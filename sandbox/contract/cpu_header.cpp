@@ -6,7 +6,8 @@ namespace warpsmith::sandbox {
 
 // `simd("notinbranch")` promises the vector variants that glibc's libmvec holds, so that a loop
 // around the call is vectorised. Functions in the second group are instructions, not calls.
-const char* const cpu_header_text = R"header(#pragma once
+const char* const cpu_header_text = R"header(#ifndef WARPSMITH_H
+#define WARPSMITH_H
 #include <stddef.h>
 #include <stdint.h>
 #ifndef INFINITY
@@ -49,6 +50,7 @@ void* memset(void*, int, size_t) noexcept;
 #undef WARPSMITH_MATH2
 #undef WARPSMITH_PLAIN1
 #undef WARPSMITH_PLAIN2
+#endif
 )header";
 
 }  // namespace warpsmith::sandbox

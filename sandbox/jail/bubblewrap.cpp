@@ -14,9 +14,17 @@ std::vector<std::string> bubblewrap_arguments(const JailSpec& spec, const std::s
   // The jailed process is the namespace's first: nothing of ours is left to be attacked in there,
   // and its end is the end of the namespace. Shells expect an init that reaps their orphans.
   if (spec.kind != JailKind::shell) add({"--as-pid-1"});
-  add({"--info-fd", std::to_string(descriptors.info)});
+  add({"--json-status-fd", std::to_string(descriptors.status)});
   add({"--seccomp", std::to_string(descriptors.seccomp)});
-  if (spec.kind != JailKind::run) add({"--dev", "/dev"});
+  // Not --dev: that fails as a whole where one node is missing, and gives terminals, too.
+  if (spec.kind != JailKind::run) {
+    for (const char* node :
+         {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}) {
+      add({"--dev-bind-try", node, node});
+    }
+    add({"--symlink", "/proc/self/fd", "/dev/fd"});
+    add({"--size", std::to_string(64U << 20U), "--perms", "1777", "--tmpfs", "/dev/shm"});
+  }
   add({"--proc", "/proc"});
   // Before the binds, or it would hide those that lie below /tmp.
   if (spec.limits.tmp_bytes > 0) {

@@ -12,7 +12,7 @@ namespace warpsmith::sandbox {
 
 /// Numbers that bubblewrap itself finds its descriptors under.
 struct BubblewrapDescriptors {
-  int info = 60;                     // it writes the jailed process's number here
+  int status = 60;                   // it writes the jailed process and its end here
   int seccomp = 61;                  // it reads the BPF program here
   std::map<std::string, int> files;  // path in the jail → number with the content
 };

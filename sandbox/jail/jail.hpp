@@ -63,7 +63,8 @@ struct JailExit {
   bool timed_out = false;
   bool out_of_memory = false;  // the cgroup killed it
   bool output_cut = false;
-  std::string out, err;  // captured, at most output_bytes each
+  bool never_began = false;  // bubblewrap could not make the jail: a failure of ours
+  std::string out, err;      // captured, at most output_bytes each
 };
 
 /// One jail with its process. Start jails from one long-lived thread only: the kernel kills the
@@ -96,7 +97,7 @@ class JailedProcess {
   virtual const std::map<std::string, std::string>& report() const = 0;
 };
 
-/// Runs a jail to its end.
+/// Runs a jail to its end. An error if it could not be made.
 Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline);
 
 /// For the end of the service in every case: kills all jails of this process, from any thread.

@@ -63,7 +63,7 @@ class Jail final : public JailedProcess {
   ~Jail() override { (void)kill(); }
 
   /// Learns the jailed process's number from bubblewrap.
-  Result<void> attach(int info_fd, Deadline deadline);
+  Result<void> attach(UniqueFd status, Deadline deadline);
   void hold(JailCgroup cgroup) { cgroup_ = std::move(cgroup); }
   void note(const std::string& primitive, const std::string& in_force) {
     report_[primitive] = in_force;
@@ -84,12 +84,20 @@ class Jail final : public JailedProcess {
 
  private:
   JailExit finish(ChildExit exit);
+  /// Reads once, waiting at most so long; false at the end of the stream.
+  bool read_status(std::chrono::milliseconds within);
+  bool has_more_status() const {
+    pollfd poll{status_.get(), POLLIN, 0};
+    return ::poll(&poll, 1, 0) > 0;
+  }
 
   Child child_;  // bubblewrap's monitor
   JailCgroup cgroup_;
   JailKind kind_;
   pid_t pid_ = -1;
-  UniqueFd pidfd_, stat_;
+  UniqueFd pidfd_, stat_, status_;
+  std::string status_text_;  // what bubblewrap said on its status descriptor
+  bool killed_ = false;
   std::map<std::string, std::string> report_;
   std::optional<JailExit> exit_;
 };
@@ -107,21 +115,24 @@ pid_t parse_child_pid(std::string_view info) {
   return pid;
 }
 
-Result<void> Jail::attach(int info_fd, Deadline deadline) {
-  std::string info;
-  // To the end of the stream: bubblewrap goes on writing after the number, and would die of
-  // SIGPIPE.
-  for (ssize_t n = 1; n != 0;) {
-    pollfd poll{info_fd, POLLIN, 0};
-    const auto left = std::min<int64_t>(deadline.left().count(), 60'000);
-    if (::poll(&poll, 1, static_cast<int>(left)) == 0 && deadline.passed()) {
+bool Jail::read_status(std::chrono::milliseconds within) {
+  pollfd poll{status_.get(), POLLIN, 0};
+  if (::poll(&poll, 1, static_cast<int>(within.count())) <= 0) return true;
+  std::array<char, 512> chunk{};
+  const ssize_t n = ::read(status_.get(), chunk.data(), chunk.size());
+  if (n > 0) status_text_.append(chunk.data(), static_cast<size_t>(n));
+  return n > 0;
+}
+
+Result<void> Jail::attach(UniqueFd status, Deadline deadline) {
+  status_ = std::move(status);
+  while (parse_child_pid(status_text_) == 0 &&
+         read_status(std::min(deadline.left(), std::chrono::milliseconds{60'000}))) {
+    if (deadline.passed()) {
       return fail(ErrorCode::timeout, "jail: bubblewrap did not start in time");
     }
-    std::array<char, 512> chunk{};
-    n = ::read(info_fd, chunk.data(), chunk.size());
-    if (n > 0) info.append(chunk.data(), static_cast<size_t>(n));
   }
-  pid_ = parse_child_pid(info);
+  pid_ = parse_child_pid(status_text_);
   if (pid_ <= 0) {
     const ChildExit exit = child_.wait(Deadline::after(seconds{5}));
     return fail(ErrorCode::unsupported, "jail: bubblewrap could not make it: " + exit.err);
@@ -166,6 +177,10 @@ JailExit Jail::finish(ChildExit exit) {
   }
   ended.timed_out = exit.timed_out;
   ended.output_cut = exit.output_cut;
+  // bubblewrap reports the end of the jailed program only if it could begin.
+  while (status_ && read_status(std::chrono::milliseconds{0}) && has_more_status()) continue;
+  ended.never_began = !killed_ && !exit.timed_out && exit.signal == 0 &&
+                      status_text_.find("\"exit-code\"") == std::string::npos;
   ended.out = std::move(exit.out);
   ended.err = std::move(exit.err);
   // The namespace's first process is gone only after all others.
@@ -192,6 +207,7 @@ Result<JailExit> Jail::wait(Deadline deadline) {
 JailExit Jail::kill() {
   if (exit_) return *exit_;
   child_.signal(SIGCONT);
+  killed_ = alive();
   if (pidfd_) (void)send_signal(pidfd_.get(), SIGKILL);
   const bool attached = static_cast<bool>(pidfd_);
   ChildExit exit = child_.wait(Deadline::after(attached ? seconds{5} : seconds{0}));
@@ -285,7 +301,7 @@ Result<Handover> hand_over(const JailSpec& spec, const std::string& filter) {
   if (auto given = give("seccomp", filter, over.numbers.seccomp); !given) {
     return tl::unexpected(given.error());
   }
-  int next = over.numbers.info - 1;
+  int next = over.numbers.status - 1;
   for (const auto& [path, content] : spec.files) {
     over.numbers.files[path] = next;
     if (auto given = give("file", content, next--); !given) return tl::unexpected(given.error());
@@ -316,13 +332,13 @@ Result<std::unique_ptr<JailedProcess>> JailedProcess::start(const JailSpec& spec
   if (!filter) return tl::unexpected(filter.error());
   auto over = hand_over(spec, *filter);
   if (!over) return tl::unexpected(std::move(over.error()));
-  std::array<int, 2> info{};
-  if (::pipe2(info.data(), O_CLOEXEC) != 0) {
+  std::array<int, 2> status{};
+  if (::pipe2(status.data(), O_CLOEXEC) != 0) {
     return fail(ErrorCode::io_failed, std::string("jail: pipe: ") + std::strerror(errno));
   }
-  const UniqueFd info_read{info[0]};
-  UniqueFd info_write{info[1]};
-  over->descriptors[over->numbers.info] = info_write.get();
+  UniqueFd status_read{status[0]};
+  UniqueFd status_write{status[1]};
+  over->descriptors[over->numbers.status] = status_write.get();
 
   JailCgroup cgroup = JailCgroup::make(spec.limits);
   ChildSpec monitor = monitor_spec(spec, *over, program);
@@ -330,11 +346,12 @@ Result<std::unique_ptr<JailedProcess>> JailedProcess::start(const JailSpec& spec
   monitor.join = cgroup.join_descriptors();
   auto child = Child::start(monitor);
   if (!child) return tl::unexpected(std::move(child.error()));
-  info_write.reset();
+  status_write.reset();
   auto jail = std::make_unique<Jail>(std::move(*child), spec.kind);
   note_limits(*jail, spec, cgroup);
   jail->hold(std::move(cgroup));
-  if (auto attached = jail->attach(info_read.get(), Deadline::after(seconds{10})); !attached) {
+  if (auto attached = jail->attach(std::move(status_read), Deadline::after(seconds{10}));
+      !attached) {
     return tl::unexpected(std::move(attached.error()));
   }
   return jail;
@@ -343,7 +360,9 @@ Result<std::unique_ptr<JailedProcess>> JailedProcess::start(const JailSpec& spec
 Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline) {
   auto jail = JailedProcess::start(spec);
   if (!jail) return tl::unexpected(std::move(jail.error()));
-  return (*jail)->wait(deadline);
+  auto exit = (*jail)->wait(deadline);
+  if (exit && exit->never_began) return fail(ErrorCode::unsupported, "jail: " + exit->err);
+  return exit;
 }
 
 void kill_all_jails() noexcept {

@@ -14,18 +14,16 @@ namespace warpsmith::sandbox {
 
 /// One service process is one slot. Folders are made if missing; several services may share them.
 struct SandboxOptions {
-  std::string program;               // path of warpsmith-sandbox; empty: beside this executable
-  std::string python;                // interpreter that holds torch; empty: no reference worker
-  std::string cache_dir;             // compile cache and ingest facts
-  std::string scratch_dir = "/tmp";  // temporary folders of ours
-  std::optional<int> core;           // the slot's core; none: not pinned
+  std::string program;      // path of warpsmith-sandbox; empty: beside this executable
+  std::string python;       // interpreter that holds torch; empty: no reference worker
+  std::string cache_dir;    // compile cache and ingest facts
+  std::optional<int> core;  // the slot's core; none: not pinned
   uint64_t compile_cache_bytes = 512ULL << 20U;
   uint64_t candidate_memory_bytes = 2ULL << 30U;
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(program, python, cache_dir, scratch_dir, core, compile_cache_bytes,
-            candidate_memory_bytes);
+    archive(program, python, cache_dir, core, compile_cache_bytes, candidate_memory_bytes);
   }
 };
 

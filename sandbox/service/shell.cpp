@@ -61,6 +61,7 @@ Result<ShellResult> run_shell(const ShellRequest& request, Deadline deadline) {
   }
   auto exit = (*jail)->wait(end);
   if (!exit) return tl::unexpected(std::move(exit.error()));
+  if (exit->never_began) return fail(ErrorCode::unsupported, "shell: " + exit->err);
   return result_of(std::move(*exit));
 }
 

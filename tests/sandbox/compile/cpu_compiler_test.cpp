@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "sandbox/compile/prelude.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 namespace warpsmith::sandbox {
@@ -22,7 +23,7 @@ class CpuCompilerTest : public ::testing::Test {
   Compiled compile(const std::string& source) {
     if (!compiler_) {
       CompilerOptions options;
-      options.cache_dir = folder_.path();
+      options.cache_dir = folder_.path() + "/cache";
       auto made = CpuCompiler::create(options);
       if (!made) throw std::runtime_error(made.error().message);
       compiler_.emplace(std::move(*made));
@@ -96,7 +97,7 @@ TEST_F(CpuCompilerTest, BoundsSourceSizeTimeAndMemory) {
 
 TEST_F(CpuCompilerTest, StopsEndlessTemplates) {
   CompilerOptions options;
-  options.cache_dir = folder_.path();
+  options.cache_dir = folder_.path() + "/cache";
   options.timeout = std::chrono::milliseconds{1500};
   auto compiler = CpuCompiler::create(options);
   ASSERT_TRUE(compiler);
@@ -122,6 +123,27 @@ TEST_F(CpuCompilerTest, VectorisesMathematicsOfOurHeader) {
       "}\n");
   ASSERT_FALSE(result.failure) << result.text;
   EXPECT_NE(result.artefact.find("v_tanhf"), std::string::npos);
+}
+
+TEST_F(CpuCompilerTest, PrecompiledHeaderIsMadeOnceAndShared) {
+  const std::string source =
+      "#include <immintrin.h>\n#include <cmath>\n" + head +
+      "{ _mm_storeu_ps((float*)out[0], _mm_set1_ps(std::exp(*(const float*)in[0]))); }";
+  ASSERT_FALSE(compile(source).failure);
+  const auto folder = folder_.path() + "/cache-prelude";
+  const auto first = std::filesystem::directory_iterator(folder);
+  EXPECT_EQ(std::distance(first, {}), 1);
+  const auto made =
+      std::filesystem::last_write_time(std::filesystem::directory_iterator(folder)->path());
+  compiler_.reset();
+  ASSERT_FALSE(compile(source + "\n").failure);
+  EXPECT_EQ(std::filesystem::last_write_time(std::filesystem::directory_iterator(folder)->path()),
+            made);
+}
+
+TEST_F(CpuCompilerTest, PreludeServesOnlySourcesThatIncludeLibraryHeaders) {
+  EXPECT_FALSE(wants_prelude({{"kernel.cpp", "#include \"warpsmith.h\"\n#include <cstdint>\n"}}));
+  EXPECT_TRUE(wants_prelude({{"kernel.cpp", "#include <cstdint>\n#include <cmath>\n"}}));
 }
 
 TEST_F(CpuCompilerTest, OurHeaderGetsAlongWithTheLibrarys) {

@@ -44,7 +44,7 @@ TEST(BubblewrapTest, RunJailsHaveNoDevicesAndMayHaveNoTmp) {
   spec.argv = {"/runner"};
   spec.limits.tmp_bytes = 0;
   const auto args = arguments_of(spec);
-  EXPECT_EQ(place_of(args, "--dev"), args.size());
+  EXPECT_EQ(place_of(args, "--dev-bind-try"), args.size());
   EXPECT_EQ(place_of(args, "--tmpfs"), args.size());
 }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "sandbox/jail/presets.hpp"
 #include "sandbox/service/shell.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
@@ -81,13 +82,34 @@ TEST_F(ShellIsolationTest, BoundsForkBombs) {
 TEST_F(ShellIsolationTest, BoundsFilesAndInodes) {
   EXPECT_NE(run("head -c 1000000000 /dev/zero > big").exit_code, 0);
   EXPECT_LE(fs::file_size(workspace_.path() + "/big"), 64U << 20U);
-  const ShellResult many = run("i=0; while true; do : > f$i; i=$((i+1)); done");
+  const ShellResult many = run("seq 30000 | xargs touch; sleep 60", 60'000);
   EXPECT_NE(many.err.find("grew beyond"), std::string::npos);
 }
 
 TEST_F(ShellIsolationTest, BoundsMemory) {
   const ShellResult result = run("head -c 4000000000 /dev/zero | tail -c 3900000000 | wc -c");
   EXPECT_TRUE(result.out_of_memory || result.exit_code != 0 || result.out != "3900000000\n");
+}
+
+TEST(JailTest, SaysWhenItCouldNotBeMade) {
+  JailSpec spec;
+  spec.kind = JailKind::shell;
+  spec.argv = {"/bin/true"};
+  spec.capture_output = true;
+  spec.read_only = {{"/nowhere/at/all", "/x"}};
+  const auto exit = run_jailed(spec, in_seconds(20));
+  ASSERT_FALSE(exit);
+  EXPECT_EQ(exit.error().code, ErrorCode::unsupported);
+  EXPECT_NE(exit.error().message.find("/nowhere/at/all"), std::string::npos);
+}
+
+TEST(JailTest, AProgramThatFailsIsNoFailureOfTheJail) {
+  JailSpec spec = shell_jail("/tmp");
+  spec.argv = {"/bin/sh", "-c", "echo 'bwrap: forged' >&2; exit 1"};
+  const auto exit = run_jailed(spec, in_seconds(20));
+  ASSERT_TRUE(exit) << exit.error().message;
+  EXPECT_EQ(exit->exit_code, 1);
+  EXPECT_FALSE(exit->never_began);
 }
 
 TEST_F(ShellIsolationTest, DumpsNoCore) {

@@ -43,10 +43,12 @@ inline std::string sandbox_program() {
 
 /// Compiles a kernel that must compile.
 inline std::string compile_kernel(const std::string& source) {
-  const ScratchFolder folder;
-  CompilerOptions options;
-  options.cache_dir = folder.path();
-  auto compiler = CpuCompiler::create(options);
+  static const ScratchFolder folder;
+  static auto compiler = [] {
+    CompilerOptions options;
+    options.cache_dir = folder.path() + "/cache";
+    return CpuCompiler::create(options);
+  }();
   if (!compiler) throw std::runtime_error(compiler.error().message);
   auto compiled = compiler->compile({{"kernel.cpp", source}}, in_seconds(60));
   if (!compiled) throw std::runtime_error(compiled.error().message);

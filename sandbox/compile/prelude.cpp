@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/compile/prelude.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "sandbox/contract/cpu_contract.hpp"
+#include "sandbox/jail/presets.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t largest_bytes = 256ULL << 20U;
+
+JailSpec prelude_jail(const std::vector<std::string>& command) {
+  JailSpec spec = compile_jail();
+  spec.argv = {"/bin/sh", "-c", "\"$@\" >&2 && exec cat /tmp/prelude.gch", "sh"};
+  spec.argv.insert(spec.argv.end(), command.begin(), command.end());
+  for (const char* more : {"-x", "c++-header", "/include/prelude.h", "-o", "/tmp/prelude.gch"}) {
+    spec.argv.emplace_back(more);
+  }
+  spec.files[std::string("/include/") + prelude_file] = prelude_text;
+  spec.files[std::string("/include/") + cpu_header_file] = cpu_header_text;
+  spec.limits.file_bytes = largest_bytes;
+  spec.limits.tmp_bytes = largest_bytes;
+  spec.limits.output_bytes = largest_bytes;
+  spec.core = -1;
+  return spec;
+}
+
+/// In full or not at all, whoever else makes it at the same time.
+Result<void> write_whole(const fs::path& path, const std::string& bytes) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  const fs::path temporary = path.string() + "." + std::to_string(::getpid());
+  std::ofstream file(temporary, std::ios::binary);
+  file << bytes;
+  file.close();
+  if (file) fs::rename(temporary, path, error);
+  if (file && !error) return {};
+  std::error_code ignored;
+  fs::remove(temporary, ignored);
+  return fail(ErrorCode::io_failed, "precompiled header " + path.string() + " cannot be written");
+}
+
+/// Headers of other toolchains are of no more use: each takes 50 MB.
+void remove_others(const fs::path& kept) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(kept.parent_path(), error)) {
+    std::error_code ignored;
+    if (entry.path() != kept) fs::remove(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
+const char* const prelude_text =
+    "#include <immintrin.h>\n"
+    "#include <algorithm>\n"
+    "#include <array>\n"
+    "#include <cmath>\n"
+    "#include <cstddef>\n"
+    "#include <cstdint>\n"
+    "#include <cstring>\n"
+    "#include <limits>\n"
+    "#include <numeric>\n"
+    "#include <vector>\n"
+    "#include \"warpsmith.h\"\n";
+
+bool wants_prelude(const FileSet& files) {
+  return std::any_of(files.begin(), files.end(), [](const auto& file) {
+    const std::string& text = file.second;
+    for (size_t at = text.find("#include <"); at != std::string::npos;
+         at = text.find("#include <", at + 1)) {
+      const std::string name = text.substr(at + 10, text.find('>', at) - at - 10);
+      if (name != "cstdint" && name != "stdint.h" && name != "stddef.h" && name != "cstddef") {
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
+Result<std::string> ready_prelude(const std::string& folder, const std::string& toolchain_hash,
+                                  const std::vector<std::string>& command, Deadline deadline) {
+  const fs::path path = fs::path(folder) / (toolchain_hash + ".gch");
+  std::error_code error;
+  if (fs::exists(path, error)) return path.string();
+  const auto exit = run_jailed(prelude_jail(command), deadline);
+  if (!exit) return tl::unexpected(exit.error());
+  if (exit->exit_code != 0 || exit->output_cut || exit->timed_out) {
+    return fail(ErrorCode::process_failed, "precompiled header: " + exit->err.substr(0, 500));
+  }
+  if (auto written = write_whole(path, exit->out); !written) {
+    return tl::unexpected(std::move(written.error()));
+  }
+  remove_others(path);
+  return path.string();
+}
+
+void add_prelude(JailSpec& spec, const std::string& precompiled) {
+  const std::string inside = std::string("/include/") + prelude_file;
+  spec.files[inside] = prelude_text;
+  spec.read_only.push_back({precompiled, inside + ".gch"});
+}
+
+}  // namespace warpsmith::sandbox
