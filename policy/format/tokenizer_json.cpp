@@ -89,13 +89,17 @@ Result<void> read_merges(const json& model, BpeSpec& bpe) {
 Result<void> read_model(const json& model, BpeSpec& bpe) {
   const std::string type = text_of(model, "type");
   if (type != "BPE") return unsupported("model", type);
-  for (const char* key :
-       {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"}) {
+  for (const char* key : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"}) {
     const json& value = member(model, key);
     const bool unset = value.is_null() || (value.is_string() && value.get<std::string>().empty());
     if (!unset) return unsupported("model option", key);
   }
-  if (flag_of(model, "byte_fallback", false)) return unsupported("model option", "byte_fallback");
+  // Harmless where the vocabulary has no entries to fall back to.
+  if (flag_of(model, "byte_fallback", false) && member(model, "vocab").contains("<0x00>")) {
+    return unsupported("model option", "byte_fallback");
+  }
+  bpe.unknown = text_of(model, "unk_token");
+  bpe.fuse_unknown = flag_of(model, "fuse_unk", false);
   bpe.ignore_merges = flag_of(model, "ignore_merges", false);
   if (auto ok = read_vocabulary(model, bpe); !ok) return ok;
   return read_merges(model, bpe);
@@ -231,15 +235,33 @@ Result<void> read_post_processor(const json& item, TokenizerSpec& spec) {
   return {};
 }
 
+/// ByteLevel, alone or after steps that leave byte-level entries as they are (a converted GGUF has
+/// them).
+Result<void> check_decoder(const json& item) {
+  const std::string type = text_of(item, "type");
+  if (type == "ByteLevel") return {};
+  const json& steps = member(item, "decoders");
+  const bool ends_well = type == "Sequence" && steps.is_array() && !steps.empty() &&
+                         text_of(steps.back(), "type") == "ByteLevel";
+  if (!ends_well) return unsupported("decoder", type);
+  for (const json& step : steps) {
+    const std::string kind = text_of(step, "type");
+    const bool harmless =
+        kind == "ByteLevel" || kind == "ByteFallback" || kind == "Fuse" ||
+        (kind == "Replace" && text_of(member(step, "pattern"), "String") == "\u2581");
+    if (!harmless) return unsupported("decoder step", kind);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<TokenizerSpec> parse_tokenizer_json(std::string_view text) {
   const json object = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) return wrong("expected a JSON object");
   TokenizerSpec spec;
-  const std::string decoder = text_of(member(object, "decoder"), "type");
-  if (decoder != "ByteLevel") return unsupported("decoder", decoder);
-  auto ok = read_model(member(object, "model"), spec.bpe);
+  auto ok = check_decoder(member(object, "decoder"));
+  if (ok) ok = read_model(member(object, "model"), spec.bpe);
   if (ok) ok = read_added(member(object, "added_tokens"), spec.added);
   if (ok) ok = read_normalizer(member(object, "normalizer"), spec.normalizer);
   if (ok) ok = read_steps(member(object, "pre_tokenizer"), spec.steps);

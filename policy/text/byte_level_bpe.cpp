@@ -83,6 +83,13 @@ Result<ByteLevelBpe> ByteLevelBpe::make(const BpeSpec& spec) {
     ids[entry] = id;
     if (spec.ignore_merges) bpe.pieces_[token_bytes(entry)] = id;
   }
+  if (!spec.unknown.empty()) {
+    const auto it = ids.find(spec.unknown);
+    if (it == ids.end())
+      return wrong("unk_token \"" + spec.unknown + "\" is not in the vocabulary");
+    bpe.unknown_ = it->second;
+    bpe.fuse_unknown_ = spec.fuse_unknown;
+  }
   for (size_t byte = 0; byte < 256; ++byte) {
     std::string character;
     append_utf8(byte_characters()[byte], character);
@@ -103,17 +110,25 @@ Result<ByteLevelBpe> ByteLevelBpe::make(const BpeSpec& spec) {
   return bpe;
 }
 
+std::vector<int32_t> ByteLevelBpe::symbols_of(std::string_view piece) const {
+  std::vector<int32_t> symbols;
+  symbols.reserve(piece.size());
+  bool after_unknown = false;
+  for (const char c : piece) {
+    const int32_t id = byte_tokens_[static_cast<unsigned char>(c)];
+    const bool skipped = id < 0 && (unknown_ < 0 || (fuse_unknown_ && after_unknown));
+    if (!skipped) symbols.push_back(id < 0 ? unknown_ : id);
+    after_unknown = id < 0;
+  }
+  return symbols;
+}
+
 void ByteLevelBpe::encode(std::string_view piece, std::vector<int32_t>& out) const {
   if (!pieces_.empty()) {
     const auto it = pieces_.find(std::string(piece));
     if (it != pieces_.end()) return out.push_back(it->second);
   }
-  std::vector<int32_t> symbols;
-  symbols.reserve(piece.size());
-  for (const char c : piece) {
-    const int32_t id = byte_tokens_[static_cast<unsigned char>(c)];
-    if (id >= 0) symbols.push_back(id);
-  }
+  std::vector<int32_t> symbols = symbols_of(piece);
   constexpr size_t short_piece = 32;  // below it, scanning beats a heap
   if (symbols.size() <= short_piece) {
     merge_short(symbols);
