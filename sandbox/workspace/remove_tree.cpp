@@ -74,8 +74,8 @@ class Removal {
       if (unlink_any(fd, entry)) continue;
       std::string lifted = ".lifted-" + std::to_string(++lifted_);
       // Moving a folder rewrites its "..", for which its own permissions must allow writing.
-      (void)::fchmodat(fd, entry.c_str(), 0700, 0);
-      if (::renameat(fd, entry.c_str(), top_, lifted.c_str()) != 0) return false;
+      const bool opened = ::fchmodat(fd, entry.c_str(), 0700, 0) == 0;
+      if (!opened || ::renameat(fd, entry.c_str(), top_, lifted.c_str()) != 0) return false;
       waiting.push_back(std::move(lifted));
     }
     return true;
