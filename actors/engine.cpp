@@ -142,7 +142,7 @@ struct EngineRun::Parts {
   SystemConfig config;
   caf::actor_system system;
   caf::scoped_actor self;
-  LedgerActor ledger;        // written by the supervisor's first handler, read after its first answer
+  LedgerActor ledger;  // written by the supervisor's first handler, read after its first answer
   TelemetryActor telemetry;
   SupervisorActor root;
 };
@@ -166,8 +166,12 @@ Result<LedgerCounts> EngineRun::counts(std::chrono::milliseconds bound) {
   return parts_->ask<LedgerCounts>(parts_->ledger, bound, atom::counts_v);
 }
 
-void EngineRun::stop() { parts_->self->send(parts_->root, atom::stop_v); }
+void EngineRun::stop() {
+  parts_->self->send(parts_->root, atom::stop_v);
+}
 
-void EngineRun::drain() { parts_->self->send(parts_->ledger, atom::drain_v); }
+void EngineRun::drain() {
+  parts_->self->send(parts_->ledger, atom::drain_v);
+}
 
 }  // namespace warpsmith::actors

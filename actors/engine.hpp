@@ -32,7 +32,8 @@ struct EngineInputs {
 };
 
 /// Reads model, tokenizer, skill and tasks; every error names its file.
-Result<EngineInputs> load_inputs(const RunConfig& config, const std::filesystem::path& model_folder);
+Result<EngineInputs> load_inputs(const RunConfig& config,
+                                 const std::filesystem::path& model_folder);
 
 Spawners make_spawners(const std::shared_ptr<const EngineInputs>& inputs);
 SupervisorSettings supervisor_settings(const RunConfig& config);

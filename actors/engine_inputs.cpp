@@ -25,10 +25,10 @@ Result<std::string> read_skill(const std::string& contract) {
 Result<void> check_vocabulary(const policy::ModelConfig& model, const policy::Tokenizer& tokenizer,
                               const std::filesystem::path& folder) {
   if (tokenizer.vocabulary_size() <= model.vocab) return {};
-  return fail(ErrorCode::parse_failed,
-              folder.string() + ": tokenizer.json has " +
-                  std::to_string(tokenizer.vocabulary_size()) +
-                  " entries, config.json allows only " + std::to_string(model.vocab));
+  return fail(ErrorCode::parse_failed, folder.string() + ": tokenizer.json has " +
+                                           std::to_string(tokenizer.vocabulary_size()) +
+                                           " entries, config.json allows only " +
+                                           std::to_string(model.vocab));
 }
 
 }  // namespace

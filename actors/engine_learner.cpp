@@ -24,11 +24,9 @@ Result<std::unique_ptr<policy::Trainer>> make_trainer(const EngineInputs& inputs
   setup.temperature = inputs.config.generator.temperature;
   setup.seed = static_cast<uint64_t>(inputs.config.run.seed);
   setup.start = inputs.origin.version;
-  auto trainer =
-      std::make_unique<policy::Trainer>(setup, inputs.model, inputs.weights.clone());
+  auto trainer = std::make_unique<policy::Trainer>(setup, inputs.model, inputs.weights.clone());
   if (!inputs.origin.checkpoint.empty()) {
-    auto restored =
-        trainer->restore(inputs.origin.checkpoint, inputs.origin.version.incarnation);
+    auto restored = trainer->restore(inputs.origin.checkpoint, inputs.origin.version.incarnation);
     if (!restored) return tl::unexpected(std::move(restored.error()));
   }
   return trainer;

@@ -35,9 +35,12 @@ std::string full_text(const EngineInputs& inputs, const PreparedTask& task) {
 
 policy::RewardRule rule_of(RewardKind kind) {
   switch (kind) {
-    case RewardKind::milestone: return policy::RewardRule::milestone;
-    case RewardKind::speedup: return policy::RewardRule::speedup;
-    case RewardKind::log_speedup: return policy::RewardRule::log_speedup;
+    case RewardKind::milestone:
+      return policy::RewardRule::milestone;
+    case RewardKind::speedup:
+      return policy::RewardRule::speedup;
+    case RewardKind::log_speedup:
+      return policy::RewardRule::log_speedup;
   }
   return policy::RewardRule::milestone;
 }
@@ -50,7 +53,8 @@ std::vector<int32_t> stop_tokens(const EngineInputs& inputs) {
   return stops;
 }
 
-std::shared_ptr<const RolloutSetup> rollout_setup(const std::shared_ptr<const EngineInputs>& inputs) {
+std::shared_ptr<const RolloutSetup> rollout_setup(
+    const std::shared_ptr<const EngineInputs>& inputs) {
   auto setup = std::make_shared<RolloutSetup>();
   const RunConfig& c = inputs->config;
   setup->encode = [inputs](std::string_view text) { return inputs->tokenizer->encode(text); };

@@ -18,10 +18,13 @@ std::string text_of(const caf::message& context) {
 
 ErrorCode code_of(caf::sec code) {
   switch (code) {
-    case caf::sec::request_timeout: return ErrorCode::timeout;
+    case caf::sec::request_timeout:
+      return ErrorCode::timeout;
     case caf::sec::request_receiver_down:
-    case caf::sec::no_route_to_receiving_node: return ErrorCode::peer_lost;
-    default: return ErrorCode::infrastructure;
+    case caf::sec::no_route_to_receiving_node:
+      return ErrorCode::peer_lost;
+    default:
+      return ErrorCode::infrastructure;
   }
 }
 

@@ -14,10 +14,13 @@ namespace {
 
 Finish finish_of(policy::FinishReason reason) {
   switch (reason) {
-    case policy::FinishReason::none: return Finish::none;
-    case policy::FinishReason::stop_token: return Finish::stop_token;
+    case policy::FinishReason::none:
+      return Finish::none;
+    case policy::FinishReason::stop_token:
+      return Finish::stop_token;
     case policy::FinishReason::length:
-    case policy::FinishReason::context: return Finish::length;
+    case policy::FinishReason::context:
+      return Finish::length;
   }
   return Finish::lost;
 }
@@ -104,8 +107,7 @@ GeneratorActor::behavior_type generator(GeneratorActor::stateful_pointer<Generat
   self->state.start(self, std::move(settings), store);
   return {on(self, "status", &GeneratorState::status),
           on(self, "weights_ready", &GeneratorState::weights_ready),
-          on(self, "release", &GeneratorState::release),
-          on(self, "step", &GeneratorState::step),
+          on(self, "release", &GeneratorState::release), on(self, "step", &GeneratorState::step),
           on(self, "generate", &GeneratorState::generate)};
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generator: one inference engine, on a thread of its own. Owns the sessions' KV caches; spawned and
-// watched by the supervisor; bounded by the engine's sessions and cache (then error capacity). A
-// handler takes one decode step at most. When it dies, rollouts ask another one with whole prefixes.
+// Generator: one inference engine, on a thread of its own. Owns the sessions' KV caches; spawned
+// and watched by the supervisor; bounded by the engine's sessions and cache (then error capacity).
+// A handler takes one decode step at most. When it dies, rollouts ask another one with whole
+// prefixes.
 #pragma once
 
 #include <map>

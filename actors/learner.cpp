@@ -46,7 +46,9 @@ void LearnerState::close(const Closed& closed) {
   go_on();
 }
 
-void LearnerState::drop(const Dropped& dropped) { trainer_->forget(dropped.trajectory); }
+void LearnerState::drop(const Dropped& dropped) {
+  trainer_->forget(dropped.trajectory);
+}
 
 /// Between two packs the mailbox is looked at, so that segments and status never wait for a step.
 void LearnerState::go_on() {
@@ -73,8 +75,9 @@ void LearnerState::handle(policy::Progress progress) {
 }
 
 void LearnerState::tell_dropped(const policy::DroppedTrajectory& dropped) {
-  self_->request(ledger_, settings_.ledger_timeout,
-                 Dropped{dropped.id, dropped.reason, "dropped by the learner"})
+  self_
+      ->request(ledger_, settings_.ledger_timeout,
+                Dropped{dropped.id, dropped.reason, "dropped by the learner"})
       .then([](bool) {},
             [this](const caf::error& error) {
               log::warn(label() + ": drop not recorded: " + from_caf(error).message);
@@ -104,8 +107,8 @@ void LearnerState::describe(ActorStatus& status) const {
 }
 
 LearnerActor::behavior_type learner(LearnerActor::stateful_pointer<LearnerState> self,
-                                    Identity identity, LearnerSettings settings,
-                                    LedgerActor ledger, WeightStoreActor store) {
+                                    Identity identity, LearnerSettings settings, LedgerActor ledger,
+                                    WeightStoreActor store) {
   adopt(self, std::move(identity));
   self->state.start(self, std::move(settings), std::move(ledger), std::move(store));
   return {on(self, "status", &LearnerState::status),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Learner: policy, critic and optimiser of one rank, on a thread of its own. Spawned and watched by
 // the supervisor; bounded by the trajectories in flight and by the trainer's own bound on held
-// prefixes. A handler takes one pack of tokens at most. When it dies the run stops, and goes on from
-// its last checkpoint.
+// prefixes. A handler takes one pack of tokens at most. When it dies the run stops, and goes on
+// from its last checkpoint.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
@@ -70,7 +70,7 @@ class LearnerState : public ActorState {
 };
 
 LearnerActor::behavior_type learner(LearnerActor::stateful_pointer<LearnerState> self,
-                                    Identity identity, LearnerSettings settings,
-                                    LedgerActor ledger, WeightStoreActor store);
+                                    Identity identity, LearnerSettings settings, LedgerActor ledger,
+                                    WeightStoreActor store);
 
 }  // namespace warpsmith::actors

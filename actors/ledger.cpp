@@ -106,8 +106,10 @@ caf::result<Admission> LedgerState::admit(atom::admit /*unused*/, const Task& ta
   if (askers_.size() >= most_waiting) {
     return to_caf({ErrorCode::capacity, label() + ": too many askers wait for admission"});
   }
+  // Before the promise is made: that takes the sender out of the message.
+  const auto rollout = caf::actor_cast<caf::actor_addr>(self_->current_sender());
   auto promise = self_->make_response_promise<Admission>();
-  askers_.push_back({task, caf::actor_cast<caf::actor_addr>(self_->current_sender()), promise});
+  askers_.push_back({task, rollout, promise});
   serve();
   return promise;
 }
@@ -154,8 +156,8 @@ caf::result<bool> LedgerState::checkpointed(atom::checkpoint /*unused*/, PolicyV
 }
 
 void LedgerState::judged(const Judged& judged) {
-  const auto kept = source_->store.record_verdict(
-      {judged.trajectory, judged.turn, judged.final, judged.verdict});
+  const auto kept =
+      source_->store.record_verdict({judged.trajectory, judged.turn, judged.final, judged.verdict});
   if (!kept) log::warn(label() + ": verdict not recorded: " + kept.error().message);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ledger: counts and stores every trajectory. Owns the run database and the segment files; spawned by
-// the supervisor with a thread of its own (it waits for the disk). Bounded by `max_in_flight` and by
-// one waiting asker per rollout slot. When it dies the run stops; what it answered is on disk.
+// Ledger: counts and stores every trajectory. Owns the run database and the segment files; spawned
+// by the supervisor with a thread of its own (it waits for the disk). Bounded by `max_in_flight`
+// and by one waiting asker per rollout slot. When it dies the run stops; what it answered is on
+// disk.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
@@ -76,9 +77,9 @@ class LedgerState : public ActorState {
   PolicyVersion version_;
   bool draining_ = false;
   std::deque<Asker> askers_;
-  std::deque<TrajectoryId> orphans_;                   // open, without a rollout
-  std::map<TrajectoryId, caf::actor_addr> owners_;     // open, with one
-  std::set<caf::actor_addr> watched_;                  // rollouts that are monitored
+  std::deque<TrajectoryId> orphans_;                // open, without a rollout
+  std::map<TrajectoryId, caf::actor_addr> owners_;  // open, with one
+  std::set<caf::actor_addr> watched_;               // rollouts that are monitored
   std::vector<std::function<void(const Result<void>&)>> waiting_for_flush_;
 };
 

@@ -163,9 +163,9 @@ struct Judged {
 
 /// One optimiser step, as the learner reports it.
 struct StepDone {
-  PolicyVersion version;                 // the version that the step made
-  std::vector<TrajectoryId> trained;     // whose gradients it holds
-  std::vector<TrajectoryId> stale;       // that had no usable token left
+  PolicyVersion version;              // the version that the step made
+  std::vector<TrajectoryId> trained;  // whose gradients it holds
+  std::vector<TrajectoryId> stale;    // that had no usable token left
   std::map<std::string, double> metrics;
   template <class Archive>
   void serialize(Archive& archive) {
@@ -200,12 +200,12 @@ struct WeightsReady {
 /// One piece (≤ 8 MiB) of one tensor of a version.
 struct WeightShard {
   PolicyVersion version;
-  uint32_t index = 0, count = 0;    // of all pieces of the version
-  std::string name;                 // tensor
-  std::vector<int64_t> shape;       // of the whole tensor, float32
-  uint64_t offset = 0;              // bytes into the tensor
+  uint32_t index = 0, count = 0;  // of all pieces of the version
+  std::string name;               // tensor
+  std::vector<int64_t> shape;     // of the whole tensor, float32
+  uint64_t offset = 0;            // bytes into the tensor
   ByteBuffer bytes;
-  uint64_t checksum = 0;            // checksum64 of `bytes`
+  uint64_t checksum = 0;  // checksum64 of `bytes`
   template <class Archive>
   void serialize(Archive& archive) {
     archive(version, index, count, name, shape, offset, bytes, checksum);
@@ -214,12 +214,12 @@ struct WeightShard {
 
 /// What an actor says of itself when asked; answered at once.
 struct ActorStatus {
-  std::string name;       // "rollout-0"
+  std::string name;  // "rollout-0"
   std::string phase;
-  uint64_t handled = 0;   // messages
-  double busy_s = 0;      // inside handlers
+  uint64_t handled = 0;  // messages
+  double busy_s = 0;     // inside handlers
   double alive_s = 0;
-  uint64_t queued = 0;    // waiting work that it knows of
+  uint64_t queued = 0;  // waiting work that it knows of
   std::map<std::string, double> gauges;
   template <class Archive>
   void serialize(Archive& archive) {

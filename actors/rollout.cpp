@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots, deadlines and lost peers; rollout_carry.cpp brings the machines' commands to their receivers.
+// Slots, deadlines and lost peers; rollout_carry.cpp brings the machines' commands to their
+// receivers.
 #include "actors/rollout.hpp"
 
 #include <algorithm>
@@ -73,7 +74,9 @@ void RolloutState::replace_lost_peers() {
   }
 }
 
-void RolloutState::drain(atom::drain /*unused*/) { drained_ = true; }
+void RolloutState::drain(atom::drain /*unused*/) {
+  drained_ = true;
+}
 
 void RolloutState::fill_slots() {
   if (!peers_ || drained_) return;
@@ -109,8 +112,9 @@ void RolloutState::admitted(const PreparedTask& asked, Admission& admission) {
   }
   if (admission.task.id == asked.task.id) return begin(asked, admission);
   // Another trajectory goes on instead: its own task is needed.
-  self_->request(peers_->synthesis, settings_.admission_timeout, atom::next_task_v,
-                 admission.task.id)
+  self_
+      ->request(peers_->synthesis, settings_.admission_timeout, atom::next_task_v,
+                admission.task.id)
       .then([this, admission](const PreparedTask& task) { begin(task, admission); },
             [this, admission](const caf::error& error) {
               slot_failed("task of a resumed trajectory", error);

@@ -19,9 +19,9 @@ namespace warpsmith::actors {
 struct RolloutSettings {
   size_t concurrent = 16;
   std::shared_ptr<const RolloutSetup> setup;
-  std::function<std::string(const PreparedTask&)> prompt;   // text up to the first sampled token
-  std::chrono::milliseconds tick{20};                       // between two looks at slots and deadlines
-  std::chrono::milliseconds generate_timeout{600'000};      // between two chunks
+  std::function<std::string(const PreparedTask&)> prompt;  // text up to the first sampled token
+  std::chrono::milliseconds tick{20};                   // between two looks at slots and deadlines
+  std::chrono::milliseconds generate_timeout{600'000};  // between two chunks
   std::chrono::milliseconds tool_timeout{60'000};
   std::chrono::milliseconds judge_timeout{600'000};         // queue of the sandbox included
   std::chrono::milliseconds admission_timeout{86'400'000};  // the ledger answers when there is room

@@ -38,10 +38,8 @@ void RolloutState::refused(TrajectoryId id, uint32_t request, const caf::error& 
 void RolloutState::carry(Run& run, const GenerateCall& call) {
   run.last_chunk = SteadyClock::now();
   self_->request(run.generator, settings_.generate_timeout, call)
-      .then([](bool) {},
-            [this, id = call.session, request = call.turn](const caf::error& error) {
-              refused(id, request, error);
-            });
+      .then([](bool) {}, [this, id = call.session, request = call.turn](
+                             const caf::error& error) { refused(id, request, error); });
 }
 
 void RolloutState::carry(Run& run, const ToolCall& call) {
@@ -58,8 +56,8 @@ void RolloutState::carry(Run& run, const ToolCall& call) {
 }
 
 const SandboxActor& RolloutState::idlest_sandbox() {
-  return *std::ranges::min_element(
-      peers_->sandboxes, {}, [this](const SandboxActor& s) { return judging_[s.address()]; });
+  return *std::ranges::min_element(peers_->sandboxes, {},
+                                   [this](const SandboxActor& s) { return judging_[s.address()]; });
 }
 
 void RolloutState::carry(Run& run, const JudgeCommand& command) {
@@ -107,8 +105,8 @@ void RolloutState::carry(Run& run, const Closed& closed) {
 }
 
 void RolloutState::carry(Run& /*run*/, const Dropped& dropped) {
-  log::info(label() + ": trajectory " + std::to_string(dropped.trajectory) + " dropped: " +
-            dropped.detail);
+  log::info(label() + ": trajectory " + std::to_string(dropped.trajectory) +
+            " dropped: " + dropped.detail);
   self_->send(peers_->learner, dropped);
   self_->request(peers_->ledger, settings_.ledger_timeout, dropped)
       .then([](bool) {}, [this](const caf::error& error) { ledger_failed(error); });

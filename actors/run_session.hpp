@@ -13,8 +13,8 @@ namespace warpsmith::actors {
 
 /// Where the weights of this incarnation come from.
 struct Origin {
-  PolicyVersion version;              // (incarnation, step)
-  std::filesystem::path checkpoint;   // empty: the model's own folder
+  PolicyVersion version;             // (incarnation, step)
+  std::filesystem::path checkpoint;  // empty: the model's own folder
 };
 
 /// Held until the run ends. The ledger source goes to the ledger actor.

@@ -21,9 +21,10 @@ void SandboxState::start(Self self, SandboxBackendFactory factory, SandboxSettin
   self_ = self;
   settings_ = settings;
   const Identity identity{label() + "-worker", tap()};
-  worker_ = settings.detached
-                ? self->spawn<caf::detached + caf::linked>(sandbox_worker, identity, factory, settings)
-                : self->spawn<caf::linked>(sandbox_worker, identity, factory, settings);
+  worker_ =
+      settings.detached
+          ? self->spawn<caf::detached + caf::linked>(sandbox_worker, identity, factory, settings)
+          : self->spawn<caf::linked>(sandbox_worker, identity, factory, settings);
 }
 
 void SandboxState::next() {

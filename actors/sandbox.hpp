@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sandbox: the lease of one device. Owns the queue of what is to be judged and a worker with a thread
-// of its own; spawned and watched by the supervisor; bounded by `max_queue` (then error capacity).
-// When it dies, its process and jails die with it and askers get an infrastructure failure.
+// Sandbox: the lease of one device. Owns the queue of what is to be judged and a worker with a
+// thread of its own; spawned and watched by the supervisor; bounded by `max_queue` (then error
+// capacity). When it dies, its process and jails die with it and askers get an infrastructure
+// failure.
 #pragma once
 
 #include <deque>
@@ -14,10 +15,10 @@
 namespace warpsmith::actors {
 
 struct SandboxSettings {
-  size_t max_queue = 256;                            // waiting requests
-  std::chrono::milliseconds evaluate_budget{60'000}; // one evaluation, compile included
-  std::chrono::milliseconds ingest_budget{300'000};  // one ingest, torch.compile's start included
-  bool detached = true;                              // tests keep the worker in the pool
+  size_t max_queue = 256;                             // waiting requests
+  std::chrono::milliseconds evaluate_budget{60'000};  // one evaluation, compile included
+  std::chrono::milliseconds ingest_budget{300'000};   // one ingest, torch.compile's start included
+  bool detached = true;                               // tests keep the worker in the pool
 };
 
 class SandboxState : public ActorState {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sandbox actor drives: one device's judge. The program binds the sandbox process; tests bind
-// scripted ones.
+// What a sandbox actor drives: one device's judge. The program binds the sandbox process; tests
+// bind scripted ones.
 #pragma once
 
 #include <chrono>

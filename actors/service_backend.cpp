@@ -45,8 +45,8 @@ class ShellServices : public sandbox::ToolServices {
       client_.emplace(std::move(*started));
     }
     constexpr std::chrono::seconds slack{10};
-    return client_->shell(request, Deadline::after(std::chrono::milliseconds{request.timeout_ms} +
-                                                   slack));
+    return client_->shell(request,
+                          Deadline::after(std::chrono::milliseconds{request.timeout_ms} + slack));
   }
 
  private:
@@ -54,7 +54,9 @@ class ShellServices : public sandbox::ToolServices {
   std::optional<sandbox::Client> client_;
 };
 
-int core_count() { return static_cast<int>(std::thread::hardware_concurrency()); }
+int core_count() {
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
 
 }  // namespace
 
@@ -70,7 +72,8 @@ sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::
 
 int first_core_of(const SandboxConfig& config, uint32_t index) {
   const auto cores = static_cast<int>(config.cores);
-  if (config.first_core >= 0) return static_cast<int>(config.first_core) + static_cast<int>(index) * cores;
+  if (config.first_core >= 0)
+    return static_cast<int>(config.first_core) + static_cast<int>(index) * cores;
   return core_count() - static_cast<int>(index + 1) * cores;
 }
 

@@ -47,8 +47,8 @@ void SupervisorState::ask_status(const Child& child) {
           },
           [this, label = child.label, leaving = child.leaving](const caf::error& error) {
             if (leaving) return;
-            log::warn(this->label() + ": " + label + " does not answer: " +
-                      from_caf(error).message);
+            log::warn(this->label() + ": " + label +
+                      " does not answer: " + from_caf(error).message);
           });
 }
 
@@ -131,18 +131,16 @@ SupervisorActor::behavior_type supervisor(SupervisorActor::stateful_pointer<Supe
                                           Identity identity, Spawners spawners,
                                           SupervisorSettings settings) {
   adopt(self, std::move(identity));
-  self->set_down_handler(
-      [self](const caf::down_msg& down) { self->state.child_ended(down); });
+  self->set_down_handler([self](const caf::down_msg& down) { self->state.child_ended(down); });
   self->set_exit_handler([self](const caf::exit_msg& exit) {
     self->state.end_all();
     self->quit(exit.reason);
   });
   self->state.start(self, std::move(spawners), settings);
-  return {on(self, "status", &SupervisorState::status),
-          on(self, "failure", &SupervisorState::failure),
-          on(self, "tick", &SupervisorState::tick),
-          on(self, "respawn", &SupervisorState::respawn), on(self, "stop", &SupervisorState::stop),
-          on(self, "scale", &SupervisorState::scale)};
+  return {
+      on(self, "status", &SupervisorState::status), on(self, "failure", &SupervisorState::failure),
+      on(self, "tick", &SupervisorState::tick),     on(self, "respawn", &SupervisorState::respawn),
+      on(self, "stop", &SupervisorState::stop),     on(self, "scale", &SupervisorState::scale)};
 }
 
 }  // namespace warpsmith::actors

@@ -25,11 +25,11 @@ struct SupervisorSettings {
 
 /// Who acts next is written beside each phase.
 enum class RunPhase : uint8_t {
-  running,     // rollouts, until the ledger admits nothing more and nothing is open
-  flushing,    // the learner: a step with the rest, then a checkpoint
-  stopping,    // the learner: a last checkpoint, after a stop was asked for
-  done,        // main may let go; everything that was answered is durable
-  failed,      // main may let go; the reason is in the log and in the status
+  running,   // rollouts, until the ledger admits nothing more and nothing is open
+  flushing,  // the learner: a step with the rest, then a checkpoint
+  stopping,  // the learner: a last checkpoint, after a stop was asked for
+  done,      // main may let go; everything that was answered is durable
+  failed,    // main may let go; the reason is in the log and in the status
 };
 std::string_view to_string(RunPhase phase) noexcept;
 
@@ -49,7 +49,15 @@ class SupervisorState : public ActorState {
 
  private:
   enum class Kind : uint8_t {
-    telemetry, weight_store, ledger, sandbox, synthesis, learner, generator, tool_executor, rollout,
+    telemetry,
+    weight_store,
+    ledger,
+    sandbox,
+    synthesis,
+    learner,
+    generator,
+    tool_executor,
+    rollout,
   };
   struct Child {
     Kind kind = Kind::rollout;

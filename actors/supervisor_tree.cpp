@@ -25,8 +25,8 @@ void place(std::vector<Handle>& handles, uint32_t index, const Handle& handle) {
 }  // namespace
 
 Identity SupervisorState::identity_of(Kind kind, uint32_t index) const {
-  static constexpr std::array<const char*, 9> names{"telemetry", "weight_store", "ledger",
-                                                    "sandbox",   "synthesis",    "learner",
+  static constexpr std::array<const char*, 9> names{"telemetry", "weight_store",  "ledger",
+                                                    "sandbox",   "synthesis",     "learner",
                                                     "generator", "tool_executor", "rollout"};
   return {std::string{names.at(static_cast<size_t>(kind))} + '-' + std::to_string(index), tap()};
 }
@@ -34,23 +34,24 @@ Identity SupervisorState::identity_of(Kind kind, uint32_t index) const {
 template <class Handle>
 Handle SupervisorState::watch(Kind kind, uint32_t index, Handle handle) {
   self_->monitor(handle);
-  children_[handle.address()] =
-      Child{kind, index, identity_of(kind, index).label, caf::actor_cast<caf::actor>(handle), false};
+  children_[handle.address()] = Child{kind, index, identity_of(kind, index).label,
+                                      caf::actor_cast<caf::actor>(handle), false};
   return handle;
 }
 
 void SupervisorState::spawn_tree() {
   caf::actor_system& system = self_->system();
-  telemetry_ = watch(Kind::telemetry, 0, spawners_.telemetry(system, identity_of(Kind::telemetry, 0)));
-  weight_store_ =
-      watch(Kind::weight_store, 0, spawners_.weight_store(system, identity_of(Kind::weight_store, 0)));
+  telemetry_ =
+      watch(Kind::telemetry, 0, spawners_.telemetry(system, identity_of(Kind::telemetry, 0)));
+  weight_store_ = watch(Kind::weight_store, 0,
+                        spawners_.weight_store(system, identity_of(Kind::weight_store, 0)));
   peers_.ledger = watch(Kind::ledger, 0, spawners_.ledger(system, identity_of(Kind::ledger, 0)));
   for (uint32_t i = 0; i < settings_.counts.sandboxes; ++i) spawn_one(Kind::sandbox, i);
   spawn_one(Kind::synthesis, 0);
   if (spawners_.learner) {
-    peers_.learner = watch(Kind::learner, 0,
-                           spawners_.learner(system, identity_of(Kind::learner, 0), peers_.ledger,
-                                             weight_store_));
+    peers_.learner = watch(
+        Kind::learner, 0,
+        spawners_.learner(system, identity_of(Kind::learner, 0), peers_.ledger, weight_store_));
     self_->send(peers_.ledger, atom::redeliver_v, peers_.learner);
   }
   for (uint32_t i = 0; i < settings_.counts.generators; ++i) spawn_one(Kind::generator, i);
@@ -83,7 +84,8 @@ void SupervisorState::spawn_one(Kind kind, uint32_t index) {
       return;
     case Kind::weight_store:
     case Kind::ledger:
-    case Kind::learner: break;  // their state is the run: see child_ended
+    case Kind::learner:
+      break;  // their state is the run: see child_ended
   }
 }
 
@@ -121,8 +123,7 @@ void SupervisorState::restart(const Child& child, FailureClass failure) {
   const auto delay = std::get<RestartAfter>(decision).delay;
   log::info(label() + ": " + child.label + " starts again in " + std::to_string(delay.count()) +
             " ms");
-  self_->delayed_send(self_, delay, atom::respawn_v, static_cast<uint8_t>(child.kind),
-                      child.index);
+  self_->delayed_send(self_, delay, atom::respawn_v, static_cast<uint8_t>(child.kind), child.index);
 }
 
 void SupervisorState::respawn(atom::respawn /*unused*/, uint8_t kind, uint32_t index) {

@@ -21,7 +21,8 @@ void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<Sandb
                            SynthesisSettings settings) {
   self_ = self;
   settings_ = settings;
-  settings_.min_ready = std::clamp<size_t>(settings.min_ready, 1, std::max<size_t>(tasks.size(), 1));
+  settings_.min_ready =
+      std::clamp<size_t>(settings.min_ready, 1, std::max<size_t>(tasks.size(), 1));
   sources_.assign(tasks.begin(), tasks.end());
   sandboxes_ = std::move(sandboxes);
   pool_ = synthesis::Pool({}, RandomStream{settings.seed, "synthesis"});
@@ -115,7 +116,9 @@ caf::result<PreparedTask> SynthesisState::named_task(atom::next_task /*unused*/,
   return waiting_for_.emplace(id, self_->make_response_promise<PreparedTask>())->second;
 }
 
-void SynthesisState::peers(const Peers& peers) { sandboxes_ = peers.sandboxes; }
+void SynthesisState::peers(const Peers& peers) {
+  sandboxes_ = peers.sandboxes;
+}
 
 void SynthesisState::record(const TaskOutcome& outcome) {
   pool_.record(outcome.task_id, outcome.reward, outcome.passed, outcome.speedup);
@@ -139,7 +142,8 @@ SynthesisActor::behavior_type synthesis(SynthesisActor::stateful_pointer<Synthes
           on(self, "next_task", &SynthesisState::next_task),
           on(self, "named_task", &SynthesisState::named_task),
           on(self, "record", &SynthesisState::record),
-          on(self, "peers", &SynthesisState::peers), on(self, "step", &SynthesisState::step)};
+          on(self, "peers", &SynthesisState::peers),
+          on(self, "step", &SynthesisState::step)};
 }
 
 }  // namespace warpsmith::actors

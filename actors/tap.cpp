@@ -40,7 +40,9 @@ class LogTap : public Tap {
 
 }  // namespace
 
-std::unique_ptr<Tap> make_silent_tap() { return std::make_unique<SilentTap>(); }
+std::unique_ptr<Tap> make_silent_tap() {
+  return std::make_unique<SilentTap>();
+}
 
 Result<std::unique_ptr<Tap>> make_log_tap(const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "ae");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place through which every delivery passes: message log, trace and fault injection sit here.
+// The one place through which every delivery passes: message log, trace and fault injection sit
+// here.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,9 @@ void TelemetryState::observe(const Observation& seen) {
   }
 }
 
-Observation TelemetryState::snapshot(atom::snapshot /*unused*/) { return latest_; }
+Observation TelemetryState::snapshot(atom::snapshot /*unused*/) {
+  return latest_;
+}
 
 void TelemetryState::describe(ActorStatus& status) const {
   status.phase = "listening";

@@ -3,8 +3,6 @@
 // supervisor; bounded by the number of names; when it dies, numbers are missing and nothing else.
 #pragma once
 
-
-
 #include "actors/actor_state.hpp"
 #include "actors/interfaces.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ToolExecutor: runs the model's calls in workspaces. Owns the workspace folders of its trajectories
-// and one shell jail at a time, on a thread of its own; spawned and watched by the supervisor; bounded
-// by the trajectories in flight. When it dies its folders are swept, and rollouts run their calls
-// again at another one.
+// ToolExecutor: runs the model's calls in workspaces. Owns the workspace folders of its
+// trajectories and one shell jail at a time, on a thread of its own; spawned and watched by the
+// supervisor; bounded by the trajectories in flight. When it dies its folders are swept, and
+// rollouts run their calls again at another one.
 #pragma once
 
 #include <filesystem>

@@ -64,11 +64,10 @@ struct PackedList {
   template <class T>
   static constexpr bool holds = (std::is_same_v<T, Records> || ...);
 };
-using Packed =
-    PackedList<Task, TaskFacts, Segment, PolicyVersion, PreparedTask, TaskOutcome, GenerateCall,
-               TokenChunk, ToolCall, ToolAnswer, EvaluateCall, EvaluateReply, Admission, Closed,
-               Dropped, Judged, StepDone, LedgerCounts, WeightsReady, WeightShard, ActorStatus,
-               FailureReport, Observation>;
+using Packed = PackedList<Task, TaskFacts, Segment, PolicyVersion, PreparedTask, TaskOutcome,
+                          GenerateCall, TokenChunk, ToolCall, ToolAnswer, EvaluateCall,
+                          EvaluateReply, Admission, Closed, Dropped, Judged, StepDone, LedgerCounts,
+                          WeightsReady, WeightShard, ActorStatus, FailureReport, Observation>;
 template <class T>
   requires(Packed::holds<T>)
 struct IsPacked<T> : std::true_type {};

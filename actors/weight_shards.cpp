@@ -53,8 +53,14 @@ WeightShard make_shard(const policy::ModelWeights& weights, PolicyVersion versio
     const uint64_t offset = (index - before) * chunk_bytes;
     const uint64_t size = std::min<uint64_t>(chunk_bytes, tensor.nbytes() - offset);
     const auto* data = static_cast<const char*>(tensor.const_data_ptr()) + offset;
-    WeightShard shard{version, index, shard_count(weights, chunk_bytes), name,
-                      tensor.sizes().vec(), offset, ByteBuffer(data, data + size), 0};
+    WeightShard shard{version,
+                      index,
+                      shard_count(weights, chunk_bytes),
+                      name,
+                      tensor.sizes().vec(),
+                      offset,
+                      ByteBuffer(data, data + size),
+                      0};
     shard.checksum = checksum_of(shard.bytes);
     return shard;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// WeightStore: the newest weights. Owns a reference to one version (readers keep older ones alive by
-// their own references); spawned and watched by the supervisor; bounded by that one version. When it
-// dies, generators keep the weights they have until its successor hears of the next version.
+// WeightStore: the newest weights. Owns a reference to one version (readers keep older ones alive
+// by their own references); spawned and watched by the supervisor; bounded by that one version.
+// When it dies, generators keep the weights they have until its successor hears of the next
+// version.
 #pragma once
 
 #include <vector>

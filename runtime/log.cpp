@@ -35,7 +35,7 @@ std::shared_ptr<spdlog::logger> make_logger(const Sinks& sinks) {
   auto logger = std::make_shared<spdlog::logger>("warpsmith", targets.begin(), targets.end());
   logger->set_level(level_of(sinks.level));
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%-5l%$ %v");
-  logger->flush_on(spdlog::level::warn);
+  logger->flush_on(spdlog::level::info);
   return logger;
 }
 

@@ -19,9 +19,10 @@ struct Needed {
   const char* name;
   const char* pattern;  // at the beginning of a line
 };
-constexpr std::array<Needed, 3> needed{{{"class Model", R"((^|\n)class[ \t]+Model\b)"},
-                                        {"get_inputs", R"((^|\n)def[ \t]+get_inputs\b)"},
-                                        {"get_init_inputs", R"((^|\n)def[ \t]+get_init_inputs\b)"}}};
+constexpr std::array<Needed, 3> needed{
+    {{"class Model", R"((^|\n)class[ \t]+Model\b)"},
+     {"get_inputs", R"((^|\n)def[ \t]+get_inputs\b)"},
+     {"get_init_inputs", R"((^|\n)def[ \t]+get_init_inputs\b)"}}};
 
 Result<std::string> read_text(const fs::path& file) {
   std::error_code error;
@@ -66,7 +67,8 @@ class Collection {
     }
     if (ids_.contains(task.id)) task.id = file.parent_path().filename().string() + '-' + task.id;
     if (!ids_.emplace(task.id, file).second) {
-      return fail(ErrorCode::already_exists, file.string() + ": another task has the id " + task.id);
+      return fail(ErrorCode::already_exists,
+                  file.string() + ": another task has the id " + task.id);
     }
     tasks_.push_back(std::move(task));
     return {};

@@ -15,9 +15,9 @@ struct LatencyFigures {
 };
 
 struct ActorLatency {
-  LatencyFigures request;        // pooled asks pooled, answer received
-  LatencyFigures segment_1mib;   // a 1 MiB segment handed over by reference, answer received
-  LatencyFigures thread_handoff; // peer: std::condition_variable there and back
+  LatencyFigures request;         // pooled asks pooled, answer received
+  LatencyFigures segment_1mib;    // a 1 MiB segment handed over by reference, answer received
+  LatencyFigures thread_handoff;  // peer: std::condition_variable there and back
 };
 
 LatencyFigures figures_of(std::vector<double> microseconds);

@@ -54,7 +54,8 @@ Result<FileSet> read_solution(const fs::path& place) {
 
 Result<EvaluateCall> call_of(const CheckArguments& args) {
   const fs::path place{args.place};
-  auto task = synthesis::load_task(args.task.empty() ? place / "reference.py" : fs::path{args.task});
+  auto task =
+      synthesis::load_task(args.task.empty() ? place / "reference.py" : fs::path{args.task});
   if (!task) return tl::unexpected(std::move(task.error()));
   auto files = read_solution(args.task.empty() ? place / "solution" : place);
   if (!files) return tl::unexpected(std::move(files.error()));

@@ -67,8 +67,8 @@ json verdict_json(const Verdict& v) {
 
 json failure_json(const InfraFailure& failure) {
   json out = times({});
-  for (const char* key : {"contract", "trust", "correct", "reward", "seed_commitment", "jail",
-                          "evidence"}) {
+  for (const char* key :
+       {"contract", "trust", "correct", "reward", "seed_commitment", "jail", "evidence"}) {
     out[key] = nullptr;
   }
   out["verdict"] = to_string(failure.kind);

@@ -34,7 +34,9 @@ void line(const std::string& name, int64_t count, const std::string& about) {
             << about << '\n';
 }
 
-std::string mib(double value) { return std::to_string(static_cast<int64_t>(value + 0.5)) + " MiB"; }
+std::string mib(double value) {
+  return std::to_string(static_cast<int64_t>(value + 0.5)) + " MiB";
+}
 
 void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
   std::cout << "supervisor\n";

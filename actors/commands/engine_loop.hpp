@@ -15,8 +15,8 @@ enum class LoopEnd : uint8_t { finished, stopped, failed };
 
 struct LoopOptions {
   uint64_t trajectories = 0;
-  std::chrono::milliseconds interval{1'000};     // of progress
-  std::chrono::milliseconds time_limit{0};       // then nothing more is admitted; 0: none
+  std::chrono::milliseconds interval{1'000};  // of progress
+  std::chrono::milliseconds time_limit{0};    // then nothing more is admitted; 0: none
   bool quiet = false;
 };
 

@@ -25,8 +25,7 @@ std::chrono::seconds time_left(const ProgressView& view) {
   const uint64_t ended = view.counts.admitted - view.counts.in_flight;
   std::chrono::seconds left = std::chrono::hours{24 * 365};
   if (ended > 0 && view.trajectories > ended) {
-    const double per_one =
-        static_cast<double>(view.elapsed.count()) / static_cast<double>(ended);
+    const double per_one = static_cast<double>(view.elapsed.count()) / static_cast<double>(ended);
     left = std::chrono::seconds{
         static_cast<int64_t>(per_one * static_cast<double>(view.trajectories - ended))};
   }
@@ -67,11 +66,11 @@ std::string ProgressLine::next(const ProgressView& view) {
       100 * learner("pass_rate"), 100 * learner("faster_eager"), 100 * learner("faster_compile"));
   line += print("%.0f tok/s lag %.1f dropped %llu | queue judge %.0f learn %.0f | ",
                 rate(view, "generator-0.sampled_tokens"), learner("lag_mean"),
-                static_cast<unsigned long long>(dropped),
-                value(view.numbers, "sandbox-0.queued"), learner("queued"));
-  line += print("idle gen %.0f%% judge %.0f%% learn %.0f%% | ",
-                100 * idle_share(view, "generator-0"), 100 * idle_share(view, "sandbox-0"),
-                100 * idle_share(view, "learner-0"));
+                static_cast<unsigned long long>(dropped), value(view.numbers, "sandbox-0.queued"),
+                learner("queued"));
+  line +=
+      print("idle gen %.0f%% judge %.0f%% learn %.0f%% | ", 100 * idle_share(view, "generator-0"),
+            100 * idle_share(view, "sandbox-0"), 100 * idle_share(view, "learner-0"));
   line += duration_text(time_left(view)) + " left";
   last_ = view;
   return line;

@@ -16,7 +16,7 @@ struct ProgressView {
   uint64_t trajectories = 0;              // of the whole run
   std::map<std::string, double> numbers;  // the telemetry's, "learner-0.reward_mean"
   std::chrono::seconds elapsed{0};
-  std::chrono::seconds limit{0};          // of the run; 0: none
+  std::chrono::seconds limit{0};  // of the run; 0: none
 };
 
 /// Keeps the last view, so that rates and shares are those of the time in between.

@@ -25,8 +25,12 @@ namespace fs = std::filesystem;
 Result<fs::path> write_demonstrations(const RunConfig& config, const fs::path& folder) {
   if (!config.sft.data.empty()) return config.sft.data;
   const fs::path out = folder / "demonstrations.jsonl";
-  std::vector<std::string> argv{python_interpreter().string(), config.sft.script.string(),
-                                "--seed", std::to_string(config.run.seed), "--out", out.string(),
+  std::vector<std::string> argv{python_interpreter().string(),
+                                config.sft.script.string(),
+                                "--seed",
+                                std::to_string(config.run.seed),
+                                "--out",
+                                out.string(),
                                 "--tasks"};
   for (const fs::path& tasks : config.synthesis.tasks) argv.push_back(tasks.string());
   std::cerr << "writing demonstrations with " << config.sft.script.string() << '\n';
@@ -83,7 +87,8 @@ bool fine_tune(policy::SftStage& stage, const RunConfig& config, const SignalWai
       std::cerr << "step " << report.step << '/' << report.steps << " loss " << report.loss
                 << " lr " << report.learning_rate << " after " << duration_text(whole) << '\n';
     }
-    if (signals.arrived(std::chrono::milliseconds{0}) || elapsed > config.run.time_limit) return true;
+    if (signals.arrived(std::chrono::milliseconds{0}) || elapsed > config.run.time_limit)
+      return true;
   }
   return false;
 }
@@ -99,8 +104,8 @@ Result<void> save_model(const policy::SftStage& stage, const fs::path& to, const
 ExitCode finish(const policy::SftStage& stage, const fs::path& folder, const Output& output) {
   const auto held_out = stage.held_out_loss();
   std::cerr << "model in " << folder.string() << ", held-out loss "
-            << (held_out ? std::to_string(*held_out) : "not measured") << ", "
-            << stage.left_out() << " conversations left out\n";
+            << (held_out ? std::to_string(*held_out) : "not measured") << ", " << stage.left_out()
+            << " conversations left out\n";
   if (!output.json) return ExitCode::success;
   nlohmann::json out{{"model", folder.string()}, {"steps", stage.step_number()}};
   out["held_out_loss"] = held_out ? nlohmann::json(*held_out) : nlohmann::json(nullptr);

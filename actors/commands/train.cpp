@@ -50,7 +50,8 @@ Command train_command() {
             app.add_flag("--dry-run", args->dry_run,
                          "Check everything, print the actor tree and the memory, start nothing");
             app.add_flag("--quiet", args->output.quiet, "No progress; warnings and the end only");
-            app.add_flag("--json", args->output.json, "End with one JSON object on standard output");
+            app.add_flag("--json", args->output.json,
+                         "End with one JSON object on standard output");
             return [args] { return train(*args); };
           }};
 }

@@ -43,8 +43,8 @@ void print_json(const RunPaths& paths, const RunSummary& s, double wall_s) {
 
 void print_text(const RunPaths& paths, const RunSummary& s, const LoopResult& loop) {
   std::cerr << paths.folder.string() << ": " << s.admitted << " trajectories = " << s.trained
-            << " trained + " << s.dropped_total() << " dropped + " << s.in_flight
-            << " in flight, " << s.last_step << " steps";
+            << " trained + " << s.dropped_total() << " dropped + " << s.in_flight << " in flight, "
+            << s.last_step << " steps";
   if (s.reward_first && s.reward_last) {
     std::cerr << ", reward " << *s.reward_first << " (first 128) -> " << *s.reward_last
               << " (last 128)";
@@ -63,8 +63,8 @@ Result<RunSession> open_run(const RunConfig& config, const RunPlace& place) {
 
 Result<std::shared_ptr<const EngineInputs>> inputs_of(const RunConfig& config,
                                                       const RunSession& session) {
-  const auto& from = session.origin.checkpoint.empty() ? config.model.folder
-                                                       : session.origin.checkpoint;
+  const auto& from =
+      session.origin.checkpoint.empty() ? config.model.folder : session.origin.checkpoint;
   auto inputs = load_inputs(config, from);
   if (!inputs) return tl::unexpected(std::move(inputs.error()));
   inputs->ledger = session.ledger;

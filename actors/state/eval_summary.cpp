@@ -14,7 +14,7 @@ constexpr int resamples = 2000;
 using ByTask = std::map<std::string, std::vector<EvalSample>>;
 
 std::optional<double> geometric_mean(const std::vector<EvalSample>& samples,
-                                     std::optional<double> EvalSample::*speedup) {
+                                     std::optional<double> EvalSample::* speedup) {
   double sum = 0;
   size_t count = 0;
   for (const EvalSample& sample : samples) {

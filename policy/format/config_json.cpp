@@ -125,8 +125,8 @@ Result<void> read_rope_object(const json& object, ModelConfig& config) {
     fields.need("high_freq_factor", rope.high_freq_factor);
     fields.need("original_max_position_embeddings", rope.original_max_positions);
   } else if (kind != "default") {
-    return fail(ErrorCode::unsupported, "config.json: rope type \"" + kind +
-                                            "\": expected default, linear or llama3");
+    return fail(ErrorCode::unsupported,
+                "config.json: rope type \"" + kind + "\": expected default, linear or llama3");
   }
   return fields.outcome();
 }
@@ -208,8 +208,10 @@ Result<ModelConfig> parse_config_json(std::string_view text) {
   const auto options = read_options(fields);
   if (!options) return tl::unexpected(options.error());
   if (config.heads < 1) {
-    return fail(ErrorCode::parse_failed, "config.json: \"num_attention_heads\": expected at least "
-                                         "1, got " + std::to_string(config.heads));
+    return fail(ErrorCode::parse_failed,
+                "config.json: \"num_attention_heads\": expected at least "
+                "1, got " +
+                    std::to_string(config.heads));
   }
   if (auto ok = (*traits)->apply(*options, config); !ok) return tl::unexpected(ok.error());
   if (auto ok = config.validate(); !ok) return fail("config.json", ok.error());

@@ -39,8 +39,8 @@ Result<std::map<std::string, std::string>> read_index(const fs::path& path, cons
     }
     files[tensor] = file.get<std::string>();
     if (fs::path(files[tensor]).filename() == files[tensor]) continue;
-    return fail(ErrorCode::parse_failed, path.string() + ": shard \"" + files[tensor] +
-                                             "\" is not a plain file name");
+    return fail(ErrorCode::parse_failed,
+                path.string() + ": shard \"" + files[tensor] + "\" is not a plain file name");
   }
   return files;
 }

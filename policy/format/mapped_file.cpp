@@ -35,7 +35,7 @@ struct Descriptor {
 
 Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::filesystem::path& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat info {};
+  struct stat info{};
   if (file.fd < 0 || ::fstat(file.fd, &info) != 0) return tl::unexpected(read_error(path, errno));
   if (!S_ISREG(info.st_mode) || info.st_size == 0) {
     return fail(ErrorCode::parse_failed, path.string() + ": empty, or not a regular file");
@@ -46,7 +46,9 @@ Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::filesystem::path
   return std::shared_ptr<MappedFile>(new MappedFile(static_cast<char*>(data), size));
 }
 
-MappedFile::~MappedFile() { ::munmap(data_, size_); }
+MappedFile::~MappedFile() {
+  ::munmap(data_, size_);
+}
 
 Result<std::string> read_text_file(const std::filesystem::path& path, size_t limit) {
   const auto file = MappedFile::open(path);

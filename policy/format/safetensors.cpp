@@ -105,8 +105,8 @@ struct Layout {
 Result<Layout> layout_of(const WeightMap& tensors) {
   for (const auto& [name, tensor] : tensors) {
     if (stored_type(tensor.scalar_type())) continue;
-    return fail(ErrorCode::unsupported, "safetensors: tensor \"" + name +
-                                            "\": only F64, F32, F16 and BF16 can be written");
+    return fail(ErrorCode::unsupported,
+                "safetensors: tensor \"" + name + "\": only F64, F32, F16 and BF16 can be written");
   }
   Layout layout;
   uint64_t offset = 0;

@@ -109,8 +109,8 @@ Result<void> check_layout(const StoredTensors& tensors, uint64_t data_bytes) {
     }
   }
   if (expected == data_bytes) return {};
-  return fail(ErrorCode::parse_failed, "safetensors: header describes " +
-                                           std::to_string(expected) + " bytes of data, file has " +
+  return fail(ErrorCode::parse_failed, "safetensors: header describes " + std::to_string(expected) +
+                                           " bytes of data, file has " +
                                            std::to_string(data_bytes));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Demonstrations: one JSON object per line, {"task_id", "messages": [{"role", "content", "train"}]}.
+// Demonstrations: one JSON object per line, {"task_id", "messages": [{"role", "content",
+// "train"}]}.
 #pragma once
 
 #include <filesystem>

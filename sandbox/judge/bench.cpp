@@ -53,7 +53,8 @@ Bench::Bench(TaskSignature signature, SharedBuffers inputs, SharedBuffers candid
 }
 
 Result<Bench> Bench::create(const TaskSignature& signature) {
-  const auto layout = make_layout(signature, sets_beyond_cache(signature, last_level_cache_bytes()));
+  const auto layout =
+      make_layout(signature, sets_beyond_cache(signature, last_level_cache_bytes()));
   auto inputs = SharedBuffers::inputs(layout);
   if (!inputs) return fail("inputs", inputs.error());
   auto candidate = SharedBuffers::outputs(layout);

@@ -53,8 +53,8 @@ class Bench {
   void raise_profiles(std::vector<std::vector<float>>& profiles) const;
 
  private:
-  Bench(TaskSignature signature, SharedBuffers inputs, SharedBuffers candidate, SharedBuffers worker,
-        MemoryFile result);
+  Bench(TaskSignature signature, SharedBuffers inputs, SharedBuffers candidate,
+        SharedBuffers worker, MemoryFile result);
   /// Reference of output number `output` (counted among outputs) in the result memory.
   Reference reference_of(size_t output) const;
 

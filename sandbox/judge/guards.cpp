@@ -13,16 +13,25 @@ constexpr std::byte guard_value{0xC7};
 /// One 8-byte pattern per type, repeated.
 uint64_t pattern_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::f32: return 0xFFA5A5A57FA5A5A5ULL;   // two NaNs of opposite sign
-    case Dtype::f64: return 0x7FF5A5A5A5A5A5A5ULL;   // a signalling NaN
-    case Dtype::f16: return 0x7DA5FDA57DA5FDA5ULL;   // NaNs
-    case Dtype::bf16: return 0x7FA5FFA57FA5FFA5ULL;  // NaNs
-    case Dtype::i64: return 0x8BADF00D8BADF00DULL;
-    case Dtype::i32: return 0x8BADF00D8BADF00DULL;
-    case Dtype::i16: return 0x8BAD8BAD8BAD8BADULL;
-    case Dtype::i8: return 0x8B8B8B8B8B8B8B8BULL;
+    case Dtype::f32:
+      return 0xFFA5A5A57FA5A5A5ULL;  // two NaNs of opposite sign
+    case Dtype::f64:
+      return 0x7FF5A5A5A5A5A5A5ULL;  // a signalling NaN
+    case Dtype::f16:
+      return 0x7DA5FDA57DA5FDA5ULL;  // NaNs
+    case Dtype::bf16:
+      return 0x7FA5FFA57FA5FFA5ULL;  // NaNs
+    case Dtype::i64:
+      return 0x8BADF00D8BADF00DULL;
+    case Dtype::i32:
+      return 0x8BADF00D8BADF00DULL;
+    case Dtype::i16:
+      return 0x8BAD8BAD8BAD8BADULL;
+    case Dtype::i8:
+      return 0x8B8B8B8B8B8B8B8BULL;
     case Dtype::u8:
-    case Dtype::boolean: break;
+    case Dtype::boolean:
+      break;
   }
   return 0xA5A5A5A5A5A5A5A5ULL;
 }
@@ -61,7 +70,8 @@ void arm_guards(const SharedBuffers& outputs, uint32_t set) {
 bool guards_intact(const SharedBuffers& outputs, uint32_t set) {
   bool intact = true;
   each_slot(outputs, /*output=*/true, [&](size_t i) {
-    intact = intact && is_guard(outputs.guard_before(set, i)) && is_guard(outputs.guard_after(set, i));
+    intact =
+        intact && is_guard(outputs.guard_before(set, i)) && is_guard(outputs.guard_after(set, i));
   });
   return intact;
 }

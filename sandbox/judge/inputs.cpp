@@ -67,14 +67,18 @@ void make_sparse(Scratch& s, size_t count, Keystream& stream) {
 void make_values(Distribution distribution, Scratch& s, size_t count, Keystream& stream) {
   switch (distribution) {
     case Distribution::normal:
-    case Distribution::huge: return make_normal(s, count, stream);
+    case Distribution::huge:
+      return make_normal(s, count, stream);
     case Distribution::shifted:
       make_normal(s, count, stream);
       for (size_t i = 0; i < count; ++i) s.values[i] += 2.5F;
       return;
-    case Distribution::wide: return make_wide(s, count, stream);
-    case Distribution::sparse: return make_sparse(s, count, stream);
-    case Distribution::dense: return make_dense(s, count, stream);
+    case Distribution::wide:
+      return make_wide(s, count, stream);
+    case Distribution::sparse:
+      return make_sparse(s, count, stream);
+    case Distribution::dense:
+      return make_dense(s, count, stream);
   }
 }
 

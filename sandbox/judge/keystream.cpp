@@ -35,9 +35,9 @@ void Keystream::fill(std::span<std::byte> out) {
   while (!out.empty()) {
     const size_t part = std::min(out.size(), zeros.size());
     int written = 0;
-    const int ok = EVP_EncryptUpdate(cipher_->context.get(),
-                                     reinterpret_cast<unsigned char*>(out.data()), &written,
-                                     zeros.data(), static_cast<int>(part));
+    const int ok =
+        EVP_EncryptUpdate(cipher_->context.get(), reinterpret_cast<unsigned char*>(out.data()),
+                          &written, zeros.data(), static_cast<int>(part));
     if (ok != 1 || static_cast<size_t>(written) != part) {
       throw std::runtime_error("AES-256-CTR stopped");
     }

@@ -11,8 +11,9 @@
 namespace warpsmith::sandbox {
 
 /// |y − ŷ| ≤ c · max(S, 4 u |ŷ| + 2^-100) + u_out |ŷ|, where S is the mean absolute deviation, from
-/// the float64 reference, of evaluations whose operators were perturbed (reference/worker/modes.py).
-/// Integer and boolean outputs: |y − ŷ| ≤ c · S, so exact wherever rounding decides nothing.
+/// the float64 reference, of evaluations whose operators were perturbed
+/// (reference/worker/modes.py). Integer and boolean outputs: |y − ŷ| ≤ c · S, so exact wherever
+/// rounding decides nothing.
 struct BoundRule {
   double c = 8;
   double u = 0x1.0p-24;  // of the accumulation: float32

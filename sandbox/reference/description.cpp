@@ -62,7 +62,8 @@ TaskDescription description_of(const Json& json) {
     d.values.push_back({number(entry, "mean"), number(entry, "deviation"), number(entry, "low"),
                         number(entry, "high")});
   }
-  check(!d.values.empty() && d.values.size() <= max_tensors, "signature: 1 to 256 tensors expected");
+  check(!d.values.empty() && d.values.size() <= max_tensors,
+        "signature: 1 to 256 tensors expected");
   check(last_role == static_cast<int>(TensorRole::output), "signature: no output");
   d.flops = number(json, "flops");
   d.product_flops = number(json, "product_flops");

@@ -17,12 +17,12 @@ struct ValueSummary {
 
 struct TaskDescription {
   TaskSignature signature;
-  std::vector<ValueSummary> values;  // one per tensor of the signature
-  double flops = 0;                  // of all operators
-  double product_flops = 0;          // of matrix products and convolutions
-  std::vector<std::string> mutants;  // names, in the worker's order
+  std::vector<ValueSummary> values;           // one per tensor of the signature
+  double flops = 0;                           // of all operators
+  double product_flops = 0;                   // of matrix products and convolutions
+  std::vector<std::string> mutants;           // names, in the worker's order
   std::vector<std::string> lower_precisions;  // follow the mutants in the same numbering
-  bool compiled = false;             // the baseline is ready
+  bool compiled = false;                      // the baseline is ready
 };
 
 /// Parses the worker's answer to `load`. `parse_failed` names the field.

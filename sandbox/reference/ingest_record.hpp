@@ -45,7 +45,7 @@ struct IngestRecord {
   std::vector<InputRule> rules;  // one per input and parameter, in the signature's order
   std::vector<DistributionFacts> distributions;
   std::vector<std::vector<float>> profiles;  // per output: S of dense sets, per block of elements
-  std::string refusal;                       // not empty: the task is refused or quarantined, and why
+  std::string refusal;  // not empty: the task is refused or quarantined, and why
 
   template <class Archive>
   void serialize(Archive& archive) {

@@ -56,7 +56,9 @@ Speedup paired_speedup(std::span<const double> baseline, std::span<const double>
     draws.push_back(totals.worse());
   }
   std::sort(draws.begin(), draws.end());
-  const auto at = [&](double q) { return draws[static_cast<size_t>(q * double(draws.size() - 1))]; };
+  const auto at = [&](double q) {
+    return draws[static_cast<size_t>(q * double(draws.size() - 1))];
+  };
   speedup.interval = {at(0.025), at(0.975)};
   return speedup;
 }

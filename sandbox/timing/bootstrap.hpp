@@ -13,7 +13,8 @@ namespace warpsmith::sandbox {
 double median(std::span<const double> values);
 
 struct Speedup {
-  double ratio = 0;   // baseline / candidate: the worse of the median of ratios and the ratio of totals
+  double ratio =
+      0;  // baseline / candidate: the worse of the median of ratios and the ratio of totals
   Interval interval;  // 95 %, of that worse figure
 };
 

@@ -10,9 +10,9 @@
 namespace warpsmith::sandbox {
 
 struct Machine {
-  std::string cpu;           // model name as the kernel reports it
-  int cores = 0;             // online
-  double cache_mbytes = 0;   // last level
+  std::string cpu;          // model name as the kernel reports it
+  int cores = 0;            // online
+  double cache_mbytes = 0;  // last level
   MachineLimits limits;
 
   /// Names what the measurements depend on: part of cache keys.

@@ -9,8 +9,7 @@ double roofline_floor_ms(double bytes, double product_flops, const MachineLimits
   constexpr double slack = 0.5;
   // 1 GB/s moves a million bytes in a millisecond.
   const double moving = limits.cache_gbytes_per_s > 0 ? bytes / limits.cache_gbytes_per_s / 1e6 : 0;
-  const double counting =
-      limits.gflops_per_s > 0 ? product_flops / limits.gflops_per_s / 1e6 : 0;
+  const double counting = limits.gflops_per_s > 0 ? product_flops / limits.gflops_per_s / 1e6 : 0;
   return slack * std::max(moving, counting);
 }
 

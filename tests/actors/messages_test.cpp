@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every message type survives CAF's binary serializer, non-finite floats included.
+#include <gtest/gtest.h>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/binary_deserializer.hpp>
 #include <caf/binary_serializer.hpp>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>

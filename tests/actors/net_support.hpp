@@ -26,8 +26,16 @@ struct NetConfig : caf::actor_system_config {
 
 /// Order in which the server publishes.
 enum class Served : uint8_t {
-  telemetry, generator, weight_store, tool_executor, sandbox,
-  synthesis, ledger,    learner,      rollout,       supervisor,
+  telemetry,
+  generator,
+  weight_store,
+  tool_executor,
+  sandbox,
+  synthesis,
+  ledger,
+  learner,
+  rollout,
+  supervisor,
 };
 
 /// Starts this program with `serve`, reads its ports, and ends it by closing its standard input.

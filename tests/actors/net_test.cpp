@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every interface, spoken between two processes over loopback.
+#include <gtest/gtest.h>
 #include <caf/actor_system.hpp>
 #include <caf/scoped_actor.hpp>
-#include <gtest/gtest.h>
 
 #include <cmath>
 

@@ -86,13 +86,16 @@ inline SandboxActor::behavior_type sandbox(Self<SandboxActor> self) {
 }
 
 inline SynthesisActor::behavior_type synthesis(Self<SynthesisActor> self) {
-  return {answers_status<SynthesisActor>(self), [](atom::next_task) { return PreparedTask{}; },
+  return {answers_status<SynthesisActor>(self),
+          [](atom::next_task) { return PreparedTask{}; },
           [](atom::next_task, const std::string& id) {
             PreparedTask task;
             task.task.id = id;
             return task;
           },
-          hears<TaskOutcome>(self), hears<Peers>(self), hears<atom::step>(self)};
+          hears<TaskOutcome>(self),
+          hears<Peers>(self),
+          hears<atom::step>(self)};
 }
 
 inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {
@@ -104,14 +107,19 @@ inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {
           [](const StepDone& step) { return step.trained.size() == 2; },
           [](atom::checkpoint, PolicyVersion version) { return version.step == 5; },
           hears<atom::flush>(self),
-          hears<Judged>(self), hears<atom::redeliver, LearnerActor>(self),
+          hears<Judged>(self),
+          hears<atom::redeliver, LearnerActor>(self),
           hears<atom::drain>(self),
           [](atom::counts) { return LedgerCounts{3, 1, {{"stale", 1}}, 1, 1, 0, false}; }};
 }
 
 inline LearnerActor::behavior_type learner(Self<LearnerActor> self) {
-  return {answers_status<LearnerActor>(self), hears<Segment>(self), hears<Closed>(self),
-          hears<Dropped>(self), hears<atom::step>(self), hears<atom::flush>(self),
+  return {answers_status<LearnerActor>(self),
+          hears<Segment>(self),
+          hears<Closed>(self),
+          hears<Dropped>(self),
+          hears<atom::step>(self),
+          hears<atom::flush>(self),
           [](atom::checkpoint) { return std::string{"step-7"}; }};
 }
 
@@ -121,8 +129,10 @@ inline RolloutActor::behavior_type rollout(Self<RolloutActor> self) {
 }
 
 inline SupervisorActor::behavior_type supervisor(Self<SupervisorActor> self) {
-  return {answers_status<SupervisorActor>(self), hears<FailureReport>(self),
-          hears<atom::tick>(self), hears<atom::respawn, uint8_t, uint32_t>(self),
+  return {answers_status<SupervisorActor>(self),
+          hears<FailureReport>(self),
+          hears<atom::tick>(self),
+          hears<atom::respawn, uint8_t, uint32_t>(self),
           hears<atom::stop>(self),
           [](atom::scale, const std::string& kind, uint32_t count) {
             return static_cast<uint32_t>(kind.size()) + count;

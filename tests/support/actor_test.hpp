@@ -2,16 +2,16 @@
 // Fixture for actors under CAF's deterministic scheduler: no threads, virtual time.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
 #include <caf/scoped_actor.hpp>
-#include <gtest/gtest.h>
 
+#include "actors/actor_state.hpp"
 #include "actors/errors.hpp"
 #include "actors/inspect.hpp"
 #include "actors/interfaces.hpp"
-#include "actors/actor_state.hpp"
 
 namespace warpsmith::actors {
 

@@ -78,8 +78,9 @@ TEST(StreamDecoderTest, ABrokenCharacterBecomesAReplacement) {
   const auto letter = tokenizer.encode("a");
   StreamDecoder stream(tokenizer);
   stream.push(rocket[0]);
-  EXPECT_EQ(stream.push(letter[0]), "\xEF\xBF\xBD"
-                                    "a");
+  EXPECT_EQ(stream.push(letter[0]),
+            "\xEF\xBF\xBD"
+            "a");
   stream.push(rocket[0]);
   EXPECT_EQ(stream.finish(), "\xEF\xBF\xBD");
 }

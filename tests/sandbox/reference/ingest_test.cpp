@@ -12,7 +12,8 @@ class IngestTest : public testing::Test {
   static void SetUpTestSuite() {
     if (std::string(WARPSMITH_TEST_PYTHON).empty()) return;
     folder = std::make_unique<TemporaryFolder>();
-    auto started = ReferenceWorker::start(worker_options(folder->path()), Deadline::after(seconds(60)));
+    auto started =
+        ReferenceWorker::start(worker_options(folder->path()), Deadline::after(seconds(60)));
     ASSERT_TRUE(started) << started.error().message;
     worker = std::make_unique<ReferenceWorker>(std::move(*started));
   }

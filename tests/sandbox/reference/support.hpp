@@ -60,5 +60,5 @@ inline WorkerOptions worker_options(const std::string& cache_folder) {
 }  // namespace warpsmith::sandbox::test
 
 /// Skips where the build has no Python environment with torch.
-#define REQUIRE_TORCH()                                                                    \
+#define REQUIRE_TORCH() \
   if (std::string(WARPSMITH_TEST_PYTHON).empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON"
