@@ -7,14 +7,14 @@ from .variants import resized, variants_of
 
 # Shares of the styles among right kernels: the slow ones are common, the best ones rare.
 RIGHT = {
-    "passes": 0.36,
-    "rows": 0.14,
-    "vector": 0.12,
-    "simd": 0.12,
-    "ahead2": 0.04,
-    "ahead4": 0.05,
-    "ahead8": 0.04,
-    "sketch": 0.13,
+    "passes": 0.60,
+    "rows": 0.10,
+    "vector": 0.06,
+    "simd": 0.06,
+    "ahead2": 0.03,
+    "ahead4": 0.03,
+    "ahead8": 0.03,
+    "sketch": 0.09,
 }
 # Shares among wrong ones: most mistakes are made in sketches.
 WRONG = {"sketch": 0.62, "passes": 0.2, "rows": 0.1, "vector": 0.04, "simd": 0.04}
@@ -23,18 +23,18 @@ BETTER = {"vector": 0.3, "simd": 0.4, "ahead2": 0.1, "ahead4": 0.1, "ahead8": 0.
 SPEEDUP = {"passes": 0.4, "rows": 0.5}  # over eager, for the texts of profiles
 
 # What the last submission is, in conversations that submit what they first wrote.
-BLIND_WRONG, BLIND_BROKEN = 0.34, 0.12
+BLIND_WRONG, BLIND_BROKEN = 0.44, 0.12
 EDITS = 0.4  # of the repairs that one line can make
 
 VARIANTS = 0.6  # share of conversations about a variant of the task
 
 SHAPES = {
-    "blind": 0.40,
-    "verified": 0.22,
-    "compiled": 0.06,
-    "corrected": 0.12,
-    "repaired": 0.08,
-    "improved": 0.10,
+    "blind": 0.58,
+    "verified": 0.12,
+    "compiled": 0.05,
+    "corrected": 0.10,
+    "repaired": 0.07,
+    "improved": 0.06,
     "informed": 0.02,
 }
 
