@@ -31,9 +31,12 @@ struct Command {
   std::function<std::function<ExitCode()>(CLI::App&)> add;  // adds options, gives the action
 };
 
+Command bench_command();
 Command check_command();
 Command config_command();
 Command doctor_command();
+Command eval_command();
+Command runs_command();
 Command train_command();
 
 /// In the order of --help.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/dry_run.hpp"
 
+#include <cmath>
 #include <iomanip>
 #include <iostream>
 
@@ -35,7 +36,7 @@ void line(const std::string& name, int64_t count, const std::string& about) {
 }
 
 std::string mib(double value) {
-  return std::to_string(static_cast<int64_t>(value + 0.5)) + " MiB";
+  return std::to_string(std::llround(value)) + " MiB";
 }
 
 void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/commands/engine_loop.hpp"
+#include "actors/commands/run_summary.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/service_backend.hpp"
 #include "runtime/log.hpp"
@@ -14,30 +15,15 @@
 namespace warpsmith::actors {
 namespace {
 
-nlohmann::json number_or_null(const std::optional<double>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-}
-
 Result<RunSummary> summary_of(const RunPaths& paths) {
   auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
   if (!db) return tl::unexpected(std::move(db.error()));
   return summarize(*db);
 }
 
-void print_json(const RunPaths& paths, const RunSummary& s, double wall_s) {
-  const nlohmann::json out{{"run", paths.folder.string()},
-                           {"trajectories", s.admitted},
-                           {"wall_s", wall_s},
-                           {"reward_first128", number_or_null(s.reward_first)},
-                           {"reward_last128", number_or_null(s.reward_last)},
-                           {"admitted", s.admitted},
-                           {"trained", s.trained},
-                           {"dropped", s.dropped_total()},
-                           {"in_flight", s.in_flight},
-                           {"steps", s.last_step},
-                           {"distinct_sources_last128", s.distinct_sources_last},
-                           {"median_tool_calls_last128", number_or_null(s.median_tool_calls_last)},
-                           {"pass_rate_last128", number_or_null(s.pass_rate_last)}};
+void print_json(const RunPaths& paths, const RunSummary& summary, double wall_s) {
+  nlohmann::json out = summary_json(paths, summary);
+  out["wall_s"] = wall_s;
   std::cout << out.dump() << '\n';
 }
 

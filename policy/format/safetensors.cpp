@@ -72,7 +72,9 @@ class OutputFile {
       : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {}
   ~OutputFile() {
     if (fd_ >= 0) ::close(fd_);
-    if (!finished_ && fd_ >= 0) ::unlink(path_.c_str());
+    std::error_code ignored;  // a device that was written to is nothing of ours to remove
+    const bool ours = std::filesystem::is_regular_file(path_, ignored);
+    if (!finished_ && fd_ >= 0 && ours) ::unlink(path_.c_str());
   }
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "runtime/checksum.hpp"
+#include "runtime/environment.hpp"
 #include "sandbox/service/client.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
@@ -67,8 +68,7 @@ std::vector<std::string> all_hacks() {
 }
 
 std::string interpreter() {
-  const char* named = std::getenv("WARPSMITH_PYTHON");
-  return named != nullptr ? named : WARPSMITH_TEST_PYTHON;
+  return python_interpreter().string();
 }
 
 class HackTest : public ::testing::TestWithParam<std::string> {

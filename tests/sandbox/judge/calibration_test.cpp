@@ -9,6 +9,7 @@
 
 #include "arithmetic.hpp"
 #include "runtime/checksum.hpp"
+#include "runtime/environment.hpp"
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/reference/ingest.hpp"
@@ -152,10 +153,10 @@ std::vector<std::vector<double>> margins(ReferenceWorker& worker, const Operator
 }
 
 TEST(CalibrationTest, HonestArithmeticPassesAndLowerPrecisionFailsPerOperatorClass) {
-  if (std::string(WARPSMITH_TEST_PYTHON).empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON";
+  if (python_interpreter().empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON";
   std::string folder = "/tmp/warpsmith-test-XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  auto worker = ReferenceWorker::start({.python = WARPSMITH_TEST_PYTHON,
+  auto worker = ReferenceWorker::start({.python = python_interpreter().string(),
                                         .folder = "sandbox/reference/worker",
                                         .cache_folder = folder},
                                        Deadline::after(seconds(120)));

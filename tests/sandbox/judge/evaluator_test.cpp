@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole judgements: real compiler, real jails, real torch.
 #include "sandbox/judge/evaluator.hpp"
+#include "runtime/environment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,11 +51,11 @@ constexpr const char* honest_body =
 class EvaluatorTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (std::string(WARPSMITH_TEST_PYTHON).empty()) return;
+    if (python_interpreter().empty()) return;
     std::string name = "/tmp/warpsmith-test-XXXXXX";
     folder = mkdtemp(name.data());
     auto opened = Evaluator::open({.runner = WARPSMITH_TEST_RUNNER,
-                                   .python = WARPSMITH_TEST_PYTHON,
+                                   .python = python_interpreter().string(),
                                    .worker_folder = "sandbox/reference/worker",
                                    .cache_folder = folder,
                                    .core = 0});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ingest of whole tasks: facts, kept distributions, the mutation gate.
 #include "sandbox/reference/ingest.hpp"
+#include "runtime/environment.hpp"
 
 #include "support.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 class IngestTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (std::string(WARPSMITH_TEST_PYTHON).empty()) return;
+    if (python_interpreter().empty()) return;
     folder = std::make_unique<TemporaryFolder>();
     auto started =
         ReferenceWorker::start(worker_options(folder->path()), Deadline::after(seconds(60)));

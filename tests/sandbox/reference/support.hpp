@@ -9,6 +9,7 @@
 #include <string>
 
 #include "runtime/checksum.hpp"
+#include "runtime/environment.hpp"
 #include "sandbox/reference/ingest.hpp"
 
 namespace warpsmith::sandbox::test {
@@ -52,7 +53,7 @@ class TemporaryFolder {
 };
 
 inline WorkerOptions worker_options(const std::string& cache_folder) {
-  return {.python = WARPSMITH_TEST_PYTHON,
+  return {.python = python_interpreter().string(),
           .folder = "sandbox/reference/worker",
           .cache_folder = cache_folder};
 }
@@ -61,4 +62,4 @@ inline WorkerOptions worker_options(const std::string& cache_folder) {
 
 /// Skips where the build has no Python environment with torch.
 #define REQUIRE_TORCH() \
-  if (std::string(WARPSMITH_TEST_PYTHON).empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON"
+  if (python_interpreter().empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON"

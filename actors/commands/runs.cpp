@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith runs list` and `warpsmith runs show`: what is on disk, without disturbing it.
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "actors/commands/command.hpp"
+#include "actors/commands/run_summary.hpp"
+#include "runtime/run/run_listing.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+struct RunsArguments {
+  std::string root = "runs";
+  std::string name = "latest";
+  bool json = false;
+};
+
+template <class... Args>
+void print(const char* format, Args... args) {
+  std::array<char, 320> text{};
+  (void)std::snprintf(text.data(), text.size(), format, args...);
+  std::cout << text.data();
+}
+
+void print_line(const RunListing& run) {
+  const std::string name = run.paths.folder.filename().string();
+  if (!run.summary) {
+    print("%-36s unreadable: %s\n", name.c_str(), run.summary.error().message.c_str());
+    return;
+  }
+  const RunSummary& s = *run.summary;
+  print("%-36s %-10s %7llu %7llu %7llu %6u %8.2f %8.2f\n", name.c_str(),
+        run.owner ? "running" : "at rest", static_cast<unsigned long long>(s.admitted),
+        static_cast<unsigned long long>(s.trained), static_cast<unsigned long long>(s.in_flight),
+        s.last_step, s.reward_first.value_or(0), s.reward_last.value_or(0));
+}
+
+ExitCode list(const RunsArguments& args) {
+  const auto runs = list_runs(args.root);
+  if (!runs) return report(runs.error());
+  print("%-36s %-10s %7s %7s %7s %6s %8s %8s\n", "run", "state", "admit", "train", "flight", "step",
+        "reward", "..last");
+  for (const RunListing& run : *runs) print_line(run);
+  return ExitCode::success;
+}
+
+ExitCode show(const RunsArguments& args) {
+  const auto paths = find_run(args.root, args.name);
+  if (!paths) return report(paths.error());
+  const auto summary = read_summary(*paths);
+  if (!summary) return report(summary.error());
+  std::cout << summary_json(*paths, *summary).dump(args.json ? -1 : 2) << '\n';
+  return ExitCode::success;
+}
+
+}  // namespace
+
+Command runs_command() {
+  return {
+      "runs", "List runs, or show one", [](CLI::App& app) -> std::function<ExitCode()> {
+        auto args = std::make_shared<RunsArguments>();
+        app.require_subcommand(1);
+        app.add_option("--root", args->root, "Folder that holds the runs")->capture_default_str();
+        app.add_subcommand("list", "One line per run: counts, steps, first and last rewards");
+        CLI::App* one = app.add_subcommand("show", "The figures of one run");
+        one->add_option("run", args->name, "Name, folder, or \"latest\"")->capture_default_str();
+        one->add_flag("--json", args->json, "On one line");
+        return [args, one] { return one->parsed() ? show(*args) : list(*args); };
+      }};
+}
+
+}  // namespace warpsmith::actors
