@@ -64,6 +64,7 @@ class LearnerState : public ActorState {
   std::unique_ptr<policy::Trainer> trainer_;
   bool scheduled_ = false;  // a step message is on its way
   bool recording_ = false;  // the ledger has not yet answered for the last step
+  bool settling_ = false;   // a checkpoint is written, the ledger has not yet answered for it
   uint32_t last_checkpoint_ = 0;
   std::vector<Promise> askers_;  // for a checkpoint
   std::map<std::string, double> last_numbers_;

@@ -30,6 +30,7 @@ Result<std::string> LearnerState::write_checkpoint() {
 
 /// Everybody who asked hears of it once the ledger has it.
 void LearnerState::settle_checkpoint() {
+  if (settling_) return;  // the answer under way is theirs too
   const uint32_t step = trainer_->version().step;
   if (step == last_checkpoint_) {
     return answer_askers(step == 0 ? "" : settings_.checkpoints->path_of(step).string());
@@ -37,6 +38,7 @@ void LearnerState::settle_checkpoint() {
   auto folder = write_checkpoint();
   if (!folder) return answer_askers(std::move(folder));
   last_checkpoint_ = step;
+  settling_ = true;
   self_->request(ledger_, settings_.ledger_timeout, atom::checkpoint_v, trainer_->version())
       .then(
           [this, folder](bool) {
@@ -49,6 +51,7 @@ void LearnerState::settle_checkpoint() {
 
 void LearnerState::answer_askers(const Result<std::string>& folder) {
   if (!folder) log::error(label() + ": checkpoint: " + folder.error().message);
+  settling_ = false;
   for (Promise& asker : std::exchange(askers_, {})) {
     if (folder) {
       asker.deliver(*folder);

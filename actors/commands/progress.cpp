@@ -55,6 +55,14 @@ double ProgressLine::idle_share(const ProgressView& view, const std::string& act
 }
 
 std::string ProgressLine::next(const ProgressView& view) {
+  if (view.counts.admitted == 0) {
+    last_ = view;
+    return print("measuring tasks: %.0f accepted, %.0f refused, %.0f to come | ",
+                 value(view.numbers, "synthesis-0.accepted"),
+                 value(view.numbers, "synthesis-0.refused"),
+                 value(view.numbers, "synthesis-0.queued")) +
+           duration_text(view.elapsed);
+  }
   const auto learner = [&view](const char* name) {
     return value(view.numbers, std::string{"learner-0."} + name);
   };

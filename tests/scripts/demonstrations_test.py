@@ -153,7 +153,7 @@ class ScriptTest(unittest.TestCase):
     def write(self, folder, seed):
         out = Path(folder) / f"{seed}.jsonl"
         script = ROOT / "scripts/make_demonstrations.py"
-        arguments = ["--tasks", TASKS / "train", "--seed", str(seed), "--count", "60", "--out", out]
+        arguments = ["--tasks", TASKS / "train", "--seed", str(seed), "--count", "240", "--out", out]
         subprocess.run([sys.executable, script, *arguments], check=True, timeout=60)
         return out.read_bytes()
 
