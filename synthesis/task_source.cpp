@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <sstream>
+#include <string_view>
 
 #include "runtime/checksum.hpp"
 
@@ -16,13 +17,33 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Needed {
-  const char* name;
-  const char* pattern;  // at the beginning of a line
+  std::string_view keyword, name;
 };
 constexpr std::array<Needed, 3> needed{
-    {{"class Model", R"((^|\n)class[ \t]+Model\b)"},
-     {"get_inputs", R"((^|\n)def[ \t]+get_inputs\b)"},
-     {"get_init_inputs", R"((^|\n)def[ \t]+get_init_inputs\b)"}}};
+    {{"class", "Model"}, {"def", "get_inputs"}, {"def", "get_init_inputs"}}};
+
+bool is_identifier(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+/// Does the line, which is not indented, define that name?
+bool defines(std::string_view line, const Needed& part) {
+  if (!line.starts_with(part.keyword)) return false;
+  line.remove_prefix(part.keyword.size());
+  const size_t space = line.find_first_not_of(" \t");
+  if (space == 0 || space == std::string_view::npos) return false;
+  line.remove_prefix(space);
+  if (!line.starts_with(part.name)) return false;
+  return line.size() == part.name.size() || !is_identifier(line[part.name.size()]);
+}
+
+bool has_definition(const std::string& text, const Needed& part) {
+  std::istringstream lines{text};
+  for (std::string line; std::getline(lines, line);) {
+    if (defines(line, part)) return true;
+  }
+  return false;
+}
 
 Result<std::string> read_text(const fs::path& file) {
   std::error_code error;
@@ -86,10 +107,10 @@ Result<Task> load_task(const fs::path& file) {
   auto text = read_text(file);
   if (!text) return tl::unexpected(std::move(text.error()));
   for (const Needed& part : needed) {
-    if (!std::regex_search(*text, std::regex{part.pattern})) {
-      return fail(ErrorCode::parse_failed, file.string() + ": a task needs `" + part.name +
-                                               "` at its top level, found none");
-    }
+    if (has_definition(*text, part)) continue;
+    return fail(ErrorCode::parse_failed,
+                file.string() + ": a task needs `" + std::string{part.keyword} + ' ' +
+                    std::string{part.name} + "` at its top level, found none");
   }
   Task task;
   task.id = file.stem().string();

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <sstream>
 
 #include "sandbox/workspace/task_text.hpp"
@@ -21,22 +20,29 @@ std::string content_of(const fs::path& path) {
 
 std::vector<int64_t> numbers_in(const std::string& text) {
   std::vector<int64_t> numbers;
-  std::istringstream in{std::regex_replace(text, std::regex("[^0-9]+"), " ")};
+  std::string digits = text;
+  for (char& c : digits) c = c >= '0' && c <= '9' ? c : ' ';
+  std::istringstream in{digits};
   for (int64_t number = 0; in >> number;) numbers.push_back(number);
   return numbers;
 }
 
-/// The signature that a golden prompt describes; its tensors are all f32.
+/// The signature that a golden prompt describes; its tensors are all f32. A buffer's line is
+/// `in[0] x f32 [256, 1024]`.
 TaskSignature signature_of(const std::string& prompt) {
   TaskSignature signature;
-  const std::regex buffer{R"(^(in|out)\[\d+\] (\S+) f32 \[(.*)\]$)"};
   std::istringstream lines{prompt};
   for (std::string line; std::getline(lines, line);) {
-    std::smatch match;
     if (line.starts_with("dims ")) signature.dims = numbers_in(line);
-    if (!std::regex_match(line, match, buffer)) continue;
-    const auto role = match[1] == "out" ? TensorRole::output : TensorRole::input;
-    signature.tensors.push_back({match[2], role, Dtype::f32, numbers_in(match[3]), {}});
+    const bool input = line.starts_with("in[");
+    const size_t type = line.find(" f32 [");
+    if ((!input && !line.starts_with("out[")) || type == std::string::npos) continue;
+    const size_t name = line.find("] ") + 2;
+    signature.tensors.push_back({line.substr(name, type - name),
+                                 input ? TensorRole::input : TensorRole::output,
+                                 Dtype::f32,
+                                 numbers_in(line.substr(type + 5)),
+                                 {}});
   }
   return signature;
 }
