@@ -2,14 +2,14 @@
 // The figures of one run as JSON: the same keys for `train --json` and `runs show`.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "runtime/run/run_folder.hpp"
 #include "runtime/run/run_queries.hpp"
 
 namespace warpsmith::actors {
 
-/// What was not measured is null.
-nlohmann::json summary_json(const RunPaths& paths, const RunSummary& summary);
+/// What was not measured is null. `indent` −1: on one line.
+std::string summary_json(const RunPaths& paths, const RunSummary& summary, int indent);
 
 }  // namespace warpsmith::actors

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "actors/commands/command.hpp"
 #include "actors/commands/run_summary.hpp"
@@ -54,7 +53,7 @@ ExitCode show(const RunsArguments& args) {
   if (!paths) return report(paths.error());
   const auto summary = read_summary(*paths);
   if (!summary) return report(summary.error());
-  std::cout << summary_json(*paths, *summary).dump(args.json ? -1 : 2) << '\n';
+  std::cout << summary_json(*paths, *summary, args.json ? -1 : 2) << '\n';
   return ExitCode::success;
 }
 

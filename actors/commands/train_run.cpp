@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "actors/commands/engine_loop.hpp"
 #include "actors/commands/run_summary.hpp"
@@ -21,10 +20,10 @@ Result<RunSummary> summary_of(const RunPaths& paths) {
   return summarize(*db);
 }
 
-void print_json(const RunPaths& paths, const RunSummary& summary, double wall_s) {
-  nlohmann::json out = summary_json(paths, summary);
-  out["wall_s"] = wall_s;
-  std::cout << out.dump() << '\n';
+/// The wall time is this process's, not that of all incarnations.
+void print_json(const RunPaths& paths, RunSummary summary, double wall_s) {
+  summary.wall_s = wall_s;
+  std::cout << summary_json(paths, summary, -1) << '\n';
 }
 
 void print_text(const RunPaths& paths, const RunSummary& s, const LoopResult& loop) {
