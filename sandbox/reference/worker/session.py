@@ -107,7 +107,7 @@ class Session:
             offset = self._put(offset, value)
 
     def _draw(self):
-        """Integer and boolean inputs, as get_inputs makes them, from a seed of this session's own."""
+        """Integer and boolean inputs, as get_inputs makes them, from a seed of its own."""
         self.draws += 1
         values = self.task.draw((self.seed + self.draws * 0x9E3779B97F4A7C15) % 2**63)
         offset = 0
