@@ -32,7 +32,7 @@ def main():
     work = []
     for source in sys.argv[5:]:
         if source not in commands:
-            continue  # not part of this build: a stub's counterpart, or CUDA
+            continue  # this build leaves it out, as it does one of the two CUDA variants
         flags = [flag for flag in commands[source] if not flag.startswith(GCC_ONLY)]
         work.append((program, source, [*flags, *QUIET], deadline))
     failed, left_out = 0, []
