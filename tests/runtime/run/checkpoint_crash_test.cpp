@@ -68,7 +68,10 @@ TEST(CheckpointCrashTest, AnsweredCheckpointIsFoundWholeAfterKilling) {
     EXPECT_TRUE(search->complaints.empty());
     const uint32_t found = search->found ? search->found->manifest.version.step : 0;
     EXPECT_GE(found, answered);
+    // A kill between writing and pruning leaves one more than is kept; the next owner prunes it.
     EXPECT_LE(store->steps()->size(), 3U);
+    ASSERT_TRUE(store->prune(2).has_value());
+    EXPECT_LE(store->steps()->size(), 2U);
     answered = found;
   }
   EXPECT_GE(answered, 5U);
