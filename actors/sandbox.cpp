@@ -95,6 +95,8 @@ caf::result<TaskFacts> SandboxState::ingest(atom::ingest ask, Task& task) {
 void SandboxState::describe(ActorStatus& status) const {
   status.phase = judging_.busy() ? "judging" : compiling_.busy() ? "compiling" : "idle";
   status.queued = judging_.waiting() + compiling_.waiting();
+  status.busy_s = judging_.busy_seconds();  // the device's: the front itself only passes on
+  status.gauges["compiling_seconds"] = compiling_.busy_seconds();
 }
 
 SandboxActor::behavior_type sandbox(SandboxActor::stateful_pointer<SandboxState> self,

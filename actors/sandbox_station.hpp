@@ -24,6 +24,8 @@ class Station {
   bool is_open() const { return static_cast<bool>(worker_); }
   bool busy() const { return busy_; }
   size_t waiting() const { return waiting_.size(); }
+  /// Seconds in which the worker had a call, up to the last answer.
+  double busy_seconds() const { return std::chrono::duration<double>(worked_).count(); }
 
   /// Queues one call; `then(Result<Out>)` is called once, by the owner. Twice the budget is
   /// waited for: the backend reports its own deadline unless it hangs.
@@ -33,11 +35,11 @@ class Station {
       owner_->request(worker_, 2 * budget, call...)
           .then(
               [this, then](Out& out) mutable {
-                next();
+                answered();
                 then(Result<Out>{std::move(out)});
               },
               [this, then](caf::error& error) mutable {
-                next();
+                answered();
                 then(Result<Out>{tl::unexpected(from_caf(error))});
               });
     });
@@ -45,17 +47,24 @@ class Station {
   }
 
  private:
+  void answered() {
+    worked_ += std::chrono::steady_clock::now() - begun_;
+    next();
+  }
   void next() {
     busy_ = !waiting_.empty();
     if (!busy_) return;
     auto job = std::move(waiting_.front());
     waiting_.pop_front();
+    begun_ = std::chrono::steady_clock::now();
     job();
   }
 
   Owner owner_ = nullptr;
   SandboxActor worker_;
   std::deque<std::function<void()>> waiting_;
+  std::chrono::steady_clock::time_point begun_;
+  std::chrono::nanoseconds worked_{0};
   bool busy_ = false;
 };
 
