@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sandbox/contract/cpu_contract.hpp"
 #include "sandbox/jail/presets.hpp"
 
 namespace warpsmith::sandbox {
@@ -25,7 +24,6 @@ JailSpec prelude_jail(const std::vector<std::string>& command) {
     spec.argv.emplace_back(more);
   }
   spec.files[std::string("/include/") + prelude_file] = prelude_text;
-  spec.files[std::string("/include/") + cpu_header_file] = cpu_header_text;
   spec.limits.file_bytes = largest_bytes;
   spec.limits.tmp_bytes = largest_bytes;
   spec.limits.output_bytes = largest_bytes;
@@ -59,6 +57,7 @@ void remove_others(const fs::path& kept) {
 
 }  // namespace
 
+// Never our own header: who includes <math.h> would get its vector variants without asking.
 const char* const prelude_text =
     "#include <immintrin.h>\n"
     "#include <algorithm>\n"
@@ -69,8 +68,7 @@ const char* const prelude_text =
     "#include <cstring>\n"
     "#include <limits>\n"
     "#include <numeric>\n"
-    "#include <vector>\n"
-    "#include \"warpsmith.h\"\n";
+    "#include <vector>\n";
 
 bool wants_prelude(const FileSet& files) {
   return std::any_of(files.begin(), files.end(), [](const auto& file) {

@@ -113,16 +113,27 @@ TEST_F(CpuCompilerTest, StopsEndlessTemplates) {
       << compiled->text;
 }
 
-TEST_F(CpuCompilerTest, VectorisesMathematicsOfOurHeader) {
-  const Compiled result = compile(
-      "#include \"warpsmith.h\"\n"
-      "extern \"C\" void solve(const void* const* in, void* const* out, const int64_t* dims) {\n"
-      "  const float* x = (const float*)in[0]; float* y = (float*)out[0];\n"
-      "  #pragma omp simd\n"
-      "  for (int64_t i = 0; i < dims[0]; ++i) y[i] = tanhf(x[i]) + powf(x[i], 3) + sqrtf(x[i]);\n"
-      "}\n");
-  ASSERT_FALSE(result.failure) << result.text;
-  EXPECT_NE(result.artefact.find("v_tanhf"), std::string::npos);
+/// A loop of mathematics behind the given lines.
+std::string mathematics(const std::string& includes) {
+  return includes +
+         "extern \"C\" void solve(const void* const* in, void* const* out, const int64_t* dims) {\n"
+         "  const float* x = (const float*)in[0]; float* y = (float*)out[0];\n"
+         "  #pragma omp simd\n"
+         "  for (int64_t i = 0; i < dims[0]; ++i) y[i] = tanhf(x[i]) + powf(x[i], 3) + "
+         "sqrtf(x[i]);\n"
+         "}\n";
+}
+
+TEST_F(CpuCompilerTest, VectorisesMathematicsOfOurHeaderAlone) {
+  const std::string ours = "#include \"warpsmith.h\"\n", theirs = "#include <math.h>\n";
+  for (const std::string& includes : {ours, theirs + ours}) {
+    const Compiled result = compile(mathematics(includes));
+    ASSERT_FALSE(result.failure) << result.text;
+    EXPECT_NE(result.artefact.find("v_tanhf"), std::string::npos) << includes;
+  }
+  const Compiled plain = compile(mathematics(theirs + "#include <stdint.h>\n"));
+  ASSERT_FALSE(plain.failure) << plain.text;
+  EXPECT_EQ(plain.artefact.find("v_tanhf"), std::string::npos);
 }
 
 TEST_F(CpuCompilerTest, PrecompiledHeaderIsMadeOnceAndShared) {
