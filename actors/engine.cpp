@@ -34,6 +34,15 @@ sandbox::SandboxOptions slot_options(const EngineInputs& inputs, uint32_t index)
   return options;
 }
 
+/// A compiler beside the slot only where it has a core of its own: it would disturb what is timed.
+SandboxBackends slot_backends(const EngineInputs& inputs, uint32_t index) {
+  SandboxBackends backends{service_backend(slot_options(inputs, index)), {}};
+  if (has_core_beside_slots(inputs.config.sandbox)) {
+    backends.compiler = service_backend(service_options(inputs.config.sandbox, inputs.python));
+  }
+  return backends;
+}
+
 }  // namespace
 
 Spawners make_spawners(const std::shared_ptr<const EngineInputs>& inputs) {
@@ -50,7 +59,7 @@ Spawners make_spawners(const std::shared_ptr<const EngineInputs>& inputs) {
                                        ledger_settings(*inputs));
   };
   s.sandbox = [inputs](caf::actor_system& system, Identity id, uint32_t index) {
-    return system.spawn(sandbox, std::move(id), service_backend(slot_options(*inputs, index)),
+    return system.spawn(sandbox, std::move(id), slot_backends(*inputs, index),
                         sandbox_settings(*inputs));
   };
   s.synthesis = [inputs](caf::actor_system& system, Identity id,

@@ -15,72 +15,95 @@ EvaluateReply infra_reply(TrajectoryId trajectory, const Error& error) {
   return {trajectory, InfraFailure{kind, error.message}};
 }
 
+constexpr const char* compile_phase = "compile";
+
+double compile_ms_of(const Verdict& verdict) {
+  const auto found = verdict.phase_ms.find(compile_phase);
+  return found == verdict.phase_ms.end() ? 0 : found->second;
+}
+
 }  // namespace
 
-void SandboxState::start(Self self, SandboxBackendFactory factory, SandboxSettings settings) {
+Station SandboxState::open(const char* name, SandboxBackendFactory factory) {
+  const Identity identity{label() + name, tap()};
+  return {self_, settings_.detached ? self_->spawn<caf::detached + caf::linked>(
+                                          sandbox_worker, identity, std::move(factory), settings_)
+                                    : self_->spawn<caf::linked>(sandbox_worker, identity,
+                                                                std::move(factory), settings_)};
+}
+
+void SandboxState::start(Self self, SandboxBackends backends, SandboxSettings settings) {
   self_ = self;
   settings_ = settings;
-  const Identity identity{label() + "-worker", tap()};
-  worker_ =
-      settings.detached
-          ? self->spawn<caf::detached + caf::linked>(sandbox_worker, identity, factory, settings)
-          : self->spawn<caf::linked>(sandbox_worker, identity, factory, settings);
+  judging_ = open("-worker", std::move(backends.device));
+  if (backends.compiler) compiling_ = open("-compiler", std::move(backends.compiler));
 }
 
-void SandboxState::next() {
-  busy_ = !waiting_.empty();
-  if (!busy_) return;
-  auto job = std::move(waiting_.front());
-  waiting_.pop_front();
-  job();
-}
-
-template <class Out, class Failed, class... Call>
-caf::result<Out> SandboxState::enqueue(std::chrono::milliseconds budget, Failed failed,
-                                       Call... call) {
-  if (waiting_.size() >= settings_.max_queue) {
-    return to_caf({ErrorCode::capacity, label() + ": its queue is full"});
-  }
-  auto promise = self_->make_response_promise<Out>();
-  waiting_.emplace_back([=, this]() mutable {
-    // Twice the backend's own budget: it reports its deadline itself unless it hangs.
-    self_->request(worker_, 2 * budget, call...)
-        .then(
-            [this, promise](Out& out) mutable {
-              promise.deliver(std::move(out));
-              next();
-            },
-            [this, promise, failed](caf::error& error) mutable {
-              promise.deliver(failed(error));
-              next();
-            });
-  });
-  if (!busy_) next();
-  return promise;
+Error SandboxState::no_room() const {
+  return {ErrorCode::capacity, label() + ": its queue is full"};
 }
 
 caf::result<EvaluateReply> SandboxState::evaluate(EvaluateCall& call) {
-  auto failed = [id = call.trajectory](const caf::error& error) {
-    return infra_reply(id, from_caf(error));
+  if (full()) return to_caf(no_room());
+  auto promise = self_->make_response_promise<EvaluateReply>();
+  if (compiling_.is_open()) {
+    compile(promise, call);
+  } else {
+    judge(promise, call, 0);
+  }
+  return promise;
+}
+
+/// Only what compiles goes on to the device, where it is then found in the cache.
+void SandboxState::compile(Promise promise, const EvaluateCall& call) {
+  EvaluateCall only = call;
+  only.request = Request::compile;
+  auto then = [this, promise, call](Result<EvaluateReply> reply) mutable -> void {
+    if (!reply) return (void)promise.deliver(infra_reply(call.trajectory, reply.error()));
+    const auto* verdict = std::get_if<Verdict>(&reply->judgement);
+    const bool compiled = verdict != nullptr && verdict->correct();
+    if (!compiled || call.request == Request::compile)
+      return (void)promise.deliver(std::move(*reply));
+    judge(promise, call, compile_ms_of(*verdict));
   };
-  return enqueue<EvaluateReply>(settings_.evaluate_budget, failed, std::move(call));
+  compiling_.pass<EvaluateReply>(settings_.evaluate_budget, then, std::move(only));
+}
+
+void SandboxState::judge(Promise promise, const EvaluateCall& call, double compile_ms) {
+  auto then = [promise, id = call.trajectory,
+               compile_ms](Result<EvaluateReply> reply) mutable -> void {
+    if (!reply) return (void)promise.deliver(infra_reply(id, reply.error()));
+    if (auto* verdict = std::get_if<Verdict>(&reply->judgement)) {
+      verdict->phase_ms[compile_phase] += compile_ms;
+    }
+    promise.deliver(std::move(*reply));
+  };
+  judging_.pass<EvaluateReply>(settings_.evaluate_budget, then, call);
 }
 
 caf::result<TaskFacts> SandboxState::ingest(atom::ingest ask, Task& task) {
-  auto failed = [](const caf::error& error) { return error; };
-  return enqueue<TaskFacts>(settings_.ingest_budget, failed, ask, std::move(task));
+  if (full()) return to_caf(no_room());
+  auto promise = self_->make_response_promise<TaskFacts>();
+  auto then = [promise](Result<TaskFacts> facts) mutable -> void {
+    if (facts) return (void)promise.deliver(std::move(*facts));
+    promise.deliver(to_caf(facts.error()));
+  };
+  judging_.pass<TaskFacts>(settings_.ingest_budget, then, ask, std::move(task));
+  return promise;
 }
 
 void SandboxState::describe(ActorStatus& status) const {
-  status.phase = busy_ ? "judging" : "idle";
-  status.queued = waiting_.size();
+  status.phase = judging_.busy() ? "judging" : compiling_.busy() ? "compiling" : "idle";
+  status.queued = judging_.waiting() + compiling_.waiting();
+  status.busy_s = judging_.busy_seconds();  // the device's: the front itself only passes on
+  status.gauges["compiling_seconds"] = compiling_.busy_seconds();
 }
 
 SandboxActor::behavior_type sandbox(SandboxActor::stateful_pointer<SandboxState> self,
-                                    Identity identity, SandboxBackendFactory factory,
+                                    Identity identity, SandboxBackends backends,
                                     SandboxSettings settings) {
   adopt(self, std::move(identity));
-  self->state.start(self, std::move(factory), settings);
+  self->state.start(self, std::move(backends), settings);
   return {on(self, "status", &SandboxState::status), on(self, "evaluate", &SandboxState::evaluate),
           on(self, "ingest", &SandboxState::ingest)};
 }

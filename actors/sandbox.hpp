@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sandbox: the lease of one device. Owns the queue of what is to be judged and a worker with a
-// thread of its own; spawned and watched by the supervisor; bounded by `max_queue` (then error
-// capacity). When it dies, its process and jails die with it and askers get an infrastructure
-// failure.
+// Sandbox: the lease of one device. Owns the queues of what is to be compiled and judged, and a
+// worker with a thread of its own for each; spawned and watched by the supervisor; bounded by
+// `max_queue` (then error capacity). When it dies, its processes and jails die with it and askers
+// get an infrastructure failure.
 #pragma once
-
-#include <deque>
-#include <functional>
 
 #include "actors/actor_state.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/sandbox_backend.hpp"
+#include "actors/sandbox_station.hpp"
 
 namespace warpsmith::actors {
 
@@ -21,31 +19,39 @@ struct SandboxSettings {
   bool detached = true;                               // tests keep the worker in the pool
 };
 
+/// What the two workers drive. Without a compiler the device's worker compiles too.
+struct SandboxBackends {
+  SandboxBackendFactory device;
+  SandboxBackendFactory compiler;  // off the device's cores; fills the cache that both share
+};
+
 class SandboxState : public ActorState {
  public:
   using Self = SandboxActor::stateful_pointer<SandboxState>;
 
-  void start(Self self, SandboxBackendFactory factory, SandboxSettings settings);
+  void start(Self self, SandboxBackends backends, SandboxSettings settings);
   caf::result<EvaluateReply> evaluate(EvaluateCall& call);
   caf::result<TaskFacts> ingest(atom::ingest, Task& task);
 
  private:
+  using Promise = caf::typed_response_promise<EvaluateReply>;
+
   void describe(ActorStatus& status) const override;
-  /// Queues a call to the worker; `failed` makes the answer out of an error.
-  template <class Out, class Failed, class... Call>
-  caf::result<Out> enqueue(std::chrono::milliseconds budget, Failed failed, Call... call);
-  void next();
+  Station open(const char* name, SandboxBackendFactory factory);
+  bool full() const { return compiling_.waiting() + judging_.waiting() >= settings_.max_queue; }
+  Error no_room() const;
+  void compile(Promise promise, const EvaluateCall& call);
+  void judge(Promise promise, const EvaluateCall& call, double compile_ms);
 
   Self self_ = nullptr;
   SandboxSettings settings_;
-  SandboxActor worker_;
-  std::deque<std::function<void()>> waiting_;
-  bool busy_ = false;
+  Station compiling_, judging_;
 };
 
-/// The front: answers status at once and queues; its worker blocks on the device.
+/// The front: answers status at once and queues; its workers block on compiler and device. A
+/// submission is compiled while another is judged.
 SandboxActor::behavior_type sandbox(SandboxActor::stateful_pointer<SandboxState> self,
-                                    Identity identity, SandboxBackendFactory factory,
+                                    Identity identity, SandboxBackends backends,
                                     SandboxSettings settings);
 
 }  // namespace warpsmith::actors

@@ -54,8 +54,20 @@ class ShellServices : public sandbox::ToolServices {
   std::optional<sandbox::Client> client_;
 };
 
+// Asked once: the process may leave cores later, and the count would shrink with them.
 int core_count() {
-  return static_cast<int>(std::thread::hardware_concurrency());
+  static const int count = static_cast<int>(std::thread::hardware_concurrency());
+  return count;
+}
+
+cpu_set_t cores_beside_slots(const SandboxConfig& config) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int core = 0; core < core_count(); ++core) CPU_SET(core, &set);
+  for (uint32_t slot = 0; slot < config.count; ++slot) {
+    for (int i = 0; i < config.cores; ++i) CPU_CLR(first_core_of(config, slot) + i, &set);
+  }
+  return set;
 }
 
 }  // namespace
@@ -77,13 +89,13 @@ int first_core_of(const SandboxConfig& config, uint32_t index) {
   return core_count() - static_cast<int>(index + 1) * cores;
 }
 
+bool has_core_beside_slots(const SandboxConfig& config) {
+  const cpu_set_t set = cores_beside_slots(config);
+  return CPU_COUNT(&set) > 0;
+}
+
 void leave_slot_cores(const SandboxConfig& config) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int core = 0; core < core_count(); ++core) CPU_SET(core, &set);
-  for (uint32_t slot = 0; slot < config.count; ++slot) {
-    for (int i = 0; i < config.cores; ++i) CPU_CLR(first_core_of(config, slot) + i, &set);
-  }
+  const cpu_set_t set = cores_beside_slots(config);
   if (CPU_COUNT(&set) == 0 || sched_setaffinity(0, sizeof set, &set) != 0) {
     log::warn("the sandbox shares its cores with the rest: times will be noisy");
   }

@@ -17,6 +17,9 @@ sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::
 /// Cores of slot `index`: of a machine with n cores, the last ones unless the configuration says.
 int first_core_of(const SandboxConfig& config, uint32_t index);
 
+/// True where a core is left beside the slots.
+bool has_core_beside_slots(const SandboxConfig& config);
+
 /// Keeps this process, and all it starts from now on but sandboxes, off the slots' cores. Does
 /// nothing where no core would be left.
 void leave_slot_cores(const SandboxConfig& config);

@@ -130,7 +130,7 @@ Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadl
   spec.argv = command_line(options_.compiler, with_prelude);
   if (with_prelude) add_prelude(spec, prelude_);
   spec.directory = "/src";
-  spec.core = -1;  // the slot's core is for timing; a compilation may use any
+  spec.core = options_.core;
   spec.limits.output_bytes = options_.limits.file_bytes;
   for (const auto& [name, content] : files) {
     if (name == cpu_source_file || is_header(name)) spec.files["/src/" + name] = content;

@@ -24,6 +24,7 @@ struct CompilerOptions {
   uint64_t cache_bytes = 512ULL << 20U;       // least recently used entries go first
   uint64_t source_bytes = 256ULL << 10U;      // largest source taken
   std::chrono::milliseconds timeout{20'000};  // of one compilation
+  std::optional<int> core;  // −1: every core, also the slot's; none: as the calling thread
   JailLimits limits{.memory_bytes = 1ULL << 30U, .file_bytes = 32ULL << 20U};
 };
 

@@ -210,6 +210,9 @@ Evaluator::~Evaluator() = default;
 Result<Evaluator> Evaluator::open(EvaluatorOptions options) {
   CompilerOptions compile{.cache_dir = options.cache_folder + "/compiled",
                           .cache_bytes = options.compile_cache_bytes};
+  // While a slot compiles nothing is timed on it, so every core is free for that. A compiler that
+  // works beside slots has none of its own and stays where the program was put.
+  if (options.core) compile.core = -1;
   auto compiler = CpuCompiler::create(std::move(compile));
   if (!compiler) return tl::unexpected(compiler.error());
   Machine machine = known_machine(options.cache_folder);

@@ -89,7 +89,7 @@ class EngineTest : public ::testing::Test {
       const SandboxBackendFactory factory = []() -> Result<std::unique_ptr<SandboxBackend>> {
         return std::make_unique<ScriptedBackend>();
       };
-      return sys.spawn(sandbox, std::move(id), factory, SandboxSettings{});
+      return sys.spawn(sandbox, std::move(id), SandboxBackends{factory, {}}, SandboxSettings{});
     };
     const auto root = system.spawn(supervisor, Identity{"supervisor", tap.get()}, spawners,
                                    supervisor_settings(inputs->config));

@@ -6,20 +6,27 @@
 namespace warpsmith::actors {
 namespace {
 
-/// Passes everything but submissions of task "lost", with which it dies.
+/// Passes everything but submissions of task "lost", with which it dies, and of task "broken",
+/// which do not compile. Compiling takes 100 ms, finding it in the cache 1 ms.
 class ScriptedBackend : public SandboxBackend {
  public:
-  Judgement evaluate(const Task& task, const Submission& /*submission*/, Request /*request*/,
+  explicit ScriptedBackend(std::vector<Request>& seen) : seen_(seen) {}
+  Judgement evaluate(const Task& task, const Submission& /*submission*/, Request request,
                      std::chrono::milliseconds /*budget*/) override {
+    seen_.push_back(request);
     if (task.id == "lost") return InfraFailure{InfraKind::sandbox_lost, "process ended"};
     Verdict verdict;
-    verdict.outcome = VerdictClass::passed;
+    verdict.outcome = task.id == "broken" ? VerdictClass::compile_error : VerdictClass::passed;
+    verdict.phase_ms["compile"] = request == Request::compile ? 100 : 1;
     return verdict;
   }
   Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds /*budget*/) override {
     if (task.id == "random") return fail(ErrorCode::unsupported, "task random: outputs differ");
     return TaskFacts{};
   }
+
+ private:
+  std::vector<Request>& seen_;
 };
 
 class SandboxTest : public ActorTest {
@@ -27,22 +34,32 @@ class SandboxTest : public ActorTest {
   SandboxBackendFactory factory = [this]() -> Result<std::unique_ptr<SandboxBackend>> {
     ++made;
     if (broken) return fail(ErrorCode::process_failed, "no jail");
-    return std::make_unique<ScriptedBackend>();
+    return std::make_unique<ScriptedBackend>(on_device);
+  };
+  SandboxBackendFactory compiler = [this]() -> Result<std::unique_ptr<SandboxBackend>> {
+    return std::make_unique<ScriptedBackend>(on_compiler);
   };
   SandboxSettings settings{.detached = false};
   int made = 0;
   bool broken = false;
-  SandboxActor actor = sys.spawn(sandbox, identity("sandbox-0"), factory, settings);
+  std::vector<Request> on_device, on_compiler;
+  SandboxActor actor =
+      sys.spawn(sandbox, identity("sandbox-0"), SandboxBackends{factory, {}}, settings);
+  SandboxActor two_stations =
+      sys.spawn(sandbox, identity("sandbox-1"), SandboxBackends{factory, compiler}, settings);
 
-  Judgement judge(const std::string& task) {
+  Judgement judge(const std::string& task) { return judge(actor, task, Request::final); }
+  Judgement judge(const SandboxActor& by, const std::string& task, Request request) {
     EvaluateCall call;
     call.task.id = task;
-    const auto reply = ask<EvaluateReply>(actor, call);
+    call.request = request;
+    const auto reply = ask<EvaluateReply>(by, call);
     EXPECT_TRUE(reply.has_value());
     return reply ? reply->judgement : Judgement{InfraFailure{}};
   }
   void TearDown() override {
     self->send_exit(actor, caf::exit_reason::user_shutdown);
+    self->send_exit(two_stations, caf::exit_reason::user_shutdown);
     deliver_all();
   }
 };
@@ -62,6 +79,23 @@ TEST_F(SandboxTest, LostBackendIsAnInfrastructureFailureAndIsReplaced) {
 TEST_F(SandboxTest, BackendThatCannotStartIsAnInfrastructureFailure) {
   broken = true;
   EXPECT_EQ(std::get<InfraFailure>(judge("relu")).detail, "no jail");
+}
+
+TEST_F(SandboxTest, CompilesApartAndTellsHowLongThatTook) {
+  const Judgement judgement = judge(two_stations, "relu", Request::final);
+  ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
+  EXPECT_EQ(std::get<Verdict>(judgement).phase_ms.at("compile"), 101);
+  EXPECT_EQ(on_compiler, std::vector{Request::compile});
+  EXPECT_EQ(on_device, std::vector{Request::final});
+}
+
+TEST_F(SandboxTest, WhatDoesNotCompileNeverReachesTheDevice) {
+  const Judgement judgement = judge(two_stations, "broken", Request::final);
+  EXPECT_EQ(std::get<Verdict>(judgement).outcome, VerdictClass::compile_error);
+  EXPECT_EQ(std::get<InfraFailure>(judge(two_stations, "lost", Request::verify)).kind,
+            InfraKind::sandbox_lost);
+  EXPECT_TRUE(std::get<Verdict>(judge(two_stations, "relu", Request::compile)).correct());
+  EXPECT_TRUE(on_device.empty());
 }
 
 TEST_F(SandboxTest, RefusedTaskIsAnErrorWithItsReason) {

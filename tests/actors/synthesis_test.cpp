@@ -40,12 +40,12 @@ class SynthesisTest : public ActorTest {
     deliver_all();
   }
 
-  SandboxActor judge =
-      sys.spawn(sandbox, identity("sandbox-0"),
-                SandboxBackendFactory{[]() -> Result<std::unique_ptr<SandboxBackend>> {
-                  return std::make_unique<PickyBackend>();
-                }},
-                SandboxSettings{.detached = false});
+  SandboxActor judge = sys.spawn(sandbox, identity("sandbox-0"),
+                                 SandboxBackends{[]() -> Result<std::unique_ptr<SandboxBackend>> {
+                                                   return std::make_unique<PickyBackend>();
+                                                 },
+                                                 {}},
+                                 SandboxSettings{.detached = false});
   SynthesisActor actor;
 };
 
