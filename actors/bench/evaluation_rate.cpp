@@ -2,6 +2,7 @@
 #include "actors/bench/evaluation_rate.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/clock.hpp"
 
@@ -50,8 +51,9 @@ class Measurement {
     const auto begin = SteadyClock::now();
     for (int64_t i = 0; i < load_.evaluations; ++i) {
       const auto start = SteadyClock::now();
-      count(evaluate(task_of(i), style_of(i), Request::final), i);
+      const Judgement judgement = evaluate(task_of(i), style_of(i), Request::final);
       each_ms_.push_back(in_ms(SteadyClock::now() - start));
+      count(judgement, i);
     }
     finish(in_ms(SteadyClock::now() - begin));
     return std::move(figures_);
@@ -86,9 +88,12 @@ class Measurement {
     }
     ++figures_.verdicts[std::string{to_string(verdict->outcome)}];
     if (!verdict->correct()) note(i, verdict->feedback);
-    for (const auto& [name, ms] : verdict->phase_ms) total_ms_[name] += ms;
-    if (const auto compile = verdict->phase_ms.find("compile"); compile != verdict->phase_ms.end())
-      compile_ms_.push_back(compile->second);
+    double other = each_ms_.back();
+    for (const auto& [name, ms] : verdict->phase_ms) {
+      phase_ms_[name].push_back(ms);
+      other -= ms;
+    }
+    phase_ms_["other"].push_back(other);
   }
 
   void note(int64_t i, const std::string& said) {
@@ -97,26 +102,24 @@ class Measurement {
   }
 
   void finish(double wall_ms) {
-    double other = wall_ms;
-    for (const auto& [name, ms] : total_ms_) other -= ms;
-    total_ms_["other"] = other;
     const auto evaluations = static_cast<double>(load_.evaluations);
-    for (const auto& [name, ms] : total_ms_) {
-      figures_.phases[name] = {ms / evaluations, ms / wall_ms};
+    for (const auto& [name, values] : phase_ms_) {
+      const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+      figures_.phases[name] = {sum / evaluations, median(values), sum / wall_ms};
     }
     figures_.evaluations = load_.evaluations;
     figures_.seconds = wall_ms / 1000;
     figures_.per_second = evaluations / figures_.seconds;
     figures_.median_ms = median(each_ms_);
-    figures_.median_compile_ms = median(compile_ms_);
+    figures_.median_compile_ms = median(phase_ms_["compile"]);
   }
 
   SandboxBackend& backend_;
   const EvaluationLoad& load_;
   std::string nonce_;  // of this run, so that no earlier run compiled the same text
   uint64_t made_ = 0;
-  std::map<std::string, double> total_ms_;
-  std::vector<double> each_ms_, compile_ms_;
+  std::map<std::string, std::vector<double>> phase_ms_;
+  std::vector<double> each_ms_;
   EvaluationFigures figures_;
 };
 

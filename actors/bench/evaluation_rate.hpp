@@ -25,8 +25,9 @@ struct EvaluationLoad {
 
 /// Milliseconds of one phase over all evaluations.
 struct PhaseFigures {
-  double per_evaluation_ms = 0;
-  double share = 0;  // of the wall time
+  double per_evaluation_ms = 0;  // the mean
+  double median_ms = 0;          // steadier on a loaded machine; only of evaluations that had it
+  double share = 0;              // of the wall time
 };
 
 struct EvaluationFigures {

@@ -44,7 +44,8 @@ Result<EvaluationLoad> load_of(const Arguments& args) {
 nlohmann::json to_json(const EvaluationFigures& f) {
   nlohmann::json phases = nlohmann::json::object();
   for (const auto& [name, phase] : f.phases) {
-    phases[name] = {{"ms", phase.per_evaluation_ms}, {"share", phase.share}};
+    phases[name] = {
+        {"ms", phase.per_evaluation_ms}, {"median_ms", phase.median_ms}, {"share", phase.share}};
   }
   return {{"evaluations", f.evaluations},
           {"seconds", f.seconds},
@@ -70,10 +71,10 @@ std::string to_text(const EvaluationFigures& f) {
     rows.push_back({"verdict " + outcome, std::to_string(count), {}});
   }
   for (const auto& [name, phase] : f.phases) {
-    rows.push_back(
-        {"phase " + name,
-         fixed(phase.per_evaluation_ms, 1) + " ms  " + fixed(100 * phase.share, 1) + " %",
-         {}});
+    rows.push_back({"phase " + name,
+                    "mean " + fixed(phase.per_evaluation_ms, 1) + " ms, median " +
+                        fixed(phase.median_ms, 1) + " ms, " + fixed(100 * phase.share, 1) + " %",
+                    {}});
   }
   std::string out = table_of(rows);
   for (const std::string& line : f.not_passed) out += "  not passed: " + line + '\n';

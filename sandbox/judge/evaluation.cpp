@@ -56,7 +56,7 @@ class Evaluation {
                          [](const InputRule& rule) { return rule.drawn; });
   }
 
-  Result<EvaluationOutcome> run() {
+  Result<void> run() {
     outcome_.jail = candidate_.process().report();
     outcome_.candidate_noop_ms = in_ms(candidate_.noop());
     outcome_.baseline_noop_ms = in_ms(session_.noop());
@@ -68,10 +68,13 @@ class Evaluation {
     }
     // A call that our own deadline cut short says nothing about the candidate.
     if (deadline_.passed()) return fail(ErrorCode::timeout, "the evaluation's deadline passed");
+    const auto clock = phase("end");
     (void)candidate_.process().kill();
     if (auto left = session_.leave(deadline_); !left) return tl::unexpected(left.error());
-    return std::move(outcome_);
+    return {};
   }
+
+  EvaluationOutcome take_outcome() { return std::move(outcome_); }
 
  private:
   Deadline patience() const {
@@ -249,11 +252,14 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
     if (!session) return tl::unexpected(session.error());
     evaluation.emplace(job, std::move(*candidate), std::move(*session), deadline);
   }
-  auto outcome = evaluation->run();
-  if (!outcome) return outcome;
-  if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
-  for (const auto& [name, ms] : phases) outcome->phase_ms[name] += ms;
-  outcome->phase_ms["start"] -= phases["session"];
+  if (auto done = evaluation->run(); !done) return tl::unexpected(done.error());
+  {
+    const PhaseClock clock(phases, "end");
+    if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
+  }
+  EvaluationOutcome outcome = evaluation->take_outcome();
+  for (const auto& [name, ms] : phases) outcome.phase_ms[name] += ms;
+  outcome.phase_ms["start"] -= phases["session"];
   return outcome;
 }
 

@@ -66,6 +66,8 @@ struct Evaluator::State {
                                         const Progress& progress);
   Result<IngestRecord> measure(const Task& task, Deadline deadline, const Progress& progress);
   Result<const Bench*> bench_of(const Task& task, const TaskSignature& signature);
+  /// The worker holds the task, and its compiled baseline if it is `timed`.
+  Result<ReferenceWorker*> worker_with(const Task& task, bool timed, Deadline deadline);
   Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
                                     const std::string& artefact, const SecretSeed& seed,
                                     Deadline deadline);
@@ -139,22 +141,33 @@ Result<const Bench*> Evaluator::State::bench_of(const Task& task, const TaskSign
   return &benches.front().second;
 }
 
+Result<ReferenceWorker*> Evaluator::State::worker_with(const Task& task, bool timed,
+                                                       Deadline deadline) {
+  auto ready = ready_worker(deadline);
+  if (!ready) return ready;
+  auto loaded = (*ready)->load(task, deadline);
+  if (!loaded) return tl::unexpected(loaded.error());
+  if (timed && !loaded->compiled) {
+    if (auto done = (*ready)->compile(task, deadline); !done) return tl::unexpected(done.error());
+  }
+  return ready;
+}
+
 Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& request,
                                                     const IngestRecord& record,
                                                     const std::string& artefact,
                                                     const SecretSeed& seed, Deadline deadline) {
-  auto ready = ready_worker(deadline);
-  if (!ready) return tl::unexpected(ready.error());
-  auto loaded = (*ready)->load(request.task, deadline);
-  if (!loaded) return tl::unexpected(loaded.error());
   const bool timed = request.want == Request::profile || request.want == Request::final;
-  if (timed && !loaded->compiled) {
-    if (auto done = (*ready)->compile(request.task, deadline); !done) {
-      return tl::unexpected(done.error());
-    }
+  std::map<std::string, double> phases;
+  Result<ReferenceWorker*> ready = nullptr;
+  Result<const Bench*> bench = nullptr;
+  {
+    const PhaseClock clock(phases, "prepare");
+    ready = worker_with(request.task, timed, deadline);
+    if (!ready) return tl::unexpected(ready.error());
+    bench = bench_of(request.task, record.facts.signature);
+    if (!bench) return tl::unexpected(bench.error());
   }
-  auto bench = bench_of(request.task, record.facts.signature);
-  if (!bench) return tl::unexpected(bench.error());
   const EvaluationJob job{.task = request.task,
                           .record = record,
                           .bench = **bench,
@@ -167,7 +180,9 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
                           .verified_sets = options.verified_sets,
                           .timed_blocks = options.timed_blocks,
                           .timed = timed};
-  return run_evaluation(job, deadline);
+  auto outcome = run_evaluation(job, deadline);
+  if (outcome) outcome->phase_ms.merge(phases);
+  return outcome;
 }
 
 Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdict,
@@ -184,8 +199,13 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
       if (attempts == 0 && !deadline.passed()) continue;
       return infra_of(outcome.error(), InfraKind::reference_failed);
     }
-    RandomStream random(seed->seed, "bootstrap");
-    Decision decision = decide(outcome->measured, (*record)->facts, options.verified_sets, random);
+    for (const auto& [name, ms] : outcome->phase_ms) verdict.phase_ms[name] += ms;
+    Decision decision;
+    {
+      const PhaseClock clock(verdict.phase_ms, "decision");
+      RandomStream random(seed->seed, "bootstrap");
+      decision = decide(outcome->measured, (*record)->facts, options.verified_sets, random);
+    }
     if (decision.outcome == VerdictClass::unstable_timing) {
       if (attempts == 0 && !deadline.passed()) continue;
       return InfraFailure{InfraKind::noise, decision.feedback};
@@ -193,7 +213,6 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
     verdict.outcome = decision.outcome;
     verdict.feedback = std::move(decision.feedback);
     verdict.shapes = {std::move(decision.shape)};
-    for (const auto& [name, ms] : outcome->phase_ms) verdict.phase_ms[name] += ms;
     verdict.jail = std::move(outcome->jail);
     verdict.trust = is_full_jail(verdict.jail) ? TrustClass::commit : TrustClass::lowered;
     verdict.evidence = evidence_json(*outcome, **record, *seed, machine);
