@@ -2,7 +2,6 @@
 #include "sandbox/judge/evaluator.hpp"
 
 #include <algorithm>
-#include <list>
 #include <map>
 
 #include "runtime/checksum.hpp"
@@ -19,7 +18,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr uint64_t bench_bytes = 1ULL << 30U;  // of shared memory kept between evaluations
 constexpr seconds worker_start_patience{120};  // importing torch on a loaded machine
 
 std::string hash_of(const FileSet& files) {
@@ -53,8 +51,10 @@ struct Evaluator::State {
   CpuCompiler compiler;
   Machine machine;
   std::optional<ReferenceWorker> worker;
-  std::map<std::string, IngestRecord> records;       // by content hash
-  std::list<std::pair<std::string, Bench>> benches;  // the most recently used first
+  std::map<std::string, IngestRecord> records;  // by content hash
+  BenchMemory bench_memory;
+  std::string bench_key;       // content hash of the task that `bench` is for
+  std::optional<Bench> bench;  // of the last task
 
   State(EvaluatorOptions o, CpuCompiler c, Machine m)
       : options(std::move(o)), compiler(std::move(c)), machine(std::move(m)) {}
@@ -123,22 +123,12 @@ Result<const IngestRecord*> Evaluator::State::record_of(const Task& task, Deadli
 
 Result<const Bench*> Evaluator::State::bench_of(const Task& task, const TaskSignature& signature) {
   const std::string key = sha256_hex(task.code);
-  const auto found = std::find_if(benches.begin(), benches.end(),
-                                  [&](const auto& entry) { return entry.first == key; });
-  if (found != benches.end()) {
-    benches.splice(benches.begin(), benches, found);
-    return &benches.front().second;
-  }
-  auto bench = Bench::create(signature);
-  if (!bench) return tl::unexpected(bench.error());
-  benches.emplace_front(key, std::move(*bench));
-  uint64_t held = 0;
-  for (auto entry = benches.begin(); entry != benches.end();) {
-    held += entry->second.bytes();
-    entry =
-        held > bench_bytes && entry != benches.begin() ? benches.erase(entry) : std::next(entry);
-  }
-  return &benches.front().second;
+  if (bench && bench_key == key) return &*bench;
+  bench.reset();
+  auto made = Bench::create(signature, bench_memory);
+  if (!made) return tl::unexpected(made.error());
+  bench_key = key;
+  return &bench.emplace(std::move(*made));
 }
 
 Result<ReferenceWorker*> Evaluator::State::worker_with(const Task& task, bool timed,
@@ -160,17 +150,17 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
   const bool timed = request.want == Request::profile || request.want == Request::final;
   std::map<std::string, double> phases;
   Result<ReferenceWorker*> ready = nullptr;
-  Result<const Bench*> bench = nullptr;
+  Result<const Bench*> laid_out = nullptr;
   {
     const PhaseClock clock(phases, "prepare");
     ready = worker_with(request.task, timed, deadline);
     if (!ready) return tl::unexpected(ready.error());
-    bench = bench_of(request.task, record.facts.signature);
-    if (!bench) return tl::unexpected(bench.error());
+    laid_out = bench_of(request.task, record.facts.signature);
+    if (!laid_out) return tl::unexpected(laid_out.error());
   }
   const EvaluationJob job{.task = request.task,
                           .record = record,
-                          .bench = **bench,
+                          .bench = **laid_out,
                           .artefact = artefact,
                           .seed = seed,
                           .worker = **ready,
