@@ -92,6 +92,13 @@ void Bench::fill(uint32_t set, const Contents& contents, std::span<const InputRu
   }
 }
 
+void Bench::copy_inputs(uint32_t from, uint32_t to) const {
+  for (size_t i = 0; i < signature_.tensors.size(); ++i) {
+    if (signature_.tensors[i].role == TensorRole::output) continue;
+    stream_copy(inputs_.tensor(to, i), inputs_.tensor(from, i));
+  }
+}
+
 void Bench::take_drawn(uint32_t set, std::span<const InputRule> rules) const {
   size_t offset = 0;
   for (size_t i = 0; i < rules.size(); ++i) {

@@ -45,6 +45,9 @@ class Bench {
 
   /// Writes the inputs and parameters of a set. Call while contestants are stopped.
   void fill(uint32_t set, const Contents& contents, std::span<const InputRule> rules) const;
+  /// Writes one set's inputs and parameters into another: the contents that a block's contestants
+  /// share are drawn once, and each gets them just before its call.
+  void copy_inputs(uint32_t from, uint32_t to) const;
   /// Copies integer and boolean inputs that the worker drew into a set.
   void take_drawn(uint32_t set, std::span<const InputRule> rules) const;
   /// Poisons the outputs of a set and arms their guards.

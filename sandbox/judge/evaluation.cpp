@@ -171,9 +171,15 @@ class Evaluation {
   Result<void> time_block(const Block& block, uint64_t number, Timings& timings) {
     TimedBlock times;
     uint32_t candidate_set = 0, eager_set = 0;
+    std::optional<uint32_t> drawn_in;
     for (const Party party : block) {
       const uint32_t k = next_set();
-      if (auto filled = fill(k, number, Distribution::dense); !filled) return filled;
+      if (drawn_in) {
+        job_.bench.copy_inputs(*drawn_in, k);
+      } else if (auto filled = fill(k, number, Distribution::dense); !filled) {
+        return filled;
+      }
+      if (!drawn_in) drawn_in = k;
       if (party == Party::candidate) {
         candidate_set = k;
         if (!time_candidate(k, times, timings)) return {};
