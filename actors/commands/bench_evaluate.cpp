@@ -41,13 +41,14 @@ Result<EvaluationLoad> load_of(const Arguments& args) {
   return load;
 }
 
-nlohmann::json to_json(const EvaluationFigures& f) {
+nlohmann::json to_json(const EvaluationFigures& f, bool repeat_sources) {
   nlohmann::json phases = nlohmann::json::object();
   for (const auto& [name, phase] : f.phases) {
     phases[name] = {
         {"ms", phase.per_evaluation_ms}, {"median_ms", phase.median_ms}, {"share", phase.share}};
   }
   return {{"evaluations", f.evaluations},
+          {"repeat_sources", repeat_sources},
           {"seconds", f.seconds},
           {"evaluations_per_s", f.per_second},
           {"evaluations_per_s_bar", bar_per_second},
@@ -92,7 +93,8 @@ ExitCode bench_evaluate(const Arguments& args) {
   if (!backend) return report(backend.error());
   const auto figures = measure_evaluations(**backend, *load);
   if (!figures) return report(figures.error());
-  std::cout << (args.json ? to_json(*figures).dump() + '\n' : to_text(*figures));
+  std::cout << (args.json ? to_json(*figures, args.repeat_sources).dump() + '\n'
+                          : to_text(*figures));
   return ExitCode::success;
 }
 

@@ -10,7 +10,11 @@
 namespace warpsmith::actors {
 
 Command bench_actors_part();
+Command bench_commit_part();
+Command bench_decode_part();
 Command bench_evaluate_part();
+Command bench_learn_part();
+Command bench_pairs_part();
 
 /// One line of a table that people read: what was measured, its figure, and the bar it is held to.
 struct BenchRow {
