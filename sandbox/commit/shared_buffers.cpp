@@ -96,26 +96,55 @@ uint64_t last_level_cache_bytes() {
   return largest > 0 ? largest : fallback;
 }
 
-SharedBuffers::SharedBuffers(BufferLayout layout, MemoryFile memory, bool output)
+bool fits(const std::shared_ptr<const MemoryFile>& memory, uint64_t bytes) {
+  constexpr uint64_t always_kept = 256ULL << 20U;
+  if (!memory || memory->bytes().size() < bytes) return false;
+  return memory->bytes().size() <= std::max(2 * bytes, always_kept);
+}
+
+SharedBuffers::SharedBuffers(BufferLayout layout, std::shared_ptr<const MemoryFile> memory,
+                             bool output)
     : layout_(std::move(layout)), memory_(std::move(memory)), output_(output) {}
 
 Result<SharedBuffers> SharedBuffers::inputs(const BufferLayout& layout) {
-  auto memory = make_memory("inputs", layout.input_total());
-  if (!memory) return tl::unexpected(std::move(memory.error()));
-  if (auto sealed = memory->seal_future_writes(); !sealed) return tl::unexpected(sealed.error());
-  return SharedBuffers{layout, std::move(*memory), false};
+  std::shared_ptr<const MemoryFile> none;
+  return inputs(layout, none);
 }
 
 Result<SharedBuffers> SharedBuffers::outputs(const BufferLayout& layout) {
-  auto memory = make_memory("outputs", layout.output_total());
-  if (!memory) return tl::unexpected(std::move(memory.error()));
-  return SharedBuffers{layout, std::move(*memory), true};
+  std::shared_ptr<const MemoryFile> none;
+  return outputs(layout, none);
+}
+
+Result<SharedBuffers> SharedBuffers::inputs(const BufferLayout& layout,
+                                            std::shared_ptr<const MemoryFile>& memory) {
+  if (!fits(memory, layout.input_total())) {
+    memory.reset();
+    auto made = make_memory("inputs", layout.input_total());
+    if (!made) return tl::unexpected(std::move(made.error()));
+    if (auto sealed = made->seal_future_writes(); !sealed) return tl::unexpected(sealed.error());
+    memory = std::make_shared<const MemoryFile>(std::move(*made));
+  }
+  return SharedBuffers{layout, memory, false};
+}
+
+Result<SharedBuffers> SharedBuffers::outputs(const BufferLayout& layout,
+                                             std::shared_ptr<const MemoryFile>& memory) {
+  if (fits(memory, layout.output_total())) {
+    std::memset(memory->bytes().data(), 0, layout.output_total());
+    return SharedBuffers{layout, memory, true};
+  }
+  memory.reset();
+  auto made = make_memory("outputs", layout.output_total());
+  if (!made) return tl::unexpected(std::move(made.error()));
+  memory = std::make_shared<const MemoryFile>(std::move(*made));
+  return SharedBuffers{layout, memory, true};
 }
 
 std::span<std::byte> SharedBuffers::slice(uint32_t set, uint64_t offset, uint64_t bytes) const {
   assert(set < layout_.sets && "no such buffer set");
   const uint64_t stride = output_ ? layout_.output_stride : layout_.input_stride;
-  return memory_.bytes().subspan(set * stride + offset, bytes);
+  return memory_->bytes().subspan(set * stride + offset, bytes);
 }
 
 std::span<std::byte> SharedBuffers::tensor(uint32_t set, size_t tensor) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -67,22 +68,33 @@ class SharedBuffers {
   /// Outputs. One contestant's outputs are never shown to another.
   static Result<SharedBuffers> outputs(const BufferLayout& layout);
 
+  /// The same in memory that earlier buffers left, if it is large enough (prefaulting anew costs
+  /// 1 ms per MB); else `memory` becomes fresh memory. The earlier buffers and every process that
+  /// maps them are gone. Old inputs stay readable until they are filled; old outputs are zeroed.
+  static Result<SharedBuffers> inputs(const BufferLayout& layout,
+                                      std::shared_ptr<const MemoryFile>& memory);
+  static Result<SharedBuffers> outputs(const BufferLayout& layout,
+                                       std::shared_ptr<const MemoryFile>& memory);
+
   /// Requires that slot `tensor` lives in this memory. Touch it only while contestants are stopped.
   std::span<std::byte> tensor(uint32_t set, size_t tensor) const;
   std::span<std::byte> guard_before(uint32_t set, size_t tensor) const;
   std::span<std::byte> guard_after(uint32_t set, size_t tensor) const;
 
   const BufferLayout& layout() const { return layout_; }
-  int fd() const { return memory_.fd(); }
+  int fd() const { return memory_->fd(); }
 
  private:
-  SharedBuffers(BufferLayout layout, MemoryFile memory, bool output);
+  SharedBuffers(BufferLayout layout, std::shared_ptr<const MemoryFile> memory, bool output);
   std::span<std::byte> slice(uint32_t set, uint64_t offset, uint64_t bytes) const;
 
   BufferLayout layout_;
-  MemoryFile memory_;
+  std::shared_ptr<const MemoryFile> memory_;  // at least as large as the layout says
   bool output_ = false;
 };
+
+/// Keeps `memory` if it holds at least `bytes` and not far more; false: it must be made anew.
+bool fits(const std::shared_ptr<const MemoryFile>& memory, uint64_t bytes);
 
 /// Copies with non-temporal stores, so that the written lines are not left in the caches.
 /// Requires equal sizes and a destination aligned to 64 bytes.

@@ -41,7 +41,7 @@ void fill_values(std::span<float> out, const TensorSpec& spec, const InputRule& 
 }  // namespace
 
 Bench::Bench(TaskSignature signature, SharedBuffers inputs, SharedBuffers candidate,
-             SharedBuffers worker, MemoryFile result)
+             SharedBuffers worker, std::shared_ptr<const MemoryFile> result)
     : signature_(std::move(signature)),
       inputs_(std::move(inputs)),
       candidate_(std::move(candidate)),
@@ -53,23 +53,27 @@ Bench::Bench(TaskSignature signature, SharedBuffers inputs, SharedBuffers candid
 }
 
 Result<Bench> Bench::create(const TaskSignature& signature) {
-  const auto layout =
-      make_layout(signature, sets_beyond_cache(signature, last_level_cache_bytes()));
-  auto inputs = SharedBuffers::inputs(layout);
-  if (!inputs) return fail("inputs", inputs.error());
-  auto candidate = SharedBuffers::outputs(layout);
-  if (!candidate) return fail("outputs", candidate.error());
-  auto worker = SharedBuffers::outputs(layout);
-  if (!worker) return fail("baseline outputs", worker.error());
-  auto result = MemoryFile::create("references", result_bytes(signature));
-  if (!result) return fail("references", result.error());
-  return Bench{signature, std::move(*inputs), std::move(*candidate), std::move(*worker),
-               std::move(*result)};
+  BenchMemory own;
+  return create(signature, own);
 }
 
-uint64_t Bench::bytes() const {
-  const BufferLayout& layout = inputs_.layout();
-  return layout.input_total() + 2 * layout.output_total() + result_.bytes().size();
+Result<Bench> Bench::create(const TaskSignature& signature, BenchMemory& memory) {
+  const auto layout =
+      make_layout(signature, sets_beyond_cache(signature, last_level_cache_bytes()));
+  auto inputs = SharedBuffers::inputs(layout, memory.inputs);
+  if (!inputs) return fail("inputs", inputs.error());
+  auto candidate = SharedBuffers::outputs(layout, memory.candidate);
+  if (!candidate) return fail("outputs", candidate.error());
+  auto worker = SharedBuffers::outputs(layout, memory.worker);
+  if (!worker) return fail("baseline outputs", worker.error());
+  if (!fits(memory.result, result_bytes(signature))) {
+    memory.result.reset();
+    auto result = MemoryFile::create("references", result_bytes(signature));
+    if (!result) return fail("references", result.error());
+    memory.result = std::make_shared<const MemoryFile>(std::move(*result));
+  }
+  return Bench{signature, std::move(*inputs), std::move(*candidate), std::move(*worker),
+               memory.result};
 }
 
 void Bench::fill(uint32_t set, const Contents& contents, std::span<const InputRule> rules) const {
@@ -88,12 +92,19 @@ void Bench::fill(uint32_t set, const Contents& contents, std::span<const InputRu
   }
 }
 
+void Bench::copy_inputs(uint32_t from, uint32_t to) const {
+  for (size_t i = 0; i < signature_.tensors.size(); ++i) {
+    if (signature_.tensors[i].role == TensorRole::output) continue;
+    stream_copy(inputs_.tensor(to, i), inputs_.tensor(from, i));
+  }
+}
+
 void Bench::take_drawn(uint32_t set, std::span<const InputRule> rules) const {
   size_t offset = 0;
   for (size_t i = 0; i < rules.size(); ++i) {
     if (!rules[i].drawn) continue;
     const std::span<std::byte> to = inputs_.tensor(set, i);
-    stream_copy(to, result_.bytes().subspan(offset, to.size()));
+    stream_copy(to, result_->bytes().subspan(offset, to.size()));
     offset += padded(to.size());
   }
 }
@@ -116,7 +127,7 @@ Reference Bench::reference_of(size_t output) const {
     spread_offset += padded(elements_of(signature_.tensors[outputs_[k]]) * sizeof(float));
   }
   const size_t count = elements_of(signature_.tensors[outputs_[output]]);
-  const std::byte* base = result_.bytes().data();
+  const std::byte* base = result_->bytes().data();
   return {{reinterpret_cast<const double*>(base + offset), count},
           {reinterpret_cast<const float*>(base + spread_offset), count}};
 }

@@ -2,6 +2,7 @@
 // The shared memory of one task's judging: inputs for all, outputs for each party, references.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "runtime/process/memory_file.hpp"
@@ -21,9 +22,18 @@ struct Contents {
   Distribution distribution = Distribution::dense;
 };
 
+/// Memory that one task's bench leaves to the next one's: making and prefaulting it anew for every
+/// change of task took a fifth of an evaluation.
+struct BenchMemory {
+  std::shared_ptr<const MemoryFile> inputs, candidate, worker, result;
+};
+
 class Bench {
  public:
-  /// Enough sets to rotate over twice the last-level cache.
+  /// Enough sets to rotate over twice the last-level cache. What `memory` held before is gone: no
+  /// other bench is in it, and no process maps it.
+  static Result<Bench> create(const TaskSignature& signature, BenchMemory& memory);
+  /// In memory of its own.
   static Result<Bench> create(const TaskSignature& signature);
 
   const TaskSignature& signature() const { return signature_; }
@@ -31,12 +41,13 @@ class Bench {
   const SharedBuffers& inputs() const { return inputs_; }
   const SharedBuffers& candidate_outputs() const { return candidate_; }
   const SharedBuffers& worker_outputs() const { return worker_; }
-  SessionMemory session_memory() const { return {inputs_, worker_, result_}; }
-  /// Bytes of memory that it holds.
-  uint64_t bytes() const;
+  SessionMemory session_memory() const { return {inputs_, worker_, *result_}; }
 
   /// Writes the inputs and parameters of a set. Call while contestants are stopped.
   void fill(uint32_t set, const Contents& contents, std::span<const InputRule> rules) const;
+  /// Writes one set's inputs and parameters into another: the contents that a block's contestants
+  /// share are drawn once, and each gets them just before its call.
+  void copy_inputs(uint32_t from, uint32_t to) const;
   /// Copies integer and boolean inputs that the worker drew into a set.
   void take_drawn(uint32_t set, std::span<const InputRule> rules) const;
   /// Poisons the outputs of a set and arms their guards.
@@ -54,14 +65,14 @@ class Bench {
 
  private:
   Bench(TaskSignature signature, SharedBuffers inputs, SharedBuffers candidate,
-        SharedBuffers worker, MemoryFile result);
+        SharedBuffers worker, std::shared_ptr<const MemoryFile> result);
   /// Reference of output number `output` (counted among outputs) in the result memory.
   Reference reference_of(size_t output) const;
 
   TaskSignature signature_;
   std::vector<size_t> outputs_;  // indices of the outputs in the signature
   SharedBuffers inputs_, candidate_, worker_;
-  MemoryFile result_;
+  std::shared_ptr<const MemoryFile> result_;
 };
 
 }  // namespace warpsmith::sandbox

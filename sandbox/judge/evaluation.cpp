@@ -56,7 +56,7 @@ class Evaluation {
                          [](const InputRule& rule) { return rule.drawn; });
   }
 
-  Result<EvaluationOutcome> run() {
+  Result<void> run() {
     outcome_.jail = candidate_.process().report();
     outcome_.candidate_noop_ms = in_ms(candidate_.noop());
     outcome_.baseline_noop_ms = in_ms(session_.noop());
@@ -68,10 +68,13 @@ class Evaluation {
     }
     // A call that our own deadline cut short says nothing about the candidate.
     if (deadline_.passed()) return fail(ErrorCode::timeout, "the evaluation's deadline passed");
+    const auto clock = phase("end");
     (void)candidate_.process().kill();
     if (auto left = session_.leave(deadline_); !left) return tl::unexpected(left.error());
-    return std::move(outcome_);
+    return {};
   }
+
+  EvaluationOutcome take_outcome() { return std::move(outcome_); }
 
  private:
   Deadline patience() const {
@@ -168,9 +171,15 @@ class Evaluation {
   Result<void> time_block(const Block& block, uint64_t number, Timings& timings) {
     TimedBlock times;
     uint32_t candidate_set = 0, eager_set = 0;
+    std::optional<uint32_t> drawn_in;
     for (const Party party : block) {
       const uint32_t k = next_set();
-      if (auto filled = fill(k, number, Distribution::dense); !filled) return filled;
+      if (drawn_in) {
+        job_.bench.copy_inputs(*drawn_in, k);
+      } else if (auto filled = fill(k, number, Distribution::dense); !filled) {
+        return filled;
+      }
+      if (!drawn_in) drawn_in = k;
       if (party == Party::candidate) {
         candidate_set = k;
         if (!time_candidate(k, times, timings)) return {};
@@ -249,11 +258,14 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
     if (!session) return tl::unexpected(session.error());
     evaluation.emplace(job, std::move(*candidate), std::move(*session), deadline);
   }
-  auto outcome = evaluation->run();
-  if (!outcome) return outcome;
-  if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
-  for (const auto& [name, ms] : phases) outcome->phase_ms[name] += ms;
-  outcome->phase_ms["start"] -= phases["session"];
+  if (auto done = evaluation->run(); !done) return tl::unexpected(done.error());
+  {
+    const PhaseClock clock(phases, "end");
+    if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
+  }
+  EvaluationOutcome outcome = evaluation->take_outcome();
+  for (const auto& [name, ms] : phases) outcome.phase_ms[name] += ms;
+  outcome.phase_ms["start"] -= phases["session"];
   return outcome;
 }
 

@@ -2,7 +2,6 @@
 #include "sandbox/judge/evaluator.hpp"
 
 #include <algorithm>
-#include <list>
 #include <map>
 
 #include "runtime/checksum.hpp"
@@ -19,7 +18,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr uint64_t bench_bytes = 1ULL << 30U;  // of shared memory kept between evaluations
 constexpr seconds worker_start_patience{120};  // importing torch on a loaded machine
 
 std::string hash_of(const FileSet& files) {
@@ -53,8 +51,10 @@ struct Evaluator::State {
   CpuCompiler compiler;
   Machine machine;
   std::optional<ReferenceWorker> worker;
-  std::map<std::string, IngestRecord> records;       // by content hash
-  std::list<std::pair<std::string, Bench>> benches;  // the most recently used first
+  std::map<std::string, IngestRecord> records;  // by content hash
+  BenchMemory bench_memory;
+  std::string bench_key;       // content hash of the task that `bench` is for
+  std::optional<Bench> bench;  // of the last task
 
   State(EvaluatorOptions o, CpuCompiler c, Machine m)
       : options(std::move(o)), compiler(std::move(c)), machine(std::move(m)) {}
@@ -66,6 +66,8 @@ struct Evaluator::State {
                                         const Progress& progress);
   Result<IngestRecord> measure(const Task& task, Deadline deadline, const Progress& progress);
   Result<const Bench*> bench_of(const Task& task, const TaskSignature& signature);
+  /// The worker holds the task, and its compiled baseline if it is `timed`.
+  Result<ReferenceWorker*> worker_with(const Task& task, bool timed, Deadline deadline);
   Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
                                     const std::string& artefact, const SecretSeed& seed,
                                     Deadline deadline);
@@ -121,43 +123,44 @@ Result<const IngestRecord*> Evaluator::State::record_of(const Task& task, Deadli
 
 Result<const Bench*> Evaluator::State::bench_of(const Task& task, const TaskSignature& signature) {
   const std::string key = sha256_hex(task.code);
-  const auto found = std::find_if(benches.begin(), benches.end(),
-                                  [&](const auto& entry) { return entry.first == key; });
-  if (found != benches.end()) {
-    benches.splice(benches.begin(), benches, found);
-    return &benches.front().second;
+  if (bench && bench_key == key) return &*bench;
+  bench.reset();
+  auto made = Bench::create(signature, bench_memory);
+  if (!made) return tl::unexpected(made.error());
+  bench_key = key;
+  return &bench.emplace(std::move(*made));
+}
+
+Result<ReferenceWorker*> Evaluator::State::worker_with(const Task& task, bool timed,
+                                                       Deadline deadline) {
+  auto ready = ready_worker(deadline);
+  if (!ready) return ready;
+  auto loaded = (*ready)->load(task, deadline);
+  if (!loaded) return tl::unexpected(loaded.error());
+  if (timed && !loaded->compiled) {
+    if (auto done = (*ready)->compile(task, deadline); !done) return tl::unexpected(done.error());
   }
-  auto bench = Bench::create(signature);
-  if (!bench) return tl::unexpected(bench.error());
-  benches.emplace_front(key, std::move(*bench));
-  uint64_t held = 0;
-  for (auto entry = benches.begin(); entry != benches.end();) {
-    held += entry->second.bytes();
-    entry =
-        held > bench_bytes && entry != benches.begin() ? benches.erase(entry) : std::next(entry);
-  }
-  return &benches.front().second;
+  return ready;
 }
 
 Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& request,
                                                     const IngestRecord& record,
                                                     const std::string& artefact,
                                                     const SecretSeed& seed, Deadline deadline) {
-  auto ready = ready_worker(deadline);
-  if (!ready) return tl::unexpected(ready.error());
-  auto loaded = (*ready)->load(request.task, deadline);
-  if (!loaded) return tl::unexpected(loaded.error());
   const bool timed = request.want == Request::profile || request.want == Request::final;
-  if (timed && !loaded->compiled) {
-    if (auto done = (*ready)->compile(request.task, deadline); !done) {
-      return tl::unexpected(done.error());
-    }
+  std::map<std::string, double> phases;
+  Result<ReferenceWorker*> ready = nullptr;
+  Result<const Bench*> laid_out = nullptr;
+  {
+    const PhaseClock clock(phases, "prepare");
+    ready = worker_with(request.task, timed, deadline);
+    if (!ready) return tl::unexpected(ready.error());
+    laid_out = bench_of(request.task, record.facts.signature);
+    if (!laid_out) return tl::unexpected(laid_out.error());
   }
-  auto bench = bench_of(request.task, record.facts.signature);
-  if (!bench) return tl::unexpected(bench.error());
   const EvaluationJob job{.task = request.task,
                           .record = record,
-                          .bench = **bench,
+                          .bench = **laid_out,
                           .artefact = artefact,
                           .seed = seed,
                           .worker = **ready,
@@ -167,7 +170,9 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
                           .verified_sets = options.verified_sets,
                           .timed_blocks = options.timed_blocks,
                           .timed = timed};
-  return run_evaluation(job, deadline);
+  auto outcome = run_evaluation(job, deadline);
+  if (outcome) outcome->phase_ms.merge(phases);
+  return outcome;
 }
 
 Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdict,
@@ -184,8 +189,13 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
       if (attempts == 0 && !deadline.passed()) continue;
       return infra_of(outcome.error(), InfraKind::reference_failed);
     }
-    RandomStream random(seed->seed, "bootstrap");
-    Decision decision = decide(outcome->measured, (*record)->facts, options.verified_sets, random);
+    for (const auto& [name, ms] : outcome->phase_ms) verdict.phase_ms[name] += ms;
+    Decision decision;
+    {
+      const PhaseClock clock(verdict.phase_ms, "decision");
+      RandomStream random(seed->seed, "bootstrap");
+      decision = decide(outcome->measured, (*record)->facts, options.verified_sets, random);
+    }
     if (decision.outcome == VerdictClass::unstable_timing) {
       if (attempts == 0 && !deadline.passed()) continue;
       return InfraFailure{InfraKind::noise, decision.feedback};
@@ -193,7 +203,6 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
     verdict.outcome = decision.outcome;
     verdict.feedback = std::move(decision.feedback);
     verdict.shapes = {std::move(decision.shape)};
-    for (const auto& [name, ms] : outcome->phase_ms) verdict.phase_ms[name] += ms;
     verdict.jail = std::move(outcome->jail);
     verdict.trust = is_full_jail(verdict.jail) ? TrustClass::commit : TrustClass::lowered;
     verdict.evidence = evidence_json(*outcome, **record, *seed, machine);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith bench actors`: messages between actors beside a hand-over between two threads.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "actors/bench/actor_latency.hpp"
+#include "actors/commands/bench_parts.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+struct Arguments {
+  uint32_t rounds = 20'000;
+  bool json = false;
+};
+
+nlohmann::json figures_json(const LatencyFigures& figures) {
+  return {{"median_us", figures.median_us}, {"p95_us", figures.p95_us}};
+}
+
+std::string figures_text(const LatencyFigures& figures) {
+  return fixed(figures.median_us, 1) + " us, 95 % within " + fixed(figures.p95_us, 1) + " us";
+}
+
+ExitCode bench_actors(const Arguments& args) {
+  const ActorLatency latency = measure_actor_latency(args.rounds);
+  if (args.json) {
+    const nlohmann::json out{{"request_response", figures_json(latency.request)},
+                             {"segment_1mib_by_reference", figures_json(latency.segment_1mib)},
+                             {"peer_thread_handoff", figures_json(latency.thread_handoff)}};
+    std::cout << out.dump() << '\n';
+    return ExitCode::success;
+  }
+  std::cout << table_of({{"request and response", figures_text(latency.request), {}},
+                         {"1 MiB by reference", figures_text(latency.segment_1mib), {}},
+                         {"peer: two threads", figures_text(latency.thread_handoff), {}}});
+  return ExitCode::success;
+}
+
+}  // namespace
+
+Command bench_actors_part() {
+  return {"actors", "Request and response, and 1 MiB by reference, beside two threads",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<Arguments>();
+            app.add_option("--rounds", args->rounds, "Messages of each kind")
+                ->capture_default_str()
+                ->check(CLI::Range(1U, 10'000'000U));
+            app.add_flag("--json", args->json, "One JSON object on standard output");
+            return [args] { return bench_actors(*args); };
+          }};
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame of `warpsmith bench`: one part per subcommand, each in a file of its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "actors/commands/command.hpp"
+
+namespace warpsmith::actors {
+
+Command bench_actors_part();
+Command bench_commit_part();
+Command bench_decode_part();
+Command bench_evaluate_part();
+Command bench_learn_part();
+Command bench_pairs_part();
+
+/// One line of a table that people read: what was measured, its figure, and the bar it is held to.
+struct BenchRow {
+  std::string what, figure, bar;
+};
+
+/// Columns of equal width, a line each; the third column is left out where no row has a bar.
+std::string table_of(const std::vector<BenchRow>& rows);
+
+/// A number with so many digits after the point.
+std::string fixed(double value, int digits);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every part of `bench`, as small as it gets: it runs, and its JSON has the figures it promises.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "actors/commands/bench_parts.hpp"
+#include "runtime/environment.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using test_support::TemporaryFolder;
+
+class BenchTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ::setenv("WARPSMITH_SANDBOX", WARPSMITH_TEST_SANDBOX, 1);
+    ::setenv("XDG_CACHE_HOME", WARPSMITH_TEST_CACHE, 1);
+    ASSERT_EQ(::sched_getaffinity(0, sizeof cores_, &cores_), 0);
+  }
+  /// A command that judges leaves the slot's cores; the next one starts from all of them.
+  void TearDown() override { (void)::sched_setaffinity(0, sizeof cores_, &cores_); }
+
+  /// What the command printed, if it ended well.
+  static json run(std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), {"warpsmith", "bench"});
+    arguments.push_back("--json");
+    testing::internal::CaptureStdout();
+    const ExitCode code = run_command_line(static_cast<int>(arguments.size()), arguments.data());
+    const std::string out = testing::internal::GetCapturedStdout();
+    EXPECT_EQ(code, ExitCode::success);
+    return json::parse(out, nullptr, /*allow_exceptions=*/false);
+  }
+
+  /// A folder with one small task.
+  static void add_task(const TemporaryFolder& folder) {
+    fs::copy_file("configs/tasks/cpu/train/square_mean.py", folder.path() / "square_mean.py");
+  }
+
+  static bool has_python() {
+    std::error_code error;
+    return fs::exists(python_interpreter(), error);
+  }
+
+ private:
+  cpu_set_t cores_{};
+};
+
+testing::AssertionResult has_keys(const json& object, const std::vector<const char*>& keys) {
+  for (const char* key : keys) {
+    if (!object.contains(key)) {
+      return testing::AssertionFailure() << "no " << key << " in " << object.dump();
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
+TEST_F(BenchTest, EvaluateAccountsForItsWallTime) {
+  if (!has_python()) GTEST_SKIP() << "no Python environment";
+  const TemporaryFolder folder;
+  add_task(folder);
+  const std::string tasks = folder.path().string();
+  const json out = run({"evaluate", "--tasks", tasks.c_str(), "--evaluations", "2"});
+  ASSERT_TRUE(has_keys(out, {"evaluations", "seconds", "evaluations_per_s", "median_compile_ms",
+                             "verdicts", "phases", "not_passed"}));
+  ASSERT_TRUE(has_keys(out["phases"], {"compile", "start", "references", "timing", "other"}));
+  EXPECT_EQ(out["verdicts"].value("passed", 0), 2) << out["not_passed"];
+  double shares = 0;
+  for (const auto& [name, phase] : out["phases"].items()) shares += phase["share"].get<double>();
+  EXPECT_NEAR(shares, 1.0, 1e-3);
+}
+
+TEST_F(BenchTest, EvaluateJudgesRepeatedSourcesToo) {
+  if (!has_python()) GTEST_SKIP() << "no Python environment";
+  const TemporaryFolder folder;
+  add_task(folder);
+  const std::string tasks = folder.path().string();
+  const json out = run({"evaluate", "--tasks", tasks.c_str(), "--evaluations", "3", "--styles",
+                        "rows", "--repeat-sources"});
+  ASSERT_TRUE(has_keys(out, {"repeat_sources", "verdicts"}));
+  EXPECT_EQ(out["repeat_sources"], true);
+  EXPECT_EQ(out["verdicts"].value("passed", 0), 3) << out["not_passed"];
+}
+
+TEST_F(BenchTest, PairsSayHowManyOverlap) {
+  if (!has_python()) GTEST_SKIP() << "no Python environment";
+  const TemporaryFolder folder;
+  add_task(folder);
+  const std::string task = (folder.path() / "square_mean.py").string();
+  const json out = run({"pairs", "--pairs", "1", "--task", task.c_str()});
+  ASSERT_TRUE(has_keys(out, {"pairs", "overlapping", "overlapping_bar", "intervals"}));
+  EXPECT_EQ(out["intervals"].size(), 1U);
+}
+
+TEST_F(BenchTest, CommitMeasuresEachProcess) {
+  const json out = run({"commit", "--processes", "2"});
+  ASSERT_TRUE(has_keys(out, {"worst_raw_overhead_us", "worst_noop_us", "worst_loop_us", "each"}));
+  EXPECT_EQ(out["each"].size(), 2U);
+  // A kernel that loops for 1,000 us cannot read less, but for the granularity of a clock.
+  EXPECT_GT(out["worst_loop_us"].get<double>(), 900);
+}
+
+TEST_F(BenchTest, DecodeMeasuresBothSides) {
+  if (!has_python()) GTEST_SKIP() << "no Python environment";
+  const json out = run({"decode", "--batch", "2", "--prompt-tokens", "8", "--new-tokens", "8"});
+  ASSERT_TRUE(has_keys(out, {"model", "batches"}));
+  ASSERT_EQ(out["batches"].size(), 1U);
+  const json& batch = out["batches"][0];
+  ASSERT_TRUE(has_keys(batch, {"decode_tokens_per_s", "peer_decode_tokens_per_s"}));
+  EXPECT_NEAR(
+      batch["decode_ratio"].get<double>(),
+      batch["decode_tokens_per_s"].get<double>() / batch["peer_decode_tokens_per_s"].get<double>(),
+      1e-9);
+}
+
+TEST_F(BenchTest, LearnCountsTrainedTokens) {
+  const json out = run({"learn", "--steps", "1", "--trajectories", "2", "--action-tokens", "8"});
+  ASSERT_TRUE(has_keys(out, {"parameters", "trained_tokens_per_s", "passes_tokens_per_s"}));
+  EXPECT_GT(out["trained_tokens_per_s"].get<double>(), 0);
+}
+
+TEST(BenchTableTest, FiguresEndInOneColumn) {
+  EXPECT_EQ(table_of({{"a", "1", {}}, {"long", "22", ">= 3"}}),
+            "  a      1\n  long  22   bar >= 3\n");
+}
+
+}  // namespace
+}  // namespace warpsmith::actors
