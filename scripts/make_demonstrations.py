@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from demonstrations.heads import headed  # noqa: E402
 from demonstrations.mixture import Mixture  # noqa: E402
 from demonstrations.task_file import read_folder  # noqa: E402
 from demonstrations.variants import recombinations  # noqa: E402
@@ -17,8 +18,9 @@ from demonstrations.variants import recombinations  # noqa: E402
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
+    parser.add_argument("--apart-from", nargs="*", default=[], help="folders of tasks that no demonstration solves")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=16000, help="conversations in all")
+    parser.add_argument("--count", type=int, default=32000, help="conversations in all")
     parser.add_argument("--out", required=True, help="JSONL file, or with --prompts a folder")
     parser.add_argument("--own-statements-only", action="store_true", help="no chains across tasks")
     parser.add_argument("--prompts", action="store_true", help="write each task's prompt as a text file")
@@ -31,10 +33,14 @@ def write_prompts(tasks, folder):
         (folder / f"{task.id}.txt").write_text(task.prompt(), encoding="utf-8")
 
 
-def write_conversations(tasks, args):
+def write_conversations(tasks, apart, args):
     """Tasks take turns; each has a random stream of its own, so that adding one changes no other."""
-    more = [] if args.own_statements_only else recombinations(tasks)
-    mixtures = [Mixture(t, random.Random(f"{args.seed}/{t.id}"), more) for t in tasks]
+    plain = [] if args.own_statements_only else recombinations(tasks, apart)
+    known = sorted({s for t in tasks for s in t.statements})
+    mixtures = []
+    for task in tasks:
+        more = [] if args.own_statements_only else headed(task, known, apart) or plain
+        mixtures.append(Mixture(task, random.Random(f"{args.seed}/{task.id}"), more))
     with open(args.out, "w", encoding="utf-8") as out:
         for number in range(args.count):
             out.write(json.dumps(mixtures[number % len(tasks)].draw()) + "\n")
@@ -43,12 +49,13 @@ def write_conversations(tasks, args):
 def main():
     args = arguments()
     tasks = [task for folder in args.tasks for task in read_folder(folder)]
+    apart = [task for folder in args.apart_from for task in read_folder(folder)]
     if not tasks:
         sys.exit(f"no task files in {', '.join(args.tasks)}")
     if args.prompts:
         write_prompts(tasks, Path(args.out))
     else:
-        write_conversations(tasks, args)
+        write_conversations(tasks, apart, args)
 
 
 if __name__ == "__main__":

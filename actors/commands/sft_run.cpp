@@ -33,6 +33,8 @@ Result<fs::path> write_demonstrations(const RunConfig& config, const fs::path& f
                                 out.string(),
                                 "--tasks"};
   for (const fs::path& tasks : config.synthesis.tasks) argv.push_back(tasks.string());
+  argv.emplace_back("--apart-from");
+  for (const fs::path& tasks : config.synthesis.held_out) argv.push_back(tasks.string());
   std::cerr << "writing demonstrations with " << config.sft.script.string() << '\n';
   const auto run = run_child({.argv = argv}, Deadline::after(std::chrono::minutes{30}));
   if (!run) return tl::unexpected(run.error());

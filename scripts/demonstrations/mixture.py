@@ -26,7 +26,7 @@ SPEEDUP = {"passes": 0.4, "rows": 0.5}  # over eager, for the texts of profiles
 BLIND_WRONG, BLIND_BROKEN = 0.44, 0.12
 EDITS = 0.4  # of the repairs that one line can make
 
-VARIANTS = 0.6  # share of conversations about a variant of the task
+VARIANTS = 0.8  # share of conversations about a variant of the task
 
 SHAPES = {
     "blind": 0.58,
@@ -73,11 +73,11 @@ class Mixture:
 
     def draw(self):
         if self.rng.random() < VARIANTS:
-            more = self.recombined and self.rng.random() < 0.5
+            more = self.recombined and self.rng.random() < 0.7
             self.take(resized(self.rng.choice(self.recombined if more else self.choices), self.rng))
         else:
             self.take(self.choices[0])
-        conversation = Conversation(self.task.id).user(self.task.prompt())
+        conversation = Conversation(self.choices[0].id).user(self.task.prompt())
         getattr(self, pick(self.rng, SHAPES))(conversation)
         return conversation.submits().record()
 

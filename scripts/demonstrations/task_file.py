@@ -35,6 +35,7 @@ class TaskFile:
     outputs: tuple
     dims: tuple  # distinct extents in order of first appearance
     input_names: tuple  # forward's arguments
+    sizes: tuple = ()  # (name, extent): module constants with other values than the file's
 
     def index_of(self, name):
         """Position of an input or parameter in `in`."""
@@ -95,10 +96,10 @@ def buffer_of(place, name, tensor):
 
 
 def signature(module, names):
-    """Inputs then parameters, and the outputs, from one call of the model."""
-    model = module.Model(*module.get_init_inputs())
-    inputs = module.get_inputs()
-    with torch.no_grad():
+    """Inputs then parameters, and the outputs, from one call of the model without contents."""
+    with torch.device("meta"), torch.no_grad():
+        model = module.Model(*module.get_init_inputs())
+        inputs = module.get_inputs()
         output = model(*inputs)
     given = [buffer_of("in", n, t) for n, t in zip(names, inputs, strict=True)]
     given += [buffer_of("in", n, p) for n, p in model.named_parameters()]
@@ -127,6 +128,8 @@ def read_task(path):
 def module_of(class_text, task, names):
     """The task's module with another class, whose forward takes the inputs of these names."""
     module = load_module(task.path)
+    module.__dict__.update(task.sizes)
+    module.__dict__.setdefault("F", torch.nn.functional)  # other tasks' statements may need it
     exec(compile(class_text, f"{task.id} (variant)", "exec"), module.__dict__)
     draw = module.get_inputs
     module.get_inputs = lambda: [t for n, t in zip(task.input_names, draw(), strict=True) if n in names]
@@ -138,7 +141,7 @@ def module_of(class_text, task, names):
 def model_output(class_text, task, names):
     """What another class text gives for the task's inputs of these names."""
     module = module_of(class_text, task, names)
-    with torch.no_grad():
+    with torch.device("meta"), torch.no_grad():
         return module.Model(*module.get_init_inputs())(*module.get_inputs())
 
 

@@ -87,12 +87,12 @@ def is_plain(task):
     return len(task.dims) == 2 and all(p.kind != "head" and p.dims == ROWS for p in parts)
 
 
-def recombinations(tasks, count=240):
+def recombinations(tasks, apart=(), count=900):
     """Short chains of the plain tasks' statements, always the same ones for the same tasks.
 
-    At most one step along the row in each. A test holds them apart from the held-out tasks.
+    At most one step along the row in each. `apart`: tasks whose statements no chain holds, in any order.
     """
-    rng = random.Random("recombinations/3")
+    rng = random.Random("recombinations/4")
     plain = [t for t in tasks if is_plain(t)]
     base = next((t for t in plain if {"x", "z", "w", "b"} <= {b.name for b in t.inputs}), None)
     if base is None:
@@ -100,9 +100,15 @@ def recombinations(tasks, count=240):
     known = sorted({s for t in plain for s in t.statements})
     steps = [s for s in known if part_of(s).kind == "step"]
     tails = [s for s in known if part_of(s).kind == "tail"]
-    made = {}
+    chains = {}
     for _ in range(count):
         chain = rng.sample(steps, rng.choice((1, 2, 2, 3))) + ([rng.choice(tails)] if rng.random() < 0.25 else [])
         if sum(len(part_of(s).lines) > 1 for s in chain) <= 1:
-            made[tuple(chain)] = variant(base, tuple(chain))
-    return list(made.values())
+            chains[tuple(chain)] = base
+    return variants_apart(chains.items(), apart)
+
+
+def variants_apart(chains, apart):
+    """Of each (statements, task) the task with these statements, but none that asks for a task of `apart`."""
+    taken = {frozenset(task.statements) for task in apart}
+    return [variant(task, chain) for chain, task in chains if frozenset(chain) not in taken]
