@@ -57,6 +57,8 @@ def noise_for(elements):
 class Perturbed(TorchDispatchMode):
     """Every operator's inputs and output get a random relative error of up to 3 u sqrt(n), n its inner reduction.
 
+    Where terms cancel inside an operator (`op.cancelled`) the error is relative to them.
+
     A stored tensor is perturbed once per amplitude: an elementwise operator reads what its producer's perturbation
     left, a reduction adds its own larger one (the shared part models one stored value with several readers).
     """
@@ -101,6 +103,9 @@ class Perturbed(TorchDispatchMode):
                 first = out if isinstance(out, torch.Tensor) else None
                 n = op.reduction_length(func, args, first)
         self._write(out, n)
+        scale = op.cancelled(func, args)
+        if scale is not None:
+            out.addcmul_(scale, self.noise.take(out.shape), value=self._amplitude(1))
         return out
 
     def _inherit(self, args, out):

@@ -94,15 +94,37 @@ void chain(const Buffers& b, const Arithmetic& m) {
   }
 }
 
+/// Elementwise, by a formula in float32.
+template <class Formula>
+Compute each(Formula formula) {
+  return [formula](const Buffers& b, const Arithmetic& m) {
+    for (size_t i = 0; i < b.x.size(); ++i) b.y[i] = m.round(formula(m.round(b.x[i])));
+  };
+}
+
+float gelu_by_exp(float x) {
+  return x / (1 + std::exp(-1.5957691F * (x + 0.044715F * x * x * x)));
+}
+float gelu_by_tanh(float x) {
+  return 0.5F * x * (1 + std::tanh(0.7978846F * (x + 0.044715F * x * x * x)));
+}
+float softplus_as_written(float x) {
+  return x > 20 ? x : std::log(1 + std::exp(x));
+}
+
 std::vector<OperatorClass> operator_classes() {
-  return {{"sum", "x.sum(-1)", "", 256, 1024, row_sum},
-          {"long sum", "x.sum(-1)", "", 2, 1 << 18, row_sum},
-          {"softmax", "torch.softmax(x, -1)", "", 256, 512, softmax},
-          {"layer norm", "nn.functional.layer_norm(x, (x.shape[-1],), self.w)", "512", 256, 512,
-           layer_norm},
-          {"product", "x @ self.w", "256, 256", 64, 256, product},
-          {"scan", "torch.cumsum(x, -1)", "", 64, 4096, scan},
-          {"chain", "nn.functional.silu(x * self.w) + x * self.w", "512", 256, 512, chain}};
+  return {
+      {"sum", "x.sum(-1)", "", 256, 1024, row_sum},
+      {"long sum", "x.sum(-1)", "", 2, 1 << 18, row_sum},
+      {"softmax", "torch.softmax(x, -1)", "", 256, 512, softmax},
+      {"layer norm", "nn.functional.layer_norm(x, (x.shape[-1],), self.w)", "512", 256, 512,
+       layer_norm},
+      {"product", "x @ self.w", "256, 256", 64, 256, product},
+      {"scan", "torch.cumsum(x, -1)", "", 64, 4096, scan},
+      {"gelu, exp", "nn.functional.gelu(x, approximate='tanh')", "", 256, 512, each(gelu_by_exp)},
+      {"gelu, tanh", "nn.functional.gelu(x, approximate='tanh')", "", 256, 512, each(gelu_by_tanh)},
+      {"softplus", "nn.functional.softplus(x)", "", 256, 512, each(softplus_as_written)},
+      {"chain", "nn.functional.silu(x * self.w) + x * self.w", "512", 256, 512, chain}};
 }
 
 std::string code_of(const OperatorClass& op) {
