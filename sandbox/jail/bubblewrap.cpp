@@ -23,7 +23,7 @@ std::vector<std::string> bubblewrap_arguments(const JailSpec& spec, const std::s
       add({"--dev-bind-try", node, node});
     }
     add({"--symlink", "/proc/self/fd", "/dev/fd"});
-    add({"--size", std::to_string(64U << 20U), "--perms", "1777", "--tmpfs", "/dev/shm"});
+    add({"--size", std::to_string(shm_bytes), "--perms", "1777", "--tmpfs", "/dev/shm"});
   }
   add({"--proc", "/proc"});
   // Before the binds, or it would hide those that lie below /tmp.

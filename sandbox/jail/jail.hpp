@@ -30,11 +30,13 @@ struct JailLimits {
   uint32_t processes = 64;              // tasks; `run` jails refuse them by seccomp anyway
   uint64_t file_bytes = 64ULL << 20U;   // largest file
   uint64_t tmp_bytes = 64ULL << 20U;    // size of the tmpfs on /tmp; 0: no /tmp
-  uint32_t tmp_inodes = 4096;
   uint32_t open_files = 64;
   std::chrono::seconds cpu{60};         // CPU time of each process
   uint64_t output_bytes = 1ULL << 20U;  // of standard output and of standard error, each
 };
+
+/// Size of the tmpfs on /dev/shm of every jail but `run`, which has none.
+inline constexpr uint64_t shm_bytes = 64ULL << 20U;
 
 /// A path of the host and where it appears in the jail.
 struct Bind {
@@ -103,7 +105,10 @@ Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline);
 /// For the end of the service in every case: kills all jails of this process, from any thread.
 void kill_all_jails() noexcept;
 
-/// True if the report holds all that contract `cpu` needs for its full trust class.
+/// What contract `cpu` needs for its full trust class and a run jail's report does not show in
+/// force: names of primitives, in alphabetical order. Pure.
+std::vector<std::string> missing_primitives(const std::map<std::string, std::string>& report);
+/// True if none is missing.
 bool is_full_jail(const std::map<std::string, std::string>& report);
 
 /// The Python worker's jail: `python` (an interpreter, possibly of a virtual environment) with the

@@ -258,6 +258,14 @@ std::vector<ResourceLimit> resource_limits(const JailSpec& spec, const JailCgrou
   return all;
 }
 
+/// bubblewrap cannot set how many files a tmpfs holds. The memory of each counts as the jail's own
+/// where a cgroup limits that; else only the kernel's default is left, half of all pages.
+std::string tmpfs_in_force(uint64_t bytes, bool memory_is_limited) {
+  if (bytes == 0) return "none";
+  return "tmpfs, " + std::to_string(bytes) + " bytes, files " +
+         (memory_is_limited ? "charged to the memory limit" : "not limited");
+}
+
 void note_limits(Jail& jail, const JailSpec& spec, const JailCgroup& cgroup) {
   const JailLimits& limits = spec.limits;
   jail.note("memory", "rlimit, " + std::to_string(limits.memory_bytes) + " bytes of addresses");
@@ -271,11 +279,9 @@ void note_limits(Jail& jail, const JailSpec& spec, const JailCgroup& cgroup) {
   jail.note("core_dumps", "none");
   jail.note("root", "read-only, listed paths");
   jail.note("proc", "own");
-  jail.note("tmp",
-            limits.tmp_bytes == 0
-                ? "none"
-                : "tmpfs, " + std::to_string(limits.tmp_bytes) + " bytes" +
-                      (cgroup.limits_memory() ? ", inodes charged to the memory limit" : ""));
+  jail.note("tmp", tmpfs_in_force(limits.tmp_bytes, cgroup.limits_memory()));
+  jail.note("shm",
+            tmpfs_in_force(spec.kind == JailKind::run ? 0 : shm_bytes, cgroup.limits_memory()));
   jail.note("core",
             spec.core && *spec.core >= 0 ? "pinned to " + std::to_string(*spec.core) : "any");
 }
@@ -368,17 +374,6 @@ Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline) {
 void kill_all_jails() noexcept {
   const std::lock_guard lock(registry().mutex);
   for (const int pidfd : registry().pidfds) (void)send_signal(pidfd, SIGKILL);
-}
-
-bool is_full_jail(const std::map<std::string, std::string>& report) {
-  const auto is = [&](const char* key, std::string_view value) {
-    const auto found = report.find(key);
-    return found != report.end() && found->second == value;
-  };
-  const auto memory = report.find("memory");
-  return is("namespaces", "user,pid,mnt,net,ipc,uts,cgroup") && is("capabilities", "none") &&
-         is("no_new_privs", "yes") && is("seccomp", seccomp_name(JailKind::run)) &&
-         memory != report.end();
 }
 
 }  // namespace warpsmith::sandbox

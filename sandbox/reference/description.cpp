@@ -69,6 +69,8 @@ TaskDescription description_of(const Json& json) {
   d.product_flops = number(json, "product_flops");
   d.mutants = json.at("mutants").get<std::vector<std::string>>();
   d.lower_precisions = json.at("lower_precisions").get<std::vector<std::string>>();
+  d.honest_orders = json.at("honest_orders").get<std::vector<std::string>>();
+  check(d.honest_orders.size() <= 16, "more than 16 orders");
   check(d.mutants.size() + d.lower_precisions.size() <= 256, "more than 256 mutants");
   d.compiled = json.at("compiled").get<bool>();
   name_extents(d.signature);

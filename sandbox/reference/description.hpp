@@ -22,6 +22,7 @@ struct TaskDescription {
   double product_flops = 0;                   // of matrix products and convolutions
   std::vector<std::string> mutants;           // names, in the worker's order
   std::vector<std::string> lower_precisions;  // follow the mutants in the same numbering
+  std::vector<std::string> honest_orders;     // of sums, numbered by themselves
   bool compiled = false;                      // the baseline is ready
 };
 

@@ -62,16 +62,23 @@ class Ingest {
     return {};
   }
 
-  /// Eager float32 against its own reference.
+  /// Eager float32, and other orders of its sums, against the reference.
   Result<DistributionFacts> trial(Distribution distribution) {
     DistributionFacts facts{.distribution = distribution};
     if (auto ready = prepare(distribution); !ready) return tl::unexpected(ready.error());
     if (auto done = baseline(false); !done) return tl::unexpected(done.error());
     if (auto done = session_.collect(0, deadline_); !done) return tl::unexpected(done.error());
     if (auto done = session_.reference(0, deadline_); !done) return tl::unexpected(done.error());
-    const ErrorStats stats = bench_.compare_with_reference(bench_.worker_outputs(), 0, bound_);
-    facts.kept = stats.right() && stats.undefined == 0;
+    ErrorStats stats = bench_.compare_with_reference(bench_.worker_outputs(), 0, bound_);
     facts.eager_error = stats.worst;
+    for (uint32_t order = 0; order < description_.honest_orders.size(); ++order) {
+      if (auto done = session_.honest(0, order, deadline_); !done) {
+        return tl::unexpected(done.error());
+      }
+      stats.add(bench_.compare_with_reference(bench_.worker_outputs(), 0, bound_));
+    }
+    facts.honest_error = stats.worst;
+    facts.kept = stats.right() && stats.undefined == 0;
     return facts;
   }
 
@@ -90,7 +97,7 @@ class Ingest {
       }
       if (kept >= least_distributions) return {};
     }
-    record_.refusal = "eager float32 is not finite, or misses the bound, on more than " +
+    record_.refusal = "honest float32 is not finite, or misses the bound, on more than " +
                       std::to_string(verified_distributions.size() - least_distributions) + " of " +
                       std::to_string(verified_distributions.size()) + " distributions";
     return {};

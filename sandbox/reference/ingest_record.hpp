@@ -29,14 +29,15 @@ struct InputRule {
 /// How one distribution fared. Errors are in units of the bound.
 struct DistributionFacts {
   Distribution distribution = Distribution::normal;
-  bool kept = false;       // eager float32 is finite and within the bound
-  double eager_error = 0;  // the honest error
-  double bf16_error = 0;   // of the lower precisions: above 1 is told apart
+  bool kept = false;        // honest float32 is finite and within the bound
+  double eager_error = 0;   // torch's own order of sums
+  double honest_error = 0;  // the largest of all orders, eager's among them
+  double bf16_error = 0;    // of the lower precisions: above 1 is told apart
   double tf32_error = 0;
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(distribution, kept, eager_error, bf16_error, tf32_error);
+    archive(distribution, kept, eager_error, honest_error, bf16_error, tf32_error);
   }
 };
 

@@ -12,6 +12,10 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int socket_number = 3;  // main.py reads its frames there
+// One folder for all tasks, written by the process that runs them all: a task could leave code for
+// another task's baseline, as it could patch torch for the tasks after it. Tasks are the
+// operator's choice and no candidate's code ever runs in here, so that is not defended; a folder
+// per task would end the sharing of precompiled headers and leave the shared process as it is.
 constexpr const char* inductor_folder = "/inductor";
 constexpr int calibration_calls = 32;
 
@@ -171,8 +175,8 @@ Result<double> ReferenceWorker::compile(const Task& task, Deadline deadline) {
   const Json request{{"op", "compile"}, {"key", sha256_hex(task.code)}};
   auto answered = ask(request.dump(), deadline);
   if (!answered) return tl::unexpected(answered.error());
-  const Json json = Json::parse(*answered);
-  return json.value("seconds", Json(0.0)).is_number() ? json["seconds"].get<double>() : 0.0;
+  const Json seconds = Json::parse(*answered).value("seconds", Json(0.0));
+  return seconds.is_number() ? seconds.get<double>() : 0.0;
 }
 
 Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemory& memory,

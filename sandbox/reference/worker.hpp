@@ -56,6 +56,11 @@ class WorkerSession {
   Result<void> draw(Deadline deadline) { return aside(4, 0, 0, deadline); }
   /// Outputs of wrong answer `index` into the output memory; false where it does not apply.
   Result<bool> mutant(uint32_t set, uint32_t index, Deadline deadline);
+  /// Outputs of float32 evaluation `index` of the honest ones into the output memory; what
+  /// `reference` left stays.
+  Result<void> honest(uint32_t set, uint32_t index, Deadline deadline) {
+    return aside(7, set, index, deadline);
+  }
   /// Lets go of the last baseline's outputs, so that freeing them is not timed.
   Result<void> forget(Deadline deadline) { return aside(6, 0, 0, deadline); }
 

@@ -16,6 +16,7 @@ import warnings
 import torch
 
 from mutants import lower_precisions, mutants_of
+from orders import honest_orders
 from session import Session
 from task import Refused, Task
 
@@ -76,7 +77,7 @@ class Worker:
         task, signature = self.tasks[key]
         return {"signature": signature, "flops": task.flops, "product_flops": task.product_flops,
                 "mutants": list(mutants_of(task)), "lower_precisions": list(lower_precisions()),
-                "compiled": task.compiled is not None}
+                "honest_orders": list(honest_orders()), "compiled": task.compiled is not None}
 
     def compile(self, request):
         task, _ = self.tasks[request["key"]]

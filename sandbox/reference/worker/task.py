@@ -5,10 +5,13 @@ import copy
 import inspect
 import types
 
+import numpy as np
 import torch
 
 import modes
 import operators as op
+import orders
+from correlated import CorrelatedErrors
 
 DTYPES = {
     torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
@@ -16,6 +19,7 @@ DTYPES = {
 }
 REQUIRED = ("Model", "get_inputs", "get_init_inputs")
 MAX_ELEMENTS = 2**26  # of all tensors of a signature together
+CORRELATED_SHARE = 1 / 8  # of the largest possible error; the bound's constant multiplies it by 8 or more
 
 
 class Refused(Exception):
@@ -189,4 +193,21 @@ class Task:
             outs = self.run_in(modes.Perturbed(noise), inputs, parameters)
             for total, exact, out in zip(sums, narrow, outs):
                 total.add_((out.float() - exact).abs_())  # squares would underflow below 1e-19
-        return [s.div_(evaluations) for s in sums]
+        for total, share in zip(sums, self._correlated(inputs, parameters, narrow)):
+            total.div_(evaluations).add_(share)
+        return sums
+
+    def _correlated(self, inputs, parameters, reference):
+        """What correlated errors of all sums add to the spread: deviations with signs that agree, and that differ."""
+        generator = np.random.default_rng(20261)
+        shares = [torch.zeros_like(r) for r in reference]
+        for signs in ((1,), (1, -1)):
+            errors = CorrelatedErrors(generator, signs)
+            outs = self.run_in(orders.Ordered(errors.sums), inputs, parameters)
+            if errors.sums_hit == 0:
+                break
+            for share, exact, out in zip(shares, reference, outs):
+                torch.maximum(share, (out.float() - exact).abs_().mul_(CORRELATED_SHARE), out=share)
+            if errors.sums_hit == 1:
+                break
+        return shares

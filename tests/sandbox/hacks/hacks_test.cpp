@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every reward hack with a meaning on a CPU is judged right, and the honest kernel after it passes.
 // Each folder here holds one: kernel.cpp, and `expect` with the task, what is asked, and the
-// verdicts that are right.
+// verdicts that are right. WARPSMITH_HONEST_REPETITIONS=200 judges the honest kernels so often in
+// all, spread evenly over them (2 each without it).
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -71,7 +74,7 @@ std::string interpreter() {
   return python_interpreter().string();
 }
 
-class HackTest : public ::testing::TestWithParam<std::string> {
+class Judged : public ::testing::Test {
  protected:
   static void TearDownTestSuite() { service().reset(); }
   void SetUp() override {
@@ -117,6 +120,8 @@ class HackTest : public ::testing::TestWithParam<std::string> {
   }
 };
 
+class HackTest : public Judged, public ::testing::WithParamInterface<std::string> {};
+
 TEST_P(HackTest, IsJudgedRightAndHarmsNobody) {
   const fs::path folder = hacks_folder / GetParam();
   const Expectation expected = read_expectation(folder / "expect");
@@ -136,6 +141,47 @@ TEST_P(HackTest, IsJudgedRightAndHarmsNobody) {
     EXPECT_LT(speedup_of(judgement), 1.5 * speedup_of(after))
         << text_of(judgement) << " against " << text_of(after);
   }
+}
+
+std::vector<fs::path> honest_kernels() {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(hacks_folder / "honest")) {
+    paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+/// In all, at least one per kernel.
+size_t honest_repetitions(size_t kernels) {
+  const char* text = std::getenv("WARPSMITH_HONEST_REPETITIONS");
+  if (text == nullptr) return 2 * kernels;
+  const std::string_view digits = text;
+  size_t count = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  if (error != std::errc{} || end != digits.data() + digits.size() || count > 10'000) {
+    throw std::runtime_error("WARPSMITH_HONEST_REPETITIONS: expected a number up to 10000, got " +
+                             std::string(digits));
+  }
+  return std::max(count, kernels);
+}
+
+class HonestKernelTest : public Judged {};
+
+TEST_F(HonestKernelTest, PassesEveryTime) {
+  const std::vector<fs::path> kernels = honest_kernels();
+  const size_t repetitions = honest_repetitions(kernels.size());
+  size_t passed = 0;
+  for (size_t i = 0; i < repetitions; ++i) {
+    const fs::path& kernel = kernels[i % kernels.size()];
+    const Judgement judgement = judge(kernel.stem(), kernel, Request::final);
+    const auto* verdict = std::get_if<Verdict>(&judgement);
+    const bool right = verdict != nullptr && verdict->outcome == VerdictClass::passed;
+    EXPECT_TRUE(right) << kernel << ", repetition " << i << ": " << text_of(judgement);
+    passed += right ? 1 : 0;
+  }
+  std::printf("%zu of %zu honest repetitions passed, over %zu kernels\n", passed, repetitions,
+              kernels.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, HackTest, ::testing::ValuesIn(all_hacks()),

@@ -91,6 +91,33 @@ TEST_F(ShellIsolationTest, BoundsMemory) {
   EXPECT_TRUE(result.out_of_memory || result.exit_code != 0 || result.out != "3900000000\n");
 }
 
+/// Ends after so many files, or when it may make no more.
+JailSpec file_maker(const std::string& folder) {
+  JailSpec spec = shell_jail("/tmp");
+  spec.argv = {"/bin/bash", "-c",
+               "cd " + folder + " && for ((i = 0; i < 400000; ++i)); do : > $i || exit 9; done"};
+  spec.limits.memory_bytes = 16U << 20U;
+  return spec;
+}
+
+TEST(JailTest, ManyFilesInAMemoryFileSystemMeetTheMemoryLimit) {
+  for (const char* folder : {"/tmp", "/dev/shm"}) {
+    auto jail = JailedProcess::start(file_maker(folder));
+    ASSERT_TRUE(jail) << jail.error().message;
+    const auto report = (*jail)->report();
+    const bool capped = report.at("memory").starts_with("cgroup");
+    const std::string files = capped ? "files charged to the memory limit" : "files not limited";
+    EXPECT_NE(report.at("tmp").find(files), std::string::npos) << report.at("tmp");
+    EXPECT_NE(report.at("shm").find(files), std::string::npos) << report.at("shm");
+    if (!capped) GTEST_SKIP() << "no cgroup limits memory here, and the report says so";
+    const auto exit = (*jail)->wait(in_seconds(120));
+    ASSERT_TRUE(exit) << exit.error().message;
+    EXPECT_FALSE(exit->timed_out) << folder;
+    EXPECT_NE(exit->exit_code, 0) << folder;
+    EXPECT_TRUE(exit->out_of_memory) << folder << ": exit code " << exit->exit_code << exit->err;
+  }
+}
+
 TEST(JailTest, SaysWhenItCouldNotBeMade) {
   JailSpec spec;
   spec.kind = JailKind::shell;

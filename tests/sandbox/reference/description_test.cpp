@@ -14,7 +14,8 @@ const std::string valid =
     R"({"ok":true,"signature":[)"
     R"({"name":"x","role":"input","dtype":"f32","shape":[4,8],"elements":32,"mean":0.5},)"
     R"({"name":"y","role":"output","dtype":"f32","shape":[4],"elements":4}],)"
-    R"("flops":100,"product_flops":0,"mutants":["zeros"],"lower_precisions":["tf32"],"compiled":false})";
+    R"("flops":100,"product_flops":0,"mutants":["zeros"],"lower_precisions":["tf32"],)"
+    R"("honest_orders":["sequential"],"compiled":false})";
 
 std::string replaced(const std::string& from, const std::string& to) {
   std::string text = valid;
@@ -29,6 +30,7 @@ TEST(DescriptionTest, ReadsTensorsAndNamesExtents) {
   EXPECT_EQ(d->signature.tensors[1].symbols, (std::vector<std::string>{"d0"}));
   EXPECT_EQ(d->signature.dims, (std::vector<int64_t>{4, 8}));
   EXPECT_EQ(d->values[0].mean, 0.5);
+  EXPECT_EQ(d->honest_orders, std::vector<std::string>{"sequential"});
 }
 
 TEST(DescriptionTest, RejectsWhatCannotBe) {

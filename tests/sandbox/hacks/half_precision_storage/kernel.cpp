@@ -6,7 +6,6 @@ static void softmax(const float* x, float* y, int64_t rows, int64_t cols) {
     float top = x[0] * 0.125f;
     for (int64_t c = 1; c < cols; ++c) top = fmaxf(top, x[c] * 0.125f);
     float sum = 0;
-#pragma omp simd reduction(+ : sum)
     for (int64_t c = 0; c < cols; ++c) sum += y[c] = expf(x[c] * 0.125f - top);
     for (int64_t c = 0; c < cols; ++c) y[c] /= sum;
   }

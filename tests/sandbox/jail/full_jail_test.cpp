@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A missing primitive lowers the trust class.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sandbox/jail/jail.hpp"
+#include "sandbox/jail/seccomp_filter.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using Report = std::map<std::string, std::string>;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Report full_report() {
+  return {{"capabilities", "none"},
+          {"core", "pinned to 0"},
+          {"core_dumps", "none"},
+          {"cpu_time", "rlimit, 60 s"},
+          {"file_size", "rlimit, 67108864 bytes"},
+          {"memory", "cgroup v1, 2147483648 bytes"},
+          {"namespaces", "user,pid,mnt,net,ipc,uts,cgroup"},
+          {"no_new_privs", "yes"},
+          {"proc", "own"},
+          {"processes", "seccomp, one task"},
+          {"root", "read-only, listed paths"},
+          {"seccomp", seccomp_name(JailKind::run)},
+          {"shm", "none"},
+          {"tmp", "none"}};
+}
+
+Report with(const std::string& primitive, const std::string& in_force) {
+  Report report = full_report();
+  report[primitive] = in_force;
+  return report;
+}
+
+TEST(FullJailTest, HoldsWithEitherVersionOfCgroups) {
+  EXPECT_TRUE(is_full_jail(full_report()));
+  EXPECT_TRUE(is_full_jail(with("memory", "cgroup v2, 536870912 bytes")));
+}
+
+TEST(FullJailTest, AnRlimitIsNoStandInForACgroup) {
+  const Report report = with("memory", "rlimit, 2147483648 bytes of addresses");
+  EXPECT_FALSE(is_full_jail(report));
+  EXPECT_THAT(missing_primitives(report), ElementsAre("memory"));
+}
+
+TEST(FullJailTest, EachPrimitiveThatFellBackIsNamed) {
+  const Report fallbacks{{"capabilities", "some"},
+                         {"namespaces", "user,pid,mnt,net,ipc,uts"},
+                         {"no_new_privs", "no"},
+                         {"processes", "rlimit"},
+                         {"seccomp", "none"}};
+  for (const auto& [primitive, in_force] : fallbacks) {
+    EXPECT_THAT(missing_primitives(with(primitive, in_force)), ElementsAre(primitive));
+  }
+  EXPECT_THAT(missing_primitives(with("seccomp", seccomp_name(JailKind::shell))),
+              ElementsAre("seccomp"));
+}
+
+TEST(FullJailTest, WhatIsNotReportedIsMissing) {
+  Report report = full_report();
+  for (const char* primitive : {"memory", "namespaces", "seccomp"}) report.erase(primitive);
+  EXPECT_THAT(missing_primitives(report), ElementsAre("memory", "namespaces", "seccomp"));
+  EXPECT_EQ(missing_primitives({}).size(), 9U);
+}
+
+TEST(FullJailTest, TheJailsOwnChoicesDoNotMatter) {
+  Report report = full_report();
+  for (const char* primitive : {"core", "cpu_time", "file_size", "shm", "tmp"}) {
+    report.erase(primitive);
+  }
+  EXPECT_THAT(missing_primitives(report), IsEmpty());
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox
