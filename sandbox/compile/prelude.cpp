@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -46,12 +47,17 @@ Result<void> write_whole(const fs::path& path, const std::string& bytes) {
   return fail(ErrorCode::io_failed, "precompiled header " + path.string() + " cannot be written");
 }
 
-/// Headers of other toolchains are of no more use: each takes 50 MB.
-void remove_others(const fs::path& kept) {
+/// Headers that nobody asked for in a week: each takes 50 MB. Younger ones may be in use by another
+/// program of another version.
+void remove_forgotten(const fs::path& folder) {
+  constexpr std::chrono::hours kept{7 * 24};
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(kept.parent_path(), error)) {
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
     std::error_code ignored;
-    if (entry.path() != kept) fs::remove(entry.path(), ignored);
+    const auto used = entry.last_write_time(ignored);
+    if (!ignored && fs::file_time_type::clock::now() - used > kept) {
+      fs::remove(entry.path(), ignored);
+    }
   }
 }
 
@@ -88,7 +94,10 @@ Result<std::string> ready_prelude(const std::string& folder, const std::string& 
                                   const std::vector<std::string>& command, Deadline deadline) {
   const fs::path path = fs::path(folder) / (toolchain_hash + ".gch");
   std::error_code error;
-  if (fs::exists(path, error)) return path.string();
+  if (fs::exists(path, error)) {
+    fs::last_write_time(path, fs::file_time_type::clock::now(), error);  // it is in use
+    return path.string();
+  }
   const auto exit = run_jailed(prelude_jail(command), deadline);
   if (!exit) return tl::unexpected(exit.error());
   if (exit->exit_code != 0 || exit->output_cut || exit->timed_out) {
@@ -97,7 +106,7 @@ Result<std::string> ready_prelude(const std::string& folder, const std::string& 
   if (auto written = write_whole(path, exit->out); !written) {
     return tl::unexpected(std::move(written.error()));
   }
-  remove_others(path);
+  remove_forgotten(path.parent_path());
   return path.string();
 }
 
