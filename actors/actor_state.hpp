@@ -42,16 +42,21 @@ class ActorState {
   /// Counts and times one handler; made by `on`.
   class Visit {
    public:
-    Visit(ActorState& state, std::string_view handler, uint64_t sender) : state_(state) {
-      ++state_.handled_;
-      state_.identity_.tap->delivered({state_.label(), handler, sender, state_.handled_});
+    Visit(ActorState& state, std::string_view handler, uint64_t sender)
+        : state_(state), delivery_{state.label(), handler, sender, ++state.handled_} {
+      state_.identity_.tap->delivered(delivery_);
     }
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;
-    ~Visit() { state_.busy_ += std::chrono::steady_clock::now() - begin_; }
+    ~Visit() {
+      const auto took = std::chrono::steady_clock::now() - begin_;
+      state_.busy_ += took;
+      state_.identity_.tap->handled(delivery_, {begin_, took});
+    }
 
    private:
     ActorState& state_;
+    Delivery delivery_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   };
 

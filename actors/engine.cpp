@@ -18,7 +18,7 @@ namespace {
 
 struct SystemConfig : caf::actor_system_config {
   explicit SystemConfig(const RunConfig& config) {
-    const int64_t threads = config.run.deterministic ? 1 : config.run.threads;
+    const int64_t threads = config.run.threads;
     if (threads > 0) set("scheduler.max-threads", static_cast<size_t>(threads));
     // Unlimited by default: an actor that feeds itself would starve its neighbours.
     set("scheduler.max-throughput", size_t{50});

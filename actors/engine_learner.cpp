@@ -56,6 +56,7 @@ LedgerSettings ledger_settings(const EngineInputs& inputs) {
   settings.limits.max_in_flight = static_cast<uint64_t>(c.ledger.max_in_flight);
   settings.expected_per_step = static_cast<double>(c.learner.step_trajectories);
   settings.unlimited = !inputs.learns;
+  settings.group_commit = c.ledger.group_commit;
   return settings;
 }
 
@@ -64,6 +65,8 @@ SynthesisSettings synthesis_settings(const EngineInputs& inputs) {
   settings.seed = static_cast<uint64_t>(inputs.config.run.seed);
   // All of them, so that the mix of tasks is the same from the first trajectory to the last.
   settings.min_ready = inputs.tasks.size();
+  settings.curriculum = inputs.config.synthesis.curriculum;
+  settings.max_tasks = static_cast<size_t>(inputs.config.synthesis.max_tasks);
   return settings;
 }
 

@@ -101,6 +101,7 @@ ToolExecutorSettings tool_executor_settings(const EngineInputs& inputs) {
   settings.box.solution.bytes = static_cast<size_t>(c.sandbox.limits.source_bytes);
   settings.box.shell_timeout_ms = static_cast<uint32_t>(c.tool_executor.shell_timeout.count());
   settings.box.shell_output_bytes = static_cast<uint32_t>(c.tool_executor.output_bytes);
+  settings.box.shell_memory_bytes = static_cast<uint64_t>(c.tool_executor.shell_memory_bytes);
   settings.services = shell_services(service_options(c.sandbox, {}));
   return settings;
 }
@@ -112,6 +113,8 @@ GeneratorSettings generator_settings(const EngineInputs& inputs) {
   settings.engine.max_sessions = c.max_sessions;
   settings.engine.max_session_tokens = inputs.config.agent.max_tokens;
   settings.engine.cache_tokens = c.cache_tokens;
+  settings.engine.max_batch = c.max_batch;
+  settings.engine.prefix_reuse = c.prefix_reuse;
   settings.sampling.temperature = c.temperature;
   settings.sampling.top_p = c.top_p;
   settings.sampling.top_k = static_cast<int32_t>(c.top_k);

@@ -63,7 +63,9 @@ using SandboxActor =
                      caf::replies_to<EvaluateCall>::with<EvaluateReply>,
                      // Measures a task once per machine and stack; an error when the task is
                      // refused.
-                     caf::replies_to<atom::ingest, Task>::with<TaskFacts>>;
+                     caf::replies_to<atom::ingest, Task>::with<TaskFacts>,
+                     // What its worker is doing, as a line for people.
+                     caf::reacts_to<atom::progress, std::string>>;
 
 struct Peers;
 

@@ -5,6 +5,16 @@
 #include "actors/inspect.hpp"
 
 namespace warpsmith::actors {
+namespace {
+
+constexpr std::chrono::seconds wall_time_grain{10};  // lost at most by kill -9
+
+}  // namespace
+
+Result<void> LedgerSource::record_wall_time() {
+  return store.record_wall_seconds(
+      std::chrono::duration<double>(SteadyClock::now() - begun).count());
+}
 
 void LedgerState::start(Self self, std::shared_ptr<LedgerSource> source, LedgerSettings settings) {
   self_ = self;
@@ -20,16 +30,35 @@ caf::result<Out> LedgerState::answer(const Result<Change>& change, Out value) {
   if (!change) return to_caf(change.error());
   if (*change == Change::already && !source_->store.pending()) return value;
   auto promise = self_->template make_response_promise<Out>();
-  waiting_for_flush_.emplace_back([promise, value](const Result<void>& flushed) mutable {
+  after_flush([promise, value](const Result<void>& flushed) mutable {
     if (flushed) {
       promise.deliver(std::move(value));
     } else {
       promise.deliver(to_caf(flushed.error()));
     }
   });
-  // Behind what is queued already: one flush for the whole burst.
-  if (waiting_for_flush_.size() == 1) self_->send(self_, atom::flush_v);
   return promise;
+}
+
+void LedgerState::after_flush(std::function<void(const Result<void>&)> tell) {
+  waiting_for_flush_.push_back(std::move(tell));
+  if (waiting_for_flush_.size() > 1) return;
+  if (settings_.group_commit.count() > 0) {
+    self_->delayed_send(self_, settings_.group_commit, atom::flush_v);
+  } else {
+    self_->send(self_, atom::flush_v);  // behind what is queued already
+  }
+}
+
+/// The supervisor asks for counts at every heartbeat, so this is never long ago.
+void LedgerState::note_time() {
+  const auto now = SteadyClock::now();
+  if (now - noted_ < wall_time_grain) return;
+  noted_ = now;
+  if (auto noted = source_->record_wall_time(); !noted) {
+    log::warn(label() + ": wall time not recorded: " + noted.error().message);
+  }
+  after_flush([](const Result<void>&) {});
 }
 
 void LedgerState::flush(atom::flush /*unused*/) {
@@ -89,7 +118,7 @@ void LedgerState::serve() {
       continue;
     }
     adopt_trajectory(admission->trajectory, asker.rollout);
-    waiting_for_flush_.emplace_back(
+    after_flush(
         [promise = asker.promise, out = std::move(*admission)](const Result<void>& done) mutable {
           if (done) {
             promise.deliver(std::move(out));
@@ -97,7 +126,6 @@ void LedgerState::serve() {
             promise.deliver(to_caf(done.error()));
           }
         });
-    if (waiting_for_flush_.size() == 1) self_->send(self_, atom::flush_v);
   }
 }
 
@@ -197,6 +225,7 @@ void LedgerState::orphan(const caf::actor_addr& rollout) {
 }
 
 LedgerCounts LedgerState::counts(atom::counts /*unused*/) {
+  note_time();
   const ConservationCounts& now = source_->store.counts();
   LedgerCounts out;
   out.admitted = now.admitted;

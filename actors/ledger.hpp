@@ -15,6 +15,7 @@
 #include "actors/interfaces.hpp"
 #include "actors/state/admission.hpp"
 #include "actors/state/ledger_store.hpp"
+#include "runtime/clock.hpp"
 
 namespace warpsmith::actors {
 
@@ -23,12 +24,18 @@ struct LedgerSettings {
   AdmissionLimits limits;
   double expected_per_step = 32;  // trajectories that one step takes, until steps were seen
   bool unlimited = false;         // nothing is trained (eval): no staleness to mind
+  std::chrono::milliseconds group_commit{0};  // what arrives within it shares one flush; 0: what
+                                              // is queued already
 };
 
 /// The opened store and where this incarnation starts. Handed over once.
 struct LedgerSource {
   LedgerStore store;
   Resumption resumption;
+  SteadyClock::time_point begun;  // of this incarnation
+
+  /// Adds how long the incarnation has run to the open group.
+  Result<void> record_wall_time();
 };
 
 class LedgerState : public ActorState {
@@ -63,11 +70,14 @@ class LedgerState : public ActorState {
   /// Answers with `value` once the group that holds the change is durable, or with what went wrong.
   template <class Out>
   caf::result<Out> answer(const Result<Change>& change, Out value);
+  /// Calls `tell` when the open group was flushed; has a flush come.
+  void after_flush(std::function<void(const Result<void>&)> tell);
   void serve();
   bool exhausted() const;
   bool may_admit() const;
   Result<Admission> next_for(const Asker& asker);
   Result<Admission> resume_one();
+  void note_time();
   void adopt_trajectory(TrajectoryId id, const caf::actor_addr& rollout);
 
   Self self_ = nullptr;
@@ -76,6 +86,7 @@ class LedgerState : public ActorState {
   StepRate rate_;
   PolicyVersion version_;
   bool draining_ = false;
+  SteadyClock::time_point noted_;  // when the wall time was recorded last
   std::deque<Asker> askers_;
   std::deque<TrajectoryId> orphans_;                // open, without a rollout
   std::map<TrajectoryId, caf::actor_addr> owners_;  // open, with one

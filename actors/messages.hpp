@@ -239,13 +239,14 @@ struct FailureReport {
   }
 };
 
-/// Numbers for the telemetry: name → value, at one moment.
+/// Numbers for the telemetry: name → value, at one moment; and words, for people.
 struct Observation {
   std::string source;
   std::map<std::string, double> values;
+  std::map<std::string, std::string> texts;
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(source, values);
+    archive(source, values, texts);
   }
 };
 

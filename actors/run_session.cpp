@@ -27,15 +27,17 @@ Result<Origin> begin_incarnation(LedgerSource& ledger, const CheckpointStore& ch
   return origin;
 }
 
-Result<RunSession> open_session(RunFolder folder) {
+Result<RunSession> open_session(const RunConfig& config, RunFolder folder) {
+  const auto begun = SteadyClock::now();
   LedgerStoreOptions options;
+  options.segments.rotate_bytes = static_cast<uint64_t>(config.ledger.segment_file_bytes);
   options.durability = Durability::on_flush;
   auto store = LedgerStore::open(folder.paths(), options);
   if (!store) return tl::unexpected(std::move(store.error()));
   if (!store->damage().empty()) log::warn(store->damage());
   auto checkpoints = CheckpointStore::open(folder.paths().checkpoints());
   if (!checkpoints) return tl::unexpected(std::move(checkpoints.error()));
-  auto ledger = std::make_shared<LedgerSource>(LedgerSource{std::move(*store), {}});
+  auto ledger = std::make_shared<LedgerSource>(LedgerSource{std::move(*store), {}, begun});
   auto origin = begin_incarnation(*ledger, *checkpoints);
   if (!origin) return tl::unexpected(std::move(origin.error()));
   return RunSession{std::move(folder), std::move(ledger),
@@ -55,16 +57,17 @@ Result<RunSession> begin_run(const RunConfig& config, const std::string& config_
   if (auto written = folder->write_stack(stack_json); !written) {
     return tl::unexpected(std::move(written.error()));
   }
-  return open_session(std::move(*folder));
+  return open_session(config, std::move(*folder));
 }
 
-Result<RunSession> resume_run(const std::filesystem::path& path, const std::string& stack_json) {
+Result<RunSession> resume_run(const RunConfig& config, const std::filesystem::path& path,
+                              const std::string& stack_json) {
   auto folder = RunFolder::open(path);
   if (!folder) return tl::unexpected(std::move(folder.error()));
   if (auto written = folder->write_stack(stack_json); !written) {
     return tl::unexpected(std::move(written.error()));
   }
-  return open_session(std::move(*folder));
+  return open_session(config, std::move(*folder));
 }
 
 Result<RunConfig> config_of_run(const std::filesystem::path& folder,

@@ -31,7 +31,8 @@ Result<RunSession> begin_run(const RunConfig& config, const std::string& config_
 
 /// Goes on with a run from its newest whole checkpoint. What newer checkpoints were damaged is in
 /// the log. `locked` names the process that holds the folder.
-Result<RunSession> resume_run(const std::filesystem::path& folder, const std::string& stack_json);
+Result<RunSession> resume_run(const RunConfig& config, const std::filesystem::path& folder,
+                              const std::string& stack_json);
 
 /// The configuration that a run was started with.
 Result<RunConfig> config_of_run(const std::filesystem::path& folder,

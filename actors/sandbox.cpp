@@ -26,10 +26,12 @@ double compile_ms_of(const Verdict& verdict) {
 
 Station SandboxState::open(const char* name, SandboxBackendFactory factory) {
   const Identity identity{label() + name, tap()};
-  return {self_, settings_.detached ? self_->spawn<caf::detached + caf::linked>(
-                                          sandbox_worker, identity, std::move(factory), settings_)
-                                    : self_->spawn<caf::linked>(sandbox_worker, identity,
-                                                                std::move(factory), settings_)};
+  const SandboxWork work{std::move(factory), settings_};
+  const auto front = caf::actor_cast<SandboxActor>(self_->ctrl());
+  return {self_,
+          settings_.detached
+              ? self_->spawn<caf::detached + caf::linked>(sandbox_worker, identity, work, front)
+              : self_->spawn<caf::linked>(sandbox_worker, identity, work, front)};
 }
 
 void SandboxState::start(Self self, SandboxBackends backends, SandboxSettings settings) {
@@ -70,8 +72,9 @@ void SandboxState::compile(Promise promise, const EvaluateCall& call) {
 }
 
 void SandboxState::judge(Promise promise, const EvaluateCall& call, double compile_ms) {
-  auto then = [promise, id = call.trajectory,
+  auto then = [this, promise, id = call.trajectory,
                compile_ms](Result<EvaluateReply> reply) mutable -> void {
+    doing_.clear();
     if (!reply) return (void)promise.deliver(infra_reply(id, reply.error()));
     if (auto* verdict = std::get_if<Verdict>(&reply->judgement)) {
       verdict->phase_ms[compile_phase] += compile_ms;
@@ -84,7 +87,8 @@ void SandboxState::judge(Promise promise, const EvaluateCall& call, double compi
 caf::result<TaskFacts> SandboxState::ingest(atom::ingest ask, Task& task) {
   if (full()) return to_caf(no_room());
   auto promise = self_->make_response_promise<TaskFacts>();
-  auto then = [promise](Result<TaskFacts> facts) mutable -> void {
+  auto then = [this, promise](Result<TaskFacts> facts) mutable -> void {
+    doing_.clear();
     if (facts) return (void)promise.deliver(std::move(*facts));
     promise.deliver(to_caf(facts.error()));
   };
@@ -92,8 +96,13 @@ caf::result<TaskFacts> SandboxState::ingest(atom::ingest ask, Task& task) {
   return promise;
 }
 
+void SandboxState::progress(atom::progress /*unused*/, const std::string& line) {
+  doing_ = line;
+}
+
 void SandboxState::describe(ActorStatus& status) const {
   status.phase = judging_.busy() ? "judging" : compiling_.busy() ? "compiling" : "idle";
+  if (judging_.busy() && !doing_.empty()) status.phase = doing_;
   status.queued = judging_.waiting() + compiling_.waiting();
   status.busy_s = judging_.busy_seconds();  // the device's: the front itself only passes on
   status.gauges["compiling_seconds"] = compiling_.busy_seconds();
@@ -105,7 +114,7 @@ SandboxActor::behavior_type sandbox(SandboxActor::stateful_pointer<SandboxState>
   adopt(self, std::move(identity));
   self->state.start(self, std::move(backends), settings);
   return {on(self, "status", &SandboxState::status), on(self, "evaluate", &SandboxState::evaluate),
-          on(self, "ingest", &SandboxState::ingest)};
+          on(self, "ingest", &SandboxState::ingest), on(self, "progress", &SandboxState::progress)};
 }
 
 }  // namespace warpsmith::actors

@@ -32,6 +32,7 @@ class SandboxState : public ActorState {
   void start(Self self, SandboxBackends backends, SandboxSettings settings);
   caf::result<EvaluateReply> evaluate(EvaluateCall& call);
   caf::result<TaskFacts> ingest(atom::ingest, Task& task);
+  void progress(atom::progress, const std::string& line);
 
  private:
   using Promise = caf::typed_response_promise<EvaluateReply>;
@@ -46,6 +47,7 @@ class SandboxState : public ActorState {
   Self self_ = nullptr;
   SandboxSettings settings_;
   Station compiling_, judging_;
+  std::string doing_;  // the last line of a worker, while a call is in hand
 };
 
 /// The front: answers status at once and queues; its workers block on compiler and device. A

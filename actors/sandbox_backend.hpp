@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "runtime/result.hpp"
 #include "runtime/submission.hpp"
@@ -25,6 +26,8 @@ class SandboxBackend {
   virtual Judgement evaluate(const Task& task, const Submission& submission, Request request,
                              std::chrono::milliseconds budget) = 0;
   virtual Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds budget) = 0;
+  /// `tell` hears lines about the call in hand, on the thread of that call. May be ignored.
+  virtual void on_progress(std::function<void(const std::string&)> /*tell*/) {}
 };
 
 /// Makes a backend on the thread that will use it; called again after a backend was lost.

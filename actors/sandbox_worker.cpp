@@ -14,16 +14,19 @@ bool lost(const Judgement& judgement) {
 
 }  // namespace
 
-void SandboxWorkerState::start(SandboxBackendFactory factory, SandboxSettings settings) {
-  factory_ = std::move(factory);
-  settings_ = settings;
+void SandboxWorkerState::start(Self self, SandboxWork work, SandboxActor front) {
+  self_ = self;
+  work_ = std::move(work);
+  front_ = std::move(front);
 }
 
 Result<SandboxBackend*> SandboxWorkerState::backend() {
   if (!backend_) {
-    auto made = factory_();
+    auto made = work_.factory();
     if (!made) return tl::unexpected(std::move(made.error()));
     backend_ = std::move(*made);
+    backend_->on_progress(
+        [this](const std::string& line) { self_->send(front_, atom::progress_v, line); });
   }
   return backend_.get();
 }
@@ -34,7 +37,7 @@ EvaluateReply SandboxWorkerState::evaluate(const EvaluateCall& call) {
     return {call.trajectory, InfraFailure{InfraKind::sandbox_lost, judge.error().message}};
   }
   EvaluateReply reply{call.trajectory, (*judge)->evaluate(call.task, call.submission, call.request,
-                                                          settings_.evaluate_budget)};
+                                                          work_.settings.evaluate_budget)};
   if (lost(reply.judgement)) backend_.reset();  // the next call starts a fresh one
   return reply;
 }
@@ -42,20 +45,25 @@ EvaluateReply SandboxWorkerState::evaluate(const EvaluateCall& call) {
 caf::result<TaskFacts> SandboxWorkerState::ingest(atom::ingest /*unused*/, const Task& task) {
   auto judge = backend();
   if (!judge) return to_caf(judge.error());
-  auto facts = (*judge)->ingest(task, settings_.ingest_budget);
+  auto facts = (*judge)->ingest(task, work_.settings.ingest_budget);
   if (facts) return std::move(*facts);
   if (facts.error().code == ErrorCode::peer_lost) backend_.reset();
   return to_caf(facts.error());
 }
 
+void SandboxWorkerState::progress(atom::progress /*unused*/, const std::string& line) {
+  log::warn(label() + ": a line for its front came here: " + line);
+}
+
 SandboxActor::behavior_type sandbox_worker(SandboxActor::stateful_pointer<SandboxWorkerState> self,
-                                           Identity identity, SandboxBackendFactory factory,
-                                           SandboxSettings settings) {
+                                           Identity identity, SandboxWork work,
+                                           SandboxActor front) {
   adopt(self, std::move(identity));
-  self->state.start(std::move(factory), settings);
+  self->state.start(self, std::move(work), std::move(front));
   return {on(self, "status", &SandboxWorkerState::status),
           on(self, "evaluate", &SandboxWorkerState::evaluate),
-          on(self, "ingest", &SandboxWorkerState::ingest)};
+          on(self, "ingest", &SandboxWorkerState::ingest),
+          on(self, "progress", &SandboxWorkerState::progress)};
 }
 
 }  // namespace warpsmith::actors

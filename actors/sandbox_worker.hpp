@@ -9,22 +9,32 @@
 
 namespace warpsmith::actors {
 
+/// What a worker drives, and how.
+struct SandboxWork {
+  SandboxBackendFactory factory;
+  SandboxSettings settings;
+};
+
 class SandboxWorkerState : public ActorState {
  public:
-  void start(SandboxBackendFactory factory, SandboxSettings settings);
+  using Self = SandboxActor::stateful_pointer<SandboxWorkerState>;
+
+  void start(Self self, SandboxWork work, SandboxActor front);
   EvaluateReply evaluate(const EvaluateCall& call);
   caf::result<TaskFacts> ingest(atom::ingest, const Task& task);
+  /// Never sent to it: its own lines go to the front.
+  void progress(atom::progress, const std::string& line);
 
  private:
   Result<SandboxBackend*> backend();
 
-  SandboxBackendFactory factory_;
-  SandboxSettings settings_;
+  Self self_ = nullptr;
+  SandboxWork work_;
+  SandboxActor front_;
   std::unique_ptr<SandboxBackend> backend_;
 };
 
 SandboxActor::behavior_type sandbox_worker(SandboxActor::stateful_pointer<SandboxWorkerState> self,
-                                           Identity identity, SandboxBackendFactory factory,
-                                           SandboxSettings settings);
+                                           Identity identity, SandboxWork work, SandboxActor front);
 
 }  // namespace warpsmith::actors

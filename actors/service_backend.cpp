@@ -8,6 +8,7 @@
 
 #include "runtime/environment.hpp"
 #include "runtime/log.hpp"
+#include "sandbox/jail/cgroup.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -24,6 +25,9 @@ class ServiceBackend : public SandboxBackend {
   }
   Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds budget) override {
     return client_.ingest(task, Deadline::after(budget));
+  }
+  void on_progress(std::function<void(const std::string&)> tell) override {
+    client_.on_progress(std::move(tell));
   }
 
  private:
@@ -78,8 +82,21 @@ sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::
   options.python = python;
   options.cache_dir = (config.cache.empty() ? cache_folder() : config.cache).string();
   options.compile_cache_bytes = static_cast<uint64_t>(config.cache_bytes);
-  options.candidate_memory_bytes = static_cast<uint64_t>(config.limits.memory_bytes);
+  const SandboxLimits& limits = config.limits;
+  options.candidate_memory_bytes = static_cast<uint64_t>(limits.memory_bytes);
+  options.source_bytes = static_cast<uint64_t>(limits.source_bytes);
+  options.message_bytes = static_cast<uint64_t>(limits.output_bytes);
+  options.compile_tasks = static_cast<uint32_t>(limits.processes);
+  options.compile_ms = static_cast<uint32_t>(limits.compile.count());
+  options.call_ms = static_cast<uint32_t>(limits.call.count());
+  options.verified_sets = static_cast<int32_t>(config.sets);
+  options.timed_blocks = static_cast<int32_t>(config.blocks);
+  options.require_cgroups = config.require_cgroups;
   return options;
+}
+
+Result<void> check_cgroups(const SandboxConfig& config) {
+  return config.require_cgroups ? sandbox::probe_cgroups() : Result<void>{};
 }
 
 int first_core_of(const SandboxConfig& config, uint32_t index) {

@@ -14,6 +14,9 @@ namespace warpsmith::actors {
 /// What every service of a run shares; the core is filled in per slot.
 sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::string& python);
 
+/// Says what is missing where the configuration requires cgroups: better before a run than in it.
+Result<void> check_cgroups(const SandboxConfig& config);
+
 /// Cores of slot `index`: of a machine with n cores, the last ones unless the configuration says.
 int first_core_of(const SandboxConfig& config, uint32_t index);
 

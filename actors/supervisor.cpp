@@ -38,7 +38,8 @@ void SupervisorState::ask_status(const Child& child) {
   self_->request(child.handle, settings_.status_bound, atom::status_v)
       .then(
           [this](ActorStatus& status) {
-            Observation seen{status.name, std::move(status.gauges)};
+            Observation seen{status.name, std::move(status.gauges), {}};
+            seen.texts["phase"] = std::move(status.phase);
             seen.values["handled"] = static_cast<double>(status.handled);
             seen.values["busy_s"] = status.busy_s;
             seen.values["alive_s"] = status.alive_s;

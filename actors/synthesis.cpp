@@ -21,20 +21,30 @@ void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<Sandb
                            SynthesisSettings settings) {
   self_ = self;
   settings_ = settings;
-  settings_.min_ready =
-      std::clamp<size_t>(settings.min_ready, 1, std::max<size_t>(tasks.size(), 1));
+  settings_.max_tasks = std::max<size_t>(settings.max_tasks, 1);
+  const size_t most = std::clamp<size_t>(tasks.size(), 1, settings_.max_tasks);
+  settings_.min_ready = std::clamp<size_t>(settings.min_ready, 1, most);
   sources_.assign(tasks.begin(), tasks.end());
   sandboxes_ = std::move(sandboxes);
-  pool_ = synthesis::Pool({}, RandomStream{settings.seed, "synthesis"});
+  pool_ = synthesis::Pool({}, RandomStream{settings.seed, "synthesis"}, settings.curriculum);
   self->send(self, atom::step_v);
 }
 
 void SynthesisState::step(atom::step /*unused*/) {
-  while (!sources_.empty() && in_ingest_ < sandboxes_.size()) {
+  while (!sources_.empty() && has_room() && in_ingest_ < sandboxes_.size()) {
     Task task = std::move(sources_.front());
     sources_.pop_front();
     ingest(std::move(task), sandboxes_[in_ingest_]);
   }
+}
+
+void SynthesisState::leave_out_the_rest() {
+  if (sources_.empty()) return;
+  left_out_ += sources_.size();
+  log::warn(label() + ": " + std::to_string(sources_.size()) +
+            " tasks are left out: the pool holds synthesis.max_tasks, " +
+            std::to_string(settings_.max_tasks));
+  sources_.clear();
 }
 
 void SynthesisState::ingest(Task task, const SandboxActor& sandbox) {
@@ -69,6 +79,7 @@ void SynthesisState::refuse(const Task& task, const caf::error& error) {
 /// One ingest ended: hands out what is due, and goes on.
 void SynthesisState::settled() {
   --in_ingest_;
+  if (pool_.size() >= settings_.max_tasks) leave_out_the_rest();
   self_->send(self_, atom::step_v);
   while (!waiting_.empty() && ready()) {
     waiting_.front().deliver(draw());
@@ -129,6 +140,7 @@ void SynthesisState::describe(ActorStatus& status) const {
   status.queued = sources_.size() + in_ingest_;
   status.gauges = {{"accepted", static_cast<double>(pool_.size())},
                    {"refused", static_cast<double>(refused_)},
+                   {"left_out", static_cast<double>(left_out_)},
                    {"waiting", static_cast<double>(waiting_.size())}};
 }
 

@@ -18,6 +18,8 @@ struct SynthesisSettings {
   size_t min_ready = 1;  // accepted tasks before the first is handed out
   std::chrono::milliseconds ingest_timeout{900'000};
   uint64_t seed = 0;
+  Curriculum curriculum = Curriculum::rounds;
+  size_t max_tasks = 100'000;  // of the pool; the sources behind them are left out
 };
 
 class SynthesisState : public ActorState {
@@ -40,13 +42,15 @@ class SynthesisState : public ActorState {
   void accept(PreparedTask task);
   void refuse(const Task& task, const caf::error& error);
   void settled();
+  bool has_room() const { return pool_.size() + in_ingest_ < settings_.max_tasks; }
+  void leave_out_the_rest();
   bool ready() const;
   PreparedTask draw();
 
   Self self_ = nullptr;
   SynthesisSettings settings_;
   std::deque<Task> sources_;
-  size_t in_ingest_ = 0, refused_ = 0;
+  size_t in_ingest_ = 0, refused_ = 0, left_out_ = 0;
   std::vector<SandboxActor> sandboxes_;
   synthesis::Pool pool_;
   std::map<std::string, TaskFacts> facts_;

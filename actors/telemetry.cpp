@@ -4,15 +4,24 @@
 #include "actors/inspect.hpp"
 
 namespace warpsmith::actors {
+namespace {
+
+constexpr size_t most_names = 4096;  // a source that invents names must not fill memory
+
+template <class Value>
+void keep(const std::string& source, const std::map<std::string, Value>& seen,
+          std::map<std::string, Value>& latest) {
+  for (const auto& [name, value] : seen) {
+    const std::string key = source + '.' + name;
+    if (latest.size() < most_names || latest.contains(key)) latest[key] = value;
+  }
+}
+
+}  // namespace
 
 void TelemetryState::observe(const Observation& seen) {
-  constexpr size_t most_names = 4096;  // a source that invents names must not fill memory
-  for (const auto& [name, value] : seen.values) {
-    const std::string key = seen.source + '.' + name;
-    if (latest_.values.size() < most_names || latest_.values.contains(key)) {
-      latest_.values[key] = value;
-    }
-  }
+  keep(seen.source, seen.values, latest_.values);
+  keep(seen.source, seen.texts, latest_.texts);
 }
 
 Observation TelemetryState::snapshot(atom::snapshot /*unused*/) {

@@ -3,18 +3,53 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
 namespace warpsmith::synthesis {
 
-Pool::Pool(std::vector<Task> tasks, RandomStream stream)
-    : tasks_(std::move(tasks)), stats_(tasks_.size()), stream_(stream) {}
+namespace {
 
-void Pool::shuffle_round() {
+constexpr double highest_reward = 3;  // of the milestones
+constexpr double lowest_reward = -1;
+constexpr double recent_share = 1.0 / 8;  // of the newest attempt in the recent mean
+
+}  // namespace
+
+double headroom(const TaskStats& stats) {
+  const double earned = stats.attempts == 0 ? lowest_reward : stats.recent_reward;
+  return std::max(0.0, highest_reward - earned);
+}
+
+std::vector<size_t> shares_of(const std::vector<double>& weights, size_t draws, double offset) {
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const double equal = static_cast<double>(draws) / static_cast<double>(weights.size());
+  std::vector<size_t> shares;
+  double reached = offset;  // draws given out so far, and what the offset lends
+  for (const double weight : weights) {
+    const double before = std::floor(reached);
+    reached += sum > 0 ? weight / sum * static_cast<double>(draws) : equal;
+    shares.push_back(static_cast<size_t>(std::floor(reached) - before));
+  }
+  return shares;
+}
+
+Pool::Pool(std::vector<Task> tasks, RandomStream stream, Curriculum curriculum)
+    : tasks_(std::move(tasks)), stats_(tasks_.size()), stream_(stream), curriculum_(curriculum) {}
+
+void Pool::begin_round() {
   round_.resize(tasks_.size());
   std::iota(round_.begin(), round_.end(), size_t{0});
+  if (curriculum_ == Curriculum::headroom) add_by_headroom();
   for (size_t i = round_.size(); i > 1; --i) std::swap(round_[i - 1], round_[stream_.below(i)]);
+}
+
+void Pool::add_by_headroom() {
+  std::vector<double> weights;
+  for (const TaskStats& stats : stats_) weights.push_back(headroom(stats));
+  const auto shares = shares_of(weights, tasks_.size(), stream_.uniform());
+  for (size_t i = 0; i < shares.size(); ++i) round_.insert(round_.end(), shares[i], i);
 }
 
 void Pool::add(Task task) {
@@ -26,7 +61,7 @@ void Pool::add(Task task) {
 
 const Task& Pool::next() {
   assert(!tasks_.empty() && "a pool without tasks was asked for one");
-  if (round_.empty()) shuffle_round();
+  if (round_.empty()) begin_round();
   const size_t index = round_.back();
   round_.pop_back();
   return tasks_[index];
@@ -36,6 +71,8 @@ void Pool::record(const std::string& task_id, double reward, bool passed, double
   const auto found = std::ranges::find(tasks_, task_id, &Task::id);
   if (found == tasks_.end()) return;
   TaskStats& stats = stats_[static_cast<size_t>(found - tasks_.begin())];
+  const double share = stats.attempts == 0 ? 1.0 : recent_share;
+  stats.recent_reward += share * (reward - stats.recent_reward);
   ++stats.attempts;
   stats.passed += passed ? 1 : 0;
   stats.reward_sum += reward;

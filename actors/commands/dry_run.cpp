@@ -48,7 +48,9 @@ void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
        "contract " + c.sandbox.contract + ", " + std::to_string(c.sandbox.cores) +
            " core(s) from core " + std::to_string(first_core_of(c.sandbox, 0)));
   line("synthesis", 1, std::to_string(tasks) + " tasks");
-  line("learner", 1, mib(memory.learner) + " and what trajectories hold, own thread");
+  line("learner", 1,
+       mib(memory.learner) + " and what trajectories hold, own thread, " +
+           (c.run.mode == Mode::sync ? "a barrier after each step" : "no barrier"));
   line("generator", c.generator.count, mib(memory.generator) + " each, own thread");
   line("tool_executor", c.tool_executor.count, "own thread each");
   line("rollout", c.rollout.count, std::to_string(c.rollout.concurrent) + " trajectories each");

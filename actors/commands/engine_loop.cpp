@@ -18,7 +18,10 @@ using std::chrono::seconds;
 /// On a terminal one line that is written over; elsewhere a plain line now and then.
 class ProgressPrinter {
  public:
-  explicit ProgressPrinter(bool quiet) : quiet_(quiet), live_(isatty(STDERR_FILENO) == 1) {}
+  explicit ProgressPrinter(const LoopOptions& options)
+      : quiet_(options.quiet),
+        live_(isatty(STDERR_FILENO) == 1),
+        line_(std::chrono::duration_cast<seconds>(options.window)) {}
 
   void print(EngineRun& engine, const LoopOptions& options, SteadyClock::time_point begin) {
     if (quiet_ || (!live_ && ++calls_ % plain_every != 1)) return;
@@ -28,8 +31,8 @@ class ProgressPrinter {
     if (!counts || !numbers) return;
     const auto elapsed = std::chrono::duration_cast<seconds>(SteadyClock::now() - begin);
     const auto limit = std::chrono::duration_cast<seconds>(options.time_limit);
-    const std::string line = line_.next(
-        {std::move(*counts), options.trajectories, std::move(numbers->values), elapsed, limit});
+    const std::string line =
+        line_.next({std::move(*counts), options.trajectories, std::move(*numbers), elapsed, limit});
     std::cerr << (live_ ? "\r\x1b[K" : "") << line << (live_ ? "" : "\n") << std::flush;
   }
   void end() const {
@@ -59,7 +62,7 @@ void handle_signal(EngineRun& engine, bool& stopping) {
 
 LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOptions& options) {
   const auto begin = SteadyClock::now();
-  ProgressPrinter printer{options.quiet};
+  ProgressPrinter printer{options};
   LoopResult result;
   bool stopping = false, drained = false;
   while (true) {
@@ -70,7 +73,6 @@ LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOpti
       engine.drain();
     }
     const auto status = engine.status(seconds{10});
-    result.wall_s = std::chrono::duration<double>(elapsed).count();
     if (!status || status->phase.starts_with("failed")) {
       result.end = LoopEnd::failed;
       result.reason = status ? status->phase : status.error().message;

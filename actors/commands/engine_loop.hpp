@@ -17,6 +17,7 @@ struct LoopOptions {
   uint64_t trajectories = 0;
   std::chrono::milliseconds interval{1'000};  // of progress
   std::chrono::milliseconds time_limit{0};    // then nothing more is admitted; 0: none
+  std::chrono::milliseconds window{30'000};   // that shown rates are taken over
   bool quiet = false;
 };
 
@@ -24,7 +25,6 @@ struct LoopOptions {
 struct LoopResult {
   LoopEnd end = LoopEnd::finished;
   std::string reason;
-  double wall_s = 0;
 };
 
 LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOptions& options);

@@ -128,6 +128,7 @@ ExitCode evaluate(const EvalArguments& args) {
   const SignalWait signals;
   auto config = eval_config(args);
   if (!config) return report(config.error());
+  if (auto capped = check_cgroups(config->sandbox); !capped) return report(capped.error());
   leave_slot_cores(config->sandbox);
   auto session = begin_run(*config, "eval", to_json(full_stack()));
   if (!session) return report(session.error());

@@ -8,9 +8,33 @@
 namespace warpsmith::actors {
 namespace {
 
-double value(const std::map<std::string, double>& numbers, const std::string& key) {
-  const auto found = numbers.find(key);
-  return found == numbers.end() ? 0.0 : found->second;
+constexpr size_t most_kept = 1024;  // views, however short the interval is within the window
+
+double value(const ProgressView& view, const std::string& key) {
+  const auto found = view.seen.values.find(key);
+  return found == view.seen.values.end() ? 0.0 : found->second;
+}
+
+std::string phase_of(const ProgressView& view, const std::string& actor) {
+  const auto found = view.seen.texts.find(actor + ".phase");
+  return found == view.seen.texts.end() ? "starting" : found->second;
+}
+
+uint64_t ended(const ProgressView& view) {
+  return view.counts.admitted - view.counts.in_flight + view.counts.closed;
+}
+
+/// Figures come with the first step; where nobody learns (eval), with the first that ended.
+bool has_figures(const ProgressView& view) {
+  const auto step = view.seen.values.find("learner-0.step");
+  return ended(view) > 0 && (step == view.seen.values.end() || step->second > 0);
+}
+
+/// What a sandbox does beside its daily work; empty while it does nothing else.
+std::string special_work(const ProgressView& view) {
+  const std::string phase = phase_of(view, "sandbox-0");
+  const bool daily = phase == "judging" || phase == "compiling" || phase == "idle";
+  return daily || phase == "starting" ? "" : " | sandbox: " + phase;
 }
 
 template <class... Args>
@@ -22,12 +46,12 @@ std::string print(const char* format, Args... args) {
 
 /// Time that the slower of the two ends, trajectories or limit, still allows.
 std::chrono::seconds time_left(const ProgressView& view) {
-  const uint64_t ended = view.counts.admitted - view.counts.in_flight;
+  const uint64_t done = view.counts.admitted - view.counts.in_flight;
   std::chrono::seconds left = std::chrono::hours{24 * 365};
-  if (ended > 0 && view.trajectories > ended) {
-    const double per_one = static_cast<double>(view.elapsed.count()) / static_cast<double>(ended);
+  if (done > 0 && view.trajectories > done) {
+    const double per_one = static_cast<double>(view.elapsed.count()) / static_cast<double>(done);
     left = std::chrono::seconds{
-        static_cast<int64_t>(per_one * static_cast<double>(view.trajectories - ended))};
+        static_cast<int64_t>(per_one * static_cast<double>(view.trajectories - done))};
   }
   if (view.limit.count() > 0) left = std::min(left, std::max(view.limit - view.elapsed, {}));
   return left;
@@ -42,29 +66,45 @@ std::string duration_text(std::chrono::seconds span) {
 }
 
 double ProgressLine::rate(const ProgressView& view, const std::string& key) const {
-  const auto seconds = static_cast<double>((view.elapsed - last_.elapsed).count());
-  return seconds > 0 ? (value(view.numbers, key) - value(last_.numbers, key)) / seconds : 0.0;
+  const ProgressView& then = kept_.front();
+  const auto seconds = static_cast<double>((view.elapsed - then.elapsed).count());
+  return seconds > 0 ? (value(view, key) - value(then, key)) / seconds : 0.0;
 }
 
 double ProgressLine::idle_share(const ProgressView& view, const std::string& actor) const {
-  const double alive =
-      value(view.numbers, actor + ".alive_s") - value(last_.numbers, actor + ".alive_s");
-  const double busy =
-      value(view.numbers, actor + ".busy_s") - value(last_.numbers, actor + ".busy_s");
-  return alive > 0 ? std::clamp(1 - busy / alive, 0.0, 1.0) : 1.0;
+  const auto gained = [&](const char* name) {
+    return value(view, actor + name) - value(kept_.front(), actor + name);
+  };
+  const double alive = gained(".alive_s");
+  return alive > 0 ? std::clamp(1 - gained(".busy_s") / alive, 0.0, 1.0) : 1.0;
 }
 
-std::string ProgressLine::next(const ProgressView& view) {
-  if (view.counts.admitted == 0) {
-    last_ = view;
-    return print("measuring tasks: %.0f accepted, %.0f refused, %.0f to come | ",
-                 value(view.numbers, "synthesis-0.accepted"),
-                 value(view.numbers, "synthesis-0.refused"),
-                 value(view.numbers, "synthesis-0.queued")) +
-           duration_text(view.elapsed);
+/// The newest view that is as old as the window comes to the front, so that the window is whole.
+void ProgressLine::move_window(const ProgressView& view) {
+  while (kept_.size() > 1 && view.elapsed - kept_[1].elapsed >= window_) kept_.pop_front();
+  if (kept_.size() > most_kept) kept_.pop_front();
+}
+
+std::string ProgressLine::opening(const ProgressView& view) const {
+  const std::string end =
+      " | sandbox: " + phase_of(view, "sandbox-0") + " | " + duration_text(view.elapsed);
+  if (view.counts.admitted > 0) {
+    return print("first trajectories: %llu admitted, %llu ended | %.0f tok/s | judge queue %.0f",
+                 static_cast<unsigned long long>(view.counts.admitted),
+                 static_cast<unsigned long long>(ended(view)),
+                 rate(view, "generator-0.sampled_tokens"), value(view, "sandbox-0.queued")) +
+           end;
   }
+  const double ready = value(view, "synthesis-0.accepted");
+  const double refused = value(view, "synthesis-0.refused");
+  return print("tasks ready %.0f/%.0f", ready,
+               ready + refused + value(view, "synthesis-0.queued")) +
+         (refused > 0 ? print(", %.0f refused", refused) : "") + end;
+}
+
+std::string ProgressLine::figures(const ProgressView& view) const {
   const auto learner = [&view](const char* name) {
-    return value(view.numbers, std::string{"learner-0."} + name);
+    return value(view, std::string{"learner-0."} + name);
   };
   const uint64_t dropped = view.counts.admitted - view.counts.trained - view.counts.in_flight;
   std::string line = print(
@@ -74,13 +114,18 @@ std::string ProgressLine::next(const ProgressView& view) {
       100 * learner("pass_rate"), 100 * learner("faster_eager"), 100 * learner("faster_compile"));
   line += print("%.0f tok/s lag %.1f dropped %llu | queue judge %.0f learn %.0f | ",
                 rate(view, "generator-0.sampled_tokens"), learner("lag_mean"),
-                static_cast<unsigned long long>(dropped), value(view.numbers, "sandbox-0.queued"),
+                static_cast<unsigned long long>(dropped), value(view, "sandbox-0.queued"),
                 learner("queued"));
   line +=
       print("idle gen %.0f%% judge %.0f%% learn %.0f%% | ", 100 * idle_share(view, "generator-0"),
             100 * idle_share(view, "sandbox-0"), 100 * idle_share(view, "learner-0"));
-  line += duration_text(time_left(view)) + " left";
-  last_ = view;
+  return line + duration_text(time_left(view)) + " left" + special_work(view);
+}
+
+std::string ProgressLine::next(const ProgressView& view) {
+  move_window(view);
+  std::string line = has_figures(view) ? figures(view) : opening(view);
+  kept_.push_back(view);
   return line;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <chrono>
-#include <map>
+#include <deque>
 #include <string>
 
 #include "actors/messages.hpp"
@@ -13,22 +13,28 @@ namespace warpsmith::actors {
 /// What the line is made of, at one moment.
 struct ProgressView {
   LedgerCounts counts;
-  uint64_t trajectories = 0;              // of the whole run
-  std::map<std::string, double> numbers;  // the telemetry's, "learner-0.reward_mean"
+  uint64_t trajectories = 0;  // of the whole run
+  Observation seen;           // the telemetry's, "learner-0.reward_mean"
   std::chrono::seconds elapsed{0};
   std::chrono::seconds limit{0};  // of the run; 0: none
 };
 
-/// Keeps the last view, so that rates and shares are those of the time in between.
+/// Keeps the views of a window, so that rates and shares are those of its length.
 class ProgressLine {
  public:
+  explicit ProgressLine(std::chrono::seconds window = std::chrono::seconds{30}) : window_(window) {}
   std::string next(const ProgressView& view);
 
  private:
+  /// What is being done while there are no figures yet.
+  std::string opening(const ProgressView& view) const;
+  std::string figures(const ProgressView& view) const;
+  void move_window(const ProgressView& view);
   double rate(const ProgressView& view, const std::string& key) const;
   double idle_share(const ProgressView& view, const std::string& actor) const;
 
-  ProgressView last_;
+  std::chrono::seconds window_;
+  std::deque<ProgressView> kept_{ProgressView{}};  // the oldest is what rates are taken against
 };
 
 /// "1h02m", "3m10s", "12s".

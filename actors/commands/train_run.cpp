@@ -20,10 +20,11 @@ Result<RunSummary> summary_of(const RunPaths& paths) {
   return summarize(*db);
 }
 
-/// The wall time is this process's, not that of all incarnations.
-void print_json(const RunPaths& paths, RunSummary summary, double wall_s) {
-  summary.wall_s = wall_s;
-  std::cout << summary_json(paths, summary, -1) << '\n';
+/// Once the engine is gone: nobody else uses the store any more.
+void record_end(LedgerSource& ledger) {
+  auto recorded = ledger.record_wall_time();
+  if (recorded) recorded = ledger.store.flush();
+  if (!recorded) log::warn("the run's wall time is not recorded: " + recorded.error().message);
 }
 
 void print_text(const RunPaths& paths, const RunSummary& s, const LoopResult& loop) {
@@ -42,7 +43,7 @@ void print_text(const RunPaths& paths, const RunSummary& s, const LoopResult& lo
 
 Result<RunSession> open_run(const RunConfig& config, const RunPlace& place) {
   const std::string stack = to_json(full_stack());
-  if (!place.resume.empty()) return resume_run(place.resume, stack);
+  if (!place.resume.empty()) return resume_run(config, place.resume, stack);
   return begin_run(config, std::filesystem::path{place.config_file}.stem().string(), stack);
 }
 
@@ -59,22 +60,37 @@ Result<std::shared_ptr<const EngineInputs>> inputs_of(const RunConfig& config,
   return std::make_shared<const EngineInputs>(std::move(*inputs));
 }
 
-LoopResult run_engine(const RunConfig& config, const std::shared_ptr<const EngineInputs>& inputs,
-                      const SignalWait& signals, const Output& output) {
-  EngineRun engine{inputs, make_silent_tap()};
+/// What an engine is made of.
+struct EngineParts {
+  std::shared_ptr<const EngineInputs> inputs;
+  std::unique_ptr<Tap> tap;
+};
+
+LoopResult run_engine(const RunConfig& config, EngineParts parts, const SignalWait& signals,
+                      const Output& output) {
+  EngineRun engine{std::move(parts.inputs), std::move(parts.tap)};
   LoopOptions options;
   options.trajectories = static_cast<uint64_t>(config.run.trajectories);
   options.interval = config.telemetry.interval;
   options.time_limit = config.run.time_limit;
+  options.window = config.telemetry.window;
   options.quiet = output.quiet;
   return run_loop(engine, signals, options);
+}
+
+/// A resumed run begins another trace, and keeps the earlier ones.
+Result<std::unique_ptr<Tap>> tap_of(const RunConfig& config, const RunPaths& paths,
+                                    uint32_t incarnation) {
+  if (!config.telemetry.trace) return make_silent_tap();
+  const std::string number = incarnation > 1 ? "-" + std::to_string(incarnation) : "";
+  return make_trace_tap((paths.folder / ("trace" + number + ".json")).string());
 }
 
 ExitCode finish(const RunPaths& paths, const LoopResult& loop, const Output& output) {
   const auto summary = summary_of(paths);
   if (!summary) return report(summary.error());
   print_text(paths, *summary, loop);
-  if (output.json) print_json(paths, *summary, loop.wall_s);
+  if (output.json) std::cout << summary_json(paths, *summary, -1) << '\n';
   if (loop.end != LoopEnd::failed) return ExitCode::success;
   return report({ErrorCode::infrastructure, loop.reason});
 }
@@ -91,6 +107,7 @@ log::Sinks sinks_of(const RunConfig& config, const RunPaths& paths) {
 
 ExitCode run_training(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
+  if (auto capped = check_cgroups(config.sandbox); !capped) return report(capped.error());
   leave_slot_cores(config.sandbox);
   auto session = open_run(config, place);
   if (!session) return report(session.error());
@@ -100,7 +117,10 @@ ExitCode run_training(const RunConfig& config, const RunPlace& place, const Outp
   if (!inputs) return report(inputs.error());
   std::cerr << "run folder " << paths.folder.string() << ", log in " << paths.log().string()
             << '\n';
-  const LoopResult loop = run_engine(config, *inputs, signals, output);
+  auto tap = tap_of(config, paths, session->origin.version.incarnation);
+  if (!tap) return report(tap.error());
+  const LoopResult loop = run_engine(config, {*inputs, std::move(*tap)}, signals, output);
+  record_end(*session->ledger);
   return finish(paths, loop, output);
 }
 

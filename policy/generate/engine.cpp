@@ -23,7 +23,8 @@ Result<void> at_least_one(const char* name, int64_t value) {
 Result<void> EngineConfig::validate() const {
   for (const auto& [name, value] :
        {std::pair{"max_sessions", max_sessions},
-        std::pair{"max_session_tokens", max_session_tokens}, std::pair{"step_rows", step_rows}}) {
+        std::pair{"max_session_tokens", max_session_tokens}, std::pair{"step_rows", step_rows},
+        std::pair{"max_batch", max_batch}}) {
     if (auto ok = at_least_one(name, value); !ok) return ok;
   }
   if (cache_tokens / block_tokens >= blocks_for(max_session_tokens)) return {};
@@ -157,9 +158,10 @@ std::vector<int32_t> Engine::tokens_of(SessionId id) const {
 std::vector<TokenChunk> Engine::step() {
   if (!model_ || running_ == 0) return {};
   for (auto& [id, session] : sessions_) {
-    if (session.running && session.computed == 0) adopt_prefix(session);
+    const bool fresh = session.running && session.computed == 0;
+    if (fresh && config_.prefix_reuse) adopt_prefix(session);
   }
-  return compute(admit(plan_step(pending(), config_.step_rows)));
+  return compute(admit(plan_step(pending(), config_.step_rows, config_.max_batch)));
 }
 
 /// Sequences that begin like one that is about to be prefilled wait for a step: then they can share
@@ -176,7 +178,7 @@ std::vector<PendingSequence> Engine::pending() const {
     const Session& session = sessions_.at(id);
     const auto size = static_cast<int64_t>(session.tokens.size());
     const int64_t next_block = session.computed / block_tokens * block_tokens + block_tokens;
-    if (size > next_block) {
+    if (config_.prefix_reuse && size > next_block) {
       std::vector<int32_t> beginning(session.tokens.begin(), session.tokens.begin() + next_block);
       const bool first = begun.insert(std::move(beginning)).second;
       if (!first && session.computed % block_tokens == 0) continue;
@@ -267,7 +269,7 @@ std::vector<TokenChunk> Engine::compute(const std::vector<PlannedWork>& plan) {
     Session& session = sessions_.at(work.session);
     session.computed += work.count;
     if (session.computed < static_cast<int64_t>(session.tokens.size())) continue;
-    if (work.count > 1) prefixes_.insert(session.tokens, session.blocks);
+    if (work.count > 1 && config_.prefix_reuse) prefixes_.insert(session.tokens, session.blocks);
     chunks.push_back(sample(work.session, session, logits.first(vocab)));
     logits = logits.subspan(vocab);
   }

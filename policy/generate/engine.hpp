@@ -56,6 +56,8 @@ struct EngineConfig {
   int64_t max_session_tokens = 4096;  // prefix and sampled tokens of one session
   int64_t cache_tokens = 65'536;      // keys and values held, over all sessions
   int64_t step_rows = 512;            // tokens computed per step
+  int64_t max_batch = 65'536;         // sequences that one step advances; older requests go first
+  bool prefix_reuse = true;           // equal beginnings share their blocks
   OnLoad on_load = OnLoad::keep;
 
   Result<void> validate() const;

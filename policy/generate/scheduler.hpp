@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -23,7 +24,9 @@ struct PlannedWork {
 
 /// Decoding sequences always advance, so that a long prompt delays nobody by more than one chunk;
 /// the rest of `row_budget` goes to prefills in order of arrival, the last one cut to fit. At least
-/// one sequence advances whatever the budget.
-std::vector<PlannedWork> plan_step(std::span<const PendingSequence> sequences, int64_t row_budget);
+/// one sequence advances whatever the budget. Of more than `most_sequences`, the same order
+/// decides.
+std::vector<PlannedWork> plan_step(std::span<const PendingSequence> sequences, int64_t row_budget,
+                                   int64_t most_sequences = std::numeric_limits<int64_t>::max());
 
 }  // namespace warpsmith::policy

@@ -9,7 +9,6 @@ void describe(Fields& fields, GeneratorConfig& c) {
   fields.integer("max_sessions", c.max_sessions, {.low = 1, .high = 65'536});
   fields.integer("max_batch", c.max_batch, {.low = 1, .high = 65'536});
   fields.integer("cache_tokens", c.cache_tokens, {.low = 64, .high = int64_t{1} << 36});
-  fields.integer("page_tokens", c.page_tokens, {.low = 1, .high = 4096});
   fields.integer("chunk_tokens", c.chunk_tokens, {.low = 1, .high = 4096});
   fields.flag("prefix_reuse", c.prefix_reuse);
   fields.real("temperature", c.temperature, {.low = 0, .high = 10});
@@ -23,9 +22,6 @@ void validate(const GeneratorConfig& c, Complaints& complaints) {
   complaints.require(c.max_batch <= c.max_sessions, "generator.max_batch",
                      "expected at most generator.max_sessions (" + std::to_string(c.max_sessions) +
                          "), got " + std::to_string(c.max_batch));
-  complaints.require(c.page_tokens <= c.cache_tokens, "generator.page_tokens",
-                     "expected at most generator.cache_tokens (" + std::to_string(c.cache_tokens) +
-                         "), got " + std::to_string(c.page_tokens));
 }
 
 }  // namespace warpsmith

@@ -16,9 +16,8 @@ struct GeneratorConfig {
   int64_t max_sessions = 32;       // sequences held at once, per engine
   int64_t max_batch = 32;          // sequences decoded in one step
   int64_t cache_tokens = 262'144;  // of the key-value cache, per engine
-  int64_t page_tokens = 16;        // of one page of that cache
   int64_t chunk_tokens = 16;       // sampled tokens per message to the rollout
-  bool prefix_reuse = true;        // equal prompts share their pages
+  bool prefix_reuse = true;        // equal beginnings share their cache
   double temperature = 1.0;
   double top_p = 1.0;
   int64_t top_k = 0;                                                 // 0: off

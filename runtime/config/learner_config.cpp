@@ -17,7 +17,6 @@ constexpr RealRange share{.low = 0, .high = 1};
 constexpr RealRange rate{.low = 0, .high = 1, .above_low = true};
 
 void describe_budget(Fields& fields, LearnerConfig& c) {
-  fields.integer("count", c.count, {.low = 1, .high = 4096});
   fields.integer("threads", c.threads, {.low = 1, .high = 1024});
   fields.integer("step_trajectories", c.step_trajectories, {.low = 1, .high = 1 << 20});
   fields.integer("step_tokens", c.step_tokens, {.low = 1, .high = int64_t{1} << 36});
@@ -72,7 +71,6 @@ void describe_optimizer(Fields& fields, LearnerConfig& c) {
   fields.real("epsilon", c.epsilon, rate);
   fields.real("weight_decay", c.weight_decay, share);
   fields.real("gradient_clip", c.gradient_clip, {.low = 0, .high = 1e6, .above_low = true});
-  fields.duration("publish_timeout", c.publish_timeout, {.low = std::chrono::milliseconds{100}});
 }
 
 }  // namespace

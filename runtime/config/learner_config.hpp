@@ -2,7 +2,6 @@
 // [learner]: the losses, the critic, the optimiser, and when it steps.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 
 #include "runtime/config/complaints.hpp"
@@ -31,12 +30,11 @@ enum class CriticKind : uint8_t {
 };
 
 struct LearnerConfig {
-  int64_t count = 1;    // ranks
-  int64_t threads = 1;  // of one rank on a CPU
+  int64_t threads = 1;  // on a CPU
 
   // A step is taken as soon as either budget is met; the larger trajectories wait for nobody.
   int64_t step_trajectories = 32;
-  int64_t step_tokens = 1'048'576;  // action tokens, over all ranks
+  int64_t step_tokens = 1'048'576;  // action tokens
   int64_t epochs = 1;               // uses of one step's trajectories
   int64_t minibatches = 1;          // optimiser updates per epoch
   int64_t max_lag = 2;              // versions; an older token counts nothing in the policy loss
@@ -86,8 +84,6 @@ struct LearnerConfig {
   double epsilon = 1e-8;
   double weight_decay = 0.0;
   double gradient_clip = 1.0;  // global norm
-
-  std::chrono::milliseconds publish_timeout{std::chrono::seconds{30}};
 };
 
 void describe(Fields& fields, LearnerConfig& c);

@@ -51,15 +51,6 @@ void validate_stage(const RunConfig& c, Complaints& complaints) {
                      "run.stage = \"agentic\" starts from trained weights: expected \"load\"");
 }
 
-void validate_deterministic(const RunConfig& c, Complaints& complaints) {
-  if (!c.run.deterministic) return;
-  complaints.require(c.run.mode == Mode::sync, "run.mode",
-                     "run.deterministic needs \"sync\": asynchronous runs are replayed from their "
-                     "message log instead");
-  complaints.require(c.node.listen.empty(), "node.listen",
-                     "run.deterministic means one process: expected an empty address");
-}
-
 std::string read_file(const std::filesystem::path& file) {
   std::ifstream in{file, std::ios::binary};
   std::ostringstream text;
@@ -103,11 +94,9 @@ void validate(const RunConfig& c, Complaints& complaints) {
   validate(c.ledger, complaints);
   validate(c.telemetry, complaints);
   validate(c.supervisor, complaints);
-  validate(c.node, complaints);
   validate_mode(c, complaints);
   validate_sizes(c, complaints);
   validate_stage(c, complaints);
-  validate_deterministic(c, complaints);
 }
 
 Result<RunConfig> parse_run_config(const std::string& name, const std::string& text,

@@ -16,7 +16,6 @@ void describe(Fields& fields, RunSettings& c) {
   fields.text("name", c.name);
   fields.choice_of("stage", c.stage, stage_names);
   fields.choice_of("mode", c.mode, mode_names);
-  fields.flag("deterministic", c.deterministic);
   fields.integer("trajectories", c.trajectories, {.low = 1});
   fields.duration("time_limit", c.time_limit, {.low = std::chrono::seconds{1}});
   fields.path("folder", c.folder);
@@ -30,8 +29,6 @@ void validate(const RunSettings& c, Complaints& complaints) {
   complaints.require(
       plain && !c.name.starts_with('.'), "run.name",
       "expected letters, digits, '-', '_' and '.', not first a '.', got \"" + c.name + "\"");
-  complaints.require(!c.deterministic || c.threads <= 1, "run.threads",
-                     "run.deterministic allows one thread, got " + std::to_string(c.threads));
 }
 
 }  // namespace warpsmith

@@ -27,7 +27,6 @@ struct RunSettings {
   std::string name;  // of the run folder; empty: made from the time and the configuration's name
   Stage stage = Stage::agentic;
   Mode mode = Mode::async;
-  bool deterministic = false;   // one worker thread, modelled clock: same weights, bit for bit
   int64_t trajectories = 1024;  // admitted in all; the run ends when each is trained or dropped
   std::chrono::milliseconds time_limit{std::chrono::hours{24}};  // then it stops as by Ctrl-C
   std::filesystem::path folder = "runs";                         // run folders are made here

@@ -14,12 +14,13 @@ namespace warpsmith {
 
 /// Caps of one candidate's jail.
 struct SandboxLimits {
-  int64_t memory_bytes = int64_t{2} << 30;
-  int64_t processes = 64;            // in the compile jail; the run jail allows one
-  int64_t source_bytes = 256 << 10;  // of a submission, all files together
-  int64_t output_bytes = 64 << 10;   // kept of the compiler's and the candidate's output
+  int64_t memory_bytes = int64_t{2} << 30;  // of the candidate's process
+  int64_t processes = 64;                   // in the compile jail; the run jail allows one
+  int64_t source_bytes = 256 << 10;         // of a submission, all files together
+  int64_t output_bytes = 64 << 10;  // kept of the compiler's messages; a candidate's are discarded
   std::chrono::milliseconds compile{std::chrono::seconds{20}};  // wall time
-  std::chrono::milliseconds call{std::chrono::seconds{5}};      // wall time of one call of `solve`
+  std::chrono::milliseconds call{std::chrono::seconds{5}};      // wall time of one call of `solve`;
+                                                                // at most 2 s + 50 times eager's
   std::chrono::milliseconds evaluation{std::chrono::minutes{2}};
 };
 

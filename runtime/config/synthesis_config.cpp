@@ -10,7 +10,6 @@ constexpr std::array<std::string_view, 2> curriculum_names{"rounds", "headroom"}
 }  // namespace
 
 void describe(Fields& fields, SynthesisConfig& c) {
-  fields.integer("count", c.count, {.low = 1, .high = 4096});
   fields.paths("tasks", c.tasks);
   fields.paths("held_out", c.held_out);
   fields.choice_of("curriculum", c.curriculum, curriculum_names);

@@ -14,15 +14,14 @@ namespace warpsmith {
 /// Which task comes next.
 enum class Curriculum : uint8_t {
   rounds,    // each once per shuffled round
-  headroom,  // more often where much speed is left to gain
+  headroom,  // more often where much reward is left to gain
 };
 
 struct SynthesisConfig {
-  int64_t count = 1;                            // actors
   std::vector<std::filesystem::path> tasks;     // folders or files in KernelBench's format
   std::vector<std::filesystem::path> held_out;  // what `eval` uses by default; never trained on
   Curriculum curriculum = Curriculum::rounds;
-  int64_t max_tasks = 100'000;  // of the pool
+  int64_t max_tasks = 100'000;  // of the pool; what comes after them is left out, and logged
 };
 
 void describe(Fields& fields, SynthesisConfig& c);

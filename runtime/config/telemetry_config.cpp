@@ -13,7 +13,6 @@ void describe(Fields& fields, TelemetryConfig& c) {
   fields.duration("interval", c.interval, {.low = std::chrono::milliseconds{50}});
   fields.text("log_level", c.log_level);
   fields.flag("trace", c.trace);
-  fields.integer("http_port", c.http_port, {.low = 0, .high = 65'535});
   fields.duration("window", c.window, {.low = std::chrono::seconds{1}});
 }
 

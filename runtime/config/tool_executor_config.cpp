@@ -5,7 +5,6 @@ namespace warpsmith {
 
 void describe(Fields& fields, ToolExecutorConfig& c) {
   fields.integer("count", c.count, {.low = 1, .high = 4096});
-  fields.integer("queue", c.queue, {.low = 1, .high = 65'536});
   fields.duration("shell_timeout", c.shell_timeout, {.low = std::chrono::milliseconds{100}});
   fields.bytes("shell_memory", c.shell_memory_bytes, {.low = 16 << 20});
   fields.bytes("output", c.output_bytes, {.low = 256, .high = 64 << 20});

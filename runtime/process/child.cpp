@@ -72,6 +72,18 @@ UniqueFd lifted(int fd) {
   return UniqueFd{::fcntl(fd, F_DUPFD_CLOEXEC, 128)};
 }
 
+/// The descriptors that a child gets, held until it has started.
+struct Given {
+  Setup& setup;
+  std::vector<UniqueFd> held;
+
+  explicit Given(Setup& for_it) : setup(for_it) {}
+  void add(int fd, int number) {
+    held.push_back(lifted(fd));
+    setup.moves.emplace_back(held.back().get(), number);
+  }
+};
+
 struct Pipe {
   UniqueFd read, write;
 };
@@ -130,6 +142,24 @@ struct Child::State {
   Stream out, err;
   bool reaped = false;
   ChildExit exit;
+
+  /// Standard output and error: into pipes of ours, into nothing, or shared with us.
+  Result<void> connect(const ChildSpec& spec, Given& given) {
+    if (spec.output == ChildOutput::discarded) {
+      const UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+      given.add(null.get(), 1);
+      given.add(null.get(), 2);
+    }
+    if (spec.output != ChildOutput::captured) return {};
+    auto to_out = make_pipe();
+    auto to_err = make_pipe();
+    if (!to_out || !to_err) return tl::unexpected(to_out ? to_err.error() : to_out.error());
+    given.add(to_out->write.get(), 1);
+    given.add(to_err->write.get(), 2);
+    out = {std::move(to_out->read), &exit.out, spec.output_bytes};
+    err = {std::move(to_err->read), &exit.err, spec.output_bytes};
+    return {};
+  }
 
   void drain() {
     out.drain(exit.output_cut);
@@ -198,26 +228,12 @@ Result<Child> Child::start(const ChildSpec& spec) {
   auto input = MemoryFile::sealed_copy("stdin", spec.standard_input);
   if (!input) return tl::unexpected(std::move(input.error()));
   Setup setup{.limits = spec.limits, .join = spec.join, .die_with_thread = spec.die_with_thread};
-  std::vector<UniqueFd> held;
-  const auto give = [&](int fd, int number) {
-    held.push_back(lifted(fd));
-    setup.moves.emplace_back(held.back().get(), number);
-  };
-  give(input->fd(), 0);
-  if (spec.output == ChildOutput::captured) {
-    auto out = make_pipe();
-    auto err = make_pipe();
-    if (!out || !err) return tl::unexpected(out ? err.error() : out.error());
-    give(out->write.get(), 1);
-    give(err->write.get(), 2);
-    state->out = {std::move(out->read), &state->exit.out, spec.output_bytes};
-    state->err = {std::move(err->read), &state->exit.err, spec.output_bytes};
-  } else if (spec.output == ChildOutput::discarded) {
-    const UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
-    give(null.get(), 1);
-    give(null.get(), 2);
+  Given given{setup};
+  given.add(input->fd(), 0);
+  if (auto connected = state->connect(spec, given); !connected) {
+    return tl::unexpected(std::move(connected.error()));
   }
-  for (const auto& [number, fd] : spec.descriptors) give(fd, number);
+  for (const auto& [number, fd] : spec.descriptors) given.add(fd, number);
   if (spec.core) {
     setup.pin = true;
     setup.cores = cores_of(*spec.core);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/compile/cpu_compiler.hpp"
 
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
 
 #include "runtime/checksum.hpp"
 #include "runtime/codec.hpp"
@@ -119,11 +121,12 @@ void CpuCompiler::ready_prelude() {
   if (path) {
     prelude_ = std::move(*path);
   } else {
+    prelude_.clear();
     log::warn("compiling without a precompiled header: " + path.error().message);
   }
 }
 
-Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadline) {
+JailSpec CpuCompiler::jail_for(const FileSet& files) const {
   JailSpec spec = compile_jail();
   spec.limits = options_.limits;
   const bool with_prelude = !prelude_.empty() && wants_prelude(files);
@@ -131,36 +134,70 @@ Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadl
   if (with_prelude) add_prelude(spec, prelude_);
   spec.directory = "/src";
   spec.core = options_.core;
-  spec.limits.output_bytes = options_.limits.file_bytes;
+  spec.limits.output_bytes = options_.limits.file_bytes;  // the artefact comes that way
   for (const auto& [name, content] : files) {
     if (name == cpu_source_file || is_header(name)) spec.files["/src/" + name] = content;
   }
   spec.files[std::string("/include/") + cpu_header_file] = cpu_header_text;
+  return spec;
+}
+
+Compiled CpuCompiler::judged(JailExit exit) const {
+  if (exit.timed_out || exit.signal == SIGXCPU) {
+    return failed(VerdictClass::timeout, "compiling took too long");
+  }
+  if (exit.out_of_memory) {
+    return failed(VerdictClass::out_of_memory, "compiling exceeded its memory limit");
+  }
+  if (exit.exit_code != 0) {
+    exit.err.resize(std::min<size_t>(exit.err.size(), options_.message_bytes));
+    return failed(VerdictClass::compile_error, summarise_errors(exit.err));
+  }
+  if (!exit.output_cut) return inspected(std::move(exit.out));
+  return failed(
+      VerdictClass::compile_error,
+      "the shared object exceeds " + std::to_string(options_.limits.file_bytes) + " bytes");
+}
+
+Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadline) {
+  // The folder is shared: a user may have emptied it meanwhile.
+  if (!prelude_.empty() && !std::filesystem::exists(prelude_)) ready_prelude();
   const Deadline own = Deadline::after(options_.timeout);
-  auto jail = JailedProcess::start(spec);
+  auto jail = JailedProcess::start(jail_for(files));
   if (!jail) return tl::unexpected(std::move(jail.error()));
   auto exit = (*jail)->wait(own.at() < deadline.at() ? own : deadline);
   if (!exit) return tl::unexpected(std::move(exit.error()));
   if (exit->never_began) return fail(ErrorCode::unsupported, "compile: " + exit->err);
-  Compiled result;
   if (exit->timed_out && own.at() >= deadline.at()) {
     return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
   }
-  if (exit->timed_out || exit->signal == SIGXCPU) {
-    result = failed(VerdictClass::timeout, "compiling took too long");
-  } else if (exit->out_of_memory) {
-    result = failed(VerdictClass::out_of_memory, "compiling exceeded its memory limit");
-  } else if (exit->exit_code != 0) {
-    result = failed(VerdictClass::compile_error, summarise_errors(exit->err));
-  } else if (exit->output_cut) {
-    result =
-        failed(VerdictClass::compile_error,
-               "the shared object exceeds " + std::to_string(spec.limits.output_bytes) + " bytes");
-  } else {
-    result = inspected(std::move(exit->out));
-  }
+  Compiled result = judged(std::move(*exit));
   result.jail = (*jail)->report();
   return result;
+}
+
+std::optional<Compiled> CpuCompiler::known(const std::string& key) {
+  const auto stored = cache_.find(key);
+  if (!stored) return std::nullopt;
+  auto entry = codec::unpack<Entry>(stored->data(), stored->size());
+  if (!entry) return std::nullopt;
+  Compiled result;
+  result.failure = entry->failure;
+  result.text = std::move(entry->text);
+  result.artefact = std::move(entry->artefact);
+  result.artefact_hash = std::move(entry->artefact_hash);
+  result.cached = true;
+  return result;
+}
+
+void CpuCompiler::remember(const std::string& key, const Compiled& result) {
+  // Time-outs and lack of memory may be the machine's: not kept.
+  if (result.failure == VerdictClass::timeout || result.failure == VerdictClass::out_of_memory) {
+    return;
+  }
+  const ByteBuffer bytes =
+      codec::pack(Entry{result.failure, result.text, result.artefact, result.artefact_hash});
+  cache_.insert(key, {bytes.data(), bytes.size()});
 }
 
 Result<Compiled> CpuCompiler::compile(const FileSet& files, Deadline deadline) {
@@ -175,33 +212,16 @@ Result<Compiled> CpuCompiler::compile(const FileSet& files, Deadline deadline) {
                                                    std::to_string(options_.source_bytes));
   }
   const std::string key = sha256_hex(toolchain_hash_ + sources);
-  Compiled result;
-  std::optional<Entry> hit;
-  if (const auto stored = cache_.find(key)) {
-    if (auto entry = codec::unpack<Entry>(stored->data(), stored->size())) hit = std::move(*entry);
-  }
-  if (hit) {
-    result.failure = hit->failure;
-    result.text = std::move(hit->text);
-    result.artefact = std::move(hit->artefact);
-    result.artefact_hash = std::move(hit->artefact_hash);
-    result.cached = true;
-  } else {
+  std::optional<Compiled> result = known(key);
+  if (!result) {
     auto fresh = compile_fresh(files, deadline);
     if (!fresh) return fresh;
+    remember(key, *fresh);
     result = std::move(*fresh);
-    // Time-outs and lack of memory may be the machine's: not kept.
-    const bool lasting = !result.failure || (*result.failure != VerdictClass::timeout &&
-                                             *result.failure != VerdictClass::out_of_memory);
-    if (lasting) {
-      const ByteBuffer bytes =
-          codec::pack(Entry{result.failure, result.text, result.artefact, result.artefact_hash});
-      cache_.insert(key, {bytes.data(), bytes.size()});
-    }
   }
   const std::chrono::duration<double, std::milli> took = SteadyClock::now() - begin;
-  result.milliseconds = took.count();
-  return result;
+  result->milliseconds = took.count();
+  return std::move(*result);
 }
 
 }  // namespace warpsmith::sandbox

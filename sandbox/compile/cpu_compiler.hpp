@@ -23,6 +23,7 @@ struct CompilerOptions {
   std::string cache_dir;                      // made if missing
   uint64_t cache_bytes = 512ULL << 20U;       // least recently used entries go first
   uint64_t source_bytes = 256ULL << 10U;      // largest source taken
+  uint64_t message_bytes = 64ULL << 10U;      // kept of the compiler's messages
   std::chrono::milliseconds timeout{20'000};  // of one compilation
   std::optional<int> core;  // −1: every core, also the slot's; none: as the calling thread
   JailLimits limits{.memory_bytes = 1ULL << 30U, .file_bytes = 32ULL << 20U};
@@ -53,7 +54,11 @@ class CpuCompiler {
  private:
   CpuCompiler(CompilerOptions options, CompileCache cache, std::string toolchain_hash);
   void ready_prelude();
+  JailSpec jail_for(const FileSet& files) const;
+  Compiled judged(JailExit exit) const;
   Result<Compiled> compile_fresh(const FileSet& files, Deadline deadline);
+  std::optional<Compiled> known(const std::string& key);
+  void remember(const std::string& key, const Compiled& result);
 
   CompilerOptions options_;
   CompileCache cache_;

@@ -177,6 +177,23 @@ JailCgroup& JailCgroup::operator=(JailCgroup&& other) noexcept {
   return *this;
 }
 
+Result<void> all_in_force(const std::map<std::string, std::string>& report) {
+  std::string missing;
+  for (const char* limit : {"memory", "processes"}) {
+    if (report.contains(limit)) continue;
+    missing += (missing.empty() ? "" : " and ") + std::string{limit};
+  }
+  if (missing.empty()) return {};
+  return fail(ErrorCode::unsupported,
+              "sandbox.require_cgroups is set, and no cgroup here limits " + missing +
+                  ": give this process a writable cgroup (v2: delegated, with the memory and pids "
+                  "controllers), or unset the key and accept resource limits");
+}
+
+Result<void> probe_cgroups() {
+  return all_in_force(JailCgroup::make({}).report());
+}
+
 namespace {
 
 /// Removes the groups whose owner's number satisfies `doomed`.

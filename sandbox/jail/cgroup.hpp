@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/process/unique_fd.hpp"
+#include "runtime/result.hpp"
 #include "sandbox/jail/jail.hpp"
 
 namespace warpsmith::sandbox {
@@ -54,6 +55,12 @@ class JailCgroup {
   std::vector<Group> groups_;
   std::map<std::string, std::string> report_;
 };
+
+/// For those who want limits or nothing: `unsupported` names what a group's report lacks. Pure.
+Result<void> all_in_force(const std::map<std::string, std::string>& report);
+
+/// Whether a jail made now would have its limits by cgroup: makes a group, looks, removes it.
+Result<void> probe_cgroups();
 
 /// Removes groups whose owner (the process number in their name) is gone. Called when a service
 /// starts, after a crash of an earlier one.

@@ -33,6 +33,7 @@ struct JailLimits {
   uint32_t open_files = 64;
   std::chrono::seconds cpu{60};         // CPU time of each process
   uint64_t output_bytes = 1ULL << 20U;  // of standard output and of standard error, each
+  bool cgroup_required = false;         // no jail where memory and tasks lack a cgroup's limit
 };
 
 /// Size of the tmpfs on /dev/shm of every jail but `run`, which has none.

@@ -347,6 +347,11 @@ Result<std::unique_ptr<JailedProcess>> JailedProcess::start(const JailSpec& spec
   over->descriptors[over->numbers.status] = status_write.get();
 
   JailCgroup cgroup = JailCgroup::make(spec.limits);
+  if (spec.limits.cgroup_required) {
+    if (auto in_force = all_in_force(cgroup.report()); !in_force) {
+      return tl::unexpected(std::move(in_force.error()));
+    }
+  }
   ChildSpec monitor = monitor_spec(spec, *over, program);
   monitor.limits = resource_limits(spec, cgroup);
   monitor.join = cgroup.join_descriptors();

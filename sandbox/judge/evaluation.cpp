@@ -78,8 +78,8 @@ class Evaluation {
 
  private:
   Deadline patience() const {
-    const auto left = std::min(deadline_.left(), call_patience(job_.record.facts));
-    return Deadline::after(left);
+    const auto call = std::min(job_.call_timeout, call_patience(job_.record.facts));
+    return Deadline::after(std::min(deadline_.left(), call));
   }
 
   PhaseClock phase(const char* name) { return {outcome_.phase_ms, name}; }
@@ -248,7 +248,7 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
                            .inputs = job.bench.inputs(),
                            .outputs = job.bench.candidate_outputs(),
                            .core = job.core};
-    spec.limits.memory_bytes = job.memory_bytes;
+    spec.limits = job.limits;
     auto candidate = start_cpu_contestant(spec, deadline);
     if (!candidate) return tl::unexpected(candidate.error());
     const PhaseClock entering(phases, "session");

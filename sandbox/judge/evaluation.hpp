@@ -9,6 +9,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 #include "runtime/submission.hpp"
+#include "sandbox/jail/jail.hpp"
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/judge/verdict_of.hpp"
@@ -27,7 +28,8 @@ struct EvaluationJob {
   ReferenceWorker& worker;  // has loaded the task, and compiled it if `timed`
   std::string runner;       // path of warpsmith-sandbox
   std::optional<int> core;
-  uint64_t memory_bytes = 2ULL << 30U;  // of the candidate's process
+  JailLimits limits;                              // of the candidate's process
+  std::chrono::milliseconds call_timeout{5'000};  // of one of its calls, at most
   int verified_sets = 5;
   int timed_blocks = 8;
   bool timed = false;

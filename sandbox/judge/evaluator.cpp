@@ -28,6 +28,26 @@ std::string hash_of(const FileSet& files) {
   return sha256_hex(text);
 }
 
+bool is_timed(const EvaluateRequest& request) {
+  return request.want == Request::profile || request.want == Request::final;
+}
+
+CompilerOptions compiler_options(const EvaluatorOptions& options) {
+  CompilerOptions compile{.cache_dir = options.cache_folder + "/compiled",
+                          .cache_bytes = options.compile_cache_bytes,
+                          .source_bytes = options.source_bytes,
+                          .message_bytes = options.message_bytes,
+                          .timeout = options.compile_timeout};
+  compile.limits.processes = options.compile_tasks;
+  compile.limits.cgroup_required = options.require_cgroups;
+  return compile;
+}
+
+JailLimits candidate_limits(const EvaluatorOptions& options) {
+  return {.memory_bytes = options.candidate_memory_bytes,
+          .cgroup_required = options.require_cgroups};
+}
+
 InfraFailure infra_of(const Error& error, InfraKind otherwise) {
   switch (error.code) {
     case ErrorCode::timeout:
@@ -50,6 +70,7 @@ struct Evaluator::State {
   EvaluatorOptions options;
   CpuCompiler compiler;
   Machine machine;
+  Progress progress;  // of the call in hand
   std::optional<ReferenceWorker> worker;
   std::map<std::string, IngestRecord> records;  // by content hash
   BenchMemory bench_memory;
@@ -62,12 +83,10 @@ struct Evaluator::State {
   std::string facts_folder() const { return options.cache_folder + "/facts"; }
 
   Result<ReferenceWorker*> ready_worker(Deadline deadline);
-  Result<const IngestRecord*> record_of(const Task& task, Deadline deadline,
-                                        const Progress& progress);
-  Result<IngestRecord> measure(const Task& task, Deadline deadline, const Progress& progress);
+  Result<const IngestRecord*> record_of(const Task& task, Deadline deadline);
+  Result<IngestRecord> measure(const Task& task, Deadline deadline);
   Result<const Bench*> bench_of(const Task& task, const TaskSignature& signature);
-  /// The worker holds the task, and its compiled baseline if it is `timed`.
-  Result<ReferenceWorker*> worker_with(const Task& task, bool timed, Deadline deadline);
+  Result<ReferenceWorker*> worker_with(const EvaluateRequest& request, Deadline deadline);
   Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
                                     const std::string& artefact, const SecretSeed& seed,
                                     Deadline deadline);
@@ -78,6 +97,7 @@ struct Evaluator::State {
 Result<ReferenceWorker*> Evaluator::State::ready_worker(Deadline deadline) {
   if (worker && worker->alive()) return &*worker;
   worker.reset();
+  if (progress) progress("starting the reference worker");
   const auto patience = std::min<std::chrono::milliseconds>(deadline.left(), worker_start_patience);
   auto started = ReferenceWorker::start(
       {options.python, options.worker_folder, options.cache_folder, options.core},
@@ -87,8 +107,7 @@ Result<ReferenceWorker*> Evaluator::State::ready_worker(Deadline deadline) {
   return &*worker;
 }
 
-Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadline,
-                                               const Progress& progress) {
+Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadline) {
   auto ready = ready_worker(deadline);
   if (!ready) return tl::unexpected(ready.error());
   const std::string key = record_key(task, machine.key(), (*ready)->stack());
@@ -104,14 +123,13 @@ Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadli
   return record;
 }
 
-Result<const IngestRecord*> Evaluator::State::record_of(const Task& task, Deadline deadline,
-                                                        const Progress& progress) {
+Result<const IngestRecord*> Evaluator::State::record_of(const Task& task, Deadline deadline) {
   const std::string key = sha256_hex(task.code);
   auto found = records.find(key);
   if (found == records.end()) {
-    auto record = measure(task, deadline, progress);
+    auto record = measure(task, deadline);
     // A worker that died may have been another task's fault: one more try with a fresh one.
-    if (!record && !deadline.passed()) record = measure(task, deadline, progress);
+    if (!record && !deadline.passed()) record = measure(task, deadline);
     if (!record) return tl::unexpected(record.error());
     found = records.emplace(key, std::move(*record)).first;
   }
@@ -131,15 +149,18 @@ Result<const Bench*> Evaluator::State::bench_of(const Task& task, const TaskSign
   return &bench.emplace(std::move(*made));
 }
 
-Result<ReferenceWorker*> Evaluator::State::worker_with(const Task& task, bool timed,
+/// The worker holds the task, and its compiled baseline where that is to be timed: the first time
+/// in a worker's life that takes seconds.
+Result<ReferenceWorker*> Evaluator::State::worker_with(const EvaluateRequest& request,
                                                        Deadline deadline) {
   auto ready = ready_worker(deadline);
   if (!ready) return ready;
-  auto loaded = (*ready)->load(task, deadline);
+  auto loaded = (*ready)->load(request.task, deadline);
   if (!loaded) return tl::unexpected(loaded.error());
-  if (timed && !loaded->compiled) {
-    if (auto done = (*ready)->compile(task, deadline); !done) return tl::unexpected(done.error());
-  }
+  if (!is_timed(request) || loaded->compiled) return ready;
+  if (progress) progress(request.task.id + ": torch.compile, for this process's first timing");
+  auto compiled = (*ready)->compile(request.task, deadline);
+  if (!compiled) return tl::unexpected(compiled.error());
   return ready;
 }
 
@@ -147,13 +168,12 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
                                                     const IngestRecord& record,
                                                     const std::string& artefact,
                                                     const SecretSeed& seed, Deadline deadline) {
-  const bool timed = request.want == Request::profile || request.want == Request::final;
   std::map<std::string, double> phases;
   Result<ReferenceWorker*> ready = nullptr;
   Result<const Bench*> laid_out = nullptr;
   {
     const PhaseClock clock(phases, "prepare");
-    ready = worker_with(request.task, timed, deadline);
+    ready = worker_with(request, deadline);
     if (!ready) return tl::unexpected(ready.error());
     laid_out = bench_of(request.task, record.facts.signature);
     if (!laid_out) return tl::unexpected(laid_out.error());
@@ -166,10 +186,11 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
                           .worker = **ready,
                           .runner = options.runner,
                           .core = options.core,
-                          .memory_bytes = options.candidate_memory_bytes,
+                          .limits = candidate_limits(options),
+                          .call_timeout = options.call_timeout,
                           .verified_sets = options.verified_sets,
                           .timed_blocks = options.timed_blocks,
-                          .timed = timed};
+                          .timed = is_timed(request)};
   auto outcome = run_evaluation(job, deadline);
   if (outcome) outcome->phase_ms.merge(phases);
   return outcome;
@@ -177,7 +198,7 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
 
 Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdict,
                                   const std::string& artefact, Deadline deadline) {
-  auto record = record_of(request.task, deadline, {});
+  auto record = record_of(request.task, deadline);
   if (!record) return infra_of(record.error(), InfraKind::reference_failed);
   for (int attempts = 0; attempts < 2; ++attempts) {
     auto seed = draw_seed();
@@ -217,8 +238,7 @@ Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;
 Evaluator::~Evaluator() = default;
 
 Result<Evaluator> Evaluator::open(EvaluatorOptions options) {
-  CompilerOptions compile{.cache_dir = options.cache_folder + "/compiled",
-                          .cache_bytes = options.compile_cache_bytes};
+  CompilerOptions compile = compiler_options(options);
   // While a slot compiles nothing is timed on it, so every core is free for that. A compiler that
   // works beside slots has none of its own and stays where the program was put.
   if (options.core) compile.core = -1;
@@ -229,8 +249,10 @@ Result<Evaluator> Evaluator::open(EvaluatorOptions options) {
       std::make_unique<State>(std::move(options), std::move(*compiler), std::move(machine))};
 }
 
-Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline) {
+Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,
+                              const Progress& progress) {
   State& s = *state_;
+  s.progress = progress;
   const std::optional<CorePin> pin =
       s.options.core ? std::optional<CorePin>(std::in_place, *s.options.core) : std::nullopt;
   Verdict verdict{.contract = request.submission.contract,
@@ -262,9 +284,10 @@ Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline)
 
 Result<TaskFacts> Evaluator::ingest(const Task& task, Deadline deadline, const Progress& progress) {
   State& s = *state_;
+  s.progress = progress;
   const std::optional<CorePin> pin =
       s.options.core ? std::optional<CorePin>(std::in_place, *s.options.core) : std::nullopt;
-  auto record = s.record_of(task, deadline, progress);
+  auto record = s.record_of(task, deadline);
   if (!record) return tl::unexpected(record.error());
   return (*record)->facts;
 }

@@ -2,6 +2,7 @@
 // Judges submissions of contract `cpu` on one slot: compile, verify, time, verdict.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,12 @@ struct EvaluatorOptions {
   std::optional<int> core;    // the slot; empty: not pinned
   uint64_t candidate_memory_bytes = 2ULL << 30U;
   uint64_t compile_cache_bytes = 512ULL << 20U;
+  uint64_t source_bytes = 256ULL << 10U;  // largest submission
+  uint64_t message_bytes = 64ULL << 10U;  // kept of the compiler's messages
+  uint32_t compile_tasks = 64;            // processes and threads of one compilation
+  std::chrono::milliseconds compile_timeout{20'000};
+  std::chrono::milliseconds call_timeout{5'000};  // of one call of the candidate, at most
+  bool require_cgroups = false;                   // else what is missing is recorded
   int verified_sets = 5;
   int timed_blocks = 8;  // least number of calls of the candidate and of each baseline
 };
@@ -37,7 +44,8 @@ class Evaluator {
   ~Evaluator();
 
   /// A verdict, or a failure that is not the candidate's. Ingests the task first if need be.
-  Judgement evaluate(const EvaluateRequest& request, Deadline deadline);
+  Judgement evaluate(const EvaluateRequest& request, Deadline deadline,
+                     const Progress& progress = {});
 
   /// What is known about a task on this machine and stack; measured on first call, then from disk.
   /// A refused task: `invalid_argument`, with the reason.

@@ -39,6 +39,7 @@ struct Client::State {
   std::mutex mutex;  // one call at a time
   Child child;
   FrameSocket socket;
+  Progress progress;
   uint64_t number = 0;
   bool lost = false;
 
@@ -66,6 +67,14 @@ struct Client::State {
     if (auto sent = socket.send(codec::pack(request), deadline); !sent) {
       return tl::unexpected(std::move(sent.error()));
     }
+    while (true) {
+      auto answer = receive(deadline);
+      if (!answer || !answer->progress) return answer;
+      if (progress) progress(answer->body);
+    }
+  }
+
+  Result<WireAnswer> receive(Deadline deadline) {
     auto frame = socket.receive(deadline);
     if (!frame) return tl::unexpected(std::move(frame.error()));
     auto answer = codec::unpack<WireAnswer>(*frame);
@@ -140,6 +149,10 @@ void Client::shutdown(Deadline deadline) {
   (void)state_->ask(RequestKind::shutdown, {}, deadline);
   (void)state_->child.wait(deadline);
   state_->lost = true;
+}
+
+void Client::on_progress(Progress progress) {
+  state_->progress = std::move(progress);
 }
 
 bool Client::lost() const {

@@ -8,6 +8,7 @@
 
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
+#include "sandbox/reference/progress.hpp"
 #include "sandbox/service/requests.hpp"
 
 namespace warpsmith::sandbox {
@@ -20,10 +21,20 @@ struct SandboxOptions {
   std::optional<int> core;  // the slot's core; none: not pinned
   uint64_t compile_cache_bytes = 512ULL << 20U;
   uint64_t candidate_memory_bytes = 2ULL << 30U;
+  uint64_t source_bytes = 256ULL << 10U;  // largest submission compiled
+  uint64_t message_bytes = 64ULL << 10U;  // kept of the compiler's messages
+  uint32_t compile_tasks = 64;            // processes and threads of one compilation
+  uint32_t compile_ms = 20'000;           // wall time of one compilation
+  uint32_t call_ms = 5'000;               // wall time of one call of the candidate, at most
+  int32_t verified_sets = 5;
+  int32_t timed_blocks = 8;      // at least
+  bool require_cgroups = false;  // no jail of a candidate or an agent without its cgroup limits
 
   template <class Archive>
   void serialize(Archive& archive) {
     archive(program, python, cache_dir, core, compile_cache_bytes, candidate_memory_bytes);
+    archive(source_bytes, message_bytes, compile_tasks, compile_ms, call_ms);
+    archive(verified_sets, timed_blocks, require_cgroups);
   }
 };
 
@@ -42,6 +53,9 @@ class Client {
   Result<HealthReport> health(Deadline deadline);
   /// Asks the service to end and waits for it.
   void shutdown(Deadline deadline);
+
+  /// Hears what `evaluate` and `ingest` are doing, on the thread that called them.
+  void on_progress(Progress progress);
 
   bool lost() const;
   int pid() const;

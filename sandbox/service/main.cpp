@@ -27,34 +27,47 @@ int list_libraries() {
   return 0;
 }
 
+sandbox::EvaluatorOptions evaluator_options(const sandbox::SandboxOptions& options) {
+  return {.runner = options.program,
+          .python = options.python,
+          .worker_folder = WARPSMITH_WORKER_FOLDER,
+          .cache_folder = options.cache_dir,
+          .core = options.core,
+          .candidate_memory_bytes = options.candidate_memory_bytes,
+          .compile_cache_bytes = options.compile_cache_bytes,
+          .source_bytes = options.source_bytes,
+          .message_bytes = options.message_bytes,
+          .compile_tasks = options.compile_tasks,
+          .compile_timeout = std::chrono::milliseconds{options.compile_ms},
+          .call_timeout = std::chrono::milliseconds{options.call_ms},
+          .require_cgroups = options.require_cgroups,
+          .verified_sets = options.verified_sets,
+          .timed_blocks = options.timed_blocks};
+}
+
 /// An evaluator if there is an interpreter; a service for command lines alone needs none.
 warpsmith::Result<sandbox::ServiceWork> make_work(const sandbox::SandboxOptions& options) {
   using namespace warpsmith;
   if (options.python.empty()) {
-    return sandbox::ServiceWork{[](const sandbox::EvaluateRequest&, Deadline) -> Judgement {
-                                  return InfraFailure{InfraKind::reference_failed,
-                                                      "this sandbox was started without Python"};
-                                },
-                                [](const Task&, Deadline) -> Result<TaskFacts> {
-                                  return fail(ErrorCode::unsupported,
-                                              "this sandbox was started without Python");
-                                }};
+    return sandbox::ServiceWork{
+        [](const sandbox::EvaluateRequest&, Deadline, const sandbox::Progress&) -> Judgement {
+          return InfraFailure{InfraKind::reference_failed,
+                              "this sandbox was started without Python"};
+        },
+        [](const Task&, Deadline, const sandbox::Progress&) -> Result<TaskFacts> {
+          return fail(ErrorCode::unsupported, "this sandbox was started without Python");
+        }};
   }
-  auto opened = sandbox::Evaluator::open({.runner = options.program,
-                                          .python = options.python,
-                                          .worker_folder = WARPSMITH_WORKER_FOLDER,
-                                          .cache_folder = options.cache_dir,
-                                          .core = options.core,
-                                          .candidate_memory_bytes = options.candidate_memory_bytes,
-                                          .compile_cache_bytes = options.compile_cache_bytes});
+  auto opened = sandbox::Evaluator::open(evaluator_options(options));
   if (!opened) return tl::unexpected(std::move(opened.error()));
   const auto evaluator = std::make_shared<sandbox::Evaluator>(std::move(*opened));
   return sandbox::ServiceWork{
-      [evaluator](const sandbox::EvaluateRequest& request, Deadline deadline) {
-        return evaluator->evaluate(request, deadline);
+      [evaluator](const sandbox::EvaluateRequest& request, Deadline deadline,
+                  const sandbox::Progress& progress) {
+        return evaluator->evaluate(request, deadline, progress);
       },
-      [evaluator](const Task& task, Deadline deadline) {
-        return evaluator->ingest(task, deadline);
+      [evaluator](const Task& task, Deadline deadline, const sandbox::Progress& progress) {
+        return evaluator->ingest(task, deadline, progress);
       }};
 }
 

@@ -34,10 +34,11 @@ struct ShellRequest {
   std::string command;    // for /bin/sh -c
   uint32_t timeout_ms = 10'000;
   uint32_t output_bytes = 64U << 10U;  // of standard output and of standard error, each
+  uint64_t memory_bytes = 1ULL << 30U;
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(workspace, command, timeout_ms, output_bytes);
+    archive(workspace, command, timeout_ms, output_bytes, memory_bytes);
   }
 };
 

@@ -66,8 +66,9 @@ class Server {
       if (!frame && frame.error().code == ErrorCode::timeout) continue;
       if (!frame) return 0;
       auto request = codec::unpack<WireRequest>(*frame);
+      number_ = request ? request->number : 0;
       WireAnswer answer = request ? carry_out(*request) : failed(request.error());
-      answer.number = request ? request->number : 0;
+      answer.number = number_;
       if (!socket_.send(codec::pack(answer), Deadline::after(answer_patience))) return 1;
     }
     return 0;
@@ -101,6 +102,9 @@ class Server {
     auto options = unpack_body<SandboxOptions>(body);
     if (!options) return failed(options.error());
     options_ = std::move(*options);
+    if (options_.require_cgroups) {
+      if (auto in_force = probe_cgroups(); !in_force) return failed(in_force.error());
+    }
     if (options_.core) pin_.emplace(*options_.core);
     auto work = make_work_(options_);
     if (!work) return failed(work.error());
@@ -108,23 +112,36 @@ class Server {
     return {};
   }
 
+  /// Sends a line about the request in hand. A client that does not take it is not waited for long.
+  Progress teller() {
+    return [this](const std::string& what) {
+      WireAnswer line;
+      line.number = number_;
+      line.progress = true;
+      line.body = what;
+      (void)socket_.send(codec::pack(line), Deadline::after(seconds{1}));
+    };
+  }
+
   WireAnswer evaluate(const std::string& body, Deadline deadline) {
     const auto request = unpack_body<EvaluateRequest>(body);
     if (!request) return failed(request.error());
     ++evaluations_;
     WireAnswer answer;
-    answer.body = pack_body(work_->evaluate(*request, deadline));
+    answer.body = pack_body(work_->evaluate(*request, deadline, teller()));
     return answer;
   }
 
   WireAnswer ingest(const std::string& body, Deadline deadline) {
     const auto task = unpack_body<Task>(body);
-    return task ? answer_of(work_->ingest(*task, deadline)) : failed(task.error());
+    if (!task) return failed(task.error());
+    return answer_of(work_->ingest(*task, deadline, teller()));
   }
 
-  static WireAnswer shell(const std::string& body, Deadline deadline) {
+  WireAnswer shell(const std::string& body, Deadline deadline) const {
     const auto request = unpack_body<ShellRequest>(body);
-    return request ? answer_of(run_shell(*request, deadline)) : failed(request.error());
+    if (!request) return failed(request.error());
+    return answer_of(run_shell(*request, deadline, options_.require_cgroups));
   }
 
   Result<HealthReport> health(Deadline deadline) {
@@ -145,6 +162,7 @@ class Server {
   SandboxOptions options_;
   std::optional<CorePin> pin_;
   std::optional<ServiceWork> work_;
+  uint64_t number_ = 0;  // of the request in hand
   uint64_t evaluations_ = 0;
   bool ending_ = false;
 };

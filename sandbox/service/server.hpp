@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "runtime/process/frame_socket.hpp"
+#include "sandbox/reference/progress.hpp"
 #include "sandbox/service/client.hpp"
 #include "sandbox/service/requests.hpp"
 
@@ -12,8 +13,8 @@ namespace warpsmith::sandbox {
 
 /// The work that judging modules do for the service.
 struct ServiceWork {
-  std::function<Judgement(const EvaluateRequest&, Deadline)> evaluate;
-  std::function<Result<TaskFacts>(const Task&, Deadline)> ingest;
+  std::function<Judgement(const EvaluateRequest&, Deadline, const Progress&)> evaluate;
+  std::function<Result<TaskFacts>(const Task&, Deadline, const Progress&)> ingest;
 };
 /// Makes the work once the options are known (from the client's first frame).
 using MakeWork = std::function<Result<ServiceWork>(const SandboxOptions&)>;

@@ -33,6 +33,7 @@ JailSpec jail_of(const ShellRequest& request) {
   const bool has_bash = fs::exists("/bin/bash");
   spec.argv = {has_bash ? "/bin/bash" : "/bin/sh", "-c", request.command};
   spec.limits.output_bytes = request.output_bytes;
+  spec.limits.memory_bytes = request.memory_bytes;
   spec.core = -1;
   return spec;
 }
@@ -44,12 +45,15 @@ ShellResult result_of(JailExit exit) {
 
 }  // namespace
 
-Result<ShellResult> run_shell(const ShellRequest& request, Deadline deadline) {
+Result<ShellResult> run_shell(const ShellRequest& request, Deadline deadline,
+                              bool cgroup_required) {
   if (!fs::path(request.workspace).is_absolute() || !fs::is_directory(request.workspace)) {
     return fail(ErrorCode::invalid_argument,
                 "shell: the workspace " + request.workspace + " is not an absolute folder");
   }
-  auto jail = JailedProcess::start(jail_of(request));
+  JailSpec spec = jail_of(request);
+  spec.limits.cgroup_required = cgroup_required;
+  auto jail = JailedProcess::start(spec);
   if (!jail) return tl::unexpected(std::move(jail.error()));
   const Deadline own = Deadline::after(milliseconds{request.timeout_ms});
   const Deadline end = own.at() < deadline.at() ? own : deadline;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames between client and service: one request, one answer, in turn.
+// The frames between client and service: one request, then lines that say how it goes, then its
+// answer.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace warpsmith::sandbox {
 
-inline constexpr uint32_t wire_version = 1;
+inline constexpr uint32_t wire_version = 2;
 /// The service finds its socket under this number.
 inline constexpr int service_socket_fd = 3;
 
@@ -34,13 +35,14 @@ struct WireRequest {
 
 struct WireAnswer {
   uint64_t number = 0;
+  bool progress = false;  // `body` says what is being done; the answer is still to come
   bool failed = false;
   ErrorCode code = ErrorCode::infrastructure;  // if failed
   std::string body;                            // packed record, or the error's message
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(number, failed, code, body);
+    archive(number, progress, failed, code, body);
   }
   Result<void> validate() const;
 };

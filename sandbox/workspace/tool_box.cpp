@@ -89,6 +89,7 @@ Result<std::string> ToolBox::shell(const ParsedCall& call, ToolServices& service
   request.command = call.arguments.at("command");
   request.timeout_ms = config_.shell_timeout_ms;
   request.output_bytes = config_.shell_output_bytes;
+  request.memory_bytes = config_.shell_memory_bytes;
   if (request.command.find('\0') != std::string::npos) {
     return fail(ErrorCode::invalid_argument, "the command holds a zero byte");
   }

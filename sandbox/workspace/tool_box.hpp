@@ -24,6 +24,7 @@ struct ToolBoxConfig {
   SolutionLimits solution;
   uint32_t shell_timeout_ms = 10'000;
   uint32_t shell_output_bytes = 64U << 10U;
+  uint64_t shell_memory_bytes = 1ULL << 30U;
   size_t result_bytes = 16U << 10U;  // longer texts are cut in the middle
 };
 

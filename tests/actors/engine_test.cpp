@@ -144,7 +144,7 @@ TEST_F(EngineTest, StoppedRunGoesOnWhereItWas) {
     EXPECT_EQ(run(inputs_of(c, *session), 9), "done");
   }
   EXPECT_TRUE(summary().law_holds());
-  auto session = resume_run(folder.path() / "run", "{}");
+  auto session = resume_run(c, folder.path() / "run", "{}");
   ASSERT_TRUE(session.has_value()) << session.error().message;
   EXPECT_EQ(session->origin.version.incarnation, 2U);
   EXPECT_EQ(run(inputs_of(c, *session), UINT64_MAX), "done");

@@ -51,7 +51,7 @@ ServerProcess* NetTest::server = nullptr;
 
 TEST_F(NetTest, Telemetry) {
   const auto far = connect<TelemetryActor>(Served::telemetry);
-  self->send(far, Observation{"near", {{"nan", std::nan("")}}});
+  self->send(far, Observation{"near", {{"nan", std::nan("")}}, {}});
   EXPECT_EQ(heard(far), 1U);
   EXPECT_EQ(ask<Observation>(far, atom::snapshot_v).values.at("x"), 1.5);
 }

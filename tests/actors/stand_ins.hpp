@@ -40,7 +40,7 @@ auto hears(SelfPointer self) {
 
 inline TelemetryActor::behavior_type telemetry(Self<TelemetryActor> self) {
   return {answers_status<TelemetryActor>(self), hears<Observation>(self),
-          [](atom::snapshot) { return Observation{"far", {{"x", 1.5}}}; }};
+          [](atom::snapshot) { return Observation{"far", {{"x", 1.5}}, {{"t", "y"}}}; }};
 }
 
 inline GeneratorActor::behavior_type generator(Self<GeneratorActor> self) {
@@ -82,7 +82,8 @@ inline SandboxActor::behavior_type sandbox(Self<SandboxActor> self) {
             facts.eager_ms = static_cast<double>(task.code.size());
             facts.flops = std::numeric_limits<double>::infinity();
             return facts;
-          }};
+          },
+          hears<atom::progress, std::string>(self)};
 }
 
 inline SynthesisActor::behavior_type synthesis(Self<SynthesisActor> self) {

@@ -26,11 +26,13 @@ class PickyBackend : public SandboxBackend {
 
 class SynthesisTest : public ActorTest {
  protected:
-  SynthesisActor with_tasks(const std::vector<std::string>& ids, size_t min_ready = 1) {
+  SynthesisActor with_tasks(const std::vector<std::string>& ids, size_t min_ready = 1,
+                            size_t max_tasks = 100) {
     std::vector<Task> tasks(ids.size());
     for (size_t i = 0; i < ids.size(); ++i) tasks[i].id = ids[i];
     SynthesisSettings settings;
     settings.min_ready = min_ready;
+    settings.max_tasks = max_tasks;
     actor = sys.spawn(synthesis, identity("synthesis-0"), tasks, std::vector{judge}, settings);
     return actor;
   }
@@ -62,6 +64,17 @@ TEST_F(SynthesisTest, AskerWaitsUntilEnoughTasksAreAccepted) {
   const auto task = ask<PreparedTask>(actor, atom::next_task_v);
   ASSERT_TRUE(task.has_value()) << task.error().message;
   EXPECT_EQ(task->facts.eager_ms, 1.5);
+}
+
+TEST_F(SynthesisTest, LeavesOutWhatThePoolHasNoRoomFor) {
+  with_tasks({"a", "bad-1", "b", "c", "d"}, 5, 2);
+  deliver_all();
+  std::set<std::string> seen;
+  for (int i = 0; i < 4; ++i) seen.insert(ask<PreparedTask>(actor, atom::next_task_v)->task.id);
+  EXPECT_EQ(seen, (std::set<std::string>{"a", "b"}));
+  const auto status = ask<ActorStatus>(actor, atom::status_v);
+  EXPECT_EQ(status->gauges.at("left_out"), 2);
+  EXPECT_EQ(status->phase, "serving");
 }
 
 TEST_F(SynthesisTest, FindsATaskByNameAlsoBeforeItsIngest) {

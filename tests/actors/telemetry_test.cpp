@@ -16,17 +16,18 @@ class TelemetryTest : public ActorTest {
 };
 
 TEST_F(TelemetryTest, SnapshotHoldsTheLatestValueOfEverySource) {
-  self->send(actor, Observation{"learner", {{"reward", 0.5}}});
-  self->send(actor, Observation{"learner", {{"reward", 0.75}}});
-  self->send(actor, Observation{"generator-0", {{"tokens", 12}}});
+  self->send(actor, Observation{"learner", {{"reward", 0.5}}, {}});
+  self->send(actor, Observation{"learner", {{"reward", 0.75}}, {}});
+  self->send(actor, Observation{"generator-0", {{"tokens", 12}}, {{"phase", "decoding"}}});
   const auto seen = ask<Observation>(actor, atom::snapshot_v);
   ASSERT_TRUE(seen.has_value()) << seen.error().message;
   EXPECT_EQ(seen->values.at("learner.reward"), 0.75);
   EXPECT_EQ(seen->values.at("generator-0.tokens"), 12);
+  EXPECT_EQ(seen->texts.at("generator-0.phase"), "decoding");
 }
 
 TEST_F(TelemetryTest, StatusCountsWhatWasHandled) {
-  self->send(actor, Observation{"learner", {{"reward", 0.5}}});
+  self->send(actor, Observation{"learner", {{"reward", 0.5}}, {}});
   const auto status = ask<ActorStatus>(actor, atom::status_v);
   ASSERT_TRUE(status.has_value()) << status.error().message;
   EXPECT_EQ(status->name, "telemetry");

@@ -8,6 +8,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "scripts/lib"))
 
+import check_config_keys  # noqa: E402
 import check_includes  # noqa: E402
 import compile_flags  # noqa: E402
 
@@ -42,6 +43,30 @@ class IncludesTest(unittest.TestCase):
         self.allowed("runtime/log.cpp", "spdlog/spdlog.h")
         self.refused("runtime/log.hpp", "spdlog/spdlog.h")
         self.refused("policy/a.cpp", "torch/torch.h")
+
+
+class ConfigKeysTest(unittest.TestCase):
+    HEADER = ("struct SynthesisConfig {\n  int64_t count = 1;  // actors\n"
+              "  std::vector<std::filesystem::path> tasks;\n"
+              "  std::chrono::milliseconds wait{std::chrono::seconds{1}};\n};\n"
+              "struct SandboxLimits {\n  int64_t output_bytes = 64 << 10;\n};\n")
+
+    def unread(self, *sources):
+        lines = check_config_keys.unread([("x.hpp", self.HEADER)], sources)
+        return {line.split(" ")[-1] for line in lines}
+
+    def test_every_field_of_a_struct_is_seen(self):
+        self.assertEqual(self.unread(""), {"SynthesisConfig::count", "SynthesisConfig::tasks",
+                                           "SynthesisConfig::wait", "SandboxLimits::output_bytes"})
+
+    def test_a_field_is_read_by_its_component_or_beside_its_struct(self):
+        self.assertEqual(self.unread("f(config.synthesis.count, c.sandbox.limits.output_bytes);",
+                                     "void g(const SynthesisConfig& s) { s.tasks; s.wait; }"), set())
+        self.assertNotIn("SynthesisConfig::wait", self.unread("auto& s = c.synthesis; s.wait;"))
+
+    def test_the_same_word_of_another_component_does_not_count(self):
+        self.assertIn("SynthesisConfig::count", self.unread("f(config.rollout.count);"))
+        self.assertIn("SynthesisConfig::count", self.unread("c.synthesis.tasks; c.rollout.count;"))
 
 
 class CompileFlagsTest(unittest.TestCase):

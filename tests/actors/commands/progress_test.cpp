@@ -9,6 +9,7 @@ namespace {
 
 using std::chrono::seconds;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 ProgressView view(uint64_t admitted, seconds elapsed) {
   ProgressView view;
@@ -19,22 +20,43 @@ ProgressView view(uint64_t admitted, seconds elapsed) {
   return view;
 }
 
-TEST(ProgressLineTest, SaysThatTasksAreMeasuredBeforeTheFirstTrajectory) {
+TEST(ProgressLineTest, SaysHowManyTasksAreReadyBeforeTheFirstTrajectory) {
   ProgressView before = view(0, seconds{5});
-  before.numbers = {{"synthesis-0.accepted", 7}, {"synthesis-0.queued", 17}};
+  before.counts.in_flight = 0;
+  before.seen.values = {{"synthesis-0.accepted", 7}, {"synthesis-0.queued", 17}};
+  before.seen.texts = {{"sandbox-0.phase", "softmax: mutation gate (dense)"}};
   const std::string line = ProgressLine{}.next(before);
-  EXPECT_THAT(line, HasSubstr("7 accepted"));
-  EXPECT_THAT(line, HasSubstr("17 to come"));
+  EXPECT_EQ(line, "tasks ready 7/24 | sandbox: softmax: mutation gate (dense) | 5s");
+  before.seen.values["synthesis-0.refused"] = 2;
+  EXPECT_THAT(ProgressLine{}.next(before), HasSubstr("tasks ready 7/26, 2 refused |"));
 }
 
-TEST(ProgressLineTest, RatesAreThoseSinceTheLastLine) {
-  ProgressLine line;
-  ProgressView first = view(20, seconds{10});
-  first.numbers["generator-0.sampled_tokens"] = 1000;
-  (void)line.next(first);
-  ProgressView second = view(30, seconds{20});
-  second.numbers["generator-0.sampled_tokens"] = 6000;
-  EXPECT_THAT(line.next(second), HasSubstr("500 tok/s"));
+TEST(ProgressLineTest, SaysWhatIsDoneUntilTheFirstStep) {
+  ProgressView early = view(10, seconds{40});
+  early.seen.values = {{"sandbox-0.queued", 3}, {"learner-0.step", 0}};
+  early.seen.texts = {{"sandbox-0.phase", "softmax: torch.compile"}};
+  const std::string line = ProgressLine{}.next(early);
+  EXPECT_THAT(line, HasSubstr("10 admitted, 0 ended"));
+  EXPECT_THAT(line, HasSubstr("judge queue 3 | sandbox: softmax: torch.compile | 40s"));
+  early.counts.closed = 2;  // closed, not yet trained
+  EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("10 admitted, 2 ended"));
+  early.seen.values["learner-0.step"] = 1;
+  EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("reward"));
+  EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("left | sandbox: softmax: torch.compile"));
+  early.seen.texts["sandbox-0.phase"] = "judging";
+  EXPECT_THAT(ProgressLine{}.next(early), Not(HasSubstr("sandbox")));
+}
+
+TEST(ProgressLineTest, RatesAreThoseOfTheWindow) {
+  ProgressLine line{seconds{10}};
+  const double tokens[] = {1000, 2000, 7000, 8000};  // at 10, 15, 20 and 25 seconds
+  std::string last;
+  for (int i = 0; i < 4; ++i) {
+    ProgressView now = view(20, seconds{10 + 5 * i});
+    now.seen.values["generator-0.sampled_tokens"] = tokens[i];
+    last = line.next(now);
+  }
+  EXPECT_THAT(last, HasSubstr("600 tok/s"));  // from second 15 to 25
 }
 
 TEST(ProgressLineTest, TimeLeftIsTheSoonerOfTrajectoriesAndLimit) {

@@ -112,6 +112,14 @@ TEST(PlanStepTest, SomethingAlwaysAdvances) {
   EXPECT_EQ(plan_step(sequences, 0).at(0).count, 1);
 }
 
+TEST(PlanStepTest, NoMoreSequencesAdvanceThanTheBatchHolds) {
+  const std::vector<PendingSequence> sequences{{1, 1, 20}, {2, 2, 1}, {3, 3, 1}, {4, 4, 1}};
+  const auto plan = plan_step(sequences, 30, 2);
+  ASSERT_EQ(plan.size(), 2U);
+  EXPECT_EQ(plan[0].session, 2U);
+  EXPECT_EQ(plan[1].session, 3U);
+}
+
 class SamplerTest : public testing::Test {
  protected:
   std::vector<float> logits_{0.0F, 2.0F, -1.0F, 1.0F, 2.0F};

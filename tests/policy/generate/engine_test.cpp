@@ -182,6 +182,32 @@ TEST_F(EngineTest, EqualPromptsAreComputedOnce) {
   for (const auto& [id, stream] : streams) EXPECT_LT(worst_gap(model_, prompt, stream), 2e-5);
 }
 
+TEST_F(EngineTest, WithoutPrefixReuseEveryPromptIsComputed) {
+  const std::vector<int32_t> prompt = random_tokens(40, 3);
+  std::map<SessionId, Stream> tokens[2];
+  for (const bool reuse : {true, false}) {
+    const auto engine = make_engine(model_, {.prefix_reuse = reuse});
+    for (const SessionId id : {1, 2, 3}) ASSERT_TRUE(engine->submit(ask(id, prompt, 4)));
+    tokens[reuse ? 1 : 0] = run(*engine);
+    EXPECT_EQ(engine->stats().reused_tokens > 0, reuse);
+  }
+  for (const SessionId id : {1, 2, 3}) EXPECT_EQ(tokens[0][id].tokens, tokens[1][id].tokens);
+}
+
+TEST_F(EngineTest, OneStepAdvancesNoMoreThanTheBatch) {
+  const auto engine = make_engine(model_, {.max_batch = 2});
+  for (const SessionId id : {1, 2, 3, 4, 5}) {
+    ASSERT_TRUE(engine->submit(ask(id, random_tokens(5, static_cast<uint64_t>(id)), 6)));
+  }
+  std::map<SessionId, Stream> streams;
+  for (int steps = 0; engine->has_work() && steps < 1000; ++steps) {
+    const auto chunks = engine->step();
+    EXPECT_LE(chunks.size(), 2U);
+    gather(chunks, streams);
+  }
+  for (const SessionId id : {1, 2, 3, 4, 5}) EXPECT_EQ(streams[id].tokens.size(), 6U);
+}
+
 TEST_F(EngineTest, TinyCacheGivesTheSameTokens) {
   const auto roomy = make_engine(model_);
   const auto tight =

@@ -95,6 +95,22 @@ TEST_F(CpuCompilerTest, BoundsSourceSizeTimeAndMemory) {
             VerdictClass::compile_error);
 }
 
+TEST_F(CpuCompilerTest, KeepsTheConfiguredPartOfTheCompilersMessages) {
+  CompilerOptions options;
+  options.cache_dir = folder_.path() + "/cache";
+  options.message_bytes = 40;
+  options.source_bytes = 200;
+  auto compiler = CpuCompiler::create(options);
+  ASSERT_TRUE(compiler);
+  const auto cut = compiler->compile({{"kernel.cpp", head + "{ return 1 }"}}, in_seconds(60));
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(cut->failure, VerdictClass::compile_error);
+  EXPECT_LE(cut->text.size(), 80U) << cut->text;
+  const auto large = compiler->compile({{"kernel.cpp", std::string(201, ' ')}}, in_seconds(60));
+  ASSERT_TRUE(large);
+  EXPECT_NE(large->text.find("more than 200"), std::string::npos) << large->text;
+}
+
 TEST_F(CpuCompilerTest, StopsEndlessTemplates) {
   CompilerOptions options;
   options.cache_dir = folder_.path() + "/cache";

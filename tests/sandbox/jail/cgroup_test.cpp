@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sandbox/jail/presets.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
@@ -34,6 +36,29 @@ TEST(CgroupTest, IgnoresPathsThatLeaveTheMount) {
                                           "0::/../../etc\n");
   ASSERT_EQ(mounts.size(), 1U);
   EXPECT_EQ(mounts[0].folder, "/sys/fs/cgroup");
+}
+
+TEST(CgroupTest, WhoeverRequiresThemHearsWhatIsMissing) {
+  EXPECT_TRUE(all_in_force({{"memory", "x"}, {"processes", "y"}}).has_value());
+  const auto none = all_in_force({});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::unsupported);
+  EXPECT_NE(none.error().message.find("limits memory and processes:"), std::string::npos);
+  const auto half = all_in_force({{"memory", "x"}});
+  ASSERT_FALSE(half);
+  EXPECT_NE(half.error().message.find("limits processes:"), std::string::npos);
+}
+
+TEST(CgroupTest, AJailThatRequiresThemStartsOnlyWhereTheyAre) {
+  JailSpec spec = compile_jail();
+  spec.argv = {"/bin/true"};
+  spec.limits.cgroup_required = true;
+  const auto jail = JailedProcess::start(spec);
+  const auto here = probe_cgroups();
+  EXPECT_EQ(jail.has_value(), here.has_value());
+  if (!here) {
+    EXPECT_EQ(jail.error().message, here.error().message);
+  }
 }
 
 TEST(CgroupTest, SurvivesGarbage) {

@@ -65,6 +65,20 @@ TEST_F(ServiceTest, CutsFloodsAndEndsHangs) {
   EXPECT_EQ(shell(client, "echo fine").out, "fine\n");
 }
 
+TEST_F(ServiceTest, ACommandHasTheMemoryThatItsRequestSays) {
+  Client client = start();
+  const auto grow = [&](uint64_t bytes) {
+    ShellRequest request{scratch_.path(),
+                         "head -c 200000000 /dev/zero | tail -c 200000000 | wc -c"};
+    request.memory_bytes = bytes;
+    const auto result = client.shell(request, in_seconds(30));
+    if (!result) throw std::runtime_error(result.error().message);
+    return result->out;
+  };
+  EXPECT_EQ(grow(1ULL << 30U), "200000000\n");
+  EXPECT_NE(grow(64ULL << 20U), "200000000\n");
+}
+
 TEST_F(ServiceTest, EndsWhenItsClientGoes) {
   pid_t service = 0;
   {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/config/toml_layers.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+namespace warpsmith {
+namespace {
+
+/// False, with a complaint, when the text is not TOML.
+bool parse_layer(TomlLayer& layer, const std::string& text, Complaints& complaints) {
+  try {
+    layer.table = toml::parse(text, layer.name);
+    return true;
+  } catch (const toml::parse_error& error) {
+    const auto line = layer.has_lines ? static_cast<int64_t>(error.source().begin.line) : 0;
+    complaints.at({layer.name, line}, "not TOML: " + std::string{error.description()});
+  } catch (const std::runtime_error& error) {
+    complaints.at({layer.name, 0}, "not TOML: " + std::string{error.what()});
+  }
+  return false;
+}
+
+bool is_dotted_key(std::string_view key) {
+  return !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+  });
+}
+
+bool parse_override(TomlLayer& layer, const std::string& option, Complaints& complaints) {
+  layer.name = "--set " + option;
+  layer.has_lines = false;
+  const size_t equals = option.find('=');
+  const std::string key = option.substr(0, equals);
+  if (equals == std::string::npos || !is_dotted_key(key) ||
+      option.find('\n') != std::string::npos) {
+    complaints.at({layer.name, 0}, "expected TABLE.KEY=VALUE on one line");
+    return false;
+  }
+  const std::string value = option.substr(equals + 1);
+  Complaints as_written;
+  if (parse_layer(layer, key + " = " + value, as_written)) return true;
+  return parse_layer(layer, key + " = " + quote_toml(value), complaints);
+}
+
+}  // namespace
+
+Place place_of(const TomlLayer& layer, const toml::node& node) {
+  return {layer.name, layer.has_lines ? static_cast<int64_t>(node.source().begin.line) : 0};
+}
+
+std::string show(const toml::node& node) {
+  std::ostringstream out;
+  out << node.type();
+  if (const auto* text = node.as_string()) return out.str() + " \"" + text->get() + "\"";
+  if (const auto* number = node.as_integer()) return std::to_string(number->get());
+  if (const auto* number = node.as_floating_point()) {
+    std::ostringstream value;
+    value << number->get();
+    return value.str();
+  }
+  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+  return out.str();
+}
+
+std::vector<TomlLayer> parse_layers(const TomlSource& source,
+                                    const std::vector<std::string>& overrides,
+                                    Complaints& complaints) {
+  std::vector<TomlLayer> layers;
+  TomlLayer file{.name = source.name,
+                 .has_lines = true,
+                 .folder = std::filesystem::path{source.name}.parent_path(),
+                 .table = {}};
+  if (parse_layer(file, source.text, complaints)) layers.push_back(std::move(file));
+  for (const std::string& option : overrides) {
+    TomlLayer layer;
+    if (parse_override(layer, option, complaints)) layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+}  // namespace warpsmith

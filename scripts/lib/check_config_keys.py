@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every configuration field has a reader: a key that nothing reads is a promise that nobody keeps.
+
+Run from the checkout's root: python3 scripts/lib/check_config_keys.py. Prints FILE:LINE: what is wrong.
+A field counts as read where a source outside runtime/config says `COMPONENT.FIELD` (learner.clip_low),
+or says `.FIELD` and names the struct or takes the component as a whole (`= c.generator;`).
+"""
+
+import pathlib
+import re
+import sys
+
+CONFIG = pathlib.Path("runtime/config")
+READERS = ("runtime", "policy", "sandbox", "synthesis", "actors")
+
+STRUCT = re.compile(r"^struct (\w+) \{\n(.*?)^\};", re.M | re.S)
+FIELD = re.compile(r"^  [\w:]+(?:<[^;=(]*>)? (\w+)(?:\{.*\})?(?: =[^;]*)?;", re.M)
+
+
+def fields_of(text):
+    """(struct, component, field, line) of each field; SandboxLimits is the component `limits`."""
+    for struct in STRUCT.finditer(text):
+        name = struct.group(1)
+        words = re.findall(r"[A-Z][a-z0-9]*", name)
+        if words[-1] not in ("Config", "Settings", "Limits"):
+            continue
+        component = "limits" if words[-1] == "Limits" else "_".join(words[:-1]).lower()
+        for field in FIELD.finditer(struct.group(2)):
+            line = text.count("\n", 0, struct.start(2) + field.start()) + 1
+            yield name, component, field.group(1), line
+
+
+def is_read(struct, component, field, sources):
+    direct = re.compile(rf"\b{component}\.{field}\b")
+    somehow = re.compile(rf"(?:\.|->){field}\b")
+    taken = re.compile(rf"\b{struct}\b|\b(?:config|c)(?:\.|->){component}\b(?!\.)")
+    return any(direct.search(text) or (somehow.search(text) and taken.search(text))
+               for text in sources)
+
+
+def unread(headers, sources):
+    for path, text in headers:
+        for struct, component, field, line in fields_of(text):
+            if struct != "RunConfig" and not is_read(struct, component, field, sources):
+                yield f"{path}:{line}: nothing outside {CONFIG} reads {struct}::{field}"
+
+
+def without_comments(text):
+    return re.sub(r"//[^\n]*", "", text)
+
+
+def main():
+    headers = [(p, p.read_text(encoding="utf-8")) for p in sorted(CONFIG.glob("*.hpp"))]
+    sources = [without_comments(p.read_text(encoding="utf-8"))
+               for top in READERS for p in sorted(pathlib.Path(top).rglob("*.[ch]pp"))
+               if CONFIG not in p.parents]
+    complaints = list(unread(headers, sources))
+    print("\n".join(complaints), end="\n" if complaints else "")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ledger actor's flushes: how many requests share one, and what else goes along.
+#include "actors/ledger.hpp"
+
+#include "runtime/run/run_queries.hpp"
+#include "tests/actors/state/ledger_support.hpp"
+#include "tests/support/actor_test.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using std::chrono::milliseconds;
+using test_support::must;
+using warpsmith::test_support::TemporaryFolder;
+
+class LedgerTest : public ActorTest {
+ protected:
+  std::shared_ptr<LedgerSource> open(SteadyClock::time_point begun) {
+    LedgerStoreOptions options;
+    options.durability = Durability::on_flush;
+    auto store = test_support::open_store(paths_, options);
+    auto resumption = must(store.begin(0));
+    return std::make_shared<LedgerSource>(
+        LedgerSource{std::move(store), std::move(resumption), begun});
+  }
+  LedgerActor spawn(milliseconds group_commit, SteadyClock::time_point begun) {
+    source_ = open(begun);
+    LedgerSettings settings;
+    settings.group_commit = group_commit;
+    settings.unlimited = true;
+    actor_ = sys.spawn(ledger, identity("ledger-0"), source_, settings);
+    return actor_;
+  }
+  void TearDown() override {
+    self->send_exit(actor_, caf::exit_reason::user_shutdown);
+    deliver_all();
+  }
+  uint64_t durable_trajectories() {
+    auto db = must(RunDatabase::open(paths_.database(), SqlAccess::read_only));
+    return must(summarize(db)).admitted;
+  }
+
+  TemporaryFolder folder_ = TemporaryFolder::in_memory();
+  RunPaths paths_ = test_support::run_paths(folder_.path());
+  std::shared_ptr<LedgerSource> source_;
+  LedgerActor actor_;
+};
+
+TEST_F(LedgerTest, RequestsWithinTheGroupCommitShareOneFlush) {
+  spawn(milliseconds{5}, SteadyClock::now());
+  const Task task = test_support::sample_task();
+  auto first = self->request(actor_, std::chrono::seconds{1}, atom::admit_v, task);
+  deliver_all();
+  advance(milliseconds{3});
+  auto second = self->request(actor_, std::chrono::seconds{1}, atom::admit_v, task);
+  deliver_all();
+  EXPECT_EQ(durable_trajectories(), 0U);
+  advance(milliseconds{2});
+  EXPECT_EQ(durable_trajectories(), 2U);
+  int granted = 0;
+  for (auto* asked : {&first, &second}) {
+    asked->receive([&](const Admission& admission) { granted += admission.granted ? 1 : 0; },
+                   [](const caf::error&) { FAIL() << "no admission"; });
+  }
+  EXPECT_EQ(granted, 2);
+}
+
+TEST_F(LedgerTest, WithoutAGroupCommitTheFlushComesBehindWhatIsQueued) {
+  spawn(milliseconds{0}, SteadyClock::now());
+  const auto admission = ask<Admission>(actor_, atom::admit_v, test_support::sample_task());
+  ASSERT_TRUE(admission.has_value()) << admission.error().message;
+  EXPECT_EQ(durable_trajectories(), 1U);
+}
+
+TEST_F(LedgerTest, WallTimeOfEveryIncarnationIsRecordedWhileItRuns) {
+  const auto before = SteadyClock::now();
+  for (const int seconds : {100, 40}) {
+    spawn(milliseconds{0}, before - std::chrono::seconds{seconds});
+    ASSERT_TRUE(ask<LedgerCounts>(actor_, atom::counts_v).has_value());
+    self->send_exit(actor_, caf::exit_reason::user_shutdown);
+    deliver_all();
+    source_.reset();
+  }
+  auto db = must(RunDatabase::open(paths_.database(), SqlAccess::read_only));
+  const double wall_s = must(summarize(db)).wall_s;
+  EXPECT_GE(wall_s, 140.0);
+  EXPECT_LT(wall_s, 200.0);
+}
+
+}  // namespace
+}  // namespace warpsmith::actors
