@@ -47,6 +47,7 @@ void Pool::begin_round() {
 
 void Pool::add_by_headroom() {
   std::vector<double> weights;
+  weights.reserve(stats_.size());
   for (const TaskStats& stats : stats_) weights.push_back(headroom(stats));
   const auto shares = shares_of(weights, tasks_.size(), stream_.uniform());
   for (size_t i = 0; i < shares.size(); ++i) round_.insert(round_.end(), shares[i], i);

@@ -38,7 +38,8 @@ std::string sources_of(const FileSet& files) {
   std::string all;
   for (const auto& [name, content] : files) {
     if (name != cpu_source_file && !is_header(name)) continue;
-    all += name + '\0' + std::to_string(content.size()) + '\0' + content;
+    all.append(name).append(1, '\0').append(std::to_string(content.size()));
+    all.append(1, '\0').append(content);
   }
   return all;
 }

@@ -147,6 +147,7 @@ JailCgroup JailCgroup::make(const JailLimits& limits) {
 
 std::vector<int> JailCgroup::join_descriptors() const {
   std::vector<int> fds;
+  fds.reserve(groups_.size());
   for (const Group& group : groups_) fds.push_back(group.procs.get());
   return fds;
 }

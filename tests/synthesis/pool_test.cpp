@@ -99,6 +99,7 @@ RC_GTEST_PROP(PoolProperty, SharesAddUpAndAreRoundedByLessThanOne, ()) {
   const auto draws = *rc::gen::inRange<size_t>(0, 100);
   const double offset = *rc::gen::inRange(0, 1000) / 1000.0;
   std::vector<double> weights;
+  weights.reserve(count);
   for (size_t i = 0; i < count; ++i) weights.push_back(*rc::gen::inRange(0, 400) / 100.0);
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   const auto shares = shares_of(weights, draws, offset);
