@@ -3,7 +3,10 @@
 #include "sandbox/compile/cpu_compiler.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 
 #include "sandbox/compile/prelude.hpp"
@@ -152,20 +155,46 @@ TEST_F(CpuCompilerTest, VectorisesMathematicsOfOurHeaderAlone) {
   EXPECT_EQ(plain.artefact.find("v_tanhf"), std::string::npos);
 }
 
+const std::string vector_source =
+    "#include <immintrin.h>\n#include <cmath>\n" + head +
+    "{ _mm_storeu_ps((float*)out[0], _mm_set1_ps(std::exp(*(const float*)in[0]))); }";
+
+/// The number of the one file in a folder; 0 unless there is just one.
+ino_t only_file_of(const std::filesystem::path& folder) {
+  const auto files = std::filesystem::directory_iterator(folder);
+  struct ::stat file{};
+  if (files == end(files) || ::stat(files->path().c_str(), &file) != 0) return 0;
+  return std::distance(begin(files), end(files)) == 1 ? file.st_ino : 0;
+}
+
 TEST_F(CpuCompilerTest, PrecompiledHeaderIsMadeOnceAndShared) {
-  const std::string source =
-      "#include <immintrin.h>\n#include <cmath>\n" + head +
-      "{ _mm_storeu_ps((float*)out[0], _mm_set1_ps(std::exp(*(const float*)in[0]))); }";
-  ASSERT_FALSE(compile(source).failure);
-  const auto folder = folder_.path() + "/cache-prelude";
-  const auto first = std::filesystem::directory_iterator(folder);
-  EXPECT_EQ(std::distance(first, {}), 1);
-  const auto made =
-      std::filesystem::last_write_time(std::filesystem::directory_iterator(folder)->path());
+  ASSERT_FALSE(compile(vector_source).failure);
+  const ino_t made = only_file_of(folder_.path() + "/cache-prelude");
+  EXPECT_NE(made, 0U);
   compiler_.reset();
-  ASSERT_FALSE(compile(source + "\n").failure);
-  EXPECT_EQ(std::filesystem::last_write_time(std::filesystem::directory_iterator(folder)->path()),
-            made);
+  ASSERT_FALSE(compile(vector_source + "\n").failure);
+  EXPECT_EQ(only_file_of(folder_.path() + "/cache-prelude"), made);
+}
+
+TEST_F(CpuCompilerTest, PrecompiledHeaderThatVanishesIsMadeAnew) {
+  ASSERT_FALSE(compile(vector_source).failure);
+  const std::filesystem::path folder = folder_.path() + "/cache-prelude";
+  std::filesystem::remove_all(folder);
+  ASSERT_FALSE(compile(vector_source + "\n").failure);
+  EXPECT_NE(only_file_of(folder), 0U);
+}
+
+TEST_F(CpuCompilerTest, PrecompiledHeadersOfOthersGoOnlyWhenForgotten) {
+  const std::filesystem::path folder = folder_.path() + "/cache-prelude";
+  std::filesystem::create_directories(folder);
+  std::ofstream{folder / "young.gch"} << "x";
+  std::ofstream{folder / "old.gch"} << "x";
+  std::filesystem::last_write_time(
+      folder / "old.gch",
+      std::filesystem::file_time_type::clock::now() - std::chrono::hours{24 * 30});
+  ASSERT_FALSE(compile(vector_source).failure);
+  EXPECT_TRUE(std::filesystem::exists(folder / "young.gch"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "old.gch"));
 }
 
 TEST_F(CpuCompilerTest, PreludeServesOnlySourcesThatIncludeLibraryHeaders) {
