@@ -4,16 +4,15 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "actors/commands/command.hpp"
 #include "actors/commands/engine_loop.hpp"
+#include "actors/commands/eval_report.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/run_session.hpp"
 #include "actors/service_backend.hpp"
-#include "actors/state/eval_summary.hpp"
 #include "runtime/log.hpp"
-#include "runtime/run/run_queries.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -21,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct EvalArguments {
-  std::string config, model;
+  std::string config, model, against;
   std::vector<std::string> overrides;
   int64_t samples = 16;
   bool greedy = false, training_tasks = false, json = false, quiet = false;
@@ -42,72 +41,20 @@ Result<RunConfig> eval_config(const EvalArguments& args) {
   return config;
 }
 
-std::vector<EvalSample> samples_of(const std::vector<TrajectoryRow>& rows) {
-  std::vector<EvalSample> samples;
-  for (const TrajectoryRow& row : rows) {
-    if (!row.outcome) continue;
-    const Outcome& o = *row.outcome;
-    samples.push_back({row.task_id, o.reward, o.verdict == to_string(VerdictClass::passed),
-                       o.speedup_eager, o.speedup_compile});
-  }
-  return samples;
-}
-
-nlohmann::json nullable(const std::optional<double>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-}
-
-nlohmann::json figures_json(const EvalFigures& f) {
-  return {{"samples", f.samples},
-          {"pass_rate", f.pass_rate},
-          {"mean_reward", f.mean_reward},
-          {"fast_eager", f.fast_eager},
-          {"fast_compile", f.fast_compile},
-          {"geomean_eager", nullable(f.geomean_eager)},
-          {"geomean_compile", nullable(f.geomean_compile)}};
-}
-
-/// Median times of the correct final verdicts of each task, in milliseconds.
-Result<nlohmann::json> times_by_task(RunDatabase& db, const std::vector<TrajectoryRow>& rows) {
-  nlohmann::json out = nlohmann::json::object();
-  for (const TrajectoryRow& row : rows) {
-    const auto verdicts = verdict_rows(db, row.id);
-    if (!verdicts) return tl::unexpected(verdicts.error());
-    for (const VerdictRow& one : *verdicts) {
-      if (!one.final || !one.verdict.correct() || one.verdict.shapes.empty()) continue;
-      const ShapeResult& shape = one.verdict.shapes.front();
-      out[row.task_id].push_back({{"candidate_ms", nullable(shape.candidate_ms)},
-                                  {"eager_ms", nullable(shape.eager_ms)},
-                                  {"compile_ms", nullable(shape.compile_ms)}});
-    }
-  }
-  return out;
-}
-
-ExitCode print_result(const RunPaths& paths, const EvalArguments& args) {
-  auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
-  if (!db) return report(db.error());
-  const auto rows = trajectory_rows(*db, 1, UINT64_MAX >> 1U);
-  if (!rows) return report(rows.error());
-  const EvalSummary summary = summarize_eval(samples_of(*rows), 1);
-  auto times = times_by_task(*db, *rows);
-  if (!times) return report(times.error());
-  nlohmann::json out = figures_json(summary.all);
-  out["tasks"] = summary.by_task.size();
-  out["mean_reward_low"] = summary.mean_reward_low;
-  out["mean_reward_high"] = summary.mean_reward_high;
-  out["run"] = paths.folder.string();
-  for (const auto& [task, figures] : summary.by_task) {
-    out["by_task"][task] = figures_json(figures);
-    out["by_task"][task]["times"] = times->value(task, nlohmann::json::array());
-  }
-  if (args.json) {
-    std::cout << out.dump() << '\n';
-    return ExitCode::success;
-  }
-  out.erase("by_task");
-  std::cout << out.dump(2) << '\n';
+ExitCode print_result(const RunPaths& paths, const EvalArguments& args,
+                      const std::optional<RewardsByTask>& before) {
+  const auto text = eval_report(paths, before, args.json);
+  if (!text) return report(text.error());
+  std::cout << *text << '\n';
   return ExitCode::success;
+}
+
+/// Read before anything is sampled: a wrong file is told at once.
+Result<std::optional<RewardsByTask>> rewards_before(const EvalArguments& args) {
+  if (args.against.empty()) return std::nullopt;
+  auto rewards = read_eval_rewards(args.against);
+  if (!rewards) return tl::unexpected(std::move(rewards.error()));
+  return std::optional{std::move(*rewards)};
 }
 
 Result<std::shared_ptr<const EngineInputs>> inputs_of(RunConfig& config, const RunSession& session,
@@ -128,6 +75,8 @@ ExitCode evaluate(const EvalArguments& args) {
   const SignalWait signals;
   auto config = eval_config(args);
   if (!config) return report(config.error());
+  const auto before = rewards_before(args);
+  if (!before) return report(before.error());
   if (auto capped = check_cgroups(config->sandbox); !capped) return report(capped.error());
   leave_slot_cores(config->sandbox);
   auto session = begin_run(*config, "eval", to_json(full_stack()));
@@ -145,7 +94,7 @@ ExitCode evaluate(const EvalArguments& args) {
     loop = run_loop(engine, signals, options);
   }
   if (loop.end == LoopEnd::failed) return report({ErrorCode::infrastructure, loop.reason});
-  return print_result(paths, args);
+  return print_result(paths, args, *before);
 }
 
 }  // namespace
@@ -163,6 +112,9 @@ Command eval_command() {
         app.add_flag("--greedy", args->greedy, "The likeliest token every time");
         app.add_flag("--training-tasks", args->training_tasks,
                      "The training tasks instead of the held-out ones");
+        app.add_option("--against", args->against,
+                       "What `eval --json` printed of another policy: adds the difference of the "
+                       "rewards and its paired bootstrap interval");
         app.add_flag("--json", args->json, "One JSON object on standard output");
         app.add_flag("--quiet", args->quiet, "No progress");
         return [args] { return evaluate(*args); };

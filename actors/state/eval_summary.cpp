@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "runtime/random_stream.hpp"
 
@@ -37,13 +40,24 @@ double resampled_mean(const ByTask& tasks, RandomStream& random) {
   return sum / static_cast<double>(count);
 }
 
-void bootstrap(const ByTask& tasks, uint64_t seed, EvalSummary& summary) {
+/// The 95 % interval of what `draw` gives.
+template <class Draw>
+std::pair<double, double> bootstrap(uint64_t seed, Draw draw) {
   RandomStream random{seed, "eval-bootstrap"};
   std::vector<double> means(resamples);
-  for (double& mean : means) mean = resampled_mean(tasks, random);
+  for (double& mean : means) mean = draw(random);
   std::ranges::sort(means);
-  summary.mean_reward_low = means[resamples * 25 / 1000];
-  summary.mean_reward_high = means[resamples * 975 / 1000];
+  return {means[resamples * 25 / 1000], means[resamples * 975 / 1000]};
+}
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double resampled_mean(const std::vector<double>& values, RandomStream& random) {
+  double sum = 0;
+  for (size_t i = 0; i < values.size(); ++i) sum += values[random.below(values.size())];
+  return sum / static_cast<double>(values.size());
 }
 
 }  // namespace
@@ -72,8 +86,39 @@ EvalSummary summarize_eval(const std::vector<EvalSample>& samples, uint64_t seed
   ByTask tasks;
   for (const EvalSample& sample : samples) tasks[sample.task_id].push_back(sample);
   for (const auto& [task, its] : tasks) summary.by_task[task] = figures_of(its);
-  if (!samples.empty()) bootstrap(tasks, seed, summary);
+  if (samples.empty()) return summary;
+  const auto draw = [&](RandomStream& random) { return resampled_mean(tasks, random); };
+  std::tie(summary.mean_reward_low, summary.mean_reward_high) = bootstrap(seed, draw);
   return summary;
+}
+
+RewardsByTask rewards_by_task(const std::vector<EvalSample>& samples) {
+  RewardsByTask tasks;
+  for (const EvalSample& sample : samples) tasks[sample.task_id].push_back(sample.reward);
+  return tasks;
+}
+
+EvalDifference paired_difference(const RewardsByTask& before, const RewardsByTask& after,
+                                 uint64_t seed) {
+  std::vector<std::pair<const std::vector<double>*, const std::vector<double>*>> pairs;
+  std::vector<double> differences;
+  for (const auto& [task, old] : before) {
+    const auto found = after.find(task);
+    if (found == after.end() || old.empty() || found->second.empty()) continue;
+    pairs.emplace_back(&old, &found->second);
+    differences.push_back(mean_of(found->second) - mean_of(old));
+  }
+  if (pairs.empty()) return {};
+  EvalDifference difference{pairs.size(), mean_of(differences), 0, 0};
+  std::tie(difference.low, difference.high) = bootstrap(seed, [&](RandomStream& random) {
+    double sum = 0;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      const auto& [old, now] = pairs[random.below(pairs.size())];
+      sum += resampled_mean(*now, random) - resampled_mean(*old, random);
+    }
+    return sum / static_cast<double>(pairs.size());
+  });
+  return difference;
 }
 
 }  // namespace warpsmith::actors

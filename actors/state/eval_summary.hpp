@@ -38,4 +38,18 @@ EvalFigures figures_of(const std::vector<EvalSample>& samples);
 /// `seed` fixes the bootstrap's draws (2,000 resamples).
 EvalSummary summarize_eval(const std::vector<EvalSample>& samples, uint64_t seed);
 
+using RewardsByTask = std::map<std::string, std::vector<double>>;
+RewardsByTask rewards_by_task(const std::vector<EvalSample>& samples);
+
+/// How much more one policy earns than another on the same tasks.
+struct EvalDifference {
+  size_t tasks = 0;          // that both have
+  double mean = 0;           // mean over tasks of the difference of their mean rewards
+  double low = 0, high = 0;  // 95 %, bootstrap over tasks, then over samples within each
+};
+
+/// Zero tasks if none is in both. `seed` as above.
+EvalDifference paired_difference(const RewardsByTask& before, const RewardsByTask& after,
+                                 uint64_t seed);
+
 }  // namespace warpsmith::actors

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/contract/cpu_contestant.hpp"
 
+#include <filesystem>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "runtime/codec.hpp"
@@ -30,6 +32,19 @@ Result<std::vector<std::string>> runner_files(const std::string& runner) {
   return known[runner] = std::move(files);
 }
 
+/// Where the loader must look besides its own places: libraries of a host that unpacked them
+/// itself.
+std::string search_path_of(const std::vector<std::string>& files) {
+  std::set<std::string> folders;
+  for (const std::string& file : files) {
+    const bool found_anyway = file.starts_with("/lib") || file.starts_with("/usr/lib");
+    if (!found_anyway) folders.insert(std::filesystem::path(file).parent_path().string());
+  }
+  std::string path;
+  for (const std::string& folder : folders) path += (path.empty() ? "" : ":") + folder;
+  return path;
+}
+
 Result<JailSpec> runner_jail(const CpuContestantSpec& spec) {
   auto files = runner_files(spec.runner);
   if (!files) return tl::unexpected(std::move(files.error()));
@@ -38,6 +53,9 @@ Result<JailSpec> runner_jail(const CpuContestantSpec& spec) {
   jail.argv = {"/runner", "runner"};
   jail.read_only.push_back({spec.runner, "/runner"});
   for (const std::string& file : *files) jail.read_only.push_back({file, file});
+  if (const std::string path = search_path_of(*files); !path.empty()) {
+    jail.environment["LD_LIBRARY_PATH"] = path;
+  }
   jail.files[runner_artefact_path] = spec.artefact;
   jail.core = spec.core;
   jail.limits = spec.limits;

@@ -95,15 +95,24 @@ void emit(std::span<float> to, std::span<const float> from) {
   std::copy(from.begin(), from.end(), to.begin());
 }
 
+/// Where in a row: a quarter of the rows has it at each end, where kernels that stop or start one
+/// off leave an element out; the others anywhere.
+size_t place_of_huge(uint32_t draw, uint32_t where, size_t length) {
+  constexpr uint32_t quarter = 1U << 30U;
+  if (where < quarter) return 0;
+  if (where < 2 * quarter) return length - 1;
+  return uint64_t{draw} * length >> 32U;
+}
+
 /// One element of each row that starts in this chunk or before and holds `huge` inside it.
 void place_huge(std::span<float> out, const FillRule& rule, Keystream& stream) {
   const auto row = static_cast<size_t>(std::max<int64_t>(1, rule.row));
   if (row < 2 || rule.domain == Domain::unit) return;
-  std::vector<uint32_t> draws(2 * ((out.size() + row - 1) / row));
+  std::vector<uint32_t> draws(3 * ((out.size() + row - 1) / row));
   stream.fill(std::as_writable_bytes(std::span{draws}));
-  for (size_t start = 0, k = 0; start < out.size(); start += row, k += 2) {
+  for (size_t start = 0, k = 0; start < out.size(); start += row, k += 3) {
     const size_t length = std::min(row, out.size() - start);
-    const size_t at = start + (uint64_t{draws[k]} * length >> 32U);
+    const size_t at = start + place_of_huge(draws[k], draws[k + 2], length);
     const float value = magnitude(draws[k + 1], 10, 1);
     out[at] = rule.domain == Domain::free ? value : std::fabs(value);
   }

@@ -14,7 +14,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 // Part of every key: a change of what ingest measures or how it judges starts afresh.
-constexpr const char* ingest_version = "ingest 3";
+constexpr const char* ingest_version = "ingest 4";
 constexpr size_t digest_digits = 64;
 
 std::string path_of(const std::string& folder, const std::string& key) {

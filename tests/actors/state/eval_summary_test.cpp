@@ -39,5 +39,28 @@ TEST(EvalSummaryTest, NothingMeasuredIsEmptyNotZeroSpeed) {
   EXPECT_FALSE(summary.all.geomean_eager.has_value());
 }
 
+TEST(EvalSummaryTest, DifferenceIsPairedByTask) {
+  const RewardsByTask before{{"easy", {3, 3}}, {"hard", {-1, -1}}, {"only before", {3}}};
+  const RewardsByTask after{{"easy", {3, 3}}, {"hard", {1, 1}}, {"only after", {3}}};
+  const EvalDifference difference = paired_difference(before, after, 1);
+  EXPECT_EQ(difference.tasks, 2U);
+  EXPECT_NEAR(difference.mean, 1, 1e-12);
+  // The spread between tasks is not in it: only which of the two are drawn.
+  EXPECT_NEAR(difference.low, 0, 1e-12);
+  EXPECT_NEAR(difference.high, 2, 1e-12);
+}
+
+TEST(EvalSummaryTest, EqualGainsOnAllTasksLeaveNoDoubt) {
+  const RewardsByTask before{{"a", {1}}, {"b", {-1}}, {"c", {2}}};
+  const RewardsByTask after{{"a", {2}}, {"b", {0}}, {"c", {3}}};
+  const EvalDifference difference = paired_difference(before, after, 1);
+  EXPECT_NEAR(difference.low, 1, 1e-12);
+  EXPECT_NEAR(difference.high, 1, 1e-12);
+}
+
+TEST(EvalSummaryTest, NoCommonTaskIsNoDifference) {
+  EXPECT_EQ(paired_difference({{"a", {1}}}, {{"b", {1}}}, 1).tasks, 0U);
+}
+
 }  // namespace
 }  // namespace warpsmith::actors

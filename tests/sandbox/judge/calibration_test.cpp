@@ -115,7 +115,7 @@ float softplus_as_written(float x) {
 std::vector<OperatorClass> operator_classes() {
   return {
       {"sum", "x.sum(-1)", "", 256, 1024, row_sum},
-      {"long sum", "x.sum(-1)", "", 2, 1 << 18, row_sum},
+      {"long sum", "x.sum(-1)", "", 8, 1 << 18, row_sum},
       {"softmax", "torch.softmax(x, -1)", "", 256, 512, softmax},
       {"layer norm", "nn.functional.layer_norm(x, (x.shape[-1],), self.w)", "512", 256, 512,
        layer_norm},

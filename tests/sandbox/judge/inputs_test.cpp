@@ -87,6 +87,19 @@ TEST(InputsTest, HugePutsOneElementIntoEachRow) {
   }
 }
 
+TEST(InputsTest, HugeElementsOftenStandAtTheEndsOfTheirRows) {
+  constexpr size_t row = 16;
+  const auto values = filled({.distribution = Distribution::huge, .row = row});
+  double first = 0, last = 0;
+  for (size_t start = 0; start < count; start += row) {
+    first += std::fabs(values[start]) >= 1024.0F ? 1 : 0;
+    last += std::fabs(values[start + row - 1]) >= 1024.0F ? 1 : 0;
+  }
+  const double share = 0.25 + 0.5 / row, rows = static_cast<double>(count) / row;
+  EXPECT_NEAR(first / rows, share, 0.1);
+  EXPECT_NEAR(last / rows, share, 0.1);
+}
+
 TEST(InputsTest, KeepToTheirDomain) {
   for (size_t d = 0; d < distribution_count; ++d) {
     const auto distribution = static_cast<Distribution>(d);

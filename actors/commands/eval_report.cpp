@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/eval_report.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runtime/run/run_queries.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr uint64_t bootstrap_seed = 1;  // the same samples always give the same interval
+constexpr uintmax_t most_bytes = 64U << 20U;
+
+std::vector<EvalSample> samples_of(const std::vector<TrajectoryRow>& rows) {
+  std::vector<EvalSample> samples;
+  for (const TrajectoryRow& row : rows) {
+    if (!row.outcome) continue;
+    const Outcome& o = *row.outcome;
+    samples.push_back({row.task_id, o.reward, o.verdict == to_string(VerdictClass::passed),
+                       o.speedup_eager, o.speedup_compile});
+  }
+  return samples;
+}
+
+nlohmann::json nullable(const std::optional<double>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+nlohmann::json figures_json(const EvalFigures& f) {
+  return {{"samples", f.samples},
+          {"pass_rate", f.pass_rate},
+          {"mean_reward", f.mean_reward},
+          {"fast_eager", f.fast_eager},
+          {"fast_compile", f.fast_compile},
+          {"geomean_eager", nullable(f.geomean_eager)},
+          {"geomean_compile", nullable(f.geomean_compile)}};
+}
+
+/// Median times of the correct final verdicts of each task, in milliseconds.
+Result<nlohmann::json> times_by_task(RunDatabase& db, const std::vector<TrajectoryRow>& rows) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const TrajectoryRow& row : rows) {
+    const auto verdicts = verdict_rows(db, row.id);
+    if (!verdicts) return tl::unexpected(verdicts.error());
+    for (const VerdictRow& one : *verdicts) {
+      if (!one.final || !one.verdict.correct() || one.verdict.shapes.empty()) continue;
+      const ShapeResult& shape = one.verdict.shapes.front();
+      out[row.task_id].push_back({{"candidate_ms", nullable(shape.candidate_ms)},
+                                  {"eager_ms", nullable(shape.eager_ms)},
+                                  {"compile_ms", nullable(shape.compile_ms)}});
+    }
+  }
+  return out;
+}
+
+nlohmann::json difference_json(const EvalDifference& d) {
+  return {{"tasks", d.tasks}, {"difference", d.mean}, {"low", d.low}, {"high", d.high}};
+}
+
+Result<double> reward_of(const nlohmann::json& value, const std::string& place) {
+  if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
+  return fail(ErrorCode::parse_failed, place + ": expected a finite number, got " + value.dump());
+}
+
+}  // namespace
+
+Result<std::string> eval_report(const RunPaths& paths, const std::optional<RewardsByTask>& before,
+                                bool whole) {
+  auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
+  if (!db) return tl::unexpected(std::move(db.error()));
+  const auto rows = trajectory_rows(*db, 1, UINT64_MAX >> 1U);
+  if (!rows) return tl::unexpected(rows.error());
+  const std::vector<EvalSample> samples = samples_of(*rows);
+  const EvalSummary summary = summarize_eval(samples, bootstrap_seed);
+  nlohmann::json out = figures_json(summary.all);
+  out["tasks"] = summary.by_task.size();
+  out["mean_reward_low"] = summary.mean_reward_low;
+  out["mean_reward_high"] = summary.mean_reward_high;
+  out["run"] = paths.folder.string();
+  const RewardsByTask rewards = rewards_by_task(samples);
+  if (before) {
+    out["against"] = difference_json(paired_difference(*before, rewards, bootstrap_seed));
+  }
+  if (!whole) return out.dump(2);
+  auto times = times_by_task(*db, *rows);
+  if (!times) return tl::unexpected(std::move(times.error()));
+  for (const auto& [task, figures] : summary.by_task) {
+    nlohmann::json& entry = out["by_task"][task] = figures_json(figures);
+    entry["rewards"] = rewards.at(task);
+    entry["times"] = times->value(task, nlohmann::json::array());
+  }
+  return out.dump();
+}
+
+Result<RewardsByTask> parse_eval_rewards(std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("by_task") || !json["by_task"].is_object()) {
+    return fail(ErrorCode::parse_failed,
+                "expected an object with \"by_task\", as eval --json prints");
+  }
+  RewardsByTask tasks;
+  for (const auto& [task, figures] : json["by_task"].items()) {
+    const std::string place = "by_task." + task + ".rewards";
+    if (!figures.is_object() || !figures.contains("rewards") || !figures["rewards"].is_array()) {
+      return fail(ErrorCode::parse_failed, place + ": expected a list of numbers");
+    }
+    for (const auto& value : figures["rewards"]) {
+      const auto reward = reward_of(value, place);
+      if (!reward) return tl::unexpected(reward.error());
+      tasks[task].push_back(*reward);
+    }
+  }
+  return tasks;
+}
+
+Result<RewardsByTask> read_eval_rewards(const std::filesystem::path& file) {
+  std::error_code error;
+  const uintmax_t bytes = std::filesystem::file_size(file, error);
+  if (error) return fail(ErrorCode::not_found, file.string() + ": " + error.message());
+  if (bytes > most_bytes) {
+    return fail(ErrorCode::invalid_argument, file.string() + ": too large for what eval prints");
+  }
+  std::ifstream in{file, std::ios::binary};
+  std::ostringstream text;
+  text << in.rdbuf();
+  auto rewards = parse_eval_rewards(text.str());
+  if (!rewards) rewards.error().message = file.string() + ": " + rewards.error().message;
+  return rewards;
+}
+
+}  // namespace warpsmith::actors
