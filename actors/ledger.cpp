@@ -189,20 +189,28 @@ void LedgerState::judged(const Judged& judged) {
   if (!kept) log::warn(label() + ": verdict not recorded: " + kept.error().message);
 }
 
+/// Open trajectories go on with a rollout; the learner needs what they were before.
 void LedgerState::redeliver(atom::redeliver /*unused*/, const LearnerActor& learner) {
-  for (const TrajectoryId id : source_->resumption.closed) {
-    auto whole = source_->store.load(id);
-    if (!whole) {
-      const auto dropped =
-          source_->store.drop(id, DropReason::infrastructure, whole.error().message);
-      log::warn(label() + ": trajectory " + std::to_string(id) + ": " + whole.error().message +
-                (dropped ? ", dropped" : ""));
-      continue;
-    }
-    for (const Segment& segment : whole->segments) self_->send(learner, segment);
-    self_->send(learner, Closed{id, std::move(whole->outcome)});
+  Resumption& resumption = source_->resumption;
+  for (const TrajectoryId id : resumption.open) (void)send_recorded(id, learner);
+  for (const TrajectoryId id : resumption.closed) {
+    auto outcome = send_recorded(id, learner);
+    if (outcome) self_->send(learner, Closed{id, std::move(*outcome)});
   }
-  source_->resumption.closed.clear();
+  resumption.open.clear();
+  resumption.closed.clear();
+}
+
+std::optional<Outcome> LedgerState::send_recorded(TrajectoryId id, const LearnerActor& learner) {
+  auto whole = source_->store.load(id);
+  if (!whole) {
+    const auto dropped = source_->store.drop(id, DropReason::infrastructure, whole.error().message);
+    log::warn(label() + ": trajectory " + std::to_string(id) + ": " + whole.error().message +
+              (dropped ? ", dropped" : ""));
+    return std::nullopt;
+  }
+  for (const Segment& segment : whole->segments) self_->send(learner, segment);
+  return std::move(whole->outcome);
 }
 
 void LedgerState::drain(atom::drain /*unused*/) {

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "actors/actor_state.hpp"
@@ -65,6 +66,10 @@ class LedgerState : public ActorState {
     caf::actor_addr rollout;
     Promise promise;
   };
+
+  /// Sends the recorded segments and gives the outcome (empty while open); drops what cannot be
+  /// read.
+  std::optional<Outcome> send_recorded(TrajectoryId id, const LearnerActor& learner);
 
   void describe(ActorStatus& status) const override;
   /// Answers with `value` once the group that holds the change is durable, or with what went wrong.
