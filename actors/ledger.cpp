@@ -40,6 +40,12 @@ caf::result<Out> LedgerState::answer(const Result<Change>& change, Out value) {
   return promise;
 }
 
+LedgerState::~LedgerState() {
+  if (!source_ || !source_->store.pending()) return;
+  const Result<void> flushed = source_->store.flush();
+  if (!flushed) log::error(label() + ": " + flushed.error().message);
+}
+
 void LedgerState::after_flush(std::function<void(const Result<void>&)> tell) {
   waiting_for_flush_.push_back(std::move(tell));
   if (waiting_for_flush_.size() > 1) return;

@@ -44,6 +44,10 @@ class LedgerState : public ActorState {
   using Self = LedgerActor::stateful_pointer<LedgerState>;
 
   LedgerState() : rate_(1) {}
+  /// What a delayed flush would have covered is made durable before the actor is gone.
+  ~LedgerState() override;
+  LedgerState(const LedgerState&) = delete;
+  LedgerState& operator=(const LedgerState&) = delete;
   void start(Self self, std::shared_ptr<LedgerSource> source, LedgerSettings settings);
   caf::result<Admission> admit(atom::admit, const Task& task);
   caf::result<uint32_t> append(const Segment& segment);
