@@ -104,7 +104,7 @@ size_t place_of_huge(uint32_t draw, uint32_t where, size_t length) {
   return uint64_t{draw} * length >> 32U;
 }
 
-/// One element of each row that starts in this chunk or before and holds `huge` inside it.
+/// Makes one element of each row huge.
 void place_huge(std::span<float> out, const FillRule& rule, Keystream& stream) {
   const auto row = static_cast<size_t>(std::max<int64_t>(1, rule.row));
   if (row < 2 || rule.domain == Domain::unit) return;

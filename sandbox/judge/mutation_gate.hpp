@@ -14,7 +14,7 @@ namespace warpsmith::sandbox {
 struct MutantTrial {
   std::string name;
   bool applies = false;  // to this task at all
-  bool caught = false;   // judged wrong on at least one kept distribution
+  bool caught = false;   // judged wrong on at least one set
   double worst = 0;      // largest error / bound seen
 };
 
