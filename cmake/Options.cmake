@@ -5,7 +5,7 @@ target_compile_options(warpsmith_options INTERFACE
     # Designated initialisers of records whose other members have defaults are how records are made here.
     -Wno-missing-field-initializers
     # GCC 13 and later see overruns in fmt 9 and libstdc++ that are not there.
-    $<$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>:-Wno-array-bounds -Wno-stringop-overflow>>)
+    $<$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>:-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>>)
 target_include_directories(warpsmith_options INTERFACE "${PROJECT_SOURCE_DIR}")
 
 # Asserts stay on in every build but Release.

@@ -19,7 +19,7 @@ Result<std::string> compile_check(const std::string& cache, Deadline deadline) {
   return std::move(compiled->artefact);
 }
 
-Result<Interval> interval_of(const Judgement& judgement) {
+Result<Sighting> sighting_of(const Judgement& judgement) {
   if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
     return fail(ErrorCode::infrastructure, failure->detail);
   }
@@ -27,7 +27,7 @@ Result<Interval> interval_of(const Judgement& judgement) {
   if (verdict.shapes.empty() || !verdict.shapes.front().speedup_eager_ci) {
     return fail(ErrorCode::infrastructure, "no times: " + verdict.feedback);
   }
-  return *verdict.shapes.front().speedup_eager_ci;
+  return Sighting{*verdict.shapes.front().speedup_eager_ci, verdict.evidence};
 }
 
 }  // namespace
@@ -54,10 +54,10 @@ Result<std::vector<VerdictPair>> measure_pairs(SandboxBackend& backend, const Ta
   std::vector<VerdictPair> all;
   for (int64_t i = 0; i < pairs; ++i) {
     VerdictPair pair;
-    for (Interval* interval : {&pair.first, &pair.second}) {
-      auto seen = interval_of(backend.evaluate(task, submission, Request::final, budget));
+    for (Sighting* sighting : {&pair.first, &pair.second}) {
+      auto seen = sighting_of(backend.evaluate(task, submission, Request::final, budget));
       if (!seen) return tl::unexpected(std::move(seen.error()));
-      *interval = *seen;
+      *sighting = std::move(*seen);
     }
     all.push_back(pair);
     progress("pair " + std::to_string(i + 1) + " of " + std::to_string(pairs));

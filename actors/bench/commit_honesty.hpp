@@ -22,11 +22,19 @@ using BenchProgress = std::function<void(const std::string&)>;
 Result<std::vector<sandbox::SelfCheck>> measure_commit(const sandbox::SandboxOptions& options,
                                                        int64_t processes, Deadline deadline);
 
-/// Speed-up against eager as two complete evaluations of one kernel saw it.
-struct VerdictPair {
-  Interval first, second;  // 95 %
+/// Speed-up against eager as a complete evaluation saw it.
+struct Sighting {
+  Interval interval;  // 95 %
+  std::string evidence;
+};
 
-  bool overlaps() const { return first.low <= second.high && second.low <= first.high; }
+/// Two evaluations of one kernel.
+struct VerdictPair {
+  Sighting first, second;
+
+  bool overlaps() const {
+    return first.interval.low <= second.interval.high && second.interval.low <= first.interval.high;
+  }
 };
 
 /// Evaluates one kernel twice per pair. A verdict without times ends it, with what it said.

@@ -119,18 +119,22 @@ ExitCode bench_commit(const Arguments& args) {
   return ExitCode::success;
 }
 
+nlohmann::json seen_json(const Sighting& one) {
+  return {{"speedup_eager", {one.interval.low, one.interval.high}},
+          {"evidence", nlohmann::json::parse(one.evidence, nullptr, false)}};
+}
+
 void print_pairs(const std::vector<VerdictPair>& all, const Arguments& args) {
   const auto overlapping = std::ranges::count_if(all, &VerdictPair::overlaps);
   const auto bar = static_cast<int64_t>(std::ceil(bar_overlap * static_cast<double>(all.size())));
   if (args.json) {
     nlohmann::json each = nlohmann::json::array();
-    for (const VerdictPair& p : all)
-      each.push_back({{p.first.low, p.first.high}, {p.second.low, p.second.high}});
+    for (const VerdictPair& p : all) each.push_back({seen_json(p.first), seen_json(p.second)});
     const nlohmann::json out{{"pairs", all.size()},
                              {"while_learning", args.while_learning},
                              {"overlapping", overlapping},
                              {"overlapping_bar", bar},
-                             {"intervals", each}};
+                             {"each", each}};
     std::cout << out.dump() << '\n';
     return;
   }

@@ -73,9 +73,25 @@ void remove_group(const std::string& folder) {
   }
 }
 
+/// Version 2 hands controllers on only from a group without processes of its own, which ours rarely
+/// is: the nearest group upward that takes them.
+std::string controlling_folder(const CgroupMount& mount) {
+  for (fs::path folder = mount.folder;; folder = folder.parent_path()) {
+    if (write_text(folder / "cgroup.subtree_control", "+memory +pids")) return folder;
+    if (folder == mount.top || folder == folder.parent_path()) return mount.folder;
+  }
+}
+
+std::vector<CgroupMount> find_mounts() {
+  auto all = parse_cgroup_mounts(read_text("/proc/self/mountinfo"), read_text("/proc/self/cgroup"));
+  for (CgroupMount& mount : all) {
+    if (mount.v2) mount.folder = controlling_folder(mount);
+  }
+  return all;
+}
+
 const std::vector<CgroupMount>& mounts() {
-  static const std::vector<CgroupMount> all =
-      parse_cgroup_mounts(read_text("/proc/self/mountinfo"), read_text("/proc/self/cgroup"));
+  static const std::vector<CgroupMount> all = find_mounts();
   return all;
 }
 
@@ -98,14 +114,14 @@ std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
     while (fields >> skip && skip != "-") continue;
     fields >> type >> source >> options;
     if (type == "cgroup2") {
-      found.push_back({true, true, true, folder_of(point, root, own_group(own_groups, ""))});
+      found.push_back({true, true, true, folder_of(point, root, own_group(own_groups, "")), point});
     }
     if (type != "cgroup") continue;
     const bool memory = has_word(options, "memory", ',');
     const bool pids = has_word(options, "pids", ',');
     if (!memory && !pids) continue;
     const std::string group = own_group(own_groups, memory ? "memory" : "pids");
-    found.push_back({false, memory, pids, folder_of(point, root, group)});
+    found.push_back({false, memory, pids, folder_of(point, root, group), point});
   }
   return found;
 }
@@ -115,7 +131,6 @@ void JailCgroup::add(const CgroupMount& mount, const JailLimits& limits) {
   const bool want_pids = mount.pids && !limits_processes();
   if (!want_memory && !want_pids) return;
   Group group{mount.folder + "/" + fresh_name(), mount.v2, false, {}};
-  if (mount.v2) (void)write_text(mount.folder + "/cgroup.subtree_control", "+memory +pids");
   if (::mkdir(group.folder.c_str(), 0700) != 0) return;
   const std::string version = mount.v2 ? "cgroup v2, " : "cgroup v1, ";
   const std::string bytes = std::to_string(limits.memory_bytes);

@@ -17,6 +17,7 @@ struct CgroupMount {
   bool v2 = false;
   bool memory = false, pids = false;  // controllers that it can limit
   std::string folder;
+  std::string top;  // where the hierarchy is mounted
 };
 
 /// From the text of /proc/self/mountinfo and /proc/self/cgroup. Pure.

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -266,10 +267,15 @@ std::string tmpfs_in_force(uint64_t bytes, bool memory_is_limited) {
          (memory_is_limited ? "charged to the memory limit" : "not limited");
 }
 
+/// The kernel counts tasks per user, and never root's.
+std::string tasks_in_force() {
+  return ::geteuid() == 0 ? "not limited: root, and no cgroup" : "rlimit";
+}
+
 void note_limits(Jail& jail, const JailSpec& spec, const JailCgroup& cgroup) {
   const JailLimits& limits = spec.limits;
   jail.note("memory", "rlimit, " + std::to_string(limits.memory_bytes) + " bytes of addresses");
-  jail.note("processes", spec.kind == JailKind::run ? "seccomp, one task" : "rlimit");
+  jail.note("processes", spec.kind == JailKind::run ? "seccomp, one task" : tasks_in_force());
   for (const auto& [primitive, in_force] : cgroup.report()) {
     if (primitive == "processes" && spec.kind == JailKind::run) continue;
     jail.note(primitive, in_force);

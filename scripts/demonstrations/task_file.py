@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Reads a task file: what the kernel's buffers are, and the prompt that an agent sees.
 import ast
-import importlib.util
+import types
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,10 +57,9 @@ class TaskFile:
 
 
 def load_module(path):
-    """Runs the task file and gives its module."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    """Runs the task file and gives its module; the import machinery would leave a __pycache__ there."""
+    module = types.ModuleType(path.stem)
+    exec(compile(path.read_text(encoding="utf-8"), path, "exec"), module.__dict__)
     return module
 
 

@@ -95,8 +95,8 @@ TEST_F(BenchTest, PairsSayHowManyOverlap) {
   add_task(folder);
   const std::string task = (folder.path() / "square_mean.py").string();
   const json out = run({"pairs", "--pairs", "1", "--task", task.c_str()});
-  ASSERT_TRUE(has_keys(out, {"pairs", "overlapping", "overlapping_bar", "intervals"}));
-  EXPECT_EQ(out["intervals"].size(), 1U);
+  ASSERT_TRUE(has_keys(out, {"pairs", "overlapping", "overlapping_bar", "each"}));
+  EXPECT_EQ(out["each"].size(), 1U);
 }
 
 TEST_F(BenchTest, CommitMeasuresEachProcess) {

@@ -15,6 +15,7 @@
 
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
+#include "sandbox/jail/cgroup.hpp"
 #include "sandbox/service/client.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
@@ -39,6 +40,7 @@ struct Expectation {
   Request want = Request::verify;
   std::set<std::string> verdicts;
   bool no_faster_than_honest = false;
+  bool needs_cgroups = false;
 };
 
 Expectation read_expectation(const fs::path& path) {
@@ -53,6 +55,7 @@ Expectation read_expectation(const fs::path& path) {
       if (key == "want" && word == "final") expectation.want = Request::final;
       if (key == "verdict") expectation.verdicts.insert(word);
       if (key == "note") expectation.no_faster_than_honest = word == "no_faster_than_honest";
+      if (key == "needs") expectation.needs_cgroups = word == "cgroups";
     }
   }
   if (expectation.task.empty() || expectation.verdicts.empty()) {
@@ -125,6 +128,9 @@ class HackTest : public Judged, public ::testing::WithParamInterface<std::string
 TEST_P(HackTest, IsJudgedRightAndHarmsNobody) {
   const fs::path folder = hacks_folder / GetParam();
   const Expectation expected = read_expectation(folder / "expect");
+  if (const auto here = probe_cgroups(); expected.needs_cgroups && !here) {
+    GTEST_SKIP() << here.error().message;
+  }
   const Judgement judgement = judge(expected.task, folder / "kernel.cpp", expected.want);
   const auto* verdict = std::get_if<Verdict>(&judgement);
   ASSERT_NE(verdict, nullptr) << text_of(judgement);

@@ -29,6 +29,7 @@ TEST(CgroupTest, FindsVersionTwoBelowTheMountsRoot) {
   ASSERT_EQ(mounts.size(), 1U);
   EXPECT_TRUE(mounts[0].v2);
   EXPECT_EQ(mounts[0].folder, "/sys/fs/cgroup/inner");
+  EXPECT_EQ(mounts[0].top, "/sys/fs/cgroup");
 }
 
 TEST(CgroupTest, IgnoresPathsThatLeaveTheMount) {
