@@ -55,7 +55,7 @@ class Contestant {
   static Result<Contestant> adopt(std::shared_ptr<JailedProcess> process, ControlMemory control,
                                   Deadline deadline);
 
-  /// Answers of no-ops, before any code of a candidate is loaded: keeps their minimum.
+  /// Answers of no-ops, before any code of a candidate is loaded: keeps their median.
   Result<void> calibrate(int calls, Deadline deadline);
   /// To be subtracted from `CallResult::elapsed`; zero before `calibrate`.
   std::chrono::nanoseconds noop() const { return noop_; }

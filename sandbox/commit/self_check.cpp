@@ -81,7 +81,7 @@ Result<SelfCheck> self_check(const SelfCheckOptions& options, Deadline deadline)
   if (!contestant) return fail("self check", std::move(contestant.error()));
   SelfCheck figures;
   figures.start_ms = microseconds(SteadyClock::now() - begin) / 1000;
-  figures.raw_overhead_min_us = microseconds(contestant->noop());
+  figures.subtracted_us = microseconds(contestant->noop());
   if (const CallResult loaded = contestant->load(deadline); loaded.fault) {
     return fail(ErrorCode::infrastructure, "self check: load: " + loaded.fault->detail);
   }
@@ -91,8 +91,8 @@ Result<SelfCheck> self_check(const SelfCheckOptions& options, Deadline deadline)
   if (!loop) return tl::unexpected(loop.error());
   figures.raw_overhead_us = median(idle->elapsed);
   figures.stop_us = median(idle->gaps);
-  figures.noop_us = figures.raw_overhead_us - figures.raw_overhead_min_us;
-  figures.loop_us = median(loop->elapsed) - figures.raw_overhead_min_us;
+  figures.noop_us = figures.raw_overhead_us - figures.subtracted_us;
+  figures.loop_us = median(loop->elapsed) - figures.subtracted_us;
   return figures;
 }
 

@@ -20,11 +20,11 @@ struct SelfCheckOptions {
 /// All in microseconds; medians unless named otherwise.
 struct SelfCheck {
   double raw_overhead_us = 0;  // no-op from the ring to `done`
-  double raw_overhead_min_us = 0;
-  double stop_us = 0;   // from `done` until the stop was confirmed
-  double noop_us = 0;   // a loaded kernel that returns at once, after subtraction
-  double loop_us = 0;   // a kernel that loops for 1,000 µs, after subtraction
-  double start_ms = 0;  // a jailed, calibrated contestant, from nothing
+  double subtracted_us = 0;    // a no-op before anything is loaded
+  double stop_us = 0;          // from `done` until the stop was confirmed
+  double noop_us = 0;          // a loaded kernel that returns at once, after subtraction
+  double loop_us = 0;          // a kernel that loops for 1,000 µs, after subtraction
+  double start_ms = 0;         // a jailed, calibrated contestant, from nothing
 };
 
 /// Loops on the monotonic clock for as many microseconds as its one input (int64) says.

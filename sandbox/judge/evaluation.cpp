@@ -155,7 +155,8 @@ class Evaluation {
     Timings timings;
     const int count = block_count(job_.record.facts.eager_ms, timing_budget_ms, job_.timed_blocks);
     // One more in front, checked but not counted: it warms what the verified calls left cold.
-    const std::vector<Block> schedule = make_schedule(count + 1, random_);
+    std::vector<Block> schedule = make_schedule(count, random_);
+    schedule.insert(schedule.begin(), schedule.back());
     for (size_t b = 0; b < schedule.size() && sound(timings); ++b) {
       if (auto done = time_block(schedule[b], first_timed + b, timings); !done) return done;
       if (b == 0 && !timings.blocks.empty()) timings.blocks.clear();
@@ -169,7 +170,7 @@ class Evaluation {
   }
 
   Result<void> time_block(const Block& block, uint64_t number, Timings& timings) {
-    TimedBlock times;
+    TimedBlock times{.order = block};
     uint32_t candidate_set = 0, eager_set = 0;
     std::optional<uint32_t> drawn_in;
     for (const Party party : block) {

@@ -12,6 +12,7 @@
 #include "sandbox/judge/phase_clock.hpp"
 #include "sandbox/reference/ingest.hpp"
 #include "sandbox/timing/machine.hpp"
+#include "sandbox/timing/reproducibility.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -76,6 +77,7 @@ struct Evaluator::State {
   BenchMemory bench_memory;
   std::string bench_key;       // content hash of the task that `bench` is for
   std::optional<Bench> bench;  // of the last task
+  Reproducibility between;     // evaluations on this slot
 
   State(EvaluatorOptions o, CpuCompiler c, Machine m)
       : options(std::move(o)), compiler(std::move(c)), machine(std::move(m)) {}
@@ -92,6 +94,7 @@ struct Evaluator::State {
                                     Deadline deadline);
   Judgement judge(const EvaluateRequest& request, Verdict verdict, const std::string& artefact,
                   Deadline deadline);
+  void compare_with_earlier(const Task& task, Timings& timings);
 };
 
 Result<ReferenceWorker*> Evaluator::State::ready_worker(Deadline deadline) {
@@ -196,6 +199,16 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
   return outcome;
 }
 
+void Evaluator::State::compare_with_earlier(const Task& task, Timings& timings) {
+  std::vector<double> eager, compiled;
+  for (const TimedBlock& block : timings.blocks) {
+    eager.push_back(measurable(block.eager_ms));
+    compiled.push_back(measurable(block.compile_ms));
+  }
+  if (!eager.empty()) between.add(sha256_hex(task.code), eager, compiled);
+  timings.scatter = between.scatter();
+}
+
 Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdict,
                                   const std::string& artefact, Deadline deadline) {
   auto record = record_of(request.task, deadline);
@@ -212,6 +225,7 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
     }
     for (const auto& [name, ms] : outcome->phase_ms) verdict.phase_ms[name] += ms;
     Decision decision;
+    if (auto& timings = outcome->measured.timings) compare_with_earlier(request.task, *timings);
     {
       const PhaseClock clock(verdict.phase_ms, "decision");
       RandomStream random(seed->seed, "bootstrap");

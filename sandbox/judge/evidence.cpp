@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/evidence.hpp"
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -28,19 +29,30 @@ Json set_json(const VerifiedSet& set) {
   return json;
 }
 
+/// The parties' first letters in the order of their calls.
+std::string order_text(const Block& order) {
+  constexpr std::array letters{'k', 'e', 'c'};  // kernel, eager, compiled
+  std::string text;
+  for (const Party party : order) text += letters[static_cast<size_t>(party)];
+  return text;
+}
+
 Json samples_json(const Timings& timings) {
   Json candidate = Json::array(), elapsed = Json::array();
-  Json eager = Json::array(), compiled = Json::array();
+  Json eager = Json::array(), compiled = Json::array(), orders = Json::array();
   for (const TimedBlock& block : timings.blocks) {
     candidate.push_back(block.candidate_ms);
     elapsed.push_back(block.candidate_elapsed_ms);
     eager.push_back(block.eager_ms);
     compiled.push_back(block.compile_ms);
+    orders.push_back(order_text(block.order));
   }
   Json json{{"candidate_ms", candidate},
             {"candidate_elapsed_ms", elapsed},
             {"eager_ms", eager},
             {"compile_ms", compiled},
+            {"order", orders},
+            {"scatter", timings.scatter},
             {"worst_overtime_ms", timings.worst_overtime_ms},
             {"worst_error", finite(timings.errors.worst)}};
   if (timings.fault) json["fault"] = timings.fault->detail;

@@ -85,8 +85,7 @@ std::optional<Decision> failure_of(const Timings& timings) {
 
 std::vector<double> column(const std::vector<TimedBlock>& blocks, double TimedBlock::* member) {
   std::vector<double> values;
-  // A time of zero or less is the clock's grain; the floor judges it.
-  for (const TimedBlock& block : blocks) values.push_back(std::max(block.*member, 1e-6));
+  for (const TimedBlock& block : blocks) values.push_back(measurable(block.*member));
   return values;
 }
 
@@ -102,7 +101,8 @@ void put_rates(ShapeResult& shape, const TaskFacts& facts) {
   shape.roofline_ms = facts.roofline_ms;
 }
 
-void put_times(ShapeResult& shape, const std::vector<TimedBlock>& blocks, RandomStream& random) {
+void put_times(ShapeResult& shape, const Timings& timings, RandomStream& random) {
+  const auto& blocks = timings.blocks;
   const auto candidate = column(blocks, &TimedBlock::candidate_ms);
   const auto eager = column(blocks, &TimedBlock::eager_ms);
   const auto compiled = column(blocks, &TimedBlock::compile_ms);
@@ -112,9 +112,9 @@ void put_times(ShapeResult& shape, const std::vector<TimedBlock>& blocks, Random
   const Speedup over_eager = paired_speedup(eager, candidate, random);
   const Speedup over_compiled = paired_speedup(compiled, candidate, random);
   shape.speedup_eager = over_eager.ratio;
-  shape.speedup_eager_ci = over_eager.interval;
+  shape.speedup_eager_ci = widened(over_eager, timings.scatter);
   shape.speedup_compile = over_compiled.ratio;
-  shape.speedup_compile_ci = over_compiled.interval;
+  shape.speedup_compile_ci = widened(over_compiled, timings.scatter);
 }
 
 std::string timed_text(const ShapeResult& shape) {
@@ -131,7 +131,7 @@ Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts
     return *failure;
   }
   if (timings.blocks.empty()) return failing(decision, VerdictClass::unstable_timing, "no samples");
-  put_times(decision.shape, timings.blocks, random);
+  put_times(decision.shape, timings, random);
   put_rates(decision.shape, facts);
   const double candidate = *decision.shape.candidate_ms;
   if (candidate < facts.roofline_ms) {

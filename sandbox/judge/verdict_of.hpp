@@ -13,6 +13,7 @@
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/judge/inputs.hpp"
 #include "sandbox/judge/numerics.hpp"
+#include "sandbox/timing/schedule.hpp"
 
 namespace warpsmith::sandbox {
 
@@ -29,13 +30,20 @@ struct VerifiedSet {
 struct TimedBlock {
   double candidate_ms = 0, eager_ms = 0, compile_ms = 0;
   double candidate_elapsed_ms = 0;  // by the clock alone, for the record
+  Block order{};
 };
+
+/// A time that ratios can be made of. Zero or less is the clock's grain; the floor judges it.
+inline double measurable(double ms) {
+  return ms > 1e-6 ? ms : 1e-6;
+}
 
 struct Timings {
   std::vector<TimedBlock> blocks;
   std::optional<Fault> fault;  // of a timed call
   ErrorStats errors;           // of all timed outputs
   bool guards_changed = false;
+  double scatter = 0;            // of ratios between evaluations: reproducibility.hpp
   double worst_overtime_ms = 0;  // on the core after `done`: already charged, kept for the record
 };
 

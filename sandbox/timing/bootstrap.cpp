@@ -2,11 +2,15 @@
 #include "sandbox/timing/bootstrap.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <cmath>
 #include <vector>
 
 namespace warpsmith::sandbox {
 namespace {
+
+constexpr double normal_point = 1.96;  // 97.5 %
 
 /// Reorders `values`.
 double median_in_place(std::vector<double>& values) {
@@ -31,6 +35,22 @@ struct Totals {
     ratios.clear();
   }
 };
+
+/// Student's 97.5 % point over the normal one, and the variance that a bootstrap of `n` lacks.
+double stretch_of(size_t n) {
+  constexpr std::array points{12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20};
+  if (n < 2) return 1;
+  const double freedom = static_cast<double>(n - 1);
+  const double point =
+      n - 2 < points.size() ? points[n - 2] : normal_point + 2.4 / freedom;  // within 1 %
+  return point / normal_point * std::sqrt(static_cast<double>(n) / freedom);
+}
+
+/// Distances on the logarithmic scale, where ratios are symmetric.
+Interval stretched(double ratio, const Interval& interval, double factor) {
+  return {ratio * std::pow(interval.low / ratio, factor),
+          ratio * std::pow(interval.high / ratio, factor)};
+}
 
 }  // namespace
 
@@ -59,8 +79,16 @@ Speedup paired_speedup(std::span<const double> baseline, std::span<const double>
   const auto at = [&](double q) {
     return draws[static_cast<size_t>(q * double(draws.size() - 1))];
   };
-  speedup.interval = {at(0.025), at(0.975)};
+  const Interval seen{std::min(at(0.025), speedup.ratio), std::max(at(0.975), speedup.ratio)};
+  speedup.interval = stretched(speedup.ratio, seen, stretch_of(baseline.size()));
   return speedup;
+}
+
+Interval widened(const Speedup& speedup, double scatter) {
+  const double between = normal_point * scatter;
+  const auto [low, high] = speedup.interval;
+  return {speedup.ratio * std::exp(-std::hypot(std::log(speedup.ratio / low), between)),
+          speedup.ratio * std::exp(std::hypot(std::log(high / speedup.ratio), between))};
 }
 
 }  // namespace warpsmith::sandbox

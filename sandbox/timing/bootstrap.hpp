@@ -18,9 +18,14 @@ struct Speedup {
   Interval interval;  // 95 %, of that worse figure
 };
 
-/// Resamples blocks (percentile bootstrap; Efron 1979) `rounds` times. Both spans hold one time
-/// per block, in the same order; requires at least one, all positive.
+/// Resamples blocks (percentile bootstrap; Efron 1979) `rounds` times, and stretches the interval
+/// by what so few blocks lack (Student's factor). Both spans hold one time per block, in the same
+/// order; requires at least one, all positive.
 Speedup paired_speedup(std::span<const double> baseline, std::span<const double> candidate,
                        RandomStream& random, int rounds = 2000);
+
+/// The interval with what blocks of one evaluation cannot show: `scatter`, the relative standard
+/// deviation between evaluations (reproducibility.hpp).
+Interval widened(const Speedup& speedup, double scatter);
 
 }  // namespace warpsmith::sandbox

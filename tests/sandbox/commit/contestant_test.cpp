@@ -132,11 +132,11 @@ TEST(SelfCheckTest, FiguresAreSane) {
   const auto figures = self_check(options, in_seconds(20));
   ASSERT_TRUE(figures) << figures.error().message;
   std::printf("raw %.1f us (min %.1f), stop %.1f us, noop %.2f us, loop %.1f us, start %.1f ms\n",
-              figures->raw_overhead_us, figures->raw_overhead_min_us, figures->stop_us,
-              figures->noop_us, figures->loop_us, figures->start_ms);
+              figures->raw_overhead_us, figures->subtracted_us, figures->stop_us, figures->noop_us,
+              figures->loop_us, figures->start_ms);
   // Bounds for a loaded machine; `bench commit` holds the real bars on a quiet one.
-  EXPECT_GT(figures->raw_overhead_min_us, 0);
-  EXPECT_LT(figures->raw_overhead_min_us, 100);
+  EXPECT_GT(figures->subtracted_us, 0);
+  EXPECT_LT(figures->subtracted_us, 100);
   EXPECT_GT(figures->loop_us, 900);
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace warpsmith::sandbox {
@@ -40,19 +41,34 @@ TEST(BootstrapTest, CountsTheTotalWhereItIsWorse) {
   EXPECT_NEAR(paired_speedup(baseline, candidate, random).ratio, 1.0, 1e-12);
 }
 
-TEST(BootstrapTest, CoversTheTrueRatioInNineteenOfTwenty) {
+/// Share of 300 intervals from `blocks` noisy blocks that hold the true ratio 2.
+double coverage(int blocks) {
   RandomStream noise(3, "noise"), random(4, "test");
   int covered = 0;
-  for (int trial = 0; trial < 100; ++trial) {
+  for (int trial = 0; trial < 300; ++trial) {
     std::vector<double> baseline, candidate;
-    for (int i = 0; i < 16; ++i) {
+    for (int i = 0; i < blocks; ++i) {
       baseline.push_back(2 + 0.2 * (noise.uniform() - 0.5));
       candidate.push_back(1 + 0.1 * (noise.uniform() - 0.5));
     }
     const Interval interval = paired_speedup(baseline, candidate, random, 400).interval;
     covered += interval.low <= 2 && 2 <= interval.high ? 1 : 0;
   }
-  EXPECT_GE(covered, 80);  // the worse of two figures leans low, so a little under 95
+  return covered / 300.0;
+}
+
+TEST(BootstrapTest, CoversTheTrueRatioInNineteenOfTwenty) {
+  EXPECT_GE(coverage(12), 0.93);  // the worse of two figures leans low
+  EXPECT_GE(coverage(36), 0.93);
+}
+
+TEST(BootstrapTest, WideningAddsWhatBlocksCannotShow) {
+  const Speedup sharp{2, {2, 2}}, vague{2, {1, 4}};
+  const Interval wide = widened(sharp, 0.05);
+  EXPECT_NEAR(wide.low, 2 * std::exp(-0.098), 1e-3);
+  EXPECT_NEAR(wide.high, 2 * std::exp(0.098), 1e-3);
+  EXPECT_NEAR(widened(vague, 0.05).low, 1, 0.01);  // independent errors: squares add
+  EXPECT_EQ(widened(sharp, 0).low, 2);
 }
 
 }  // namespace

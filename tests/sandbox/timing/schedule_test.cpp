@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace warpsmith::sandbox {
@@ -26,17 +27,25 @@ TEST(ScheduleTest, FollowsEachOrderWithItsMirrorImage) {
   }
 }
 
-TEST(ScheduleTest, UsesEveryOrder) {
+TEST(ScheduleTest, UsesEveryOrderEquallyOften) {
   RandomStream random(7, "schedule");
-  const auto schedule = make_schedule(200, random);
-  EXPECT_EQ(std::set<Block>(schedule.begin(), schedule.end()).size(), 6U);
+  std::map<Block, int> times;
+  for (const Block& block : make_schedule(24, random)) ++times[block];
+  EXPECT_EQ(times.size(), 6U);
+  for (const auto& [block, count] : times) EXPECT_EQ(count, 4);
+}
+
+TEST(ScheduleTest, CannotBeForetold) {
+  RandomStream one(7, "schedule"), other(8, "schedule");
+  EXPECT_NE(make_schedule(24, one), make_schedule(24, other));
 }
 
 TEST(ScheduleTest, FixesTheCountByTheBaselineAlone) {
-  EXPECT_EQ(block_count(100, 12, 8), 8);
+  EXPECT_EQ(block_count(100, 12, 8), 12);
   EXPECT_EQ(block_count(1, 12, 8), 12);
-  EXPECT_EQ(block_count(0.01, 12, 8), 32);
-  EXPECT_EQ(block_count(0, 12, 8), 32);
+  EXPECT_EQ(block_count(0.75, 12, 8), 18);
+  EXPECT_EQ(block_count(0.01, 12, 8), 36);
+  EXPECT_EQ(block_count(0, 12, 8), 36);
 }
 
 }  // namespace
