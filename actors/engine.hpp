@@ -31,6 +31,9 @@ struct EngineInputs {
   bool learns = true;             // false: weights stay as they are (eval)
 };
 
+/// Refuses what can be sampled with but not trained with; names the key.
+Result<void> check_trainable(const RunConfig& config);
+
 /// Reads model, tokenizer, skill and tasks; every error names its file.
 Result<EngineInputs> load_inputs(const RunConfig& config,
                                  const std::filesystem::path& model_folder);

@@ -31,7 +31,24 @@ Result<void> check_vocabulary(const policy::ModelConfig& model, const policy::To
                                            std::to_string(model.vocab));
 }
 
+/// Beyond its positions a model was never trained, and says so nowhere.
+Result<void> check_positions(const RunConfig& config, const policy::ModelConfig& model,
+                             const std::filesystem::path& folder) {
+  if (config.agent.max_tokens <= model.max_positions) return {};
+  return fail(ErrorCode::invalid_config,
+              "agent.max_tokens: expected at most the max_position_embeddings of " +
+                  (folder / "config.json").string() + " (" + std::to_string(model.max_positions) +
+                  "), got " + std::to_string(config.agent.max_tokens));
+}
+
 }  // namespace
+
+Result<void> check_trainable(const RunConfig& config) {
+  if (config.generator.temperature > 0) return {};
+  return fail(ErrorCode::invalid_config,
+              "generator.temperature: training needs more than 0, which only `eval` can sample "
+              "with: the gradient is taken of log-probabilities at this temperature");
+}
 
 Result<EngineInputs> load_inputs(const RunConfig& config,
                                  const std::filesystem::path& model_folder) {
@@ -40,6 +57,9 @@ Result<EngineInputs> load_inputs(const RunConfig& config,
   auto tokenizer = policy::read_tokenizer(model_folder);
   if (!tokenizer) return tl::unexpected(std::move(tokenizer.error()));
   if (auto fits = check_vocabulary(model->config(), *tokenizer, model_folder); !fits) {
+    return tl::unexpected(std::move(fits.error()));
+  }
+  if (auto fits = check_positions(config, model->config(), model_folder); !fits) {
     return tl::unexpected(std::move(fits.error()));
   }
   auto skill = read_skill(config.sandbox.contract);

@@ -3,20 +3,10 @@
 #include <array>
 
 #include "actors/engine_settings.hpp"
+#include "policy/format/hf_folder.hpp"
 
 namespace warpsmith::actors {
 namespace {
-
-/// The tokenizer's files go into every checkpoint, so that it opens by itself.
-Result<void> copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to) {
-  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}) {
-    std::error_code error;
-    if (!std::filesystem::exists(from / name, error)) continue;
-    std::filesystem::copy_file(from / name, to / name, error);
-    if (error) return fail(ErrorCode::io_failed, (to / name).string() + ": " + error.message());
-  }
-  return {};
-}
 
 Result<std::unique_ptr<policy::Trainer>> make_trainer(const EngineInputs& inputs) {
   policy::TrainerSetup setup;
@@ -39,8 +29,9 @@ LearnerSettings learner_settings(const std::shared_ptr<const EngineInputs>& inpu
   LearnerSettings settings;
   settings.make_trainer = [inputs] { return make_trainer(*inputs); };
   settings.checkpoints = inputs->checkpoints;
+  // So that every checkpoint opens by itself.
   settings.copy_fixed_files = [from = c.model.folder](const std::filesystem::path& to) {
-    return copy_tokenizer(from, to);
+    return policy::copy_tokenizer(from, to);
   };
   settings.checkpoint_steps = static_cast<uint32_t>(c.ledger.checkpoint_steps);
   settings.keep_checkpoints = static_cast<uint32_t>(c.ledger.keep_checkpoints);

@@ -9,12 +9,8 @@
 namespace warpsmith::actors {
 namespace {
 
-/// "auto": by the tokens that the vocabulary has.
 policy::ChatFrame frame_of(const EngineInputs& inputs) {
-  const std::string& wanted = inputs.config.agent.chat_template;
-  const bool has_eot = inputs.tokenizer->id_of("<|eot_id|>").has_value();
-  if (wanted == "llama3" || (wanted == "auto" && has_eot)) return policy::llama3_frame();
-  return {};
+  return policy::frame_named(inputs.config.agent.chat_template, *inputs.tokenizer);
 }
 
 std::string brief_text(const EngineInputs& inputs, const PreparedTask& task) {

@@ -6,16 +6,22 @@
 namespace warpsmith::actors {
 namespace {
 
-/// The newest checkpoint that the ledger knows of; none: step 0.
-Result<CheckpointSearch> find_checkpoint(const CheckpointStore& checkpoints, uint32_t last_step) {
-  auto search = checkpoints.newest(last_step);
+/// The newest checkpoint that the ledger knows of; none: step 0, and then no checkpoint was ever
+/// written. A run whose checkpoints are gone does not begin anew unasked.
+Result<CheckpointSearch> find_checkpoint(const CheckpointStore& checkpoints,
+                                         const LedgerStore& ledger) {
+  auto search = checkpoints.newest(ledger.last_step());
   if (!search) return search;
   for (const std::string& complaint : search->complaints) log::warn(complaint);
-  return search;
+  if (search->found || ledger.durable_step() == 0) return search;
+  const uint32_t step = ledger.durable_step();
+  return fail(ErrorCode::not_found, "no whole checkpoint in " +
+                                        checkpoints.path_of(step).parent_path().string() +
+                                        ": the ledger knows one of step " + std::to_string(step));
 }
 
 Result<Origin> begin_incarnation(LedgerSource& ledger, const CheckpointStore& checkpoints) {
-  const auto search = find_checkpoint(checkpoints, ledger.store.last_step());
+  const auto search = find_checkpoint(checkpoints, ledger.store);
   if (!search) return tl::unexpected(search.error());
   const uint32_t step = search->found ? search->found->manifest.version.step : 0;
   auto resumption = ledger.store.begin(step);
@@ -67,7 +73,12 @@ Result<RunSession> resume_run(const RunConfig& config, const std::filesystem::pa
   if (auto written = folder->write_stack(stack_json); !written) {
     return tl::unexpected(std::move(written.error()));
   }
-  return open_session(config, std::move(*folder));
+  auto session = open_session(config, std::move(*folder));
+  if (!session) return session;
+  if (auto written = session->folder.write_config(to_toml(config)); !written) {
+    return tl::unexpected(std::move(written.error()));
+  }
+  return session;
 }
 
 Result<RunConfig> config_of_run(const std::filesystem::path& folder,

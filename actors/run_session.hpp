@@ -30,11 +30,12 @@ Result<RunSession> begin_run(const RunConfig& config, const std::string& config_
                              const std::string& stack_json);
 
 /// Goes on with a run from its newest whole checkpoint. What newer checkpoints were damaged is in
-/// the log. `locked` names the process that holds the folder.
+/// the log. `locked` names the process that holds the folder; `not_found`: the ledger knows of a
+/// checkpoint, but there is no whole one. `config` becomes the run's configuration.
 Result<RunSession> resume_run(const RunConfig& config, const std::filesystem::path& folder,
                               const std::string& stack_json);
 
-/// The configuration that a run was started with.
+/// The configuration that a run was started, or last resumed, with; and `overrides` on top.
 Result<RunConfig> config_of_run(const std::filesystem::path& folder,
                                 const std::vector<std::string>& overrides);
 

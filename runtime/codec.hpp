@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records to bytes and back: cereal's visitors over two small archives of ours. Numbers are
 // little-endian; floats travel as their bits, so NaN and infinities survive. Lengths are checked
-// against the bytes that are left before anything is allocated, so hostile input costs nothing.
+// against the bytes that are left, and elements made as they are read, so that hostile input costs
+// no more memory than honest input of its length.
 #pragma once
 
 #include <bit>
@@ -46,9 +47,9 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
     data_ += size;
     left_ -= size;
   }
-  /// Every element takes at least one byte, so no honest length exceeds what is left.
-  void check_length(uint64_t length) const {
-    if (length > left_) throw std::runtime_error("length exceeds the bytes that are left");
+  /// Every element takes at least `size` bytes, so no honest length exceeds what is left.
+  void check_length(uint64_t length, size_t size = 1) const {
+    if (length > left_ / size) throw std::runtime_error("length exceeds the bytes that are left");
   }
   size_t left() const { return left_; }
 
@@ -91,6 +92,23 @@ void CEREAL_LOAD_FUNCTION_NAME(Reader& r, cereal::SizeTag<T>& tag) {
   r(length);
   r.check_length(length);
   tag.size = static_cast<cereal::size_type>(length);
+}
+/// Cereal's would make all elements before it reads the first, and one byte may stand for a large
+/// one. Here no more are made than are read.
+template <class T>
+  requires(!std::is_same_v<T, bool>)
+void CEREAL_LOAD_FUNCTION_NAME(Reader& r, std::vector<T>& values) {
+  uint64_t length = 0;
+  r(length);
+  values.clear();
+  if constexpr (std::is_arithmetic_v<T>) {
+    r.check_length(length, sizeof(T));
+    values.resize(static_cast<size_t>(length));
+    if (length > 0) r.read(values.data(), values.size() * sizeof(T));
+  } else {
+    r.check_length(length);
+    for (uint64_t i = 0; i < length; ++i) r(values.emplace_back());
+  }
 }
 template <class Archive, class T>
   requires(std::is_same_v<Archive, Writer> || std::is_same_v<Archive, Reader>)

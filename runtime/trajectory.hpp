@@ -27,6 +27,8 @@ struct Outcome {
   uint32_t turns = 0;
   uint32_t tool_calls = 0;
   bool truncated = false;  // a turn or token limit ended it
+  /// Of a correct submission: the interval's lower end (the same that the reward looks at), lowest
+  /// over the shapes. Empty if it is not correct, or a shape was not measured.
   std::optional<double> speedup_eager, speedup_compile;
 
   template <class Archive>

@@ -69,6 +69,7 @@ ExitCode print_dry_run(const RunConfig& config) {
     std::cout << "supervised fine-tuning of " << model->parameter_count() << " parameters\n";
     return ExitCode::success;
   }
+  if (auto good = check_trainable(config); !good) return report(good.error());
   const auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return report(inputs.error());
   print_tree(config, memory_of(config, inputs->model), inputs->tasks.size());

@@ -15,6 +15,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/process/child.hpp"
+#include "runtime/run/checkpoint.hpp"
 #include "runtime/run/run_folder.hpp"
 
 namespace warpsmith::actors {
@@ -24,7 +25,9 @@ namespace fs = std::filesystem;
 
 Result<fs::path> write_demonstrations(const RunConfig& config, const fs::path& folder) {
   if (!config.sft.data.empty()) return config.sft.data;
-  const fs::path out = folder / "demonstrations.jsonl";
+  const fs::path whole = folder / "demonstrations.jsonl";
+  if (fs::exists(whole)) return whole;  // of the run that goes on
+  const fs::path out = folder / "demonstrations.partial.jsonl";
   std::vector<std::string> argv{python_interpreter().string(),
                                 config.sft.script.string(),
                                 "--seed",
@@ -39,13 +42,16 @@ Result<fs::path> write_demonstrations(const RunConfig& config, const fs::path& f
   const auto run = run_child({.argv = argv}, Deadline::after(std::chrono::minutes{30}));
   if (!run) return tl::unexpected(run.error());
   if (run->exit_code != 0) return fail(ErrorCode::process_failed, argv[1] + ": " + run->err);
-  return out;
+  std::error_code error;
+  fs::rename(out, whole, error);
+  if (error) return fail_with_errno("cannot rename to", whole, error.value());
+  return whole;
 }
 
 policy::Conversation tokenised(const policy::Demonstration& demonstration,
-                               const policy::Tokenizer& tokenizer) {
+                               const policy::Tokenizer& tokenizer, const policy::ChatFrame& frame) {
   policy::Conversation conversation;
-  for (const policy::ChatPiece& piece : policy::chat_pieces(demonstration.messages)) {
+  for (const policy::ChatPiece& piece : policy::chat_pieces(demonstration.messages, frame)) {
     const auto tokens = tokenizer.encode(piece.text);
     conversation.tokens.insert(conversation.tokens.end(), tokens.begin(), tokens.end());
     conversation.mask.resize(conversation.tokens.size(), piece.action ? 1 : 0);
@@ -71,36 +77,106 @@ Result<policy::SftStage> make_stage(const RunConfig& config, const fs::path& fol
   auto model = start_model(config);
   if (!model) return tl::unexpected(std::move(model.error()));
   std::vector<policy::Conversation> conversations;
-  for (const auto& one : *demonstrations) conversations.push_back(tokenised(one, *tokenizer));
+  const policy::ChatFrame frame = policy::frame_named(config.agent.chat_template, *tokenizer);
+  for (const auto& one : *demonstrations) {
+    conversations.push_back(tokenised(one, *tokenizer, frame));
+  }
   return policy::SftStage::make(config.sft, std::move(*model), std::move(conversations),
                                 static_cast<uint64_t>(config.run.seed));
 }
 
-/// Steps until the end, the time limit or Ctrl-C. True when it was stopped.
-bool fine_tune(policy::SftStage& stage, const RunConfig& config, const SignalWait& signals,
-               const Output& output) {
-  const auto begin = SteadyClock::now();
-  while (!stage.done()) {
-    const policy::SftReport report = stage.step();
-    const auto elapsed = SteadyClock::now() - begin;
-    const bool shown = report.step % 20 == 1 || stage.done();
-    if (!output.quiet && shown) {
-      const auto whole = std::chrono::duration_cast<std::chrono::seconds>(elapsed);
-      std::cerr << "step " << report.step << '/' << report.steps << " loss " << report.loss
-                << " lr " << report.learning_rate << " after " << duration_text(whole) << '\n';
+/// A run's stage and its checkpoints. Their steps are the optimiser's.
+class SftRun {
+ public:
+  SftRun(const RunConfig& config, policy::SftStage stage, CheckpointStore checkpoints)
+      : config_(config), stage_(std::move(stage)), checkpoints_(std::move(checkpoints)) {}
+
+  policy::SftStage& stage() { return stage_; }
+
+  /// Goes on from the newest whole checkpoint, or begins where there is none yet.
+  Result<void> restore() {
+    const auto search = checkpoints_.newest();
+    if (!search) return tl::unexpected(search.error());
+    for (const std::string& complaint : search->complaints) std::cerr << complaint << '\n';
+    if (!search->found && !search->complaints.empty()) {
+      return fail(ErrorCode::corrupt, "no whole checkpoint: " + search->complaints.front());
     }
-    if (signals.arrived(std::chrono::milliseconds{0}) || elapsed > config.run.time_limit)
-      return true;
+    if (!search->found) return {};
+    if (auto restored = stage_.restore(search->found->folder); !restored) return restored;
+    saved_ = stage_.step_number();
+    std::cerr << "going on after step " << saved_ << '/' << stage_.steps() << '\n';
+    return checkpoints_.set_aside_after(static_cast<uint32_t>(saved_));
   }
-  return false;
+
+  Result<void> save() {
+    const int64_t step = stage_.step_number();
+    if (step == saved_) return {};
+    const auto written = checkpoints_.write({1, static_cast<uint32_t>(step)},
+                                            [this](const fs::path& to) { return stage_.save(to); });
+    if (!written) return tl::unexpected(written.error());
+    saved_ = step;
+    return checkpoints_.prune(static_cast<size_t>(config_.ledger.keep_checkpoints));
+  }
+
+  /// Steps until the end, the time limit or Ctrl-C; a checkpoint is there then.
+  Result<void> run(const SignalWait& signals, const Output& output) {
+    const auto begin = SteadyClock::now();
+    while (!stage_.done()) {
+      const policy::SftReport report = stage_.step();
+      const auto elapsed = SteadyClock::now() - begin;
+      if (!output.quiet && (report.step % 20 == 1 || stage_.done())) show(report, elapsed);
+      if (report.step - saved_ >= config_.ledger.checkpoint_steps) {
+        if (auto saved = save(); !saved) return saved;
+      }
+      const bool asked = signals.arrived(std::chrono::milliseconds{0});
+      if (asked || elapsed > config_.run.time_limit) break;
+    }
+    return save();
+  }
+
+ private:
+  static void show(const policy::SftReport& report, SteadyClock::duration elapsed) {
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(elapsed);
+    std::cerr << "step " << report.step << '/' << report.steps << " loss " << report.loss << " lr "
+              << report.learning_rate << " after " << duration_text(whole) << '\n';
+  }
+
+  const RunConfig& config_;
+  policy::SftStage stage_;
+  CheckpointStore checkpoints_;
+  int64_t saved_ = 0;  // step of the newest checkpoint
+};
+
+/// Puts the model's files into `to` so that each is there whole, whatever happens: written beside,
+/// then renamed. What else is in the folder stays.
+Result<void> save_model(const policy::SftStage& stage, const fs::path& to, const fs::path& from) {
+  const fs::path beside = to.parent_path() / ('.' + to.filename().string() + ".unfinished");
+  std::error_code error;
+  fs::remove_all(beside, error);
+  for (const fs::path& folder : {to, beside}) {
+    if (!error) fs::create_directories(folder, error);
+  }
+  if (error) return fail_with_errno("cannot prepare", to, error.value());
+  const bool same = fs::equivalent(to, from, error);
+  auto saved = policy::save_hf_model(beside, stage.model(), same ? fs::path{} : from);
+  if (saved) saved = sync_tree(beside);
+  if (!saved) return saved;
+  for (const auto& file : fs::directory_iterator{beside}) {
+    fs::rename(file.path(), to / file.path().filename(), error);
+    if (error) return fail_with_errno("cannot write", to / file.path().filename(), error.value());
+  }
+  fs::remove(beside, error);
+  return sync_path(to);
 }
 
-Result<void> save_model(const policy::SftStage& stage, const fs::path& to, const fs::path& from) {
-  std::error_code error;
-  fs::create_directories(to, error);
-  if (error) return fail(ErrorCode::io_failed, to.string() + ": " + error.message());
-  const bool same = fs::equivalent(to, from, error);
-  return policy::save_hf_model(to, stage.model(), same ? fs::path{} : from);
+Result<void> export_model(const policy::SftStage& stage, const RunConfig& config,
+                          const RunPaths& paths) {
+  const fs::path& to = config.sft.export_to;
+  if (stage.done()) return to.empty() ? Result<void>{} : save_model(stage, to, config.model.folder);
+  std::cerr << "stopped after step " << stage.step_number() << " of " << stage.steps()
+            << (to.empty() ? "" : ": " + to.string() + " is not written")
+            << "; go on with: ./warpsmith train --resume " << paths.folder.string() << '\n';
+  return {};
 }
 
 ExitCode finish(const policy::SftStage& stage, const fs::path& folder, const Output& output) {
@@ -115,26 +191,40 @@ ExitCode finish(const policy::SftStage& stage, const fs::path& folder, const Out
   return ExitCode::success;
 }
 
+Result<RunFolder> open_folder(const RunConfig& config, const RunPlace& place) {
+  auto folder = place.resume.empty() ? RunFolder::create(config.run.folder, config.run.name, "sft")
+                                     : RunFolder::open(place.resume, "config.toml");
+  if (!folder) return folder;
+  if (auto kept = folder->write_config(to_toml(config)); !kept) return tl::unexpected(kept.error());
+  return folder;
+}
+
+Result<SftRun> open_run(const RunConfig& config, const RunPaths& paths) {
+  auto stage = make_stage(config, paths.folder);
+  if (!stage) return tl::unexpected(std::move(stage.error()));
+  auto checkpoints = CheckpointStore::open(paths.checkpoints());
+  if (!checkpoints) return tl::unexpected(std::move(checkpoints.error()));
+  SftRun run{config, std::move(*stage), std::move(*checkpoints)};
+  if (auto restored = run.restore(); !restored) return tl::unexpected(restored.error());
+  return run;
+}
+
 }  // namespace
 
-ExitCode run_sft(const RunConfig& config, const Output& output) {
+ExitCode run_sft(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
-  const auto folder = RunFolder::create(config.run.folder, config.run.name, "sft");
+  const auto folder = open_folder(config, place);
   if (!folder) return report(folder.error());
-  const fs::path model_folder = folder->paths().folder / "model";
-  if (auto kept = folder->write_config(to_toml(config)); !kept) return report(kept.error());
+  const RunPaths& paths = folder->paths();
+  const fs::path model_folder = paths.folder / "model";
   if (config.learner.threads > 0) at::set_num_threads(static_cast<int>(config.learner.threads));
-  auto stage = make_stage(config, folder->paths().folder);
-  if (!stage) return report(stage.error());
-  const bool stopped = fine_tune(*stage, config, signals, output);
-  if (auto saved = save_model(*stage, model_folder, config.model.folder); !saved) {
-    return report(saved.error());
-  }
-  if (!stopped && !config.sft.export_to.empty()) {
-    auto saved = save_model(*stage, config.sft.export_to, config.model.folder);
-    if (!saved) return report(saved.error());
-  }
-  return finish(*stage, model_folder, output);
+  auto run = open_run(config, paths);
+  if (!run) return report(run.error());
+  auto kept = run->run(signals, output);
+  if (kept) kept = save_model(run->stage(), model_folder, config.model.folder);
+  if (kept) kept = export_model(run->stage(), config, paths);
+  if (!kept) return report(kept.error());
+  return finish(run->stage(), model_folder, output);
 }
 
 }  // namespace warpsmith::actors

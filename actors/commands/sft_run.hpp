@@ -6,8 +6,10 @@
 
 namespace warpsmith::actors {
 
-/// Writes the demonstrations if a script is configured, fine-tunes, and saves the model into a run
-/// folder and, where configured, into `sft.export_to`. Ctrl-C keeps what was learnt so far.
-ExitCode run_sft(const RunConfig& config, const Output& output);
+/// Writes the demonstrations if a script is configured, fine-tunes, and saves the model into the
+/// run folder and, at the end, into `sft.export_to`. Every `ledger.checkpoint_steps` steps, and at
+/// a stop (Ctrl-C, time limit), a checkpoint: a resume goes on from the newest as if there had been
+/// no stop.
+ExitCode run_sft(const RunConfig& config, const RunPlace& place, const Output& output);
 
 }  // namespace warpsmith::actors

@@ -32,8 +32,9 @@ ExitCode train(const TrainArguments& args) {
   const auto config = load(args);
   if (!config) return report(config.error());
   if (args.dry_run) return print_dry_run(*config);
-  if (config->run.stage == Stage::sft) return run_sft(*config, args.output);
-  return run_training(*config, {args.config, args.resume}, args.output);
+  const RunPlace place{args.config, args.resume};
+  if (config->run.stage == Stage::sft) return run_sft(*config, place, args.output);
+  return run_training(*config, place, args.output);
 }
 
 }  // namespace

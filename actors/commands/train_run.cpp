@@ -107,6 +107,7 @@ log::Sinks sinks_of(const RunConfig& config, const RunPaths& paths) {
 
 ExitCode run_training(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
+  if (auto good = check_trainable(config); !good) return report(good.error());
   if (auto capped = check_cgroups(config.sandbox); !capped) return report(capped.error());
   leave_slot_cores(config.sandbox);
   auto session = open_run(config, place);

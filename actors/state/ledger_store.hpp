@@ -82,6 +82,8 @@ class LedgerStore {
   const Conservation& core() const { return core_; }
   uint32_t incarnation() const { return incarnation_; }
   uint32_t last_step() const { return core_.last_step(); }
+  /// Of the newest checkpoint that the ledger was told of; 0: none.
+  uint32_t durable_step() const { return core_.durable_step(); }
   RunDatabase& database() { return db_; }
   /// Damage that opening found in the segment files; empty if none.
   const std::string& damage() const { return log_.damage(); }

@@ -8,14 +8,16 @@
 namespace warpsmith::actors {
 namespace {
 
-using Speedup = std::optional<double> ShapeResult::*;
+using Speedup = std::optional<Interval> ShapeResult::*;
 
-/// Lowest over the shapes; empty if any was not measured.
+/// Lowest lower end over the shapes; empty if any was not measured, or the verdict is not correct.
 std::optional<double> worst(const Verdict& verdict, Speedup speedup) {
+  if (!verdict.correct()) return std::nullopt;
   std::optional<double> low;
   for (const ShapeResult& shape : verdict.shapes) {
     if (!(shape.*speedup)) return std::nullopt;
-    low = std::min(low.value_or(*(shape.*speedup)), *(shape.*speedup));
+    const double its = (shape.*speedup)->low;
+    low = std::min(low.value_or(its), its);
   }
   return low;
 }
@@ -27,8 +29,8 @@ Outcome judged_outcome(const Verdict& verdict, const FileSet& files, policy::Rew
   outcome.reward = policy::reward_of(verdict, rule);
   outcome.verdict = std::string(to_string(verdict.outcome));
   outcome.source_hash = sandbox::source_hash(files);
-  outcome.speedup_eager = worst(verdict, &ShapeResult::speedup_eager);
-  outcome.speedup_compile = worst(verdict, &ShapeResult::speedup_compile);
+  outcome.speedup_eager = worst(verdict, &ShapeResult::speedup_eager_ci);
+  outcome.speedup_compile = worst(verdict, &ShapeResult::speedup_compile_ci);
   return outcome;
 }
 

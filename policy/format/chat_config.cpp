@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "policy/format/mapped_file.hpp"
+#include "policy/text/json_depth.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -39,7 +40,11 @@ std::string template_text(const json& object) {
 Result<json> read_object(const fs::path& path) {
   const auto text = read_text_file(path, max_file_bytes);
   if (!text) return tl::unexpected(text.error());
-  json object = json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  JsonDepth depth;
+  json object = json::parse(*text, depth.watch(), /*allow_exceptions=*/false);
+  if (depth.exceeded()) {
+    return fail(ErrorCode::parse_failed, path.string() + ": JSON is nested too deeply");
+  }
   if (object.is_object()) return object;
   return fail(ErrorCode::parse_failed, path.string() + ": expected a JSON object");
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "policy/model/family.hpp"
+#include "policy/text/json_depth.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -194,7 +195,11 @@ json token_json(const std::vector<int64_t>& tokens) {
 }  // namespace
 
 Result<ModelConfig> parse_config_json(std::string_view text) {
-  const json object = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  JsonDepth depth;
+  const json object = json::parse(text.begin(), text.end(), depth.watch(), false);
+  if (depth.exceeded()) {
+    return fail(ErrorCode::parse_failed, "config.json: JSON is nested too deeply");
+  }
   if (!object.is_object()) {
     return fail(ErrorCode::parse_failed, "config.json: expected a JSON object");
   }

@@ -7,6 +7,7 @@
 #include "policy/format/config_json.hpp"
 #include "policy/format/mapped_file.hpp"
 #include "policy/format/safetensors.hpp"
+#include "policy/text/json_depth.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -21,7 +22,11 @@ Result<std::optional<json>> read_optional_json(const fs::path& path) {
   if (!fs::exists(path)) return std::nullopt;
   const auto text = read_text_file(path, max_json_bytes);
   if (!text) return tl::unexpected(text.error());
-  json parsed = json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  JsonDepth depth;
+  json parsed = json::parse(*text, depth.watch(), /*allow_exceptions=*/false);
+  if (depth.exceeded()) {
+    return fail(ErrorCode::parse_failed, path.string() + ": JSON is nested too deeply");
+  }
   if (parsed.is_object()) return parsed;
   return fail(ErrorCode::parse_failed, path.string() + ": expected a JSON object");
 }
@@ -89,6 +94,8 @@ std::string generation_config_json(const ModelConfig& config) {
   return object.dump(2) + "\n";
 }
 
+}  // namespace
+
 Result<void> copy_tokenizer(const fs::path& from, const fs::path& to) {
   for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
                            "chat_template.jinja"}) {
@@ -99,8 +106,6 @@ Result<void> copy_tokenizer(const fs::path& from, const fs::path& to) {
   }
   return {};
 }
-
-}  // namespace
 
 Result<ModelConfig> read_hf_config(const fs::path& folder) {
   const auto text = read_text_file(folder / "config.json", max_json_bytes);

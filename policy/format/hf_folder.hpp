@@ -25,6 +25,9 @@ Result<Transformer> load_hf_model(const std::filesystem::path& folder,
 /// A body with fresh weights for a folder that holds only config.json.
 Result<Transformer> make_hf_model(const std::filesystem::path& folder, RandomStream& random);
 
+/// Copies the tokenizer's files and the chat template, as far as they are there.
+Result<void> copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to);
+
 /// Writes config.json, generation_config.json and model.safetensors into an existing folder, and
 /// copies the tokenizer's files from `tokenizer_folder` unless that is empty. `transformers` and
 /// vLLM open the result.

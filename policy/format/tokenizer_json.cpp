@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "policy/format/mapped_file.hpp"
+#include "policy/text/json_depth.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -257,7 +258,9 @@ Result<void> check_decoder(const json& item) {
 }  // namespace
 
 Result<TokenizerSpec> parse_tokenizer_json(std::string_view text) {
-  const json object = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  JsonDepth depth;
+  const json object = json::parse(text.begin(), text.end(), depth.watch(), false);
+  if (depth.exceeded()) return wrong("JSON is nested too deeply");
   if (!object.is_object()) return wrong("expected a JSON object");
   TokenizerSpec spec;
   auto ok = check_decoder(member(object, "decoder"));

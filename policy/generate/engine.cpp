@@ -50,8 +50,10 @@ void Engine::load(PolicyVersion version, const ModelWeights& weights) {
   model_.emplace(model_config_, weights, config_.max_session_tokens);
   version_ = version;
   prefixes_.clear();
-  if (config_.on_load == OnLoad::keep) return;
-  for (auto& [id, session] : sessions_) drop_cache(session);
+  for (auto& [id, session] : sessions_) {
+    if (config_.on_load == OnLoad::recompute) drop_cache(session);
+    session.current = session.blocks.empty();
+  }
 }
 
 Result<void> Engine::load(PolicyVersion version, const WeightMap& weights) {
@@ -178,7 +180,7 @@ std::vector<PendingSequence> Engine::pending() const {
     const Session& session = sessions_.at(id);
     const auto size = static_cast<int64_t>(session.tokens.size());
     const int64_t next_block = session.computed / block_tokens * block_tokens + block_tokens;
-    if (config_.prefix_reuse && size > next_block) {
+    if (config_.prefix_reuse && session.current && size > next_block) {
       std::vector<int32_t> beginning(session.tokens.begin(), session.tokens.begin() + next_block);
       const bool first = begun.insert(std::move(beginning)).second;
       if (!first && session.computed % block_tokens == 0) continue;
@@ -248,6 +250,7 @@ void Engine::drop_cache(Session& session) {
   for (const BlockId block : session.blocks) pool_.drop(block);
   session.blocks.clear();
   session.computed = 0;
+  session.current = true;
 }
 
 std::vector<TokenChunk> Engine::compute(const std::vector<PlannedWork>& plan) {
@@ -269,7 +272,8 @@ std::vector<TokenChunk> Engine::compute(const std::vector<PlannedWork>& plan) {
     Session& session = sessions_.at(work.session);
     session.computed += work.count;
     if (session.computed < static_cast<int64_t>(session.tokens.size())) continue;
-    if (work.count > 1 && config_.prefix_reuse) prefixes_.insert(session.tokens, session.blocks);
+    const bool shared = config_.prefix_reuse && session.current;
+    if (work.count > 1 && shared) prefixes_.insert(session.tokens, session.blocks);
     chunks.push_back(sample(work.session, session, logits.first(vocab)));
     logits = logits.subspan(vocab);
   }

@@ -112,6 +112,7 @@ class Engine {
     std::vector<int32_t> tokens;
     std::vector<BlockId> blocks;
     int64_t computed = 0;  // tokens whose keys and values are in `blocks`
+    bool current = true;   // every block is of the loaded weights: others may share them
     bool running = false;
     uint64_t arrival = 0;  // of its last request
     int32_t left = 0;      // tokens that the request may still sample

@@ -34,12 +34,6 @@ KvCache::KvCache(const ModelConfig& config, int64_t blocks)
       keys_(allocate(config.layers * layer_stride())),
       values_(allocate(config.layers * layer_stride())) {}
 
-int64_t KvCache::bytes_per_block(const ModelConfig& config) {
-  const kernels::HeadShape shape = shape_of(config);
-  return 2 * config.layers * shape.kv_heads * shape.padded_dim * block_tokens *
-         static_cast<int64_t>(sizeof(float));
-}
-
 void KvCache::clear(BlockId block) {
   for (int64_t layer = 0; layer < layers_; ++layer) {
     const int64_t at = layer * layer_stride() + block * block_stride_;

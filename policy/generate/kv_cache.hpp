@@ -19,7 +19,6 @@ class KvCache {
  public:
   KvCache(const ModelConfig& config, int64_t blocks);
 
-  static int64_t bytes_per_block(const ModelConfig& config);
   const kernels::HeadShape& shape() const { return shape_; }
 
   /// Zeroes a block that is taken anew: positions not yet written are read with weight zero, and

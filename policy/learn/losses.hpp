@@ -57,7 +57,8 @@ struct PolicyLoss {
 
 PolicyLoss policy_loss(const PolicyLossConfig& config, const PolicyTokens& tokens);
 
-/// k3 estimate of KL(π ‖ q) from tokens sampled by π: e^d − d − 1 with d = log q − log π ≥ 0.
+/// k3 estimate of KL(π ‖ q) from tokens sampled by π: e^d − d − 1 with d = log q − log π. Never
+/// negative.
 at::Tensor k3(const at::Tensor& log_prob, const at::Tensor& log_other);
 
 /// ½ (V − target)², (N). With `clip` > 0 the greater of it and the same with V held within ± clip

@@ -11,6 +11,13 @@ namespace {
 
 constexpr double rejected = -1.0;
 
+/// The logarithm, and below 1 a straight line: the logarithm would fall below what a wrong kernel
+/// gets.
+double logarithmic(double speedup) {
+  constexpr double slope = 0.9;  // above `rejected` even for a speed-up of 0
+  return speedup >= 1 ? std::log(speedup) : slope * (speedup - 1);
+}
+
 using Bound = std::optional<Interval> ShapeResult::*;
 
 /// Lowest bound over the shapes; empty when a shape was not measured: no measurement, no reward.
@@ -41,8 +48,7 @@ double reward_of(const Verdict& verdict, RewardRule rule) {
   if (!verdict.correct()) return rejected;
   if (rule == RewardRule::milestone) return milestone(verdict);
   const double low = worst_low(verdict, &ShapeResult::speedup_eager_ci).value_or(0.0);
-  if (rule == RewardRule::speedup) return low;
-  return low > 0 ? std::log(low) : rejected;
+  return rule == RewardRule::speedup ? low : logarithmic(low);
 }
 
 }  // namespace warpsmith::policy

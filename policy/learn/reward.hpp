@@ -12,9 +12,10 @@ namespace warpsmith::policy {
 enum class RewardRule : uint8_t {
   milestone,    // −1 not correct, 1 correct, 2 > 5 % faster than eager, 3 also than torch.compile
   speedup,      // −1 not correct, else the lower bound of eager / candidate
-  log_speedup,  // −1 not correct, else its natural logarithm
+  log_speedup,  // −1 not correct, else its natural logarithm; below a speed-up of 1 linear, > −1
 };
 
+/// Any correct candidate earns more than any other, whatever its speed.
 /// Milestones are judged on the lower end of the interval, and on the worst shape.
 /// (CUDA Agent, arXiv 2602.24286, section 3.3; t0 the baseline: (t0 − t) / t0 > 0.05.)
 double reward_of(const Verdict& verdict, RewardRule rule);

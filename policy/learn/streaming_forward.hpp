@@ -25,9 +25,8 @@ class KeptPrefix {
   /// values from token `scored` on. With `refresh`, a prefix that older weights made is computed
   /// anew first, which makes π_p exact; without, its keys and values stay, as they do in the
   /// generator.
-  void extend(
-      const ActorCritic& networks, HeldTrajectory& held, WeightsMark mark,
-      bool refresh);  /// Frees the caches; the next `extend` runs the whole trajectory again.
+  void extend(const ActorCritic& networks, HeldTrajectory& held, WeightsMark mark, bool refresh);
+  /// Frees the caches; the next `extend` runs the whole trajectory again.
   void restart();
 
  private:

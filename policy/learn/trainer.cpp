@@ -50,14 +50,18 @@ Trainer::Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights,
 }
 
 Result<void> Trainer::observe(const Segment& segment) {
-  if (auto known = check_vocabulary(segment, networks_.config().vocab); !known) return known;
-  const auto [entry, is_new] = running_.try_emplace(segment.trajectory);
-  Running& running = entry->second;
+  Running& running = running_[segment.trajectory];
   running.held.id = segment.trajectory;
-  const Result<bool> appended = running.held.append(segment);
+  Result<bool> appended = false;
+  if (auto known = check_vocabulary(segment, networks_.config().vocab); !known) {
+    appended = tl::unexpected(std::move(known.error()));
+  } else {
+    appended = running.held.append(segment);
+  }
   if (!appended) {
-    if (is_new) running_.erase(entry);
-    return tl::unexpected(appended.error());
+    // Without it the outcome's reward would fall on a token that is not the last.
+    running_.erase(segment.trajectory);
+    return tl::unexpected(std::move(appended.error()));
   }
   if (*appended && setup_.learner.forwards == ForwardMode::streamed) stream(running);
   return {};

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "policy/format/hf_folder.hpp"
+#include "policy/format/mapped_file.hpp"
 #include "policy/format/safetensors.hpp"
 #include "policy/learn/learner_parts.hpp"
 #include "policy/learn/trainer.hpp"
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 Result<void> make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) return fail(ErrorCode::io_failed, folder.string() + ": " + error.message());
+  if (error) return tl::unexpected(write_error(folder, error.value()));
   return {};
 }
 

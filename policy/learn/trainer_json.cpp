@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "policy/format/mapped_file.hpp"
+
 namespace warpsmith::policy {
 namespace {
 
@@ -52,11 +54,7 @@ Result<void> write_trainer_numbers(const std::filesystem::path& file,
                       {"updates", numbers.updates},
                       {"mean_square", numbers.mean_square},
                       {"prompts", std::move(prompts)}};
-  std::ofstream out(file);
-  out << document.dump(1) << '\n';
-  out.close();
-  if (!out) return fail(ErrorCode::io_failed, file.string() + ": cannot be written");
-  return {};
+  return write_text_file(file, document.dump(1) + '\n');
 }
 
 Result<TrainerNumbers> read_trainer_numbers(const std::filesystem::path& file) {

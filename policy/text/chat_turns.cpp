@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "policy/text/tokenizer.hpp"
+
 namespace warpsmith::policy {
 namespace {
 
@@ -105,6 +107,12 @@ ChatFrame llama3_frame() {
           "<|eot_id|>",
           "",
           "ipython"};
+}
+
+ChatFrame frame_named(std::string_view name, const Tokenizer& tokenizer) {
+  const bool has_eot = tokenizer.id_of("<|eot_id|>").has_value();
+  if (name == "llama3" || (name == "auto" && has_eot)) return llama3_frame();
+  return {};
 }
 
 std::string defused(std::string_view text) {

@@ -11,6 +11,8 @@
 
 namespace warpsmith::policy {
 
+class Tokenizer;
+
 struct ChatMessage {
   std::string role;  // "system", "user", "assistant" or "tool"
   std::string content;
@@ -34,6 +36,9 @@ struct ChatFrame {
 };
 /// The frame of the Llama 3 family.
 ChatFrame llama3_frame();
+/// What `agent.chat_template` names: "chatml", "llama3", or "auto": by the tokens that the
+/// vocabulary has.
+ChatFrame frame_named(std::string_view name, const Tokenizer& tokenizer);
 
 /// Everything before the first sampled token. An empty system message is left out. Control tokens
 /// in the user's message are defused; the system message is ours and shows the call syntax.

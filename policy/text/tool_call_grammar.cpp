@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "policy/text/json_depth.hpp"
 #include "policy/text/text_cursor.hpp"
 
 namespace warpsmith::policy {
@@ -80,14 +81,10 @@ std::string text_of(const Json& value) {
 /// Parses without exceptions; too deep counts as malformed, so that no later walk runs out of
 /// stack.
 Result<Json> parse_json(std::string_view text) {
-  bool too_deep = false;
-  const auto watch = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > static_cast<int>(max_json_depth);
-    return !too_deep;
-  };
+  JsonDepth depth{static_cast<int>(max_json_depth)};
   try {
-    Json parsed = Json::parse(text, watch);
-    if (too_deep) return fail(ErrorCode::parse_failed, "JSON is nested too deeply");
+    Json parsed = Json::parse(text, depth.watch());
+    if (depth.exceeded()) return fail(ErrorCode::parse_failed, "JSON is nested too deeply");
     return parsed;
   } catch (const Json::parse_error& e) {
     return fail(ErrorCode::parse_failed,

@@ -58,15 +58,6 @@ Utf8Step next_utf8(std::string_view bytes) {
   return {Utf8State::valid, length, character};
 }
 
-bool is_valid_utf8(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const Utf8Step step = next_utf8(bytes);
-    if (step.state != Utf8State::valid) return false;
-    bytes.remove_prefix(step.length);
-  }
-  return true;
-}
-
 std::string to_valid_utf8(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());

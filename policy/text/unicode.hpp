@@ -25,8 +25,6 @@ struct Utf8Step {
 /// a character (the Unicode standard's "maximal subparts"), as Rust's lossy conversion takes them.
 Utf8Step next_utf8(std::string_view bytes);
 
-bool is_valid_utf8(std::string_view bytes);
-
 /// Every invalid or incomplete step replaced by U+FFFD.
 std::string to_valid_utf8(std::string_view bytes);
 

@@ -95,7 +95,8 @@ void validate(const LearnerConfig& c, Complaints& complaints) {
                      "expected at most learner.overlong_limit");
   complaints.require(c.dual_clip == 0 || c.dual_clip > 1, "learner.dual_clip",
                      "expected 0 (off) or more than 1");
-  complaints.require(c.lambda_alpha == 0 || !complaints.was_set("learner.lambda"), "learner.lambda",
+  // By value: an effective configuration, which a resume reads, writes every key.
+  complaints.require(c.lambda_alpha == 0 || c.lambda == LearnerConfig{}.lambda, "learner.lambda",
                      "learner.lambda_alpha replaces it: set one of the two");
   complaints.require(c.critic == CriticKind::shared || !c.critic_stop_gradient,
                      "learner.critic_stop_gradient", "has a meaning for critic = \"shared\" only");

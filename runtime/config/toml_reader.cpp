@@ -17,18 +17,20 @@ std::string nearest(const std::string& dotted, const std::set<std::string>& name
 
 void report_unknown(const TomlView& view, const std::string& prefix, TomlReading& reading) {
   for (const auto& [key, node] : *view.table) {
-    const std::string dotted = prefix + std::string{key.str()};
-    if (reading.tables.contains(dotted)) {
+    const std::string name{key.str()};
+    const std::string dotted = prefix + name;
+    const bool quoted = name.find('.') != std::string::npos;  // "a.b" = 1 is no key b of table a
+    if (!quoted && reading.tables.contains(dotted)) {
       if (const auto* inner = node.as_table()) {
         report_unknown({view.layer, inner}, dotted + ".", reading);
       }
       continue;
     }
-    if (reading.keys.contains(dotted)) continue;
+    if (!quoted && reading.keys.contains(dotted)) continue;
     const bool is_table = node.is_table();
     reading.complaints.at(place_of(*view.layer, node),
-                          std::string{is_table ? "unknown table " : "unknown key "} + dotted +
-                              "; the nearest is " +
+                          std::string{is_table ? "unknown table " : "unknown key "} +
+                              (quoted ? prefix + '"' + name + '"' : dotted) + "; the nearest is " +
                               nearest(dotted, is_table ? reading.tables : reading.keys));
   }
 }

@@ -24,45 +24,66 @@ namespace {
 
 namespace bp = boost::process;
 
+/// What kept a child from its program; sent from the child to us in one write.
+struct StartFailure {
+  int error = 0;
+  std::array<char, 28> step{};  // zero-terminated
+};
+
 /// What the child does between fork and exec. Only async-signal-safe calls; no allocation.
 struct Setup {
   std::vector<std::pair<int, int>> moves;  // our descriptor → number in the child
   std::vector<ResourceLimit> limits;
   std::vector<int> join;
+  std::string directory;
+  UniqueFd report;  // a pipe's end that closes at exec
   cpu_set_t cores{};
   bool pin = false;
   bool die_with_thread = false;
 
-  bool run() const {
+  /// Null, or the step that failed, with its errno.
+  const char* run() const {
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, nullptr);
     if (die_with_thread) (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (const int fd : join) {
-      if (::write(fd, "0", 1) != 1) return false;
+      if (::write(fd, "0", 1) != 1) return "join its cgroup";
     }
-    if (pin && ::sched_setaffinity(0, sizeof cores, &cores) != 0) return false;
+    if (pin && ::sched_setaffinity(0, sizeof cores, &cores) != 0) return "pin it to its core";
+    if (!directory.empty() && ::chdir(directory.c_str()) != 0) return "enter its directory";
     // Whatever our own parent left open is nothing to the child.
     constexpr unsigned close_on_exec = 4;  // CLOSE_RANGE_CLOEXEC
-    if (::syscall(SYS_close_range, 3U, ~0U, close_on_exec) != 0) return false;
+    if (::syscall(SYS_close_range, 3U, ~0U, close_on_exec) != 0) return "close descriptors";
     for (const auto& [from, to] : moves) {
-      if (::dup2(from, to) < 0) return false;
+      if (::dup2(from, to) < 0) return "place its descriptors";
     }
-    return std::all_of(limits.begin(), limits.end(), [](const ResourceLimit& limit) {
+    const bool limited = std::all_of(limits.begin(), limits.end(), [](const ResourceLimit& limit) {
       const rlimit value{limit.value, limit.value};
       return ::setrlimit(static_cast<__rlimit_resource_t>(limit.resource), &value) == 0;
     });
+    return limited ? nullptr : "set its limits";
+  }
+
+  /// Tells the parent and ends the child. Boost would go on to exec after a failed set-up.
+  [[noreturn]] void give_up(const char* step, int error) const {
+    StartFailure failure{.error = error};
+    ::strncpy(failure.step.data(), step, failure.step.size() - 1);
+    (void)!::write(report.get(), &failure, sizeof failure);
+    ::_exit(126);
   }
 };
 
-/// Boost's hook: runs `Setup` and fails the start when it fails.
+/// Boost's hook: runs `Setup`; the child ends when it, or exec, fails.
 struct SetupHandler : bp::extend::handler {
   explicit SetupHandler(const Setup& what) : setup(&what) {}
   template <class Executor>
-  void on_exec_setup(Executor& executor) const {
-    if (!setup->run()) {
-      executor.set_error(std::error_code(errno, std::system_category()), "child set-up");
-    }
+  void on_exec_setup(Executor& /*executor*/) const {
+    if (const char* step = setup->run()) setup->give_up(step, errno);
+  }
+  template <class Executor>
+  void on_exec_error(Executor& /*executor*/, const std::error_code& error) const {
+    setup->give_up("execute it", error.value());
   }
   const Setup* setup;
 };
@@ -93,9 +114,7 @@ Result<Pipe> make_pipe() {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return fail(ErrorCode::io_failed, std::string("pipe: ") + std::strerror(errno));
   }
-  Pipe pipe{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
-  (void)::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
-  return pipe;
+  return Pipe{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
 }
 
 cpu_set_t cores_of(int core) {
@@ -154,6 +173,9 @@ struct Child::State {
     auto to_out = make_pipe();
     auto to_err = make_pipe();
     if (!to_out || !to_err) return tl::unexpected(to_out ? to_err.error() : to_out.error());
+    for (const Pipe* pipe : {&*to_out, &*to_err}) {
+      (void)::fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
+    }
     given.add(to_out->write.get(), 1);
     given.add(to_err->write.get(), 2);
     out = {std::move(to_out->read), &exit.out, spec.output_bytes};
@@ -201,24 +223,46 @@ struct Child::State {
 
 namespace {
 
-Result<bp::child> launch(const ChildSpec& spec, const Setup& setup) {
+/// Waits until the child has its program, or has failed to get it and is reaped.
+Result<void> await_exec(pid_t pid, const Pipe& report, const std::string& program) {
+  StartFailure failure;
+  ssize_t got = 0;
+  do {
+    got = ::read(report.read.get(), &failure, sizeof failure);
+  } while (got < 0 && errno == EINTR);
+  if (got == 0) return {};  // closed by exec
+  const int error = got < 0 ? errno : failure.error;
+  if (got < 0) (void)::kill(pid, SIGKILL);
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return fail(ErrorCode::process_failed,
+              "start " + program + ": cannot " + failure.step.data() + ": " + std::strerror(error));
+}
+
+Result<pid_t> launch(const ChildSpec& spec, Setup& setup) {
   const std::string program =
       spec.argv.at(0).find('/') == std::string::npos ? find_program(spec.argv[0]) : spec.argv[0];
   if (program.empty()) {
     return fail(ErrorCode::not_found, "program '" + spec.argv[0] + "' is not in PATH");
   }
+  auto report = make_pipe();
+  if (!report) return tl::unexpected(std::move(report.error()));
+  setup.report = lifted(report->write.get());
+  report->write.reset();
   const std::vector<std::string> arguments(spec.argv.begin() + 1, spec.argv.end());
   const bp::environment environment = spec.environment
                                           ? environment_of(*spec.environment)
                                           : bp::environment(boost::this_process::environment());
-  const std::string directory = spec.directory.empty() ? "." : spec.directory;
   std::error_code error;
-  bp::child child(bp::exe = program, bp::args = arguments, environment, bp::start_dir = directory,
-                  SetupHandler{setup}, error);
+  bp::child child(bp::exe = program, bp::args = arguments, environment, SetupHandler{setup}, error);
   if (error) {
     return fail(ErrorCode::process_failed, "start " + program + ": " + error.message());
   }
-  return child;
+  const pid_t pid = child.id();
+  child.detach();  // reaping is ours: Boost's would wait for ever
+  setup.report.reset();
+  if (auto begun = await_exec(pid, *report, program); !begun) return tl::unexpected(begun.error());
+  return pid;
 }
 
 }  // namespace
@@ -227,7 +271,11 @@ Result<Child> Child::start(const ChildSpec& spec) {
   auto state = std::make_unique<State>();
   auto input = MemoryFile::sealed_copy("stdin", spec.standard_input);
   if (!input) return tl::unexpected(std::move(input.error()));
-  Setup setup{.limits = spec.limits, .join = spec.join, .die_with_thread = spec.die_with_thread};
+  Setup setup;
+  setup.limits = spec.limits;
+  setup.join = spec.join;
+  setup.directory = spec.directory;
+  setup.die_with_thread = spec.die_with_thread;
   Given given{setup};
   given.add(input->fd(), 0);
   if (auto connected = state->connect(spec, given); !connected) {
@@ -238,10 +286,9 @@ Result<Child> Child::start(const ChildSpec& spec) {
     setup.pin = true;
     setup.cores = cores_of(*spec.core);
   }
-  auto child = launch(spec, setup);
-  if (!child) return tl::unexpected(std::move(child.error()));
-  state->pid = child->id();
-  child->detach();  // reaping is ours: Boost's would wait for ever
+  const auto pid = launch(spec, setup);
+  if (!pid) return tl::unexpected(pid.error());
+  state->pid = *pid;
   state->pidfd = UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, state->pid, 0))};
   return Child{std::move(state)};
 }

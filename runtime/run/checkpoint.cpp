@@ -111,9 +111,17 @@ Result<CheckpointManifest> fill(const fs::path& folder, PolicyVersion version,
   return manifest;
 }
 
+/// What is missing or malformed is damage; a read that the system refused says nothing about it.
+tl::unexpected<Error> damage_or_refusal(Error error) {
+  const bool damaged = error.code == ErrorCode::not_found ||
+                       error.code == ErrorCode::parse_failed || error.code == ErrorCode::capacity;
+  if (damaged) error.code = ErrorCode::corrupt;
+  return tl::unexpected(std::move(error));
+}
+
 Result<void> check_file(const fs::path& folder, const ManifestFile& expected) {
   const auto got = describe(folder, expected.name);
-  if (!got) return fail(ErrorCode::corrupt, got.error().message);
+  if (!got) return damage_or_refusal(got.error());
   if (*got == expected) return {};
   return fail(ErrorCode::corrupt, (folder / expected.name).string() + ": expected " +
                                       std::to_string(expected.bytes) + " bytes with SHA-256 " +
@@ -175,7 +183,7 @@ Result<std::vector<uint32_t>> CheckpointStore::steps() const {
 Result<Checkpoint> CheckpointStore::verify(uint32_t step) const {
   const fs::path folder = path_of(step);
   const auto text = read_text_file(folder / manifest_name, max_manifest_bytes);
-  if (!text) return fail(ErrorCode::corrupt, text.error().message);
+  if (!text) return damage_or_refusal(text.error());
   auto manifest = manifest_from_json(*text);
   if (!manifest) return fail(ErrorCode::corrupt, folder.string() + ": " + manifest.error().message);
   if (manifest->version.step != step) {
@@ -204,6 +212,7 @@ Result<CheckpointSearch> CheckpointStore::newest(uint32_t max_step) const {
       search.found = std::move(*checked);
       return search;
     }
+    if (checked.error().code != ErrorCode::corrupt) return tl::unexpected(checked.error());
     search.complaints.push_back(checked.error().message);
   }
   return search;

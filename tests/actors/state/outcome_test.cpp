@@ -10,9 +10,17 @@ TEST(OutcomeTest, WorstShapeGivesTheSpeedup) {
   Verdict verdict = passed_verdict(3.0);
   verdict.shapes.push_back(passed_verdict(1.5).shapes[0]);
   const auto outcome = judged_outcome(verdict, {}, policy::RewardRule::milestone);
-  EXPECT_EQ(outcome.speedup_eager, 1.5);
-  verdict.shapes[0].speedup_compile.reset();
+  EXPECT_EQ(outcome.speedup_eager, verdict.shapes[1].speedup_eager_ci->low);
+  verdict.shapes[0].speedup_compile_ci.reset();
   EXPECT_FALSE(judged_outcome(verdict, {}, policy::RewardRule::milestone).speedup_compile);
+}
+
+TEST(OutcomeTest, OnlyACorrectSubmissionIsFaster) {
+  Verdict verdict = passed_verdict(90.0);
+  verdict.outcome = VerdictClass::too_fast;
+  const auto outcome = judged_outcome(verdict, {}, policy::RewardRule::milestone);
+  EXPECT_FALSE(outcome.speedup_eager);
+  EXPECT_FALSE(outcome.speedup_compile);
 }
 
 TEST(OutcomeTest, EqualSourcesHaveEqualHashes) {

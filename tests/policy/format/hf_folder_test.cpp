@@ -175,6 +175,25 @@ TEST(ConfigJsonTest, DamagedTextsNeverBreakTheParser) {
   EXPECT_LT(accepted, 5'000);
 }
 
+// Deep enough that a walk over it would run out of stack.
+const std::string deep = std::string(500'000, '[') + std::string(500'000, ']');
+
+TEST(ConfigJsonTest, DeeplyNestedTextsAreRefused) {
+  for (const char* key : {"model_type", "eos_token_id", "rope_scaling", "hidden_size"}) {
+    const auto parsed = parse_config_json(std::string("{\"") + key + "\": " + deep + "}");
+    ASSERT_FALSE(parsed) << key;
+    EXPECT_EQ(parsed.error().message, "config.json: JSON is nested too deeply");
+  }
+}
+
+TEST(TokenizerJsonTest, DeeplyNestedTextsAreRefused) {
+  for (const char* key : {"decoder", "model", "added_tokens", "post_processor"}) {
+    const auto parsed = parse_tokenizer_json(std::string("{\"") + key + "\": " + deep + "}");
+    ASSERT_FALSE(parsed) << key;
+    EXPECT_NE(parsed.error().message.find("nested too deeply"), std::string::npos);
+  }
+}
+
 TEST(TokenizerJsonTest, DamagedTextsNeverBreakTheParser) {
   json small = json_file("tests/golden/tokenizers/qwen/tokenizer.json");
   small["model"]["merges"].erase(small["model"]["merges"].begin() + 20,

@@ -285,6 +285,26 @@ TEST_F(EngineTest, KeptCacheGoesOnWithoutRecomputing) {
   EXPECT_EQ(engine->stats().computed_tokens - before, 7U);
 }
 
+TEST_F(EngineTest, KeptCacheOfOldWeightsIsNotSharedWithNewSessions) {
+  Transformer newer(model_.config(), model_.weights().clone());
+  newer.weights().layers[0].down.mul_(1.5);
+  const auto engine = make_engine(model_);
+  const auto prompt = random_tokens(40, 1);
+  ASSERT_TRUE(engine->submit(ask(1, prompt, 5)));
+  run(*engine);
+  engine->load({0, 2}, newer.weights());
+  auto more = ask(1, random_tokens(9, 2), 5);
+  more.whole = false;
+  ASSERT_TRUE(engine->submit(more));
+  run(*engine);
+  ASSERT_TRUE(engine->submit(ask(2, prompt, 20)));
+  EXPECT_LT(worst_gap(newer, prompt, run(*engine).at(2)), 2e-5);
+  ASSERT_TRUE(engine->submit(ask(3, prompt, 20)));
+  const uint64_t before = engine->stats().reused_tokens;
+  EXPECT_LT(worst_gap(newer, prompt, run(*engine).at(3)), 2e-5);
+  EXPECT_EQ(engine->stats().reused_tokens - before, 32U) << "blocks of the new weights are shared";
+}
+
 TEST_F(EngineTest, StopTokenEndsTheRequestAndIsItsLastToken) {
   const auto engine = make_engine(model_);
   ASSERT_TRUE(engine->submit(ask(1, random_tokens(5, 1), 30)));

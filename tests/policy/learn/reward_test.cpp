@@ -32,6 +32,23 @@ TEST(RewardTest, EveryOtherClassIsRejected) {
   }
 }
 
+TEST(RewardTest, SlowButCorrectEarnsMoreThanWrong) {
+  Verdict wrong = passed(9, 9);
+  wrong.outcome = VerdictClass::wrong;
+  Verdict unmeasured = passed(3, 3);
+  unmeasured.shapes[0].speedup_eager_ci.reset();
+  for (const auto rule : {RewardRule::milestone, RewardRule::speedup, RewardRule::log_speedup}) {
+    EXPECT_GT(reward_of(unmeasured, rule), reward_of(wrong, rule));
+    double slower = reward_of(wrong, rule);
+    for (const double low : {0.0, 1e-9, 0.1, 0.36, 0.5, 0.99, 1.0, 1.01, 2.0, 50.0}) {
+      const double reward = reward_of(passed(low, low), rule);
+      EXPECT_GT(reward, reward_of(wrong, rule)) << low;
+      EXPECT_GE(reward, slower) << low;
+      slower = reward;
+    }
+  }
+}
+
 TEST(RewardTest, TheWorstShapeCounts) {
   Verdict verdict = passed(3, 3);
   verdict.shapes.push_back(passed(1.0, 1.0).shapes[0]);

@@ -114,6 +114,12 @@ TEST_F(TrainerCheckpointTest, BrokenNumbersAreRefused) {
   }
 }
 
+TEST_F(TrainerCheckpointTest, AFullDiskIsCalledThat) {
+  const auto written = write_trainer_numbers("/dev/full", {});
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::disk_full);
+}
+
 TEST_F(TrainerCheckpointTest, MutatedNumbersNeverDoMoreThanFail) {
   const fs::path file = folder_ / "trainer.json";
   ASSERT_TRUE(write_trainer_numbers(file, {3, 12, 0.5, {{7, {1.5, 2.5}}, {9, {-1, 1}}}}));

@@ -253,6 +253,23 @@ TEST(TrainerTest, ImpossibleSegmentsAreRefusedByName) {
   refused({0, 0, {1, 2}, {0, 1}, {0}, {{}, {}}}, "arrays differ in length");
 }
 
+TEST(TrainerTest, TrajectoryWithARefusedSegmentIsNotTrained) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<Segment> bad{{9, 1, {1, 2}, {0, 1}, {0, nan}, {{}, {}}},
+                                 {9, 1, {1, 99}, {0, 1}, {0, -1}, {{}, {}}},
+                                 {9, 2, {1, 2}, {0, 1}, {0, -1}, {{}, {}}}};
+  for (const Segment& refused : bad) {
+    Trainer trainer = tiny_trainer(tiny_setup());
+    ASSERT_TRUE(trainer.observe({9, 0, {1, 2}, {0, 1}, {0, -1}, {{}, {}}}));
+    EXPECT_FALSE(trainer.observe(refused));
+    EXPECT_EQ(trainer.status().running, 0U);
+    EXPECT_FALSE(trainer.observe({9, 2, {1, 2}, {0, 1}, {0, -1}, {{}, {}}})) << "nor what follows";
+    const auto closed = trainer.close(9, {.reward = 1});
+    ASSERT_FALSE(closed);
+    EXPECT_EQ(closed.error().code, ErrorCode::not_found);
+  }
+}
+
 TEST(TrainerTest, RewardThatIsNotFiniteIsRefused) {
   Trainer trainer = tiny_trainer(tiny_setup());
   const Trajectory played = TinyWorld{5}.play(trainer.weights());

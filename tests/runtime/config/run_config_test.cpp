@@ -78,14 +78,43 @@ TEST(RunConfigTest, BrokenSyntaxIsTheOnlyComplaint) {
 }
 
 TEST(RunConfigTest, EffectiveConfigurationReadsBackToItself) {
-  const auto config = parse_run_config("c.toml", least, {"run.seed=3", "learner.clip_high=0.3"});
-  ASSERT_TRUE(config.has_value());
-  const std::string text = to_toml(*config);
-  const auto back = parse_run_config("elsewhere/config.toml", text, {});
-  ASSERT_TRUE(back.has_value()) << back.error().message;
-  EXPECT_EQ(to_toml(*back), text);
-  EXPECT_EQ(back->run.seed, 3);
-  EXPECT_THAT(text, HasSubstr("[sandbox.limits]"));
+  const std::vector<std::vector<std::string>> options{
+      {},
+      {"run.seed=3", "learner.clip_high=0.3"},
+      {"run.mode=sync"},
+      {"learner.lambda_alpha=0.05"},
+      {"learner.lambda=0.9", "learner.running_advantage_scale=true",
+       "learner.prompt_baseline=true"},
+      {"learner.critic=shared", "learner.critic_stop_gradient=true", "learner.value_clip=0.2"},
+      {"learner.dual_clip=3", "learner.sequence_high=2", "learner.overlong_limit=100",
+       "learner.overlong_margin=10", "learner.kl=0.1", "learner.entropy=0.01"},
+      {"run.stage=sft", "model.weights=random", "sft.data=d.jsonl"},
+      {"run.stage=sft", "sft.script=s.toml"},
+      {"synthesis.held_out=[\"h\"]", "generator.temperature=0", "rollout.reward=log_speedup"}};
+  for (const auto& overrides : options) {
+    const auto config = parse_run_config("c.toml", least, overrides);
+    ASSERT_TRUE(config.has_value()) << config.error().message;
+    const std::string text = to_toml(*config);
+    const auto back = parse_run_config("elsewhere/config.toml", text, {});
+    ASSERT_TRUE(back.has_value()) << back.error().message;
+    EXPECT_EQ(to_toml(*back), text);
+    EXPECT_THAT(text, HasSubstr("[sandbox.limits]"));
+  }
+}
+
+TEST(RunConfigTest, LambdaAndItsReplacementExcludeEachOther) {
+  EXPECT_THAT(error_of(least, {"learner.lambda_alpha=0.05", "learner.lambda=0.9"}),
+              HasSubstr("learner.lambda: learner.lambda_alpha replaces it"));
+}
+
+TEST(RunConfigTest, QuotedDotsAreNoKeysOfATable) {
+  EXPECT_EQ(error_of("\"learner.learning_rate\" = 1e-5\n" + least),
+            "c.toml:1: unknown key \"learner.learning_rate\"; the nearest is "
+            "learner.learning_rate");
+  EXPECT_EQ(error_of(least + "[sandbox]\n\"limits.call\" = \"2s\"\n"),
+            "c.toml:8: unknown key sandbox.\"limits.call\"; the nearest is sandbox.limits.call");
+  EXPECT_THAT(error_of(least + "[\"sandbox.limits\"]\ncall = \"2s\"\n"),
+              HasSubstr("unknown table \"sandbox.limits\"; the nearest is sandbox.limits"));
 }
 
 TEST(RunConfigTest, AMissingFileIsNamed) {

@@ -4,11 +4,18 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
 
 #include "runtime/process/memory_file.hpp"
 
 namespace warpsmith {
 namespace {
+
+namespace fs = std::filesystem;
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -89,6 +96,45 @@ TEST(ChildTest, NamesTheProgramThatCannotStart) {
   const auto child = Child::start(spec);
   ASSERT_FALSE(child);
   EXPECT_NE(child.error().message.find("/nowhere/prog"), std::string::npos);
+}
+
+bool has_children() {
+  return ::waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD;
+}
+
+TEST(ChildTest, WithoutItsLimitsNothingRuns) {
+  const fs::path folder = fs::path(testing::TempDir()) / ("child-" + std::to_string(::getpid()));
+  fs::create_directory(folder);
+  ChildSpec spec;
+  spec.argv = {"/bin/sh", "-c", "touch " + (folder / "ran").string()};
+  spec.limits = {{RLIMIT_NOFILE, UINT64_MAX}};
+  const auto child = Child::start(spec);
+  ASSERT_FALSE(child);
+  EXPECT_NE(child.error().message.find("/bin/sh: cannot set its limits"), std::string::npos)
+      << child.error().message;
+  EXPECT_FALSE(has_children()) << "reaped before start returned, so it cannot write any more";
+  EXPECT_FALSE(fs::exists(folder / "ran"));
+  fs::remove_all(folder);
+}
+
+TEST(ChildTest, OutsideItsDirectoryNothingRuns) {
+  ChildSpec spec;
+  spec.argv = {"/bin/true"};
+  spec.directory = "/nowhere";
+  const auto child = Child::start(spec);
+  ASSERT_FALSE(child);
+  EXPECT_NE(child.error().message.find("enter its directory"), std::string::npos);
+}
+
+TEST(ChildTest, FailedStartsLeaveNoChildWhateverItsDescriptors) {
+  ChildSpec spec;
+  spec.argv = {"/nowhere/prog"};
+  const auto file = MemoryFile::sealed_copy("any", "text");
+  ASSERT_TRUE(file);
+  // One of these numbers is that of Boost's own pipe.
+  for (int number = 3; number < 40; ++number) spec.descriptors[number] = file->fd();
+  EXPECT_FALSE(Child::start(spec));
+  EXPECT_FALSE(has_children());
 }
 
 }  // namespace

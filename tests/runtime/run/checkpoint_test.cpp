@@ -93,6 +93,19 @@ TEST(CheckpointTest, DamagedCheckpointIsPassedOverWithItsReason) {
   EXPECT_NE(search->complaints[2].find("step-2/critic/model.safetensors"), std::string::npos);
 }
 
+TEST(CheckpointTest, UnreadableCheckpointIsNotPassedOver) {
+  const TemporaryFolder folder;
+  const CheckpointStore store = open_store(folder.path());
+  for (uint32_t step : {1U, 2U}) ASSERT_TRUE(store.write({1, step}, writer("w")).has_value());
+  const fs::path manifest = store.path_of(2) / "manifest.json";
+  fs::remove(manifest);
+  fs::create_directory(manifest);  // reading it fails with EISDIR, for root too
+  const auto search = store.newest();
+  ASSERT_FALSE(search.has_value());
+  EXPECT_EQ(search.error().code, ErrorCode::io_failed);
+  EXPECT_NE(search.error().message.find(manifest.string()), std::string::npos);
+}
+
 TEST(CheckpointTest, CheckpointAheadOfTheLedgerIsPassedOver) {
   const TemporaryFolder folder;
   const CheckpointStore store = open_store(folder.path());

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configurations that are well-formed, but impossible with their model or for training.
+#include <gtest/gtest.h>
+
+#include "actors/engine.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+RunConfig config(const std::vector<std::string>& overrides) {
+  auto loaded = load_run_config("configs/quickstart.toml", overrides);
+  if (!loaded) throw std::runtime_error(loaded.error().message);
+  return *loaded;
+}
+
+TEST(EngineInputsTest, TrajectoriesBeyondTheModelsPositionsAreRefused) {
+  const RunConfig fits = config({"agent.max_tokens=2048"});
+  EXPECT_TRUE(load_inputs(fits, fits.model.folder));
+  const RunConfig longer = config({"agent.max_tokens=2049"});
+  const auto inputs = load_inputs(longer, longer.model.folder);
+  ASSERT_FALSE(inputs);
+  EXPECT_EQ(inputs.error().code, ErrorCode::invalid_config);
+  EXPECT_NE(inputs.error().message.find("agent.max_tokens: expected at most"), std::string::npos);
+  EXPECT_NE(inputs.error().message.find("(2048), got 2049"), std::string::npos);
+}
+
+TEST(EngineInputsTest, TemperatureZeroSamplesButDoesNotTrain) {
+  const RunConfig greedy = config({"generator.temperature=0"});
+  EXPECT_TRUE(load_inputs(greedy, greedy.model.folder));
+  const auto good = check_trainable(greedy);
+  ASSERT_FALSE(good);
+  EXPECT_NE(good.error().message.find("generator.temperature"), std::string::npos);
+  EXPECT_TRUE(check_trainable(config({})));
+}
+
+}  // namespace
+}  // namespace warpsmith::actors
