@@ -10,6 +10,7 @@
 #include "actors/engine_settings.hpp"
 #include "actors/errors.hpp"
 #include "actors/inspect.hpp"
+#include "actors/slot_cores.hpp"
 #include "actors/telemetry.hpp"
 #include "actors/weight_store.hpp"
 
@@ -30,15 +31,16 @@ struct SystemConfig : caf::actor_system_config {
 
 sandbox::SandboxOptions slot_options(const EngineInputs& inputs, uint32_t index) {
   auto options = service_options(inputs.config.sandbox, inputs.python);
-  options.core = first_core_of(inputs.config.sandbox, index);
+  options.core = core_of(inputs.config.sandbox, index);
   return options;
 }
 
 /// A compiler beside the slot only where it has a core of its own: it would disturb what is timed.
 SandboxBackends slot_backends(const EngineInputs& inputs, uint32_t index) {
-  SandboxBackends backends{service_backend(slot_options(inputs, index)), {}};
+  SandboxBackends backends{service_backend(slot_options(inputs, index), inputs.ender), {}};
   if (has_core_beside_slots(inputs.config.sandbox)) {
-    backends.compiler = service_backend(service_options(inputs.config.sandbox, inputs.python));
+    backends.compiler =
+        service_backend(service_options(inputs.config.sandbox, inputs.python), inputs.ender);
   }
   return backends;
 }
@@ -109,7 +111,11 @@ SupervisorSettings supervisor_settings(const RunConfig& config) {
 
 struct EngineRun::Parts {
   Parts(const std::shared_ptr<const EngineInputs>& inputs, std::unique_ptr<Tap> its_tap)
-      : tap(std::move(its_tap)), config(inputs->config), system(config), self(system) {
+      : tap(std::move(its_tap)),
+        ender(inputs->ender),
+        config(inputs->config),
+        system(config),
+        self(system) {
     Spawners spawners = make_spawners(inputs);
     // The handles that main asks are spawned by the supervisor: caught on their way.
     spawners.ledger = [this, spawn = spawners.ledger](caf::actor_system& sys, Identity id) {
@@ -148,6 +154,7 @@ struct EngineRun::Parts {
   }
 
   std::unique_ptr<Tap> tap;
+  std::shared_ptr<sandbox::EndSwitch> ender;
   SystemConfig config;
   caf::actor_system system;
   caf::scoped_actor self;
@@ -161,6 +168,8 @@ EngineRun::EngineRun(std::shared_ptr<const EngineInputs> inputs, std::unique_ptr
 
 EngineRun::~EngineRun() {
   parts_->self->send_exit(parts_->root, caf::exit_reason::user_shutdown);
+  // Rollouts were told to leave before: none of them takes this for the end of its submission.
+  parts_->ender->end_services();
 }
 
 Result<ActorStatus> EngineRun::status(std::chrono::milliseconds bound) {

@@ -12,6 +12,7 @@
 #include "policy/model/weights.hpp"
 #include "policy/text/tokenizer.hpp"
 #include "runtime/config/run_config.hpp"
+#include "sandbox/service/end_switch.hpp"
 
 namespace warpsmith::actors {
 
@@ -29,6 +30,8 @@ struct EngineInputs {
   Origin origin;
   std::filesystem::path scratch;  // workspaces are made beneath it
   bool learns = true;             // false: weights stay as they are (eval)
+  /// Thrown when the run ends: nobody waits for an evaluation that nobody hears of.
+  std::shared_ptr<sandbox::EndSwitch> ender = std::make_shared<sandbox::EndSwitch>();
 };
 
 /// Refuses what can be sampled with but not trained with; names the key.

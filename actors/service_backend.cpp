@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/service_backend.hpp"
 
-#include <sched.h>
-
 #include <optional>
-#include <thread>
 
+#include "actors/slot_cores.hpp"
 #include "runtime/environment.hpp"
-#include "runtime/log.hpp"
 #include "sandbox/jail/cgroup.hpp"
 
 namespace warpsmith::actors {
@@ -36,7 +33,8 @@ class ServiceBackend : public SandboxBackend {
 
 class ShellServices : public sandbox::ToolServices {
  public:
-  explicit ShellServices(sandbox::SandboxOptions options) : options_(std::move(options)) {}
+  ShellServices(sandbox::SandboxOptions options, std::shared_ptr<sandbox::EndSwitch> ender)
+      : options_(std::move(options)), ender_(std::move(ender)) {}
 
   /// Never asked: a tool box hands submissions back, and a sandbox actor judges them.
   Judgement evaluate(const Submission& /*submission*/, Request /*request*/) override {
@@ -44,7 +42,7 @@ class ShellServices : public sandbox::ToolServices {
   }
   Result<sandbox::ShellResult> shell(const sandbox::ShellRequest& request) override {
     if (!client_ || client_->lost()) {
-      auto started = sandbox::Client::start(options_, Deadline::after(start_budget));
+      auto started = sandbox::Client::start(options_, Deadline::after(start_budget), ender_);
       if (!started) return tl::unexpected(std::move(started.error()));
       client_.emplace(std::move(*started));
     }
@@ -55,24 +53,9 @@ class ShellServices : public sandbox::ToolServices {
 
  private:
   sandbox::SandboxOptions options_;
+  std::shared_ptr<sandbox::EndSwitch> ender_;
   std::optional<sandbox::Client> client_;
 };
-
-// Asked once: the process may leave cores later, and the count would shrink with them.
-int core_count() {
-  static const int count = static_cast<int>(std::thread::hardware_concurrency());
-  return count;
-}
-
-cpu_set_t cores_beside_slots(const SandboxConfig& config) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int core = 0; core < core_count(); ++core) CPU_SET(core, &set);
-  for (uint32_t slot = 0; slot < config.count; ++slot) {
-    for (int i = 0; i < config.cores; ++i) CPU_CLR(first_core_of(config, slot) + i, &set);
-  }
-  return set;
-}
 
 }  // namespace
 
@@ -95,41 +78,24 @@ sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::
   return options;
 }
 
-Result<void> check_cgroups(const SandboxConfig& config) {
+Result<void> check_slots(const SandboxConfig& config) {
+  if (auto cores = check_slot_cores(config); !cores) return cores;
   return config.require_cgroups ? sandbox::probe_cgroups() : Result<void>{};
 }
 
-int first_core_of(const SandboxConfig& config, uint32_t index) {
-  const auto cores = static_cast<int>(config.cores);
-  if (config.first_core >= 0)
-    return static_cast<int>(config.first_core) + static_cast<int>(index) * cores;
-  return core_count() - static_cast<int>(index + 1) * cores;
-}
-
-bool has_core_beside_slots(const SandboxConfig& config) {
-  const cpu_set_t set = cores_beside_slots(config);
-  return CPU_COUNT(&set) > 0;
-}
-
-void leave_slot_cores(const SandboxConfig& config) {
-  const cpu_set_t set = cores_beside_slots(config);
-  if (CPU_COUNT(&set) == 0 || sched_setaffinity(0, sizeof set, &set) != 0) {
-    log::warn("the sandbox shares its cores with the rest: times will be noisy");
-  }
-}
-
-SandboxBackendFactory service_backend(sandbox::SandboxOptions options) {
-  return [options]() -> Result<std::unique_ptr<SandboxBackend>> {
-    auto client = sandbox::Client::start(options, Deadline::after(start_budget));
+SandboxBackendFactory service_backend(sandbox::SandboxOptions options,
+                                      std::shared_ptr<sandbox::EndSwitch> ender) {
+  return [options, ender]() -> Result<std::unique_ptr<SandboxBackend>> {
+    auto client = sandbox::Client::start(options, Deadline::after(start_budget), ender);
     if (!client) return tl::unexpected(std::move(client.error()));
     return std::make_unique<ServiceBackend>(std::move(*client));
   };
 }
 
 std::function<Result<std::unique_ptr<sandbox::ToolServices>>()> shell_services(
-    sandbox::SandboxOptions options) {
-  return [options]() -> Result<std::unique_ptr<sandbox::ToolServices>> {
-    return std::make_unique<ShellServices>(options);
+    sandbox::SandboxOptions options, std::shared_ptr<sandbox::EndSwitch> ender) {
+  return [options, ender]() -> Result<std::unique_ptr<sandbox::ToolServices>> {
+    return std::make_unique<ShellServices>(options, ender);
   };
 }
 

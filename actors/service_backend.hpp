@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "actors/sandbox_backend.hpp"
 #include "runtime/config/sandbox_config.hpp"
@@ -14,24 +15,16 @@ namespace warpsmith::actors {
 /// What every service of a run shares; the core is filled in per slot.
 sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::string& python);
 
-/// Says what is missing where the configuration requires cgroups: better before a run than in it.
-Result<void> check_cgroups(const SandboxConfig& config);
+/// Says what this machine lacks for the slots of a configuration, cores or cgroups that it
+/// requires: better before a run than in it.
+Result<void> check_slots(const SandboxConfig& config);
 
-/// Cores of slot `index`: of a machine with n cores, the last ones unless the configuration says.
-int first_core_of(const SandboxConfig& config, uint32_t index);
-
-/// True where a core is left beside the slots.
-bool has_core_beside_slots(const SandboxConfig& config);
-
-/// Keeps this process, and all it starts from now on but sandboxes, off the slots' cores. Does
-/// nothing where no core would be left.
-void leave_slot_cores(const SandboxConfig& config);
-
-/// Starts a service on the thread that calls it.
-SandboxBackendFactory service_backend(sandbox::SandboxOptions options);
+/// Starts a service on the thread that calls it. `ender`: ends it from another thread.
+SandboxBackendFactory service_backend(sandbox::SandboxOptions options,
+                                      std::shared_ptr<sandbox::EndSwitch> ender = nullptr);
 
 /// Shell jails for a tool executor; the service starts with the first command.
 std::function<Result<std::unique_ptr<sandbox::ToolServices>>()> shell_services(
-    sandbox::SandboxOptions options);
+    sandbox::SandboxOptions options, std::shared_ptr<sandbox::EndSwitch> ender = nullptr);
 
 }  // namespace warpsmith::actors

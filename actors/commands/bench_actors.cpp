@@ -11,6 +11,9 @@
 namespace warpsmith::actors {
 namespace {
 
+constexpr double bar_request_us = 10;
+constexpr double bar_segment_us = 20;
+
 struct Arguments {
   uint32_t rounds = 20'000;
   bool json = false;
@@ -18,6 +21,10 @@ struct Arguments {
 
 nlohmann::json figures_json(const LatencyFigures& figures) {
   return {{"median_us", figures.median_us}, {"p95_us", figures.p95_us}};
+}
+
+std::string bar_text(double most_us) {
+  return "<= " + fixed(most_us, 0) + " us median";
 }
 
 std::string figures_text(const LatencyFigures& figures) {
@@ -28,14 +35,17 @@ ExitCode bench_actors(const Arguments& args) {
   const ActorLatency latency = measure_actor_latency(args.rounds);
   if (args.json) {
     const nlohmann::json out{{"request_response", figures_json(latency.request)},
+                             {"request_response_median_us_bar", bar_request_us},
                              {"segment_1mib_by_reference", figures_json(latency.segment_1mib)},
+                             {"segment_1mib_median_us_bar", bar_segment_us},
                              {"peer_thread_handoff", figures_json(latency.thread_handoff)}};
     std::cout << out.dump() << '\n';
     return ExitCode::success;
   }
-  std::cout << table_of({{"request and response", figures_text(latency.request), {}},
-                         {"1 MiB by reference", figures_text(latency.segment_1mib), {}},
-                         {"peer: two threads", figures_text(latency.thread_handoff), {}}});
+  std::cout << table_of(
+      {{"request and response", figures_text(latency.request), bar_text(bar_request_us)},
+       {"1 MiB by reference", figures_text(latency.segment_1mib), bar_text(bar_segment_us)},
+       {"peer: two threads", figures_text(latency.thread_handoff), {}}});
   return ExitCode::success;
 }
 

@@ -10,6 +10,7 @@
 #include "actors/bench/commit_honesty.hpp"
 #include "actors/commands/bench_parts.hpp"
 #include "actors/service_backend.hpp"
+#include "actors/slot_cores.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/process/child.hpp"
 #include "synthesis/task_source.hpp"
@@ -30,22 +31,38 @@ struct Arguments {
 };
 
 /// The program's own training bench on the cores beside the slot, until this object ends.
-Result<std::optional<Child>> learner_beside(bool wanted) {
-  std::optional<Child> load;
-  if (!wanted) return load;
-  ChildSpec spec;
-  spec.argv = {"/proc/self/exe", "bench", "learn", "--steps", "1000000"};
-  spec.output = ChildOutput::discarded;
-  auto child = Child::start(spec);
-  if (!child) return tl::unexpected(std::move(child.error()));
-  return std::optional<Child>{std::move(*child)};
-}
+class LearnerBeside {
+ public:
+  static Result<LearnerBeside> start(bool wanted) {
+    LearnerBeside beside;
+    if (!wanted) return beside;
+    ChildSpec spec;
+    spec.argv = {"/proc/self/exe", "bench", "learn", "--steps", "1000000"};
+    auto child = Child::start(spec);
+    if (!child) return tl::unexpected(std::move(child.error()));
+    beside.child_.emplace(std::move(*child));
+    return beside;
+  }
+
+  /// Fails when it ended before it was told to: the figures are those of an idle machine.
+  Result<void> still_runs() {
+    if (!child_ || child_->alive()) return {};
+    const ChildExit end = child_->wait(Deadline::after(std::chrono::seconds{1}));
+    return fail(ErrorCode::process_failed,
+                "--while-learning: the training beside the slot ended early (exit code " +
+                    std::to_string(end.exit_code) + ", signal " + std::to_string(end.signal) +
+                    "): " + end.err);
+  }
+
+ private:
+  std::optional<Child> child_;
+};
 
 sandbox::SandboxOptions slot_options() {
   const SandboxConfig config;
   leave_slot_cores(config);
   auto options = service_options(config, python_interpreter().string());
-  options.core = first_core_of(config, 0);
+  options.core = core_of(config, 0);
   return options;
 }
 
@@ -110,11 +127,12 @@ void print_commit(const std::vector<sandbox::SelfCheck>& all, const Arguments& a
 
 ExitCode bench_commit(const Arguments& args) {
   const auto options = slot_options();
-  const auto load = learner_beside(args.while_learning);
+  auto load = LearnerBeside::start(args.while_learning);
   if (!load) return report(load.error());
   const auto all =
       measure_commit(options, args.processes, Deadline::after(std::chrono::minutes{10}));
   if (!all) return report(all.error());
+  if (auto loaded = load->still_runs(); !loaded) return report(loaded.error());
   print_commit(*all, args);
   return ExitCode::success;
 }
@@ -155,11 +173,12 @@ ExitCode bench_pairs(const Arguments& args) {
   const auto options = slot_options();
   auto backend = service_backend(options)();
   if (!backend) return report(backend.error());
-  const auto load = learner_beside(args.while_learning);
+  auto load = LearnerBeside::start(args.while_learning);
   if (!load) return report(load.error());
   const auto all = measure_pairs(**backend, *task, sources->at(task->id).front(), args.pairs,
                                  [](const std::string& what) { std::cerr << what << '\n'; });
   if (!all) return report(all.error());
+  if (auto loaded = load->still_runs(); !loaded) return report(loaded.error());
   print_pairs(*all, args);
   return ExitCode::success;
 }

@@ -8,6 +8,7 @@
 #include "actors/bench/evaluation_rate.hpp"
 #include "actors/commands/bench_parts.hpp"
 #include "actors/service_backend.hpp"
+#include "actors/slot_cores.hpp"
 #include "runtime/environment.hpp"
 #include "synthesis/task_source.hpp"
 
@@ -88,13 +89,16 @@ ExitCode bench_evaluate(const Arguments& args) {
   const SandboxConfig config;
   leave_slot_cores(config);
   auto options = service_options(config, python_interpreter().string());
-  options.core = first_core_of(config, 0);
+  options.core = core_of(config, 0);
   auto backend = service_backend(options)();
   if (!backend) return report(backend.error());
   const auto figures = measure_evaluations(**backend, *load);
   if (!figures) return report(figures.error());
-  std::cout << (args.json ? to_json(*figures, args.repeat_sources).dump() + '\n'
-                          : to_text(*figures));
+  // What did not pass is told in the compiler's words: they need not be UTF-8.
+  constexpr auto replace = nlohmann::json::error_handler_t::replace;
+  std::cout << (args.json
+                    ? to_json(*figures, args.repeat_sources).dump(-1, ' ', false, replace) + '\n'
+                    : to_text(*figures));
   return ExitCode::success;
 }
 

@@ -11,7 +11,9 @@
 #include "actors/commands/command.hpp"
 #include "actors/messages.hpp"
 #include "actors/service_backend.hpp"
+#include "actors/slot_cores.hpp"
 #include "runtime/environment.hpp"
+#include "sandbox/workspace/solution.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::actors {
@@ -44,10 +46,21 @@ Result<std::string> read_source(const fs::path& file) {
   return std::move(text).str();
 }
 
-/// A file counts as kernel.cpp; of a folder its kernel.cpp is taken.
+/// As training takes it, headers and all.
+Result<FileSet> read_folder(const fs::path& place) {
+  const auto folder = sandbox::SafeFolder::open(place);
+  if (!folder) return tl::unexpected(folder.error());
+  auto files = sandbox::freeze_folder(*folder, "kernel.cpp", {});
+  if (files) return files;
+  const bool too_much = files.error().code == ErrorCode::capacity;
+  return fail(too_much ? ErrorCode::invalid_argument : files.error().code,
+              place.string() + ": " + files.error().message);
+}
+
+/// A file counts as kernel.cpp.
 Result<FileSet> read_solution(const fs::path& place) {
-  const fs::path file = fs::is_directory(place) ? place / "kernel.cpp" : place;
-  auto text = read_source(file);
+  if (fs::is_directory(place)) return read_folder(place);
+  auto text = read_source(place);
   if (!text) return tl::unexpected(std::move(text.error()));
   return FileSet{{"kernel.cpp", std::move(*text)}};
 }
@@ -69,7 +82,7 @@ Result<EvaluateCall> call_of(const CheckArguments& args) {
 Judgement judge(const EvaluateCall& call, std::chrono::seconds budget) {
   const SandboxConfig config;
   auto options = service_options(config, python_interpreter().string());
-  options.core = first_core_of(config, 0);
+  options.core = core_of(config, 0);
   auto backend = service_backend(options)();
   if (!backend) return InfraFailure{InfraKind::sandbox_lost, backend.error().message};
   return (*backend)->evaluate(call.task, call.submission, call.request, budget);

@@ -90,6 +90,15 @@ std::string speedup_line(const char* against, const std::optional<double>& speed
   return print("  %.2fx %s (95 %% interval %.2f to %.2f)\n", *speedup, against, ci->low, ci->high);
 }
 
+/// What kept the candidate in, where something ran or was compiled.
+std::string jail_line(const std::map<std::string, std::string>& jail) {
+  std::string out;
+  for (const auto& [primitive, in_force] : jail) {
+    out += (out.empty() ? "  jail: " : ", ") + primitive + ' ' + in_force;
+  }
+  return out.empty() ? out : out + '\n';
+}
+
 std::string verdict_text(const Verdict& v) {
   std::string out = std::string{to_string(v.outcome)} + '\n';
   if (!v.feedback.empty()) out += "  " + v.feedback + '\n';
@@ -100,14 +109,17 @@ std::string verdict_text(const Verdict& v) {
   out += print("  reward %.2f, trust class %s, contract %s\n",
                policy::reward_of(v, policy::RewardRule::milestone),
                std::string{to_string(v.trust)}.c_str(), v.contract.c_str());
-  return out;
+  return out + jail_line(v.jail);
 }
 
 }  // namespace
 
 std::string judgement_json(const Judgement& judgement) {
-  if (const auto* verdict = std::get_if<Verdict>(&judgement)) return verdict_json(*verdict).dump();
-  return failure_json(std::get<InfraFailure>(judgement)).dump();
+  const auto* verdict = std::get_if<Verdict>(&judgement);
+  const json out =
+      verdict != nullptr ? verdict_json(*verdict) : failure_json(std::get<InfraFailure>(judgement));
+  // A submission's own bytes are in messages of the compiler: they need not be UTF-8.
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 std::string judgement_text(const Judgement& judgement) {

@@ -11,7 +11,8 @@ namespace warpsmith::actors {
 /// One JSON object; what was not measured is null. Of several shapes the slowest ratio counts.
 std::string judgement_json(const Judgement& judgement);
 
-/// A few lines: the verdict, times, speed-ups with their intervals, trust and jail.
+/// A few lines: the verdict with its feedback (times too), speed-ups with their intervals, reward,
+/// trust and jail.
 std::string judgement_text(const Judgement& judgement);
 
 }  // namespace warpsmith::actors

@@ -21,6 +21,7 @@ enum class ExitCode : int {
   judged_wrong = 1,    // a submission was judged, and is not correct
   bad_input = 2,       // a file, option or configuration is wrong; the message says where
   infrastructure = 3,  // the machine or this program failed
+  interrupted = 130,   // Ctrl-C came before the answer was whole
 };
 
 /// Registers one command: its options, and what runs when the command line names it. What it

@@ -14,7 +14,7 @@ namespace {
 const char* const about =
     "Trains a language model to write fast kernels, with verdicts that cannot be forged.";
 const char* const footer =
-    "Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure.\n"
+    "Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure, 130 interrupted.\n"
     "First run: warpsmith train configs/quickstart.toml";
 
 bool is_users_fault(ErrorCode code) {

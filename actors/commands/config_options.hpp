@@ -22,6 +22,9 @@ struct ConfigOptions {
   Result<RunConfig> load() const { return load_run_config(file, overrides); }
 };
 
+/// Adds a repeatable `--set KEY=VALUE` that takes one value each, so that a file may follow it.
+void add_overrides(CLI::App& app, std::vector<std::string>& overrides);
+
 /// Adds CONFIG and a repeatable `--set KEY=VALUE`; filled when the command line is parsed.
 std::shared_ptr<ConfigOptions> add_config_options(CLI::App& app);
 

@@ -7,6 +7,7 @@
 
 #include "actors/engine.hpp"
 #include "actors/service_backend.hpp"
+#include "actors/slot_cores.hpp"
 #include "policy/format/hf_folder.hpp"
 
 namespace warpsmith::actors {
@@ -45,8 +46,8 @@ void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
   line("weight_store", 1, mib(memory.weights) + " per version");
   line("ledger", 1, "run database and segments, own thread");
   line("sandbox", c.sandbox.count,
-       "contract " + c.sandbox.contract + ", " + std::to_string(c.sandbox.cores) +
-           " core(s) from core " + std::to_string(first_core_of(c.sandbox, 0)));
+       "contract " + c.sandbox.contract + ", the first on core " +
+           std::to_string(core_of(c.sandbox, 0)));
   line("synthesis", 1, std::to_string(tasks) + " tasks");
   line("learner", 1,
        mib(memory.learner) + " and what trajectories hold, own thread, " +
@@ -70,6 +71,7 @@ ExitCode print_dry_run(const RunConfig& config) {
     return ExitCode::success;
   }
   if (auto good = check_trainable(config); !good) return report(good.error());
+  if (auto fits = check_slots(config.sandbox); !fits) return report(fits.error());
   const auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return report(inputs.error());
   print_tree(config, memory_of(config, inputs->model), inputs->tasks.size());

@@ -3,12 +3,10 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <iostream>
 
 #include "actors/commands/progress.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/log.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -46,16 +44,25 @@ class ProgressPrinter {
   ProgressLine line_;
 };
 
-/// The second signal ends the process at once: the ledger has what it answered, and the sandboxes
-/// end with their parent.
 void handle_signal(EngineRun& engine, bool& stopping) {
-  if (stopping) {
-    log::flush();
-    std::_Exit(130);
-  }
   stopping = true;
   std::cerr << "\nstopping: a checkpoint is written; press Ctrl-C again to end at once\n";
   engine.stop();
+}
+
+/// Every task was refused: the actors would wait for one for ever.
+bool no_task_left(EngineRun& engine) {
+  auto numbers = engine.numbers(seconds{5});
+  if (!numbers) return false;
+  const auto count = [&](const char* name) {
+    return numbers->values[std::string{"synthesis-0."} + name];
+  };
+  return count("refused") > 0 && count("accepted") + count("queued") == 0;
+}
+
+uint64_t refused_tasks(EngineRun& engine) {
+  auto numbers = engine.numbers(seconds{5});
+  return numbers ? static_cast<uint64_t>(numbers->values["synthesis-0.refused"]) : 0;
 }
 
 }  // namespace
@@ -75,7 +82,12 @@ LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOpti
     const auto status = engine.status(seconds{10});
     if (!status || status->phase.starts_with("failed")) {
       result.end = LoopEnd::failed;
-      result.reason = status ? status->phase : status.error().message;
+      result.error = {ErrorCode::infrastructure, status ? status->phase : status.error().message};
+      break;
+    }
+    if (no_task_left(engine)) {
+      result.end = LoopEnd::failed;
+      result.error = {ErrorCode::invalid_argument, "no task was accepted; the log says why"};
       break;
     }
     printer.print(engine, options, begin);
@@ -83,6 +95,8 @@ LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOpti
     result.end = stopping ? LoopEnd::stopped : LoopEnd::finished;
     break;
   }
+  result.refused_tasks = refused_tasks(engine);
+  signals.first_ends();  // nothing is left to stop but the actors
   printer.end();
   return result;
 }

@@ -21,10 +21,11 @@ struct LoopOptions {
   bool quiet = false;
 };
 
-/// How the run ended; `reason` says why when it failed.
+/// How the run ended; `error` says why when it failed.
 struct LoopResult {
   LoopEnd end = LoopEnd::finished;
-  std::string reason;
+  Error error;                 // why it failed
+  uint64_t refused_tasks = 0;  // by the ingest
 };
 
 LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOptions& options);

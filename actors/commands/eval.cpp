@@ -7,11 +7,13 @@
 #include <optional>
 
 #include "actors/commands/command.hpp"
+#include "actors/commands/config_options.hpp"
 #include "actors/commands/engine_loop.hpp"
 #include "actors/commands/eval_report.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/run_session.hpp"
 #include "actors/service_backend.hpp"
+#include "actors/slot_cores.hpp"
 #include "runtime/log.hpp"
 
 namespace warpsmith::actors {
@@ -36,17 +38,37 @@ Result<RunConfig> eval_config(const EvalArguments& args) {
     return fail(ErrorCode::invalid_config, args.config + ": synthesis.held_out names no tasks");
   }
   if (args.greedy) config->generator.temperature = 0;
+  config->synthesis.curriculum = Curriculum::rounds;  // as many samples of each task
   config->run.name.clear();
   config->run.time_limit = std::chrono::hours{24};
   return config;
 }
 
-ExitCode print_result(const RunPaths& paths, const EvalArguments& args,
+/// An evaluation that ended, one way or another.
+struct EvalRun {
+  RunPaths paths;
+  LoopResult loop;
+  uint64_t wanted = 0;  // samples
+};
+
+/// Says what kept the evaluation from being whole, if anything did.
+ExitCode tell_shortfall(const EvalRun& run, uint64_t samples) {
+  const bool stopped = run.loop.end == LoopEnd::stopped;
+  const uint64_t refused = run.loop.refused_tasks;
+  if (samples == run.wanted && refused == 0) return ExitCode::success;
+  std::cerr << (stopped ? "stopped: " : "incomplete: ") << samples << " of " << run.wanted
+            << " samples, " << refused
+            << " tasks refused; the log says why: " << run.paths.log().string() << '\n';
+  if (stopped) return ExitCode::interrupted;
+  return samples == run.wanted ? ExitCode::bad_input : ExitCode::infrastructure;
+}
+
+ExitCode print_result(const EvalRun& run, const EvalArguments& args,
                       const std::optional<RewardsByTask>& before) {
-  const auto text = eval_report(paths, before, args.json);
-  if (!text) return report(text.error());
-  std::cout << *text << '\n';
-  return ExitCode::success;
+  const auto made = eval_report(run.paths, {run.wanted, run.loop.refused_tasks}, before, args.json);
+  if (!made) return report(made.error());
+  std::cout << made->text << '\n';
+  return tell_shortfall(run, made->samples);
 }
 
 /// Read before anything is sampled: a wrong file is told at once.
@@ -57,18 +79,30 @@ Result<std::optional<RewardsByTask>> rewards_before(const EvalArguments& args) {
   return std::optional{std::move(*rewards)};
 }
 
-Result<std::shared_ptr<const EngineInputs>> inputs_of(RunConfig& config, const RunSession& session,
-                                                      int64_t samples) {
+/// Read before a run folder is made: bad input leaves nothing behind.
+Result<EngineInputs> inputs_of(const RunConfig& config, int64_t samples) {
   auto inputs = load_inputs(config, config.model.folder);
-  if (!inputs) return tl::unexpected(std::move(inputs.error()));
+  if (!inputs) return inputs;
   inputs->learns = false;
   inputs->config.run.trajectories = samples * static_cast<int64_t>(inputs->tasks.size());
-  config.run.trajectories = inputs->config.run.trajectories;
-  inputs->ledger = session.ledger;
-  inputs->checkpoints = session.checkpoints;
-  inputs->origin = session.origin;
-  inputs->scratch = session.folder.paths().folder / "scratch";
-  return std::make_shared<const EngineInputs>(std::move(*inputs));
+  return inputs;
+}
+
+std::shared_ptr<const EngineInputs> with_session(EngineInputs inputs, const RunSession& session) {
+  inputs.ledger = session.ledger;
+  inputs.checkpoints = session.checkpoints;
+  inputs.origin = session.origin;
+  inputs.scratch = session.folder.paths().folder / "scratch";
+  return std::make_shared<const EngineInputs>(std::move(inputs));
+}
+
+LoopResult run_engine(const std::shared_ptr<const EngineInputs>& inputs, const SignalWait& signals,
+                      bool quiet) {
+  EngineRun engine{inputs, make_silent_tap()};
+  LoopOptions options;
+  options.trajectories = static_cast<uint64_t>(inputs->config.run.trajectories);
+  options.quiet = quiet;
+  return run_loop(engine, signals, options);
 }
 
 ExitCode evaluate(const EvalArguments& args) {
@@ -77,24 +111,21 @@ ExitCode evaluate(const EvalArguments& args) {
   if (!config) return report(config.error());
   const auto before = rewards_before(args);
   if (!before) return report(before.error());
-  if (auto capped = check_cgroups(config->sandbox); !capped) return report(capped.error());
+  if (auto fits = check_slots(config->sandbox); !fits) return report(fits.error());
   leave_slot_cores(config->sandbox);
-  auto session = begin_run(*config, "eval", to_json(full_stack()));
+  auto inputs = inputs_of(*config, args.samples);
+  if (!inputs) return report(inputs.error());
+  auto session = begin_run(inputs->config, "eval", to_json(full_stack()));
   if (!session) return report(session.error());
   const RunPaths paths = session->folder.paths();
   log::start({log::Level::info, false, paths.log().string()});
-  const auto inputs = inputs_of(*config, *session, args.samples);
-  if (!inputs) return report(inputs.error());
-  LoopResult loop;
-  {
-    EngineRun engine{*inputs, make_silent_tap()};
-    LoopOptions options;
-    options.trajectories = static_cast<uint64_t>(config->run.trajectories);
-    options.quiet = args.quiet;
-    loop = run_loop(engine, signals, options);
+  const auto whole = with_session(std::move(*inputs), *session);
+  const EvalRun run{paths, run_engine(whole, signals, args.quiet),
+                    static_cast<uint64_t>(whole->config.run.trajectories)};
+  if (run.loop.end == LoopEnd::failed) {
+    return report({run.loop.error.code, paths.log().string() + ": " + run.loop.error.message});
   }
-  if (loop.end == LoopEnd::failed) return report({ErrorCode::infrastructure, loop.reason});
-  return print_result(paths, args, *before);
+  return print_result(run, args, *before);
 }
 
 }  // namespace
@@ -105,7 +136,7 @@ Command eval_command() {
         auto args = std::make_shared<EvalArguments>();
         app.add_option("config", args->config, "TOML file that names model and tasks")->required();
         app.add_option("--model", args->model, "Model folder instead of the configured one");
-        app.add_option("--set", args->overrides, "Override one key; repeatable");
+        add_overrides(app, args->overrides);
         app.add_option("--samples", args->samples, "Samples per task")
             ->capture_default_str()
             ->check(CLI::Range(1, 100'000));
@@ -117,6 +148,9 @@ Command eval_command() {
                        "rewards and its paired bootstrap interval");
         app.add_flag("--json", args->json, "One JSON object on standard output");
         app.add_flag("--quiet", args->quiet, "No progress");
+        app.footer(
+            "Exit codes: 0 whole; 130 stopped by Ctrl-C, 3 samples were dropped, 2 tasks were\n"
+            "refused: then the figures are of what there is, and say how much that is.");
         return [args] { return evaluate(*args); };
       }};
 }

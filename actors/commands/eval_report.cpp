@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/eval_report.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -39,18 +41,40 @@ nlohmann::json figures_json(const EvalFigures& f) {
           {"geomean_compile", nullable(f.geomean_compile)}};
 }
 
-/// Median times of the correct final verdicts of each task, in milliseconds.
-Result<nlohmann::json> times_by_task(RunDatabase& db, const std::vector<TrajectoryRow>& rows) {
-  nlohmann::json out = nlohmann::json::object();
+nlohmann::json summary_json(const EvalSummary& summary) {
+  nlohmann::json out = figures_json(summary.all);
+  out["tasks"] = summary.by_task.size();
+  out["mean_reward_low"] = summary.mean_reward_low;
+  out["mean_reward_high"] = summary.mean_reward_high;
+  return out;
+}
+
+/// The times of one task's correct final verdicts, in milliseconds.
+struct Times {
+  std::vector<double> candidate_ms, eager_ms, compile_ms;
+
+  void add(const ShapeResult& shape) {
+    if (shape.candidate_ms) candidate_ms.push_back(*shape.candidate_ms);
+    if (shape.eager_ms) eager_ms.push_back(*shape.eager_ms);
+    if (shape.compile_ms) compile_ms.push_back(*shape.compile_ms);
+  }
+};
+
+nlohmann::json times_json(const Times& times) {
+  return {{"candidate_ms", nullable(median_of(times.candidate_ms))},
+          {"eager_ms", nullable(median_of(times.eager_ms))},
+          {"compile_ms", nullable(median_of(times.compile_ms))}};
+}
+
+Result<std::map<std::string, Times>> times_by_task(RunDatabase& db,
+                                                   const std::vector<TrajectoryRow>& rows) {
+  std::map<std::string, Times> out;
   for (const TrajectoryRow& row : rows) {
     const auto verdicts = verdict_rows(db, row.id);
     if (!verdicts) return tl::unexpected(verdicts.error());
     for (const VerdictRow& one : *verdicts) {
       if (!one.final || !one.verdict.correct() || one.verdict.shapes.empty()) continue;
-      const ShapeResult& shape = one.verdict.shapes.front();
-      out[row.task_id].push_back({{"candidate_ms", nullable(shape.candidate_ms)},
-                                  {"eager_ms", nullable(shape.eager_ms)},
-                                  {"compile_ms", nullable(shape.compile_ms)}});
+      out[row.task_id].add(one.verdict.shapes.front());
     }
   }
   return out;
@@ -67,32 +91,33 @@ Result<double> reward_of(const nlohmann::json& value, const std::string& place) 
 
 }  // namespace
 
-Result<std::string> eval_report(const RunPaths& paths, const std::optional<RewardsByTask>& before,
-                                bool whole) {
+Result<EvalReport> eval_report(const RunPaths& paths, const EvalExtent& extent,
+                               const std::optional<RewardsByTask>& before, bool whole) {
   auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
   if (!db) return tl::unexpected(std::move(db.error()));
   const auto rows = trajectory_rows(*db, 1, UINT64_MAX >> 1U);
   if (!rows) return tl::unexpected(rows.error());
   const std::vector<EvalSample> samples = samples_of(*rows);
   const EvalSummary summary = summarize_eval(samples, bootstrap_seed);
-  nlohmann::json out = figures_json(summary.all);
-  out["tasks"] = summary.by_task.size();
-  out["mean_reward_low"] = summary.mean_reward_low;
-  out["mean_reward_high"] = summary.mean_reward_high;
-  out["run"] = paths.folder.string();
   const RewardsByTask rewards = rewards_by_task(samples);
+  nlohmann::json out = summary_json(summary);
+  out["run"] = paths.folder.string();
+  out["wanted"] = extent.wanted;
+  out["dropped"] = std::ranges::count_if(
+      *rows, [](const TrajectoryRow& row) { return row.drop_reason.has_value(); });
+  out["refused_tasks"] = extent.refused_tasks;
   if (before) {
     out["against"] = difference_json(paired_difference(*before, rewards, bootstrap_seed));
   }
-  if (!whole) return out.dump(2);
+  if (!whole) return EvalReport{out.dump(2), samples.size()};
   auto times = times_by_task(*db, *rows);
   if (!times) return tl::unexpected(std::move(times.error()));
   for (const auto& [task, figures] : summary.by_task) {
     nlohmann::json& entry = out["by_task"][task] = figures_json(figures);
     entry["rewards"] = rewards.at(task);
-    entry["times"] = times->value(task, nlohmann::json::array());
+    entry["times"] = times_json((*times)[task]);
   }
-  return out.dump();
+  return EvalReport{out.dump(), samples.size()};
 }
 
 Result<RewardsByTask> parse_eval_rewards(std::string_view text) {

@@ -3,11 +3,15 @@
 
 #include <pthread.h>
 
-#include <csignal>
-#include <ctime>
+#include <cstdlib>
+#include <utility>
+
+#include "runtime/log.hpp"
 
 namespace warpsmith::actors {
 namespace {
+
+constexpr int interrupted = 130;  // what a shell answers for a program that SIGINT ended
 
 sigset_t stop_signals() {
   sigset_t set;
@@ -21,13 +25,46 @@ sigset_t stop_signals() {
 
 SignalWait::SignalWait() {
   const sigset_t set = stop_signals();
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  pthread_sigmask(SIG_BLOCK, &set, &before_);
+  listener_ = std::thread([this] { listen(); });
+}
+
+SignalWait::~SignalWait() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  pthread_kill(listener_.native_handle(), SIGTERM);
+  listener_.join();
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+/// The ledger has what it answered, and the sandboxes end with their sockets.
+void SignalWait::listen() {
+  const sigset_t set = stop_signals();
+  while (true) {
+    int number = 0;
+    if (sigwait(&set, &number) != 0) continue;
+    const std::lock_guard lock(mutex_);
+    if (closing_) return;
+    if (one_ends_) {
+      log::flush();
+      std::_Exit(interrupted);
+    }
+    waiting_ = one_ends_ = true;
+    changed_.notify_all();
+  }
 }
 
 bool SignalWait::arrived(std::chrono::milliseconds span) const {
-  const sigset_t set = stop_signals();
-  const timespec wait{span.count() / 1000, (span.count() % 1000) * 1'000'000};
-  return sigtimedwait(&set, nullptr, &wait) > 0;
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, span, [this] { return waiting_; });
+  return std::exchange(waiting_, false);
+}
+
+void SignalWait::first_ends() const {
+  const std::lock_guard lock(mutex_);
+  one_ends_ = true;
 }
 
 }  // namespace warpsmith::actors

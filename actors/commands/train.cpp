@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "actors/commands/command.hpp"
+#include "actors/commands/config_options.hpp"
 #include "actors/commands/dry_run.hpp"
 #include "actors/commands/sft_run.hpp"
 #include "actors/commands/train_run.hpp"
@@ -46,8 +47,7 @@ Command train_command() {
             app.add_option("config", args->config, "TOML file, e.g. configs/quickstart.toml");
             app.add_option("--resume", args->resume,
                            "Go on with this run folder from its last checkpoint");
-            app.add_option("--set", args->overrides,
-                           "Override one key, e.g. --set learner.learning_rate=1e-5; repeatable");
+            add_overrides(app, args->overrides);
             app.add_flag("--dry-run", args->dry_run,
                          "Check everything, print the actor tree and the memory, start nothing");
             app.add_flag("--quiet", args->output.quiet, "No progress; warnings and the end only");

@@ -3,11 +3,13 @@
 
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "actors/commands/engine_loop.hpp"
 #include "actors/commands/run_summary.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/service_backend.hpp"
+#include "actors/slot_cores.hpp"
 #include "runtime/log.hpp"
 #include "runtime/run/run_queries.hpp"
 
@@ -47,17 +49,29 @@ Result<RunSession> open_run(const RunConfig& config, const RunPlace& place) {
   return begin_run(config, std::filesystem::path{place.config_file}.stem().string(), stack);
 }
 
-Result<std::shared_ptr<const EngineInputs>> inputs_of(const RunConfig& config,
-                                                      const RunSession& session) {
-  const auto& from =
-      session.origin.checkpoint.empty() ? config.model.folder : session.origin.checkpoint;
-  auto inputs = load_inputs(config, from);
+/// A new run reads its model and tasks before it makes a folder: bad input leaves nothing behind.
+/// One that goes on knows its weights only once its folder is open.
+Result<std::optional<EngineInputs>> early_inputs(const RunConfig& config, const RunPlace& place) {
+  if (!place.resume.empty()) return std::nullopt;
+  auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return tl::unexpected(std::move(inputs.error()));
-  inputs->ledger = session.ledger;
-  inputs->checkpoints = session.checkpoints;
-  inputs->origin = session.origin;
-  inputs->scratch = session.folder.paths().folder / "scratch";
-  return std::make_shared<const EngineInputs>(std::move(*inputs));
+  return std::optional{std::move(*inputs)};
+}
+
+Result<std::shared_ptr<const EngineInputs>> inputs_of(const RunConfig& config,
+                                                      const RunSession& session,
+                                                      std::optional<EngineInputs> early) {
+  if (!early) {
+    const auto& checkpoint = session.origin.checkpoint;
+    auto inputs = load_inputs(config, checkpoint.empty() ? config.model.folder : checkpoint);
+    if (!inputs) return tl::unexpected(std::move(inputs.error()));
+    early = std::move(*inputs);
+  }
+  early->ledger = session.ledger;
+  early->checkpoints = session.checkpoints;
+  early->origin = session.origin;
+  early->scratch = session.folder.paths().folder / "scratch";
+  return std::make_shared<const EngineInputs>(std::move(*early));
 }
 
 /// What an engine is made of.
@@ -92,7 +106,7 @@ ExitCode finish(const RunPaths& paths, const LoopResult& loop, const Output& out
   print_text(paths, *summary, loop);
   if (output.json) std::cout << summary_json(paths, *summary, -1) << '\n';
   if (loop.end != LoopEnd::failed) return ExitCode::success;
-  return report({ErrorCode::infrastructure, loop.reason});
+  return report({loop.error.code, paths.log().string() + ": " + loop.error.message});
 }
 
 log::Sinks sinks_of(const RunConfig& config, const RunPaths& paths) {
@@ -108,13 +122,15 @@ log::Sinks sinks_of(const RunConfig& config, const RunPaths& paths) {
 ExitCode run_training(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
   if (auto good = check_trainable(config); !good) return report(good.error());
-  if (auto capped = check_cgroups(config.sandbox); !capped) return report(capped.error());
+  if (auto fits = check_slots(config.sandbox); !fits) return report(fits.error());
   leave_slot_cores(config.sandbox);
+  auto early = early_inputs(config, place);
+  if (!early) return report(early.error());
   auto session = open_run(config, place);
   if (!session) return report(session.error());
   const RunPaths paths = session->folder.paths();
   log::start(sinks_of(config, paths));
-  auto inputs = inputs_of(config, *session);
+  auto inputs = inputs_of(config, *session, std::move(*early));
   if (!inputs) return report(inputs.error());
   std::cerr << "run folder " << paths.folder.string() << ", log in " << paths.log().string()
             << '\n';

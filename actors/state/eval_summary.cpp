@@ -92,6 +92,13 @@ EvalSummary summarize_eval(const std::vector<EvalSample>& samples, uint64_t seed
   return summary;
 }
 
+std::optional<double> median_of(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  std::ranges::sort(values);
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
 RewardsByTask rewards_by_task(const std::vector<EvalSample>& samples) {
   RewardsByTask tasks;
   for (const EvalSample& sample : samples) tasks[sample.task_id].push_back(sample.reward);

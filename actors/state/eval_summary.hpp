@@ -38,6 +38,9 @@ EvalFigures figures_of(const std::vector<EvalSample>& samples);
 /// `seed` fixes the bootstrap's draws (2,000 resamples).
 EvalSummary summarize_eval(const std::vector<EvalSample>& samples, uint64_t seed);
 
+/// The middle one, or the mean of the middle two; nothing of nothing.
+std::optional<double> median_of(std::vector<double> values);
+
 using RewardsByTask = std::map<std::string, std::vector<double>>;
 RewardsByTask rewards_by_task(const std::vector<EvalSample>& samples);
 

@@ -35,6 +35,8 @@ void validate(const SandboxConfig& c, Complaints& complaints) {
   complaints.require(c.contract == "cpu" || c.contract == "device" || c.contract == "host",
                      "sandbox.contract",
                      "expected \"cpu\", \"device\" or \"host\", got \"" + c.contract + "\"");
+  complaints.require(c.cores == 1, "sandbox.cores",
+                     "expected 1: a slot is pinned to one core, and its timings are those of one");
   complaints.require(c.limits.call < c.limits.evaluation, "sandbox.limits.call",
                      "expected less than sandbox.limits.evaluation");
   complaints.require(c.limits.compile < c.limits.evaluation, "sandbox.limits.compile",

@@ -25,9 +25,9 @@ struct SandboxLimits {
 };
 
 struct SandboxConfig {
-  int64_t count = 1;             // slots: one per GPU, or CPU slots of `cores` each
-  int64_t cores = 1;             // of a CPU slot; candidate and baselines alike
-  int64_t first_core = -1;       // slot i is pinned from first_core + i * cores; -1: the last cores
+  int64_t count = 1;             // slots: one per GPU, or per core
+  int64_t cores = 1;             // of a CPU slot; only 1 is accepted so far
+  int64_t first_core = -1;       // slot i has core first_core + i; -1: the last cores
   std::string contract = "cpu";  // "cpu", "device", "host"
   int64_t queue = 32;            // requests a slot lets wait before it refuses credit
   int64_t sets = 5;              // input sets of the correctness check

@@ -35,10 +35,16 @@ InfraFailure infra_of(const Error& error) {
 
 struct Client::State {
   State(Child service, FrameSocket end) : child(std::move(service)), socket(std::move(end)) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (ender) ender->remove(socket.fd());
+  }
 
   std::mutex mutex;  // one call at a time
   Child child;
   FrameSocket socket;
+  std::shared_ptr<EndSwitch> ender;
   Progress progress;
   uint64_t number = 0;
   bool lost = false;
@@ -51,6 +57,8 @@ struct Client::State {
     auto answer = exchange(kind, std::move(body), deadline);
     if (!answer) {
       lost = true;
+      // A service whose line was closed ends its jails and itself.
+      if (answer.error().code == ErrorCode::peer_lost) (void)child.finished(seconds{2});
       child.signal(SIGKILL);
       return fail("sandbox program", std::move(answer.error()));
     }
@@ -101,7 +109,8 @@ Client::~Client() {
   if (state_ && !lost()) shutdown(Deadline::after(seconds{2}));
 }
 
-Result<Client> Client::start(const SandboxOptions& options, Deadline deadline) {
+Result<Client> Client::start(const SandboxOptions& options, Deadline deadline,
+                             std::shared_ptr<EndSwitch> ender) {
   SandboxOptions effective = options;
   if (effective.program.empty()) effective.program = default_program();
   if (effective.program.empty()) {
@@ -120,6 +129,10 @@ Result<Client> Client::start(const SandboxOptions& options, Deadline deadline) {
   {
     const FrameSocket theirs = std::move(ends->second);
   }
+  if (ender && !ender->add(client.state_->socket.fd())) {
+    return fail(ErrorCode::peer_lost, "the sandboxes are ending");
+  }
+  client.state_->ender = std::move(ender);
   auto greeted = client.state_->ask(RequestKind::hello, pack_body(effective), deadline);
   if (!greeted) return tl::unexpected(std::move(greeted.error()));
   return client;

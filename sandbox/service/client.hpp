@@ -9,6 +9,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 #include "sandbox/reference/progress.hpp"
+#include "sandbox/service/end_switch.hpp"
 #include "sandbox/service/requests.hpp"
 
 namespace warpsmith::sandbox {
@@ -43,7 +44,9 @@ struct SandboxOptions {
 /// and the owner starts a new client. Destruction ends the service and everything in its jails.
 class Client {
  public:
-  static Result<Client> start(const SandboxOptions& options, Deadline deadline);
+  /// `ender`, if any, ends the service from elsewhere; it outlives the client.
+  static Result<Client> start(const SandboxOptions& options, Deadline deadline,
+                              std::shared_ptr<EndSwitch> ender = nullptr);
 
   /// Infrastructure failures are values of the variant.
   Judgement evaluate(const EvaluateRequest& request, Deadline deadline);

@@ -6,23 +6,20 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr std::string_view folder = "solution/";
-
 tl::unexpected<Error> too_large(const SolutionLimits& limits) {
-  return fail(ErrorCode::capacity, "solution/ holds too much: allowed are " +
+  return fail(ErrorCode::capacity, "the solution holds too much: allowed are " +
                                        std::to_string(limits.files) + " files and " +
                                        std::to_string(limits.bytes) + " bytes");
 }
 
-}  // namespace
-
-Result<FileSet> freeze_solution(const SafeFolder& workspace, const std::string& required,
-                                SolutionLimits limits) {
-  const std::string wanted = std::string(folder) + required;
+/// The files beneath `folder` ("" or with a slash at its end).
+Result<FileSet> freeze(const SafeFolder& workspace, const std::string& folder,
+                       const std::string& required, SolutionLimits limits) {
+  const std::string wanted = folder + required;
   if (!workspace.has_file(wanted)) {
     return fail(ErrorCode::not_found, "there is no solution yet: write " + wanted + " first");
   }
-  const auto entries = workspace.walk("solution", {.entries = 256});
+  const auto entries = workspace.walk(folder.substr(0, folder.find('/')), {.entries = 256});
   if (!entries) return tl::unexpected(entries.error());
   if (entries->size() > limits.files) return too_large(limits);
   FileSet files;
@@ -35,6 +32,18 @@ Result<FileSet> freeze_solution(const SafeFolder& workspace, const std::string& 
     files.emplace(entry.path.substr(folder.size()), std::move(*content));
   }
   return files;
+}
+
+}  // namespace
+
+Result<FileSet> freeze_solution(const SafeFolder& workspace, const std::string& required,
+                                SolutionLimits limits) {
+  return freeze(workspace, "solution/", required, limits);
+}
+
+Result<FileSet> freeze_folder(const SafeFolder& folder, const std::string& required,
+                              SolutionLimits limits) {
+  return freeze(folder, "", required, limits);
 }
 
 std::string source_hash(const FileSet& files) {

@@ -19,6 +19,10 @@ struct SolutionLimits {
 Result<FileSet> freeze_solution(const SafeFolder& workspace, const std::string& required,
                                 SolutionLimits limits);
 
+/// The same for a folder that holds the solution itself.
+Result<FileSet> freeze_folder(const SafeFolder& folder, const std::string& required,
+                              SolutionLimits limits);
+
 /// SHA-256 over names and contents: equal for equal sources, whatever the task.
 std::string source_hash(const FileSet& files);
 

@@ -15,7 +15,7 @@ Learn and look
                        --set KEY=VALUE   override one key, e.g. --set run.seed=2
                        --dry-run         check, show the actor tree and the memory; start nothing
                        --resume RUN      go on after Ctrl-C, a crash or kill -9
-  eval MODEL         sample a model on tasks and report pass rate, rewards and speed-ups
+  eval CONFIG        sample a model on tasks and report pass rate, rewards and speed-ups
   check DIR          judge one kernel: reference.py beside solution/kernel.cpp
   runs list|show     what was trained, and how it went
   config CONFIG      check a configuration and print it with every default
@@ -29,7 +29,7 @@ Work on it
 
   COMMAND --help     the options of one command (builds first)
 
-Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure.
+Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure, 130 interrupted.
 
 Environment
   WARPSMITH_PRESET   dev (default), release or asan: build/PRESET is used

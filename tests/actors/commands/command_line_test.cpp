@@ -11,6 +11,7 @@ namespace warpsmith::actors {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// What one command line answers and prints.
 struct Answer {
@@ -67,6 +68,21 @@ TEST(CommandLineTest, SetMayBeRepeatedAndTakesLists) {
                              "agent.tools=[\"write\", \"submit\"]", "configs/quickstart.toml"});
   EXPECT_EQ(answer.code, ExitCode::success) << answer.err;
   EXPECT_THAT(answer.out, HasSubstr("tools = [\"write\", \"submit\"]\n"));
+}
+
+TEST(CommandLineTest, AFileMayFollowSetInEveryCommandThatTakesBoth) {
+  for (const char* command : {"config", "train", "eval"}) {
+    const Answer answer = run({command, "--set", "run.seed=2", "no-such.toml"});
+    EXPECT_EQ(answer.code, ExitCode::bad_input);
+    EXPECT_THAT(answer.err, HasSubstr("no-such.toml")) << command;
+    EXPECT_THAT(answer.err, Not(HasSubstr("--set no-such.toml"))) << command;
+  }
+}
+
+TEST(CommandLineTest, ASlotOfSeveralCoresIsRefused) {
+  const Answer answer = run({"config", "configs/quickstart.toml", "--set", "sandbox.cores=2"});
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  EXPECT_THAT(answer.err, HasSubstr("sandbox.cores: expected 1"));
 }
 
 TEST(CommandLineTest, ABrokenConfigurationIsBadInputWithEveryPlace) {

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "runtime/random_stream.hpp"
+#include "runtime/run/run_database.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -42,6 +46,39 @@ TEST(EvalReportTest, MutatedTextIsReadOrRefused) {
     const auto rewards = parse_eval_rewards(text);
     EXPECT_TRUE(rewards || !rewards.error().message.empty()) << text;
   }
+}
+
+VerdictRow passed(TrajectoryId id, double candidate_ms) {
+  VerdictRow row{.trajectory = id, .turn = 1, .final = true, .verdict = {}};
+  row.verdict.outcome = VerdictClass::passed;
+  row.verdict.shapes.emplace_back().candidate_ms = candidate_ms;
+  return row;
+}
+
+TEST(EvalReportTest, WhatNeverCameIsCountedAndTimesAreMedians) {
+  const auto folder = test_support::TemporaryFolder::in_memory();
+  const RunPaths paths{folder.path()};
+  auto db = RunDatabase::open(paths.database());
+  ASSERT_TRUE(db) << db.error().message;
+  ASSERT_TRUE(db->begin_incarnation(0));
+  const Task task{.id = "a", .source = "file", .code = "class Model", .content_hash = "h"};
+  ASSERT_TRUE(db->put_task(task));
+  for (TrajectoryId id = 1; id <= 5; ++id) ASSERT_TRUE(db->put_admission(id, task, {1, 0}));
+  for (TrajectoryId id = 1; id <= 3; ++id) {
+    ASSERT_TRUE(db->put_outcome(id, {.reward = 1, .verdict = "passed"}));
+    ASSERT_TRUE(db->put_verdict(passed(id, static_cast<double>(id * id))));
+  }
+  ASSERT_TRUE(db->put_drop(4, DropReason::infrastructure, "lost"));
+  const auto report = eval_report(paths, {.wanted = 5, .refused_tasks = 2}, std::nullopt, true);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->samples, 3U);
+  const auto out = nlohmann::json::parse(report->text);
+  EXPECT_EQ(out["wanted"], 5);
+  EXPECT_EQ(out["samples"], 3);
+  EXPECT_EQ(out["dropped"], 1);
+  EXPECT_EQ(out["refused_tasks"], 2);
+  EXPECT_EQ(out["by_task"]["a"]["times"]["candidate_ms"], 4.0);
+  EXPECT_TRUE(out["by_task"]["a"]["times"]["eager_ms"].is_null());
 }
 
 }  // namespace

@@ -39,6 +39,12 @@ TEST(EvalSummaryTest, NothingMeasuredIsEmptyNotZeroSpeed) {
   EXPECT_FALSE(summary.all.geomean_eager.has_value());
 }
 
+TEST(EvalSummaryTest, AMedianIsTheMiddle) {
+  EXPECT_FALSE(median_of({}));
+  EXPECT_EQ(median_of({9, 1, 2}), 2);
+  EXPECT_EQ(median_of({4, 1, 2, 100}), 3);
+}
+
 TEST(EvalSummaryTest, DifferenceIsPairedByTask) {
   const RewardsByTask before{{"easy", {3, 3}}, {"hard", {-1, -1}}, {"only before", {3}}};
   const RewardsByTask after{{"easy", {3, 3}}, {"hard", {1, 1}}, {"only after", {3}}};

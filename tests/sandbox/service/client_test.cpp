@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include <fstream>
+#include <thread>
 
 #include "sandbox/jail/cgroup.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
@@ -20,11 +21,11 @@ using testing::ScratchFolder;
 
 class ServiceTest : public ::testing::Test {
  protected:
-  Client start() {
+  Client start(std::shared_ptr<EndSwitch> ender = nullptr) {
     SandboxOptions options;
     options.program = testing::sandbox_program();
     options.cache_dir = scratch_.path() + "/cache";
-    auto client = Client::start(options, in_seconds(20));
+    auto client = Client::start(options, in_seconds(20), std::move(ender));
     if (!client) throw std::runtime_error(client.error().message);
     return std::move(*client);
   }
@@ -130,6 +131,31 @@ TEST_F(ServiceTest, DiesWithItsKilledClientAndTakesItsJailsAlong) {
   while (running() && !patience.passed()) ::sched_yield();
   EXPECT_FALSE(running());
   ::close(pipe[0]);
+}
+
+TEST_F(ServiceTest, EndsInTheMiddleOfACallWhenItsSwitchIsThrown) {
+  const auto ender = std::make_shared<EndSwitch>();
+  Client client = start(ender);
+  std::thread thrower([&] {
+    const Deadline patience = in_seconds(20);
+    while (!std::filesystem::exists(scratch_.path() + "/started") && !patience.passed()) {
+      ::sched_yield();
+    }
+    ender->end_services();
+  });
+  const auto result =
+      client.shell({scratch_.path(), "touch started; sleep 1000", 600'000, 1000}, in_seconds(600));
+  thrower.join();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::peer_lost);
+  EXPECT_NE(::kill(client.pid(), 0), 0);
+  EXPECT_THROW(start(ender), std::runtime_error) << "a thrown switch stays thrown";
+}
+
+TEST_F(ServiceTest, ATerminalsInterruptIsForItsClientAlone) {
+  Client client = start();
+  ASSERT_EQ(::kill(client.pid(), SIGINT), 0);
+  EXPECT_EQ(shell(client, "kill -INT $$; echo on").out, "on\n");
 }
 
 TEST_F(ServiceTest, SeveralServicesCoexist) {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/service/end_switch.hpp"
+
+#include <sys/socket.h>
+
+namespace warpsmith::sandbox {
+
+void EndSwitch::end_services() {
+  const std::lock_guard lock(mutex_);
+  thrown_ = true;
+  // Not closed: their owners may be waiting on them.
+  for (const int socket : sockets_) (void)::shutdown(socket, SHUT_RDWR);
+}
+
+bool EndSwitch::add(int socket) {
+  const std::lock_guard lock(mutex_);
+  if (!thrown_) sockets_.insert(socket);
+  return !thrown_;
+}
+
+void EndSwitch::remove(int socket) {
+  const std::lock_guard lock(mutex_);
+  sockets_.erase(socket);
+}
+
+}  // namespace warpsmith::sandbox

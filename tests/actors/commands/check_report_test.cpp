@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/check_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace warpsmith::actors {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+Verdict measured() {
+  Verdict verdict;
+  verdict.outcome = VerdictClass::passed;
+  verdict.contract = "cpu";
+  verdict.trust = TrustClass::commit;
+  verdict.submission_hash = "abc";
+  verdict.feedback = "candidate 0.50 ms, eager 1.00 ms";
+  verdict.jail = {{"network", "none"}, {"seccomp", "runner"}};
+  ShapeResult fast, slow;
+  fast.speedup_eager = 4;
+  slow.candidate_ms = 0.5;
+  slow.eager_ms = 1;
+  slow.compile_ms = 0.75;
+  slow.speedup_eager = 2;
+  slow.speedup_eager_ci = Interval{1.9, 2.1};
+  verdict.shapes = {fast, slow};
+  return verdict;
+}
+
+TEST(CheckReportTest, TextHasVerdictFeedbackSpeedupTrustAndJail) {
+  const std::string text = judgement_text(measured());
+  EXPECT_THAT(text, HasSubstr("passed\n"));
+  EXPECT_THAT(text, HasSubstr("candidate 0.50 ms, eager 1.00 ms\n"));
+  EXPECT_THAT(text, HasSubstr("2.00x eager (95 % interval 1.90 to 2.10)\n"));
+  EXPECT_THAT(text, HasSubstr("trust class commit, contract cpu\n"));
+  EXPECT_THAT(text, HasSubstr("jail: network none, seccomp runner\n"));
+}
+
+TEST(CheckReportTest, TextLeavesOutWhatWasNotMeasured) {
+  Verdict verdict = measured();
+  verdict.outcome = VerdictClass::compile_error;
+  verdict.shapes.clear();
+  verdict.jail.clear();
+  const std::string text = judgement_text(verdict);
+  EXPECT_THAT(text, Not(HasSubstr(" eager (")));
+  EXPECT_THAT(text, Not(HasSubstr("jail")));
+}
+
+TEST(CheckReportTest, JsonIsOfTheSlowestShapeAndHasEveryKey) {
+  const json out = json::parse(judgement_json(measured()));
+  for (const char* key :
+       {"verdict", "contract", "trust", "correct", "reward", "candidate_ms", "eager_ms",
+        "compile_ms", "speedup_eager", "speedup_compile", "seed_commitment", "jail", "evidence"}) {
+    EXPECT_TRUE(out.contains(key)) << key;
+  }
+  EXPECT_EQ(out["speedup_eager"], 2.0);
+  EXPECT_TRUE(out["speedup_compile"].is_null());
+  EXPECT_TRUE(out["seed_commitment"].is_null());
+}
+
+TEST(CheckReportTest, AFailureHasTheSameKeysAndNoVerdictOfTheCandidate) {
+  const Judgement failure = InfraFailure{InfraKind::sandbox_lost, "it is gone"};
+  const json out = json::parse(judgement_json(failure));
+  EXPECT_EQ(out["verdict"], "infra_sandbox_lost");
+  EXPECT_EQ(out["feedback"], "it is gone");
+  EXPECT_TRUE(out["correct"].is_null());
+  EXPECT_TRUE(out["candidate_ms"].is_null());
+  EXPECT_EQ(judgement_text(failure), "infra_sandbox_lost: it is gone\n");
+}
+
+TEST(CheckReportTest, BytesThatAreNoTextAreReplacedAndNotFatal) {
+  Verdict verdict = measured();
+  verdict.feedback = "kernel.cpp:1: stray \xff\xfe in program";
+  const json out = json::parse(judgement_json(verdict));
+  EXPECT_THAT(out["feedback"].get<std::string>(), HasSubstr("stray \xEF\xBF\xBD"));
+  EXPECT_NO_THROW((void)judgement_json(InfraFailure{InfraKind::disk, "\x80"}));
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

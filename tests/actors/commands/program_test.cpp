@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program itself, from the command line to its exit code: train, Ctrl-C, resume, eval.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "runtime/environment.hpp"
+#include "runtime/process/child.hpp"
+#include "runtime/run/run_listing.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using test_support::TemporaryFolder;
+
+/// One task, few trajectories, short turns: what the program does, not how well.
+std::string configuration(const fs::path& folder) {
+  const fs::path configs = fs::current_path() / "configs";
+  const std::string task = (configs / "tasks/cpu/train/square_mean.py").string();
+  return "[run]\nseed = 1\ntrajectories = 24\nfolder = \"" + (folder / "runs").string() +
+         "\"\n[model]\nfolder = \"" + (configs / "policy/tiny").string() +
+         "\"\n[agent]\nprompt = \"brief\"\nsyntax = \"xml\"\nchat_template = \"chatml\"\n"
+         "max_turns = 2\nmax_tokens = 512\nresult_tokens = 64\n"
+         "[rollout]\ncount = 1\nconcurrent = 4\n[generator]\nmax_new_tokens = 200\n"
+         "[learner]\nstep_trajectories = 8\n[ledger]\ncheckpoint_steps = 1\n"
+         "[synthesis]\ntasks = [\"" +
+         task + "\"]\n";
+}
+
+testing::AssertionResult has_keys(const json& object, const std::vector<const char*>& keys) {
+  for (const char* key : keys) {
+    if (!object.contains(key)) {
+      return testing::AssertionFailure() << "no " << key << " in " << object.dump();
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
+class ProgramTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::error_code error;
+    if (!fs::exists(python_interpreter(), error)) GTEST_SKIP() << "no Python environment";
+    ::setenv("XDG_CACHE_HOME", WARPSMITH_TEST_CACHE, 1);
+    ::setenv("WARPSMITH_PYTHON", python_interpreter().c_str(), 1);
+    std::ofstream{config()} << configuration(folder_.path());
+  }
+
+  std::string config() const { return (folder_.path() / "tiny.toml").string(); }
+  fs::path runs() const { return folder_.path() / "runs"; }
+
+  static Child start(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), WARPSMITH_TEST_PROGRAM);
+    ChildSpec spec;
+    spec.argv = std::move(arguments);
+    auto child = Child::start(spec);
+    if (!child) throw std::runtime_error(child.error().message);
+    return std::move(*child);
+  }
+  static ChildExit run(std::vector<std::string> arguments) {
+    return start(std::move(arguments)).wait(Deadline::after(patience));
+  }
+
+  /// The newest run's figures; nothing while there is none.
+  std::optional<RunSummary> summary() const {
+    const auto paths = find_run(runs(), "latest");
+    if (!paths) return std::nullopt;
+    auto read = read_summary(*paths);
+    if (!read) return std::nullopt;
+    return *read;
+  }
+  fs::path newest_run() const { return find_run(runs(), "latest").value().folder; }
+
+  /// Lets the child go on until its run looks like that; fails if it ended, or never does.
+  testing::AssertionResult reaches(Child& child,
+                                   const std::function<bool(const RunSummary&)>& there) const {
+    const Deadline deadline = Deadline::after(patience);
+    while (!deadline.passed()) {
+      const auto now = summary();
+      if (now && there(*now)) return testing::AssertionSuccess();
+      if (child.finished(milliseconds{100})) break;
+    }
+    child.signal(SIGKILL);
+    return testing::AssertionFailure() << child.wait(deadline).err;
+  }
+
+  static constexpr minutes patience{4};  // the first ingest of a task is in it
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST_F(ProgramTest, TrainsStopsResumesAndIsEvaluated) {
+  Child first = start({"train", config(), "--quiet", "--json"});
+  ASSERT_TRUE(reaches(first, [](const RunSummary& s) { return s.trained > 0; }));
+  first.signal(SIGINT);
+  const ChildExit stopped = first.wait(Deadline::after(seconds{60}));
+  ASSERT_EQ(stopped.exit_code, 0) << stopped.err;
+  EXPECT_NE(stopped.err.find("go on with: ./warpsmith train --resume"), std::string::npos);
+  ASSERT_TRUE(summary()->law_holds());
+  const uint64_t trained = summary()->trained;
+
+  const std::string folder = newest_run().string();
+  const ChildExit resumed = run({"train", "--resume", folder, "--quiet", "--json"});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  const json out = json::parse(resumed.out, nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(has_keys(out, {"run", "trajectories", "wall_s", "reward_first128", "reward_last128",
+                             "admitted", "trained", "dropped", "in_flight"}));
+  EXPECT_EQ(out["run"], folder);
+  EXPECT_EQ(out["admitted"], 24);
+  EXPECT_EQ(out["in_flight"], 0);
+  EXPECT_EQ(out["incarnations"], 2);
+  EXPECT_GE(out["trained"].get<uint64_t>(), trained);
+
+  const std::string step = "step-" + std::to_string(out["steps"].get<uint32_t>());
+  const std::string model = folder + "/checkpoints/" + step;
+  const ChildExit judged = run({"eval", config(), "--training-tasks", "--model", model, "--samples",
+                                "3", "--quiet", "--json"});
+  ASSERT_EQ(judged.exit_code, 0) << judged.err;
+  const json figures = json::parse(judged.out, nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(has_keys(figures, {"tasks", "samples", "pass_rate", "mean_reward", "mean_reward_low",
+                                 "mean_reward_high", "fast_eager", "fast_compile", "geomean_eager",
+                                 "geomean_compile", "by_task"}));
+  EXPECT_EQ(figures["wanted"], 3);
+  EXPECT_EQ(figures["samples"], 3);
+  EXPECT_EQ(figures["dropped"], 0);
+  EXPECT_EQ(figures["refused_tasks"], 0);
+}
+
+TEST_F(ProgramTest, TwoInterruptsEndItAtOnceAndLoseNothing) {
+  Child child = start({"train", config(), "--quiet", "--set", "run.trajectories=100000"});
+  ASSERT_TRUE(reaches(child, [](const RunSummary& s) { return s.admitted > 0; }));
+  child.signal(SIGINT);
+  (void)child.finished(milliseconds{50});  // two at the same moment count as one
+  child.signal(SIGINT);
+  const ChildExit end = child.wait(Deadline::after(seconds{10}));
+  EXPECT_EQ(end.exit_code, 130) << end.err;
+  EXPECT_TRUE(summary()->law_holds());
+}
+
+TEST_F(ProgramTest, AnEvaluationThatIsStoppedSaysHowMuchIsMissing) {
+  Child child =
+      start({"eval", config(), "--training-tasks", "--samples", "100000", "--quiet", "--json"});
+  ASSERT_TRUE(reaches(child, [](const RunSummary& s) { return s.closed > 0; }));
+  child.signal(SIGINT);
+  const ChildExit end = child.wait(Deadline::after(seconds{60}));
+  EXPECT_EQ(end.exit_code, 130) << end.err;
+  EXPECT_NE(end.err.find("of 100000 samples"), std::string::npos) << end.err;
+  const json figures = json::parse(end.out, nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(has_keys(figures, {"samples", "wanted", "run"}));
+  EXPECT_EQ(figures["wanted"], 100'000);
+  EXPECT_LT(figures["samples"].get<int64_t>(), 100'000);
+}
+
+TEST_F(ProgramTest, BadInputNamesItsPlaceAndLeavesNothing) {
+  const auto refusal = [this](std::vector<std::string> arguments) {
+    const ChildExit end = run(std::move(arguments));
+    EXPECT_EQ(end.exit_code, 2) << end.err;
+    EXPECT_FALSE(fs::exists(runs()));
+    return end.err;
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(refusal({"train", "no-such.toml"}), HasSubstr("no-such.toml"));
+  EXPECT_THAT(refusal({"train", config(), "--set", "sandbox.first_core=4095"}),
+              HasSubstr("sandbox.first_core = 4095"));
+  EXPECT_THAT(refusal({"train", config(), "--set", "model.folder=/no/model"}),
+              HasSubstr("/no/model/config.json"));
+  EXPECT_THAT(refusal({"eval", config(), "--training-tasks", "--model", "/no/model"}),
+              HasSubstr("/no/model/config.json"));
+}
+
+TEST_F(ProgramTest, ARunWhoseTasksAreAllRefusedEnds) {
+  const std::string task = config() + ".py";
+  std::ofstream{task} << "import torch\n"
+                         "class Model(torch.nn.Module):\n"
+                         "    def forward(self, x):\n"
+                         "        return x + torch.rand_like(x)\n"
+                         "def get_inputs():\n"
+                         "    return [torch.rand(64, 64)]\n"
+                         "def get_init_inputs():\n"
+                         "    return []\n";
+  const ChildExit end =
+      run({"train", config(), "--quiet", "--set", "synthesis.tasks=[\"" + task + "\"]"});
+  EXPECT_EQ(end.exit_code, 2);
+  EXPECT_THAT(end.err, testing::HasSubstr("log.txt: no task was accepted"));
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

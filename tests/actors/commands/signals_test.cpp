@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/signals.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace warpsmith::actors {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ExitedWithCode;
+
+void interrupt() {
+  (void)::kill(::getpid(), SIGINT);
+}
+
+/// A process that waits for its end, at most so long that a test fails.
+void wait_for_the_end() {
+  ::sleep(20);
+}
+
+TEST(SignalWaitTest, TheFirstIsAskedForOnce) {
+  const SignalWait signals;
+  EXPECT_FALSE(signals.arrived(milliseconds{0}));
+  interrupt();
+  EXPECT_TRUE(signals.arrived(seconds{20}));
+  EXPECT_FALSE(signals.arrived(milliseconds{0}));
+}
+
+TEST(SignalWaitDeathTest, TheSecondEndsTheProcessWhateverItDoes) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const SignalWait signals;
+        interrupt();
+        if (signals.arrived(seconds{20})) interrupt();
+        wait_for_the_end();
+      },
+      ExitedWithCode(130), "");
+}
+
+TEST(SignalWaitDeathTest, OnceNobodyAsksTheFirstEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const SignalWait signals;
+        signals.first_ends();
+        interrupt();
+        wait_for_the_end();
+      },
+      ExitedWithCode(130), "");
+}
+
+}  // namespace
+}  // namespace warpsmith::actors
