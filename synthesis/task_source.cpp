@@ -68,8 +68,11 @@ Result<std::vector<fs::path>> files_of(const fs::path& place) {
     return fail(ErrorCode::not_found, place.string() + ": no such file or folder of tasks");
   }
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(place, error)) {
-    if (entry.is_regular_file() && entry.path().extension() == ".py") files.push_back(entry.path());
+  fs::recursive_directory_iterator entries(place, error);
+  for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
+    std::error_code unseen;  // gone meanwhile
+    const bool task = entries->is_regular_file(unseen) && entries->path().extension() == ".py";
+    if (task) files.push_back(entries->path());
   }
   if (error) return fail(ErrorCode::io_failed, place.string() + ": " + error.message());
   if (files.empty()) return fail(ErrorCode::not_found, place.string() + ": holds no *.py task");

@@ -40,6 +40,8 @@ std::optional<Fault> fault_of(uint32_t status) {
       return Fault{VerdictClass::launch_error, "the shared object lacks `solve`"};
     case RunnerStatus::failed:
       return Fault{VerdictClass::launch_error, "the call raised an error"};
+    case RunnerStatus::not_confined:
+      return Fault{VerdictClass::launch_error, "cannot be put in force"};
     case RunnerStatus::starting:
     case RunnerStatus::bad_order:
       break;
@@ -48,6 +50,11 @@ std::optional<Fault> fault_of(uint32_t status) {
 }
 
 }  // namespace
+
+Error error_of(const Fault& fault, const std::string& what) {
+  const bool cut = fault.outcome == VerdictClass::timeout;
+  return {cut ? ErrorCode::timeout : ErrorCode::infrastructure, what + ": " + fault.detail};
+}
 
 Result<ControlMemory> ControlMemory::create() {
   auto memory = MemoryFile::create("control", control_bytes);
@@ -60,9 +67,7 @@ Result<Contestant> Contestant::adopt(std::shared_ptr<JailedProcess> process, Con
                                      Deadline deadline) {
   Contestant made{std::move(process), std::move(control)};
   const CallResult first = made.issue(Command::noop, 0, deadline);
-  if (first.fault) {
-    return fail(ErrorCode::infrastructure, "contestant did not start: " + first.fault->detail);
-  }
+  if (first.fault) return tl::unexpected(error_of(*first.fault, "contestant did not start"));
   made.process_->park_monitor();
   return made;
 }
@@ -71,9 +76,7 @@ Result<void> Contestant::calibrate(int calls, Deadline deadline) {
   std::vector<nanoseconds> times;
   for (int i = 0; i < calls; ++i) {
     const CallResult result = issue(Command::noop, 0, deadline);
-    if (result.fault) {
-      return fail(ErrorCode::infrastructure, "calibration: " + result.fault->detail);
-    }
+    if (result.fault) return tl::unexpected(error_of(*result.fault, "calibration"));
     times.push_back(result.elapsed);
   }
   if (times.empty()) return {};
@@ -83,6 +86,14 @@ Result<void> Contestant::calibrate(int calls, Deadline deadline) {
   std::nth_element(times.begin(), middle, times.end());
   noop_ = *middle;
   return {};
+}
+
+Result<void> Contestant::confine(Deadline deadline) {
+  const CallResult result = issue(Command::confine, 0, deadline);
+  if (!result.fault) return {};
+  Error error = error_of(*result.fault, "the candidate's system call filter");
+  if (error.code == ErrorCode::infrastructure) error.code = ErrorCode::unsupported;
+  return tl::unexpected(std::move(error));
 }
 
 CallResult Contestant::load(Deadline deadline) {
@@ -95,7 +106,7 @@ CallResult Contestant::call(uint32_t set, Deadline deadline) {
 
 Result<void> Contestant::leave(Deadline deadline) {
   const CallResult result = issue(Command::leave, 0, deadline);
-  if (result.fault) return fail(ErrorCode::process_failed, "leave: " + result.fault->detail);
+  if (result.fault) return tl::unexpected(error_of(*result.fault, "leave"));
   return process_->resume();
 }
 

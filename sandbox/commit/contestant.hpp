@@ -24,15 +24,16 @@ struct Fault {
   std::string detail;
 };
 
+/// The fault of a process that runs no candidate's code: a failure of ours. `timeout` where our
+/// deadline cut the call.
+Error error_of(const Fault& fault, const std::string& what);
+
 /// One timed call.
 struct CallResult {
   std::chrono::nanoseconds elapsed{0};   // raw: from the ring to `done`, by our clock
   std::chrono::nanoseconds stop_gap{0};  // from `done` until the stop was confirmed
   std::optional<Fault> fault;            // then the contestant is dead or must be dropped
 };
-
-/// Gaps above this at `done` mean that the contestant went on running: part of the verdict.
-inline constexpr std::chrono::milliseconds max_stop_gap{20};
 
 /// The control page in memory that a contestant can map.
 class ControlMemory {
@@ -60,6 +61,9 @@ class Contestant {
   /// To be subtracted from `CallResult::elapsed`; zero before `calibrate`.
   std::chrono::nanoseconds noop() const { return noop_; }
 
+  /// Puts the candidate's own system call filter in force, before any code of a candidate is
+  /// loaded: where that fails the machine lacks it (`unsupported`).
+  Result<void> confine(Deadline deadline);
   /// Makes the candidate's code ready. A fault says why it cannot be.
   CallResult load(Deadline deadline);
   /// One call on buffer set `set`. Reset the outputs and write the inputs first.

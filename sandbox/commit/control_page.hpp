@@ -28,10 +28,11 @@ inline constexpr uint32_t control_version = 1;
 inline constexpr size_t control_bytes = 4096;
 
 enum class Command : uint32_t {
-  noop = 1,   // answer at once: calibration and readiness
-  load = 2,   // make the candidate's code ready (dlopen); also: run an untimed warm-up of ours
-  run = 3,    // one call on buffer set `set`
-  leave = 4,  // answer, then end the loop
+  noop = 1,     // answer at once: calibration and readiness
+  load = 2,     // make the candidate's code ready (dlopen); also: run an untimed warm-up of ours
+  run = 3,      // one call on buffer set `set`
+  leave = 4,    // answer, then end the loop
+  confine = 5,  // put the candidate's own filter in force: once, before `load`
 };
 
 /// What the contestant says about itself. Believed only where it accuses itself.
@@ -42,6 +43,7 @@ enum class RunnerStatus : uint32_t {
   no_entry_point = 3,  // it lacks `solve`
   bad_order = 4,       // unknown command or set
   failed = 5,          // the call raised (reference worker)
+  not_confined = 6,    // the candidate's own filter is not in force
 };
 
 /// What the contestant's own signal handler saw before it died: a hint among failing classes.

@@ -64,15 +64,19 @@ void install_fault_handler() {
   (void)::sigaltstack(&alternative, nullptr);
   struct sigaction action{};
   action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
+  action.sa_flags = static_cast<int>(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND);
   for (const int number : {SIGSEGV, SIGBUS}) (void)::sigaction(number, &action, nullptr);
 }
 
 /// The candidate, once loaded.
 class Candidate {
  public:
+  RunnerStatus confine() {
+    confined_ = enter_candidate_filter().has_value();
+    return confined_ ? RunnerStatus::ok : RunnerStatus::not_confined;
+  }
   RunnerStatus load() {
-    if (!enter_candidate_filter()) return RunnerStatus::load_failed;
+    if (!confined_) return RunnerStatus::not_confined;
     void* library = ::dlopen(runner_artefact_path, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return RunnerStatus::load_failed;
     solve_ = reinterpret_cast<Solve>(::dlsym(library, cpu_entry_point));
@@ -85,6 +89,7 @@ class Candidate {
   }
 
  private:
+  bool confined_ = false;
   Solve solve_ = nullptr;
 };
 
@@ -148,6 +153,7 @@ uint32_t await_ring(const ControlPage& page, uint32_t seen) {
     const auto command = static_cast<Command>(page.command);
     const uint32_t set = page.set;
     RunnerStatus status = RunnerStatus::ok;
+    if (command == Command::confine) status = candidate.confine();
     if (command == Command::load) status = candidate.load();
     if (command == Command::run) {
       status =

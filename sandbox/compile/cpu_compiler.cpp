@@ -21,11 +21,11 @@ namespace {
 /// What a cache entry holds.
 struct Entry {
   std::optional<VerdictClass> failure;
-  std::string text, artefact, artefact_hash;
+  std::string text, artefact;
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(failure, text, artefact, artefact_hash);
+    archive(failure, text, artefact);
   }
 };
 
@@ -33,11 +33,19 @@ bool is_header(const std::string& name) {
   return name.ends_with(".h") || name.ends_with(".hpp") || name.ends_with(".inc");
 }
 
-/// Everything the compiler will see, as one text: the content that is addressed.
-std::string sources_of(const FileSet& files) {
+/// What the compiler will see of a submission; nothing else of it may count.
+FileSet visible_to_compiler(const FileSet& files) {
+  FileSet visible;
+  for (const auto& file : files) {
+    if (file.first == cpu_source_file || is_header(file.first)) visible.insert(file);
+  }
+  return visible;
+}
+
+/// As one text: the content that is addressed.
+std::string text_of(const FileSet& files) {
   std::string all;
   for (const auto& [name, content] : files) {
-    if (name != cpu_source_file && !is_header(name)) continue;
     all.append(name).append(1, '\0').append(std::to_string(content.size()));
     all.append(1, '\0').append(content);
   }
@@ -79,6 +87,12 @@ Result<std::string> identify_toolchain(const std::string& compiler) {
   return sha256_hex(all);
 }
 
+/// A limit or a signal ended the compiler: that may be the machine's doing, not the source's.
+bool was_stopped(const JailExit& exit) {
+  return exit.timed_out || exit.out_of_memory || exit.signal != 0 ||
+         exit.err.find("terminated program") != std::string::npos;
+}
+
 Compiled failed(VerdictClass outcome, std::string text) {
   Compiled result;
   result.failure = outcome;
@@ -93,7 +107,6 @@ Compiled inspected(std::string artefact) {
     return failed(objection->outcome, std::move(objection->text));
   }
   Compiled result;
-  result.artefact_hash = sha256_hex(artefact);
   result.artefact = std::move(artefact);
   return result;
 }
@@ -136,9 +149,7 @@ JailSpec CpuCompiler::jail_for(const FileSet& files) const {
   spec.directory = "/src";
   spec.core = options_.core;
   spec.limits.output_bytes = options_.limits.file_bytes;  // the artefact comes that way
-  for (const auto& [name, content] : files) {
-    if (name == cpu_source_file || is_header(name)) spec.files["/src/" + name] = content;
-  }
+  for (const auto& [name, content] : files) spec.files["/src/" + name] = content;
   spec.files[std::string("/include/") + cpu_header_file] = cpu_header_text;
   return spec;
 }
@@ -172,7 +183,9 @@ Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadl
   if (exit->timed_out && own.at() >= deadline.at()) {
     return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
   }
+  const bool lasting = !was_stopped(*exit);
   Compiled result = judged(std::move(*exit));
+  result.lasting = lasting;
   result.jail = (*jail)->report();
   return result;
 }
@@ -186,24 +199,19 @@ std::optional<Compiled> CpuCompiler::known(const std::string& key) {
   result.failure = entry->failure;
   result.text = std::move(entry->text);
   result.artefact = std::move(entry->artefact);
-  result.artefact_hash = std::move(entry->artefact_hash);
   result.cached = true;
   return result;
 }
 
 void CpuCompiler::remember(const std::string& key, const Compiled& result) {
-  // Time-outs and lack of memory may be the machine's: not kept.
-  if (result.failure == VerdictClass::timeout || result.failure == VerdictClass::out_of_memory) {
-    return;
-  }
-  const ByteBuffer bytes =
-      codec::pack(Entry{result.failure, result.text, result.artefact, result.artefact_hash});
+  const ByteBuffer bytes = codec::pack(Entry{result.failure, result.text, result.artefact});
   cache_.insert(key, {bytes.data(), bytes.size()});
 }
 
-Result<Compiled> CpuCompiler::compile(const FileSet& files, Deadline deadline) {
+Result<Compiled> CpuCompiler::compile(const FileSet& submitted, Deadline deadline) {
   const auto begin = SteadyClock::now();
-  const std::string sources = sources_of(files);
+  const FileSet files = visible_to_compiler(submitted);
+  const std::string sources = text_of(files);
   if (!files.contains(cpu_source_file)) {
     return failed(VerdictClass::compile_error, "solution/kernel.cpp is missing");
   }
@@ -217,7 +225,7 @@ Result<Compiled> CpuCompiler::compile(const FileSet& files, Deadline deadline) {
   if (!result) {
     auto fresh = compile_fresh(files, deadline);
     if (!fresh) return fresh;
-    remember(key, *fresh);
+    if (fresh->lasting) remember(key, *fresh);
     result = std::move(*fresh);
   }
   const std::chrono::duration<double, std::milli> took = SteadyClock::now() - begin;

@@ -34,8 +34,8 @@ struct Compiled {
   std::optional<VerdictClass> failure;  // compile_error, banned_construct, timeout, out_of_memory
   std::string text;                     // for the agent: first errors as kernel.cpp:line:col: …
   std::string artefact;                 // bytes of the shared object
-  std::string artefact_hash;            // SHA-256
   bool cached = false;                  // answered without compiling
+  bool lasting = true;                  // another try would give the same: may be cached
   double milliseconds = 0;
   std::map<std::string, std::string> jail;  // empty when cached
 };
@@ -47,9 +47,7 @@ class CpuCompiler {
 
   /// Takes kernel.cpp and headers beside it. Never runs a byte of the candidate. An error is a
   /// failure of ours.
-  Result<Compiled> compile(const FileSet& files, Deadline deadline);
-
-  const std::string& toolchain_hash() const { return toolchain_hash_; }
+  Result<Compiled> compile(const FileSet& submitted, Deadline deadline);
 
  private:
   CpuCompiler(CompilerOptions options, CompileCache cache, std::string toolchain_hash);

@@ -85,6 +85,9 @@ Result<Contestant> start_cpu_contestant(const CpuContestantSpec& spec, Deadline 
   if (auto done = contestant->calibrate(spec.calibration_calls, deadline); !done) {
     return tl::unexpected(std::move(done.error()));
   }
+  if (auto done = contestant->confine(deadline); !done) {
+    return tl::unexpected(std::move(done.error()));
+  }
   return contestant;
 }
 

@@ -12,7 +12,9 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <set>
@@ -227,6 +229,9 @@ Result<void> Jail::observe() {
   }
   note("namespaces", namespaces.empty() ? "none" : namespaces);
   note("capabilities", state.no_capabilities ? "none" : "some");
+  // Nothing but zeros: the kernel keeps no account.
+  const std::string account = read_text("/proc/" + std::to_string(pid_) + "/schedstat");
+  note("core_account", account.empty() || account.starts_with("0 0 ") ? "none" : "schedstat");
   note("no_new_privs", state.no_new_privs ? "yes" : "no");
   note("seccomp", state.seccomp_filters > 0 ? seccomp_name(kind_) : "none");
   return {};
@@ -235,12 +240,13 @@ Result<void> Jail::observe() {
 /// Tasks that this user runs now: RLIMIT_NPROC counts them all.
 uint64_t tasks_of_user() {
   uint64_t count = 0;
-  std::stringstream loadavg(read_text("/proc/loadavg"));
-  std::string skip, running;
-  loadavg >> skip >> skip >> skip >> running;
-  const size_t slash = running.find('/');
-  if (slash != std::string::npos) {
-    (void)std::from_chars(running.data() + slash + 1, running.data() + running.size(), count);
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string status = read_text((entry.path() / "status").string());
+    const size_t user = status.find("\nUid:\t"), threads = status.find("\nThreads:\t");
+    if (user == std::string::npos || threads == std::string::npos) continue;
+    const bool ours = std::strtoul(status.c_str() + user + 6, nullptr, 10) == ::getuid();
+    if (ours) count += std::strtoul(status.c_str() + threads + 10, nullptr, 10);
   }
   return count;
 }

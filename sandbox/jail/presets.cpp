@@ -71,7 +71,6 @@ JailSpec compile_jail() {
   spec.environment = {{"PATH", "/usr/bin:/bin"}, {"TMPDIR", "/tmp"}, {"LC_ALL", "C"}};
   spec.directory = "/tmp";
   spec.capture_output = true;
-  spec.limits.processes = 32;
   return spec;
 }
 

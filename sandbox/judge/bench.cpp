@@ -9,10 +9,6 @@
 namespace warpsmith::sandbox {
 namespace {
 
-uint64_t padded(uint64_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
 size_t elements_of(const TensorSpec& spec) {
   return static_cast<size_t>(tensor_bytes(spec) / element_bytes(spec.dtype));
 }

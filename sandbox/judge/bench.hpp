@@ -48,7 +48,7 @@ class Bench {
   /// Writes one set's inputs and parameters into another: the contents that a block's contestants
   /// share are drawn once, and each gets them just before its call.
   void copy_inputs(uint32_t from, uint32_t to) const;
-  /// Copies integer and boolean inputs that the worker drew into a set.
+  /// Copies integer and boolean inputs and parameters that the worker gave into a set.
   void take_drawn(uint32_t set, std::span<const InputRule> rules) const;
   /// Poisons the outputs of a set and arms their guards.
   void reset(const SharedBuffers& outputs, uint32_t set) const;

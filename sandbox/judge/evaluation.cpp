@@ -27,7 +27,8 @@ milliseconds call_patience(const TaskFacts& facts) {
   return milliseconds{2000 + static_cast<int64_t>(50 * facts.eager_ms)};
 }
 
-/// The kept distributions in a secret order, repeated up to `count`.
+/// The kept distributions, repeated up to `count`, and the one of timed sets, in a secret order:
+/// what looks at its inputs cannot tell that nothing but the cheap check waits.
 std::vector<Distribution> distributions_for(const IngestRecord& record, int count,
                                             RandomStream& random) {
   std::vector<Distribution> kept;
@@ -35,7 +36,9 @@ std::vector<Distribution> distributions_for(const IngestRecord& record, int coun
     if (facts.kept) kept.push_back(facts.distribution);
   }
   std::vector<Distribution> chosen;
+  chosen.reserve(static_cast<size_t>(count) + verified_dense_sets);
   for (int i = 0; i < count; ++i) chosen.push_back(kept[static_cast<size_t>(i) % kept.size()]);
+  chosen.insert(chosen.end(), verified_dense_sets, Distribution::dense);
   std::shuffle(chosen.begin(), chosen.end(), random);
   return chosen;
 }
@@ -74,6 +77,7 @@ class Evaluation {
     return {};
   }
 
+  WorkerSession& session() { return session_; }
   EvaluationOutcome take_outcome() { return std::move(outcome_); }
 
  private:
@@ -92,7 +96,7 @@ class Evaluation {
 
   bool all_right() const {
     const auto& sets = outcome_.measured.sets;
-    return static_cast<int>(sets.size()) == job_.verified_sets &&
+    return static_cast<int>(sets.size()) == job_.verified_sets + verified_dense_sets &&
            std::all_of(sets.begin(), sets.end(), [](const VerifiedSet& set) {
              return !set.fault && !set.inputs_changed && !set.guards_changed && set.errors.right();
            });
@@ -212,7 +216,7 @@ class Evaluation {
     const bool eager = party == Party::eager;
     const MeteredCall call = session_meter_.measure(
         [&] { return eager ? session_.eager(set, deadline_) : session_.compiled(set, deadline_); });
-    if (call.fault) return fail(ErrorCode::infrastructure, "baseline: " + call.fault->detail);
+    if (call.fault) return tl::unexpected(error_of(*call.fault, "baseline"));
     (eager ? times.eager_ms : times.compile_ms) = call.charged_ms;
     if (eager) {
       if (auto done = session_.collect(set, deadline_); !done) return done;
@@ -233,6 +237,14 @@ class Evaluation {
   EvaluationOutcome outcome_;
 };
 
+/// A candidate's process that cannot start is no failure of the reference's.
+Error start_error(Error error) {
+  const bool lost = error.code == ErrorCode::infrastructure || error.code == ErrorCode::peer_lost;
+  if (lost) error.code = ErrorCode::process_failed;
+  error.message = "the candidate's process: " + error.message;
+  return error;
+}
+
 }  // namespace
 
 Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline) {
@@ -251,7 +263,7 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
                            .core = job.core};
     spec.limits = job.limits;
     auto candidate = start_cpu_contestant(spec, deadline);
-    if (!candidate) return tl::unexpected(candidate.error());
+    if (!candidate) return tl::unexpected(start_error(std::move(candidate.error())));
     const PhaseClock entering(phases, "session");
     auto session =
         job.worker.enter(job.task, job.bench.session_memory(),
@@ -259,7 +271,9 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
     if (!session) return tl::unexpected(session.error());
     evaluation.emplace(job, std::move(*candidate), std::move(*session), deadline);
   }
-  if (auto done = evaluation->run(); !done) return tl::unexpected(done.error());
+  if (auto done = evaluation->run(); !done) {
+    return tl::unexpected(job.worker.with_cause(done.error(), evaluation->session()));
+  }
   {
     const PhaseClock clock(phases, "end");
     if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());

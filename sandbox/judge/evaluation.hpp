@@ -18,6 +18,9 @@
 
 namespace warpsmith::sandbox {
 
+/// Of the distribution that timed sets have, besides `verified_sets` of the others.
+inline constexpr int verified_dense_sets = 1;
+
 /// Everything that one evaluation works with; all of it outlives the call.
 struct EvaluationJob {
   const Task& task;

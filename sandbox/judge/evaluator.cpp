@@ -5,6 +5,7 @@
 #include <map>
 
 #include "runtime/checksum.hpp"
+#include "runtime/log.hpp"
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/compile/cpu_compiler.hpp"
 #include "sandbox/judge/evaluation.hpp"
@@ -13,6 +14,7 @@
 #include "sandbox/reference/ingest.hpp"
 #include "sandbox/timing/machine.hpp"
 #include "sandbox/timing/reproducibility.hpp"
+#include "sandbox/workspace/solution.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -20,14 +22,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds worker_start_patience{120};  // importing torch on a loaded machine
-
-std::string hash_of(const FileSet& files) {
-  std::string text;
-  for (const auto& [name, content] : files) {
-    text += name + '\0' + std::to_string(content.size()) + '\0' + content;
-  }
-  return sha256_hex(text);
-}
 
 bool is_timed(const EvaluateRequest& request) {
   return request.want == Request::profile || request.want == Request::final;
@@ -49,6 +43,11 @@ JailLimits candidate_limits(const EvaluatorOptions& options) {
           .cgroup_required = options.require_cgroups};
 }
 
+Error named(Error error, const Task& task) {
+  error.message = task.id + ": " + error.message;
+  return error;
+}
+
 InfraFailure infra_of(const Error& error, InfraKind otherwise) {
   switch (error.code) {
     case ErrorCode::timeout:
@@ -58,6 +57,8 @@ InfraFailure infra_of(const Error& error, InfraKind otherwise) {
     case ErrorCode::disk_full:
     case ErrorCode::io_failed:
       return {InfraKind::disk, error.message};
+    case ErrorCode::process_failed:
+      return {InfraKind::sandbox_lost, error.message};
     case ErrorCode::invalid_argument:
       return {InfraKind::task_refused, error.message};
     default:
@@ -118,10 +119,10 @@ Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadli
   auto record = ingest_task({**ready, machine, task, progress}, deadline);
   if (!record) {
     worker.reset();  // its state is unknown
-    return record;
+    return tl::unexpected(named(record.error(), task));
   }
   if (auto written = write_record(facts_folder(), key, *record); !written) {
-    return tl::unexpected(written.error());
+    log::warn("kept in memory alone: " + written.error().message);
   }
   return record;
 }
@@ -221,7 +222,7 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
     if (!outcome) {
       worker.reset();  // its state is unknown
       if (attempts == 0 && !deadline.passed()) continue;
-      return infra_of(outcome.error(), InfraKind::reference_failed);
+      return infra_of(named(outcome.error(), request.task), InfraKind::reference_failed);
     }
     for (const auto& [name, ms] : outcome->phase_ms) verdict.phase_ms[name] += ms;
     Decision decision;
@@ -229,7 +230,8 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
     {
       const PhaseClock clock(verdict.phase_ms, "decision");
       RandomStream random(seed->seed, "bootstrap");
-      decision = decide(outcome->measured, (*record)->facts, options.verified_sets, random);
+      decision = decide(outcome->measured, (*record)->facts,
+                        options.verified_sets + verified_dense_sets, random);
     }
     if (decision.outcome == VerdictClass::unstable_timing) {
       if (attempts == 0 && !deadline.passed()) continue;
@@ -252,6 +254,10 @@ Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;
 Evaluator::~Evaluator() = default;
 
 Result<Evaluator> Evaluator::open(EvaluatorOptions options) {
+  if (options.core && !CorePin(*options.core).in_force()) {
+    return fail(ErrorCode::unsupported, "core " + std::to_string(*options.core) +
+                                            " is not ours to use (sandbox.first_core)");
+  }
   CompilerOptions compile = compiler_options(options);
   // While a slot compiles nothing is timed on it, so every core is free for that. A compiler that
   // works beside slots has none of its own and stays where the program was put.
@@ -270,7 +276,7 @@ Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,
   const std::optional<CorePin> pin =
       s.options.core ? std::optional<CorePin>(std::in_place, *s.options.core) : std::nullopt;
   Verdict verdict{.contract = request.submission.contract,
-                  .submission_hash = hash_of(request.submission.files)};
+                  .submission_hash = source_hash(request.submission.files)};
   if (request.submission.contract != "cpu") {
     return InfraFailure{InfraKind::jail_unavailable,
                         "no such contract here: " + request.submission.contract};

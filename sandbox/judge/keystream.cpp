@@ -45,15 +45,4 @@ void Keystream::fill(std::span<std::byte> out) {
   }
 }
 
-uint64_t Keystream::next_u64() {
-  uint64_t word = 0;
-  fill(std::as_writable_bytes(std::span{&word, 1}));
-  return word;
-}
-
-uint64_t Keystream::below(uint64_t bound) {
-  assert(bound > 0 && bound <= (1ULL << 32U) && "bound of a draw");
-  return ((next_u64() >> 32U) * bound) >> 32U;
-}
-
 }  // namespace warpsmith::sandbox

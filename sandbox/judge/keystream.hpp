@@ -21,9 +21,6 @@ class Keystream {
   Keystream& operator=(const Keystream&) = delete;
 
   void fill(std::span<std::byte> out);
-  uint64_t next_u64();
-  /// Uniform in [0, bound), with a bias below 2^-32. Requires 0 < bound ≤ 2^32.
-  uint64_t below(uint64_t bound);
 
  private:
   struct Cipher;

@@ -11,14 +11,18 @@ void record_trial(MutantTrial& trial, const ErrorStats& stats) {
   trial.worst = std::max(trial.worst, stats.worst);
 }
 
-std::string quarantine_reason(const std::vector<MutantTrial>& trials) {
+std::string names_uncaught(const std::vector<MutantTrial>& trials) {
   std::string names;
   for (const MutantTrial& trial : trials) {
     if (!trial.applies || trial.caught) continue;
     names += (names.empty() ? "" : ", ") + trial.name;
   }
-  if (names.empty()) return {};
-  return "mutation gate: wrong answers would pass: " + names;
+  return names;
+}
+
+std::string quarantine_reason(const std::vector<MutantTrial>& trials) {
+  const std::string names = names_uncaught(trials);
+  return names.empty() ? names : "mutation gate: wrong answers would pass: " + names;
 }
 
 }  // namespace warpsmith::sandbox

@@ -21,6 +21,9 @@ struct MutantTrial {
 /// Adds what one set says about a mutant.
 void record_trial(MutantTrial& trial, const ErrorStats& stats);
 
+/// Those that apply and were never judged wrong, with commas between.
+std::string names_uncaught(const std::vector<MutantTrial>& trials);
+
 /// Empty if every mutant that applies was caught; else the reason for the quarantine.
 std::string quarantine_reason(const std::vector<MutantTrial>& trials);
 

@@ -66,7 +66,6 @@ TaskDescription description_of(const Json& json) {
         "signature: 1 to 256 tensors expected");
   check(last_role == static_cast<int>(TensorRole::output), "signature: no output");
   d.flops = number(json, "flops");
-  d.product_flops = number(json, "product_flops");
   d.mutants = json.at("mutants").get<std::vector<std::string>>();
   d.lower_precisions = json.at("lower_precisions").get<std::vector<std::string>>();
   d.honest_orders = json.at("honest_orders").get<std::vector<std::string>>();

@@ -19,7 +19,6 @@ struct TaskDescription {
   TaskSignature signature;
   std::vector<ValueSummary> values;           // one per tensor of the signature
   double flops = 0;                           // of all operators
-  double product_flops = 0;                   // of matrix products and convolutions
   std::vector<std::string> mutants;           // names, in the worker's order
   std::vector<std::string> lower_precisions;  // follow the mutants in the same numbering
   std::vector<std::string> honest_orders;     // of sums, numbered by themselves

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,7 +16,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 // Part of every key: a change of what ingest measures or how it judges starts afresh.
-constexpr const char* ingest_version = "ingest 4";
+constexpr const char* ingest_version = "ingest 5";
 constexpr size_t digest_digits = 64;
 
 std::string path_of(const std::string& folder, const std::string& key) {
@@ -49,13 +51,19 @@ Result<void> write_record(const std::string& folder, const std::string& key,
   const std::string fresh = path + "." + std::to_string(getpid());
   const ByteBuffer bytes = codec::pack(record);
   const std::string body(bytes.begin(), bytes.end());
+  errno = 0;
   std::ofstream file(fresh, std::ios::binary);
   file << sha256_hex(body) << body;
   file.close();
-  if (!file) return fail(ErrorCode::io_failed, fresh + ": cannot be written");
-  std::filesystem::rename(fresh, path, error);
+  const int reason = errno;
+  if (file) std::filesystem::rename(fresh, path, error);
+  if (file && !error) return {};
+  std::error_code ignored;
+  std::filesystem::remove(fresh, ignored);
   if (error) return fail(ErrorCode::io_failed, path + ": " + error.message());
-  return {};
+  const bool full = reason == ENOSPC || reason == EDQUOT;
+  return fail(full ? ErrorCode::disk_full : ErrorCode::io_failed,
+              fresh + ": " + std::strerror(reason));
 }
 
 }  // namespace warpsmith::sandbox

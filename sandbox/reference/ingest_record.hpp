@@ -15,7 +15,7 @@ namespace warpsmith::sandbox {
 /// How one input or parameter is filled.
 struct InputRule {
   bool parameter = false;
-  bool drawn = false;  // integer or boolean: the worker draws it by get_inputs
+  bool drawn = false;  // integer or boolean: the worker gives it, an input drawn by get_inputs
   Domain domain = Domain::free;
   double mean = 0, deviation = 0;  // of a parameter
   bool non_negative = false;       // of a parameter

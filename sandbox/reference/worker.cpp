@@ -63,21 +63,17 @@ Json layout_json(const BufferLayout& layout) {
           {"sets", layout.sets}};
 }
 
-Error call_error(const CallResult& call) {
-  return Error{ErrorCode::infrastructure, "reference worker: " + call.fault->detail};
-}
-
 /// The last line that says something.
 std::string tail_of(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text.substr(text.find_last_of('\n') + 1);
 }
 
+}  // namespace
+
 uint64_t padded(uint64_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
-
-}  // namespace
 
 uint64_t result_bytes(const TaskSignature& signature) {
   uint64_t references = 0, drawn = 0;
@@ -95,7 +91,7 @@ uint64_t result_bytes(const TaskSignature& signature) {
 Result<void> WorkerSession::aside(uint32_t what, uint32_t set, uint32_t argument,
                                   Deadline deadline) {
   const CallResult call = order(what, set, argument, deadline);
-  if (call.fault) return tl::unexpected(call_error(call));
+  if (call.fault) return tl::unexpected(error_of(*call.fault, "reference worker"));
   return {};
 }
 
@@ -205,6 +201,14 @@ Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemo
     return tl::unexpected(done.error());
   }
   return WorkerSession{std::move(*contestant), memory.result.bytes()};
+}
+
+Error ReferenceWorker::with_cause(Error error, WorkerSession& session) {
+  const Deadline soon = Deadline::after(std::chrono::seconds{5});
+  if (!session.leave(soon)) return error;  // it ended, or hangs
+  const auto raised = finish(soon);
+  if (raised && !raised->empty()) error.message += ": " + *raised;
+  return error;
 }
 
 Result<std::string> ReferenceWorker::finish(Deadline deadline) {

@@ -37,6 +37,9 @@ struct SessionOptions {
   uint64_t draw_seed = 0;
 };
 
+/// Where the next tensor begins in the result memory: at a multiple of 64 bytes.
+uint64_t padded(uint64_t bytes);
+
 /// Bytes of result memory that the references and spreads of a signature take.
 uint64_t result_bytes(const TaskSignature& signature);
 
@@ -51,8 +54,8 @@ class WorkerSession {
   Result<void> collect(uint32_t set, Deadline deadline) { return aside(2, set, 0, deadline); }
   /// Float64 outputs of `set`'s contents, then spreads, into the result memory (`reference_of`).
   Result<void> reference(uint32_t set, Deadline deadline) { return aside(3, set, 0, deadline); }
-  /// Integer and boolean inputs of a further draw, into the result memory one after the other,
-  /// each at a multiple of 64 bytes.
+  /// Integer and boolean inputs of a further draw, then the parameters of such types as they are,
+  /// into the result memory one after the other, each at a multiple of 64 bytes.
   Result<void> draw(Deadline deadline) { return aside(4, 0, 0, deadline); }
   /// Outputs of wrong answer `index` into the output memory; false where it does not apply.
   Result<bool> mutant(uint32_t set, uint32_t index, Deadline deadline);
@@ -97,6 +100,9 @@ class ReferenceWorker {
   /// Call after `WorkerSession::leave`: reads the answer that ends the stay, with the text of the
   /// last call that failed (empty if none did).
   Result<std::string> finish(Deadline deadline);
+  /// Instead of both, after a call of the session that failed: adds what the task raised, if the
+  /// worker can still say it.
+  Error with_cause(Error error, WorkerSession& session);
 
   /// Versions of torch and Python, one line; part of cache keys.
   const std::string& stack() const { return stack_; }

@@ -59,7 +59,7 @@ struct ShellResult {
 /// What the sandbox program says about itself.
 struct HealthReport {
   std::map<std::string, std::string> jail;   // primitive → what is in force for a run jail here
-  std::map<std::string, std::string> facts;  // toolchain hash, pid, core, evaluations, cache
+  std::map<std::string, std::string> facts;  // pid, core, pinned, evaluations, full_jail
   template <class Archive>
   void serialize(Archive& archive) {
     archive(jail, facts);

@@ -105,7 +105,10 @@ class Server {
     if (options_.require_cgroups) {
       if (auto in_force = probe_cgroups(); !in_force) return failed(in_force.error());
     }
-    if (options_.core) pin_.emplace(*options_.core);
+    if (options_.core && !pin_.emplace(*options_.core).in_force()) {
+      return failed({ErrorCode::unsupported, "core " + std::to_string(*options_.core) +
+                                                 " is not ours to use (sandbox.first_core)"});
+    }
     auto work = make_work_(options_);
     if (!work) return failed(work.error());
     work_ = std::move(*work);

@@ -11,22 +11,48 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-/// True if the folder holds more than a workspace may.
-bool has_outgrown(const std::string& folder) {
-  uint64_t bytes = 0;
-  uint64_t entries = 0;
-  std::error_code error;
-  fs::recursive_directory_iterator all(folder, fs::directory_options::skip_permission_denied,
-                                       error);
-  for (; !error && all != fs::recursive_directory_iterator(); all.increment(error)) {
-    std::error_code skipped;
-    if (all->is_regular_file(skipped) && !all->is_symlink(skipped)) {
-      bytes += all->file_size(skipped);
-    }
-    if (++entries > max_workspace_entries || bytes > max_workspace_bytes) return true;
-  }
-  return false;
+bool gone(const std::error_code& error) {
+  return error == std::errc::no_such_file_or_directory;
 }
+
+/// Adds up a workspace, one open folder at a time: a deep tree takes no descriptors.
+class Growth {
+ public:
+  /// True if the folder holds more than a workspace may. What cannot be read counts as too much,
+  /// or a command could hide what it writes; what went away meanwhile counts as nothing.
+  bool beyond_limits(const std::string& folder) {
+    waiting_ = {folder};
+    while (!waiting_.empty()) {
+      const fs::path next = std::move(waiting_.back());
+      waiting_.pop_back();
+      if (!add(next)) return true;
+    }
+    return false;
+  }
+
+ private:
+  /// False on what cannot be read, or is too much.
+  bool add(const fs::path& folder) {
+    std::error_code error;
+    fs::directory_iterator entries(folder, error);
+    for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+      std::error_code unseen;
+      const fs::file_type type = entries->symlink_status(unseen).type();
+      if (type == fs::file_type::directory) waiting_.push_back(entries->path());
+      if (type == fs::file_type::regular) {
+        const uint64_t size = entries->file_size(unseen);
+        if (!unseen) bytes_ += size;
+      }
+      if (unseen && !gone(unseen)) return false;
+      if (++entries_ > max_workspace_entries || bytes_ > max_workspace_bytes) return false;
+    }
+    return !error || gone(error);
+  }
+
+  std::vector<fs::path> waiting_;
+  uint64_t bytes_ = 0;
+  uint64_t entries_ = 0;
+};
 
 JailSpec jail_of(const ShellRequest& request) {
   JailSpec spec = shell_jail(request.workspace);
@@ -58,9 +84,10 @@ Result<ShellResult> run_shell(const ShellRequest& request, Deadline deadline,
   const Deadline own = Deadline::after(milliseconds{request.timeout_ms});
   const Deadline end = own.at() < deadline.at() ? own : deadline;
   while (!(*jail)->finished(std::min(milliseconds{100}, end.left())) && !end.passed()) {
-    if (!has_outgrown(request.workspace)) continue;
+    if (!Growth().beyond_limits(request.workspace)) continue;
     ShellResult result = result_of((*jail)->kill());
-    result.err += "\nthe workspace grew beyond its limit; the command was killed\n";
+    result.err +=
+        "\nthe workspace grew beyond its limit, or cannot be read; the command was killed\n";
     return result;
   }
   auto exit = (*jail)->wait(end);

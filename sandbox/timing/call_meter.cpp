@@ -12,6 +12,11 @@ double in_ms(std::chrono::nanoseconds span) {
 
 }  // namespace
 
+std::optional<Fault> fault_of(const CallAccount& account) {
+  if (account.on_core - account.elapsed <= max_overtime) return std::nullopt;
+  return Fault{VerdictClass::device_fault, "the kernel ran on after it said that it was done"};
+}
+
 MeteredCall CallMeter::account(const CallResult& result, const std::optional<CoreReading>& theirs,
                                const std::optional<CoreReading>& ours) const {
   MeteredCall call{.elapsed_ms = in_ms(result.elapsed), .fault = result.fault};
@@ -24,6 +29,7 @@ MeteredCall CallMeter::account(const CallResult& result, const std::optional<Cor
     account.contestant_wait = theirs_now->waited - theirs->waited;
     account.verifier_wait = ours_now->waited - ours->waited;
     call.overtime_ms = std::max(0.0, in_ms(account.on_core - result.elapsed));
+    call.fault = fault_of(account);
   }
   call.charged_ms = charged_ms(account, noop_);
   return call;

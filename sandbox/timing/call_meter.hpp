@@ -7,12 +7,20 @@
 
 namespace warpsmith::sandbox {
 
+/// A contestant that was on the core for longer than this after its `done` did not wait, as an
+/// honest one does: a verdict of its own. By the scheduler's account, since by the clock others'
+/// work may delay the stop.
+inline constexpr std::chrono::milliseconds max_overtime{20};
+
 struct MeteredCall {
   double charged_ms = 0;   // what counts
   double elapsed_ms = 0;   // by the clock alone, no-op not subtracted
   double overtime_ms = 0;  // on the core after `done`
   std::optional<Fault> fault;
 };
+
+/// The fault of a contestant that ran on for too long.
+std::optional<Fault> fault_of(const CallAccount& account);
 
 /// For one contestant and the thread that made it.
 class CallMeter {

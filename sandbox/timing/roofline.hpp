@@ -12,7 +12,8 @@ struct MachineLimits {
 };
 
 /// Half of what the limits allow, so that a measurement taken on a busy machine accuses nobody.
-/// `bytes` must be read or written, `product_flops` be done, by any implementation.
-double roofline_floor_ms(double bytes, double product_flops, const MachineLimits& limits);
+/// `written`: bytes of the outputs, the one thing that no right implementation avoids. What a
+/// reference reads and computes may be needless (the product with a diagonal matrix).
+double roofline_floor_ms(double written, const MachineLimits& limits);
 
 }  // namespace warpsmith::sandbox

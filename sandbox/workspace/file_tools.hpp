@@ -2,6 +2,7 @@
 // The tools that work on files alone. Each gives the text for the agent; a failure is its error.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "runtime/parsed_call.hpp"
@@ -11,9 +12,10 @@
 namespace warpsmith::sandbox {
 
 struct FileLimits {
-  size_t file_bytes = 256U << 10U;  // largest file a tool reads or writes
-  size_t files = 64;                // in the whole workspace
-  size_t matches = 100;             // that glob and grep show
+  size_t file_bytes = 256U << 10U;         // largest file a tool reads or writes
+  size_t files = 64;                       // in the whole workspace
+  size_t matches = 100;                    // that glob and grep show
+  std::chrono::milliseconds search{2000};  // that one grep may take
 };
 
 /// Arguments are checked by `check_call` before.

@@ -72,13 +72,24 @@ class Removal {
     const int fd = ::dirfd(dir.get());
     for (const std::string& entry : names_in(dir.get())) {
       if (unlink_any(fd, entry)) continue;
-      std::string lifted = ".lifted-" + std::to_string(++lifted_);
       // Moving a folder rewrites its "..", for which its own permissions must allow writing.
-      const bool opened = ::fchmodat(fd, entry.c_str(), 0700, 0) == 0;
-      if (!opened || ::renameat(fd, entry.c_str(), top_, lifted.c_str()) != 0) return false;
+      if (::fchmodat(fd, entry.c_str(), 0700, 0) != 0) return false;
+      std::string lifted = lift(fd, entry);
+      if (lifted.empty()) return false;
       waiting.push_back(std::move(lifted));
     }
     return true;
+  }
+
+  /// Moves an entry to the top under a name that nothing there has; empty on failure.
+  std::string lift(int folder, const std::string& entry) {
+    while (true) {
+      std::string lifted = ".lifted-" + std::to_string(++lifted_);
+      if (::renameat2(folder, entry.c_str(), top_, lifted.c_str(), RENAME_NOREPLACE) == 0) {
+        return lifted;
+      }
+      if (errno != EEXIST) return {};  // the tree may hold such names: each is passed once
+    }
   }
 
   int top_;

@@ -39,6 +39,9 @@ tl::unexpected<Error> refuse_errno(const std::string& path, int error) {
     case ELOOP:
     case EXDEV:
       return refuse(path, "symbolic links are not followed");
+    case EEXIST:
+    case ENOTEMPTY:
+      return refuse(path, "a folder is in the way");
     case ENXIO:
       return refuse(path, "is no regular file");
     case EACCES:
@@ -218,6 +221,9 @@ Result<void> SafeFolder::write(const std::string& path, std::string_view content
   const std::string name = parent_and_name(path).second;
   (void)::unlinkat(parent->get(), temporary_name, 0);
   const UniqueFd file{open_at(parent->get(), temporary_name, O_WRONLY | O_CREAT | O_EXCL, 0644)};
+  if (!file && errno == EEXIST) {
+    return refuse(path, std::string("a folder ") + temporary_name + " beside it is in the way");
+  }
   if (!file) return refuse_errno(path, errno);
   auto written = write_all(file.get(), content, path);
   // Renaming replaces a planted link or pipe itself, never what it points to.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "runtime/clock.hpp"
 #include "sandbox/workspace/file_tools.hpp"
 #include "sandbox/workspace/glob_pattern.hpp"
 #include "sandbox/workspace/truncate.hpp"
@@ -93,16 +94,27 @@ class Matches {
   std::string text_;
 };
 
-Result<void> search_text(const Pattern& pattern, const std::string& path, std::string_view text,
-                         Matches& matches) {
+/// One grep under way. The limit on steps holds for a line: many lines meet the deadline.
+struct Search {
+  const Pattern& pattern;
+  const Deadline deadline;
+  Matches matches;
+};
+
+Result<void> search_text(Search& search, const std::string& path, std::string_view text) {
   for (size_t number = 1; !text.empty(); ++number) {
+    if (search.deadline.passed()) {
+      return fail(ErrorCode::invalid_argument,
+                  "the search took too long, at " + path + ":" + std::to_string(number) +
+                      "; make the pattern simpler or name a smaller path");
+    }
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const auto found = pattern.found_in(line);
+    const auto found = search.pattern.found_in(line);
     if (!found) return tl::unexpected(found.error());
     if (!*found) continue;
-    matches.add(path + ":" + std::to_string(number) + ": " +
-                std::string(line.substr(0, max_line_bytes)));
+    search.matches.add(path + ":" + std::to_string(number) + ": " +
+                       std::string(line.substr(0, max_line_bytes)));
   }
   return {};
 }
@@ -140,15 +152,15 @@ Result<std::string> grep_tool(const Workspace& workspace, const ParsedCall& call
   if (!pattern) return tl::unexpected(pattern.error());
   const auto files = files_of(workspace, call);
   if (!files) return tl::unexpected(files.error());
-  Matches matches{limits.matches};
+  Search search{*pattern, Deadline::after(limits.search), Matches{limits.matches}};
   for (const FileEntry& file : *files) {
     const auto text = workspace.files().read(file.path, limits.file_bytes);
     if (!text) continue;  // too large or unreadable: what it holds is not shown
-    if (auto done = search_text(*pattern, file.path, *text, matches); !done) {
+    if (auto done = search_text(search, file.path, *text); !done) {
       return tl::unexpected(done.error());
     }
   }
-  return matches.text();
+  return search.matches.text();
 }
 
 }  // namespace warpsmith::sandbox

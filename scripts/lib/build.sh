@@ -19,6 +19,8 @@ configure() {
   needs_configure || return 0
   say "configuring build/$preset"
   mkdir -p "$build"
+  # Or a launch after one that fails here would take the old one for this interpreter's.
+  rm -f "$build/build.ninja"
   (cd "$root" && run_logged "$build.configure.log" \
     cmake --preset "$preset" "-DWARPSMITH_PYTHON=${WARPSMITH_PYTHON:-}" "$@")
 }

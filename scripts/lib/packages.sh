@@ -40,7 +40,13 @@ ensure_packages() {
   else
     local missing
     missing=$(missing_packages)
-    [ -z "$missing" ] || install_packages $missing
+    if [ -n "$missing" ]; then
+      take_lock "$cache/packages.lock"
+      # The launch that held the lock may have got them.
+      missing=$(missing_packages)
+      [ -z "$missing" ] || install_packages $missing
+      release_lock
+    fi
   fi
   mkdir -p "$root/build"
   touch "$mark"

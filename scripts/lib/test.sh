@@ -63,6 +63,8 @@ for name in sys.argv[1:]:
     failed, skipped = failed + bad, skipped + left
     passed += int(suite.get("tests")) - bad - left
 print(f"{passed} passed, {failed} failed, {skipped} skipped")
+if passed + failed + skipped == 0:
+    sys.exit("warpsmith: no test ran; does the name that -R asks for exist?")
 SUM
 }
 
@@ -94,6 +96,6 @@ run_tests() {
     esac
   done
   [ $good -eq 0 ] || say "something failed above"
-  sum_up "${results[@]}"
+  sum_up "${results[@]}" || good=1
   return $good
 }

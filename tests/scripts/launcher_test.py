@@ -16,10 +16,15 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 FAKES = {
     "dpkg-query": 'for p in $(cat "$FAKE/installed"); do echo "ii  $p"; done',
-    "apt-get": 'echo "apt-get $*" >> "$FAKE/calls.log"',
+    # Installs all, as slowly as asked.
+    "apt-get": 'echo "apt-get $*" >> "$FAKE/calls.log"; sleep ${FAKE_APT_SECONDS:-0}\n'
+               'case "$*" in *" install "*) cp "$FAKE/wanted" "$FAKE/installed";; esac',
+    "ctest": 'while [ $# -gt 0 ]; do [ "$1" != --output-junit ] || file=$2; shift; done\n'
+             'echo "<testsuite tests=\\"${FAKE_TESTS:-0}\\" failures=\\"0\\" skipped=\\"0\\" disabled=\\"0\\"/>" > "$file"',
     "sudo": 'exit 1',
     "id": 'cat "$FAKE/uid"',
     "cmake": 'echo "cmake $*" >> "$FAKE/calls.log"\n'
+             '[ ! -e "$FAKE/misconfigured" ] || { touch build/dev/CMakeCache.txt; exit 1; }\n'
              'mkdir -p build/dev; touch build/dev/build.ninja\n'
              'for a in "$@"; do case $a in -DWARPSMITH_PYTHON=*)\n'
              '  echo "WARPSMITH_PYTHON:FILEPATH=${a#*=}" > build/dev/CMakeCache.txt;; esac; done',
@@ -36,6 +41,7 @@ case "$*" in
   "-m venv "*) echo venv >> "$FAKE/calls.log"; mkdir -p "$3/bin"; cp "$0" "$3/bin/python"
     printf '#!%s/bin/python\n' "$3" > "$3/bin/tool" ;;
   "-m pip "*) echo pip >> "$FAKE/calls.log"; sleep ${FAKE_PIP_SECONDS:-0}; [ ! -e "$FAKE/no-network" ] ;;
+  "- "*) exec /usr/bin/python3 "$@" ;;
   "-c import torch") [ -e "$FAKE/has-torch" ] ;;
 esac
 '''
@@ -73,6 +79,7 @@ class LauncherTest(unittest.TestCase):
         self.base_python = os.path.join(self.fake, "bin", "python3")
         write(self.base_python, PYTHON, True)
         self.put("uid", "0")
+        self.put("wanted", " ".join(self.wanted()))
         self.put("installed", " ".join(self.wanted()))
         self.age_sources()
 
@@ -187,6 +194,34 @@ class LauncherTest(unittest.TestCase):
             self.assertEqual((process.returncode, out[:10]), (0, "ran doctor"), err)
         names = [call.split()[0] for call in self.calls()]
         self.assertEqual(names, ["venv", "pip", "cmake", "ninja"])
+
+    def test_two_first_launches_at_once_install_packages_once(self):
+        self.put("installed", " ".join(p for p in self.wanted() if p != "mold"))
+        both = [self.command("doctor", FAKE_APT_SECONDS="0.5") for _ in range(2)]
+        for process in both:
+            _, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, err)
+        self.assertEqual(len([call for call in self.calls() if " install " in call]), 1)
+
+    def test_a_failed_configuration_is_tried_again(self):
+        self.launch("doctor")
+        other = os.path.join(self.fake, "other/bin/python")
+        write(other, PYTHON, True)
+        self.put("misconfigured")
+        # cmake keeps the new interpreter in its cache, also where it fails afterwards.
+        cache = os.path.join(self.tree, "build/dev/CMakeCache.txt")
+        self.assertEqual(self.launch("doctor", WARPSMITH_PYTHON=other)[0], 3)
+        write(cache, f"WARPSMITH_PYTHON:FILEPATH={other}\n")
+        os.remove(os.path.join(self.fake, "misconfigured"))
+        before = len(self.calls())
+        self.assertEqual(self.launch("doctor", WARPSMITH_PYTHON=other)[0], 0)
+        self.assertIn("cmake", [call.split()[0] for call in self.calls()[before:]])
+
+    def test_a_name_that_no_test_has_fails(self):
+        code, out, err = self.launch("test", "--no-checks", "-R", "typo")
+        self.assertEqual((code, out), (1, "0 passed, 0 failed, 0 skipped\n"))
+        self.assertIn("no test ran", err)
+        self.assertEqual(self.launch("test", "--no-checks", "-R", "name", FAKE_TESTS="1")[0], 0)
 
     def test_an_environment_that_failed_half_way_is_not_used(self):
         self.put("no-network")

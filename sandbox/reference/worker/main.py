@@ -75,7 +75,7 @@ class Worker:
             while len(self.tasks) > _MAX_TASKS:
                 self.tasks.pop(next(iter(self.tasks)))
         task, signature = self.tasks[key]
-        return {"signature": signature, "flops": task.flops, "product_flops": task.product_flops,
+        return {"signature": signature, "flops": task.flops,
                 "mutants": list(mutants_of(task)), "lower_precisions": list(lower_precisions()),
                 "honest_orders": list(honest_orders()), "compiled": task.compiled is not None}
 

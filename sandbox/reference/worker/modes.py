@@ -161,7 +161,6 @@ class Survey(TorchDispatchMode):
     def __init__(self):
         super().__init__()
         self.flops = 0
-        self.product_flops = 0
         self.random = None
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -172,9 +171,7 @@ class Survey(TorchDispatchMode):
         if op.is_random(func):
             self.random = self.random or str(func)
         if func._overloadpacket in flop_registry:
-            count = int(flop_registry[func._overloadpacket](*args, **kwargs, out_val=out))
-            self.product_flops += count
-            self.flops += count
+            self.flops += int(flop_registry[func._overloadpacket](*args, **kwargs, out_val=out))
         elif not op.is_view(func) and op.name_of(func) not in op.MOVES:
             self.flops += max((t.numel() for t in op.float_tensors([out, *args])), default=0)
         return out

@@ -173,7 +173,8 @@ class Ordered(TorchDispatchMode):
         self.sums = sums
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        out = self.sums.replace(func, args)
+        # An argument by keyword (addmm's beta, sum's dtype) changes what the operator means.
+        out = None if kwargs else self.sums.replace(func, args)
         return func(*args, **(kwargs or {})) if out is None else out
 
 

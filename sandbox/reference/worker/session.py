@@ -63,7 +63,9 @@ class Session:
                 return self._aside(index, what, argument)
             return commit.OK
         except BaseException as error:
-            self.error = f"{type(error).__name__}: {error} ({traceback.extract_tb(error.__traceback__)[-1]})"
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            text = str(error).strip().split("\n")[0][:300]
+            self.error = f"{type(error).__name__}: {text} ({at.filename}, line {at.lineno}, in {at.name})"
             return commit.FAILED
 
     def _call(self, function, index):
@@ -111,13 +113,13 @@ class Session:
             offset = self._put(offset, value)
 
     def _draw(self):
-        """Integer and boolean inputs, as get_inputs makes them, from a seed of its own."""
+        """Integer and boolean inputs, as get_inputs makes them, from a seed of its own; then such parameters, fixed."""
         self.draws += 1
         values = self.task.draw((self.seed + self.draws * 0x9E3779B97F4A7C15) % 2**63)
         offset = 0
-        for at in self.task.tensor_at:
-            if not values[at].is_floating_point():
-                offset = self._put(offset, values[at].contiguous())
+        for value in [*(values[at] for at in self.task.tensor_at), *self.task.fixed]:
+            if not value.is_floating_point():
+                offset = self._put(offset, value.contiguous())
 
     def _mutant(self, index, argument):
         inputs, parameters = self.inputs[index], self.parameters[index]
@@ -135,3 +137,10 @@ class Session:
         finally:
             gc.enable()
             self.last = None
+            self._let_go()
+
+    def _let_go(self):
+        """The task outlives the session: what it holds must not keep the shared memory mapped."""
+        for named in (self.task.named, self.task.named_double):
+            for _, tensor in named:
+                tensor.data = tensor.data.clone()

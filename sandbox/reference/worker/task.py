@@ -74,6 +74,8 @@ class Task:
         self.double = copy.deepcopy(self.model).double()
         self.named = self._named(self.model)
         self.named_double = self._named(self.double)
+        # Index tables, masks, …: kept aside, because a stay maps `named` to shared memory.
+        self.fixed = [t.detach().clone() for _, t in self.named if not t.is_floating_point()]
         self.compiled = None
 
     def _register_plain_tensors(self):
@@ -102,7 +104,7 @@ class Task:
                 raise Refused(f"forward changes its input {at}")
         after = self.model.state_dict(keep_vars=True)
         self.private = {n for n, v in before.items() if after[n]._version != v}
-        self.flops, self.product_flops = survey.flops, survey.product_flops
+        self.flops = survey.flops
         self._check_outputs(outs)
 
     def _check_outputs(self, outs):

@@ -48,7 +48,7 @@ TEST_F(CpuCompilerTest, CompilesOnceThenAnswersFromTheCache) {
                                  "ELF"));
   const Compiled second = compile(head + "{ *(float*)out[0] = 1; }");
   EXPECT_TRUE(second.cached);
-  EXPECT_EQ(second.artefact_hash, first.artefact_hash);
+  EXPECT_EQ(second.artefact, first.artefact);
   EXPECT_LT(second.milliseconds, first.milliseconds);
 }
 
@@ -58,6 +58,17 @@ TEST_F(CpuCompilerTest, GivesErrorsWithTheirPlaceAndCachesThem) {
   EXPECT_EQ(first.failure, VerdictClass::compile_error);
   EXPECT_TRUE(first.text.starts_with("kernel.cpp:2:")) << first.text;
   EXPECT_EQ(compile(broken).text, first.text);
+}
+
+/// Else a first submission could decide what every later one with the same sources gets.
+TEST_F(CpuCompilerTest, FilesThatTheCompilerNeverSeesChangeNothing) {
+  const std::string source = "#ifdef _GLIBCXX_VECTOR\n#error prelude\n#endif\n" + head + "{}";
+  (void)compile(head + "{}");
+  const auto first = compiler_->compile(
+      {{"kernel.cpp", source}, {"notes.txt", "#include <vector>\n"}}, in_seconds(60));
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(first->failure) << first->text;
+  EXPECT_TRUE(compile(source).cached);
 }
 
 TEST_F(CpuCompilerTest, NamesMissingFunctionsAtCompileTime) {

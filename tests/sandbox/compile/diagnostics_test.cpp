@@ -29,6 +29,14 @@ TEST(DiagnosticsTest, IsBounded) {
   EXPECT_LE(summarise_errors(text, 3).size(), 1000U);
 }
 
+TEST(DiagnosticsTest, CutsAtCharactersAndReplacesWhatIsNone) {
+  const std::string error = "kernel.cpp:1:1: error: ";
+  EXPECT_EQ(summarise_errors(error + "stray '\xE2\x82' and '\xFF' but 'é'"),
+            error + "stray '?\?' and '?' but 'é'");
+  const std::string text = summarise_errors(error + std::string(276, 'e') + "é");
+  EXPECT_EQ(text, error + std::string(276, 'e'));
+}
+
 TEST(DiagnosticsTest, SaysSomethingWhenNothingMatches) {
   EXPECT_EQ(summarise_errors("g++: killed"), "g++: killed");
 }

@@ -16,6 +16,7 @@ using ::testing::IsEmpty;
 Report full_report() {
   return {{"capabilities", "none"},
           {"core", "pinned to 0"},
+          {"core_account", "schedstat"},
           {"core_dumps", "none"},
           {"cpu_time", "rlimit, 60 s"},
           {"file_size", "rlimit, 67108864 bytes"},
@@ -49,6 +50,7 @@ TEST(FullJailTest, AnRlimitIsNoStandInForACgroup) {
 
 TEST(FullJailTest, EachPrimitiveThatFellBackIsNamed) {
   const Report fallbacks{{"capabilities", "some"},
+                         {"core_account", "none"},
                          {"namespaces", "user,pid,mnt,net,ipc,uts"},
                          {"no_new_privs", "no"},
                          {"processes", "rlimit"},
@@ -64,7 +66,7 @@ TEST(FullJailTest, WhatIsNotReportedIsMissing) {
   Report report = full_report();
   for (const char* primitive : {"memory", "namespaces", "seccomp"}) report.erase(primitive);
   EXPECT_THAT(missing_primitives(report), ElementsAre("memory", "namespaces", "seccomp"));
-  EXPECT_EQ(missing_primitives({}).size(), 9U);
+  EXPECT_EQ(missing_primitives({}).size(), 10U);
 }
 
 TEST(FullJailTest, TheJailsOwnChoicesDoNotMatter) {

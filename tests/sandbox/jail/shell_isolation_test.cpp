@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "sandbox/jail/presets.hpp"
 #include "sandbox/service/shell.hpp"
@@ -26,16 +27,21 @@ class ShellIsolationTest : public ::testing::Test {
   testing::ScratchFolder workspace_;
 };
 
-/// True if a process of this machine has the text in its command line.
-bool somebody_runs(const std::string& what) {
+/// Processes of this machine that have the text in their command line.
+size_t how_many_run(const std::string& what) {
+  size_t count = 0;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
     std::ifstream file(entry.path() / "cmdline");
     std::stringstream text;
     text << file.rdbuf();
-    if (text.str().find(what) != std::string::npos) return true;
+    if (text.str().find(what) != std::string::npos) ++count;
   }
-  return false;
+  return count;
+}
+
+bool somebody_runs(const std::string& what) {
+  return how_many_run(what) > 0;
 }
 
 TEST_F(ShellIsolationTest, HasNoNetwork) {
@@ -72,9 +78,37 @@ TEST_F(ShellIsolationTest, LeavesNobodyBehind) {
   EXPECT_FALSE(somebody_runs(std::string("sleep\0", 6) + "86123"));
 }
 
+/// Counts, while it lives, the processes of this machine that have the text in their command line.
+class Census {
+ public:
+  explicit Census(std::string what)
+      : thread_([this, what](const std::stop_token& stop) {
+          while (!stop.stop_requested()) most_ = std::max(most_, how_many_run(what));
+        }) {}
+  size_t most() {
+    thread_.request_stop();
+    thread_.join();
+    return most_;
+  }
+
+ private:
+  size_t most_ = 0;
+  std::jthread thread_;
+};
+
 TEST_F(ShellIsolationTest, BoundsForkBombs) {
+  JailSpec spec = shell_jail(workspace_.path());
+  spec.argv = {"/bin/true"};
+  const auto jail = JailedProcess::start(spec);
+  ASSERT_TRUE(jail) << jail.error().message;
+  const std::string in_force = (*jail)->report().at("processes");
+  if (in_force.starts_with("not limited")) GTEST_SKIP() << "processes: " << in_force;
+  Census census("sleep 86124");
   const ShellResult result = run("f() { f | f & }; f; sleep 86124", 700);
+  const size_t most = census.most();
   EXPECT_TRUE(result.timed_out || result.exit_code != 0);
+  EXPECT_GT(most, 20U) << "the bomb did not go off";
+  EXPECT_LE(most, spec.limits.processes + 2) << in_force;  // bubblewrap's own two
   EXPECT_FALSE(somebody_runs(std::string("sleep\0", 6) + "86124"));
   EXPECT_EQ(run("echo fine").out, "fine\n");
 }
@@ -84,6 +118,14 @@ TEST_F(ShellIsolationTest, BoundsFilesAndInodes) {
   EXPECT_LE(fs::file_size(workspace_.path() + "/big"), 64U << 20U);
   const ShellResult many = run("seq 30000 | xargs touch; sleep 60", 60'000);
   EXPECT_NE(many.err.find("grew beyond"), std::string::npos);
+}
+
+TEST_F(ShellIsolationTest, FolderThatCannotBeWalkedCountsAsTooLarge) {
+  // Deeper than paths and open files allow: what it holds cannot be added up.
+  const ShellResult deep = run(
+      "deep=$(printf 'dddd/%.0s' {1..700}); mkdir -p $deep && cd $deep && mkdir -p $deep; sleep 60",
+      60'000);
+  EXPECT_NE(deep.err.find("cannot be read"), std::string::npos) << deep.err;
 }
 
 TEST_F(ShellIsolationTest, BoundsMemory) {

@@ -9,10 +9,12 @@
 #include <filesystem>
 
 #include "runtime/checksum.hpp"
+#include "tests/sandbox/support/task_texts.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr const char* task_code = R"(
@@ -30,6 +32,12 @@ def get_inputs():
 def get_init_inputs():
     return []
 )";
+
+std::string solve(const std::string& body) {
+  return "#include <cstdint>\nextern \"C\" void solve(const void* const* in, void* const* out, "
+         "const int64_t*) {" +
+         body + "}\n";
+}
 
 /// A kernel whose inner part is `body`, with r, row (input), y (output row), b (bias), C in scope.
 std::string kernel(const std::string& body) {
@@ -70,17 +78,20 @@ class EvaluatorTest : public testing::Test {
     if (evaluator == nullptr) GTEST_SKIP() << "no WARPSMITH_PYTHON";
   }
 
-  static Judgement judge(const std::string& source, Request want = Request::verify) {
-    const Task task{.id = "center", .code = task_code, .content_hash = sha256_hex(task_code)};
+  static Judgement judge(const std::string& source, Request want = Request::verify,
+                         const std::string& code = task_code,
+                         milliseconds patience = seconds(500)) {
+    const Task task{.id = "task", .code = code, .content_hash = sha256_hex(code)};
     EvaluateRequest request;
     request.task = task;
     request.submission = {.task_id = task.id, .files = {{"kernel.cpp", source}}};
     request.want = want;
-    return evaluator->evaluate(request, Deadline::after(seconds(500)));
+    return evaluator->evaluate(request, Deadline::after(patience));
   }
 
-  static Verdict verdict(const std::string& source, Request want = Request::verify) {
-    Judgement judgement = judge(source, want);
+  static Verdict verdict(const std::string& source, Request want = Request::verify,
+                         const std::string& code = task_code) {
+    Judgement judgement = judge(source, want, code);
     if (const auto* infra = std::get_if<InfraFailure>(&judgement)) {
       ADD_FAILURE() << to_string(infra->kind) << ": " << infra->detail;
       return {};
@@ -99,7 +110,7 @@ std::unique_ptr<Evaluator> EvaluatorTest::evaluator;
 TEST_F(EvaluatorTest, PassesAnHonestKernelWithEvidence) {
   const Verdict v = verdict(kernel(honest_body));
   EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
-  EXPECT_THAT(v.feedback, testing::StartsWith("passed: 5 of 5 sets, worst error 0."));
+  EXPECT_THAT(v.feedback, testing::StartsWith("passed: 6 of 6 sets, worst error 0."));
   EXPECT_EQ(v.seed_commitment.size(), 64U);
   EXPECT_THAT(v.evidence, testing::HasSubstr("\"seed\""));
   EXPECT_FALSE(v.jail.empty());
@@ -118,6 +129,32 @@ TEST_F(EvaluatorTest, TimesAgainstBothBaselines) {
   EXPECT_GT(*shape.candidate_ms, *shape.roofline_ms);
   EXPECT_LE(shape.speedup_eager_ci->low, *shape.speedup_eager);
   EXPECT_GE(shape.speedup_eager_ci->high, *shape.speedup_eager);
+}
+
+/// It does a 256th of the reference's operations, rightly.
+TEST_F(EvaluatorTest, DoesNotCondemnACleverKernel) {
+  const Judgement judgement = judge(solve(R"(
+    const float* a = (const float*)in[0]; const float* b = (const float*)in[1];
+    float* y = (float*)out[0];
+    for (int64_t r = 0; r < 256; ++r)
+      for (int64_t c = 0; c < 256; ++c) y[r * 256 + c] = a[r] * b[r * 256 + c];)"),
+                                    Request::final, test::diagonal_product_code);
+  if (const auto* infra = std::get_if<InfraFailure>(&judgement)) {
+    EXPECT_EQ(infra->kind, InfraKind::noise) << infra->detail;
+    return;
+  }
+  const Verdict& v = std::get<Verdict>(judgement);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+}
+
+TEST_F(EvaluatorTest, JudgesIntegerInputsAndBuffers) {
+  const Verdict v = verdict(solve(R"(
+    const int64_t* i = (const int64_t*)in[0]; const float* table = (const float*)in[1];
+    const int64_t* order = (const int64_t*)in[2]; float* y = (float*)out[0];
+    for (int64_t r = 0; r < 512; ++r)
+      for (int64_t c = 0; c < 256; ++c) y[r * 256 + c] = 1.5f * table[i[r] * 256 + order[c]];)"),
+                            Request::verify, test::embedding_code);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
 }
 
 TEST_F(EvaluatorTest, CompilesWithoutJudging) {
@@ -143,18 +180,42 @@ TEST_F(EvaluatorTest, TellsAKernelWithoutEntryPoint) {
   EXPECT_FALSE(v.correct());
 }
 
-/// Correct while inputs look like verified ones, cheap on the dense ones that are timed.
+/// Correct until it was called as often as is verified, cheap when it is timed.
 TEST_F(EvaluatorTest, ChecksEveryTimedOutput) {
   const Judgement judgement = judge(
-      kernel("    float m = 0; for (int64_t c = 0; c < C; ++c) { float a = row[c] < 0 ? -row[c]"
-             " : row[c]; m = a > m ? a : m; }\n"
-             "    if (m < 1) { for (int64_t c = 0; c < C; ++c) y[c] = row[c]; continue; }\n" +
+      kernel("    static int calls = 0; if (r == 0) ++calls;\n"
+             "    if (calls > 6) { for (int64_t c = 0; c < C; ++c) y[c] = row[c]; continue; }\n" +
              std::string(honest_body)),
       Request::final);
   ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
   const Verdict& v = std::get<Verdict>(judgement);
   EXPECT_EQ(v.outcome, VerdictClass::wrong) << v.feedback;
   EXPECT_THAT(v.feedback, testing::StartsWith("wrong: timed call:"));
+}
+
+TEST_F(EvaluatorTest, ADeadlineOfOursIsNeverTheKernelsFault) {
+  const std::string endless = kernel("for (volatile int i = 0;; ) i = 1;");
+  EXPECT_EQ(verdict(endless).outcome, VerdictClass::timeout);  // compiled, and the worker is there
+  const Judgement judgement = judge(endless, Request::verify, task_code, milliseconds(700));
+  ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
+  EXPECT_EQ(std::get<InfraFailure>(judgement).kind, InfraKind::deadline);
+}
+
+TEST_F(EvaluatorTest, AWorkerThatDiesIsNeverTheKernelsFault) {
+  std::string code = test::raising_code;
+  code.replace(code.find("raise ValueError(\"too large\")"), 29, "__import__('os')._exit(3)");
+  const Judgement judgement = judge(kernel(honest_body), Request::verify, code);
+  ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
+  const auto& infra = std::get<InfraFailure>(judgement);
+  EXPECT_EQ(infra.kind, InfraKind::reference_failed);
+  EXPECT_THAT(infra.detail, testing::StartsWith("task: baseline: "));
+}
+
+TEST(EvaluatorOpenTest, NamesACoreThatCannotBeHad) {
+  const auto opened = Evaluator::open({.cache_folder = "/tmp", .core = 1000});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(opened.error().message, "core 1000 is not ours to use (sandbox.first_core)");
 }
 
 TEST_F(EvaluatorTest, RefusesATaskItCannotJudge) {

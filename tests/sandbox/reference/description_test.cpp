@@ -14,7 +14,7 @@ const std::string valid =
     R"({"ok":true,"signature":[)"
     R"({"name":"x","role":"input","dtype":"f32","shape":[4,8],"elements":32,"mean":0.5},)"
     R"({"name":"y","role":"output","dtype":"f32","shape":[4],"elements":4}],)"
-    R"("flops":100,"product_flops":0,"mutants":["zeros"],"lower_precisions":["tf32"],)"
+    R"("flops":100,"mutants":["zeros"],"lower_precisions":["tf32"],)"
     R"("honest_orders":["sequential"],"compiled":false})";
 
 std::string replaced(const std::string& from, const std::string& to) {

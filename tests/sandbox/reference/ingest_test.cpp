@@ -4,6 +4,7 @@
 #include "runtime/environment.hpp"
 
 #include "support.hpp"
+#include "tests/sandbox/support/task_texts.hpp"
 
 namespace warpsmith::sandbox::test {
 namespace {
@@ -24,10 +25,13 @@ class IngestTest : public testing::Test {
   }
   void SetUp() override { REQUIRE_TORCH(); }
 
-  static Result<IngestRecord> ingest(const std::string& forward) {
+  static Result<IngestRecord> ingest_code(const std::string& code) {
     const Machine machine{.limits = {100, 10, 50}};
-    const Task task = task_of("t", simple_code(forward));
+    const Task task = task_of("t", code);
     return ingest_task({*worker, machine, task, {}}, Deadline::after(seconds(120)));
+  }
+  static Result<IngestRecord> ingest(const std::string& forward) {
+    return ingest_code(simple_code(forward));
   }
 
   static std::unique_ptr<TemporaryFolder> folder;
@@ -43,11 +47,31 @@ TEST_F(IngestTest, MeasuresAnHonestTask) {
   EXPECT_GT(record->facts.eager_ms, 0);
   EXPECT_GT(record->facts.compile_ms, 0);
   EXPECT_EQ(record->facts.bytes_moved, 2.0 * 512 * 256 * 4 + 2 * 256 * 4);
+  // At 100 GB/s, halved: what must be written alone.
+  EXPECT_DOUBLE_EQ(record->facts.roofline_ms, 0.5 * 512 * 256 * 4 / 1e8);
   for (const DistributionFacts& facts : record->distributions) {
     SCOPED_TRACE(to_string(facts.distribution));
     EXPECT_TRUE(facts.kept);
     EXPECT_LT(facts.eager_error, 0.5);
   }
+}
+
+/// The reference multiplies by a matrix of which all but the diagonal is zero.
+TEST_F(IngestTest, AsksForNothingThatACleverKernelAvoids) {
+  auto record = ingest_code(diagonal_product_code);
+  ASSERT_TRUE(record) << record.error().message;
+  ASSERT_EQ(record->refusal, "");
+  EXPECT_GT(record->facts.flops, 2.0 * 256 * 256 * 256 - 1);
+  EXPECT_DOUBLE_EQ(record->facts.roofline_ms, 0.5 * 256 * 256 * 4 / 1e8);
+}
+
+TEST_F(IngestTest, DrawsIntegerInputsAndKeepsIntegerBuffers) {
+  auto record = ingest_code(embedding_code);
+  ASSERT_TRUE(record) << record.error().message;
+  ASSERT_EQ(record->refusal, "");
+  EXPECT_TRUE(record->rules[0].drawn);
+  EXPECT_FALSE(record->rules[1].drawn);
+  EXPECT_TRUE(record->rules[2].drawn);
 }
 
 TEST_F(IngestTest, QuarantinesATaskWhoseBiasDoesNotMatter) {
@@ -60,9 +84,7 @@ TEST_F(IngestTest, KeepsToNonNegativeInputsWhereTheTaskNeedsThem) {
   const std::string code = simple_code("return torch.log(x + 1) * self.weight + self.bias");
   std::string positive = code;
   positive.replace(positive.find("torch.randn(512"), 11, "torch.rand");
-  const Machine machine{.limits = {100, 10, 50}};
-  const Task task = task_of("t", positive);
-  auto record = ingest_task({*worker, machine, task, {}}, Deadline::after(seconds(120)));
+  auto record = ingest_code(positive);
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_EQ(record->refusal, "");
   EXPECT_EQ(record->rules[0].domain, Domain::non_negative);
@@ -72,6 +94,31 @@ TEST_F(IngestTest, RefusesWhatFloat32CannotCompute) {
   auto record = ingest("return torch.exp(x * 1000) * self.weight + self.bias");
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_THAT(record->refusal, testing::HasSubstr("not finite"));
+}
+
+TEST_F(IngestTest, HonestOrdersKeepToKeywordArguments) {
+  auto record = ingest_code(scaled_addmm_code);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->refusal, "");
+}
+
+TEST_F(IngestTest, SaysWhatTheTaskRaisedAndTheWorkerGoesOn) {
+  auto record = ingest_code(raising_code);
+  ASSERT_FALSE(record);
+  EXPECT_EQ(record.error().code, ErrorCode::infrastructure);
+  EXPECT_THAT(record.error().message,
+              testing::HasSubstr("the call raised an error: ValueError: too large (task.py, line"));
+  EXPECT_TRUE(worker->load(task_of("t", diagonal_product_code), Deadline::after(seconds(20))));
+}
+
+TEST(IngestRecordTest, AFailedWriteLeavesNothingBehind) {
+  IngestRecord record;
+  TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() + "/key.facts/taken");
+  const auto taken = write_record(folder.path(), "key", record);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, ErrorCode::io_failed);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
 TEST(IngestRecordTest, ComesBackFromDiskAndDamageCountsAsAbsent) {

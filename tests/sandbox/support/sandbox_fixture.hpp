@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sandbox/compile/cpu_compiler.hpp"
+#include "sandbox/workspace/workspace.hpp"
 
 namespace warpsmith::sandbox::testing {
 
@@ -21,8 +22,7 @@ class ScratchFolder {
     path_ = name;
   }
   ~ScratchFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
+    (void)remove_tree(path_);  // tests leave trees that nothing else removes
   }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/timing/core_time.hpp"
+#include "sandbox/timing/call_meter.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -39,6 +40,13 @@ TEST(CoreTimeTest, ChargesNothingForWaitingBehindOthers) {
                             .contestant_wait = milliseconds{3},
                             .verifier_wait = milliseconds{1}};
   EXPECT_DOUBLE_EQ(charged_ms(account, microseconds{10}), 0.99);
+}
+
+TEST(CallMeterTest, RunningOnAfterDoneIsAVerdictOfItsOwn) {
+  EXPECT_FALSE(fault_of({.elapsed = milliseconds{5}, .on_core = milliseconds{24}}));
+  const auto fault = fault_of({.elapsed = milliseconds{5}, .on_core = milliseconds{26}});
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->outcome, VerdictClass::device_fault);
 }
 
 TEST(CoreTimeTest, ChargesSleepAndWorkAfterDone) {

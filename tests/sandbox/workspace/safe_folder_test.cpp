@@ -69,6 +69,18 @@ TEST_F(SafeFolderTest, SymbolicLinksAreNotFollowed) {
   EXPECT_FALSE(fs::exists(outside_.path() / "planted"));
 }
 
+TEST_F(SafeFolderTest, AFolderInTheWayIsTheAgentsMistake) {
+  fs::create_directories(folder() / "solution/.warpsmith-new");
+  fs::create_directories(folder() / "taken/inner");
+  const auto temporary = files().write("solution/a.txt", "x");
+  ASSERT_FALSE(temporary);
+  EXPECT_EQ(temporary.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(temporary.error().message, HasSubstr(".warpsmith-new beside it is in the way"));
+  const auto taken = files().write("taken", "x");
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, ErrorCode::invalid_argument);
+}
+
 TEST_F(SafeFolderTest, WritingReplacesALinkInsteadOfItsTarget) {
   std::ofstream(outside_.path() / "secret") << "host";
   fs::create_symlink(outside_.path() / "secret", folder() / "solution/kernel.cpp");

@@ -110,6 +110,18 @@ TEST_F(ToolBoxTest, ExplodingPatternsAreStopped) {
   EXPECT_THAT(run("grep", {{"pattern", "(a+)+$"}}), HasSubstr("too many steps"));
 }
 
+/// Each line stays below the limit on steps.
+TEST_F(ToolBoxTest, SlowSearchesMeetADeadline) {
+  std::string text;
+  for (int i = 0; i < 10'000; ++i) text += "aaaaaaaaaaaaaaa!\n";
+  ASSERT_TRUE(files().write("solution/a", text));
+  const ParsedCall call{.name = "grep", .arguments = {{"pattern", "(a+)+$"}}};
+  const auto found = grep_tool(*workspace_, call, {.search = std::chrono::milliseconds{20}});
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(found.error().message, StartsWith("the search took too long, at solution/a:"));
+}
+
 TEST_F(ToolBoxTest, TodoIsKept) {
   EXPECT_EQ(run("todo"), "the list is empty");
   EXPECT_EQ(run("todo", {{"items", "[x] fuse\nvectorise"}}), "noted 2 items");

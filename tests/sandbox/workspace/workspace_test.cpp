@@ -56,6 +56,14 @@ TEST_F(WorkspaceTest, VeryDeepTreesAreRemoved) {
   EXPECT_FALSE(fs::exists(place));
 }
 
+TEST_F(WorkspaceTest, NamesThatRemovalUsesDoNotStopIt) {
+  fs::create_directories(folder() / ".lifted-1/x/y");
+  fs::create_directories(folder() / ".lifted-2/x/.lifted-3/y");
+  const fs::path place = folder();
+  workspace_.reset();
+  EXPECT_FALSE(fs::exists(place));
+}
+
 TEST_F(WorkspaceTest, FoldersOfALiveOwnerAreNotSwept) {
   const auto other = WorkspaceBase::open(outside_.path() / "base");
   ASSERT_TRUE(other) << other.error().message;
