@@ -3,7 +3,6 @@
 #pragma once
 
 #include <caf/error.hpp>
-#include <caf/exit_reason.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 #include <chrono>
@@ -12,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "actors/errors.hpp"
 #include "actors/messages.hpp"
 #include "actors/tap.hpp"
 #include "actors/type_ids.hpp"
@@ -88,19 +88,29 @@ auto on(Self* self, const char* handler, R (State::*member)(Args...)) {
   };
 }
 
-/// First call of every actor function: names it, and makes exceptions end it with a logged reason.
+/// What an exception says, as a value; the code of anything but an ActorFailure is
+/// `infrastructure`.
+inline Error error_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const ActorFailure& failure) {
+    return failure.error();
+  } catch (const std::exception& e) {
+    return {ErrorCode::infrastructure, e.what()};
+  } catch (...) {
+    return {ErrorCode::infrastructure, "unknown exception"};
+  }
+}
+
+/// First call of every actor function: names it, and makes exceptions end it with a logged reason,
+/// which the supervisor hears.
 template <class Self>
 void adopt(Self* self, Identity identity) {
   self->state.take_identity(std::move(identity));
   self->set_exception_handler([self](std::exception_ptr& thrown) -> caf::error {
-    try {
-      std::rethrow_exception(thrown);
-    } catch (const std::exception& e) {
-      log::error(self->state.label() + " ends: " + e.what());
-    } catch (...) {
-      log::error(self->state.label() + " ends: unknown exception");
-    }
-    return caf::exit_reason::unhandled_exception;
+    const Error error = error_of(thrown);
+    log::error(self->state.label() + " ends: " + error.message);
+    return to_caf(error);
   });
 }
 

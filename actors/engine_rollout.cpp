@@ -82,7 +82,8 @@ RolloutSettings rollout_settings(const std::shared_ptr<const EngineInputs>& inpu
                                                              : full_text(*inputs, task);
   };
   settings.generate_timeout = c.rollout.generate_timeout;
-  settings.tool_timeout = c.agent.tool_timeout;
+  // An executor runs one call at a time: at worst every trajectory waits at the same one.
+  settings.tool_timeout = c.agent.tool_timeout * (c.rollout.count * c.rollout.concurrent);
   settings.judge_timeout = c.sandbox.limits.evaluation * (c.sandbox.queue + 1);
   return settings;
 }

@@ -3,6 +3,7 @@
 
 #include <caf/atom.hpp>
 #include <caf/deep_to_string.hpp>
+#include <caf/exit_reason.hpp>
 #include <caf/make_message.hpp>
 #include <caf/sec.hpp>
 
@@ -37,11 +38,20 @@ caf::error to_caf(const Error& error) {
 Error from_caf(const caf::error& error) {
   const std::string text = text_of(error.context());
   if (error.category() == category) return {static_cast<ErrorCode>(error.code()), text};
+  if (error.category() == caf::atom("exit") &&
+      error.code() == static_cast<uint8_t>(caf::exit_reason::remote_link_unreachable)) {
+    return {ErrorCode::peer_lost, caf::to_string(error)};
+  }
   if (error.category() != caf::atom("system")) {
     return {ErrorCode::infrastructure, caf::to_string(error)};
   }
   const auto code = static_cast<caf::sec>(error.code());
   return {code_of(code), caf::to_string(code) + text};
+}
+
+bool receiver_is_gone(const caf::error& error) {
+  if (error.category() == caf::atom("exit")) return true;
+  return error == caf::sec::request_receiver_down || error == caf::sec::no_route_to_receiving_node;
 }
 
 void register_errors(caf::actor_system_config& config) {

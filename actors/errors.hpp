@@ -4,6 +4,8 @@
 
 #include <caf/actor_system_config.hpp>
 #include <caf/error.hpp>
+#include <stdexcept>
+#include <utility>
 
 #include "runtime/result.hpp"
 
@@ -13,6 +15,20 @@ caf::error to_caf(const Error& error);
 
 /// Errors of CAF itself (time-outs, lost peers) get the nearest code of ours.
 Error from_caf(const caf::error& error);
+
+/// Whether whoever was asked is gone, so that only its successor can answer.
+bool receiver_is_gone(const caf::error& error);
+
+/// Ends the actor that throws it; the supervisor hears code and message.
+class ActorFailure : public std::runtime_error {
+ public:
+  explicit ActorFailure(Error error)
+      : std::runtime_error(error.message), error_(std::move(error)) {}
+  const Error& error() const { return error_; }
+
+ private:
+  Error error_;
+};
 
 /// Lets `system.render` print our category.
 void register_errors(caf::actor_system_config& config);

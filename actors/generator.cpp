@@ -4,8 +4,6 @@
 
 #include <ATen/Parallel.h>
 
-#include <stdexcept>
-
 #include "actors/errors.hpp"
 #include "actors/inspect.hpp"
 
@@ -38,12 +36,18 @@ void GeneratorState::start(Self self, GeneratorSettings settings, const WeightSt
   store_ = store;
   at::set_num_threads(settings_.threads);
   auto engine = policy::Engine::make(settings_.model, settings_.engine);
-  if (!engine) throw std::runtime_error(engine.error().message);
+  if (!engine) throw ActorFailure(engine.error());
   engine_ = std::move(*engine);
   self->send(store_, atom::subscribe_v, caf::actor_cast<GeneratorActor>(self->ctrl()));
 }
 
 caf::result<bool> GeneratorState::generate(const GenerateCall& call) {
+  if (engine_->version().step < call.step) {
+    return to_caf({ErrorCode::capacity,
+                   label() + ": has no weights of step " + std::to_string(call.step) + " yet"});
+  }
+  // A whole prefix is a new beginning: whoever asked before is gone, or has given up.
+  if (call.whole && streams_.contains(call.session)) release(atom::release_v, call.session);
   policy::GenerateRequest request{call.session, call.whole, call.new_tokens, settings_.sampling};
   request.params.max_tokens = call.credit;
   request.params.stream = call.session;

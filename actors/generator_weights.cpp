@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // How newer weights reach a generator: by reference within a process, in pieces from another node.
+#include "actors/ask.hpp"
 #include "actors/errors.hpp"
 #include "actors/generator.hpp"
 #include "actors/inspect.hpp"
 #include "actors/weight_shards.hpp"
 
 namespace warpsmith::actors {
+namespace {
+
+constexpr std::chrono::seconds pull_again{1};  // after a pull that failed: rollouts wait for it
+
+}  // namespace
 
 void GeneratorState::weights_ready(const WeightsReady& ready) {
   if (store_.node() == self_->node()) return pull_by_reference();
@@ -16,20 +22,26 @@ void GeneratorState::weights_ready(const WeightsReady& ready) {
 }
 
 void GeneratorState::pull_by_reference() {
-  self_->request(store_, settings_.pull_timeout, atom::pull_v)
+  ask(self_, *this, "pulled", store_, settings_.pull_timeout, atom::pull_v)
       .then([this](const LocalWeights& newest) { load(newest.version, *newest.weights); },
             [this](const caf::error& error) {
               log::warn(label() + ": no new weights: " + from_caf(error).message);
+              if (!receiver_is_gone(error)) self_->delayed_send(self_, pull_again, WeightsReady{});
             });
 }
 
 void GeneratorState::pull_shard() {
-  self_->request(store_, settings_.pull_timeout, atom::pull_v, pull_->version, pull_->next)
+  ask(self_, *this, "pulled", store_, settings_.pull_timeout, atom::pull_v, pull_->version,
+      pull_->next)
       .then([this](const WeightShard& shard) { shard_arrived(shard); },
-            [this](const caf::error& error) {
-              // Stale: the store speaks of the newer version by itself.
+            [this, version = pull_->version](const caf::error& error) {
+              const Error why = from_caf(error);
+              log::info(label() + ": pull ended: " + why.message);
+              if (!pull_ || pull_->version != version) return;  // a newer one is on its way
               pull_.reset();
-              log::info(label() + ": pull ended: " + from_caf(error).message);
+              // Of a newer version the store speaks by itself.
+              const bool replaced = why.code == ErrorCode::stale || receiver_is_gone(error);
+              if (!replaced) self_->delayed_send(self_, pull_again, WeightsReady{version});
             });
 }
 

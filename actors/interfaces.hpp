@@ -1,5 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole wiring of the engine: one interface per actor kind, one line per handler.
+//
+// CAF's mailboxes are unbounded, so every stream has a bound of its own:
+//   rollout → generator, executor, sandbox: one request under way per trajectory, of which a
+//   rollout
+//     runs `concurrent`; generator and sandbox refuse beyond their slots and queue (error capacity)
+//   generator → rollout: the `credit` of the call, in tokens
+//   rollout → synthesis, ledger: one question per slot; segments and ends: one per turn
+//   ledger → learner: what was admitted and not trained, `ledger.max_in_flight` trajectories
+//   learner → ledger: one step at a time; the next begins after the answer
+//   weight store → generator: the newest version only, pulled piece by piece
+//   supervisor → everybody: one status request that is not answered
+//   supervisor → ledger, telemetry: one observation per answered status request
 #pragma once
 
 #include <caf/replies_to.hpp>
@@ -96,8 +108,9 @@ using LearnerActor =
                      caf::reacts_to<Dropped>,
                      // One pack of work; it sends this to itself while there is some.
                      caf::reacts_to<atom::step>,
-                     // No more will come: a step with what it holds, however little.
-                     caf::reacts_to<atom::flush>,
+                     // No more will come: a step with what it holds, however little. False when
+                     // it has nothing to make one of.
+                     caf::replies_to<atom::flush>::with<bool>,
                      // Writes a checkpoint now; answers its folder.
                      caf::replies_to<atom::checkpoint>::with<std::string>>;
 
@@ -121,7 +134,12 @@ using LedgerActor =
                      caf::reacts_to<atom::flush>,
                      // A verdict, for the record.
                      caf::reacts_to<Judged>,
-                     // Sends this learner every closed trajectory that no surviving step has used.
+                     // What the supervisor did, for the record.
+                     caf::reacts_to<Event>,
+                     // An actor's numbers: what they say of a step goes into its record.
+                     caf::reacts_to<Observation>,
+                     // Tells this learner of segments, rewards and drops once they are durable, and
+                     // first of every trajectory that no surviving step has used.
                      caf::reacts_to<atom::redeliver, LearnerActor>,
                      // Admits nothing more; what is in flight goes on.
                      caf::reacts_to<atom::drain>,
@@ -135,28 +153,23 @@ using RolloutActor = caf::typed_actor<AnswersStatus,
                                       // Tokens of one of its sessions.
                                       caf::reacts_to<TokenChunk>,
                                       // Fills free slots, looks at deadlines.
-                                      caf::reacts_to<atom::tick>,
-                                      // Takes no further task; what runs goes on.
-                                      caf::reacts_to<atom::drain>>;
+                                      caf::reacts_to<atom::tick>>;
 
 /// Spawns and watches all of them.
-using SupervisorActor =
-    caf::typed_actor<AnswersStatus,
-                     // A failure of one of its actors, as a value.
-                     caf::reacts_to<FailureReport>,
-                     // Polls progress and deadlines.
-                     caf::reacts_to<atom::tick>,
-                     // Starts an actor of this kind and index again; it sends this to itself after
-                     // the back-off.
-                     caf::reacts_to<atom::respawn, uint8_t, uint32_t>,
-                     // Drains, checkpoints, stops everything in order.
-                     caf::reacts_to<atom::stop>,
-                     // Changes the number of actors of a kind ("rollout", "tool_executor") while
-                     // the run goes on; answers the new number.
-                     caf::replies_to<atom::scale, std::string, uint32_t>::with<uint32_t>>;
+using SupervisorActor = caf::typed_actor<AnswersStatus,
+                                         // The run cannot go on: it ends, and the end says why.
+                                         caf::reacts_to<FailureReport>,
+                                         // Polls progress and deadlines.
+                                         caf::reacts_to<atom::tick>,
+                                         // Starts an actor of this kind and index again; it sends
+                                         // this to itself after the back-off.
+                                         caf::reacts_to<atom::respawn, uint8_t, uint32_t>,
+                                         // Drains, checkpoints, stops everything in order.
+                                         caf::reacts_to<atom::stop>>;
 
 /// The handles that rollouts and the synthesis need.
 struct Peers {
+  SupervisorActor supervisor;
   SynthesisActor synthesis;
   LedgerActor ledger;
   LearnerActor learner;
@@ -167,7 +180,8 @@ struct Peers {
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, Peers& x) {
-  return f(x.synthesis, x.ledger, x.learner, x.generators, x.tool_executors, x.sandboxes);
+  return f(x.supervisor, x.synthesis, x.ledger, x.learner, x.generators, x.tool_executors,
+           x.sandboxes);
 }
 
 }  // namespace warpsmith::actors

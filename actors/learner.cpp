@@ -4,8 +4,7 @@
 
 #include <ATen/Parallel.h>
 
-#include <stdexcept>
-
+#include "actors/ask.hpp"
 #include "actors/errors.hpp"
 #include "actors/inspect.hpp"
 
@@ -19,7 +18,7 @@ void LearnerState::start(Self self, LearnerSettings settings, LedgerActor ledger
   store_ = std::move(store);
   at::set_num_threads(settings_.threads);
   auto made = settings_.make_trainer();
-  if (!made) throw std::runtime_error(made.error().message);
+  if (!made) throw ActorFailure(made.error());
   trainer_ = std::move(*made);
   last_checkpoint_ = trainer_->version().step;
   publish();
@@ -52,7 +51,8 @@ void LearnerState::drop(const Dropped& dropped) {
 
 /// Between two packs the mailbox is looked at, so that segments and status never wait for a step.
 void LearnerState::go_on() {
-  if (scheduled_ || recording_ || !trainer_->has_work()) return;
+  if (scheduled_ || recording_) return;
+  if (!trainer_->has_work()) return finish_step_for_checkpoint();
   scheduled_ = true;
   self_->send(self_, atom::step_v);
 }
@@ -64,9 +64,10 @@ void LearnerState::step(atom::step /*unused*/) {
   go_on();
 }
 
-void LearnerState::flush(atom::flush /*unused*/) {
-  if (recording_ || trainer_->has_work()) return;  // asked again at the supervisor's next look
+bool LearnerState::flush(atom::flush /*unused*/) {
+  if (recording_ || trainer_->has_work()) return true;  // asked again at the supervisor's next look
   handle(trainer_->flush());
+  return recording_;
 }
 
 void LearnerState::handle(policy::Progress progress) {
@@ -75,9 +76,8 @@ void LearnerState::handle(policy::Progress progress) {
 }
 
 void LearnerState::tell_dropped(const policy::DroppedTrajectory& dropped) {
-  self_
-      ->request(ledger_, settings_.ledger_timeout,
-                Dropped{dropped.id, dropped.reason, "dropped by the learner"})
+  ask(self_, *this, "drop_recorded", ledger_, settings_.ledger_timeout,
+      Dropped{dropped.id, dropped.reason, "dropped by the learner"})
       .then([](bool) {},
             [this](const caf::error& error) {
               log::warn(label() + ": drop not recorded: " + from_caf(error).message);
@@ -88,11 +88,13 @@ void LearnerState::step_made(const policy::StepReport& report) {
   recording_ = true;
   publish();
   last_numbers_ = policy::numbers_of(report);
-  StepDone done{report.version, report.trained, {}, last_numbers_};
-  self_->request(ledger_, settings_.ledger_timeout, std::move(done))
+  trained_tokens_ += report.forward_tokens;
+  StepDone done{report.version, report.trained, last_numbers_};
+  ask(self_, *this, "step_recorded", ledger_, settings_.ledger_timeout, std::move(done))
       .then([this](bool) { step_recorded(); },
             [](const caf::error& error) {
-              throw std::runtime_error("step not recorded: " + from_caf(error).message);
+              const Error why = from_caf(error);
+              throw ActorFailure({why.code, "step not recorded: " + why.message});
             });
 }
 
@@ -102,6 +104,7 @@ void LearnerState::describe(ActorStatus& status) const {
   status.queued = now.waiting;
   status.gauges = last_numbers_;
   status.gauges["step"] = trainer_->version().step;
+  status.gauges["trained_tokens"] = static_cast<double>(trained_tokens_);
   status.gauges["running"] = static_cast<double>(now.running);
   status.gauges["held_bytes"] = static_cast<double>(now.bytes);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Learner: policy, critic and optimiser of one rank, on a thread of its own. Spawned and watched by
 // the supervisor; bounded by the trajectories in flight and by the trainer's own bound on held
-// prefixes. A handler takes one pack of tokens at most. When it dies the run stops, and goes on
-// from its last checkpoint.
+// prefixes. A handler takes one pack of tokens at most, but for the end of the run: `flush` and a
+// checkpoint asked for within a step finish that step. When it dies the run stops, and goes on from
+// its last checkpoint.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
@@ -39,7 +40,7 @@ class LearnerState : public ActorState {
   void drop(const Dropped& dropped);
   /// One pack of work; sends itself the next.
   void step(atom::step);
-  void flush(atom::flush);
+  bool flush(atom::flush);
   caf::result<std::string> checkpoint(atom::checkpoint);
 
  private:
@@ -53,6 +54,7 @@ class LearnerState : public ActorState {
   void step_recorded();
   void publish();
   bool checkpoint_due() const;
+  void finish_step_for_checkpoint();
   Result<std::string> write_checkpoint();
   void settle_checkpoint();
   void answer_askers(const Result<std::string>& folder);
@@ -68,6 +70,7 @@ class LearnerState : public ActorState {
   uint32_t last_checkpoint_ = 0;
   std::vector<Promise> askers_;  // for a checkpoint
   std::map<std::string, double> last_numbers_;
+  int64_t trained_tokens_ = 0;  // forward passes of every step so far
 };
 
 LearnerActor::behavior_type learner(LearnerActor::stateful_pointer<LearnerState> self,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The learner's steps on disk: recorded by the ledger first, then perhaps a checkpoint.
+#include "actors/ask.hpp"
 #include "actors/errors.hpp"
 #include "actors/inspect.hpp"
 #include "actors/learner.hpp"
@@ -39,7 +40,8 @@ void LearnerState::settle_checkpoint() {
   if (!folder) return answer_askers(std::move(folder));
   last_checkpoint_ = step;
   settling_ = true;
-  self_->request(ledger_, settings_.ledger_timeout, atom::checkpoint_v, trainer_->version())
+  ask(self_, *this, "checkpoint_recorded", ledger_, settings_.ledger_timeout, atom::checkpoint_v,
+      trainer_->version())
       .then(
           [this, folder](bool) {
             const auto pruned = settings_.checkpoints->prune(settings_.keep_checkpoints);
@@ -65,7 +67,13 @@ caf::result<std::string> LearnerState::checkpoint(atom::checkpoint /*unused*/) {
   askers_.push_back(self_->make_response_promise<std::string>());
   Promise promise = askers_.back();
   if (!recording_ && !trainer_->mid_step()) settle_checkpoint();
+  go_on();
   return promise;
+}
+
+/// Within a step nothing can be saved, and no trajectory may come any more to complete it.
+void LearnerState::finish_step_for_checkpoint() {
+  if (!askers_.empty() && trainer_->mid_step()) handle(trainer_->flush());
 }
 
 }  // namespace warpsmith::actors

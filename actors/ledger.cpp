@@ -40,6 +40,14 @@ caf::result<Out> LedgerState::answer(const Result<Change>& change, Out value) {
   return promise;
 }
 
+template <class Record>
+void LedgerState::tell_learner(const Result<Change>& change, const Record& record) {
+  if (!learner_ || !change || *change == Change::already) return;
+  after_flush([this, record](const Result<void>& done) {
+    if (done) self_->send(learner_, record);
+  });
+}
+
 LedgerState::~LedgerState() {
   if (!source_ || !source_->store.pending()) return;
   const Result<void> flushed = source_->store.flush();
@@ -82,36 +90,63 @@ bool LedgerState::exhausted() const {
 bool LedgerState::may_admit() const {
   if (settings_.unlimited) return true;
   const ConservationCounts& counts = source_->store.counts();
-  const AdmissionView view{counts.untrained(), rate_.per_step(),
-                           counts.of(TrajectoryPhase::open) == 0};
-  return admission_capacity(settings_.limits, view) > 0;
+  const auto closed = static_cast<double>(counts.of(TrajectoryPhase::closed));
+  const bool starves =
+      counts.of(TrajectoryPhase::open) == 0 && closed < settings_.expected_per_step;
+  return admission_capacity(settings_.limits, {counts.untrained(), rate_.per_step(), starves}) > 0;
 }
 
-Result<Admission> LedgerState::resume_one() {
-  const TrajectoryId id = orphans_.front();
-  orphans_.pop_front();
+Result<Admission> LedgerState::recorded(TrajectoryId id) {
   auto task = source_->store.task_of(id);
   if (!task) return tl::unexpected(std::move(task.error()));
-  auto recorded = source_->store.load(id);
-  if (!recorded) return tl::unexpected(std::move(recorded.error()));
-  return Admission{true, id, std::move(*task), std::move(recorded->segments)};
+  auto trajectory = source_->store.load(id);
+  if (!trajectory) return tl::unexpected(std::move(trajectory.error()));
+  return Admission{true, id, std::move(*task), std::move(trajectory->segments), true, version_};
+}
+
+/// The next orphan that can be read; those that cannot be are dropped.
+std::optional<Admission> LedgerState::resume_one() {
+  while (!orphans_.empty()) {
+    const TrajectoryId id = orphans_.front();
+    orphans_.pop_front();
+    auto admission = recorded(id);
+    if (admission) return std::move(*admission);
+    drop_unreadable(id, admission.error());
+  }
+  return std::nullopt;
 }
 
 Result<Admission> LedgerState::next_for(const Asker& asker) {
-  if (!orphans_.empty()) return resume_one();
   auto id = source_->store.admit(asker.task, version_);
   if (!id) return tl::unexpected(std::move(id.error()));
-  return Admission{true, *id, asker.task, {}};
+  return Admission{true, *id, asker.task, {}, false, version_};
 }
 
-void LedgerState::adopt_trajectory(TrajectoryId id, const caf::actor_addr& rollout) {
-  owners_[id] = rollout;
+void LedgerState::watch(const caf::actor_addr& rollout) {
   if (watched_.insert(rollout).second) self_->monitor(rollout);
+}
+
+void LedgerState::grant(const Asker& asker, Admission admission) {
+  owners_[admission.trajectory] = asker.rollout;
+  after_flush(
+      [promise = asker.promise, out = std::move(admission)](const Result<void>& done) mutable {
+        if (done) {
+          promise.deliver(std::move(out));
+        } else {
+          promise.deliver(to_caf(done.error()));
+        }
+      });
 }
 
 /// Hands out what may be admitted now; tells every asker when nothing more will be.
 void LedgerState::serve() {
-  while (!askers_.empty() && (exhausted() || !orphans_.empty() || may_admit())) {
+  while (!askers_.empty()) {
+    if (auto resumed = resume_one()) {
+      grant(askers_.front(), std::move(*resumed));
+      askers_.pop_front();
+      continue;
+    }
+    if (!exhausted() && !may_admit()) return;
     Asker asker = std::move(askers_.front());
     askers_.pop_front();
     if (exhausted()) {
@@ -119,19 +154,11 @@ void LedgerState::serve() {
       continue;
     }
     auto admission = next_for(asker);
-    if (!admission) {
+    if (admission) {
+      grant(asker, std::move(*admission));
+    } else {
       asker.promise.deliver(to_caf(admission.error()));
-      continue;
     }
-    adopt_trajectory(admission->trajectory, asker.rollout);
-    after_flush(
-        [promise = asker.promise, out = std::move(*admission)](const Result<void>& done) mutable {
-          if (done) {
-            promise.deliver(std::move(out));
-          } else {
-            promise.deliver(to_caf(done.error()));
-          }
-        });
   }
 }
 
@@ -142,6 +169,7 @@ caf::result<Admission> LedgerState::admit(atom::admit /*unused*/, const Task& ta
   }
   // Before the promise is made: that takes the sender out of the message.
   const auto rollout = caf::actor_cast<caf::actor_addr>(self_->current_sender());
+  watch(rollout);
   auto promise = self_->make_response_promise<Admission>();
   askers_.push_back({task, rollout, promise});
   serve();
@@ -149,36 +177,37 @@ caf::result<Admission> LedgerState::admit(atom::admit /*unused*/, const Task& ta
 }
 
 caf::result<uint32_t> LedgerState::append(const Segment& segment) {
-  return answer(source_->store.append(segment), segment.number);
+  const auto change = source_->store.append(segment);
+  tell_learner(change, segment);
+  return answer(change, segment.number);
 }
 
 caf::result<bool> LedgerState::close(const Closed& closed) {
   const auto change = source_->store.close(closed.trajectory, closed.outcome);
   if (change) owners_.erase(closed.trajectory);
+  tell_learner(change, closed);
   return answer(change, true);
 }
 
 caf::result<bool> LedgerState::drop(const Dropped& dropped) {
   const auto change = source_->store.drop(dropped.trajectory, dropped.reason, dropped.detail);
   if (change) owners_.erase(dropped.trajectory);
+  tell_learner(change, dropped);
   auto result = answer(change, true);
   serve();
   return result;
 }
 
 caf::result<bool> LedgerState::step_done(const StepDone& step) {
-  for (const TrajectoryId id : step.stale) {
-    const auto change = source_->store.drop(id, DropReason::stale, "no token within the lag");
-    if (!change) return to_caf(change.error());
-  }
   StepRow row;
   row.version = step.version;
   row.trajectories = step.trained;
   row.metrics = step.metrics;
+  row.metrics.merge(telemetry_.take());
   const auto change = source_->store.mark_trained(row);
   if (change) {
     version_ = step.version;
-    rate_.observe(step.trained.size() + step.stale.size());
+    rate_.observe(step.trained.size());
   }
   auto result = answer(change, true);
   serve();
@@ -195,28 +224,45 @@ void LedgerState::judged(const Judged& judged) {
   if (!kept) log::warn(label() + ": verdict not recorded: " + kept.error().message);
 }
 
+void LedgerState::record(const Event& event) {
+  const auto kept = source_->store.record_event(event.kind, event.actor, event.text);
+  if (!kept) log::warn(label() + ": event not recorded: " + kept.error().message);
+  after_flush([](const Result<void>&) {});
+}
+
+void LedgerState::observe(const Observation& seen) {
+  telemetry_.observe(seen);
+}
+
 /// Open trajectories go on with a rollout; the learner needs what they were before.
 void LedgerState::redeliver(atom::redeliver /*unused*/, const LearnerActor& learner) {
+  learner_ = learner;
   Resumption& resumption = source_->resumption;
-  for (const TrajectoryId id : resumption.open) (void)send_recorded(id, learner);
+  for (const TrajectoryId id : resumption.open) (void)send_recorded(id);
   for (const TrajectoryId id : resumption.closed) {
-    auto outcome = send_recorded(id, learner);
-    if (outcome) self_->send(learner, Closed{id, std::move(*outcome)});
+    auto outcome = send_recorded(id);
+    if (outcome) self_->send(learner_, Closed{id, std::move(*outcome)});
   }
   resumption.open.clear();
   resumption.closed.clear();
 }
 
-std::optional<Outcome> LedgerState::send_recorded(TrajectoryId id, const LearnerActor& learner) {
+std::optional<Outcome> LedgerState::send_recorded(TrajectoryId id) {
   auto whole = source_->store.load(id);
   if (!whole) {
-    const auto dropped = source_->store.drop(id, DropReason::infrastructure, whole.error().message);
-    log::warn(label() + ": trajectory " + std::to_string(id) + ": " + whole.error().message +
-              (dropped ? ", dropped" : ""));
+    std::erase(orphans_, id);
+    drop_unreadable(id, whole.error());
     return std::nullopt;
   }
-  for (const Segment& segment : whole->segments) self_->send(learner, segment);
+  for (const Segment& segment : whole->segments) self_->send(learner_, segment);
   return std::move(whole->outcome);
+}
+
+void LedgerState::drop_unreadable(TrajectoryId id, const Error& why) {
+  const auto change = source_->store.drop(id, DropReason::infrastructure, why.message);
+  log::warn(label() + ": trajectory " + std::to_string(id) + ": " + why.message +
+            (change ? ", dropped" : ""));
+  tell_learner(change, Dropped{id, DropReason::infrastructure, why.message});
 }
 
 void LedgerState::drain(atom::drain /*unused*/) {
@@ -277,6 +323,8 @@ LedgerActor::behavior_type ledger(LedgerActor::stateful_pointer<LedgerState> sel
           on(self, "step_done", &LedgerState::step_done),
           on(self, "checkpointed", &LedgerState::checkpointed),
           on(self, "judged", &LedgerState::judged),
+          on(self, "record", &LedgerState::record),
+          on(self, "observe", &LedgerState::observe),
           on(self, "redeliver", &LedgerState::redeliver),
           on(self, "flush", &LedgerState::flush),
           on(self, "drain", &LedgerState::drain),

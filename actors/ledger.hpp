@@ -16,6 +16,7 @@
 #include "actors/interfaces.hpp"
 #include "actors/state/admission.hpp"
 #include "actors/state/ledger_store.hpp"
+#include "actors/state/step_telemetry.hpp"
 #include "runtime/clock.hpp"
 
 namespace warpsmith::actors {
@@ -56,6 +57,8 @@ class LedgerState : public ActorState {
   caf::result<bool> step_done(const StepDone& step);
   caf::result<bool> checkpointed(atom::checkpoint, PolicyVersion version);
   void judged(const Judged& judged);
+  void record(const Event& event);
+  void observe(const Observation& seen);
   void redeliver(atom::redeliver, const LearnerActor& learner);
   void flush(atom::flush);
   void drain(atom::drain);
@@ -73,21 +76,27 @@ class LedgerState : public ActorState {
 
   /// Sends the recorded segments and gives the outcome (empty while open); drops what cannot be
   /// read.
-  std::optional<Outcome> send_recorded(TrajectoryId id, const LearnerActor& learner);
+  std::optional<Outcome> send_recorded(TrajectoryId id);
+  void drop_unreadable(TrajectoryId id, const Error& why);
 
   void describe(ActorStatus& status) const override;
   /// Answers with `value` once the group that holds the change is durable, or with what went wrong.
   template <class Out>
   caf::result<Out> answer(const Result<Change>& change, Out value);
+  /// The learner hears of a change once it is durable: a step may only use what is recorded.
+  template <class Record>
+  void tell_learner(const Result<Change>& change, const Record& record);
   /// Calls `tell` when the open group was flushed; has a flush come.
   void after_flush(std::function<void(const Result<void>&)> tell);
   void serve();
   bool exhausted() const;
   bool may_admit() const;
   Result<Admission> next_for(const Asker& asker);
-  Result<Admission> resume_one();
+  std::optional<Admission> resume_one();
+  Result<Admission> recorded(TrajectoryId id);
+  void grant(const Asker& asker, Admission admission);
+  void watch(const caf::actor_addr& rollout);
   void note_time();
-  void adopt_trajectory(TrajectoryId id, const caf::actor_addr& rollout);
 
   Self self_ = nullptr;
   std::shared_ptr<LedgerSource> source_;
@@ -95,6 +104,8 @@ class LedgerState : public ActorState {
   StepRate rate_;
   PolicyVersion version_;
   bool draining_ = false;
+  LearnerActor learner_;  // none in a run that does not learn
+  StepTelemetry telemetry_;
   SteadyClock::time_point noted_;  // when the wall time was recorded last
   std::deque<Asker> askers_;
   std::deque<TrajectoryId> orphans_;                // open, without a rollout

@@ -46,9 +46,10 @@ struct GenerateCall {
   bool whole = false;
   std::vector<int32_t> new_tokens;
   int32_t credit = 0;  // tokens that the asker will take; the stream ends there at the latest
+  uint32_t step = 0;   // weights of an earlier step must not sample: error capacity until they come
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(session, turn, whole, new_tokens, credit);
+    archive(session, turn, whole, new_tokens, credit, step);
   }
 };
 
@@ -123,9 +124,11 @@ struct Admission {
   TrajectoryId trajectory = 0;
   Task task;
   std::vector<Segment> segments;
+  bool resumed = false;   // another rollout had it: what it left elsewhere is not trusted
+  PolicyVersion version;  // the newest when it was admitted: none older samples for it
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(granted, trajectory, task, segments);
+    archive(granted, trajectory, task, segments, resumed, version);
   }
 };
 
@@ -165,11 +168,10 @@ struct Judged {
 struct StepDone {
   PolicyVersion version;              // the version that the step made
   std::vector<TrajectoryId> trained;  // whose gradients it holds
-  std::vector<TrajectoryId> stale;    // that had no usable token left
   std::map<std::string, double> metrics;
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(version, trained, stale, metrics);
+    archive(version, trained, metrics);
   }
 };
 
@@ -227,15 +229,14 @@ struct ActorStatus {
   }
 };
 
-/// A failure as a value of the one taxonomy, told to the supervisor.
+/// Why the run cannot go on, as a value of the one taxonomy; told to the supervisor.
 struct FailureReport {
   std::string actor;
   ErrorCode code = ErrorCode::infrastructure;
   std::string message;
-  bool fatal = false;  // the run cannot go on
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(actor, code, message, fatal);
+    archive(actor, code, message);
   }
 };
 
@@ -247,6 +248,17 @@ struct Observation {
   template <class Archive>
   void serialize(Archive& archive) {
     archive(source, values, texts);
+  }
+};
+
+/// Something that the supervisor did, for the record.
+struct Event {
+  std::string kind;   // "restart", "stop", "give_up"
+  std::string actor;  // whom it is about
+  std::string text;   // why
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(kind, actor, text);
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "actors/ask.hpp"
 #include "actors/errors.hpp"
 #include "actors/inspect.hpp"
 
@@ -30,15 +31,23 @@ void RolloutState::start(Self self, RolloutSettings settings) {
 }
 
 void RolloutState::peers(const Peers& peers) {
+  const SynthesisActor former = peers_ ? peers_->synthesis : peers.synthesis;
   peers_ = peers;
+  gone_.clear();
+  if (former != peers.synthesis) ask_new_synthesis(former);
   replace_lost_peers();
   fill_slots();
 }
 
+/// Of a moment: carrying a command may end a run.
+std::vector<TrajectoryId> RolloutState::ids() const {
+  std::vector<TrajectoryId> all;
+  for (const auto& [id, run] : runs_) all.push_back(id);
+  return all;
+}
+
 void RolloutState::tick(atom::tick /*unused*/) {
-  std::vector<TrajectoryId> ids;
-  for (const auto& [id, run] : runs_) ids.push_back(id);
-  for (const TrajectoryId id : ids) {
+  for (const TrajectoryId id : ids()) {
     if (const auto found = runs_.find(id); found != runs_.end()) check(id, found->second);
   }
   fill_slots();
@@ -46,36 +55,64 @@ void RolloutState::tick(atom::tick /*unused*/) {
 }
 
 void RolloutState::check(TrajectoryId id, Run& run) {
-  if (std::exchange(run.repeat, false)) return carry(id, run.machine.repeat());
-  const bool late = SteadyClock::now() - run.last_chunk > settings_.generate_timeout;
+  const uint32_t request = run.machine.request();
+  const auto now = SteadyClock::now();
+  if (std::exchange(run.no_room, 0) == request && request != 0) {
+    return carry(id, run.machine.repeat());
+  }
+  if (run.held == request && request != 0) {
+    if (now - run.held_since < settings_.successor_timeout) return;
+    return carry(id, run.machine.failed(
+                         request, {InfraKind::sandbox_lost, "no successor of whoever was asked"}));
+  }
+  const bool late = now - run.last_chunk > settings_.generate_timeout;
   if (run.machine.phase() != RolloutPhase::generating || !late) return;
   const InfraFailure failure{InfraKind::deadline, "no tokens within generate_timeout"};
-  run.last_chunk = SteadyClock::now();
-  carry(id, run.machine.failed(run.machine.request(), failure));
+  run.last_chunk = now;
+  carry(id, run.machine.failed(request, failure));
 }
 
 void RolloutState::replace_lost_peers() {
-  std::vector<TrajectoryId> ids;
-  for (const auto& [id, run] : runs_) ids.push_back(id);
-  for (const TrajectoryId id : ids) {
-    const auto found = runs_.find(id);
-    if (found == runs_.end()) continue;
-    Run& run = found->second;
-    if (!holds(peers_->tool_executors, run.executor)) {
-      run.executor = in_turn(peers_->tool_executors, next_executor_);
-      run.machine.workspace_lost();
-    }
-    if (runs_.contains(id) && !holds(peers_->generators, run.generator)) {
-      run.generator = in_turn(peers_->generators, next_generator_);
-      if (run.machine.phase() != RolloutPhase::generating) continue;
-      const InfraFailure failure{InfraKind::sandbox_lost, "the generator ended"};
-      carry(id, run.machine.failed(run.machine.request(), failure));
+  std::erase_if(judging_, [this](const auto& entry) {
+    return std::ranges::none_of(peers_->sandboxes,
+                                [&](const SandboxActor& s) { return s.address() == entry.first; });
+  });
+  for (const TrajectoryId id : ids()) {
+    if (const auto found = runs_.find(id); found != runs_.end()) {
+      replace_lost_peers(id, found->second);
     }
   }
 }
 
-void RolloutState::drain(atom::drain /*unused*/) {
-  drained_ = true;
+/// What the dead one was asked is asked again, of its successor: a request that it held is never
+/// answered, and one that came too late was held here. Counts as one failure of the step.
+void RolloutState::replace_lost_peers(TrajectoryId id, Run& run) {
+  const RolloutPhase phase = run.machine.phase();
+  const char* lost = nullptr;
+  if (!holds(peers_->tool_executors, run.executor)) {
+    run.executor = in_turn(peers_->tool_executors, next_executor_);
+    run.machine.workspace_lost();
+    if (run.machine.is_using_workspace()) lost = "the tool executor ended";
+  }
+  if (!holds(peers_->generators, run.generator)) {
+    run.generator = in_turn(peers_->generators, next_generator_);
+    run.machine.session_lost();
+    if (phase == RolloutPhase::generating) lost = "the generator ended";
+  }
+  const bool judging = phase == RolloutPhase::judging_tool || phase == RolloutPhase::judging_final;
+  if (judging && !holds(peers_->sandboxes, run.sandbox)) lost = "the sandbox ended";
+  if (lost == nullptr) return;
+  carry(id, run.machine.failed(run.machine.request(), {InfraKind::sandbox_lost, lost}));
+}
+
+/// What the former one was asked, it will not answer.
+void RolloutState::ask_new_synthesis(const SynthesisActor& former) {
+  log::info(label() + ": synthesis " + std::to_string(former.id()) +
+            " has a successor: " + std::to_string(asked_for_task_.size()) + " requests go there");
+  for (auto& [ticket, resumed] : std::exchange(asked_for_task_, {})) {
+    --asking_;
+    ask_for_task(std::move(resumed));
+  }
 }
 
 void RolloutState::fill_slots() {
@@ -88,18 +125,50 @@ void RolloutState::slot_failed(const char* what, const caf::error& error) {
   log::warn(label() + ": " + what + ": " + from_caf(error).message);
 }
 
-void RolloutState::ask_for_task() {
+/// The ticket outlives the synthesis that was asked: see ask_new_synthesis.
+void RolloutState::ask_for_task(std::optional<Admission> resumed) {
   ++asking_;
-  self_->request(peers_->synthesis, settings_.admission_timeout, atom::next_task_v)
-      .then([this](const PreparedTask& task) { ask_for_admission(task); },
-            [this](const caf::error& error) {
-              slot_failed("no task", error);
-              drained_ = drained_ || from_caf(error).code == ErrorCode::not_found;
-            });
+  const uint64_t ticket = ++tickets_;
+  const auto& kept = asked_for_task_.emplace(ticket, std::move(resumed)).first->second;
+  const auto came = [this, ticket](const PreparedTask& task) { task_came(ticket, task); };
+  const auto failed = [this, ticket](const caf::error& error) { no_task(ticket, error); };
+  const SynthesisActor& synthesis = peers_->synthesis;
+  if (kept) {
+    ask(self_, *this, "named_task", synthesis, settings_.admission_timeout, atom::next_task_v,
+        kept->task.id)
+        .then(came, failed);
+  } else {
+    ask(self_, *this, "task", synthesis, settings_.admission_timeout, atom::next_task_v)
+        .then(came, failed);
+  }
+}
+
+void RolloutState::task_came(uint64_t ticket, const PreparedTask& task) {
+  const auto node = asked_for_task_.extract(ticket);
+  if (node.empty()) return;
+  if (node.mapped()) return begin(task, *node.mapped());
+  ask_for_admission(task);
+}
+
+void RolloutState::no_task(uint64_t ticket, const caf::error& error) {
+  if (receiver_is_gone(error)) return;  // asked again once its successor is known
+  const auto node = asked_for_task_.extract(ticket);
+  if (node.empty()) return;
+  slot_failed("no task", error);
+  if (!node.mapped()) {
+    drained_ = drained_ || from_caf(error).code == ErrorCode::not_found;
+    return;
+  }
+  // Another trajectory was to go on.
+  const Dropped dropped{node.mapped()->trajectory, DropReason::infrastructure,
+                        from_caf(error).message};
+  ask(self_, *this, "dropped", peers_->ledger, settings_.ledger_timeout, dropped)
+      .then([](bool) {}, [this](const caf::error& e) { ledger_failed(e); });
 }
 
 void RolloutState::ask_for_admission(const PreparedTask& task) {
-  self_->request(peers_->ledger, settings_.admission_timeout, atom::admit_v, task.task)
+  ask(self_, *this, "admitted", peers_->ledger, settings_.admission_timeout, atom::admit_v,
+      task.task)
       .then([this, task](Admission& admission) { admitted(task, admission); },
             [this](const caf::error& error) { slot_failed("no admission", error); });
 }
@@ -112,27 +181,26 @@ void RolloutState::admitted(const PreparedTask& asked, Admission& admission) {
   }
   if (admission.task.id == asked.task.id) return begin(asked, admission);
   // Another trajectory goes on instead: its own task is needed.
-  self_
-      ->request(peers_->synthesis, settings_.admission_timeout, atom::next_task_v,
-                admission.task.id)
-      .then([this, admission](const PreparedTask& task) { begin(task, admission); },
-            [this, admission](const caf::error& error) {
-              slot_failed("task of a resumed trajectory", error);
-              const Dropped dropped{admission.trajectory, DropReason::infrastructure,
-                                    from_caf(error).message};
-              self_->request(peers_->ledger, settings_.ledger_timeout, dropped)
-                  .then([](bool) {}, [this](const caf::error& e) { ledger_failed(e); });
-            });
+  --asking_;
+  ask_for_task(std::move(admission));
+}
+
+/// Whoever ran it before may have left a session and a workspace anywhere.
+void RolloutState::forget_elsewhere(TrajectoryId id) {
+  for (const auto& generator : peers_->generators) self_->send(generator, atom::release_v, id);
+  for (const auto& executor : peers_->tool_executors) self_->send(executor, atom::release_v, id);
 }
 
 void RolloutState::begin(PreparedTask task, const Admission& admission) {
   --asking_;
+  if (admission.resumed) forget_elsewhere(admission.trajectory);
   const std::string prompt = settings_.prompt(task);
   const auto [place, fresh] = runs_.try_emplace(
-      admission.trajectory,
-      Run{RolloutMachine{settings_.setup, std::move(task), prompt},
-          in_turn(peers_->generators, next_generator_),
-          in_turn(peers_->tool_executors, next_executor_), SteadyClock::now(), false});
+      admission.trajectory, Run{RolloutMachine{settings_.setup, std::move(task), prompt},
+                                in_turn(peers_->generators, next_generator_),
+                                in_turn(peers_->tool_executors, next_executor_),
+                                {},
+                                SteadyClock::now()});
   if (fresh) carry(admission.trajectory, place->second.machine.admitted(admission));
 }
 
@@ -156,8 +224,7 @@ RolloutActor::behavior_type rollout(RolloutActor::stateful_pointer<RolloutState>
   adopt(self, std::move(identity));
   self->state.start(self, std::move(settings));
   return {on(self, "status", &RolloutState::status), on(self, "peers", &RolloutState::peers),
-          on(self, "tokens", &RolloutState::tokens), on(self, "tick", &RolloutState::tick),
-          on(self, "drain", &RolloutState::drain)};
+          on(self, "tokens", &RolloutState::tokens), on(self, "tick", &RolloutState::tick)};
 }
 
 }  // namespace warpsmith::actors

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Brings each command of a rollout machine to its receiver, and the answer back to the machine.
 #include <algorithm>
+#include <utility>
 
+#include "actors/ask.hpp"
 #include "actors/errors.hpp"
 #include "actors/inspect.hpp"
 #include "actors/rollout.hpp"
@@ -21,13 +23,19 @@ void RolloutState::carry(TrajectoryId id, const RolloutCommands& commands) {
   }
 }
 
-/// No room is a wait; anything else is a failure of whoever was asked.
+/// No room is a wait, and so is a receiver that is gone; anything else is a failure of whoever was
+/// asked.
 void RolloutState::refused(TrajectoryId id, uint32_t request, const caf::error& error) {
   const auto found = runs_.find(id);
-  if (found == runs_.end()) return;
+  if (found == runs_.end() || found->second.machine.request() != request) return;
   const Error failure = from_caf(error);
   if (failure.code == ErrorCode::capacity) {
-    found->second.repeat = true;
+    found->second.no_room = request;
+    return;
+  }
+  if (receiver_is_gone(error)) {
+    found->second.held = request;
+    found->second.held_since = SteadyClock::now();
     return;
   }
   const auto kind =
@@ -37,13 +45,13 @@ void RolloutState::refused(TrajectoryId id, uint32_t request, const caf::error& 
 
 void RolloutState::carry(Run& run, const GenerateCall& call) {
   run.last_chunk = SteadyClock::now();
-  self_->request(run.generator, settings_.generate_timeout, call)
+  ask(self_, *this, "generating", run.generator, settings_.generate_timeout, call)
       .then([](bool) {}, [this, id = call.session, request = call.turn](
                              const caf::error& error) { refused(id, request, error); });
 }
 
 void RolloutState::carry(Run& run, const ToolCall& call) {
-  self_->request(run.executor, settings_.tool_timeout, call)
+  ask(self_, *this, "tool_answered", run.executor, settings_.tool_timeout, call)
       .then(
           [this](const ToolAnswer& answer) {
             const auto found = runs_.find(answer.trajectory);
@@ -55,41 +63,55 @@ void RolloutState::carry(Run& run, const ToolCall& call) {
           });
 }
 
+/// Of those that live: a dead one is the idlest of all.
 const SandboxActor& RolloutState::idlest_sandbox() {
-  return *std::ranges::min_element(peers_->sandboxes, {},
-                                   [this](const SandboxActor& s) { return judging_[s.address()]; });
+  return *std::ranges::min_element(peers_->sandboxes, {}, [this](const SandboxActor& s) {
+    return std::pair{gone_.contains(s.address()), judging_[s.address()]};
+  });
 }
 
 void RolloutState::carry(Run& run, const JudgeCommand& command) {
-  const SandboxActor& sandbox = idlest_sandbox();
+  run.sandbox = idlest_sandbox();
   const TrajectoryId id = run.machine.id();
-  ++judging_[sandbox.address()];
-  self_->request(sandbox, settings_.judge_timeout, command.call)
+  const caf::actor_addr at = run.sandbox.address();
+  ++judging_[at];
+  const auto answered = [this, at] {
+    if (const auto found = judging_.find(at); found != judging_.end()) --found->second;
+  };
+  ask(self_, *this, "judged", run.sandbox, settings_.judge_timeout, command.call)
       .then(
-          [this, id, at = sandbox.address(), request = command.request,
-           final = command.call.request == Request::final](const EvaluateReply& reply) {
-            --judging_[at];
-            const auto found = runs_.find(id);
-            if (found == runs_.end()) return;
-            if (const auto* verdict = std::get_if<Verdict>(&reply.judgement)) {
-              self_->send(peers_->ledger, Judged{id, request, final, *verdict});
-            }
-            carry(id, found->second.machine.judged(request, reply.judgement));
+          [this, id, answered, command](const EvaluateReply& reply) {
+            answered();
+            judged(id, command, reply.judgement);
           },
-          [this, id, at = sandbox.address(), request = command.request](const caf::error& error) {
-            --judging_[at];
+          [this, id, answered, at, request = command.request](const caf::error& error) {
+            answered();
+            if (receiver_is_gone(error)) gone_.insert(at);
             refused(id, request, error);
           });
 }
 
+void RolloutState::judged(TrajectoryId id, const JudgeCommand& command,
+                          const Judgement& judgement) {
+  const auto found = runs_.find(id);
+  if (found == runs_.end() || found->second.machine.request() != command.request) return;
+  if (const auto* verdict = std::get_if<Verdict>(&judgement)) {
+    const bool final = command.call.request == Request::final;
+    self_->send(peers_->ledger, Judged{id, found->second.machine.turn(), final, *verdict});
+  }
+  carry(id, found->second.machine.judged(command.request, judgement));
+}
+
+/// What is not recorded must not be trained: the run stops, and goes on from the disk.
 void RolloutState::ledger_failed(const caf::error& error) {
-  // What is not recorded must not be trained: the run stops, and goes on from the disk.
-  throw std::runtime_error("the ledger refused: " + from_caf(error).message);
+  const Error why = from_caf(error);
+  self_->send(peers_->supervisor,
+              FailureReport{label(), why.code, "the ledger refused: " + why.message});
+  self_->quit(error);
 }
 
 void RolloutState::carry(Run& /*run*/, const Segment& segment) {
-  self_->send(peers_->learner, segment);
-  self_->request(peers_->ledger, settings_.ledger_timeout, segment)
+  ask(self_, *this, "recorded", peers_->ledger, settings_.ledger_timeout, segment)
       .then([](uint32_t) {}, [this](const caf::error& error) { ledger_failed(error); });
 }
 
@@ -98,17 +120,14 @@ void RolloutState::carry(Run& run, const Closed& closed) {
   self_->send(peers_->synthesis, TaskOutcome{run.machine.task().task.id, o.reward,
                                              o.verdict == to_string(VerdictClass::passed),
                                              o.speedup_eager.value_or(0)});
-  // The learner hears of it once it is durable: a step may only use what is recorded.
-  self_->request(peers_->ledger, settings_.ledger_timeout, closed)
-      .then([this, closed](bool) { self_->send(peers_->learner, closed); },
-            [this](const caf::error& error) { ledger_failed(error); });
+  ask(self_, *this, "closed", peers_->ledger, settings_.ledger_timeout, closed)
+      .then([](bool) {}, [this](const caf::error& error) { ledger_failed(error); });
 }
 
 void RolloutState::carry(Run& /*run*/, const Dropped& dropped) {
   log::info(label() + ": trajectory " + std::to_string(dropped.trajectory) +
             " dropped: " + dropped.detail);
-  self_->send(peers_->learner, dropped);
-  self_->request(peers_->ledger, settings_.ledger_timeout, dropped)
+  ask(self_, *this, "dropped", peers_->ledger, settings_.ledger_timeout, dropped)
       .then([](bool) {}, [this](const caf::error& error) { ledger_failed(error); });
 }
 

@@ -28,7 +28,7 @@ Station SandboxState::open(const char* name, SandboxBackendFactory factory) {
   const Identity identity{label() + name, tap()};
   const SandboxWork work{std::move(factory), settings_};
   const auto front = caf::actor_cast<SandboxActor>(self_->ctrl());
-  return {self_,
+  return {self_, *this,
           settings_.detached
               ? self_->spawn<caf::detached + caf::linked>(sandbox_worker, identity, work, front)
               : self_->spawn<caf::linked>(sandbox_worker, identity, work, front)};

@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "actors/ask.hpp"
 #include "actors/errors.hpp"
 #include "actors/interfaces.hpp"
 
@@ -19,7 +20,8 @@ class Station {
   using Owner = SandboxActor::pointer;
 
   Station() = default;
-  Station(Owner owner, SandboxActor worker) : owner_(owner), worker_(std::move(worker)) {}
+  Station(Owner owner, ActorState& state, SandboxActor worker)
+      : owner_(owner), state_(&state), worker_(std::move(worker)) {}
 
   bool is_open() const { return static_cast<bool>(worker_); }
   bool busy() const { return busy_; }
@@ -32,7 +34,7 @@ class Station {
   template <class Out, class Then, class... Call>
   void pass(std::chrono::milliseconds budget, Then then, Call... call) {
     waiting_.emplace_back([=, this]() mutable {
-      owner_->request(worker_, 2 * budget, call...)
+      ask(owner_, *state_, "worked", worker_, 2 * budget, call...)
           .then(
               [this, then](Out& out) mutable {
                 answered();
@@ -61,6 +63,7 @@ class Station {
   }
 
   Owner owner_ = nullptr;
+  ActorState* state_ = nullptr;
   SandboxActor worker_;
   std::deque<std::function<void()>> waiting_;
   std::chrono::steady_clock::time_point begun_;

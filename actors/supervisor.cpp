@@ -4,10 +4,16 @@
 
 #include <array>
 
+#include "actors/ask.hpp"
 #include "actors/errors.hpp"
 #include "actors/inspect.hpp"
 
 namespace warpsmith::actors {
+namespace {
+
+constexpr uint32_t most_idle_flushes = 5;  // a closed trajectory may still be under way to it
+
+}  // namespace
 
 std::string_view to_string(RunPhase phase) noexcept {
   static constexpr std::array<std::string_view, 5> names{"running", "flushing", "stopping", "done",
@@ -25,32 +31,53 @@ void SupervisorState::start(Self self, Spawners spawners, SupervisorSettings set
 
 void SupervisorState::tick(atom::tick /*unused*/) {
   if (phase_ == RunPhase::done || phase_ == RunPhase::failed) return;
-  for (const auto& [address, child] : children_) ask_status(child);
-  self_->request(peers_.ledger, settings_.status_bound, atom::counts_v)
-      .then([this](const LedgerCounts& counts) { look_at(counts); },
-            [this](const caf::error& error) {
-              log::warn(label() + ": the ledger does not answer: " + from_caf(error).message);
-            });
+  for (auto& [address, child] : children_) ask_status(child);
+  ask_counts();
   self_->delayed_send(self_, settings_.heartbeat, atom::tick_v);
 }
 
-void SupervisorState::ask_status(const Child& child) {
-  self_->request(child.handle, settings_.status_bound, atom::status_v)
+void SupervisorState::ask_counts() {
+  if (std::exchange(counting_, true)) return;
+  ask(self_, *this, "counted", peers_.ledger, settings_.status_bound, atom::counts_v)
       .then(
-          [this](ActorStatus& status) {
-            Observation seen{status.name, std::move(status.gauges), {}};
-            seen.texts["phase"] = std::move(status.phase);
-            seen.values["handled"] = static_cast<double>(status.handled);
-            seen.values["busy_s"] = status.busy_s;
-            seen.values["alive_s"] = status.alive_s;
-            seen.values["queued"] = static_cast<double>(status.queued);
-            self_->send(telemetry_, std::move(seen));
+          [this](const LedgerCounts& counts) {
+            counting_ = false;
+            look_at(counts);
           },
-          [this, label = child.label, leaving = child.leaving](const caf::error& error) {
-            if (leaving) return;
-            log::warn(this->label() + ": " + label +
-                      " does not answer: " + from_caf(error).message);
+          [this](const caf::error& error) {
+            counting_ = false;
+            log::warn(label() + ": the ledger does not answer: " + from_caf(error).message);
           });
+}
+
+/// One request per child at most: a stuck child's mailbox does not fill.
+void SupervisorState::ask_status(Child& child) {
+  if (std::exchange(child.asked, true)) return;
+  const auto address = child.handle.address();
+  ask(self_, *this, "answered", child.handle, settings_.status_bound, atom::status_v)
+      .then([this, address](ActorStatus& status) { answered(address, status); },
+            [this, address](const caf::error& error) {
+              const auto found = children_.find(address);
+              if (found == children_.end()) return;
+              found->second.asked = false;
+              if (found->second.leaving) return;
+              log::warn(label() + ": " + found->second.label +
+                        " does not answer: " + from_caf(error).message);
+            });
+}
+
+void SupervisorState::answered(const caf::actor_addr& child, ActorStatus& status) {
+  if (const auto found = children_.find(child); found != children_.end()) {
+    found->second.asked = false;
+  }
+  Observation seen{status.name, std::move(status.gauges), {}};
+  seen.texts["phase"] = std::move(status.phase);
+  seen.values["handled"] = static_cast<double>(status.handled);
+  seen.values["busy_s"] = status.busy_s;
+  seen.values["alive_s"] = status.alive_s;
+  seen.values["queued"] = static_cast<double>(status.queued);
+  self_->send(peers_.ledger, seen);
+  self_->send(telemetry_, std::move(seen));
 }
 
 /// The run ends when nothing more is admitted and nothing is in flight.
@@ -61,28 +88,50 @@ void SupervisorState::look_at(const LedgerCounts& counts) {
   if (!spawners_.learner || counts.in_flight == 0) return finish(RunPhase::done);
   phase_ = RunPhase::flushing;
   if (counts.closed > 0) {
-    self_->send(peers_.learner, atom::flush_v);
+    flush_learner();
   } else {
     take_checkpoint(RunPhase::done);
   }
 }
 
+/// A learner that again and again has nothing to make a step of will never use what is closed.
+void SupervisorState::flush_learner() {
+  if (std::exchange(flush_asked_, true)) return;
+  ask(self_, *this, "flushed", peers_.learner, settings_.stop_timeout, atom::flush_v)
+      .then(
+          [this](bool at_work) {
+            flush_asked_ = false;
+            idle_flushes_ = at_work ? 0 : idle_flushes_ + 1;
+            if (idle_flushes_ < most_idle_flushes || phase_ != RunPhase::flushing) return;
+            give_up({ErrorCode::infrastructure,
+                     "the learner holds nothing to train, and yet " +
+                         std::to_string(counts_.closed) +
+                         " closed trajectories wait for a step; resume the run to train them"});
+          },
+          [this](const caf::error& error) {
+            flush_asked_ = false;
+            log::warn(label() + ": the learner does not answer: " + from_caf(error).message);
+          });
+}
+
 void SupervisorState::take_checkpoint(RunPhase next) {
   if (std::exchange(checkpointing_, true)) return;
-  self_->request(peers_.learner, settings_.stop_timeout, atom::checkpoint_v)
+  ask(self_, *this, "checkpointed", peers_.learner, settings_.stop_timeout, atom::checkpoint_v)
       .then(
           [this, next](const std::string& folder) {
             log::info(label() + ": checkpoint " + folder);
             finish(next);
           },
           [this](const caf::error& error) {
-            give_up("the last checkpoint failed: " + from_caf(error).message);
+            const Error why = from_caf(error);
+            give_up({why.code, "the last checkpoint failed: " + why.message});
           });
 }
 
 void SupervisorState::stop(atom::stop /*unused*/) {
   if (phase_ != RunPhase::running && phase_ != RunPhase::flushing) return;
   phase_ = RunPhase::stopping;
+  record("stop", label(), "a stop was asked for");
   self_->send(peers_.ledger, atom::drain_v);
   for (auto& [address, child] : children_) {
     if (child.kind == Kind::rollout) dismiss(child);  // what they ran stays open on disk
@@ -92,15 +141,20 @@ void SupervisorState::stop(atom::stop /*unused*/) {
 }
 
 void SupervisorState::failure(const FailureReport& report) {
-  log::error(report.actor + ": " + report.message);
-  if (report.fatal) give_up(report.actor + ": " + report.message);
+  give_up({report.code, report.actor + ": " + report.message});
 }
 
-void SupervisorState::give_up(const std::string& reason) {
-  if (phase_ == RunPhase::failed) return;
+void SupervisorState::give_up(const Error& reason) {
+  if (phase_ == RunPhase::done || phase_ == RunPhase::failed) return;
   failure_ = reason;
-  log::error(label() + ": the run stops: " + reason);
+  log::error(label() + ": the run stops: " + reason.message);
+  record("give_up", label(), reason.message);
   finish(RunPhase::failed);
+}
+
+void SupervisorState::record(const std::string& kind, const std::string& actor,
+                             const std::string& text) {
+  self_->send(peers_.ledger, Event{kind, actor, text});
 }
 
 /// Ends everything, leaves first. Main waits for the actor system, then for nothing.
@@ -121,11 +175,12 @@ void SupervisorState::end_all() {
 
 void SupervisorState::describe(ActorStatus& status) const {
   status.phase = std::string{to_string(phase_)};
-  if (!failure_.empty()) status.phase += ": " + failure_;
+  if (failure_) status.phase += ": " + failure_->message;
   status.gauges = {{"admitted", static_cast<double>(counts_.admitted)},
                    {"trained", static_cast<double>(counts_.trained)},
                    {"in_flight", static_cast<double>(counts_.in_flight)},
                    {"restarts", static_cast<double>(restarts_)}};
+  if (failure_) status.gauges["failure_code"] = static_cast<double>(failure_->code);
 }
 
 SupervisorActor::behavior_type supervisor(SupervisorActor::stateful_pointer<SupervisorState> self,
@@ -133,15 +188,21 @@ SupervisorActor::behavior_type supervisor(SupervisorActor::stateful_pointer<Supe
                                           SupervisorSettings settings) {
   adopt(self, std::move(identity));
   self->set_down_handler([self](const caf::down_msg& down) { self->state.child_ended(down); });
+  // Its children are not linked to it: nobody else would end them.
+  self->set_exception_handler([self](std::exception_ptr& thrown) -> caf::error {
+    const Error error = error_of(thrown);
+    log::error(self->state.label() + " ends: " + error.message);
+    self->state.end_all();
+    return to_caf(error);
+  });
   self->set_exit_handler([self](const caf::exit_msg& exit) {
     self->state.end_all();
     self->quit(exit.reason);
   });
   self->state.start(self, std::move(spawners), settings);
-  return {
-      on(self, "status", &SupervisorState::status), on(self, "failure", &SupervisorState::failure),
-      on(self, "tick", &SupervisorState::tick),     on(self, "respawn", &SupervisorState::respawn),
-      on(self, "stop", &SupervisorState::stop),     on(self, "scale", &SupervisorState::scale)};
+  return {on(self, "status", &SupervisorState::status),
+          on(self, "failure", &SupervisorState::failure), on(self, "tick", &SupervisorState::tick),
+          on(self, "respawn", &SupervisorState::respawn), on(self, "stop", &SupervisorState::stop)};
 }
 
 }  // namespace warpsmith::actors

@@ -42,7 +42,6 @@ class SupervisorState : public ActorState {
   void tick(atom::tick);
   void respawn(atom::respawn, uint8_t kind, uint32_t index);
   void stop(atom::stop);
-  uint32_t scale(atom::scale, const std::string& kind, uint32_t count);
   /// Ends every child; called when the supervisor itself ends.
   void end_all();
   void child_ended(const caf::down_msg& down);
@@ -65,6 +64,7 @@ class SupervisorState : public ActorState {
     std::string label;
     caf::actor handle;
     bool leaving = false;  // told to end: its end is no failure
+    bool asked = false;    // for its status, and has not answered: not asked again
   };
 
   void describe(ActorStatus& status) const override;
@@ -77,15 +77,18 @@ class SupervisorState : public ActorState {
   void spawn_one(Kind kind, uint32_t index);
   void tell_peers();
   void dismiss(Child& child);
-  size_t count_of(Kind kind) const;
 
   // Health
-  void ask_status(const Child& child);
-  void restart(const Child& child, FailureClass failure);
-  void give_up(const std::string& reason);
+  void ask_status(Child& child);
+  void answered(const caf::actor_addr& child, ActorStatus& status);
+  void ask_counts();
+  void restart(const Child& child, const Error& cause);
+  void give_up(const Error& reason);
+  void record(const std::string& kind, const std::string& actor, const std::string& text);
 
   // The end of the run
   void look_at(const LedgerCounts& counts);
+  void flush_learner();
   void take_checkpoint(RunPhase next);
   void finish(RunPhase phase);
 
@@ -93,7 +96,7 @@ class SupervisorState : public ActorState {
   Spawners spawners_;
   SupervisorSettings settings_;
   RunPhase phase_ = RunPhase::running;
-  std::string failure_;
+  std::optional<Error> failure_;
   Peers peers_;
   TelemetryActor telemetry_;
   WeightStoreActor weight_store_;
@@ -103,6 +106,9 @@ class SupervisorState : public ActorState {
   LedgerCounts counts_;
   uint64_t restarts_ = 0;
   bool checkpointing_ = false;
+  bool counting_ = false;      // the ledger was asked for counts and has not answered
+  bool flush_asked_ = false;   // the same of the learner's flush
+  uint32_t idle_flushes_ = 0;  // in a row
 };
 
 SupervisorActor::behavior_type supervisor(SupervisorActor::stateful_pointer<SupervisorState> self,

@@ -10,11 +10,6 @@
 namespace warpsmith::actors {
 namespace {
 
-FailureClass class_of(const caf::error& reason) {
-  return reason == caf::exit_reason::remote_link_unreachable ? FailureClass::peer_lost
-                                                             : FailureClass::crashed;
-}
-
 /// Puts `handle` at `index`, or behind the last.
 template <class Handle>
 void place(std::vector<Handle>& handles, uint32_t index, const Handle& handle) {
@@ -90,8 +85,10 @@ void SupervisorState::spawn_one(Kind kind, uint32_t index) {
 }
 
 void SupervisorState::tell_peers() {
-  self_->send(peers_.synthesis, peers_);
-  for (const RolloutActor& rollout : rollouts_) self_->send(rollout, peers_);
+  Peers peers = peers_;  // a handle of its own kept in its state would keep it alive
+  peers.supervisor = caf::actor_cast<SupervisorActor>(self_->ctrl());
+  self_->send(peers.synthesis, peers);
+  for (const RolloutActor& rollout : rollouts_) self_->send(rollout, peers);
 }
 
 void SupervisorState::dismiss(Child& child) {
@@ -105,21 +102,25 @@ void SupervisorState::child_ended(const caf::down_msg& down) {
   const Child child = found->second;
   children_.erase(found);
   if (child.leaving || phase_ == RunPhase::done || phase_ == RunPhase::failed) return;
-  log::warn(label() + ": " + child.label + " ended: " + self_->system().render(down.reason));
+  const Error cause = from_caf(down.reason);
+  log::warn(label() + ": " + child.label + " ended: " + cause.message);
   if (child.kind == Kind::ledger || child.kind == Kind::learner ||
       child.kind == Kind::weight_store) {
-    return give_up(child.label + " ended; resume the run to go on from its last checkpoint");
+    return give_up({cause.code, child.label + " ended: " + cause.message +
+                                    "; resume the run to go on from its last checkpoint"});
   }
-  restart(child, class_of(down.reason));
+  restart(child, cause);
 }
 
-void SupervisorState::restart(const Child& child, FailureClass failure) {
+void SupervisorState::restart(const Child& child, const Error& cause) {
   auto& policy = policies_.try_emplace(child.label, settings_.restarts).first->second;
-  const auto decision = policy.on_failure(failure, SteadyClock::now());
+  const auto decision = policy.on_failure(failure_class_of(cause.code), SteadyClock::now());
   if (const auto* final = std::get_if<GiveUp>(&decision)) {
-    return give_up(child.label + ": " + final->reason);
+    return give_up(
+        {cause.code, child.label + " ended: " + cause.message + " (" + final->reason + ")"});
   }
   ++restarts_;
+  record("restart", child.label, cause.message);
   const auto delay = std::get<RestartAfter>(decision).delay;
   log::info(label() + ": " + child.label + " starts again in " + std::to_string(delay.count()) +
             " ms");
@@ -132,32 +133,6 @@ void SupervisorState::respawn(atom::respawn /*unused*/, uint8_t kind, uint32_t i
   if (phase_ == RunPhase::stopping && static_cast<Kind>(kind) == Kind::rollout) return;
   spawn_one(static_cast<Kind>(kind), index);
   tell_peers();
-}
-
-uint32_t SupervisorState::scale(atom::scale /*unused*/, const std::string& kind, uint32_t count) {
-  static const std::map<std::string, Kind> scalable{{"rollout", Kind::rollout},
-                                                    {"generator", Kind::generator},
-                                                    {"tool_executor", Kind::tool_executor}};
-  const auto found = scalable.find(kind);
-  if (found == scalable.end()) return 0;
-  uint32_t now = static_cast<uint32_t>(count_of(found->second));
-  while (now < count) spawn_one(found->second, now++);
-  for (auto& [address, child] : children_) {
-    if (child.kind == found->second && child.index >= count) dismiss(child);
-  }
-  if (found->second == Kind::rollout) rollouts_.resize(count_of(Kind::rollout));
-  if (found->second == Kind::generator) peers_.generators.resize(count_of(Kind::generator));
-  if (found->second == Kind::tool_executor) {
-    peers_.tool_executors.resize(count_of(Kind::tool_executor));
-  }
-  tell_peers();
-  return static_cast<uint32_t>(count_of(found->second));
-}
-
-size_t SupervisorState::count_of(Kind kind) const {
-  return static_cast<size_t>(std::ranges::count_if(children_, [kind](const auto& entry) {
-    return entry.second.kind == kind && !entry.second.leaving;
-  }));
 }
 
 }  // namespace warpsmith::actors

@@ -2,7 +2,9 @@
 #include "actors/synthesis.hpp"
 
 #include <algorithm>
+#include <caf/sec.hpp>
 
+#include "actors/ask.hpp"
 #include "actors/errors.hpp"
 #include "actors/inspect.hpp"
 
@@ -10,6 +12,7 @@ namespace warpsmith::actors {
 namespace {
 
 constexpr size_t most_waiting = 4096;
+constexpr uint32_t most_tries = 3;  // of an ingest that failed without refusing the task
 
 caf::error unknown_task(const std::string& id) {
   return to_caf({ErrorCode::not_found, "task " + id + " is not in the pool"});
@@ -24,18 +27,21 @@ void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<Sandb
   settings_.max_tasks = std::max<size_t>(settings.max_tasks, 1);
   const size_t most = std::clamp<size_t>(tasks.size(), 1, settings_.max_tasks);
   settings_.min_ready = std::clamp<size_t>(settings.min_ready, 1, most);
-  sources_.assign(tasks.begin(), tasks.end());
+  for (Task& task : tasks) sources_.push_back({std::move(task), 0});
   sandboxes_ = std::move(sandboxes);
   pool_ = synthesis::Pool({}, RandomStream{settings.seed, "synthesis"}, settings.curriculum);
   self->send(self, atom::step_v);
 }
 
 void SynthesisState::step(atom::step /*unused*/) {
-  while (!sources_.empty() && has_room() && in_ingest_ < sandboxes_.size()) {
-    Task task = std::move(sources_.front());
+  for (const SandboxActor& sandbox : sandboxes_) {
+    if (sources_.empty() || !has_room()) break;
+    if (in_ingest_.contains(sandbox.address())) continue;
+    Source source = std::move(sources_.front());
     sources_.pop_front();
-    ingest(std::move(task), sandboxes_[in_ingest_]);
+    ingest(std::move(source), sandbox);
   }
+  if (all_seen() && pool_.size() == 0) tell_that_none_was_accepted();
 }
 
 void SynthesisState::leave_out_the_rest() {
@@ -47,18 +53,46 @@ void SynthesisState::leave_out_the_rest() {
   sources_.clear();
 }
 
-void SynthesisState::ingest(Task task, const SandboxActor& sandbox) {
-  ++in_ingest_;
-  self_->request(sandbox, settings_.ingest_timeout, atom::ingest_v, task)
-      .then(
-          [this, task](TaskFacts& facts) {
-            accept({task, std::move(facts)});
-            settled();
-          },
-          [this, task](const caf::error& error) {
-            refuse(task, error);
-            settled();
-          });
+void SynthesisState::ingest(Source source, const SandboxActor& sandbox) {
+  ++source.tries;
+  const caf::actor_addr at = sandbox.address();
+  ask(self_, *this, "ingested", sandbox, settings_.ingest_timeout, atom::ingest_v, source.task)
+      .then([this, at](TaskFacts& facts) { ingested(at, facts); },
+            [this, at](const caf::error& error) { failed(at, error); });
+  in_ingest_[at] = std::move(source);
+}
+
+std::optional<SynthesisState::Source> SynthesisState::take(const caf::actor_addr& sandbox) {
+  auto node = in_ingest_.extract(sandbox);
+  if (node.empty()) return std::nullopt;
+  return std::move(node.mapped());
+}
+
+void SynthesisState::ingested(const caf::actor_addr& sandbox, TaskFacts& facts) {
+  auto source = take(sandbox);
+  if (!source) return;
+  accept({std::move(source->task), std::move(facts)});
+  settled();
+}
+
+/// Only a refusal is the task's own fault. A sandbox that is gone gets no more until the supervisor
+/// names its successor.
+void SynthesisState::failed(const caf::actor_addr& sandbox, const caf::error& error) {
+  auto source = take(sandbox);
+  if (!source) return;
+  if (receiver_is_gone(error)) {
+    std::erase_if(sandboxes_, [&](const SandboxActor& s) { return s.address() == sandbox; });
+  }
+  const Error why = from_caf(error);
+  if (why.code == ErrorCode::invalid_argument || source->tries >= most_tries) {
+    refuse(source->task, why);
+  } else {
+    log::warn(label() + ": ingest of task " + source->task.id + " failed, try " +
+              std::to_string(source->tries) + " of " + std::to_string(most_tries) + ": " +
+              why.message);
+    sources_.push_back(std::move(*source));
+  }
+  settled();
 }
 
 void SynthesisState::accept(PreparedTask task) {
@@ -71,21 +105,28 @@ void SynthesisState::accept(PreparedTask task) {
   pool_.add(std::move(task.task));
 }
 
-void SynthesisState::refuse(const Task& task, const caf::error& error) {
-  ++refused_;
-  log::warn(label() + ": task " + task.id + " refused: " + from_caf(error).message);
+void SynthesisState::refuse(const Task& task, const Error& error) {
+  const std::string refusal = "task " + task.id + " refused: " + error.message;
+  if (++refused_ == 1) first_refusal_ = Error{error.code, refusal};
+  log::warn(label() + ": " + refusal);
+}
+
+void SynthesisState::tell_that_none_was_accepted() {
+  if (!supervisor_) return;  // told once it is known
+  const Error first = first_refusal_.value_or(Error{ErrorCode::not_found, "there was none"});
+  self_->send(supervisor_,
+              FailureReport{label(), first.code, "no task was accepted; first: " + first.message});
 }
 
 /// One ingest ended: hands out what is due, and goes on.
 void SynthesisState::settled() {
-  --in_ingest_;
   if (pool_.size() >= settings_.max_tasks) leave_out_the_rest();
   self_->send(self_, atom::step_v);
   while (!waiting_.empty() && ready()) {
     waiting_.front().deliver(draw());
     waiting_.pop_front();
   }
-  if (in_ingest_ != 0 || !sources_.empty()) return;
+  if (!all_seen()) return;
   for (auto& [id, promise] : waiting_for_) promise.deliver(unknown_task(id));
   waiting_for_.clear();
   if (pool_.size() != 0) return;
@@ -96,8 +137,7 @@ void SynthesisState::settled() {
 }
 
 bool SynthesisState::ready() const {
-  const bool all_seen = sources_.empty() && in_ingest_ == 0;
-  return pool_.size() >= settings_.min_ready || (all_seen && pool_.size() > 0);
+  return pool_.size() >= settings_.min_ready || (all_seen() && pool_.size() > 0);
 }
 
 PreparedTask SynthesisState::draw() {
@@ -107,7 +147,7 @@ PreparedTask SynthesisState::draw() {
 
 caf::result<PreparedTask> SynthesisState::next_task(atom::next_task /*unused*/) {
   if (ready()) return draw();
-  if (sources_.empty() && in_ingest_ == 0) {
+  if (all_seen()) {
     return to_caf({ErrorCode::not_found, "no task was accepted; the log says why"});
   }
   if (waiting_.size() >= most_waiting) {
@@ -122,13 +162,21 @@ caf::result<PreparedTask> SynthesisState::named_task(atom::next_task /*unused*/,
   if (facts_.contains(id)) {
     return PreparedTask{*std::ranges::find(pool_.tasks(), id, &Task::id), facts_.at(id)};
   }
-  const bool all_seen = sources_.empty() && in_ingest_ == 0;
-  if (all_seen || waiting_for_.size() >= most_waiting) return unknown_task(id);
+  if (all_seen() || waiting_for_.size() >= most_waiting) return unknown_task(id);
   return waiting_for_.emplace(id, self_->make_response_promise<PreparedTask>())->second;
 }
 
 void SynthesisState::peers(const Peers& peers) {
+  supervisor_ = peers.supervisor;
   sandboxes_ = peers.sandboxes;
+  std::vector<caf::actor_addr> gone;
+  for (const auto& [at, source] : in_ingest_) {
+    const auto here = [&at = at](const SandboxActor& s) { return s.address() == at; };
+    if (std::ranges::none_of(sandboxes_, here)) gone.push_back(at);
+  }
+  // What a dead sandbox held is not answered for: nobody would tell.
+  for (const auto& at : gone) failed(at, caf::make_error(caf::sec::request_receiver_down));
+  self_->send(self_, atom::step_v);
 }
 
 void SynthesisState::record(const TaskOutcome& outcome) {
@@ -136,8 +184,8 @@ void SynthesisState::record(const TaskOutcome& outcome) {
 }
 
 void SynthesisState::describe(ActorStatus& status) const {
-  status.phase = sources_.empty() && in_ingest_ == 0 ? "serving" : "ingesting";
-  status.queued = sources_.size() + in_ingest_;
+  status.phase = all_seen() ? "serving" : "ingesting";
+  status.queued = sources_.size() + in_ingest_.size();
   status.gauges = {{"accepted", static_cast<double>(pool_.size())},
                    {"refused", static_cast<double>(refused_)},
                    {"left_out", static_cast<double>(left_out_)},

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Synthesis: turns task sources into a stream of tasks that passed ingest. Owns the pool and the
 // waiting askers; spawned and watched by the supervisor; bounded by the number of tasks and of
-// rollout slots. When it dies, its successor ingests again, from the cache.
+// rollout slots. When it dies, its successor ingests again, from the cache, and rollouts ask it
+// again. A run without any accepted task is ended by a report to the supervisor.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
 #include <deque>
 #include <map>
+#include <optional>
 
 #include "actors/actor_state.hpp"
 #include "actors/interfaces.hpp"
@@ -33,24 +35,38 @@ class SynthesisState : public ActorState {
   caf::result<PreparedTask> named_task(atom::next_task, const std::string& id);
   void record(const TaskOutcome& outcome);
   void peers(const Peers& peers);
-  /// Gives every idle sandbox the next task to ingest.
+  /// Gives every sandbox that ingests nothing the next task.
   void step(atom::step);
 
  private:
+  struct Source {
+    Task task;
+    uint32_t tries = 0;  // ingests that were begun
+  };
+
   void describe(ActorStatus& status) const override;
-  void ingest(Task task, const SandboxActor& sandbox);
+  void ingest(Source source, const SandboxActor& sandbox);
+  /// What the sandbox at this address was given, once.
+  std::optional<Source> take(const caf::actor_addr& sandbox);
+  void ingested(const caf::actor_addr& sandbox, TaskFacts& facts);
+  void failed(const caf::actor_addr& sandbox, const caf::error& error);
   void accept(PreparedTask task);
-  void refuse(const Task& task, const caf::error& error);
+  void refuse(const Task& task, const Error& error);
   void settled();
-  bool has_room() const { return pool_.size() + in_ingest_ < settings_.max_tasks; }
+  void tell_that_none_was_accepted();
+  bool all_seen() const { return sources_.empty() && in_ingest_.empty(); }
+  bool has_room() const { return pool_.size() + in_ingest_.size() < settings_.max_tasks; }
   void leave_out_the_rest();
   bool ready() const;
   PreparedTask draw();
 
   Self self_ = nullptr;
   SynthesisSettings settings_;
-  std::deque<Task> sources_;
-  size_t in_ingest_ = 0, refused_ = 0, left_out_ = 0;
+  std::deque<Source> sources_;
+  std::map<caf::actor_addr, Source> in_ingest_;  // by sandbox: one at a time
+  size_t refused_ = 0, left_out_ = 0;
+  std::optional<Error> first_refusal_;
+  SupervisorActor supervisor_;
   std::vector<SandboxActor> sandboxes_;
   synthesis::Pool pool_;
   std::map<std::string, TaskFacts> facts_;

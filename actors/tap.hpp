@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place through which every delivery passes: message log, trace and fault injection sit
-// here.
+// The one place through which every delivery passes, answers included: the trace sits here, and the
+// tests' fault injection.
 #pragma once
 
 #include <chrono>
@@ -42,9 +42,6 @@ class Tap {
 
 /// Lets everything through and remembers nothing.
 std::unique_ptr<Tap> make_silent_tap();
-
-/// Appends one line per delivery to a file: microseconds, actor, number, handler, sender.
-Result<std::unique_ptr<Tap>> make_log_tap(const std::string& path);
 
 /// Writes Chrome's trace events (chrome://tracing, ui.perfetto.dev): one complete event per handled
 /// message, an actor being a thread. Stops after `most_events`, with a last event that says so;

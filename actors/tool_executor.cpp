@@ -10,7 +10,7 @@ namespace warpsmith::actors {
 void ToolExecutorState::start(ToolExecutorSettings settings) {
   settings_ = std::move(settings);
   auto base = sandbox::WorkspaceBase::open(settings_.workspaces);
-  if (!base) throw std::runtime_error(base.error().message);
+  if (!base) throw ActorFailure(base.error());
   base_.emplace(std::move(*base));
 }
 

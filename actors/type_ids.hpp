@@ -15,7 +15,6 @@ CAF_ADD_ATOM(warpsmith, warpsmith::atom, step, "step")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, tick, "tick")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, stop, "stop")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, drain, "drain")
-CAF_ADD_ATOM(warpsmith, warpsmith::atom, scale, "scale")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, respawn, "respawn")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, next_task, "next_task")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, ingest, "ingest")
@@ -52,6 +51,7 @@ CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::WeightShard))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::ActorStatus))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::FailureReport))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::Observation))
+CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::Event))
 CAF_END_TYPE_ID_BLOCK(warpsmith)
 
 namespace warpsmith::actors {
@@ -65,10 +65,11 @@ struct PackedList {
   template <class T>
   static constexpr bool holds = (std::is_same_v<T, Records> || ...);
 };
-using Packed = PackedList<Task, TaskFacts, Segment, PolicyVersion, PreparedTask, TaskOutcome,
-                          GenerateCall, TokenChunk, ToolCall, ToolAnswer, EvaluateCall,
-                          EvaluateReply, Admission, Closed, Dropped, Judged, StepDone, LedgerCounts,
-                          WeightsReady, WeightShard, ActorStatus, FailureReport, Observation>;
+using Packed =
+    PackedList<Task, TaskFacts, Segment, PolicyVersion, PreparedTask, TaskOutcome, GenerateCall,
+               TokenChunk, ToolCall, ToolAnswer, EvaluateCall, EvaluateReply, Admission, Closed,
+               Dropped, Judged, StepDone, LedgerCounts, WeightsReady, WeightShard, ActorStatus,
+               FailureReport, Observation, Event>;
 template <class T>
   requires(Packed::holds<T>)
 struct IsPacked<T> : std::true_type {};

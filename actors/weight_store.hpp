@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // WeightStore: the newest weights. Owns a reference to one version (readers keep older ones alive
 // by their own references); spawned and watched by the supervisor; bounded by that one version.
-// When it dies, generators keep the weights they have until its successor hears of the next
-// version.
+// When it dies the run stops, and goes on from its last checkpoint.
 #pragma once
 
 #include <vector>

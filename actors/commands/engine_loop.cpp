@@ -50,19 +50,15 @@ void handle_signal(EngineRun& engine, bool& stopping) {
   engine.stop();
 }
 
-/// Every task was refused: the actors would wait for one for ever.
-bool no_task_left(EngineRun& engine) {
-  auto numbers = engine.numbers(seconds{5});
-  if (!numbers) return false;
-  const auto count = [&](const char* name) {
-    return numbers->values[std::string{"synthesis-0."} + name];
-  };
-  return count("refused") > 0 && count("accepted") + count("queued") == 0;
-}
-
 uint64_t refused_tasks(EngineRun& engine) {
   auto numbers = engine.numbers(seconds{5});
   return numbers ? static_cast<uint64_t>(numbers->values["synthesis-0.refused"]) : 0;
+}
+
+Error failure_of(const ActorStatus& supervisor) {
+  const auto code = supervisor.gauges.find("failure_code");
+  if (code == supervisor.gauges.end()) return {ErrorCode::infrastructure, supervisor.phase};
+  return {static_cast<ErrorCode>(static_cast<int>(code->second)), supervisor.phase};
 }
 
 }  // namespace
@@ -82,12 +78,7 @@ LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOpti
     const auto status = engine.status(seconds{10});
     if (!status || status->phase.starts_with("failed")) {
       result.end = LoopEnd::failed;
-      result.error = {ErrorCode::infrastructure, status ? status->phase : status.error().message};
-      break;
-    }
-    if (no_task_left(engine)) {
-      result.end = LoopEnd::failed;
-      result.error = {ErrorCode::invalid_argument, "no task was accepted; the log says why"};
+      result.error = status ? failure_of(*status) : status.error();
       break;
     }
     printer.print(engine, options, begin);

@@ -18,7 +18,7 @@ std::chrono::milliseconds delay_of(const RestartLimits& limits, size_t earlier) 
 
 std::string_view to_string(FailureClass failure) noexcept {
   static constexpr std::array<std::string_view, failure_class_count> names{
-      "crashed", "hung", "peer_lost", "device", "resource", "rejected"};
+      "crashed", "hung", "peer_lost", "resource", "rejected"};
   const auto index = static_cast<size_t>(failure);
   return index < names.size() ? names[index] : "unknown";
 }
@@ -44,16 +44,8 @@ FailureClass failure_class_of(ErrorCode code) noexcept {
 
 RestartTable default_restart_table() {
   RestartTable table{};
-  table[static_cast<size_t>(FailureClass::device)].max_restarts = 2;
   table[static_cast<size_t>(FailureClass::rejected)].max_restarts = 0;
   return table;
-}
-
-size_t RestartPolicy::recent(FailureClass failure, SteadyClock::time_point now) const {
-  const auto index = static_cast<size_t>(failure);
-  const auto& times = restarts_.at(index);
-  return static_cast<size_t>(std::count_if(
-      times.begin(), times.end(), [&](auto at) { return now - at < table_.at(index).window; }));
 }
 
 RestartDecision RestartPolicy::on_failure(FailureClass failure, SteadyClock::time_point now) {

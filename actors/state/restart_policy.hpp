@@ -18,13 +18,12 @@ namespace warpsmith::actors {
 /// What went wrong with a child, as far as restarting it is concerned.
 enum class FailureClass : uint8_t {
   crashed,    // it ended with an error
-  hung,       // it missed a deadline and was killed
+  hung,       // it ended because a deadline passed
   peer_lost,  // the node or process it lived in is gone
-  device,     // its device is suspect
   resource,   // memory or disk ran out
   rejected,   // its configuration or input is wrong: the same again would fail again
 };
-inline constexpr size_t failure_class_count = 6;
+inline constexpr size_t failure_class_count = 5;
 std::string_view to_string(FailureClass failure) noexcept;
 /// The class of an error that ended a child.
 FailureClass failure_class_of(ErrorCode code) noexcept;
@@ -38,7 +37,7 @@ struct RestartLimits {
   double factor = 2;  // delay n is first_delay · factor^n, at most max_delay
 };
 using RestartTable = std::array<RestartLimits, failure_class_count>;
-/// `rejected` is never restarted; `device` twice; the rest as RestartLimits says.
+/// `rejected` is never restarted; the rest as RestartLimits says.
 RestartTable default_restart_table();
 
 struct RestartAfter {
@@ -55,8 +54,6 @@ class RestartPolicy {
  public:
   explicit RestartPolicy(RestartTable table = default_restart_table()) : table_(table) {}
   RestartDecision on_failure(FailureClass failure, SteadyClock::time_point now);
-  /// Restarts of this class that still count at `now`.
-  size_t recent(FailureClass failure, SteadyClock::time_point now) const;
 
  private:
   RestartTable table_;

@@ -58,6 +58,8 @@ RolloutCommands RolloutMachine::admitted(const Admission& admission) {
     return {};
   }
   id_ = admission.trajectory;
+  step_ = admission.version.step;
+  workspace_gone_ = admission.resumed;
   if (!admission.segments.empty()) return resume(admission.segments);
   transcript_.add_masked(setup_->encode(prompt_));
   if (room() > 0) return begin_turn();
@@ -71,7 +73,6 @@ RolloutCommands RolloutMachine::resume(std::span<const Segment> segments) {
   }
   bool agent_stopped = false;
   for (const Segment& segment : segments) agent_stopped = recall(segment);
-  workspace_gone_ = !history_.empty();
   if (segments.back().action_mask.back() == 0) return begin_turn();
   // Nothing was told after the last turn: the agent had stopped, or a limit had stopped it.
   return stop_acting(!agent_stopped);
@@ -111,6 +112,7 @@ RolloutCommands RolloutMachine::generate(size_t seen) {
   const std::vector<int32_t>& all = transcript_.tokens();
   call.new_tokens.assign(all.begin() + static_cast<std::ptrdiff_t>(seen), all.end());
   call.credit = static_cast<int32_t>(credit_);
+  call.step = step_;
   seen_before_ = seen;
   seen_ = all.size();
   return {std::move(call)};
@@ -191,13 +193,6 @@ std::string RolloutMachine::fitted(const std::string& result) const {
     cut = sandbox::truncate_result(result, bytes);
   }
   return cut;
-}
-
-RolloutCommands RolloutMachine::cancelled() {
-  if (over()) return {};
-  if (phase_ != RolloutPhase::waiting_for_admission) return drop(DropReason::cancelled, "stopped");
-  phase_ = RolloutPhase::dropped;  // never admitted: nothing to account for
-  return {};
 }
 
 }  // namespace warpsmith::actors

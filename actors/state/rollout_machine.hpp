@@ -91,18 +91,21 @@ class RolloutMachine {
   /// The executor that held the workspace is gone: it is rebuilt before the next call. A request to
   /// that executor has failed besides.
   void workspace_lost() { workspace_gone_ = true; }
-  RolloutCommands cancelled();
+  /// The generator that held the session is gone: the next one gets the whole prefix.
+  void session_lost() { seen_ = 0; }
 
   RolloutPhase phase() const { return phase_; }
   bool over() const { return phase_ == RolloutPhase::finished || phase_ == RolloutPhase::dropped; }
+  bool is_using_workspace() const;
   uint32_t request() const { return request_; }  // the number that is waited for
+  /// From 0, as in Segment: the turn that sampled what is called or judged now.
+  uint32_t turn() const { return turns_ == 0 ? 0 : turns_ - 1; }
   TrajectoryId id() const { return id_; }
   const PreparedTask& task() const { return task_; }
   const Transcript& transcript() const { return transcript_; }
 
  private:
   bool is_expected(uint32_t request, std::initializer_list<RolloutPhase> phases) const;
-  bool is_using_workspace() const;
   int64_t room() const;  // tokens until the limit
   RolloutCommands ask_again();
 
@@ -137,6 +140,7 @@ class RolloutMachine {
   std::string prompt_;
   RolloutPhase phase_ = RolloutPhase::waiting_for_admission;
   TrajectoryId id_ = 0;
+  uint32_t step_ = 0;  // of the weights at its admission
   uint32_t request_ = 0;
   uint32_t failures_ = 0;  // of the step under way
   Transcript transcript_;

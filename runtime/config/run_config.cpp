@@ -41,6 +41,14 @@ void validate_sizes(const RunConfig& c, Complaints& complaints) {
                          ")");
 }
 
+void validate_timeouts(const RunConfig& c, Complaints& complaints) {
+  complaints.require(
+      c.tool_executor.shell_timeout <= c.agent.tool_timeout, "tool_executor.shell_timeout",
+      "expected at most agent.tool_timeout (" + number(c.agent.tool_timeout.count()) +
+          " ms), or a slow command loses its trajectory; got " +
+          number(c.tool_executor.shell_timeout.count()) + " ms");
+}
+
 void validate_stage(const RunConfig& c, Complaints& complaints) {
   if (c.run.stage == Stage::sft) {
     complaints.require(!c.sft.data.empty() || !c.sft.script.empty(), "sft.data",
@@ -96,6 +104,7 @@ void validate(const RunConfig& c, Complaints& complaints) {
   validate(c.supervisor, complaints);
   validate_mode(c, complaints);
   validate_sizes(c, complaints);
+  validate_timeouts(c, complaints);
   validate_stage(c, complaints);
 }
 

@@ -14,6 +14,16 @@ using std::chrono::milliseconds;
 using test_support::must;
 using warpsmith::test_support::TemporaryFolder;
 
+LearnerActor::behavior_type counting_learner(LearnerActor::pointer /*self*/, uint64_t* segments) {
+  return {[](atom::status) { return ActorStatus{}; },
+          [segments](const Segment&) { ++*segments; },
+          [](const Closed&) {},
+          [](const Dropped&) {},
+          [](atom::step) {},
+          [](atom::flush) { return true; },
+          [](atom::checkpoint) { return std::string{}; }};
+}
+
 class LedgerTest : public ActorTest {
  protected:
   std::shared_ptr<LedgerSource> open(SteadyClock::time_point begun) {
@@ -71,6 +81,70 @@ TEST_F(LedgerTest, WithoutAGroupCommitTheFlushComesBehindWhatIsQueued) {
   const auto admission = ask<Admission>(actor_, atom::admit_v, test_support::sample_task());
   ASSERT_TRUE(admission.has_value()) << admission.error().message;
   EXPECT_EQ(durable_trajectories(), 1U);
+}
+
+TEST_F(LedgerTest, LearnerHearsOfASegmentOnceItIsDurable) {
+  spawn(milliseconds{5}, SteadyClock::now());
+  uint64_t heard = 0;
+  const LearnerActor learner = sys.spawn(counting_learner, &heard);
+  self->send(actor_, atom::redeliver_v, learner);
+  auto admitted =
+      self->request(actor_, std::chrono::seconds{1}, atom::admit_v, test_support::sample_task());
+  deliver_all();
+  advance(milliseconds{5});
+  TrajectoryId id = 0;
+  admitted.receive([&](const Admission& admission) { id = admission.trajectory; },
+                   [](const caf::error&) { FAIL() << "no admission"; });
+  self->send(actor_, test_support::sample_segment(id, 0));
+  deliver_all();
+  EXPECT_EQ(heard, 0U);
+  advance(milliseconds{5});
+  EXPECT_EQ(heard, 1U);
+  self->send_exit(learner, caf::exit_reason::user_shutdown);
+}
+
+TEST_F(LedgerTest, WhatADeadRolloutRanGoesToTheNextAskerAsResumed) {
+  spawn(milliseconds{0}, SteadyClock::now());
+  const Task task = test_support::sample_task();
+  TrajectoryId id = 0;
+  {
+    caf::scoped_actor rollout{sys, true};
+    auto asked = rollout->request(actor_, std::chrono::seconds{1}, atom::admit_v, task);
+    deliver_all();
+    asked.receive([&](const Admission& admission) { id = admission.trajectory; },
+                  [](const caf::error&) { FAIL() << "no admission"; });
+    rollout->send(actor_, test_support::sample_segment(id, 0));
+    deliver_all();
+  }
+  deliver_all();
+  const auto again = ask<Admission>(actor_, atom::admit_v, task);
+  ASSERT_TRUE(again.has_value()) << again.error().message;
+  EXPECT_EQ(again->trajectory, id);
+  EXPECT_TRUE(again->resumed);
+  EXPECT_EQ(again->segments.size(), 1U);
+}
+
+TEST_F(LedgerTest, SynchronousModeAdmitsNothingBesideAStepThatIsDue) {
+  source_ = open(SteadyClock::now());
+  LedgerSettings settings;
+  settings.limits.max_lag = 0;
+  settings.expected_per_step = 2;
+  actor_ = sys.spawn(ledger, identity("ledger-0"), source_, settings);
+  const Task task = test_support::sample_task();
+  for (int i = 0; i < 2; ++i) {
+    const auto admitted = ask<Admission>(actor_, atom::admit_v, task);
+    ASSERT_TRUE(admitted.has_value());
+    Closed closed{admitted->trajectory, test_support::sample_outcome(1)};
+    ASSERT_TRUE(ask<uint32_t>(actor_, test_support::sample_segment(admitted->trajectory, 0)));
+    ASSERT_TRUE(ask<bool>(actor_, closed));
+  }
+  auto third = self->request(actor_, std::chrono::seconds{9}, atom::admit_v, task);
+  deliver_all();
+  EXPECT_EQ(source_->store.counts().admitted, 2U);
+  ASSERT_TRUE(ask<bool>(actor_, StepDone{{1, 1}, {1, 2}, {}}));
+  EXPECT_EQ(source_->store.counts().admitted, 3U);
+  third.receive([](const Admission& admission) { EXPECT_EQ(admission.version.step, 1U); },
+                [](const caf::error&) { FAIL() << "no admission"; });
 }
 
 TEST_F(LedgerTest, WallTimeOfEveryIncarnationIsRecordedWhileItRuns) {

@@ -10,10 +10,12 @@ namespace {
 /// which do not compile. Compiling takes 100 ms, finding it in the cache 1 ms.
 class ScriptedBackend : public SandboxBackend {
  public:
-  explicit ScriptedBackend(std::vector<Request>& seen) : seen_(seen) {}
+  explicit ScriptedBackend(std::vector<Request>& seen, std::vector<std::string>* tasks = nullptr)
+      : seen_(seen), tasks_(tasks) {}
   Judgement evaluate(const Task& task, const Submission& /*submission*/, Request request,
                      std::chrono::milliseconds /*budget*/) override {
     seen_.push_back(request);
+    if (tasks_) tasks_->push_back(task.id);
     if (task.id == "lost") return InfraFailure{InfraKind::sandbox_lost, "process ended"};
     Verdict verdict;
     verdict.outcome = task.id == "broken" ? VerdictClass::compile_error : VerdictClass::passed;
@@ -27,6 +29,7 @@ class ScriptedBackend : public SandboxBackend {
 
  private:
   std::vector<Request>& seen_;
+  std::vector<std::string>* tasks_;
 };
 
 class SandboxTest : public ActorTest {
@@ -34,7 +37,7 @@ class SandboxTest : public ActorTest {
   SandboxBackendFactory factory = [this]() -> Result<std::unique_ptr<SandboxBackend>> {
     ++made;
     if (broken) return fail(ErrorCode::process_failed, "no jail");
-    return std::make_unique<ScriptedBackend>(on_device);
+    return std::make_unique<ScriptedBackend>(on_device, &judged);
   };
   SandboxBackendFactory compiler = [this]() -> Result<std::unique_ptr<SandboxBackend>> {
     return std::make_unique<ScriptedBackend>(on_compiler);
@@ -43,6 +46,7 @@ class SandboxTest : public ActorTest {
   int made = 0;
   bool broken = false;
   std::vector<Request> on_device, on_compiler;
+  std::vector<std::string> judged;  // tasks on the device, in order
   SandboxActor actor =
       sys.spawn(sandbox, identity("sandbox-0"), SandboxBackends{factory, {}}, settings);
   SandboxActor two_stations =
@@ -110,10 +114,11 @@ TEST_F(SandboxTest, RefusedTaskIsAnErrorWithItsReason) {
 TEST_F(SandboxTest, ServesAQueueInOrder) {
   for (int i = 0; i < 5; ++i) {
     EvaluateCall call;
-    call.trajectory = static_cast<TrajectoryId>(i);
+    call.task.id = std::to_string(i);
     self->send(actor, call);
   }
   deliver_all();
+  EXPECT_EQ(judged, (std::vector<std::string>{"0", "1", "2", "3", "4"}));
   const auto status = ask<ActorStatus>(actor, atom::status_v);
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->queued, 0U);

@@ -101,7 +101,9 @@ inline SynthesisActor::behavior_type synthesis(Self<SynthesisActor> self) {
 
 inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {
   return {answers_status<LedgerActor>(self),
-          [](atom::admit, const Task& task) { return Admission{true, task.id.size(), task, {}}; },
+          [](atom::admit, const Task& task) {
+            return Admission{true, task.id.size(), task, {}, false, {}};
+          },
           [](const Segment& segment) { return segment.number; },
           [](const Closed& closed) { return closed.outcome.reward == 2.0; },
           [](const Dropped& dropped) { return dropped.reason == DropReason::stale; },
@@ -109,6 +111,8 @@ inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {
           [](atom::checkpoint, PolicyVersion version) { return version.step == 5; },
           hears<atom::flush>(self),
           hears<Judged>(self),
+          hears<Event>(self),
+          hears<Observation>(self),
           hears<atom::redeliver, LearnerActor>(self),
           hears<atom::drain>(self),
           [](atom::counts) { return LedgerCounts{3, 1, {{"stale", 1}}, 1, 1, 0, false}; }};
@@ -120,24 +124,19 @@ inline LearnerActor::behavior_type learner(Self<LearnerActor> self) {
           hears<Closed>(self),
           hears<Dropped>(self),
           hears<atom::step>(self),
-          hears<atom::flush>(self),
+          [](atom::flush) { return true; },
           [](atom::checkpoint) { return std::string{"step-7"}; }};
 }
 
 inline RolloutActor::behavior_type rollout(Self<RolloutActor> self) {
   return {answers_status<RolloutActor>(self), hears<Peers>(self), hears<TokenChunk>(self),
-          hears<atom::tick>(self), hears<atom::drain>(self)};
+          hears<atom::tick>(self)};
 }
 
 inline SupervisorActor::behavior_type supervisor(Self<SupervisorActor> self) {
-  return {answers_status<SupervisorActor>(self),
-          hears<FailureReport>(self),
-          hears<atom::tick>(self),
-          hears<atom::respawn, uint8_t, uint32_t>(self),
-          hears<atom::stop>(self),
-          [](atom::scale, const std::string& kind, uint32_t count) {
-            return static_cast<uint32_t>(kind.size()) + count;
-          }};
+  return {answers_status<SupervisorActor>(self), hears<FailureReport>(self),
+          hears<atom::tick>(self), hears<atom::respawn, uint8_t, uint32_t>(self),
+          hears<atom::stop>(self)};
 }
 
 }  // namespace warpsmith::actors::stand_in

@@ -17,12 +17,32 @@ class PickyBackend : public SandboxBackend {
     return Verdict{};
   }
   Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds /*budget*/) override {
-    if (task.id.starts_with("bad")) return fail(ErrorCode::unsupported, "refused");
+    if (task.id.starts_with("bad")) return fail(ErrorCode::invalid_argument, "refused");
     TaskFacts facts;
     facts.eager_ms = 1.5;
     return facts;
   }
 };
+
+/// Fails three times at the task "ill", and twice at "slow".
+class FlakyBackend : public PickyBackend {
+ public:
+  Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds budget) override {
+    const int failures = task.id == "ill" ? 3 : task.id == "slow" ? 2 : 0;
+    if (++tries_[task.id] <= failures) return fail(ErrorCode::timeout, "took too long");
+    return PickyBackend::ingest(task, budget);
+  }
+
+ private:
+  std::map<std::string, int> tries_;
+};
+
+SupervisorActor::behavior_type listener(SupervisorActor::pointer /*self*/,
+                                        std::vector<FailureReport>* heard) {
+  return {[](atom::status) { return ActorStatus{}; },
+          [heard](const FailureReport& report) { heard->push_back(report); }, [](atom::tick) {},
+          [](atom::respawn, uint8_t, uint32_t) {}, [](atom::stop) {}};
+}
 
 class SynthesisTest : public ActorTest {
  protected:
@@ -44,7 +64,7 @@ class SynthesisTest : public ActorTest {
 
   SandboxActor judge = sys.spawn(sandbox, identity("sandbox-0"),
                                  SandboxBackends{[]() -> Result<std::unique_ptr<SandboxBackend>> {
-                                                   return std::make_unique<PickyBackend>();
+                                                   return std::make_unique<FlakyBackend>();
                                                  },
                                                  {}},
                                  SandboxSettings{.detached = false});
@@ -89,6 +109,29 @@ TEST_F(SynthesisTest, AskerLearnsThatEveryTaskWasRefused) {
   const auto task = ask<PreparedTask>(actor, atom::next_task_v);
   ASSERT_FALSE(task.has_value());
   EXPECT_EQ(task.error().code, ErrorCode::not_found);
+}
+
+TEST_F(SynthesisTest, OnlyARefusalOrThreeFailuresLeaveATaskOut) {
+  with_tasks({"a", "ill", "slow"}, 3);
+  deliver_all();
+  const auto status = ask<ActorStatus>(actor, atom::status_v);
+  EXPECT_EQ(status->gauges.at("accepted"), 2);
+  EXPECT_EQ(status->gauges.at("refused"), 1);
+}
+
+TEST_F(SynthesisTest, SupervisorLearnsThatEveryTaskWasRefused) {
+  std::vector<FailureReport> heard;
+  const SupervisorActor supervisor = sys.spawn(listener, &heard);
+  with_tasks({"bad-1", "bad-2"});
+  Peers peers;
+  peers.supervisor = supervisor;
+  peers.sandboxes = {judge};
+  self->send(actor, peers);
+  deliver_all();
+  ASSERT_FALSE(heard.empty());
+  EXPECT_EQ(heard[0].code, ErrorCode::invalid_argument);
+  EXPECT_EQ(heard[0].message, "no task was accepted; first: task bad-1 refused: refused");
+  self->send_exit(supervisor, caf::exit_reason::user_shutdown);
 }
 
 }  // namespace

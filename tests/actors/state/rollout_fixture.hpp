@@ -103,7 +103,8 @@ class RolloutFixture : public testing::Test {
                                                 task, std::move(prompt));
   }
   RolloutCommands admit(std::vector<Segment> segments = {}) {
-    return machine_->admitted({true, 7, machine_->task().task, std::move(segments)});
+    const bool resumed = !segments.empty();
+    return machine_->admitted({true, 7, machine_->task().task, std::move(segments), resumed, {}});
   }
   RolloutCommands send(const std::vector<int32_t>& tokens, Finish finish) {
     TokenChunk chunk;

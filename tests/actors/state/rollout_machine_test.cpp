@@ -328,20 +328,6 @@ TEST_F(RolloutMachineTest, StaleAnswersAreIgnored) {
   EXPECT_TRUE(machine_->tool_answered({7, machine_->request(), "late"}).empty());
 }
 
-TEST_F(RolloutMachineTest, CancelDropsWithReasonAndReleasesEverything) {
-  make();
-  EXPECT_TRUE(machine_->cancelled().empty()) << "never admitted";
-  make();
-  admit();
-  say(write_text());
-  const auto commands = machine_->cancelled();
-  EXPECT_EQ(only<Dropped>(commands).reason, DropReason::cancelled);
-  EXPECT_TRUE(holds<ReleaseSession>(commands));
-  EXPECT_TRUE(holds<ReleaseWorkspace>(commands));
-  EXPECT_TRUE(machine_->cancelled().empty());
-  EXPECT_TRUE(answer("late").empty());
-}
-
 TEST_F(RolloutMachineTest, GeneratorThatBreaksItsContractIsABug) {
   make();
   admit();

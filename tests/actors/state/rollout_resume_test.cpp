@@ -51,6 +51,23 @@ TEST_F(RolloutResumeTest, WorkspaceIsRebuiltBeforeTheFirstCall) {
   EXPECT_EQ(outcome.tool_calls, 3U);
 }
 
+TEST_F(RolloutResumeTest, WhatAnotherRolloutLeftUnrecordedIsNotTrusted) {
+  make();
+  machine_->admitted({true, 7, machine_->task().task, {}, true, {}});
+  const auto first = say(write_text());
+  EXPECT_TRUE(holds<ReleaseWorkspace>(first));
+  EXPECT_EQ(only<ToolCall>(first).name, "write");
+}
+
+TEST_F(RolloutResumeTest, LostSessionIsGivenTheWholePrefix) {
+  recorded();
+  say(call_text("verify"));
+  machine_->session_lost();
+  const auto call = only<GenerateCall>(answer("told"));
+  EXPECT_TRUE(call.whole);
+  EXPECT_EQ(call.new_tokens, machine_->transcript().tokens());
+}
+
 TEST_F(RolloutResumeTest, RecordedEndIsJudgedWithoutSampling) {
   auto segments = recorded();
   say(call_text("submit"));

@@ -51,7 +51,6 @@ class RolloutWalkTest : public RolloutFixture {
   RolloutCommands step(RandomStream& random) {
     if (random.below(20) == 0) return fail_now();
     if (random.below(60) == 0) machine_->workspace_lost();
-    if (random.below(200) == 0) return machine_->cancelled();
     switch (machine_->phase()) {
       case RolloutPhase::generating:
         return generate(random);

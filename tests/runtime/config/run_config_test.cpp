@@ -68,6 +68,12 @@ TEST(RunConfigTest, ATrajectoryMustFitTheCache) {
               HasSubstr("agent.max_tokens: expected at most generator.cache_tokens (1024)"));
 }
 
+TEST(RunConfigTest, AShellCommandMustFitItsCall) {
+  EXPECT_THAT(
+      error_of(least, {"agent.tool_timeout=5s", "tool_executor.shell_timeout=6s"}),
+      HasSubstr("tool_executor.shell_timeout: expected at most agent.tool_timeout (5000 ms)"));
+}
+
 TEST(RunConfigTest, HeldOutTasksMustNotBeTrainedOn) {
   EXPECT_THAT(error_of(least, {"synthesis.held_out=[\"a\", \"b\"]", "synthesis.tasks=[\"b\"]"}),
               HasSubstr("synthesis.held_out: b is also in synthesis.tasks"));
