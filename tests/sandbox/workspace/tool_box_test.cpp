@@ -164,7 +164,7 @@ TEST_F(ToolBoxTest, OversizedSolutionIsTheAgentsMistake) {
   for (int i = 0; i < 20; ++i) {
     run("write", {{"path", "solution/" + std::to_string(i)}, {"content", "x"}});
   }
-  EXPECT_THAT(run("submit"), StartsWith("error: solution/ holds too much"));
+  EXPECT_THAT(run("submit"), StartsWith("error: the solution holds too much"));
 }
 
 TEST_F(ToolBoxTest, InfrastructureFailureOfAJudgementGivesNoText) {
