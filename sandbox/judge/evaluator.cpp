@@ -12,6 +12,7 @@
 #include "sandbox/judge/evidence.hpp"
 #include "sandbox/judge/phase_clock.hpp"
 #include "sandbox/reference/ingest.hpp"
+#include "sandbox/timing/bootstrap.hpp"
 #include "sandbox/timing/machine.hpp"
 #include "sandbox/timing/reproducibility.hpp"
 #include "sandbox/workspace/solution.hpp"
@@ -76,9 +77,9 @@ struct Evaluator::State {
   std::optional<ReferenceWorker> worker;
   std::map<std::string, IngestRecord> records;  // by content hash
   BenchMemory bench_memory;
-  std::string bench_key;       // content hash of the task that `bench` is for
-  std::optional<Bench> bench;  // of the last task
-  Reproducibility between;     // evaluations on this slot
+  std::string bench_key;                            // content hash of the task that `bench` is for
+  std::optional<Bench> bench;                       // of the last task
+  Reproducibility eager_between, compiled_between;  // evaluations on this slot
 
   State(EvaluatorOptions o, CpuCompiler c, Machine m)
       : options(std::move(o)), compiler(std::move(c)), machine(std::move(m)) {}
@@ -206,8 +207,13 @@ void Evaluator::State::compare_with_earlier(const Task& task, Timings& timings) 
     eager.push_back(measurable(block.eager_ms));
     compiled.push_back(measurable(block.compile_ms));
   }
-  if (!eager.empty()) between.add(sha256_hex(task.code), eager, compiled);
-  timings.scatter = between.scatter();
+  const std::string key = sha256_hex(task.code);
+  if (!eager.empty()) {
+    eager_between.add(key, median(eager));
+    compiled_between.add(key, median(compiled));
+  }
+  timings.eager_scatter = eager_between.scatter();
+  timings.compile_scatter = compiled_between.scatter();
 }
 
 Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdict,

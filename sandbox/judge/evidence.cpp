@@ -52,7 +52,8 @@ Json samples_json(const Timings& timings) {
             {"eager_ms", eager},
             {"compile_ms", compiled},
             {"order", orders},
-            {"scatter", timings.scatter},
+            {"eager_scatter", timings.eager_scatter},
+            {"compile_scatter", timings.compile_scatter},
             {"worst_overtime_ms", timings.worst_overtime_ms},
             {"worst_error", finite(timings.errors.worst)}};
   if (timings.fault) json["fault"] = timings.fault->detail;

@@ -89,6 +89,7 @@ std::vector<double> column(const std::vector<TimedBlock>& blocks, double TimedBl
   return values;
 }
 
+/// Of what the blocks themselves show, before it is widened.
 double relative_width(const Interval& interval) {
   const double middle = 0.5 * (interval.low + interval.high);
   return middle > 0 ? (interval.high - interval.low) / middle : HUGE_VAL;
@@ -101,20 +102,22 @@ void put_rates(ShapeResult& shape, const TaskFacts& facts) {
   shape.roofline_ms = facts.roofline_ms;
 }
 
-void put_times(ShapeResult& shape, const Timings& timings, RandomStream& random) {
-  const auto& blocks = timings.blocks;
-  const auto candidate = column(blocks, &TimedBlock::candidate_ms);
-  const auto eager = column(blocks, &TimedBlock::eager_ms);
-  const auto compiled = column(blocks, &TimedBlock::compile_ms);
+/// False where the blocks differ too much to say anything.
+bool put_times(ShapeResult& shape, const Timings& timings, RandomStream& random) {
+  const auto candidate = column(timings.blocks, &TimedBlock::candidate_ms);
+  const auto eager = column(timings.blocks, &TimedBlock::eager_ms);
+  const auto compiled = column(timings.blocks, &TimedBlock::compile_ms);
   shape.candidate_ms = median(candidate);
   shape.eager_ms = median(eager);
   shape.compile_ms = median(compiled);
   const Speedup over_eager = paired_speedup(eager, candidate, random);
   const Speedup over_compiled = paired_speedup(compiled, candidate, random);
   shape.speedup_eager = over_eager.ratio;
-  shape.speedup_eager_ci = widened(over_eager, timings.scatter);
+  shape.speedup_eager_ci = widened(over_eager, timings.eager_scatter);
   shape.speedup_compile = over_compiled.ratio;
-  shape.speedup_compile_ci = widened(over_compiled, timings.scatter);
+  shape.speedup_compile_ci = widened(over_compiled, timings.compile_scatter);
+  return std::max(relative_width(over_eager.interval), relative_width(over_compiled.interval)) <=
+         widest_interval;
 }
 
 std::string timed_text(const ShapeResult& shape) {
@@ -131,7 +134,7 @@ Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts
     return *failure;
   }
   if (timings.blocks.empty()) return failing(decision, VerdictClass::unstable_timing, "no samples");
-  put_times(decision.shape, timings, random);
+  const bool stable = put_times(decision.shape, timings, random);
   put_rates(decision.shape, facts);
   const double candidate = *decision.shape.candidate_ms;
   if (candidate < facts.roofline_ms) {
@@ -139,9 +142,7 @@ Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts
                    number("%.4f", candidate) + " ms is below the floor of " +
                        number("%.4f", facts.roofline_ms) + " ms");
   }
-  const double width = std::max(relative_width(*decision.shape.speedup_eager_ci),
-                                relative_width(*decision.shape.speedup_compile_ci));
-  if (width > widest_interval) {
+  if (!stable) {
     return failing(decision, VerdictClass::unstable_timing, "the interval is too wide");
   }
   decision.feedback = timed_text(decision.shape);

@@ -43,7 +43,8 @@ struct Timings {
   std::optional<Fault> fault;  // of a timed call
   ErrorStats errors;           // of all timed outputs
   bool guards_changed = false;
-  double scatter = 0;            // of ratios between evaluations: reproducibility.hpp
+  // How far each baseline's time moves between evaluations: reproducibility.hpp
+  double eager_scatter = 0, compile_scatter = 0;
   double worst_overtime_ms = 0;  // on the core after `done`: already charged, kept for the record
 };
 

@@ -24,8 +24,8 @@ struct Speedup {
 Speedup paired_speedup(std::span<const double> baseline, std::span<const double> candidate,
                        RandomStream& random, int rounds = 2000);
 
-/// The interval with what blocks of one evaluation cannot show: `scatter`, the relative standard
-/// deviation between evaluations (reproducibility.hpp).
+/// The interval with what blocks of one evaluation cannot show: `scatter`, the baseline's
+/// relative standard deviation between evaluations (reproducibility.hpp).
 Interval widened(const Speedup& speedup, double scatter);
 
 }  // namespace warpsmith::sandbox
