@@ -15,7 +15,7 @@ struct EvalSample {
   std::string task_id;
   double reward = 0;
   bool passed = false;
-  std::optional<double> speedup_eager, speedup_compile;  // lower bounds are in the reward
+  std::optional<double> speedup_eager, speedup_compile;  // lower ends of the intervals
 };
 
 /// The figures of one task, or of all.

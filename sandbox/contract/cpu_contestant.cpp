@@ -82,10 +82,11 @@ Result<Contestant> start_cpu_contestant(const CpuContestantSpec& spec, Deadline 
   auto contestant = Contestant::adopt(std::move(*process), std::move(*control), deadline);
   if (!contestant) return contestant;
   if (auto seen = contestant->process().observe(); !seen) return tl::unexpected(seen.error());
-  if (auto done = contestant->calibrate(spec.calibration_calls, deadline); !done) {
+  if (auto done = contestant->confine(deadline); !done) {
     return tl::unexpected(std::move(done.error()));
   }
-  if (auto done = contestant->confine(deadline); !done) {
+  // Under the filter that the candidate's calls will pass.
+  if (auto done = contestant->calibrate(spec.calibration_calls, deadline); !done) {
     return tl::unexpected(std::move(done.error()));
   }
   return contestant;

@@ -22,7 +22,7 @@ struct CpuContestantSpec {
   std::optional<int> core;       // where the calling thread is pinned too (CorePin): across
                                  // cores a ring costs 40 µs instead of 12
   JailLimits limits;
-  int calibration_calls = 64;
+  int calibration_calls = 128;
 };
 
 /// A contestant that is jailed, calibrated by no-ops and stopped. The candidate's code is not

@@ -193,7 +193,7 @@ TEST_F(ProgramTest, ARunWhoseTasksAreAllRefusedEnds) {
   const ChildExit end =
       run({"train", config(), "--quiet", "--set", "synthesis.tasks=[\"" + task + "\"]"});
   EXPECT_EQ(end.exit_code, 2);
-  EXPECT_THAT(end.err, testing::HasSubstr("log.txt: no task was accepted"));
+  EXPECT_THAT(end.err, testing::HasSubstr("no task was accepted; first: task tiny.toml refused: "));
 }
 
 }  // namespace
