@@ -37,7 +37,7 @@ void LearnerState::settle_checkpoint() {
     return answer_askers(step == 0 ? "" : settings_.checkpoints->path_of(step).string());
   }
   auto folder = write_checkpoint();
-  if (!folder) return answer_askers(std::move(folder));
+  if (!folder) return answer_askers(folder);
   last_checkpoint_ = step;
   settling_ = true;
   ask(self_, *this, "checkpoint_recorded", ledger_, settings_.ledger_timeout, atom::checkpoint_v,

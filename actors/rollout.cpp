@@ -42,6 +42,7 @@ void RolloutState::peers(const Peers& peers) {
 /// Of a moment: carrying a command may end a run.
 std::vector<TrajectoryId> RolloutState::ids() const {
   std::vector<TrajectoryId> all;
+  all.reserve(runs_.size());
   for (const auto& [id, run] : runs_) all.push_back(id);
   return all;
 }

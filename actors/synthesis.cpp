@@ -171,7 +171,7 @@ void SynthesisState::peers(const Peers& peers) {
   sandboxes_ = peers.sandboxes;
   std::vector<caf::actor_addr> gone;
   for (const auto& [at, source] : in_ingest_) {
-    const auto here = [&at = at](const SandboxActor& s) { return s.address() == at; };
+    const auto here = [&address = at](const SandboxActor& s) { return s.address() == address; };
     if (std::ranges::none_of(sandboxes_, here)) gone.push_back(at);
   }
   // What a dead sandbox held is not answered for: nobody would tell.

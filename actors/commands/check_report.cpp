@@ -94,7 +94,8 @@ std::string speedup_line(const char* against, const std::optional<double>& speed
 std::string jail_line(const std::map<std::string, std::string>& jail) {
   std::string out;
   for (const auto& [primitive, in_force] : jail) {
-    out += (out.empty() ? "  jail: " : ", ") + primitive + ' ' + in_force;
+    out += out.empty() ? "  jail: " : ", ";
+    out.append(primitive).append(1, ' ').append(in_force);
   }
   return out.empty() ? out : out + '\n';
 }

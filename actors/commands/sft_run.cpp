@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 Result<fs::path> write_demonstrations(const RunConfig& config, const fs::path& folder) {
   if (!config.sft.data.empty()) return config.sft.data;
-  const fs::path whole = folder / "demonstrations.jsonl";
+  fs::path whole = folder / "demonstrations.jsonl";
   if (fs::exists(whole)) return whole;  // of the run that goes on
   const fs::path out = folder / "demonstrations.partial.jsonl";
   std::vector<std::string> argv{python_interpreter().string(),

@@ -26,8 +26,8 @@ void StepTelemetry::observe(const Observation& seen) {
 std::map<std::string, double> StepTelemetry::take() {
   std::map<std::string, double> out;
   for (auto& [actor, span] : spans_) {
-    const auto gained = [&span = span](const char* name) {
-      return value(span.end, name) - value(span.begin, name);
+    const auto gained = [&seen = span](const char* name) {
+      return value(seen.end, name) - value(seen.begin, name);
     };
     const double seconds = gained("alive_s");
     if (seconds <= 0) continue;
