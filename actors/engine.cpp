@@ -135,8 +135,8 @@ struct EngineRun::Parts {
 
   /// Without a learner somebody must hand out the weights.
   void publish(Spawners& spawners, const std::shared_ptr<const EngineInputs>& inputs) {
-    spawners.weight_store = [this, spawn = spawners.weight_store, inputs](caf::actor_system& sys,
-                                                                          Identity id) {
+    spawners.weight_store = [spawn = spawners.weight_store, inputs](caf::actor_system& sys,
+                                                                    Identity id) {
       WeightStoreActor store = spawn(sys, std::move(id));
       auto weights = std::make_shared<const policy::ModelWeights>(inputs->weights.clone());
       caf::anon_send(store, LocalWeights{inputs->origin.version, std::move(weights)});

@@ -44,6 +44,7 @@ policy::RewardRule rule_of(RewardKind kind) {
 /// The token that ends a turn, and the model's own ends of text.
 std::vector<int32_t> stop_tokens(const EngineInputs& inputs) {
   std::vector<int32_t> stops;
+  stops.reserve(inputs.model.eos_tokens.size() + 1);
   for (const int64_t token : inputs.model.eos_tokens) stops.push_back(static_cast<int32_t>(token));
   if (const auto end = inputs.tokenizer->id_of(frame_of(inputs).end)) stops.push_back(*end);
   return stops;

@@ -30,10 +30,10 @@ void append(std::vector<T>& to, const std::vector<T>& from) {
 
 }  // namespace
 
-void GeneratorState::start(Self self, GeneratorSettings settings, const WeightStoreActor& store) {
+void GeneratorState::start(Self self, GeneratorSettings settings, WeightStoreActor store) {
   self_ = self;
   settings_ = std::move(settings);
-  store_ = store;
+  store_ = std::move(store);
   at::set_num_threads(settings_.threads);
   auto engine = policy::Engine::make(settings_.model, settings_.engine);
   if (!engine) throw ActorFailure(engine.error());
@@ -108,7 +108,7 @@ GeneratorActor::behavior_type generator(GeneratorActor::stateful_pointer<Generat
                                         Identity identity, GeneratorSettings settings,
                                         WeightStoreActor store) {
   adopt(self, std::move(identity));
-  self->state.start(self, std::move(settings), store);
+  self->state.start(self, std::move(settings), std::move(store));
   return {on(self, "status", &GeneratorState::status),
           on(self, "weights_ready", &GeneratorState::weights_ready),
           on(self, "release", &GeneratorState::release), on(self, "step", &GeneratorState::step),

@@ -30,7 +30,7 @@ class GeneratorState : public ActorState {
  public:
   using Self = GeneratorActor::stateful_pointer<GeneratorState>;
 
-  void start(Self self, GeneratorSettings settings, const WeightStoreActor& store);
+  void start(Self self, GeneratorSettings settings, WeightStoreActor store);
   void weights_ready(const WeightsReady& ready);
   void release(atom::release, TrajectoryId session);
   void step(atom::step);

@@ -27,7 +27,7 @@ class SandboxBackend {
                              std::chrono::milliseconds budget) = 0;
   virtual Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds budget) = 0;
   /// `tell` hears lines about the call in hand, on the thread of that call. May be ignored.
-  virtual void on_progress(std::function<void(const std::string&)> /*tell*/) {}
+  virtual void on_progress(const std::function<void(const std::string&)>& /*tell*/) {}
 };
 
 /// Makes a backend on the thread that will use it; called again after a backend was lost.

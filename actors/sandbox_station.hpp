@@ -32,7 +32,7 @@ class Station {
   /// Queues one call; `then(Result<Out>)` is called once, by the owner. Twice the budget is
   /// waited for: the backend reports its own deadline unless it hangs.
   template <class Out, class Then, class... Call>
-  void pass(std::chrono::milliseconds budget, Then then, Call... call) {
+  void pass(std::chrono::milliseconds budget, Then then, const Call&... call) {
     waiting_.emplace_back([=, this]() mutable {
       ask(owner_, *state_, "worked", worker_, 2 * budget, call...)
           .then(

@@ -23,8 +23,8 @@ class ServiceBackend : public SandboxBackend {
   Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds budget) override {
     return client_.ingest(task, Deadline::after(budget));
   }
-  void on_progress(std::function<void(const std::string&)> tell) override {
-    client_.on_progress(std::move(tell));
+  void on_progress(const std::function<void(const std::string&)>& tell) override {
+    client_.on_progress(tell);
   }
 
  private:
@@ -85,7 +85,8 @@ Result<void> check_slots(const SandboxConfig& config) {
 
 SandboxBackendFactory service_backend(sandbox::SandboxOptions options,
                                       std::shared_ptr<sandbox::EndSwitch> ender) {
-  return [options, ender]() -> Result<std::unique_ptr<SandboxBackend>> {
+  return [options = std::move(options),
+          ender = std::move(ender)]() -> Result<std::unique_ptr<SandboxBackend>> {
     auto client = sandbox::Client::start(options, Deadline::after(start_budget), ender);
     if (!client) return tl::unexpected(std::move(client.error()));
     return std::make_unique<ServiceBackend>(std::move(*client));
@@ -94,7 +95,8 @@ SandboxBackendFactory service_backend(sandbox::SandboxOptions options,
 
 std::function<Result<std::unique_ptr<sandbox::ToolServices>>()> shell_services(
     sandbox::SandboxOptions options, std::shared_ptr<sandbox::EndSwitch> ender) {
-  return [options, ender]() -> Result<std::unique_ptr<sandbox::ToolServices>> {
+  return [options = std::move(options),
+          ender = std::move(ender)]() -> Result<std::unique_ptr<sandbox::ToolServices>> {
     return std::make_unique<ShellServices>(options, ender);
   };
 }

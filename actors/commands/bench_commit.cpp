@@ -78,6 +78,7 @@ double worst(const std::vector<sandbox::SelfCheck>& all, double sandbox::SelfChe
 
 double median(const std::vector<sandbox::SelfCheck>& all, double sandbox::SelfCheck::* field) {
   std::vector<double> values;
+  values.reserve(all.size());
   for (const sandbox::SelfCheck& one : all) values.push_back(one.*field);
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);

@@ -34,7 +34,7 @@ SignalWait::~SignalWait() {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  pthread_kill(listener_.native_handle(), SIGTERM);
+  pthread_kill(listener_.native_handle(), SIGINT);
   listener_.join();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }

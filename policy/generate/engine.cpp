@@ -198,7 +198,7 @@ void Engine::adopt_prefix(Session& session) {
 }
 
 /// Keeps the planned work whose blocks could be found.
-std::vector<PlannedWork> Engine::admit(std::vector<PlannedWork> plan) {
+std::vector<PlannedWork> Engine::admit(const std::vector<PlannedWork>& plan) {
   std::vector<PlannedWork> admitted;
   for (const PlannedWork& work : plan) {
     Session& session = sessions_.at(work.session);

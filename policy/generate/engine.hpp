@@ -124,7 +124,7 @@ class Engine {
 
   Result<void> check(const GenerateRequest& request) const;
   std::vector<PendingSequence> pending() const;
-  std::vector<PlannedWork> admit(std::vector<PlannedWork> plan);
+  std::vector<PlannedWork> admit(const std::vector<PlannedWork>& plan);
   void step_back(Session& session, int64_t position);
   void adopt_prefix(Session& session);
   bool reserve(Session& session, int64_t tokens);

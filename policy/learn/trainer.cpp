@@ -39,7 +39,7 @@ Result<void> check_vocabulary(const Segment& segment, int64_t vocab) {
 
 Trainer::Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights,
                  std::optional<ModelWeights> reference)
-    : setup_(std::move(setup)),
+    : setup_(setup),
       networks_(std::move(config), std::move(weights), critic_options(setup_)),
       optimiser_(adamw_config(setup_.learner), parameter_groups(networks_)),
       accumulator_(setup_.learner, reference_of(setup_, networks_.config(),

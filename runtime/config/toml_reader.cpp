@@ -28,10 +28,10 @@ void report_unknown(const TomlView& view, const std::string& prefix, TomlReading
     }
     if (!quoted && reading.keys.contains(dotted)) continue;
     const bool is_table = node.is_table();
-    reading.complaints.at(place_of(*view.layer, node),
-                          std::string{is_table ? "unknown table " : "unknown key "} +
-                              (quoted ? prefix + '"' + name + '"' : dotted) + "; the nearest is " +
-                              nearest(dotted, is_table ? reading.tables : reading.keys));
+    std::string text = is_table ? "unknown table " : "unknown key ";
+    text += quoted ? prefix + '"' + name + '"' : dotted;
+    text += "; the nearest is " + nearest(dotted, is_table ? reading.tables : reading.keys);
+    reading.complaints.at(place_of(*view.layer, node), std::move(text));
   }
 }
 

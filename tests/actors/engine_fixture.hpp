@@ -83,9 +83,7 @@ class ScriptedBackend : public SandboxBackend {
     facts.signature.dim_names = {"d0"};
     return facts;
   }
-  void on_progress(std::function<void(const std::string&)> tell) override {
-    tell_ = std::move(tell);
-  }
+  void on_progress(const std::function<void(const std::string&)>& tell) override { tell_ = tell; }
 
  private:
   void hold() {
