@@ -163,7 +163,7 @@ struct EngineRun::Parts {
   SupervisorActor root;
 };
 
-EngineRun::EngineRun(std::shared_ptr<const EngineInputs> inputs, std::unique_ptr<Tap> tap)
+EngineRun::EngineRun(const std::shared_ptr<const EngineInputs>& inputs, std::unique_ptr<Tap> tap)
     : parts_(std::make_unique<Parts>(inputs, std::move(tap))) {}
 
 EngineRun::~EngineRun() {

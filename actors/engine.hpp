@@ -48,7 +48,7 @@ SupervisorSettings supervisor_settings(const RunConfig& config);
 class EngineRun {
  public:
   /// The tap outlives every actor.
-  EngineRun(std::shared_ptr<const EngineInputs> inputs, std::unique_ptr<Tap> tap);
+  EngineRun(const std::shared_ptr<const EngineInputs>& inputs, std::unique_ptr<Tap> tap);
   EngineRun(const EngineRun&) = delete;
   EngineRun& operator=(const EngineRun&) = delete;
   ~EngineRun();

@@ -68,7 +68,7 @@ void SandboxState::compile(Promise promise, const EvaluateCall& call) {
       return (void)promise.deliver(std::move(*reply));
     judge(promise, call, compile_ms_of(*verdict));
   };
-  compiling_.pass<EvaluateReply>(settings_.evaluate_budget, then, std::move(only));
+  compiling_.pass<EvaluateReply>(settings_.evaluate_budget, then, only);
 }
 
 void SandboxState::judge(Promise promise, const EvaluateCall& call, double compile_ms) {
@@ -92,7 +92,7 @@ caf::result<TaskFacts> SandboxState::ingest(atom::ingest ask, Task& task) {
     if (facts) return (void)promise.deliver(std::move(*facts));
     promise.deliver(to_caf(facts.error()));
   };
-  judging_.pass<TaskFacts>(settings_.ingest_budget, then, ask, std::move(task));
+  judging_.pass<TaskFacts>(settings_.ingest_budget, then, ask, task);
   return promise;
 }
 

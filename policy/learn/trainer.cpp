@@ -38,7 +38,7 @@ Result<void> check_vocabulary(const Segment& segment, int64_t vocab) {
 }  // namespace
 
 Trainer::Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights,
-                 std::optional<ModelWeights> reference)
+                 const std::optional<ModelWeights>& reference)
     : setup_(setup),
       networks_(std::move(config), std::move(weights), critic_options(setup_)),
       optimiser_(adamw_config(setup_.learner), parameter_groups(networks_)),

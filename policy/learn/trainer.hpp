@@ -63,7 +63,7 @@ class Trainer {
  public:
   /// Takes the weights over (no copy). `reference` for the KL term: the given weights if empty.
   Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights,
-          std::optional<ModelWeights> reference = std::nullopt);
+          const std::optional<ModelWeights>& reference = std::nullopt);
 
   /// Takes the next segment of a trajectory; one that is already here changes nothing. With
   /// streamed forwards, this is where values and proximal log-probabilities are computed.

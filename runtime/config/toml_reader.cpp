@@ -29,7 +29,8 @@ void report_unknown(const TomlView& view, const std::string& prefix, TomlReading
     if (!quoted && reading.keys.contains(dotted)) continue;
     const bool is_table = node.is_table();
     std::string text = is_table ? "unknown table " : "unknown key ";
-    text += quoted ? prefix + '"' + name + '"' : dotted;
+    text += quoted ? prefix : dotted;
+    if (quoted) text.append("\"").append(name).append("\"");
     text += "; the nearest is " + nearest(dotted, is_table ? reading.tables : reading.keys);
     reading.complaints.at(place_of(*view.layer, node), std::move(text));
   }

@@ -85,6 +85,7 @@ std::optional<Decision> failure_of(const Timings& timings) {
 
 std::vector<double> column(const std::vector<TimedBlock>& blocks, double TimedBlock::* member) {
   std::vector<double> values;
+  values.reserve(blocks.size());
   for (const TimedBlock& block : blocks) values.push_back(measurable(block.*member));
   return values;
 }

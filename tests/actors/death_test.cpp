@@ -46,7 +46,7 @@ TEST_F(RestartTest, CauseOfTheEndReachesTheUserAndTheRecord) {
 
 /// The actor system waits for its last actor: `run` returns only if each of them was ended.
 TEST_F(RestartTest, ChildrenEndWithASupervisorThatThrows) {
-  fault = std::make_unique<FaultTap>(Fault{"supervisor", "tick", 5});
+  fault = std::make_unique<FaultTap>(Fault{"supervisor", "tick", 2});
   EXPECT_EQ(run_whole(config()).find("failed: "), 0U);
   EXPECT_TRUE(fault->fired());
   EXPECT_TRUE(summary().law_holds());
@@ -55,7 +55,7 @@ TEST_F(RestartTest, ChildrenEndWithASupervisorThatThrows) {
 INSTANTIATE_TEST_SUITE_P(
     EachKind, DeathTest,
     ::testing::Values(Fault{"rollout-0", "tokens", 1}, Fault{"rollout-0", "tokens", 30},
-                      Fault{"rollout-1", "tick", 40}, Fault{"generator-0", "generate", 7},
+                      Fault{"rollout-1", "tick", 5}, Fault{"generator-0", "generate", 7},
                       Fault{"generator-0", "step", 60}, Fault{"tool_executor-0", "call", 5},
                       Fault{"tool_executor-0", "release", 2}, Fault{"sandbox-0", "evaluate", 4},
                       Fault{"sandbox-0", "progress", 1, true},

@@ -23,10 +23,10 @@ inline Task sample_task() {
 /// The segment that (id, number) stands for: every test can say what it must hold.
 inline Segment sample_segment(TrajectoryId id, uint32_t number) {
   Segment segment{.trajectory = id, .number = number};
-  const size_t size = 5 + (id * 7 + number * 3) % 40;
+  const size_t size = 5 + (id * 7 + size_t{number} * 3) % 40;
   for (size_t i = 0; i < size; ++i) {
     const bool action = i % 3 != 0;
-    segment.tokens.push_back(static_cast<int32_t>(id * 100 + number * 10 + i));
+    segment.tokens.push_back(static_cast<int32_t>(id * 100 + size_t{number} * 10 + i));
     segment.action_mask.push_back(action ? 1 : 0);
     segment.log_probs.push_back(action ? -0.5F * static_cast<float>(i) : 0.0F);
     segment.versions.push_back(action ? PolicyVersion{1, number} : PolicyVersion{});

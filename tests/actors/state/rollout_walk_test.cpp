@@ -35,7 +35,7 @@ class RolloutWalkTest : public RolloutFixture {
                                                "<tool_call>",
                                                "",
                                                write_text() + write_text() + call_text("bash")};
-    const std::string text = says[random.below(says.size())];
+    const std::string& text = says[random.below(says.size())];
     switch (random.below(6)) {
       case 0:
         return send({'<'}, Finish::none);
