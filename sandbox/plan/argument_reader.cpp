@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cctype>
 
+#include "sandbox/plan/plan_names.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
 constexpr size_t map_extents = 5;  // most that a tensor map has
-
-constexpr std::array<std::pair<std::string_view, Swizzle>, 4> swizzles{
-    {{"none", Swizzle::none}, {"32", Swizzle::b32}, {"64", Swizzle::b64}, {"128", Swizzle::b128}}};
 
 bool is_name(std::string_view text) {
   const auto word = [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '_'; };
@@ -24,7 +23,7 @@ TensorMapArgument read_map(PlanTable& table) {
   map.shape = table.expressions("shape", {1, map_extents});
   map.strides = table.expressions("strides", {0, map_extents - 1});
   map.box = table.expressions("box", {1, map_extents});
-  map.swizzle = table.choice("swizzle", swizzles, Swizzle::none);
+  map.swizzle = table.choice("swizzle", swizzle_names, Swizzle::none);
   return map;
 }
 

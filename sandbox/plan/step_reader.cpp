@@ -2,6 +2,7 @@
 #include "sandbox/plan/step_reader.hpp"
 
 #include "sandbox/plan/argument_reader.hpp"
+#include "sandbox/plan/plan_names.hpp"
 #include "sandbox/plan/plan_reader.hpp"
 
 namespace warpsmith::sandbox {
@@ -9,16 +10,6 @@ namespace {
 
 constexpr ListLength one_to_three{1, 3};
 constexpr ListLength up_to_three{0, 3};
-
-constexpr std::array<std::pair<std::string_view, ComputeType>, 2> compute_types{
-    {{"f32", ComputeType::f32}, {"tf32", ComputeType::tf32}}};
-constexpr std::array<std::pair<std::string_view, Epilogue>, 6> epilogues{
-    {{"none", Epilogue::none},
-     {"relu", Epilogue::relu},
-     {"gelu", Epilogue::gelu},
-     {"bias", Epilogue::bias},
-     {"bias_relu", Epilogue::bias_relu},
-     {"bias_gelu", Epilogue::bias_gelu}}};
 
 LaunchStep read_launch(PlanTable& table, PlanErrors& errors) {
   LaunchStep step;
@@ -52,8 +43,8 @@ GemmStep read_gemm(PlanTable& table, PlanErrors& errors) {
   step.row_out = table.maybe_expression("row_out");
   step.trans_a = table.flag("trans_a");
   step.trans_b = table.flag("trans_b");
-  step.compute = table.choice("compute", compute_types, ComputeType::f32);
-  step.epilogue = table.choice("epilogue", epilogues, Epilogue::none);
+  step.compute = table.choice("compute", compute_names, ComputeType::f32);
+  step.epilogue = table.choice("epilogue", epilogue_names, Epilogue::none);
   step.alpha = table.real("alpha", 1);
   step.beta = table.real("beta", 0);
   const bool wants_bias = step.epilogue >= Epilogue::bias;
@@ -74,7 +65,7 @@ ConvStep read_conv(PlanTable& table) {
   step.padding = table.expressions("padding", up_to_three);
   step.dilation = table.expressions("dilation", up_to_three);
   step.groups = table.maybe_expression("groups");
-  step.compute = table.choice("compute", compute_types, ComputeType::f32);
+  step.compute = table.choice("compute", compute_names, ComputeType::f32);
   return step;
 }
 

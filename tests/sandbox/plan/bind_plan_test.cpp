@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sandbox/plan/bound_plan.hpp"
+#include "sandbox/plan/explain.hpp"
 #include "sandbox/plan/plan_reader.hpp"
 #include "tests/support/mutate.hpp"
 
@@ -189,6 +190,24 @@ TEST(BindPlanTest, TensorMapsStayWithinTheirBuffers) {
               testing::HasSubstr("a row of the box is a multiple of 16 bytes"));
   EXPECT_THAT(complaint(map("shape = [64, 96], strides = [256], box = [32, 8], swizzle = \"64\"")),
               testing::HasSubstr("a row of the box is at most as wide as the swizzle"));
+}
+
+TEST(BindPlanTest, IsExplained) {
+  const std::string text = scratch_t + "[[step]]\nmemset = \"t\"\n" +
+                           gemm("trans_b = true\ncompute = \"f32\"\n") +
+                           "[[step]]\nlaunch = \"k\"\ngrid = [\"d0\"]\nblock = [32]\nshared = 64\n"
+                           "args = [\"out\", \"d1\", {f32 = 0.5}]\n";
+  const auto plan = read_plan(text);
+  ASSERT_TRUE(plan.has_value()) << plan.error().message;
+  const auto bound = bind_plan(*plan, linear(), {});
+  ASSERT_TRUE(bound.has_value()) << bound.error().message;
+  EXPECT_EQ(explain(*plan, *bound),
+            "scratch t float32 [96, 40] 15360 bytes\n"
+            "step 1, line 4: memset t to bytes 0\n"
+            "step 2, line 6: gemm out = x [96, 33] * weight [40, 33] transposed  m 96 n 40 k 33 "
+            "none in f32\n"
+            "step 3, line 15: launch k grid (96, 1, 1) block (32, 1, 1) shared 64 bytes\n"
+            "      args out 33 0.5\n");
 }
 
 TEST(BindPlanTest, DamagedPlansAreBoundOrRefused) {
