@@ -115,7 +115,7 @@ Result<std::string> read_text_file(const fs::path& path, size_t max_bytes) {
 Result<void> write_file_durably(const fs::path& path, std::string_view content) {
   fs::path temporary = path;
   temporary += std::string(unfinished_mark) + std::to_string(::getpid());
-  const auto written = [&]() -> Result<void> {
+  auto written = [&]() -> Result<void> {
     auto file = open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
     if (!file) return tl::unexpected(file.error());
     if (auto ok = write_all(*file, content, temporary); !ok) return ok;
