@@ -116,10 +116,7 @@ void RolloutState::carry(Run& /*run*/, const Segment& segment) {
 }
 
 void RolloutState::carry(Run& run, const Closed& closed) {
-  const Outcome& o = closed.outcome;
-  self_->send(peers_->synthesis, TaskOutcome{run.machine.task().task.id, o.reward,
-                                             o.verdict == to_string(VerdictClass::passed),
-                                             o.speedup_eager.value_or(0)});
+  self_->send(peers_->synthesis, TaskOutcome{run.machine.task().task.id, closed.outcome.reward});
   ask(self_, *this, "closed", peers_->ledger, settings_.ledger_timeout, closed)
       .then([](bool) {}, [this](const caf::error& error) { ledger_failed(error); });
 }

@@ -180,7 +180,7 @@ void SynthesisState::peers(const Peers& peers) {
 }
 
 void SynthesisState::record(const TaskOutcome& outcome) {
-  pool_.record(outcome.task_id, outcome.reward, outcome.passed, outcome.speedup);
+  pool_.record(outcome.task_id, outcome.reward);
 }
 
 void SynthesisState::describe(ActorStatus& status) const {

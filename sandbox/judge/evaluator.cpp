@@ -6,6 +6,7 @@
 
 #include "runtime/checksum.hpp"
 #include "runtime/log.hpp"
+#include "runtime/median.hpp"
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/compile/cpu_compiler.hpp"
 #include "sandbox/judge/evaluation.hpp"

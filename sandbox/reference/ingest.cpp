@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/median.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/timing/bootstrap.hpp"
 #include "sandbox/timing/call_meter.hpp"
