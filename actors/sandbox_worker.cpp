@@ -47,9 +47,7 @@ caf::result<TaskFacts> SandboxWorkerState::ingest(atom::ingest /*unused*/, const
   if (!judge) return to_caf(judge.error());
   auto facts = (*judge)->ingest(task, work_.settings.ingest_budget);
   if (facts) return std::move(*facts);
-  // After its deadline the service's state is unknown.
-  const ErrorCode code = facts.error().code;
-  if (code == ErrorCode::peer_lost || code == ErrorCode::timeout) backend_.reset();
+  if (facts.error().code == ErrorCode::peer_lost) backend_.reset();
   return to_caf(facts.error());
 }
 
