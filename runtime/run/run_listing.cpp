@@ -73,7 +73,7 @@ Result<RunPaths> find_run(const fs::path& root, std::string_view name) {
     if (newest != runs->rend()) return newest->paths;
   }
   for (const fs::path& folder : {root / name, fs::path{name}}) {
-    const RunPaths paths{folder.has_filename() ? folder : folder.parent_path()};
+    RunPaths paths{folder.has_filename() ? folder : folder.parent_path()};
     if (!name.empty() && fs::exists(paths.database(), ignored)) return paths;
   }
   return fail(ErrorCode::not_found, "no run '" + std::string(name) + "': " + known_runs(root));
