@@ -22,6 +22,7 @@ struct SandboxLimits {
   std::chrono::milliseconds call{std::chrono::seconds{5}};      // wall time of one call of `solve`;
                                                                 // at most 2 s + 50 times eager's
   std::chrono::milliseconds evaluation{std::chrono::minutes{2}};
+  std::chrono::milliseconds ingest{std::chrono::minutes{5}};  // of one task; a fifth of it to load
 };
 
 struct SandboxConfig {
