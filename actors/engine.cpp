@@ -16,16 +16,14 @@
 #include "actors/slot_cores.hpp"
 #include "actors/telemetry.hpp"
 #include "actors/weight_store.hpp"
+#include "actors/worker_pool.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
 struct SystemConfig : caf::actor_system_config {
   explicit SystemConfig(const RunConfig& config) {
-    const int64_t threads = config.run.threads;
-    if (threads > 0) set("scheduler.max-threads", static_cast<size_t>(threads));
-    // Unlimited by default: an actor that feeds itself would starve its neighbours.
-    set("scheduler.max-throughput", size_t{50});
+    configure_workers(*this, config.run.threads);
     add_message_types<caf::id_block::warpsmith>();
     add_message_types<caf::id_block::warpsmith_handles>();
     register_errors(*this);
