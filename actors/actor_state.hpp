@@ -102,16 +102,20 @@ inline Error error_of(const std::exception_ptr& thrown) {
   }
 }
 
+/// Logs what a handler threw; the actor ends with it.
+inline caf::error ended_by(const ActorState& state, const std::exception_ptr& thrown) {
+  const Error error = error_of(thrown);
+  log::error(state.label() + " ends: " + error.message);
+  return to_caf_end(error);
+}
+
 /// First call of every actor function: names it, and makes exceptions end it with a logged reason,
 /// which the supervisor hears.
 template <class Self>
 void adopt(Self* self, Identity identity) {
   self->state.take_identity(std::move(identity));
-  self->set_exception_handler([self](std::exception_ptr& thrown) -> caf::error {
-    const Error error = error_of(thrown);
-    log::error(self->state.label() + " ends: " + error.message);
-    return to_caf(error);
-  });
+  self->set_exception_handler(
+      [self](std::exception_ptr& thrown) { return ended_by(self->state, thrown); });
 }
 
 }  // namespace warpsmith::actors

@@ -5,7 +5,10 @@
 #include <caf/actor_system_config.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
+#include <future>
+#include <optional>
 #include <stdexcept>
+#include <thread>
 
 #include "actors/engine_settings.hpp"
 #include "actors/errors.hpp"
@@ -13,16 +16,14 @@
 #include "actors/slot_cores.hpp"
 #include "actors/telemetry.hpp"
 #include "actors/weight_store.hpp"
+#include "actors/worker_pool.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
 struct SystemConfig : caf::actor_system_config {
   explicit SystemConfig(const RunConfig& config) {
-    const int64_t threads = config.run.threads;
-    if (threads > 0) set("scheduler.max-threads", static_cast<size_t>(threads));
-    // Unlimited by default: an actor that feeds itself would starve its neighbours.
-    set("scheduler.max-throughput", size_t{50});
+    configure_workers(*this, config.run.threads);
     add_message_types<caf::id_block::warpsmith>();
     add_message_types<caf::id_block::warpsmith_handles>();
     register_errors(*this);
@@ -114,6 +115,7 @@ struct EngineRun::Parts {
       : tap(std::move(its_tap)),
         ender(inputs->ender),
         config(inputs->config),
+        stop_timeout(inputs->config.supervisor.stop_timeout),
         system(config),
         self(system) {
     Spawners spawners = make_spawners(inputs);
@@ -147,7 +149,8 @@ struct EngineRun::Parts {
   template <class Out, class Handle, class... Args>
   Result<Out> ask(const Handle& handle, std::chrono::milliseconds bound, Args... args) {
     Result<Out> answer = fail(ErrorCode::timeout, "no answer");
-    self->request(handle, bound, args...)
+    (*self)
+        ->request(handle, bound, args...)
         .receive([&](Out& out) { answer = std::move(out); },
                  [&](caf::error& error) { answer = tl::unexpected(from_caf(error)); });
     return answer;
@@ -156,8 +159,9 @@ struct EngineRun::Parts {
   std::unique_ptr<Tap> tap;
   std::shared_ptr<sandbox::EndSwitch> ender;
   SystemConfig config;
+  std::chrono::milliseconds stop_timeout;
   caf::actor_system system;
-  caf::scoped_actor self;
+  std::optional<caf::scoped_actor> self;  // counts as an actor: goes first at the end
   LedgerActor ledger;  // written by the supervisor's first handler, read after its first answer
   TelemetryActor telemetry;
   SupervisorActor root;
@@ -167,9 +171,25 @@ EngineRun::EngineRun(const std::shared_ptr<const EngineInputs>& inputs, std::uni
     : parts_(std::make_unique<Parts>(inputs, std::move(tap))) {}
 
 EngineRun::~EngineRun() {
-  parts_->self->send_exit(parts_->root, caf::exit_reason::user_shutdown);
+  (*parts_->self)->send_exit(parts_->root, caf::exit_reason::user_shutdown);
   // Rollouts were told to leave before: none of them takes this for the end of its submission.
   parts_->ender->end_services();
+  parts_->self.reset();
+  const auto bound = parts_->stop_timeout;
+  std::promise<void> promise;
+  const auto ended = promise.get_future();
+  std::thread waiting([&system = parts_->system, promise = std::move(promise)]() mutable {
+    system.await_all_actors_done();
+    promise.set_value();
+  });
+  if (ended.wait_for(bound) == std::future_status::ready) {
+    waiting.join();
+    return;  // CAF wants its system to end on the thread that made it
+  }
+  waiting.detach();
+  (void)parts_.release();  // in use for good: whoever hangs may come back
+  log::error("engine: actors are still at work " + std::to_string(bound.count()) +
+             " ms (supervisor.stop_timeout) after they were told to end; they are left behind");
 }
 
 Result<ActorStatus> EngineRun::status(std::chrono::milliseconds bound) {
@@ -185,11 +205,11 @@ Result<LedgerCounts> EngineRun::counts(std::chrono::milliseconds bound) {
 }
 
 void EngineRun::stop() {
-  parts_->self->send(parts_->root, atom::stop_v);
+  (*parts_->self)->send(parts_->root, atom::stop_v);
 }
 
 void EngineRun::drain() {
-  parts_->self->send(parts_->ledger, atom::drain_v);
+  (*parts_->self)->send(parts_->ledger, atom::drain_v);
 }
 
 }  // namespace warpsmith::actors

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything an engine reads before its first actor starts.
-#include <fstream>
-#include <sstream>
-
 #include "actors/engine.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
 #include "policy/model/transformer.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/run/durable_file.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
+constexpr size_t max_skill_bytes = size_t{1} << 20U;
+
 Result<std::string> read_skill(const std::string& contract) {
   const auto file = source_folder() / "configs" / "skills" / contract / "SKILL.md";
-  std::ifstream in{file};
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return fail(ErrorCode::not_found, file.string() + ": the contract's skill is missing");
-  return std::move(text).str();
+  return read_text_file(file, max_skill_bytes);
 }
 
 Result<void> check_vocabulary(const policy::ModelConfig& model, const policy::Tokenizer& tokenizer,

@@ -56,15 +56,22 @@ SynthesisSettings synthesis_settings(const EngineInputs& inputs) {
   settings.seed = static_cast<uint64_t>(inputs.config.run.seed);
   // All of them, so that the mix of tasks is the same from the first trajectory to the last.
   settings.min_ready = inputs.tasks.size();
+  // Evaluations may be waiting before it.
+  settings.ingest_timeout =
+      std::max(settings.ingest_timeout, 3 * inputs.config.sandbox.limits.ingest);
   settings.curriculum = inputs.config.synthesis.curriculum;
   settings.max_tasks = static_cast<size_t>(inputs.config.synthesis.max_tasks);
   return settings;
 }
 
+/// An ingest's budget begins once the reference worker is up.
+constexpr std::chrono::minutes worker_start{2};
+
 SandboxSettings sandbox_settings(const EngineInputs& inputs) {
   SandboxSettings settings;
   settings.max_queue = static_cast<size_t>(inputs.config.sandbox.queue);
   settings.evaluate_budget = inputs.config.sandbox.limits.evaluation;
+  settings.ingest_budget = inputs.config.sandbox.limits.ingest + worker_start;
   return settings;
 }
 

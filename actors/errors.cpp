@@ -11,6 +11,15 @@ namespace warpsmith::actors {
 namespace {
 
 constexpr caf::atom_value category = caf::atom("warpsmith");
+constexpr caf::atom_value end_category = caf::atom("wsended");
+
+caf::error in_category(caf::atom_value which, const Error& error) {
+  return {static_cast<uint8_t>(error.code), which, caf::make_message(error.message)};
+}
+
+bool is_ours(const caf::error& error) {
+  return error.category() == category || error.category() == end_category;
+}
 
 std::string text_of(const caf::message& context) {
   if (context.match_elements<std::string>()) return context.get_as<std::string>(0);
@@ -32,12 +41,16 @@ ErrorCode code_of(caf::sec code) {
 }  // namespace
 
 caf::error to_caf(const Error& error) {
-  return {static_cast<uint8_t>(error.code), category, caf::make_message(error.message)};
+  return in_category(category, error);
+}
+
+caf::error to_caf_end(const Error& error) {
+  return in_category(end_category, error);
 }
 
 Error from_caf(const caf::error& error) {
   const std::string text = text_of(error.context());
-  if (error.category() == category) return {static_cast<ErrorCode>(error.code()), text};
+  if (is_ours(error)) return {static_cast<ErrorCode>(error.code()), text};
   if (error.category() == caf::atom("exit") &&
       error.code() == static_cast<uint8_t>(caf::exit_reason::remote_link_unreachable)) {
     return {ErrorCode::peer_lost, caf::to_string(error)};
@@ -50,16 +63,17 @@ Error from_caf(const caf::error& error) {
 }
 
 bool receiver_is_gone(const caf::error& error) {
-  if (error.category() == caf::atom("exit")) return true;
+  if (error.category() == caf::atom("exit") || error.category() == end_category) return true;
   return error == caf::sec::request_receiver_down || error == caf::sec::no_route_to_receiving_node;
 }
 
 void register_errors(caf::actor_system_config& config) {
-  config.add_error_category(category,
-                            [](uint8_t code, caf::atom_value, const caf::message& context) {
-                              std::string name{to_string(static_cast<ErrorCode>(code))};
-                              return name + ": " + text_of(context);
-                            });
+  const auto render = [](uint8_t code, caf::atom_value, const caf::message& context) {
+    std::string name{to_string(static_cast<ErrorCode>(code))};
+    return name + ": " + text_of(context);
+  };
+  config.add_error_category(category, render);
+  config.add_error_category(end_category, render);
 }
 
 }  // namespace warpsmith::actors

@@ -13,6 +13,10 @@ namespace warpsmith::actors {
 
 caf::error to_caf(const Error& error);
 
+/// The same as the end of an actor that threw. CAF answers the request in hand with it and sends it
+/// to whoever watches: to the asker both are one failure, so the answer means that nobody is there.
+caf::error to_caf_end(const Error& error);
+
 /// Errors of CAF itself (time-outs, lost peers) get the nearest code of ours.
 Error from_caf(const caf::error& error);
 

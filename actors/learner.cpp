@@ -107,6 +107,7 @@ void LearnerState::describe(ActorStatus& status) const {
   status.gauges["trained_tokens"] = static_cast<double>(trained_tokens_);
   status.gauges["running"] = static_cast<double>(now.running);
   status.gauges["held_bytes"] = static_cast<double>(now.bytes);
+  status.gauges["released_prefixes"] = static_cast<double>(now.released_prefixes);
 }
 
 LearnerActor::behavior_type learner(LearnerActor::stateful_pointer<LearnerState> self,

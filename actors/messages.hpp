@@ -30,11 +30,9 @@ struct PreparedTask {
 struct TaskOutcome {
   std::string task_id;
   double reward = 0;
-  bool passed = false;
-  double speedup = 0;  // against eager, 0 if not measured
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(task_id, reward, passed, speedup);
+    archive(task_id, reward);
   }
 };
 

@@ -78,6 +78,7 @@ class RolloutState : public ActorState {
   void carry(Run& run, const ReleaseWorkspace& release);
   void judged(TrajectoryId id, const JudgeCommand& command, const Judgement& judgement);
   void refused(TrajectoryId id, uint32_t request, const caf::error& error);
+  void stop_run(const Error& why);
   void ledger_failed(const caf::error& error);
   const SandboxActor& idlest_sandbox();
 

@@ -38,6 +38,8 @@ void RolloutState::refused(TrajectoryId id, uint32_t request, const caf::error& 
     found->second.held_since = SteadyClock::now();
     return;
   }
+  // It would be full for the next trajectory too. This one stays open on disk, and is resumed.
+  if (failure.code == ErrorCode::disk_full) return stop_run(failure);
   const auto kind =
       failure.code == ErrorCode::timeout ? InfraKind::deadline : InfraKind::sandbox_lost;
   carry(id, found->second.machine.failed(request, {kind, failure.message}));
@@ -102,11 +104,14 @@ void RolloutState::judged(TrajectoryId id, const JudgeCommand& command,
   carry(id, found->second.machine.judged(command.request, judgement));
 }
 
+void RolloutState::stop_run(const Error& why) {
+  self_->send(peers_->supervisor, FailureReport{label(), why.code, why.message});
+}
+
 /// What is not recorded must not be trained: the run stops, and goes on from the disk.
 void RolloutState::ledger_failed(const caf::error& error) {
   const Error why = from_caf(error);
-  self_->send(peers_->supervisor,
-              FailureReport{label(), why.code, "the ledger refused: " + why.message});
+  stop_run({why.code, "the ledger refused: " + why.message});
   self_->quit(error);
 }
 
@@ -116,10 +121,7 @@ void RolloutState::carry(Run& /*run*/, const Segment& segment) {
 }
 
 void RolloutState::carry(Run& run, const Closed& closed) {
-  const Outcome& o = closed.outcome;
-  self_->send(peers_->synthesis, TaskOutcome{run.machine.task().task.id, o.reward,
-                                             o.verdict == to_string(VerdictClass::passed),
-                                             o.speedup_eager.value_or(0)});
+  self_->send(peers_->synthesis, TaskOutcome{run.machine.task().task.id, closed.outcome.reward});
   ask(self_, *this, "closed", peers_->ledger, settings_.ledger_timeout, closed)
       .then([](bool) {}, [this](const caf::error& error) { ledger_failed(error); });
 }

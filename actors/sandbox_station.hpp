@@ -30,7 +30,8 @@ class Station {
   double busy_seconds() const { return std::chrono::duration<double>(worked_).count(); }
 
   /// Queues one call; `then(Result<Out>)` is called once, by the owner. Twice the budget is
-  /// waited for: the backend reports its own deadline unless it hangs.
+  /// waited for: the backend reports its own deadline unless it hangs. A worker that ends takes its
+  /// owner along, and `then` is not called: the asker hears of one end, not of two.
   template <class Out, class Then, class... Call>
   void pass(std::chrono::milliseconds budget, Then then, const Call&... call) {
     waiting_.emplace_back([=, this]() mutable {
@@ -41,6 +42,7 @@ class Station {
                 then(Result<Out>{std::move(out)});
               },
               [this, then](caf::error& error) mutable {
+                if (receiver_is_gone(error)) return;
                 answered();
                 then(Result<Out>{tl::unexpected(from_caf(error))});
               });

@@ -72,6 +72,7 @@ sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::
   options.compile_tasks = static_cast<uint32_t>(limits.processes);
   options.compile_ms = static_cast<uint32_t>(limits.compile.count());
   options.call_ms = static_cast<uint32_t>(limits.call.count());
+  options.ingest_ms = static_cast<uint32_t>(limits.ingest.count());
   options.verified_sets = static_cast<int32_t>(config.sets);
   options.timed_blocks = static_cast<int32_t>(config.blocks);
   options.require_cgroups = config.require_cgroups;

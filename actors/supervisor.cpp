@@ -189,11 +189,9 @@ SupervisorActor::behavior_type supervisor(SupervisorActor::stateful_pointer<Supe
   adopt(self, std::move(identity));
   self->set_down_handler([self](const caf::down_msg& down) { self->state.child_ended(down); });
   // Its children are not linked to it: nobody else would end them.
-  self->set_exception_handler([self](std::exception_ptr& thrown) -> caf::error {
-    const Error error = error_of(thrown);
-    log::error(self->state.label() + " ends: " + error.message);
+  self->set_exception_handler([self](std::exception_ptr& thrown) {
     self->state.end_all();
-    return to_caf(error);
+    return ended_by(self->state, thrown);
   });
   self->set_exit_handler([self](const caf::exit_msg& exit) {
     self->state.end_all();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <caf/sec.hpp>
+#include <utility>
 
 #include "actors/ask.hpp"
 #include "actors/errors.hpp"
@@ -109,6 +110,14 @@ void SynthesisState::refuse(const Task& task, const Error& error) {
   const std::string refusal = "task " + task.id + " refused: " + error.message;
   if (++refused_ == 1) first_refusal_ = Error{error.code, refusal};
   log::warn(label() + ": " + refusal);
+  unrecorded_.push_back({"task_refused", label(), refusal});
+  record_refusals();
+}
+
+/// Kept until the ledger is known, which is before the first ingest ends.
+void SynthesisState::record_refusals() {
+  if (!ledger_) return;
+  for (Event& event : std::exchange(unrecorded_, {})) self_->send(ledger_, std::move(event));
 }
 
 void SynthesisState::tell_that_none_was_accepted() {
@@ -168,6 +177,8 @@ caf::result<PreparedTask> SynthesisState::named_task(atom::next_task /*unused*/,
 
 void SynthesisState::peers(const Peers& peers) {
   supervisor_ = peers.supervisor;
+  ledger_ = peers.ledger;
+  record_refusals();
   sandboxes_ = peers.sandboxes;
   std::vector<caf::actor_addr> gone;
   for (const auto& [at, source] : in_ingest_) {
@@ -180,7 +191,7 @@ void SynthesisState::peers(const Peers& peers) {
 }
 
 void SynthesisState::record(const TaskOutcome& outcome) {
-  pool_.record(outcome.task_id, outcome.reward, outcome.passed, outcome.speedup);
+  pool_.record(outcome.task_id, outcome.reward);
 }
 
 void SynthesisState::describe(ActorStatus& status) const {

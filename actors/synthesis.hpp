@@ -52,6 +52,7 @@ class SynthesisState : public ActorState {
   void failed(const caf::actor_addr& sandbox, const caf::error& error);
   void accept(PreparedTask task);
   void refuse(const Task& task, const Error& error);
+  void record_refusals();
   void settled();
   void tell_that_none_was_accepted();
   bool all_seen() const { return sources_.empty() && in_ingest_.empty(); }
@@ -67,6 +68,8 @@ class SynthesisState : public ActorState {
   size_t refused_ = 0, left_out_ = 0;
   std::optional<Error> first_refusal_;
   SupervisorActor supervisor_;
+  LedgerActor ledger_;
+  std::vector<Event> unrecorded_;  // at most one per task
   std::vector<SandboxActor> sandboxes_;
   synthesis::Pool pool_;
   std::map<std::string, TaskFacts> facts_;

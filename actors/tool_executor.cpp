@@ -57,9 +57,12 @@ Result<ToolAnswer> ToolExecutorState::run(const ToolCall& call) {
 caf::result<ToolAnswer> ToolExecutorState::call(const ToolCall& call) {
   auto answer = run(call);
   if (answer) return std::move(*answer);
-  log::warn(label() + ": " + call.name + ": " + answer.error().message);
-  if (answer.error().code == ErrorCode::peer_lost) services_.reset();
-  return to_caf(answer.error());
+  Error why = std::move(answer.error());
+  if (why.code == ErrorCode::disk_full)
+    why.message = settings_.workspaces.string() + ": " + why.message;
+  log::warn(label() + ": " + call.name + ": " + why.message);
+  if (why.code == ErrorCode::peer_lost) services_.reset();
+  return to_caf(why);
 }
 
 void ToolExecutorState::release(atom::release /*unused*/, TrajectoryId trajectory) {

@@ -14,14 +14,18 @@ std::array<unsigned char, SHA256_DIGEST_LENGTH> digest_of(std::string_view bytes
 
 }  // namespace
 
-std::string sha256_hex(std::string_view bytes) {
+std::string to_hex(std::span<const unsigned char> bytes) {
   static constexpr std::string_view digits = "0123456789abcdef";
   std::string text;
-  for (const unsigned char byte : digest_of(bytes)) {
+  for (const unsigned char byte : bytes) {
     text += digits[byte >> 4U];
     text += digits[byte & 15U];
   }
   return text;
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  return to_hex(digest_of(bytes));
 }
 
 uint64_t checksum64(std::string_view bytes) {

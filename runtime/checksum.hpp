@@ -5,10 +5,14 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace warpsmith {
+
+/// Two lower-case digits per byte.
+std::string to_hex(std::span<const unsigned char> bytes);
 
 /// SHA-256 as 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);

@@ -18,7 +18,6 @@ enum class ErrorCode : uint8_t {
   locked,            // another process holds the resource
   corrupt,           // stored bytes do not match their checksum
   timeout,           // a deadline passed
-  cancelled,         // the caller or the supervisor asked to stop
   capacity,          // a bound (queue, credit, memory) is reached
   stale,             // older than the allowed version lag
   unsupported,       // known, but not possible on this machine or in this build

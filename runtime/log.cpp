@@ -10,8 +10,6 @@ namespace {
 
 spdlog::level::level_enum level_of(Level level) {
   switch (level) {
-    case Level::debug:
-      return spdlog::level::debug;
     case Level::info:
       return spdlog::level::info;
     case Level::warn:
@@ -47,7 +45,6 @@ std::shared_ptr<spdlog::logger>& current() {
 }  // namespace
 
 Level level_named(std::string_view name) {
-  if (name == "debug") return Level::debug;
   if (name == "warn") return Level::warn;
   if (name == "error") return Level::error;
   return name == "off" ? Level::off : Level::info;
@@ -58,9 +55,6 @@ void start(const Sinks& sinks) {
 }
 void flush() {
   current()->flush();
-}
-void debug(std::string_view text) {
-  current()->debug("{}", text);
 }
 void info(std::string_view text) {
   current()->info("{}", text);

@@ -7,9 +7,9 @@
 
 namespace warpsmith::log {
 
-enum class Level { debug, info, warn, error, off };
+enum class Level { info, warn, error, off };
 
-/// "debug", "info", "warn", "error" or "off"; info for anything else.
+/// "info", "warn", "error" or "off"; info for anything else.
 Level level_named(std::string_view name);
 
 /// Where lines go. Called once by main; before that, warnings and errors go to standard error.
@@ -23,7 +23,6 @@ void start(const Sinks& sinks);
 /// Writes out what is buffered; safe to call twice.
 void flush();
 
-void debug(std::string_view text);
 void info(std::string_view text);
 void warn(std::string_view text);
 void error(std::string_view text);

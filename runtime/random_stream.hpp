@@ -26,8 +26,7 @@ class RandomStream {
   /// Uniform in [0, bound), without modulo bias. Requires bound > 0.
   uint64_t below(uint64_t bound);
 
-  /// Draws so far, in units of four 32-bit words; `seek` continues from such a position.
-  uint64_t position() const { return counter_; }
+  /// Continues as if so many blocks of four 32-bit words had been drawn.
   void seek(uint64_t position);
 
  private:

@@ -68,16 +68,13 @@ const Task& Pool::next() {
   return tasks_[index];
 }
 
-void Pool::record(const std::string& task_id, double reward, bool passed, double speedup) {
+void Pool::record(const std::string& task_id, double reward) {
   const auto found = std::ranges::find(tasks_, task_id, &Task::id);
   if (found == tasks_.end()) return;
   TaskStats& stats = stats_[static_cast<size_t>(found - tasks_.begin())];
   const double share = stats.attempts == 0 ? 1.0 : recent_share;
   stats.recent_reward += share * (reward - stats.recent_reward);
   ++stats.attempts;
-  stats.passed += passed ? 1 : 0;
-  stats.reward_sum += reward;
-  stats.best_speedup = std::max(stats.best_speedup, speedup);
 }
 
 }  // namespace warpsmith::synthesis

@@ -14,10 +14,7 @@ namespace warpsmith::synthesis {
 /// Per-task statistics, the input of every curriculum.
 struct TaskStats {
   uint64_t attempts = 0;
-  uint64_t passed = 0;
-  double reward_sum = 0;
   double recent_reward = 0;  // mean that mostly holds the last eight attempts
-  double best_speedup = 0;
 };
 
 /// What a task may still earn: the highest milestone (3) less its recent reward, never negative. A
@@ -41,7 +38,7 @@ class Pool {
 
   /// Requires a pool that is not empty.
   const Task& next();
-  void record(const std::string& task_id, double reward, bool passed, double speedup);
+  void record(const std::string& task_id, double reward);
 
   size_t size() const { return tasks_.size(); }
   const std::vector<Task>& tasks() const { return tasks_; }

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <string_view>
 
 #include "runtime/checksum.hpp"
+#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::synthesis {
 namespace {
@@ -43,22 +43,6 @@ bool has_definition(const std::string& text, const Needed& part) {
     if (defines(line, part)) return true;
   }
   return false;
-}
-
-Result<std::string> read_text(const fs::path& file) {
-  std::error_code error;
-  const auto size = fs::file_size(file, error);
-  if (error) return fail(ErrorCode::not_found, file.string() + ": no such task file");
-  if (size > max_task_bytes) {
-    return fail(ErrorCode::parse_failed, file.string() + ": " + std::to_string(size) +
-                                             " bytes; a task has at most " +
-                                             std::to_string(max_task_bytes));
-  }
-  std::ifstream in{file, std::ios::binary};
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return fail(ErrorCode::io_failed, file.string() + ": cannot be read");
-  return std::move(text).str();
 }
 
 Result<std::vector<fs::path>> files_of(const fs::path& place) {
@@ -107,7 +91,7 @@ class Collection {
 }  // namespace
 
 Result<Task> load_task(const fs::path& file) {
-  auto text = read_text(file);
+  auto text = read_text_file(file, max_task_bytes);
   if (!text) return tl::unexpected(std::move(text.error()));
   for (const Needed& part : needed) {
     if (has_definition(*text, part)) continue;

@@ -16,6 +16,7 @@
 
 #include "actors/inspect.hpp"
 #include "actors/type_ids.hpp"
+#include "actors/worker_pool.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -108,8 +109,7 @@ LatencyFigures hand_off_between_threads(uint32_t rounds) {
 
 struct BenchConfig : caf::actor_system_config {
   BenchConfig() {
-    set("scheduler.max-threads", 2);
-    set("scheduler.max-throughput", 50);
+    configure_workers(*this, 2);
     add_message_types<caf::id_block::warpsmith>();
   }
 };

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "runtime/clock.hpp"
+#include "runtime/median.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -18,11 +19,8 @@ double in_ms(SteadyClock::duration span) {
   return std::chrono::duration<double, std::milli>(span).count();
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+double median_or_zero(const std::vector<double>& values) {
+  return values.empty() ? 0 : median(values);
 }
 
 class Measurement {
@@ -105,13 +103,13 @@ class Measurement {
     const auto evaluations = static_cast<double>(load_.evaluations);
     for (const auto& [name, values] : phase_ms_) {
       const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-      figures_.phases[name] = {sum / evaluations, median(values), sum / wall_ms};
+      figures_.phases[name] = {sum / evaluations, median_or_zero(values), sum / wall_ms};
     }
     figures_.evaluations = load_.evaluations;
     figures_.seconds = wall_ms / 1000;
     figures_.per_second = evaluations / figures_.seconds;
-    figures_.median_ms = median(each_ms_);
-    figures_.median_compile_ms = median(phase_ms_["compile"]);
+    figures_.median_ms = median_or_zero(each_ms_);
+    figures_.median_compile_ms = median_or_zero(phase_ms_["compile"]);
   }
 
   SandboxBackend& backend_;

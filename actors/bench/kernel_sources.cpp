@@ -3,14 +3,14 @@
 
 #include <unistd.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "runtime/environment.hpp"
 #include "runtime/process/child.hpp"
+#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::actors {
 namespace {
+
+constexpr size_t max_source_bytes = size_t{4} << 20U;
 
 namespace fs = std::filesystem;
 
@@ -45,19 +45,11 @@ ChildSpec script_of(const std::vector<std::string>& folders, const std::vector<s
   return spec;
 }
 
-Result<std::string> read_all(const fs::path& file) {
-  std::ifstream in{file, std::ios::binary};
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return fail(ErrorCode::io_failed, file.string() + ": cannot be read");
-  return std::move(text).str();
-}
-
 Result<KernelSources> read_sources(const fs::path& output, const std::vector<std::string>& styles) {
   KernelSources sources;
   for (const fs::directory_entry& task : fs::directory_iterator(output)) {
     for (const std::string& style : styles) {
-      auto text = read_all(task.path() / (style + ".cpp"));
+      auto text = read_text_file(task.path() / (style + ".cpp"), max_source_bytes);
       if (!text) return tl::unexpected(std::move(text.error()));
       sources[task.path().filename().string()].push_back(std::move(*text));
     }

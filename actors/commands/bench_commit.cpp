@@ -12,6 +12,7 @@
 #include "actors/service_backend.hpp"
 #include "actors/slot_cores.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/median.hpp"
 #include "runtime/process/child.hpp"
 #include "synthesis/task_source.hpp"
 
@@ -80,9 +81,7 @@ double median(const std::vector<sandbox::SelfCheck>& all, double sandbox::SelfCh
   std::vector<double> values;
   values.reserve(all.size());
   for (const sandbox::SelfCheck& one : all) values.push_back(one.*field);
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+  return warpsmith::median(values);
 }
 
 nlohmann::json check_json(const sandbox::SelfCheck& one) {

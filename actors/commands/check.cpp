@@ -2,10 +2,8 @@
 // `warpsmith check`: a verdict on one kernel, with its evidence.
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
-#include <sstream>
 
 #include "actors/commands/check_report.hpp"
 #include "actors/commands/command.hpp"
@@ -13,6 +11,7 @@
 #include "actors/service_backend.hpp"
 #include "actors/slot_cores.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/run/durable_file.hpp"
 #include "sandbox/workspace/solution.hpp"
 #include "synthesis/task_source.hpp"
 
@@ -29,23 +28,6 @@ struct CheckArguments {
   int timeout_s = 300;
 };
 
-Result<std::string> read_source(const fs::path& file) {
-  constexpr uintmax_t most_bytes = 4U << 20U;
-  std::error_code error;
-  const auto size = fs::file_size(file, error);
-  if (error) return fail(ErrorCode::not_found, file.string() + ": no such solution file");
-  if (size > most_bytes) {
-    return fail(ErrorCode::invalid_argument, file.string() + ": " + std::to_string(size) +
-                                                 " bytes; a solution has at most " +
-                                                 std::to_string(most_bytes));
-  }
-  std::ifstream in{file, std::ios::binary};
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return fail(ErrorCode::io_failed, file.string() + ": cannot be read");
-  return std::move(text).str();
-}
-
 /// As training takes it, headers and all.
 Result<FileSet> read_folder(const fs::path& place) {
   const auto folder = sandbox::SafeFolder::open(place);
@@ -60,7 +42,8 @@ Result<FileSet> read_folder(const fs::path& place) {
 /// A file counts as kernel.cpp.
 Result<FileSet> read_solution(const fs::path& place) {
   if (fs::is_directory(place)) return read_folder(place);
-  auto text = read_source(place);
+  constexpr size_t most_bytes = 4U << 20U;
+  auto text = read_text_file(place, most_bytes);
   if (!text) return tl::unexpected(std::move(text.error()));
   return FileSet{{"kernel.cpp", std::move(*text)}};
 }

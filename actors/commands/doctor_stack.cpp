@@ -5,14 +5,13 @@
 #include <boost/version.hpp>
 #include <caf/config.hpp>
 #include <chrono>
-#include <fstream>
-#include <sstream>
 
 #include "actors/commands/doctor_checks.hpp"
 #include "runtime/cuda/canary.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/process/child.hpp"
+#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -62,10 +61,8 @@ void check_python(Findings& findings) {
 }
 
 std::string proc_driver_version() {
-  std::ifstream in{"/proc/driver/nvidia/version"};
-  std::ostringstream text;
-  text << in.rdbuf();
-  return cuda::module_version(text.str());
+  constexpr size_t most = 1U << 16U;
+  return cuda::module_version(read_text_file("/proc/driver/nvidia/version", most).value_or(""));
 }
 
 void add_gpu(Findings& findings, const cuda::Gpu& gpu) {

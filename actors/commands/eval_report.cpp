@@ -3,18 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_queries.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
 constexpr uint64_t bootstrap_seed = 1;  // the same samples always give the same interval
-constexpr uintmax_t most_bytes = 64U << 20U;
+constexpr size_t most_bytes = 64U << 20U;
 
 std::vector<EvalSample> samples_of(const std::vector<TrajectoryRow>& rows) {
   std::vector<EvalSample> samples;
@@ -142,16 +141,9 @@ Result<RewardsByTask> parse_eval_rewards(std::string_view text) {
 }
 
 Result<RewardsByTask> read_eval_rewards(const std::filesystem::path& file) {
-  std::error_code error;
-  const uintmax_t bytes = std::filesystem::file_size(file, error);
-  if (error) return fail(ErrorCode::not_found, file.string() + ": " + error.message());
-  if (bytes > most_bytes) {
-    return fail(ErrorCode::invalid_argument, file.string() + ": too large for what eval prints");
-  }
-  std::ifstream in{file, std::ios::binary};
-  std::ostringstream text;
-  text << in.rdbuf();
-  auto rewards = parse_eval_rewards(text.str());
+  const auto text = read_text_file(file, most_bytes);
+  if (!text) return tl::unexpected(text.error());
+  auto rewards = parse_eval_rewards(*text);
   if (!rewards) rewards.error().message = file.string() + ": " + rewards.error().message;
   return rewards;
 }

@@ -5,11 +5,15 @@
 #include <string>
 
 #include "runtime/run/run_folder.hpp"
+#include "runtime/run/run_listing.hpp"
 #include "runtime/run/run_queries.hpp"
 
 namespace warpsmith::actors {
 
 /// What was not measured is null. `indent` −1: on one line.
 std::string summary_json(const RunPaths& paths, const RunSummary& summary, int indent);
+/// The same with `events` and `events_left_out`.
+std::string summary_json(const RunPaths& paths, const RunSummary& summary, const RunEvents& events,
+                         int indent);
 
 }  // namespace warpsmith::actors

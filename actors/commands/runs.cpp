@@ -17,6 +17,7 @@ struct RunsArguments {
   std::string root = "runs";
   std::string name = "latest";
   bool json = false;
+  uint32_t events = 20;
 };
 
 template <class... Args>
@@ -53,7 +54,9 @@ ExitCode show(const RunsArguments& args) {
   if (!paths) return report(paths.error());
   const auto summary = read_summary(*paths);
   if (!summary) return report(summary.error());
-  std::cout << summary_json(*paths, *summary, args.json ? -1 : 2) << '\n';
+  const auto events = read_events(*paths, args.events);
+  if (!events) return report(events.error());
+  std::cout << summary_json(*paths, *summary, *events, args.json ? -1 : 2) << '\n';
   return ExitCode::success;
 }
 
@@ -66,9 +69,14 @@ Command runs_command() {
         app.require_subcommand(1);
         app.add_option("--root", args->root, "Folder that holds the runs")->capture_default_str();
         app.add_subcommand("list", "One line per run: counts, steps, first and last rewards");
-        CLI::App* one = app.add_subcommand("show", "The figures of one run");
+        CLI::App* one =
+            app.add_subcommand("show", "The figures of one run, and what happened in it");
         one->add_option("run", args->name, "Name, folder, or \"latest\"")->capture_default_str();
         one->add_flag("--json", args->json, "On one line");
+        one->add_option("--events", args->events,
+                        "How many of the newest events: restarts, refused tasks, failures")
+            ->capture_default_str()
+            ->check(CLI::Range(0, 100'000));
         return [args, one] { return one->parsed() ? show(*args) : list(*args); };
       }};
 }

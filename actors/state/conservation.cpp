@@ -115,15 +115,6 @@ Result<Change> Conservation::drop(TrajectoryId id, DropReason reason) {
   return Change::made;
 }
 
-Result<Change> Conservation::redo(TrajectoryId id) {
-  LedgerEntry* entry = find(id);
-  if (entry == nullptr) return unknown(id);
-  if (entry->phase != TrajectoryPhase::open) return refused("redo", id, *entry);
-  if (entry->segments == 0) return Change::already;
-  entry->segments = 0;
-  return Change::made;
-}
-
 Result<Change> Conservation::check_trainable(uint32_t step, std::span<const TrajectoryId> ids) {
   size_t repeated = 0;
   for (const TrajectoryId id : ids) {

@@ -71,8 +71,6 @@ class Conservation {
   Result<Change> close(TrajectoryId id);
   /// The first reason stands. Refused once a step has used the trajectory.
   Result<Change> drop(TrajectoryId id, DropReason reason);
-  /// Forgets the segments of an open trajectory, so that it starts again under the same id.
-  Result<Change> redo(TrajectoryId id);
   /// Optimiser step `step` used these closed trajectories: all of them, or none on refusal. Steps
   /// only go up (some may be left out). The same call again, as a whole, is `already`.
   Result<Change> train(uint32_t step, std::span<const TrajectoryId> ids);

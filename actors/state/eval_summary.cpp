@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "runtime/median.hpp"
 #include "runtime/random_stream.hpp"
 
 namespace warpsmith::actors {
@@ -92,11 +93,9 @@ EvalSummary summarize_eval(const std::vector<EvalSample>& samples, uint64_t seed
   return summary;
 }
 
-std::optional<double> median_of(std::vector<double> values) {
+std::optional<double> median_of(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
-  std::ranges::sort(values);
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return median(values);
 }
 
 RewardsByTask rewards_by_task(const std::vector<EvalSample>& samples) {

@@ -39,7 +39,7 @@ EvalFigures figures_of(const std::vector<EvalSample>& samples);
 EvalSummary summarize_eval(const std::vector<EvalSample>& samples, uint64_t seed);
 
 /// The middle one, or the mean of the middle two; nothing of nothing.
-std::optional<double> median_of(std::vector<double> values);
+std::optional<double> median_of(const std::vector<double>& values);
 
 using RewardsByTask = std::map<std::string, std::vector<double>>;
 RewardsByTask rewards_by_task(const std::vector<EvalSample>& samples);

@@ -194,13 +194,6 @@ Result<Change> LedgerStore::drop(TrajectoryId id, DropReason reason, const std::
   return record_change([&] { return db_.put_drop(id, reason, detail); });
 }
 
-Result<Change> LedgerStore::redo(TrajectoryId id) {
-  if (auto can = ready(); !can) return tl::unexpected(can.error());
-  const auto change = core_.redo(id);
-  if (!change || *change == Change::already) return change;
-  return record_change([&] { return db_.forget_segments(id); });
-}
-
 Result<Change> LedgerStore::mark_trained(const StepRow& step) {
   if (auto can = ready(); !can) return tl::unexpected(can.error());
   if (step.version.incarnation != incarnation_) {

@@ -55,8 +55,6 @@ class LedgerStore {
   Result<Change> append(const Segment& segment);
   Result<Change> close(TrajectoryId id, const Outcome& outcome);
   Result<Change> drop(TrajectoryId id, DropReason reason, const std::string& detail);
-  /// Lets an open trajectory start again without its recorded segments.
-  Result<Change> redo(TrajectoryId id);
   /// Step `step.version` of this incarnation used these trajectories. The checkpoint of a step may
   /// only be written after this was answered for it.
   Result<Change> mark_trained(const StepRow& step);

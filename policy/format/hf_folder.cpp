@@ -8,6 +8,7 @@
 #include "policy/format/mapped_file.hpp"
 #include "policy/format/safetensors.hpp"
 #include "policy/text/json_depth.hpp"
+#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::policy {
 namespace {

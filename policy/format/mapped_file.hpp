@@ -30,13 +30,7 @@ class MappedFile {
   size_t size_;
 };
 
-/// A whole text file of at most `limit` bytes. `not_found`, `io_failed` or `parse_failed`.
-Result<std::string> read_text_file(const std::filesystem::path& path, size_t limit);
-
 /// Creates or replaces a file; `disk_full` or `io_failed` names it.
 Result<void> write_text_file(const std::filesystem::path& path, std::string_view text);
-
-/// The code for an errno of a failed write.
-Error write_error(const std::filesystem::path& path, int error_number);
 
 }  // namespace warpsmith::policy

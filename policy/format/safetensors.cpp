@@ -12,6 +12,7 @@
 
 #include "policy/format/mapped_file.hpp"
 #include "policy/format/safetensors_header.hpp"
+#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -155,7 +156,7 @@ Result<void> write_safetensors(const std::filesystem::path& path, const WeightMa
     const at::Tensor flat = tensor->detach().cpu().contiguous();
     ok = ok && out.write(flat.const_data_ptr(), static_cast<size_t>(flat.nbytes()));
   }
-  if (!ok) return tl::unexpected(write_error(path, errno));
+  if (!ok) return fail_with_errno("cannot write", path, errno);
   out.finish();
   return {};
 }

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "policy/format/mapped_file.hpp"
 #include "policy/text/json_depth.hpp"
+#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::policy {
 namespace {

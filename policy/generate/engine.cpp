@@ -51,16 +51,8 @@ void Engine::load(PolicyVersion version, const ModelWeights& weights) {
   version_ = version;
   prefixes_.clear();
   for (auto& [id, session] : sessions_) {
-    if (config_.on_load == OnLoad::recompute) drop_cache(session);
     session.current = session.blocks.empty();
   }
-}
-
-Result<void> Engine::load(PolicyVersion version, const WeightMap& weights) {
-  const auto fused = weights_from_map(model_config_, weights);
-  if (!fused) return tl::unexpected(fused.error());
-  load(version, *fused);
-  return {};
 }
 
 Result<void> Engine::check(const GenerateRequest& request) const {

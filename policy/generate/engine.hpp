@@ -45,12 +45,6 @@ struct TokenChunk {
   FinishReason finish = FinishReason::none;  // anything else: the request's last chunk
 };
 
-/// What becomes of keys and values that older weights computed.
-enum class OnLoad : uint8_t {
-  keep,       // running sequences go on over them; their log-probs are what was really sampled from
-  recompute,  // every sequence is prefilled again under the new weights
-};
-
 struct EngineConfig {
   int64_t max_sessions = 64;          // held at once, running or idle
   int64_t max_session_tokens = 4096;  // prefix and sampled tokens of one session
@@ -58,7 +52,6 @@ struct EngineConfig {
   int64_t step_rows = 512;            // tokens computed per step
   int64_t max_batch = 65'536;         // sequences that one step advances; older requests go first
   bool prefix_reuse = true;           // equal beginnings share their blocks
-  OnLoad on_load = OnLoad::keep;
 
   Result<void> validate() const;
 };
@@ -83,9 +76,9 @@ class Engine {
   static Result<std::unique_ptr<Engine>> make(const ModelConfig& model, const EngineConfig& config);
 
   /// Newer weights for all tokens sampled from now on; between any two steps. Takes a packed copy.
+  /// Running sequences go on over the keys and values that older weights computed: their log-probs
+  /// are what was really sampled from.
   void load(PolicyVersion version, const ModelWeights& weights);
-  /// The same from Hugging Face's names (a pulled snapshot).
-  Result<void> load(PolicyVersion version, const WeightMap& weights);
 
   /// `capacity`: no free slot, or the session would exceed its tokens. `not_found`: a continuation
   /// of a session that the engine does not hold (send it whole). `already_exists`: its last request

@@ -109,14 +109,6 @@ void AdamW::clear_gradients() {
   for (Group& group : groups_) forget(group.names.parameters);
 }
 
-int64_t AdamW::bytes() const {
-  int64_t total = 0;
-  for (const Group& group : groups_) {
-    for (const at::Tensor& t : group.first) total += 2 * static_cast<int64_t>(t.nbytes());
-  }
-  return total;
-}
-
 WeightMap AdamW::state() const {
   WeightMap map;
   for (const Group& group : groups_) {

@@ -44,7 +44,6 @@ class AdamW {
 
   size_t groups() const { return groups_.size(); }
   int64_t updates(size_t index) const { return groups_[index].updates; }
-  int64_t bytes() const;
 
   /// Moments and counts under "GROUP/NAME.exp_avg" and the like, sharing storage.
   WeightMap state() const;

@@ -106,17 +106,6 @@ TrainingItem Trainer::make_training_item(HeldTrajectory held, const Outcome& out
   return item;
 }
 
-Result<Progress> Trainer::finish(TrajectoryId id, const Outcome& outcome) {
-  if (auto closed = close(id, outcome); !closed) return tl::unexpected(closed.error());
-  Progress all;
-  while (has_work()) {
-    Progress one = advance();
-    if (one.step) all.step = std::move(one.step);
-    all.dropped.insert(all.dropped.end(), one.dropped.begin(), one.dropped.end());
-  }
-  return all;
-}
-
 Progress Trainer::flush() {
   Progress all;
   while (!all.step && has_work()) {
@@ -133,7 +122,6 @@ Progress Trainer::flush() {
 TrainerStatus Trainer::status() const {
   return {.running = running_.size(),
           .waiting = waiting_.size(),
-          .in_step = cycle_.collected(),
           .bytes = held_bytes(),
           .released_prefixes = released_prefixes_};
 }

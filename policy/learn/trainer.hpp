@@ -52,7 +52,6 @@ struct Progress {
 struct TrainerStatus {
   size_t running = 0;             // observed, not closed
   size_t waiting = 0;             // closed, gradient not taken
-  int64_t in_step = 0;            // collected by the step under way
   int64_t bytes = 0;              // of running trajectories with their kept prefixes
   int64_t released_prefixes = 0;  // so far, because `max_held` was reached; recomputed when needed
 };
@@ -84,8 +83,6 @@ class Trainer {
   /// none left is dropped.
   Progress advance();
 
-  /// `close`, then `advance` until nothing is left to do.
-  Result<Progress> finish(TrajectoryId id, const Outcome& outcome);
   /// Makes the step under way out of what it has, at the end of a run.
   Progress flush();
 

@@ -6,11 +6,11 @@
 #include <system_error>
 
 #include "policy/format/hf_folder.hpp"
-#include "policy/format/mapped_file.hpp"
 #include "policy/format/safetensors.hpp"
 #include "policy/learn/learner_parts.hpp"
 #include "policy/learn/trainer.hpp"
 #include "policy/learn/trainer_json.hpp"
+#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 Result<void> make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) return tl::unexpected(write_error(folder, error.value()));
+  if (error) return fail_with_errno("cannot write", folder, error.value());
   return {};
 }
 

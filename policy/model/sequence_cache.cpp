@@ -43,9 +43,4 @@ SequenceCache::KeysValues SequenceCache::append(int64_t layer, const at::Tensor&
   return {store.keys.narrow(0, 0, length_ + added), store.values.narrow(0, 0, length_ + added)};
 }
 
-void SequenceCache::truncate(int64_t length) {
-  assert(length >= 0 && length <= length_ && "a cache can only be cut back");
-  length_ = length;
-}
-
 }  // namespace warpsmith::policy

@@ -29,8 +29,6 @@ class SequenceCache {
   /// layer. `length` moves only with `advance`, when every layer has appended.
   KeysValues append(int64_t layer, const at::Tensor& keys, const at::Tensor& values);
   void advance(int64_t count) { length_ += count; }
-  /// Forgets all but the first `length` tokens.
-  void truncate(int64_t length);
 
  private:
   void reserve(KeysValues& store, int64_t tokens, const at::Tensor& like) const;

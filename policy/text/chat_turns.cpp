@@ -5,6 +5,7 @@
 #include <array>
 
 #include "policy/text/tokenizer.hpp"
+#include "policy/text/unicode.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -27,26 +28,10 @@ std::string results_text(const ChatFrame& frame, std::span<const std::string> re
   std::string content;
   for (const std::string& result : results) {
     if (!content.empty()) content += '\n';
-    content.append("<tool_response>\n").append(defused(valid_utf8(result)));
+    content.append("<tool_response>\n").append(defused(to_valid_utf8(result)));
     content += "\n</tool_response>";
   }
   return message_text(frame, frame.tool_role, content);
-}
-
-/// Length of the well-formed character at the front, 0 if there is none (Unicode, table 3-7).
-size_t character_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  const unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-  const unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-  if (byte(1) < low || byte(1) > high) return 0;
-  for (size_t i = 2; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return 0;
-  }
-  return length;
 }
 
 /// Special tokens of all supported families begin with "<|"; the others are the call syntax.
@@ -121,17 +106,6 @@ std::string defused(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     out += text[i];
     if (text[i] == '<' && starts_control_token(text.substr(i))) out += ' ';
-  }
-  return out;
-}
-
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const size_t length = character_length(text);
-    out.append(length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length));
-    text.remove_prefix(std::max<size_t>(length, 1));
   }
   return out;
 }

@@ -58,7 +58,4 @@ std::vector<ChatPiece> chat_pieces(std::span<const ChatMessage> messages,
 /// `text` with a space put into every control token, so that quoting one does not act as one.
 std::string defused(std::string_view text);
 
-/// `text` with U+FFFD in place of each byte that belongs to no well-formed UTF-8 character.
-std::string valid_utf8(std::string_view text);
-
 }  // namespace warpsmith::policy

@@ -128,26 +128,4 @@ std::optional<int32_t> Tokenizer::id_of(std::string_view entry) const {
   return it->second;
 }
 
-std::string StreamDecoder::push(int32_t token) {
-  if (skip_ == Skip::special && tokenizer_->is_special(token)) return {};
-  pending_ += tokenizer_->bytes_of(token);
-  std::string_view rest = pending_;
-  std::string out;
-  while (!rest.empty()) {
-    const Utf8Step step = next_utf8(rest);
-    if (step.state == Utf8State::incomplete) break;
-    const bool valid = step.state == Utf8State::valid;
-    out.append(valid ? rest.substr(0, step.length) : std::string_view("\xEF\xBF\xBD"));
-    rest.remove_prefix(step.length);
-  }
-  pending_ = std::string(rest);
-  return out;
-}
-
-std::string StreamDecoder::finish() {
-  std::string out = to_valid_utf8(pending_);
-  pending_.clear();
-  return out;
-}
-
 }  // namespace warpsmith::policy

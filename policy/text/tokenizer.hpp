@@ -66,21 +66,4 @@ class Tokenizer {
   std::unordered_map<std::string, int32_t> ids_;
 };
 
-/// Decodes token by token without ever giving out half a character.
-class StreamDecoder {
- public:
-  explicit StreamDecoder(const Tokenizer& tokenizer, Skip skip = Skip::nothing)
-      : tokenizer_(&tokenizer), skip_(skip) {}
-
-  /// The text that is certain now; what may still become a character (at most 3 bytes) is kept.
-  std::string push(int32_t token);
-  /// What was kept, as U+FFFD.
-  std::string finish();
-
- private:
-  const Tokenizer* tokenizer_;
-  Skip skip_;
-  std::string pending_;
-};
-
 }  // namespace warpsmith::policy

@@ -198,21 +198,6 @@ Result<AssistantTurn> parse_turn(std::string_view text, ToolSyntax syntax) {
   return parse_calls(without_thoughts(text), syntax);
 }
 
-std::string format_call(const ParsedCall& call, ToolSyntax syntax) {
-  std::string text = std::string(open_call) + '\n';
-  if (syntax == ToolSyntax::hermes) {
-    Json json{{"name", call.name}, {"arguments", Json::object()}};
-    for (const auto& [key, value] : call.arguments) json["arguments"][key] = value;
-    text += json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
-    return text + std::string(close_call);
-  }
-  text += "<function=" + call.name + ">\n";
-  for (const auto& [key, value] : call.arguments) {
-    text.append("<parameter=").append(key).append(">\n").append(value).append("\n</parameter>\n");
-  }
-  return text + "</function>\n" + std::string(close_call);
-}
-
 std::string tools_prompt(std::span<const ToolSchema> tools, ToolSyntax syntax) {
   std::string text = "# Tools\n\nEach tool is described by a JSON schema:\n<tools>\n";
   for (const ToolSchema& tool : tools) text += schema_of(tool).dump() + '\n';

@@ -29,9 +29,6 @@ struct AssistantTurn {
 /// skipped. The error's message is meant for the model: line, what was expected, what stood there.
 Result<AssistantTurn> parse_turn(std::string_view text, ToolSyntax syntax);
 
-/// The text that `parse_turn` reads back. In xml a value must not hold "</parameter>".
-std::string format_call(const ParsedCall& call, ToolSyntax syntax);
-
 /// The part of a system message that offers the tools: their JSON schemas and the call syntax.
 std::string tools_prompt(std::span<const ToolSchema> tools, ToolSyntax syntax);
 

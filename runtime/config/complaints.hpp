@@ -45,7 +45,6 @@ class Complaints {
   bool was_set(const std::string& key) const { return places_.contains(key); }
 
   bool empty() const { return list_.empty(); }
-  const std::vector<Complaint>& list() const { return list_; }
   /// One line each, in order of place.
   std::string text() const;
   /// `invalid_config` with the whole text, or success.

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/run_config.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-
 #include "runtime/config/toml.hpp"
+#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith {
 namespace {
+
+constexpr size_t max_config_bytes = size_t{1} << 20U;
 
 std::string number(int64_t value) {
   return std::to_string(value);
@@ -57,13 +55,6 @@ void validate_stage(const RunConfig& c, Complaints& complaints) {
   }
   complaints.require(c.model.weights == InitialWeights::load, "model.weights",
                      "run.stage = \"agentic\" starts from trained weights: expected \"load\"");
-}
-
-std::string read_file(const std::filesystem::path& file) {
-  std::ifstream in{file, std::ios::binary};
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
 }
 
 }  // namespace
@@ -130,7 +121,9 @@ Result<RunConfig> load_run_config(const std::filesystem::path& file,
                 file.string() + ": expected a configuration file, found " +
                     (std::filesystem::is_directory(file, error) ? "a folder" : "nothing"));
   }
-  return parse_run_config(file.string(), read_file(file), overrides);
+  const auto text = read_text_file(file, max_config_bytes);
+  if (!text) return tl::unexpected(text.error());
+  return parse_run_config(file.string(), *text, overrides);
 }
 
 std::string to_toml(const RunConfig& config) {

@@ -13,6 +13,7 @@ void describe_limits(Fields& fields, SandboxLimits& c) {
   fields.duration("compile", c.compile, {.low = milliseconds{100}});
   fields.duration("call", c.call, {.low = milliseconds{10}});
   fields.duration("evaluation", c.evaluation, {.low = std::chrono::seconds{1}});
+  fields.duration("ingest", c.ingest, {.low = std::chrono::seconds{1}});
 }
 
 }  // namespace

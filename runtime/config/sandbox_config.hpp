@@ -22,6 +22,7 @@ struct SandboxLimits {
   std::chrono::milliseconds call{std::chrono::seconds{5}};      // wall time of one call of `solve`;
                                                                 // at most 2 s + 50 times eager's
   std::chrono::milliseconds evaluation{std::chrono::minutes{2}};
+  std::chrono::milliseconds ingest{std::chrono::minutes{5}};  // of one task; a fifth of it to load
 };
 
 struct SandboxConfig {
@@ -30,7 +31,7 @@ struct SandboxConfig {
   int64_t first_core = -1;       // slot i has core first_core + i; -1: the last cores
   std::string contract = "cpu";  // "cpu", "device", "host"
   int64_t queue = 32;            // requests a slot lets wait before it refuses credit
-  int64_t sets = 5;              // input sets of the correctness check
+  int64_t sets = 5;              // verified input sets, besides one like those that are timed
   int64_t blocks = 8;            // timed ABBA blocks, at least
   bool require_cgroups = false;  // fail closed where memory and pids cannot be capped by a cgroup
   std::filesystem::path cache;   // compile and ingest caches; empty: the user's cache folder

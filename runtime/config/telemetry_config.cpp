@@ -6,7 +6,7 @@
 
 namespace warpsmith {
 namespace {
-constexpr std::array<std::string_view, 4> level_names{"debug", "info", "warn", "error"};
+constexpr std::array<std::string_view, 3> level_names{"info", "warn", "error"};
 }  // namespace
 
 void describe(Fields& fields, TelemetryConfig& c) {
@@ -19,9 +19,8 @@ void describe(Fields& fields, TelemetryConfig& c) {
 void validate(const TelemetryConfig& c, Complaints& complaints) {
   const bool known =
       std::find(level_names.begin(), level_names.end(), c.log_level) != level_names.end();
-  complaints.require(
-      known, "telemetry.log_level",
-      "expected \"debug\", \"info\", \"warn\" or \"error\", got \"" + c.log_level + "\"");
+  complaints.require(known, "telemetry.log_level",
+                     "expected \"info\", \"warn\" or \"error\", got \"" + c.log_level + "\"");
   complaints.require(c.interval <= c.window, "telemetry.interval",
                      "expected at most telemetry.window");
 }

@@ -13,7 +13,7 @@ namespace warpsmith {
 
 struct TelemetryConfig {
   std::chrono::milliseconds interval{std::chrono::seconds{1}};  // of progress and of recording
-  std::string log_level = "info";                               // "debug", "info", "warn", "error"
+  std::string log_level = "info";                               // "info", "warn", "error"
   bool trace = false;  // write trace.json (Chrome's trace events) into the run folder
   std::chrono::milliseconds window{std::chrono::seconds{30}};  // that rates are taken over
 };

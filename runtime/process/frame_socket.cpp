@@ -57,10 +57,6 @@ Result<void> FrameSocket::wait_for(short events, Deadline deadline) const {
   }
 }
 
-bool FrameSocket::readable(Deadline deadline) const {
-  return wait_for(POLLIN, deadline).has_value();
-}
-
 Result<void> FrameSocket::write_all(const char* data, size_t size, Deadline deadline) {
   while (size > 0) {
     const ssize_t n = ::send(fd_.get(), data, size, MSG_NOSIGNAL);

@@ -27,8 +27,6 @@ class FrameSocket {
   Result<void> send(const ByteBuffer& frame, Deadline deadline);
   /// `timeout`, `peer_lost`, or `parse_failed` for a frame that breaks the format.
   Result<ByteBuffer> receive(Deadline deadline);
-  /// True when a frame (or the peer's end) is there.
-  bool readable(Deadline deadline) const;
 
   /// Descriptors travel beside one byte, outside frames; at most 16.
   Result<void> send_descriptors(const std::vector<int>& fds, Deadline deadline);

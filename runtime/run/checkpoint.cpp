@@ -113,8 +113,7 @@ Result<CheckpointManifest> fill(const fs::path& folder, PolicyVersion version,
 
 /// What is missing or malformed is damage; a read that the system refused says nothing about it.
 tl::unexpected<Error> damage_or_refusal(Error error) {
-  const bool damaged = error.code == ErrorCode::not_found ||
-                       error.code == ErrorCode::parse_failed || error.code == ErrorCode::capacity;
+  const bool damaged = error.code == ErrorCode::not_found || error.code == ErrorCode::parse_failed;
   if (damaged) error.code = ErrorCode::corrupt;
   return tl::unexpected(std::move(error));
 }

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/checksum.hpp"
+
 namespace warpsmith {
 
 namespace fs = std::filesystem;
@@ -28,6 +30,7 @@ ErrorCode code_of(int error_number) {
     case EFBIG:
       return ErrorCode::disk_full;
     case ENOENT:
+    case ENOTDIR:
       return ErrorCode::not_found;
     default:
       return ErrorCode::io_failed;
@@ -37,16 +40,6 @@ ErrorCode code_of(int error_number) {
 struct DigestFree {
   void operator()(EVP_MD_CTX* context) const noexcept { EVP_MD_CTX_free(context); }
 };
-
-std::string hex(const unsigned char* bytes, unsigned size) {
-  static constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    text += digits[bytes[i] >> 4U];
-    text += digits[bytes[i] & 15U];
-  }
-  return text;
-}
 
 ssize_t read_some(int descriptor, char* into, size_t size) {
   ssize_t got = ::read(descriptor, into, size);
@@ -98,8 +91,13 @@ Result<void> write_all(const OpenFile& file, std::string_view bytes, const fs::p
 }
 
 Result<std::string> read_text_file(const fs::path& path, size_t max_bytes) {
-  auto file = open_file(path, O_RDONLY);
+  auto file = open_file(path, O_RDONLY | O_NONBLOCK);  // a pipe would wait for its writer
   if (!file) return tl::unexpected(file.error());
+  struct stat info{};
+  if (::fstat(file->get(), &info) != 0) return fail_with_errno("cannot read", path, errno);
+  if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {  // read(2) refuses a folder
+    return fail(ErrorCode::invalid_argument, path.string() + ": expected a regular file");
+  }
   std::string text;
   std::array<char, 1U << 16U> piece{};
   while (true) {
@@ -108,8 +106,8 @@ Result<std::string> read_text_file(const fs::path& path, size_t max_bytes) {
     if (got == 0) return text;
     text.append(piece.data(), static_cast<size_t>(got));
     if (text.size() > max_bytes) {
-      return fail(ErrorCode::capacity, path.string() + ": longer than the " +
-                                           std::to_string(max_bytes) + " bytes allowed");
+      return fail(ErrorCode::parse_failed, path.string() + ": longer than the " +
+                                               std::to_string(max_bytes) + " bytes allowed");
     }
   }
 }
@@ -117,7 +115,7 @@ Result<std::string> read_text_file(const fs::path& path, size_t max_bytes) {
 Result<void> write_file_durably(const fs::path& path, std::string_view content) {
   fs::path temporary = path;
   temporary += std::string(unfinished_mark) + std::to_string(::getpid());
-  const auto written = [&]() -> Result<void> {
+  auto written = [&]() -> Result<void> {
     auto file = open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
     if (!file) return tl::unexpected(file.error());
     if (auto ok = write_all(*file, content, temporary); !ok) return ok;
@@ -186,7 +184,7 @@ Result<std::string> sha256_of_file(const fs::path& path) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
   (void)EVP_DigestFinal_ex(context.get(), digest.data(), &size);
-  return hex(digest.data(), size);
+  return to_hex(std::span(digest).first(size));
 }
 
 }  // namespace warpsmith

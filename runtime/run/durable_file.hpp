@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that survive a crash: what was synced is there, what was renamed into place is whole.
+// Whole files read, and files that survive a crash: what was synced is there, what was renamed into
+// place is whole.
 #pragma once
 
 #include <filesystem>
@@ -40,7 +41,8 @@ Result<OpenFile> open_file(const std::filesystem::path& path, int flags);
 Result<void> write_all(const OpenFile& file, std::string_view bytes,
                        const std::filesystem::path& path);
 
-/// At most `max_bytes` long, else `capacity`.
+/// All of a file, also of one in /proc. `parse_failed` if it is longer than `max_bytes`,
+/// `invalid_argument` for a pipe or a device: nothing is waited for.
 Result<std::string> read_text_file(const std::filesystem::path& path, size_t max_bytes);
 
 /// Writes beside `path`, syncs, renames over it, syncs the folder: after a crash the file holds

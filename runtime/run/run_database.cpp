@@ -150,15 +150,6 @@ Result<void> RunDatabase::put_drop(TrajectoryId id, DropReason reason, const std
       {std::string(to_string(reason)), detail, utc_timestamp(), number(id)}, id);
 }
 
-Result<void> RunDatabase::forget_segments(TrajectoryId id) {
-  const auto gone = connection_.run("DELETE FROM segments WHERE trajectory = ?", {number(id)});
-  if (!gone) return tl::unexpected(gone.error());
-  return change_one(
-      "UPDATE trajectories SET segments = 0, tokens = 0, action_tokens = 0, redone = redone + 1 "
-      "WHERE id = ?",
-      {number(id)}, id);
-}
-
 Result<void> RunDatabase::put_step(const StepRow& step) {
   const int64_t incarnation = step.version.incarnation;
   const int64_t at = step.version.step;

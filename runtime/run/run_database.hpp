@@ -72,8 +72,6 @@ class RunDatabase {
   Result<void> put_segment(const SegmentRow& row);
   Result<void> put_outcome(TrajectoryId id, const Outcome& outcome);
   Result<void> put_drop(TrajectoryId id, DropReason reason, const std::string& detail);
-  /// Forgets the recorded segments of a trajectory that starts again.
-  Result<void> forget_segments(TrajectoryId id);
   Result<void> put_step(const StepRow& step);
   Result<void> set_durable_step(uint32_t step);
   Result<void> put_verdict(const VerdictRow& row);

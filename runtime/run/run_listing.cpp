@@ -36,6 +36,18 @@ Result<RunSummary> read_summary(const RunPaths& paths, uint32_t window) {
   return summarize(*db, window);
 }
 
+Result<RunEvents> read_events(const RunPaths& paths, uint32_t limit) {
+  auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
+  if (!db) return tl::unexpected(db.error());
+  auto newest = recent_events(*db, limit);
+  if (!newest) return tl::unexpected(newest.error());
+  const auto all = db->connection().integer("SELECT count(*) FROM events");
+  if (!all) return tl::unexpected(all.error());
+  // One may have come between the two questions.
+  const uint64_t count = std::max(static_cast<uint64_t>(*all), uint64_t{newest->size()});
+  return RunEvents{std::move(*newest), count - std::min<uint64_t>(count, limit)};
+}
+
 Result<std::vector<RunListing>> list_runs(const fs::path& root, uint32_t window) {
   auto folders = list_run_folders(root);
   if (!folders) return tl::unexpected(folders.error());
@@ -61,7 +73,7 @@ Result<RunPaths> find_run(const fs::path& root, std::string_view name) {
     if (newest != runs->rend()) return newest->paths;
   }
   for (const fs::path& folder : {root / name, fs::path{name}}) {
-    const RunPaths paths{folder.has_filename() ? folder : folder.parent_path()};
+    RunPaths paths{folder.has_filename() ? folder : folder.parent_path()};
     if (!name.empty() && fs::exists(paths.database(), ignored)) return paths;
   }
   return fail(ErrorCode::not_found, "no run '" + std::string(name) + "': " + known_runs(root));

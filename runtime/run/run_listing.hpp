@@ -24,6 +24,13 @@ Result<std::vector<RunListing>> list_runs(const std::filesystem::path& root, uin
 /// A summary read without disturbing the run's owner.
 Result<RunSummary> read_summary(const RunPaths& paths, uint32_t window = 128);
 
+/// What the ledger noted beside the trajectories: restarts, refused tasks, why a run gave up.
+struct RunEvents {
+  std::vector<EventRow> newest;  // oldest first
+  uint64_t left_out = 0;         // that are older
+};
+Result<RunEvents> read_events(const RunPaths& paths, uint32_t limit);
+
 /// The run that `name` means: a folder's path, a name below `root`, or "latest". `not_found` says
 /// which runs there are.
 Result<RunPaths> find_run(const std::filesystem::path& root, std::string_view name);

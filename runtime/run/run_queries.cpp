@@ -48,16 +48,6 @@ Result<TrajectoryRow> trajectory_of(const SqlRow& row) {
   return out;
 }
 
-Result<std::map<std::string, double>> metrics_of(const std::string& text) {
-  std::map<std::string, double> metrics;
-  const auto object = nlohmann::json::parse(text, nullptr, false);
-  if (!object.is_object()) return fail(ErrorCode::corrupt, "run.db: metrics are no JSON object");
-  for (const auto& [name, value] : object.items()) {
-    if (value.is_number()) metrics[name] = value.get<double>();
-  }
-  return metrics;
-}
-
 /// Adds the last N in order of admission, newest first.
 struct LastWindow {
   uint64_t rows = 0, passed = 0, fast_eager = 0, fast_compile = 0;
@@ -253,25 +243,6 @@ Result<std::vector<VerdictRow>> verdict_rows(RunDatabase& db, TrajectoryId id) {
         if (!verdict) return tl::unexpected(verdict.error());
         rows.push_back(
             {id, static_cast<uint32_t>(row.integer(0)), row.integer(1) != 0, std::move(*verdict)});
-        return {};
-      });
-  if (!read) return tl::unexpected(read.error());
-  return rows;
-}
-
-Result<std::vector<StepSummary>> step_rows(RunDatabase& db, uint32_t first, uint32_t last) {
-  std::vector<StepSummary> rows;
-  const auto read = db.connection().each(
-      "SELECT incarnation, step, at, trajectories, metrics FROM steps WHERE rolled_back = 0 "
-      "AND step BETWEEN ? AND ? ORDER BY step",
-      {int64_t{first}, int64_t{last}}, [&](const SqlRow& row) -> Result<void> {
-        auto metrics = metrics_of(row.text(4));
-        if (!metrics) return tl::unexpected(metrics.error());
-        rows.push_back(
-            {{static_cast<uint32_t>(row.integer(0)), static_cast<uint32_t>(row.integer(1))},
-             row.text(2),
-             static_cast<uint64_t>(row.integer(3)),
-             std::move(*metrics)});
         return {};
       });
   if (!read) return tl::unexpected(read.error());

@@ -38,15 +38,6 @@ Result<DurableEnd> indexed_end(RunDatabase& db);
 Result<Task> stored_task(RunDatabase& db, const std::string& id, const std::string& content_hash);
 Result<std::vector<VerdictRow>> verdict_rows(RunDatabase& db, TrajectoryId id);
 
-/// A step of the surviving lineage.
-struct StepSummary {
-  PolicyVersion version;
-  std::string at;
-  uint64_t trajectories = 0;
-  std::map<std::string, double> metrics;
-};
-Result<std::vector<StepSummary>> step_rows(RunDatabase& db, uint32_t first, uint32_t last);
-
 struct EventRow {
   std::string at, kind, actor, text;
 };

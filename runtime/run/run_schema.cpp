@@ -22,7 +22,7 @@ CREATE TABLE trajectories (
   id INTEGER PRIMARY KEY, task_id TEXT NOT NULL, task_hash TEXT NOT NULL,
   admitted_incarnation INTEGER NOT NULL, admitted_step INTEGER NOT NULL, admitted_at TEXT NOT NULL,
   segments INTEGER NOT NULL DEFAULT 0, tokens INTEGER NOT NULL DEFAULT 0,
-  action_tokens INTEGER NOT NULL DEFAULT 0, redone INTEGER NOT NULL DEFAULT 0,
+  action_tokens INTEGER NOT NULL DEFAULT 0,
   closed_at TEXT, reward REAL, verdict TEXT, source_hash TEXT, turns INTEGER, tool_calls INTEGER,
   truncated INTEGER, speedup_eager REAL, speedup_compile REAL,
   drop_reason TEXT, drop_detail TEXT, dropped_at TEXT, trained_step INTEGER,

@@ -7,7 +7,6 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 
 namespace warpsmith {
 
@@ -49,33 +48,6 @@ json to_object(const GpuRecord& gpu) {
           {"arch", gpu.arch}};
 }
 
-void check_keys(const json& object, const std::set<std::string>& known) {
-  for (const auto& [key, value] : object.items()) {
-    if (!known.contains(key)) throw std::runtime_error("unknown key '" + key + "'");
-  }
-}
-
-GpuRecord gpu_of(const json& object) {
-  check_keys(object, {"name", "memory_bytes", "driver", "arch"});
-  return {object.at("name"), object.at("memory_bytes"), object.at("driver"), object.at("arch")};
-}
-
-StackRecord stack_of(const json& object) {
-  check_keys(object, {"warpsmith", "compiler", "os", "kernel", "cpu", "cores", "memory_bytes",
-                      "gpus", "versions"});
-  StackRecord stack;
-  stack.warpsmith = object.at("warpsmith");
-  stack.compiler = object.at("compiler");
-  stack.os = object.at("os");
-  stack.kernel = object.at("kernel");
-  stack.cpu = object.at("cpu");
-  stack.cores = object.at("cores");
-  stack.memory_bytes = object.at("memory_bytes");
-  for (const json& gpu : object.at("gpus")) stack.gpus.push_back(gpu_of(gpu));
-  stack.versions = object.at("versions").get<std::map<std::string, std::string>>();
-  return stack;
-}
-
 }  // namespace
 
 StackRecord host_stack() {
@@ -102,14 +74,6 @@ std::string to_json(const StackRecord& stack) {
   object["gpus"] = json::array();
   for (const GpuRecord& gpu : stack.gpus) object["gpus"].push_back(to_object(gpu));
   return object.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
-}
-
-Result<StackRecord> stack_from_json(std::string_view text) {
-  try {
-    return stack_of(json::parse(text));
-  } catch (const std::exception& e) {
-    return fail(ErrorCode::parse_failed, std::string("stack.json: ") + e.what());
-  }
 }
 
 }  // namespace warpsmith

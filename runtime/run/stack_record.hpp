@@ -5,10 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
-
-#include "runtime/result.hpp"
 
 namespace warpsmith {
 
@@ -42,7 +39,5 @@ StackRecord host_stack();
 
 /// Pretty JSON with sorted keys: equal records give equal bytes.
 std::string to_json(const StackRecord& stack);
-/// The inverse; unknown keys are `parse_failed` and named.
-Result<StackRecord> stack_from_json(std::string_view text);
 
 }  // namespace warpsmith

@@ -25,7 +25,7 @@ constexpr seconds stop_patience{5};
 
 std::string signal_text(int number) {
   const char* name = ::strsignal(number);
-  return std::string("the kernel's process died of signal ") + std::to_string(number) + " (" +
+  return std::string("the process died of signal ") + std::to_string(number) + " (" +
          (name != nullptr ? name : "unknown") + ")";
 }
 
@@ -170,9 +170,12 @@ Fault Contestant::fault_of_dead() {
   if (exit.signal != 0 && hint == FaultHint::near_output) {
     return {VerdictClass::oob_write, "the kernel wrote beyond its outputs"};
   }
+  if (exit.signal != 0 && hint == FaultHint::no_memory) {
+    return {VerdictClass::out_of_memory, "the kernel asked for more memory than its limit"};
+  }
   if (exit.signal != 0) return {VerdictClass::device_fault, signal_text(exit.signal)};
   return {VerdictClass::device_fault,
-          "the kernel's process exited with code " + std::to_string(exit.exit_code)};
+          "the process exited with code " + std::to_string(exit.exit_code)};
 }
 
 CorePin::CorePin(int core) {

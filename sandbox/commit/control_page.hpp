@@ -47,7 +47,13 @@ enum class RunnerStatus : uint32_t {
 };
 
 /// What the contestant's own signal handler saw before it died: a hint among failing classes.
-enum class FaultHint : uint32_t { none = 0, wrote_input = 1, near_output = 2, elsewhere = 3 };
+enum class FaultHint : uint32_t {
+  none = 0,
+  wrote_input = 1,
+  near_output = 2,
+  elsewhere = 3,
+  no_memory = 4,  // after an allocation that was refused
+};
 
 struct ControlPage {
   uint32_t magic = control_magic;      //  0

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <optional>
 
@@ -49,6 +50,8 @@ void on_fault(int number, siginfo_t* info, void* /*context*/) {
     hint = FaultHint::near_output;
   }
   if (info->si_code > 0 && contains(all.inputs, info->si_addr, 0)) hint = FaultHint::wrote_input;
+  // Whoever did not look at what malloc gave ends at address 0, and `new` in abort.
+  if (hint == FaultHint::elsewhere && errno == ENOMEM) hint = FaultHint::no_memory;
   all.page->hint = static_cast<uint32_t>(hint);
   struct sigaction standard{};
   standard.sa_handler = SIG_DFL;
@@ -65,7 +68,7 @@ void install_fault_handler() {
   struct sigaction action{};
   action.sa_sigaction = on_fault;
   action.sa_flags = static_cast<int>(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND);
-  for (const int number : {SIGSEGV, SIGBUS}) (void)::sigaction(number, &action, nullptr);
+  for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) (void)::sigaction(number, &action, nullptr);
 }
 
 /// The candidate, once loaded.
@@ -84,6 +87,7 @@ class Candidate {
   }
   RunnerStatus run(const SetPointers& set, const std::vector<int64_t>& dims) const {
     if (solve_ == nullptr) return RunnerStatus::bad_order;
+    errno = 0;
     solve_(set.in.data(), set.out.data(), dims.data());
     return RunnerStatus::ok;
   }

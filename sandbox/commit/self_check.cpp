@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/commit/self_check.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <vector>
 
+#include "runtime/median.hpp"
 #include "sandbox/contract/cpu_contestant.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 double microseconds(std::chrono::nanoseconds span) {
   return static_cast<double>(span.count()) / 1000;

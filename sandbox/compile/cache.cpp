@@ -7,10 +7,10 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "runtime/checksum.hpp"
+#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -19,14 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr size_t digest_digits = 64;
 constexpr const char* temporary_prefix = "tmp-";
-
-std::optional<std::string> read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::stringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
-}
 
 struct Entry {
   fs::path path;
@@ -64,7 +56,7 @@ Result<CompileCache> CompileCache::open(const std::string& folder, uint64_t max_
 
 std::optional<std::string> CompileCache::find(const std::string& key) {
   const fs::path path = fs::path(folder_) / key;
-  auto content = read_file(path);
+  const auto content = read_text_file(path, max_bytes_);
   if (!content) return std::nullopt;
   std::error_code error;
   if (content->size() < digest_digits ||

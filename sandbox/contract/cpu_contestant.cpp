@@ -4,6 +4,7 @@
 #include "runtime/codec.hpp"
 #include "sandbox/commit/runner_plan.hpp"
 #include "sandbox/jail/own_program.hpp"
+#include "sandbox/jail/process_state.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -41,6 +42,10 @@ Result<Contestant> start_cpu_contestant(const CpuContestantSpec& spec, Deadline 
   auto contestant = Contestant::adopt(std::move(*process), std::move(*control), deadline);
   if (!contestant) return contestant;
   if (auto seen = contestant->process().observe(); !seen) return tl::unexpected(seen.error());
+  const pid_t runner = contestant->process().pid();
+  if (auto limited = limit_addresses(runner, spec.limits.memory_bytes); !limited) {
+    return tl::unexpected(std::move(limited.error()));
+  }
   if (auto done = contestant->confine(deadline); !done) {
     return tl::unexpected(std::move(done.error()));
   }

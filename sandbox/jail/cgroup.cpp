@@ -9,22 +9,22 @@
 #include <charconv>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <thread>
+
+#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t most_proc_bytes = size_t{1} << 24U;
 const std::string group_prefix = "warpsmith-";
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+/// Empty if it cannot be read: the group or the mount is gone.
+std::string text_or_none(const std::string& path) {
+  return read_text_file(path, most_proc_bytes).value_or("");
 }
 
 bool write_text(const std::string& path, const std::string& text) {
@@ -65,7 +65,7 @@ std::string folder_of(const std::string& mount_point, const std::string& root, s
 void remove_group(const std::string& folder) {
   for (int attempt = 0; attempt < 200; ++attempt) {
     if (::rmdir(folder.c_str()) == 0 || errno == ENOENT) return;
-    std::stringstream pids(read_text(folder + "/cgroup.procs"));
+    std::stringstream pids(text_or_none(folder + "/cgroup.procs"));
     for (pid_t pid = 0; pids >> pid;) {
       if (pid > 1) (void)::kill(pid, SIGKILL);
     }
@@ -83,7 +83,8 @@ std::string controlling_folder(const CgroupMount& mount) {
 }
 
 std::vector<CgroupMount> find_mounts() {
-  auto all = parse_cgroup_mounts(read_text("/proc/self/mountinfo"), read_text("/proc/self/cgroup"));
+  auto all =
+      parse_cgroup_mounts(text_or_none("/proc/self/mountinfo"), text_or_none("/proc/self/cgroup"));
   for (CgroupMount& mount : all) {
     if (mount.v2) mount.folder = controlling_folder(mount);
   }
@@ -171,7 +172,7 @@ bool JailCgroup::out_of_memory() const {
   for (const Group& group : groups_) {
     if (!group.memory) continue;
     std::stringstream text(
-        read_text(group.folder + (group.v2 ? "/memory.events" : "/memory.oom_control")));
+        text_or_none(group.folder + (group.v2 ? "/memory.events" : "/memory.oom_control")));
     std::string name;
     for (uint64_t value = 0; text >> name >> value;) {
       if (name == "oom_kill" && value > 0) return true;

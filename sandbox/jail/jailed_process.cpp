@@ -15,13 +15,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <set>
 #include <sstream>
 
 #include "runtime/process/child.hpp"
 #include "runtime/process/memory_file.hpp"
+#include "runtime/run/durable_file.hpp"
 #include "sandbox/jail/bubblewrap.hpp"
 #include "sandbox/jail/cgroup.hpp"
 #include "sandbox/jail/jail.hpp"
@@ -53,11 +53,10 @@ bool has_ended(int pidfd, std::chrono::milliseconds within) {
   return ::poll(&poll, 1, static_cast<int>(within.count())) > 0;
 }
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+/// A file of /proc; empty if its process is gone.
+std::string text_of(const std::filesystem::path& path) {
+  constexpr size_t most_bytes = 1U << 16U;
+  return read_text_file(path, most_bytes).value_or("");
 }
 
 class Jail final : public JailedProcess {
@@ -220,7 +219,7 @@ JailExit Jail::kill() {
 }
 
 Result<void> Jail::observe() {
-  const std::string status = read_text("/proc/" + std::to_string(pid_) + "/status");
+  const std::string status = text_of("/proc/" + std::to_string(pid_) + "/status");
   if (status.empty()) return fail(ErrorCode::peer_lost, "jail: the process has ended");
   const ConfinementState state = parse_status(status);
   std::string namespaces;
@@ -230,7 +229,7 @@ Result<void> Jail::observe() {
   note("namespaces", namespaces.empty() ? "none" : namespaces);
   note("capabilities", state.no_capabilities ? "none" : "some");
   // Nothing but zeros: the kernel keeps no account.
-  const std::string account = read_text("/proc/" + std::to_string(pid_) + "/schedstat");
+  const std::string account = text_of("/proc/" + std::to_string(pid_) + "/schedstat");
   note("core_account", account.empty() || account.starts_with("0 0 ") ? "none" : "schedstat");
   note("no_new_privs", state.no_new_privs ? "yes" : "no");
   note("seccomp", state.seccomp_filters > 0 ? seccomp_name(kind_) : "none");
@@ -242,7 +241,7 @@ uint64_t tasks_of_user() {
   uint64_t count = 0;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const std::string status = read_text((entry.path() / "status").string());
+    const std::string status = text_of(entry.path() / "status");
     const size_t user = status.find("\nUid:\t"), threads = status.find("\nThreads:\t");
     if (user == std::string::npos || threads == std::string::npos) continue;
     const bool ours = std::strtoul(status.c_str() + user + 6, nullptr, 10) == ::getuid();

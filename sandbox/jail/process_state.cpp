@@ -2,10 +2,14 @@
 #include "sandbox/jail/process_state.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -87,6 +91,21 @@ bool is_stopped(pid_t pid, int stat_fd) {
     if (state && !is_stopped_letter(state->letter)) return false;
   }
   return !error;
+}
+
+Result<void> limit_addresses(pid_t pid, uint64_t more) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/statm";
+  std::ifstream file(path);
+  uint64_t pages = 0;
+  if (!(file >> pages)) return fail(ErrorCode::peer_lost, path + ": the process has ended");
+  const uint64_t mapped = pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  rlimit now{};
+  if (::prlimit(pid, RLIMIT_AS, nullptr, &now) == 0) {
+    const rlim_t most = std::min<rlim_t>(now.rlim_max, mapped + more);
+    const rlimit wanted{most, most};
+    if (::prlimit(pid, RLIMIT_AS, &wanted, nullptr) == 0) return {};
+  }
+  return fail(ErrorCode::unsupported, "jail: address limit: " + std::string(std::strerror(errno)));
 }
 
 std::vector<std::string> foreign_namespaces(pid_t pid) {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/result.hpp"
+
 namespace warpsmith::sandbox {
 
 struct TaskState {
@@ -31,6 +33,10 @@ ConfinementState parse_status(std::string_view text);
 
 /// True if every task of the process is stopped (or dead). `stat_fd`: its open /proc/PID/stat.
 bool is_stopped(pid_t pid, int stat_fd);
+
+/// Lets the process map `more` bytes beyond what it has mapped now: an allocation beyond that fails
+/// at once, where a cgroup's limit is felt only once so much was touched.
+Result<void> limit_addresses(pid_t pid, uint64_t more);
 
 /// Kinds of namespace in which the process differs from us, e.g. {"user", "pid"}.
 std::vector<std::string> foreign_namespaces(pid_t pid);

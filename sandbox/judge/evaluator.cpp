@@ -6,6 +6,7 @@
 
 #include "runtime/checksum.hpp"
 #include "runtime/log.hpp"
+#include "runtime/median.hpp"
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/compile/cpu_compiler.hpp"
 #include "sandbox/judge/evaluation.hpp"
@@ -20,9 +21,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-using std::chrono::seconds;
-
-constexpr seconds worker_start_patience{120};  // importing torch on a loaded machine
+constexpr std::chrono::seconds worker_start_patience{120};  // importing torch on a loaded machine
 
 bool is_timed(const EvaluateRequest& request) {
   return request.want == Request::profile || request.want == Request::final;
@@ -45,7 +44,7 @@ JailLimits candidate_limits(const EvaluatorOptions& options) {
 }
 
 Error named(Error error, const Task& task) {
-  error.message = task.id + ": " + error.message;
+  error.message = (task.source.empty() ? task.id : task.source) + ": " + error.message;
   return error;
 }
 
@@ -88,7 +87,7 @@ struct Evaluator::State {
 
   Result<ReferenceWorker*> ready_worker(Deadline deadline);
   Result<const IngestRecord*> record_of(const Task& task, Deadline deadline);
-  Result<IngestRecord> measure(const Task& task, Deadline deadline);
+  Result<IngestRecord> measure(const Task& task, Deadline deadline, bool last);
   Result<const Bench*> bench_of(const Task& task, const TaskSignature& signature);
   Result<ReferenceWorker*> worker_with(const EvaluateRequest& request, Deadline deadline);
   Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
@@ -112,15 +111,26 @@ Result<ReferenceWorker*> Evaluator::State::ready_worker(Deadline deadline) {
   return &*worker;
 }
 
-Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadline) {
+/// One try, or the last. Where the fault can only be the task's own the code is `invalid_argument`:
+/// it outlasts what an ingest may take, or ended a fresh worker too.
+Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadline, bool last) {
   auto ready = ready_worker(deadline);
   if (!ready) return tl::unexpected(ready.error());
   const std::string key = record_key(task, machine.key(), (*ready)->stack());
   if (auto known = read_record(facts_folder(), key)) return std::move(*known);
-  auto record = ingest_task({**ready, machine, task, progress}, deadline);
+  const IngestJob job{**ready, machine, task, progress, options.ingest_timeout};
+  auto record = ingest_task(job, deadline);
   if (!record) {
+    Error why = named(record.error(), task);
+    const bool too_long = why.code == ErrorCode::timeout && !deadline.passed();
+    if (too_long) {
+      why.message += "; sandbox.limits.ingest is " +
+                     std::to_string(options.ingest_timeout.count() / 1000) +
+                     " s, a fifth of it for loading";
+    }
+    if (too_long || (last && !(*ready)->alive())) why.code = ErrorCode::invalid_argument;
     worker.reset();  // its state is unknown
-    return tl::unexpected(named(record.error(), task));
+    return tl::unexpected(std::move(why));
   }
   if (auto written = write_record(facts_folder(), key, *record); !written) {
     log::warn("kept in memory alone: " + written.error().message);
@@ -132,14 +142,15 @@ Result<const IngestRecord*> Evaluator::State::record_of(const Task& task, Deadli
   const std::string key = sha256_hex(task.code);
   auto found = records.find(key);
   if (found == records.end()) {
-    auto record = measure(task, deadline);
+    auto record = measure(task, deadline, false);
     // A worker that died may have been another task's fault: one more try with a fresh one.
-    if (!record && !deadline.passed()) record = measure(task, deadline);
+    const bool ours = !record && record.error().code != ErrorCode::invalid_argument;
+    if (ours && !deadline.passed()) record = measure(task, deadline, true);
     if (!record) return tl::unexpected(record.error());
     found = records.emplace(key, std::move(*record)).first;
   }
   if (!found->second.refusal.empty()) {
-    return fail(ErrorCode::invalid_argument, task.id + ": " + found->second.refusal);
+    return tl::unexpected(named({ErrorCode::invalid_argument, found->second.refusal}, task));
   }
   return &found->second;
 }

@@ -10,25 +10,10 @@
 #include "runtime/checksum.hpp"
 
 namespace warpsmith::sandbox {
-namespace {
-
-template <class Bytes>
-std::string hex(const Bytes& bytes) {
-  std::string text;
-  char pair[3];
-  for (const uint8_t byte : bytes) {
-    std::snprintf(pair, sizeof pair, "%02x", byte);
-    text += pair;
-  }
-  return text;
-}
-
-}  // namespace
-
 std::string SecretSeed::reveal() const {
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(seed));
-  return std::string(text) + hex(salt);
+  return std::string(text) + to_hex(salt);
 }
 
 std::string SecretSeed::commitment(const std::string& submission_hash) const {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "runtime/median.hpp"
 #include "sandbox/timing/bootstrap.hpp"
 
 namespace warpsmith::sandbox {

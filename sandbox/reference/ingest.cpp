@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/median.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/timing/bootstrap.hpp"
 #include "sandbox/timing/call_meter.hpp"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr int profile_sets = 4;     // dense sets behind a profile
 constexpr int baseline_calls = 11;  // of each baseline
+constexpr int loading_share = 5;    // of the budget: loading takes seconds, the whole a minute
 constexpr int timed_sets = 9;       // at least so many timed outputs are checked in an evaluation
 
 /// One ingest under way: a worker inside the commit protocol, and what was learnt so far.
@@ -26,6 +28,8 @@ class Ingest {
         meter_(session.pid(), session.noop()),
         deadline_(deadline) {}
 
+  const std::string& doing() const { return doing_; }
+
   Result<IngestRecord> run(const StreamKey& key) {
     key_ = key;
     record_.facts.signature = description_.signature;
@@ -39,7 +43,8 @@ class Ingest {
   }
 
  private:
-  void say(const std::string& what) const {
+  void say(const std::string& what) {
+    doing_ = what;
     if (job_.progress) job_.progress(job_.task.id + ": " + what);
   }
 
@@ -251,6 +256,7 @@ class Ingest {
   BoundRule bound_ = bound_for(spread_evaluations);
   double charged_ms_ = 0;  // of the last baseline call
   std::vector<MutantTrial> trials_;
+  std::string doing_;
   IngestRecord record_;
 };
 
@@ -273,6 +279,43 @@ std::string unsupported_dtype(const TaskSignature& signature) {
 
 bool is_float(Dtype dtype) {
   return dtype == Dtype::f32 || dtype == Dtype::f64;
+}
+
+/// Names the phase in which the worker failed. A refusal needs none.
+Error failed_in(const std::string& phase, Error error, std::chrono::milliseconds patience) {
+  if (error.code == ErrorCode::invalid_argument) return error;
+  if (error.code == ErrorCode::timeout) {
+    error.message = "the reference worker did not answer within " +
+                    std::to_string((patience.count() + 500) / 1000) + " s";
+  }
+  error.message = phase + ": " + error.message;
+  return error;
+}
+
+Result<IngestRecord> refused_or(Error error) {
+  if (error.code == ErrorCode::invalid_argument) return refused(std::move(error.message));
+  return tl::unexpected(std::move(error));
+}
+
+Result<IngestRecord> measure(const IngestJob& job, const TaskDescription& description,
+                             Deadline deadline) {
+  const auto patience = deadline.left();
+  auto bench = Bench::create(description.signature);
+  if (!bench) return tl::unexpected(bench.error());
+  auto seed = draw_seed();
+  if (!seed) return tl::unexpected(seed.error());
+  auto session = job.worker.enter(job.task, bench->session_memory(),
+                                  {spread_evaluations, seed->seed}, deadline);
+  if (!session) return tl::unexpected(session.error());
+  Ingest ingest(job, description, *bench, *session, deadline);
+  auto record = ingest.run(seed->key());
+  if (!record) {
+    const Error cause = job.worker.with_cause(record.error(), *session);
+    return tl::unexpected(failed_in(ingest.doing(), cause, patience));
+  }
+  if (auto left = session->leave(deadline); !left) return tl::unexpected(left.error());
+  if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
+  return record;
 }
 
 }  // namespace
@@ -300,33 +343,19 @@ std::vector<InputRule> rules_for(const TaskDescription& description, Domain doma
 }
 
 Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline) {
+  const auto whole = std::min(deadline.left(), job.budget);
+  const auto first = std::min(deadline.left(), job.budget / loading_share);
+  const Deadline end = Deadline::after(whole);
   if (job.progress) job.progress(job.task.id + ": loading");
-  auto description = job.worker.load(job.task, deadline);
-  if (!description && description.error().code == ErrorCode::invalid_argument) {
-    return refused(description.error().message);
-  }
-  if (!description) return tl::unexpected(description.error());
+  auto description = job.worker.load(job.task, Deadline::after(first));
+  if (!description) return refused_or(failed_in("loading", description.error(), first));
   if (std::string why = unsupported_dtype(description->signature); !why.empty()) {
     return refused(std::move(why));
   }
   if (job.progress) job.progress(job.task.id + ": torch.compile");
-  auto compiled = job.worker.compile(job.task, deadline);
-  if (!compiled && compiled.error().code == ErrorCode::invalid_argument) {
-    return refused(compiled.error().message);
-  }
-  if (!compiled) return tl::unexpected(compiled.error());
-  auto bench = Bench::create(description->signature);
-  if (!bench) return tl::unexpected(bench.error());
-  auto seed = draw_seed();
-  if (!seed) return tl::unexpected(seed.error());
-  auto session = job.worker.enter(job.task, bench->session_memory(),
-                                  {spread_evaluations, seed->seed}, deadline);
-  if (!session) return tl::unexpected(session.error());
-  auto record = Ingest(job, *description, *bench, *session, deadline).run(seed->key());
-  if (!record) return tl::unexpected(job.worker.with_cause(record.error(), *session));
-  if (auto left = session->leave(deadline); !left) return tl::unexpected(left.error());
-  if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
-  return record;
+  auto compiled = job.worker.compile(job.task, end);
+  if (!compiled) return refused_or(failed_in("torch.compile", compiled.error(), whole));
+  return measure(job, *description, end);
 }
 
 }  // namespace warpsmith::sandbox

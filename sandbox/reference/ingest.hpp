@@ -25,10 +25,11 @@ struct IngestJob {
   const Machine& machine;
   const Task& task;
   Progress progress;
+  std::chrono::milliseconds budget{300'000};  // of it all; a fifth of it for the task's first runs
 };
 
-/// A record, possibly with a refusal. An error is a failure of ours; the worker must then be
-/// replaced.
+/// A record, possibly with a refusal. An error is a failure of ours, or a task that ends its
+/// worker or keeps it longer than its budget (`timeout`); the worker must then be replaced.
 Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline);
 
 /// How inputs and parameters are filled when all inputs keep to `domain`, or to the narrowest

@@ -27,6 +27,7 @@ struct SandboxOptions {
   uint32_t compile_tasks = 64;            // processes and threads of one compilation
   uint32_t compile_ms = 20'000;           // wall time of one compilation
   uint32_t call_ms = 5'000;               // wall time of one call of the candidate, at most
+  uint32_t ingest_ms = 300'000;           // wall time of measuring one task, the worker being up
   int32_t verified_sets = 5;
   int32_t timed_blocks = 8;      // at least
   bool require_cgroups = false;  // no jail of a candidate or an agent without its cgroup limits
@@ -34,7 +35,7 @@ struct SandboxOptions {
   template <class Archive>
   void serialize(Archive& archive) {
     archive(program, python, cache_dir, core, compile_cache_bytes, candidate_memory_bytes);
-    archive(source_bytes, message_bytes, compile_tasks, compile_ms, call_ms);
+    archive(source_bytes, message_bytes, compile_tasks, compile_ms, call_ms, ingest_ms);
     archive(verified_sets, timed_blocks, require_cgroups);
   }
 };

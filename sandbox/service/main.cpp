@@ -43,6 +43,7 @@ sandbox::EvaluatorOptions evaluator_options(const sandbox::SandboxOptions& optio
           .compile_tasks = options.compile_tasks,
           .compile_timeout = std::chrono::milliseconds{options.compile_ms},
           .call_timeout = std::chrono::milliseconds{options.call_ms},
+          .ingest_timeout = std::chrono::milliseconds{options.ingest_ms},
           .require_cgroups = options.require_cgroups,
           .verified_sets = options.verified_sets,
           .timed_blocks = options.timed_blocks};

@@ -7,18 +7,12 @@
 #include <cmath>
 #include <vector>
 
+#include "runtime/median.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
 constexpr double normal_point = 1.96;  // 97.5 %
-
-/// Reorders `values`.
-double median_in_place(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return 0.5 * (*middle + *std::max_element(values.begin(), middle));
-}
 
 struct Totals {
   double baseline = 0, candidate = 0;
@@ -29,7 +23,7 @@ struct Totals {
     candidate += c;
     ratios.push_back(b / c);
   }
-  double worse() { return std::min(median_in_place(ratios), baseline / candidate); }
+  double worse() const { return std::min(median(ratios), baseline / candidate); }
   void clear() {
     baseline = candidate = 0;
     ratios.clear();
@@ -53,12 +47,6 @@ Interval stretched(double ratio, const Interval& interval, double factor) {
 }
 
 }  // namespace
-
-double median(std::span<const double> values) {
-  assert(!values.empty() && "median of nothing");
-  std::vector<double> copy(values.begin(), values.end());
-  return median_in_place(copy);
-}
 
 Speedup paired_speedup(std::span<const double> baseline, std::span<const double> candidate,
                        RandomStream& random, int rounds) {

@@ -9,9 +9,6 @@
 
 namespace warpsmith::sandbox {
 
-/// The middle value; the mean of the two middle ones for an even count. Requires values.
-double median(std::span<const double> values);
-
 struct Speedup {
   double ratio =
       0;  // baseline / candidate: the worse of the median of ratios and the ratio of totals

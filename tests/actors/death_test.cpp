@@ -23,6 +23,18 @@ TEST_P(DeathTest, RunEndsAndNothingIsLost) {
   EXPECT_TRUE(after.law_holds());
 }
 
+/// Whoever waited for an actor that threw hears of it twice, by the answer and by its successor.
+class OneFailureTest : public DeathTest {};
+
+TEST_P(OneFailureTest, DeathCountsOnceForTheStepThatWaited) {
+  EXPECT_EQ(
+      run_whole(config({"rollout.infra_retries=1", "rollout.count=1", "rollout.concurrent=3"})),
+      "done");
+  EXPECT_TRUE(fault->fired());
+  EXPECT_EQ(gauges["restarts"], 1);
+  EXPECT_EQ(summary().dropped.count("infrastructure"), 0U);
+}
+
 std::string name_of(const ::testing::TestParamInfo<Fault>& info) {
   std::string name = info.param.actor + "_" + info.param.handler +
                      (info.param.in_call ? "_in_call_" : "_") + std::to_string(info.param.nth);
@@ -62,6 +74,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Fault{"sandbox-0", "progress", 27, true},
                       Fault{"synthesis-0", "next_task", 3}, Fault{"synthesis-0", "record", 4}),
     name_of);
+
+INSTANTIATE_TEST_SUITE_P(EachThatIsAsked, OneFailureTest,
+                         ::testing::Values(Fault{"generator-0", "generate", 7},
+                                           Fault{"tool_executor-0", "call", 5},
+                                           Fault{"sandbox-0", "evaluate", 4},
+                                           Fault{"sandbox-0-worker", "evaluate", 4}),
+                         name_of);
 
 }  // namespace
 }  // namespace warpsmith::actors

@@ -14,6 +14,7 @@
 #include "actors/errors.hpp"
 #include "actors/inspect.hpp"
 #include "actors/sandbox.hpp"
+#include "actors/worker_pool.hpp"
 #include "runtime/run/run_queries.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -100,8 +101,7 @@ class ScriptedBackend : public SandboxBackend {
 
 struct EngineTestConfig : caf::actor_system_config {
   EngineTestConfig() {
-    set("scheduler.max-threads", 2);
-    set("scheduler.max-throughput", 50);
+    configure_workers(*this, 2);
     add_message_types<caf::id_block::warpsmith>();
     add_message_types<caf::id_block::warpsmith_handles>();
     register_errors(*this);

@@ -99,7 +99,7 @@ TEST_F(NetTest, Synthesis) {
   const auto far = connect<SynthesisActor>(Served::synthesis);
   (void)ask<PreparedTask>(far, atom::next_task_v);
   EXPECT_EQ(ask<PreparedTask>(far, atom::next_task_v, std::string{"relu"}).task.id, "relu");
-  self->send(far, TaskOutcome{"t", 1, true, 2});
+  self->send(far, TaskOutcome{"t", 1});
   self->send(far, atom::step_v);
   self->send(far, Peers{});
   EXPECT_EQ(heard(far), 3U);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "actors/sandbox.hpp"
+#include "tests/actors/stand_ins.hpp"
 #include "tests/support/actor_test.hpp"
 
 namespace warpsmith::actors {
@@ -117,6 +118,19 @@ TEST_F(SynthesisTest, OnlyARefusalOrThreeFailuresLeaveATaskOut) {
   const auto status = ask<ActorStatus>(actor, atom::status_v);
   EXPECT_EQ(status->gauges.at("accepted"), 2);
   EXPECT_EQ(status->gauges.at("refused"), 1);
+}
+
+TEST_F(SynthesisTest, EachRefusalIsAnEventOfTheRun) {
+  const LedgerActor ledger = sys.spawn(stand_in::ledger);
+  with_tasks({"bad-1", "a", "bad-2"});
+  deliver_all();  // the first may be refused before the ledger is known
+  Peers peers;
+  peers.ledger = ledger;
+  peers.sandboxes = {judge};
+  self->send(actor, peers);
+  deliver_all();
+  EXPECT_EQ(ask<ActorStatus>(ledger, atom::status_v)->handled, 2U);
+  self->send_exit(ledger, caf::exit_reason::user_shutdown);
 }
 
 TEST_F(SynthesisTest, SupervisorLearnsThatEveryTaskWasRefused) {

@@ -45,30 +45,21 @@ TEST(PoolTest, AddedTaskComesUpInTheRunningRound) {
   EXPECT_TRUE(seen.contains("late"));
 }
 
-TEST(PoolTest, RecordKeepsTheBestSpeedup) {
-  Pool pool = pool_of(2);
-  pool.record("1", 2.0, true, 1.4);
-  pool.record("1", -1.0, false, 0.0);
-  EXPECT_EQ(pool.stats(1).attempts, 2U);
-  EXPECT_EQ(pool.stats(1).passed, 1U);
-  EXPECT_DOUBLE_EQ(pool.stats(1).best_speedup, 1.4);
-}
-
 TEST(PoolTest, HeadroomIsWhatTheHighestMilestoneLeavesOfTheRecentReward) {
   Pool pool = pool_of(2);
   EXPECT_DOUBLE_EQ(headroom(pool.stats(0)), 4.0);  // never tried
-  pool.record("0", 1.0, true, 0.9);
+  pool.record("0", 1.0);
   EXPECT_DOUBLE_EQ(headroom(pool.stats(0)), 2.0);
-  for (int i = 0; i < 100; ++i) pool.record("0", 3.0, true, 2.0);
+  for (int i = 0; i < 100; ++i) pool.record("0", 3.0);
   EXPECT_NEAR(headroom(pool.stats(0)), 0.0, 1e-4);
-  pool.record("1", 7.5, true, 7.5);  // a speed-up as reward knows no highest milestone
+  pool.record("1", 7.5);  // a speed-up as reward knows no highest milestone
   EXPECT_DOUBLE_EQ(headroom(pool.stats(1)), 0.0);
 }
 
 TEST(PoolTest, HeadroomDrawsMoreOftenWhereMoreIsLeft) {
   Pool pool = pool_of(4, Curriculum::headroom);
   const double rewards[] = {3.0, 2.0, 1.0, -1.0};  // headroom 0, 1, 2, 4
-  for (int i = 0; i < 4; ++i) pool.record(std::to_string(i), rewards[i], true, 1.0);
+  for (int i = 0; i < 4; ++i) pool.record(std::to_string(i), rewards[i]);
   const auto counts = drawn(pool, 7 * 8);  // seven rounds of four and four
   // Once per round, and of the other 28 draws 0, 1/7, 2/7 and 4/7.
   const int expected[] = {7 + 0, 7 + 4, 7 + 8, 7 + 16};
@@ -89,8 +80,8 @@ TEST(PoolTest, TheSameSeedDrawsTheSameTasks) {
   for (int i = 0; i < 40; ++i) {
     const std::string id = one.next().id;
     ASSERT_EQ(id, other.next().id) << "draw " << i;
-    one.record(id, i % 4 - 1, true, 1.0);
-    other.record(id, i % 4 - 1, true, 1.0);
+    one.record(id, i % 4 - 1);
+    other.record(id, i % 4 - 1);
   }
 }
 
@@ -123,7 +114,7 @@ RC_GTEST_PROP(PoolProperty, NoTaskStarvesWhateverTheRewards, ()) {
   for (size_t draw = 1; draw <= 40 * count; ++draw) {
     const std::string id = pool.next().id;
     last[id] = draw;
-    pool.record(id, *rc::gen::inRange(-10, 40) / 10.0, true, 1.0);
+    pool.record(id, *rc::gen::inRange(-10, 40) / 10.0);
     for (const auto& [task, seen] : last) RC_ASSERT(draw - seen <= bound);
   }
 }

@@ -120,14 +120,6 @@ TEST(ConservationTest, UnknownIdIsNotFound) {
   EXPECT_EQ(ledger.close(5).error().message, "trajectory 5 was never admitted");
 }
 
-TEST(ConservationTest, RedoStartsAgainUnderTheSameId) {
-  Conservation ledger;
-  const auto id = ledger.admit();
-  ASSERT_TRUE(ledger.append(id, 0).has_value());
-  EXPECT_EQ(ledger.redo(id).value(), Change::made);
-  EXPECT_EQ(ledger.append(id, 0).value(), Change::made);
-}
-
 // The model keeps facts as they were told, and derives every phase from them: no phase is stored.
 struct Facts {
   bool closed = false;

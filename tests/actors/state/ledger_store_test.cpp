@@ -82,17 +82,6 @@ TEST_F(LedgerStoreTest, RepeatWithTheSameBytesIsFineWithOtherBytesAnError) {
   EXPECT_EQ(refused.error().code, ErrorCode::already_exists);
 }
 
-TEST_F(LedgerStoreTest, RedoForgetsTheSegmentsOfTheFirstTry) {
-  LedgerStore store = started();
-  const TrajectoryId id = must(store.admit(sample_task(), {1, 0}));
-  must(store.append(sample_segment(id, 0)));
-  must(store.redo(id));
-  EXPECT_TRUE(store.load(id)->segments.empty());
-  Segment other = sample_segment(id, 0);
-  other.tokens[0] += 1;
-  EXPECT_EQ(must(store.append(other)), Change::made);
-}
-
 TEST_F(LedgerStoreTest, StepIsRolledBackWhenItsCheckpointNeverCame) {
   {
     LedgerStore store = started();
@@ -197,7 +186,7 @@ RC_GTEST_PROP(LedgerStoreProperty, DatabaseReplayEqualsTheModelAfterAnyCrash, ()
   using Move = std::pair<int, uint64_t>;
   const auto moves =
       *rc::gen::resize(60, rc::gen::container<std::vector<Move>>(rc::gen::pair(
-                               rc::gen::inRange(0, 12), rc::gen::inRange<uint64_t>(0, 8))));
+                               rc::gen::inRange(0, 11), rc::gen::inRange<uint64_t>(0, 8))));
   const LedgerStoreOptions options{.durability = Durability::on_flush};
   auto store = std::make_unique<LedgerStore>(open_store(paths, options));
   must(store->begin(0));
@@ -212,12 +201,11 @@ RC_GTEST_PROP(LedgerStoreProperty, DatabaseReplayEqualsTheModelAfterAnyCrash, ()
     if (kind == 6) (void)store->drop(id, DropReason::stale, "");
     if (kind == 7) (void)store->mark_trained({{store->incarnation(), step}, {id}, {}});
     if (kind == 8) (void)store->checkpointed(step - 1);
-    if (kind == 9) (void)store->redo(id);
-    if (kind == 10) {
+    if (kind == 9) {
       must(store->flush());
       answered = store->core();
     }
-    if (kind == 11) {
+    if (kind == 10) {
       store.reset();
       store = std::make_unique<LedgerStore>(open_store(paths, options));
       RC_ASSERT(store->counts() == answered.counts());

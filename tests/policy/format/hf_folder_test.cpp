@@ -10,6 +10,7 @@
 #include "tests/support/json_file.hpp"
 #include "tests/support/mutate.hpp"
 #include "tests/support/small_models.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -23,14 +24,6 @@ const std::string golden = "tests/golden/models/";
 
 class HfFolderTest : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("hf_folder_") + info->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   /// Splits a golden model into two shards with an index.
   void write_shards() const {
     fs::copy(golden + "qwen3/config.json", folder_ / "config.json");
@@ -57,7 +50,8 @@ class HfFolderTest : public testing::Test {
     EXPECT_NE(model.error().message.find(words), std::string::npos) << model.error().message;
   }
 
-  fs::path folder_;
+  test_support::TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 TEST_F(HfFolderTest, ShardsAreOneModel) {

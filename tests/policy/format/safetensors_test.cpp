@@ -12,6 +12,7 @@
 #include "policy/format/safetensors_header.hpp"
 #include "tests/support/json_file.hpp"
 #include "tests/support/mutate.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -20,14 +21,6 @@ namespace fs = std::filesystem;
 
 class SafetensorsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("safetensors_") + info->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   fs::path file(const std::string& bytes) const {
     const fs::path path = folder_ / "file.safetensors";
     std::ofstream(path, std::ios::binary) << bytes;
@@ -48,7 +41,8 @@ class SafetensorsTest : public testing::Test {
     EXPECT_NE(read.error().message.find("file.safetensors"), std::string::npos);
   }
 
-  fs::path folder_;
+  test_support::TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 TEST_F(SafetensorsTest, EveryTypeComesBack) {

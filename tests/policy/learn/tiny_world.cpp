@@ -106,13 +106,22 @@ std::vector<Trajectory> TinyWorld::play(const WeightSnapshot& snapshot, size_t c
   return out;
 }
 
+Progress finish(Trainer& trainer, TrajectoryId id, const Outcome& outcome) {
+  must(trainer.close(id, outcome));
+  Progress all;
+  while (trainer.has_work()) {
+    Progress one = trainer.advance();
+    if (one.step) all.step = std::move(one.step);
+    all.dropped.insert(all.dropped.end(), one.dropped.begin(), one.dropped.end());
+  }
+  return all;
+}
+
 Progress feed(Trainer& trainer, const Trajectory& trajectory) {
   for (const Segment& segment : trajectory.segments) {
     must(trainer.observe(segment));
   }
-  auto finished = trainer.finish(trajectory.id, trajectory.outcome);
-  if (!finished) throw std::runtime_error(finished.error().message);
-  return *finished;
+  return finish(trainer, trajectory.id, trajectory.outcome);
 }
 
 std::vector<double> learning_curve(Trainer& trainer, int steps, size_t lag) {

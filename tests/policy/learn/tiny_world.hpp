@@ -54,6 +54,9 @@ class TinyWorld {
 /// of `lag` steps ago.
 std::vector<double> learning_curve(Trainer& trainer, int steps, size_t lag);
 
+/// `close`, then `advance` until nothing is left to do. Throws on an error.
+Progress finish(Trainer& trainer, TrajectoryId id, const Outcome& outcome);
+
 /// observe all segments, then finish. Throws on an error.
 Progress feed(Trainer& trainer, const Trajectory& trajectory);
 

@@ -9,6 +9,7 @@
 #include "policy/learn/trainer.hpp"
 #include "policy/learn/trainer_json.hpp"
 #include "tests/policy/learn/tiny_world.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -17,14 +18,6 @@ namespace fs = std::filesystem;
 
 class TrainerCheckpointTest : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("warpsmith_") + test->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   static TrainerSetup setup() {
     TrainerSetup s;
     s.seed = 3;
@@ -40,7 +33,8 @@ class TrainerCheckpointTest : public testing::Test {
   }
   static Trainer trainer(uint64_t seed) { return {setup(), tiny_config(), tiny_weights(seed)}; }
 
-  fs::path folder_;
+  test_support::TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 void train(Trainer& trainer, TinyWorld& world, uint32_t until_step) {

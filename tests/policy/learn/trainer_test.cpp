@@ -110,7 +110,7 @@ TEST(TrainerTest, ObservingTwiceChangesNothing) {
     ASSERT_TRUE(twice.observe(segment));
     ASSERT_TRUE(twice.observe(segment));
   }
-  ASSERT_TRUE(twice.finish(played.id, played.outcome)->step);
+  ASSERT_TRUE(finish(twice, played.id, played.outcome).step);
   ASSERT_TRUE(feed(once, played).step);
   EXPECT_EQ(distance(*once.weights().weights, *twice.weights().weights), 0.0);
 }
@@ -155,10 +155,9 @@ TEST(TrainerTest, TrajectoryWithoutActionTokensIsDropped) {
   Trainer trainer = tiny_trainer(tiny_setup());
   const Segment silent{1, 0, {1, 2}, {0, 0}, {0, 0}, {{}, {}}};
   ASSERT_TRUE(trainer.observe(silent));
-  const auto progress = trainer.finish(1, {});
-  ASSERT_TRUE(progress);
-  ASSERT_EQ(progress->dropped.size(), 1U);
-  EXPECT_EQ(progress->dropped[0].reason, DropReason::no_action_tokens);
+  const Progress progress = finish(trainer, 1, {});
+  ASSERT_EQ(progress.dropped.size(), 1U);
+  EXPECT_EQ(progress.dropped[0].reason, DropReason::no_action_tokens);
 }
 
 TEST(TrainerTest, ForgetFreesWhatIsHeld) {
@@ -169,9 +168,9 @@ TEST(TrainerTest, ForgetFreesWhatIsHeld) {
   trainer.forget(played.id);
   EXPECT_EQ(trainer.status().bytes, 0);
   EXPECT_EQ(trainer.status().running, 0U);
-  const auto finished = trainer.finish(played.id, played.outcome);
-  ASSERT_FALSE(finished);
-  EXPECT_EQ(finished.error().code, ErrorCode::not_found);
+  const auto closed = trainer.close(played.id, played.outcome);
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().code, ErrorCode::not_found);
 }
 
 TEST(TrainerTest, PrefixesBeyondTheMemoryBoundAreReleasedAndMadeAgain) {

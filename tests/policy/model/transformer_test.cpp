@@ -51,19 +51,6 @@ TEST_P(TransformerTest, SegmentsWithCacheEqualTheWhole) {
   EXPECT_LT(max_difference(at::cat(parts, 0), hidden_of(tokens)), 1e-12);
 }
 
-TEST_P(TransformerTest, TruncatedCacheContinuesFromThere) {
-  const at::NoGradGuard no_grad;
-  const auto tokens = random_tokens(20, 5);
-  SequenceCache cache(model_.config());
-  std::vector<SequenceCache*> caches{&cache};
-  const std::vector<std::vector<int32_t>> whole{tokens};
-  const at::Tensor first = model_.forward(pack_sequences(whole), caches);
-  cache.truncate(12);
-  const std::vector<std::vector<int32_t>> tail{{tokens.begin() + 12, tokens.end()}};
-  const at::Tensor again = model_.forward(pack_sequences(tail), caches);
-  EXPECT_LT(max_difference(again, first.narrow(0, 12, 8)), 1e-12);
-}
-
 TEST_P(TransformerTest, GradientMatchesFiniteDifference) {
   Transformer model = test::small_model(GetParam(), at::kDouble);
   model.weights().require_grad();

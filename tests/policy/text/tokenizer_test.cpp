@@ -48,42 +48,9 @@ TEST_P(TokenizerParityTest, PostProcessorAddsItsTokens) {
             golden_["with_special"].get<std::vector<int32_t>>());
 }
 
-TEST_P(TokenizerParityTest, StreamGivesTheWholeText) {
-  for (const std::string& text : texts_) {
-    const auto ids = tokenizer_.encode(text);
-    StreamDecoder stream(tokenizer_);
-    std::string joined;
-    for (const int32_t id : ids) joined += stream.push(id);
-    EXPECT_EQ(joined + stream.finish(), tokenizer_.decode(ids));
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerParityTest,
                          testing::Values("digits", "qwen", "llama3", "lines"),
                          [](const auto& kind) { return std::string(kind.param); });
-
-TEST(StreamDecoderTest, HoldsHalfACharacterBack) {
-  const Tokenizer tokenizer = load("digits");
-  const auto ids = tokenizer.encode("\xF0\x9F\x9A\x80");  // a rocket
-  ASSERT_GE(ids.size(), 3U);
-  StreamDecoder stream(tokenizer);
-  for (size_t i = 0; i + 1 < ids.size(); ++i) EXPECT_EQ(stream.push(ids[i]), "");
-  EXPECT_EQ(stream.push(ids.back()), "\xF0\x9F\x9A\x80");
-  EXPECT_EQ(stream.finish(), "");
-}
-
-TEST(StreamDecoderTest, ABrokenCharacterBecomesAReplacement) {
-  const Tokenizer tokenizer = load("digits");
-  const auto rocket = tokenizer.encode("\xF0\x9F\x9A\x80");
-  const auto letter = tokenizer.encode("a");
-  StreamDecoder stream(tokenizer);
-  stream.push(rocket[0]);
-  EXPECT_EQ(stream.push(letter[0]),
-            "\xEF\xBF\xBD"
-            "a");
-  stream.push(rocket[0]);
-  EXPECT_EQ(stream.finish(), "\xEF\xBF\xBD");
-}
 
 TEST(TokenizerTest, BytesThatAreNoTextAreReplaced) {
   const Tokenizer tokenizer = load("qwen");

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "runtime/random_stream.hpp"
 
 namespace warpsmith::policy {
@@ -107,6 +109,22 @@ TEST(ToolCallGrammarTest, BoundsOfATurnAreEnforced) {
   for (size_t i = 0; i <= max_calls_per_turn; ++i) many += call;
   EXPECT_THAT(message_of(many), HasSubstr("more than 16 calls"));
   EXPECT_THAT(message_of(std::string(max_turn_bytes + 1, 'x')), HasSubstr("allowed are"));
+}
+
+/// The text that `parse_turn` reads back. In xml a value must not hold "</parameter>".
+std::string format_call(const ParsedCall& call, ToolSyntax syntax) {
+  std::string text = std::string("<tool_call>") + '\n';
+  if (syntax == ToolSyntax::hermes) {
+    nlohmann::json json{{"name", call.name}, {"arguments", nlohmann::json::object()}};
+    for (const auto& [key, value] : call.arguments) json["arguments"][key] = value;
+    text += json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+    return text + "</tool_call>";
+  }
+  text += "<function=" + call.name + ">\n";
+  for (const auto& [key, value] : call.arguments) {
+    text.append("<parameter=").append(key).append(">\n").append(value).append("\n</parameter>\n");
+  }
+  return text + "</function>\n" + "</tool_call>";
 }
 
 TEST(ToolCallGrammarTest, FormattedCallsParseBackInBothSyntaxes) {

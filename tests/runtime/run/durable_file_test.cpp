@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -29,7 +30,23 @@ TEST(DurableFileTest, ReadingMoreThanAllowedIsRefused) {
   ASSERT_TRUE(write_file_durably(folder.path() / "big", std::string(200'000, 'x')).has_value());
   const auto read = read_text_file(folder.path() / "big", 100'000);
   ASSERT_FALSE(read.has_value());
-  EXPECT_EQ(read.error().code, ErrorCode::capacity);
+  EXPECT_EQ(read.error().code, ErrorCode::parse_failed);
+}
+
+TEST(DurableFileTest, PipeThatNobodyWritesIsRefusedAtOnce) {
+  const TemporaryFolder folder;
+  const auto pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto read = read_text_file(pipe, 10);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().message, pipe.string() + ": expected a regular file");
+}
+
+TEST(DurableFileTest, FolderIsNoTextFile) {
+  const TemporaryFolder folder;
+  const auto read = read_text_file(folder.path(), 10);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().message, "cannot read " + folder.path().string() + ": Is a directory");
 }
 
 TEST(DurableFileTest, MissingFileIsNamed) {

@@ -37,7 +37,6 @@ bool read_everything(const std::filesystem::path& path) {
   fine &= summarize(*db).has_value();
   fine &= trajectory_rows(*db, 1, 100).has_value();
   fine &= indexed_end(*db).has_value();
-  fine &= step_rows(*db, 0, 10).has_value();
   fine &= stored_task(*db, "t", "h").has_value();
   fine &= verdict_rows(*db, 3).has_value();
   return fine;

@@ -66,6 +66,24 @@ TEST(RunListingTest, RunIsFoundByNameByPathAndAsTheLatest) {
   EXPECT_EQ(find_run(root.path(), "latest")->folder.filename(), "two");
 }
 
+TEST(RunListingTest, NewestEventsComeWithTheNumberOfTheOthers) {
+  const TemporaryFolder root;
+  const RunFolder run = make_run(root.path(), "one", "2026-01-01T00:00:00.000Z");
+  EXPECT_EQ(read_events(run.paths(), 2)->left_out, 0U);
+  auto db = RunDatabase::open(run.paths().database(), SqlAccess::read_write);
+  ASSERT_TRUE(db->begin());
+  for (const char* text : {"first", "second", "third"}) {
+    ASSERT_TRUE(db->put_event("restart", "sandbox-0", text));
+  }
+  ASSERT_TRUE(db->commit());
+  const auto events = read_events(run.paths(), 2);
+  ASSERT_TRUE(events.has_value());
+  EXPECT_EQ(events->left_out, 1U);
+  ASSERT_EQ(events->newest.size(), 2U);
+  EXPECT_EQ(events->newest[0].text, "second");
+  EXPECT_EQ(events->newest[1].text, "third");
+}
+
 TEST(RunListingTest, UnknownRunIsAnsweredWithTheKnownOnes) {
   const TemporaryFolder root;
   {

@@ -207,8 +207,37 @@ TEST_F(EvaluatorTest, AWorkerThatDiesIsNeverTheKernelsFault) {
   const Judgement judgement = judge(kernel(honest_body), Request::verify, code);
   ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
   const auto& infra = std::get<InfraFailure>(judgement);
-  EXPECT_EQ(infra.kind, InfraKind::reference_failed);
-  EXPECT_THAT(infra.detail, testing::StartsWith("task: baseline: "));
+  EXPECT_EQ(infra.kind, InfraKind::task_refused);  // it ended a fresh worker too
+  EXPECT_THAT(infra.detail, testing::StartsWith("task: input sets (free): baseline: "));
+}
+
+TEST_F(EvaluatorTest, NamesATaskThatEndsItsWorker) {
+  const Task task{.id = "ends",
+                  .source = "tasks/ends.py",
+                  .code = "__import__('os')._exit(0)\n" + std::string(task_code)};
+  const auto facts = evaluator->ingest(task, Deadline::after(seconds(120)));
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(facts.error().message,
+            "tasks/ends.py: loading: the reference worker ended: exit code 0");
+  EXPECT_EQ(outcome(honest_body), VerdictClass::passed);  // the next task gets a fresh one
+}
+
+TEST_F(EvaluatorTest, ATaskThatHangsIsRefusedWithinItsBudget) {
+  auto impatient = Evaluator::open({.runner = WARPSMITH_TEST_RUNNER,
+                                    .python = python_interpreter().string(),
+                                    .worker_folder = "sandbox/reference/worker",
+                                    .cache_folder = folder,
+                                    .core = 0,
+                                    .ingest_timeout = seconds(5)});
+  ASSERT_TRUE(impatient) << impatient.error().message;
+  const Task task{.id = "hangs", .source = "tasks/hangs.py", .code = "while True: pass\n"};
+  const auto facts = impatient->ingest(task, Deadline::after(seconds(200)));
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(facts.error().message,
+            "tasks/hangs.py: loading: the reference worker did not answer within 1 s; "
+            "sandbox.limits.ingest is 5 s, a fifth of it for loading");
 }
 
 TEST(EvaluatorOpenTest, NamesACoreThatCannotBeHad) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/timing/bootstrap.hpp"
+#include "runtime/median.hpp"
 
 #include <gtest/gtest.h>
 

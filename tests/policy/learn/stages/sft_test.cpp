@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tests/policy/learn/tiny_world.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -52,9 +53,8 @@ TEST(SftTest, HeldOutLossFalls) {
 }
 
 TEST(SftTest, RestoredStageGoesOnAlike) {
-  const fs::path folder = fs::path(testing::TempDir()) / "warpsmith_sft";
-  fs::remove_all(folder);
-  fs::create_directories(folder);
+  const test_support::TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   SftStage first = stage(1);
   for (int i = 0; i < 5; ++i) first.step();
   ASSERT_TRUE(first.save(folder));
@@ -65,7 +65,6 @@ TEST(SftTest, RestoredStageGoesOnAlike) {
   EXPECT_EQ(distance(first.model().weights(), second.model().weights()), 0.0);
   fs::remove(folder / "optimizer.safetensors");
   EXPECT_FALSE(second.restore(folder));
-  fs::remove_all(folder);
 }
 
 TEST(SftTest, WhatCannotBeLearntIsLeftOutAndCounted) {
