@@ -29,6 +29,7 @@ TensorMapArgument read_map(PlanTable& table) {
 
 ScalarArgument read_scalar(PlanTable& table, PlanErrors& errors) {
   ScalarArgument scalar{.place = table.place()};
+  for (const char* key : {"i32", "i64", "f32", "f64"}) table.ask(key);
   if (table.has("i32") + table.has("i64") + table.has("f32") + table.has("f64") != 1) {
     errors.at(table.place(), "expected one of i32, i64, f32, f64, tensor_map");
     return scalar;
