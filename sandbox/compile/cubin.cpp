@@ -120,9 +120,12 @@ class CubinReader {
       }
     }
     for (const Section& section : sections_) {
-      if (!section.name.starts_with(".nv.info")) continue;
-      const bool global = section.name == ".nv.info";
-      KernelFacts* own = global ? nullptr : &facts_.kernels.at(section.name.substr(prefix.size()));
+      KernelFacts* own = nullptr;
+      if (section.name.starts_with(prefix)) {
+        own = &facts_.kernels.at(section.name.substr(prefix.size()));
+      } else if (section.name != ".nv.info") {
+        continue;
+      }
       if (auto done = entries(section, own); !done) return done;
     }
     return {};

@@ -27,6 +27,9 @@ Result<JailSpec> worker_spec(const NvrtcOptions& options, int socket) {
   }
   spec.argv = {own_program_path, "nvrtc"};
   spec.read_only.push_back({options.library_folder, nvrtc_folder});
+  // It opens its own parts by name alone.
+  std::string& search = spec.environment["LD_LIBRARY_PATH"];
+  search = search.empty() ? nvrtc_folder : nvrtc_folder + (":" + search);
   for (size_t i = 0; i < options.includes.size(); ++i) {
     spec.read_only.push_back({options.includes[i], include_path(i)});
   }

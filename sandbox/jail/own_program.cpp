@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/jail/own_program.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -43,13 +44,22 @@ std::string search_path_of(const std::vector<std::string>& files) {
   return path;
 }
 
+/// A folder that holds it is in the jail already, under its own name.
+bool is_bound(const JailSpec& spec, const std::string& file) {
+  return std::ranges::any_of(spec.read_only, [&](const Bind& bind) {
+    return bind.host == bind.jail && file.starts_with(bind.host + "/");
+  });
+}
+
 }  // namespace
 
 Result<void> add_own_program(JailSpec& spec, const std::string& program) {
   auto files = runner_files(program);
   if (!files) return tl::unexpected(std::move(files.error()));
   spec.read_only.push_back({program, own_program_path});
-  for (const std::string& file : *files) spec.read_only.push_back({file, file});
+  for (const std::string& file : *files) {
+    if (!is_bound(spec, file)) spec.read_only.push_back({file, file});
+  }
   if (const std::string path = search_path_of(*files); !path.empty()) {
     spec.environment["LD_LIBRARY_PATH"] = path;
   }

@@ -134,10 +134,11 @@ TEST_F(CudaCompilerTest, CompilersThatHangAreEndedAndReplaced) {
   ASSERT_TRUE(opened.has_value()) << opened.error().message;
   compiler.emplace(std::move(*opened));
   const Compiled deep = compile(
-      "template <long n> struct A { static constexpr long v = A<n - 1>::v + A<n - 2>::v; };\n"
-      "template <int a, long n> struct B { static constexpr long v = B<a + 1, n>::v + A<n>::v; };\n"
-      "extern \"C\" __global__ void k(long* p) { *p = B<0, 1000000000>::v; }\n");
-  EXPECT_TRUE(deep.failure.has_value());
+      "template <int n, long id> struct A {\n"
+      "  static constexpr long v = A<n - 1, 2 * id>::v + A<n - 1, 2 * id + 1>::v;\n};\n"
+      "template <long id> struct A<0, id> { static constexpr long v = id; };\n"
+      "extern \"C\" __global__ void k(long* p) { *p = A<40, 1>::v; }\n");
+  EXPECT_EQ(deep.failure, VerdictClass::timeout) << deep.text;
   EXPECT_FALSE(compile(probe).failure);
 }
 
