@@ -68,6 +68,7 @@ Result<CudaObject> NvrtcLibrary::compile(const CudaSource& source) const {
                     library_.function<const char*(int)>("nvrtcGetErrorString")(created));
   }
   std::vector<const char*> options;
+  options.reserve(source.options.size());
   for (const std::string& option : source.options) options.push_back(option.c_str());
   using Compile = int(Program, int, const char* const*);
   const int status = library_.function<Compile>("nvrtcCompileProgram")(

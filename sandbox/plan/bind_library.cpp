@@ -98,6 +98,7 @@ std::vector<int64_t> conv_shape(const BoundBuffer& x, const BoundBuffer& w, cons
 std::vector<int64_t> spatial(const std::vector<PlacedExpression>& list, size_t count,
                              int64_t otherwise, ValueRange range, PlanScope& scope) {
   std::vector<int64_t> values;
+  values.reserve(std::max(count, list.size()));
   for (const PlacedExpression& one : list) {
     values.push_back(scope.value(one, range, "a spatial extent"));
   }
