@@ -1,39 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/compile/artefact_inspector.hpp"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <array>
-#include <cstring>
 
+#include "sandbox/compile/elf_image.hpp"
 #include "sandbox/contract/cpu_contract.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
-
-/// Checked access to the bytes.
-class Image {
- public:
-  explicit Image(std::string_view bytes) : bytes_(bytes) {}
-
-  template <class T>
-  std::optional<T> at(uint64_t offset) const {
-    if (offset > bytes_.size() || sizeof(T) > bytes_.size() - offset) return std::nullopt;
-    T value;
-    std::memcpy(&value, bytes_.data() + offset, sizeof value);
-    return value;
-  }
-  std::string text_at(uint64_t offset) const {
-    if (offset >= bytes_.size()) return {};
-    constexpr size_t longest = 512;
-    const std::string_view rest = bytes_.substr(offset, longest);
-    return std::string(rest.substr(0, rest.find('\0')));
-  }
-
- private:
-  std::string_view bytes_;
-};
 
 tl::unexpected<Error> broken(const std::string& what) {
   return fail(ErrorCode::parse_failed, "artefact: " + what);
@@ -45,7 +20,7 @@ struct Tables {
   uint64_t strings = 0;                     // of .dynstr
 };
 
-Result<Elf64_Ehdr> header_of(const Image& image) {
+Result<Elf64_Ehdr> header_of(const ElfImage& image) {
   const auto header = image.at<Elf64_Ehdr>(0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) {
     return broken("not an ELF file");
@@ -60,7 +35,7 @@ Result<Elf64_Ehdr> header_of(const Image& image) {
   return *header;
 }
 
-Result<Tables> tables_of(const Image& image, const Elf64_Ehdr& header) {
+Result<Tables> tables_of(const ElfImage& image, const Elf64_Ehdr& header) {
   Tables tables;
   for (uint64_t i = 0; i < header.e_phnum; ++i) {
     const auto segment = image.at<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
@@ -85,7 +60,7 @@ Result<Tables> tables_of(const Image& image, const Elf64_Ehdr& header) {
   return tables;
 }
 
-Result<void> read_dynamic(const Image& image, const Tables& tables, ArtefactFacts& facts) {
+Result<void> read_dynamic(const ElfImage& image, const Tables& tables, ArtefactFacts& facts) {
   const uint64_t count = std::min<uint64_t>(tables.dynamic_bytes / sizeof(Elf64_Dyn), 4096);
   for (uint64_t i = 0; i < count; ++i) {
     const auto entry = image.at<Elf64_Dyn>(tables.dynamic + i * sizeof(Elf64_Dyn));
@@ -113,7 +88,7 @@ Result<void> read_dynamic(const Image& image, const Tables& tables, ArtefactFact
   return {};
 }
 
-Result<void> read_symbols(const Image& image, const Tables& tables, ArtefactFacts& facts) {
+Result<void> read_symbols(const ElfImage& image, const Tables& tables, ArtefactFacts& facts) {
   for (uint64_t i = 1; i < tables.symbol_count; ++i) {
     const auto symbol = image.at<Elf64_Sym>(tables.symbols + i * sizeof(Elf64_Sym));
     if (!symbol) return broken("symbol " + std::to_string(i) + " lies outside");
@@ -196,7 +171,7 @@ Objection banned(std::string text) {
 }  // namespace
 
 Result<ArtefactFacts> read_artefact(std::string_view elf) {
-  const Image image{elf};
+  const ElfImage image{elf};
   const auto header = header_of(image);
   if (!header) return tl::unexpected(header.error());
   const auto tables = tables_of(image, *header);

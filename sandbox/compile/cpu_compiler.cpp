@@ -2,11 +2,9 @@
 #include "sandbox/compile/cpu_compiler.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 
 #include "runtime/checksum.hpp"
-#include "runtime/codec.hpp"
 #include "runtime/log.hpp"
 #include "runtime/process/child.hpp"
 #include "sandbox/compile/artefact_inspector.hpp"
@@ -17,17 +15,6 @@
 
 namespace warpsmith::sandbox {
 namespace {
-
-/// What a cache entry holds.
-struct Entry {
-  std::optional<VerdictClass> failure;
-  std::string text, artefact;
-
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(failure, text, artefact);
-  }
-};
 
 bool is_header(const std::string& name) {
   return name.ends_with(".h") || name.ends_with(".hpp") || name.ends_with(".inc");
@@ -40,16 +27,6 @@ FileSet visible_to_compiler(const FileSet& files) {
     if (file.first == cpu_source_file || is_header(file.first)) visible.insert(file);
   }
   return visible;
-}
-
-/// As one text: the content that is addressed.
-std::string text_of(const FileSet& files) {
-  std::string all;
-  for (const auto& [name, content] : files) {
-    all.append(name).append(1, '\0').append(std::to_string(content.size()));
-    all.append(1, '\0').append(content);
-  }
-  return all;
 }
 
 /// Compiler and flags, all of them ours; -w: warnings would crowd out errors in the text.
@@ -87,24 +64,11 @@ Result<std::string> identify_toolchain(const std::string& compiler) {
   return sha256_hex(all);
 }
 
-/// A limit or a signal ended the compiler: that may be the machine's doing, not the source's.
-bool was_stopped(const JailExit& exit) {
-  return exit.timed_out || exit.out_of_memory || exit.signal != 0 ||
-         exit.err.find("terminated program") != std::string::npos;
-}
-
-Compiled failed(VerdictClass outcome, std::string text) {
-  Compiled result;
-  result.failure = outcome;
-  result.text = std::move(text);
-  return result;
-}
-
 Compiled inspected(std::string artefact) {
   const auto facts = read_artefact(artefact);
-  if (!facts) return failed(VerdictClass::banned_construct, facts.error().message);
+  if (!facts) return failed_compiling(VerdictClass::banned_construct, facts.error().message);
   if (auto objection = objection_to(*facts)) {
-    return failed(objection->outcome, std::move(objection->text));
+    return failed_compiling(objection->outcome, std::move(objection->text));
   }
   Compiled result;
   result.artefact = std::move(artefact);
@@ -155,18 +119,13 @@ JailSpec CpuCompiler::jail_for(const FileSet& files) const {
 }
 
 Compiled CpuCompiler::judged(JailExit exit) const {
-  if (exit.timed_out || exit.signal == SIGXCPU) {
-    return failed(VerdictClass::timeout, "compiling took too long");
-  }
-  if (exit.out_of_memory) {
-    return failed(VerdictClass::out_of_memory, "compiling exceeded its memory limit");
-  }
+  if (auto stopped = stopped_by_limit(exit)) return std::move(*stopped);
   if (exit.exit_code != 0) {
     exit.err.resize(std::min<size_t>(exit.err.size(), options_.message_bytes));
-    return failed(VerdictClass::compile_error, summarise_errors(exit.err));
+    return failed_compiling(VerdictClass::compile_error, summarise_errors(exit.err));
   }
   if (!exit.output_cut) return inspected(std::move(exit.out));
-  return failed(
+  return failed_compiling(
       VerdictClass::compile_error,
       "the shared object exceeds " + std::to_string(options_.limits.file_bytes) + " bytes");
 }
@@ -190,47 +149,19 @@ Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadl
   return result;
 }
 
-std::optional<Compiled> CpuCompiler::known(const std::string& key) {
-  const auto stored = cache_.find(key);
-  if (!stored) return std::nullopt;
-  auto entry = codec::unpack<Entry>(stored->data(), stored->size());
-  if (!entry) return std::nullopt;
-  Compiled result;
-  result.failure = entry->failure;
-  result.text = std::move(entry->text);
-  result.artefact = std::move(entry->artefact);
-  result.cached = true;
-  return result;
-}
-
-void CpuCompiler::remember(const std::string& key, const Compiled& result) {
-  const ByteBuffer bytes = codec::pack(Entry{result.failure, result.text, result.artefact});
-  cache_.insert(key, {bytes.data(), bytes.size()});
-}
-
 Result<Compiled> CpuCompiler::compile(const FileSet& submitted, Deadline deadline) {
-  const auto begin = SteadyClock::now();
   const FileSet files = visible_to_compiler(submitted);
-  const std::string sources = text_of(files);
+  const std::string sources = content_of(files);
   if (!files.contains(cpu_source_file)) {
-    return failed(VerdictClass::compile_error, "solution/kernel.cpp is missing");
+    return failed_compiling(VerdictClass::compile_error, "solution/kernel.cpp is missing");
   }
   if (sources.size() > options_.source_bytes) {
-    return failed(VerdictClass::compile_error, "the source has " + std::to_string(sources.size()) +
-                                                   " bytes, more than " +
-                                                   std::to_string(options_.source_bytes));
+    return failed_compiling(VerdictClass::compile_error,
+                            "the source has " + std::to_string(sources.size()) +
+                                " bytes, more than " + std::to_string(options_.source_bytes));
   }
   const std::string key = sha256_hex(toolchain_hash_ + sources);
-  std::optional<Compiled> result = known(key);
-  if (!result) {
-    auto fresh = compile_fresh(files, deadline);
-    if (!fresh) return fresh;
-    if (fresh->lasting) remember(key, *fresh);
-    result = std::move(*fresh);
-  }
-  const std::chrono::duration<double, std::milli> took = SteadyClock::now() - begin;
-  result->milliseconds = took.count();
-  return std::move(*result);
+  return compile_once(cache_, key, [&] { return compile_fresh(files, deadline); });
 }
 
 }  // namespace warpsmith::sandbox

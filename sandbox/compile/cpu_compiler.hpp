@@ -5,15 +5,14 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 #include "runtime/submission.hpp"
-#include "runtime/verdict.hpp"
 #include "sandbox/compile/cache.hpp"
+#include "sandbox/compile/compiled.hpp"
 #include "sandbox/jail/jail.hpp"
 
 namespace warpsmith::sandbox {
@@ -27,17 +26,6 @@ struct CompilerOptions {
   std::chrono::milliseconds timeout{20'000};  // of one compilation
   std::optional<int> core;  // −1: every core, also the slot's; none: as the calling thread
   JailLimits limits{.memory_bytes = 1ULL << 30U, .file_bytes = 32ULL << 20U};
-};
-
-/// What compiling gave: an artefact, or a failing class with its text.
-struct Compiled {
-  std::optional<VerdictClass> failure;  // compile_error, banned_construct, timeout, out_of_memory
-  std::string text;                     // for the agent: first errors as kernel.cpp:line:col: …
-  std::string artefact;                 // bytes of the shared object
-  bool cached = false;                  // answered without compiling
-  bool lasting = true;                  // another try would give the same: may be cached
-  double milliseconds = 0;
-  std::map<std::string, std::string> jail;  // empty when cached
 };
 
 class CpuCompiler {
@@ -55,8 +43,6 @@ class CpuCompiler {
   JailSpec jail_for(const FileSet& files) const;
   Compiled judged(JailExit exit) const;
   Result<Compiled> compile_fresh(const FileSet& files, Deadline deadline);
-  std::optional<Compiled> known(const std::string& key);
-  void remember(const std::string& key, const Compiled& result);
 
   CompilerOptions options_;
   CompileCache cache_;

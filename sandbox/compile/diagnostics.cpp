@@ -52,7 +52,8 @@ bool contains(const std::string& line, const char* part) {
 }
 
 /// Takes "/usr/bin/ld: /tmp/ccAbCdEf.o: " and the like off the front, and offsets in sections.
-std::string without_paths(std::string line) {
+std::string without_paths(const std::string& told) {
+  std::string line = told;
   for (size_t at = line.find("/tmp/cc"); at != std::string::npos; at = line.find("/tmp/cc")) {
     const size_t end = std::min(line.find_first_of(": ", at), line.size());
     line.replace(at, end - at, "kernel.o");
@@ -69,25 +70,56 @@ std::string without_paths(std::string line) {
 }
 
 bool tells(const std::string& line) {
-  return contains(line, "error: ") || contains(line, "undefined reference") ||
-         contains(line, "multiple definition");
+  const bool told = contains(line, "error: ") || contains(line, "undefined reference") ||
+                    contains(line, "multiple definition");
+  return told && !contains(line, "ld returned 1 exit status");
+}
+
+/// "k.cu(3): error: …", "k.cu(3): catastrophic error: …", "ptxas error   : …".
+bool tells_of_cuda(const std::string& line) {
+  return contains(line, "error: ") || contains(line, "error   : ") || contains(line, "ptxas fatal");
+}
+
+/// "FILE(LINE): …" as "FILE:LINE: …".
+std::string with_colons(const std::string& line) {
+  const size_t open = line.find('('), close = line.find("): ");
+  if (open == std::string::npos || close == std::string::npos || close < open) {
+    return clean(line, longest_line);
+  }
+  const std::string number = line.substr(open + 1, close - open - 1);
+  return clean(line.substr(0, open) + ":" + number + line.substr(close + 1), longest_line);
+}
+
+/// How one family of compilers writes.
+struct Dialect {
+  bool (*tells)(const std::string& line);
+  std::string (*rewritten)(const std::string& line);
+};
+
+/// The first distinct lines that tell, or the beginning of it all if none does.
+std::string summary(const std::string& compiler_text, const Dialect& dialect, size_t max_lines) {
+  std::vector<std::string> kept;
+  std::stringstream lines(compiler_text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!dialect.tells(line)) continue;
+    line = dialect.rewritten(line);
+    if (std::find(kept.begin(), kept.end(), line) == kept.end()) kept.push_back(line);
+    if (kept.size() == max_lines) break;
+  }
+  if (kept.empty()) kept.push_back(dialect.rewritten(compiler_text.substr(0, longest_line)));
+  std::string text;
+  for (const std::string& line : kept) text += (text.empty() ? "" : "\n") + line;
+  return text;
 }
 
 }  // namespace
 
 std::string summarise_errors(const std::string& compiler_text, size_t max_lines) {
-  std::vector<std::string> kept;
-  std::stringstream lines(compiler_text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!tells(line) || contains(line, "ld returned 1 exit status")) continue;
-    line = without_paths(line);
-    if (std::find(kept.begin(), kept.end(), line) == kept.end()) kept.push_back(line);
-    if (kept.size() == max_lines) break;
-  }
-  if (kept.empty()) kept.push_back(without_paths(compiler_text.substr(0, longest_line)));
-  std::string text;
-  for (const std::string& line : kept) text += (text.empty() ? "" : "\n") + line;
-  return text;
+  return summary(compiler_text, {tells, without_paths}, max_lines);
+}
+
+std::string summarise_cuda_errors(const std::string& compiler_text, size_t max_lines) {
+  return summary(compiler_text, {tells_of_cuda, with_colons}, max_lines);
 }
 
 }  // namespace warpsmith::sandbox

@@ -10,4 +10,7 @@ namespace warpsmith::sandbox {
 /// temporary names are taken out, so that equal sources give equal texts.
 std::string summarise_errors(const std::string& compiler_text, size_t max_lines = 5);
 
+/// The same of NVRTC, nvcc and ptxas, as `kernels.cu:line: error: …`.
+std::string summarise_cuda_errors(const std::string& compiler_text, size_t max_lines = 5);
+
 }  // namespace warpsmith::sandbox

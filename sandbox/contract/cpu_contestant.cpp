@@ -1,61 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/contract/cpu_contestant.hpp"
 
-#include <filesystem>
-#include <map>
-#include <set>
-#include <sstream>
-
 #include "runtime/codec.hpp"
-#include "runtime/process/child.hpp"
 #include "sandbox/commit/runner_plan.hpp"
+#include "sandbox/jail/own_program.hpp"
 #include "sandbox/jail/process_state.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
-/// Files that the runner needs to come alive: itself, the loader and its libraries, as the program
-/// itself lists them.
-Result<std::vector<std::string>> runner_files(const std::string& runner) {
-  static std::map<std::string, std::vector<std::string>> known;
-  if (const auto found = known.find(runner); found != known.end()) return found->second;
-  ChildSpec ask;
-  ask.argv = {runner, "libraries"};
-  const auto answer = run_child(ask, Deadline::after(std::chrono::seconds{30}));
-  if (!answer) return fail("runner " + runner, answer.error());
-  if (answer->exit_code != 0) {
-    return fail(ErrorCode::process_failed,
-                "runner " + runner + " does not list its libraries: " + answer->err);
-  }
-  std::vector<std::string> files;
-  std::stringstream lines(answer->out);
-  for (std::string line; std::getline(lines, line);) files.push_back(line);
-  return known[runner] = std::move(files);
-}
-
-/// Where the loader must look besides its own places: libraries of a host that unpacked them
-/// itself.
-std::string search_path_of(const std::vector<std::string>& files) {
-  std::set<std::string> folders;
-  for (const std::string& file : files) {
-    const bool found_anyway = file.starts_with("/lib") || file.starts_with("/usr/lib");
-    if (!found_anyway) folders.insert(std::filesystem::path(file).parent_path().string());
-  }
-  std::string path;
-  for (const std::string& folder : folders) path += (path.empty() ? "" : ":") + folder;
-  return path;
-}
-
 Result<JailSpec> runner_jail(const CpuContestantSpec& spec) {
-  auto files = runner_files(spec.runner);
-  if (!files) return tl::unexpected(std::move(files.error()));
   JailSpec jail;
   jail.kind = JailKind::run;
-  jail.argv = {"/runner", "runner"};
-  jail.read_only.push_back({spec.runner, "/runner"});
-  for (const std::string& file : *files) jail.read_only.push_back({file, file});
-  if (const std::string path = search_path_of(*files); !path.empty()) {
-    jail.environment["LD_LIBRARY_PATH"] = path;
+  jail.argv = {own_program_path, "runner"};
+  if (auto added = add_own_program(jail, spec.runner); !added) {
+    return tl::unexpected(std::move(added.error()));
   }
   jail.files[runner_artefact_path] = spec.artefact;
   jail.core = spec.core;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "sandbox/commit/runner_plan.hpp"
+#include "sandbox/compile/nvrtc_worker.hpp"
 #include "sandbox/judge/evaluator.hpp"
 #include "sandbox/service/libraries.hpp"
 #include "sandbox/service/server.hpp"
@@ -21,6 +22,7 @@ constexpr const char* usage =
     "warpsmith-sandbox is started by warpsmith, not by hand.\n"
     "  serve      answers requests on descriptor 3\n"
     "  runner     runs a kernel inside a jail (descriptors 3 to 6)\n"
+    "  nvrtc      compiles one CUDA source inside a jail (descriptor 3)\n"
     "  libraries  lists the files that the runner needs\n";
 
 int list_libraries() {
@@ -88,6 +90,7 @@ int main(int argc, char** argv) {
   const std::string mode = arguments.size() > 1 ? arguments[1] : "";
   if (mode == "serve") return serve_inherited();
   if (mode == "runner") return warpsmith::sandbox::run_runner();
+  if (mode == "nvrtc") return warpsmith::sandbox::run_nvrtc_worker();
   if (mode == "libraries") return list_libraries();
   (void)std::fputs(usage, mode == "--help" ? stdout : stderr);
   return mode == "--help" ? 0 : 2;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/compile/compiled.hpp"
+
+#include <csignal>
+
+#include "runtime/clock.hpp"
+#include "runtime/codec.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+/// What a cache entry holds.
+struct Entry {
+  std::optional<VerdictClass> failure;
+  std::string text, artefact;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(failure, text, artefact);
+  }
+};
+
+std::optional<Compiled> known(CompileCache& cache, const std::string& key) {
+  const auto stored = cache.find(key);
+  if (!stored) return std::nullopt;
+  auto entry = codec::unpack<Entry>(stored->data(), stored->size());
+  if (!entry) return std::nullopt;
+  Compiled result;
+  result.failure = entry->failure;
+  result.text = std::move(entry->text);
+  result.artefact = std::move(entry->artefact);
+  result.cached = true;
+  return result;
+}
+
+void keep(CompileCache& cache, const std::string& key, const Compiled& result) {
+  const ByteBuffer bytes = codec::pack(Entry{result.failure, result.text, result.artefact});
+  cache.insert(key, {bytes.data(), bytes.size()});
+}
+
+}  // namespace
+
+Compiled failed_compiling(VerdictClass outcome, std::string text) {
+  Compiled result;
+  result.failure = outcome;
+  result.text = std::move(text);
+  return result;
+}
+
+bool was_stopped(const JailExit& exit) {
+  return exit.timed_out || exit.out_of_memory || exit.signal != 0 ||
+         exit.err.find("terminated program") != std::string::npos;
+}
+
+std::optional<Compiled> stopped_by_limit(const JailExit& exit) {
+  if (exit.timed_out || exit.signal == SIGXCPU) {
+    return failed_compiling(VerdictClass::timeout, "compiling took too long");
+  }
+  if (exit.out_of_memory) {
+    return failed_compiling(VerdictClass::out_of_memory, "compiling exceeded its memory limit");
+  }
+  return std::nullopt;
+}
+
+std::string content_of(const FileSet& files) {
+  std::string all;
+  for (const auto& [name, content] : files) {
+    all.append(name).append(1, '\0').append(std::to_string(content.size()));
+    all.append(1, '\0').append(content);
+  }
+  return all;
+}
+
+Result<Compiled> compile_once(CompileCache& cache, const std::string& key,
+                              const std::function<Result<Compiled>()>& fresh) {
+  const auto begin = SteadyClock::now();
+  auto result = known(cache, key);
+  if (!result) {
+    auto made = fresh();
+    if (!made) return made;
+    if (made->lasting) keep(cache, key, *made);
+    result = std::move(*made);
+  }
+  const std::chrono::duration<double, std::milli> took = SteadyClock::now() - begin;
+  result->milliseconds = took.count();
+  return std::move(*result);
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What compiling a submission gave, and a store of it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "runtime/submission.hpp"
+#include "runtime/verdict.hpp"
+#include "sandbox/compile/cache.hpp"
+#include "sandbox/jail/jail.hpp"
+
+namespace warpsmith::sandbox {
+
+/// An artefact, or a failing class with its text.
+struct Compiled {
+  std::optional<VerdictClass> failure;  // compile_error, banned_construct, timeout, out_of_memory
+  std::string text;                     // for the agent: first errors as FILE:line:col: …
+  std::string artefact;                 // bytes of the shared object or cubin
+  bool cached = false;                  // answered without compiling
+  bool lasting = true;                  // another try would give the same: may be cached
+  double milliseconds = 0;
+  std::map<std::string, std::string> jail;  // empty when cached
+};
+
+Compiled failed_compiling(VerdictClass outcome, std::string text);
+
+/// A limit or a signal ended the compiler: that may be the machine's doing, not the source's.
+bool was_stopped(const JailExit& exit);
+
+/// The class of a compiler that a limit ended, if one did.
+std::optional<Compiled> stopped_by_limit(const JailExit& exit);
+
+/// A submission as one text: the content that is addressed.
+std::string content_of(const FileSet& files);
+
+/// What the cache holds under `key` (then `cached` is set), else what `fresh` gives, which is kept
+/// if it lasts.
+Result<Compiled> compile_once(CompileCache& cache, const std::string& key,
+                              const std::function<Result<Compiled>()>& fresh);
+
+}  // namespace warpsmith::sandbox

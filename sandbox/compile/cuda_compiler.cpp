@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/compile/cuda_compiler.hpp"
+
+#include <algorithm>
+
+#include "runtime/checksum.hpp"
+#include "sandbox/compile/cubin.hpp"
+#include "sandbox/compile/diagnostics.hpp"
+#include "sandbox/jail/presets.hpp"
+#include "sandbox/plan/plan.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr const char* cubin_path = "/tmp/kernels.cubin";
+
+/// All of it ours. Extra vectorisation and -lineinfo change no result; fused multiply-add is the
+/// device's default and what torch's own kernels are compiled with.
+std::vector<std::string> flags(const CudaCompilerOptions& options) {
+  std::vector<std::string> all{"--gpu-architecture=" + options.architecture, "--std=c++20",
+                               "--extra-device-vectorization"};
+  for (size_t i = 0; i < options.toolchain.includes.size(); ++i) {
+    all.push_back("-I" + include_path(i));
+  }
+  return all;
+}
+
+bool is_source(const std::string& name) {
+  return name == device_source_file || name.ends_with(".h") || name.ends_with(".hpp") ||
+         name.ends_with(".cuh") || name.ends_with(".inc");
+}
+
+FileSet sources_of(const FileSet& files) {
+  FileSet sources;
+  for (const auto& file : files) {
+    if (is_source(file.first)) sources.insert(file);
+  }
+  return sources;
+}
+
+NvrtcOptions pool_options(const CudaCompilerOptions& options) {
+  return {.program = options.program,
+          .library_folder = options.toolchain.library_folder,
+          .includes = options.toolchain.includes,
+          .flags = flags(options),
+          .limits = options.limits,
+          .core = options.core,
+          .ready = options.ready};
+}
+
+/// NVRTC has no headers of the host's C++ library; nvcc has.
+bool wants_host_headers(const std::string& log) {
+  return log.find("could not open source file") != std::string::npos ||
+         log.find("cannot open source file") != std::string::npos;
+}
+
+JailSpec nvcc_jail(const CudaCompilerOptions& options, const FileSet& files) {
+  JailSpec spec = compile_jail();
+  spec.argv = {"/bin/sh",
+               "-c",
+               "\"$@\" >&2 && exec cat " + std::string(cubin_path),
+               "sh",
+               "/toolkit/bin/nvcc",
+               "-cubin",
+               "-O3",
+               "-w"};
+  for (const std::string& flag : flags(options)) {
+    if (flag != "--extra-device-vectorization") spec.argv.push_back(flag);
+  }
+  spec.argv.insert(spec.argv.end(),
+                   {"--extra-device-vectorization", "-o", cubin_path, device_source_file});
+  spec.read_only.push_back({options.toolchain.root, "/toolkit"});
+  for (size_t i = 0; i < options.toolchain.includes.size(); ++i) {
+    spec.read_only.push_back({options.toolchain.includes[i], include_path(i)});
+  }
+  for (const auto& [name, content] : files) spec.files["/src/" + name] = content;
+  spec.directory = "/src";
+  spec.core = options.core;
+  spec.limits = options.limits;
+  spec.limits.output_bytes = options.limits.file_bytes;
+  return spec;
+}
+
+}  // namespace
+
+CudaCompiler::CudaCompiler(CudaCompilerOptions options, CompileCache cache, NvrtcPool pool)
+    : options_(std::move(options)), cache_(std::move(cache)), pool_(std::move(pool)) {
+  std::string identity = "nvrtc " + pool_.version() + options_.toolchain.root;
+  for (const std::string& flag : flags(options_)) identity += '\n' + flag;
+  toolchain_hash_ = sha256_hex(identity + std::to_string(options_.global_bytes));
+}
+
+Result<CudaCompiler> CudaCompiler::open(CudaCompilerOptions options, Deadline deadline) {
+  auto pool = NvrtcPool::open(pool_options(options), deadline);
+  if (!pool) return tl::unexpected(std::move(pool.error()));
+  auto cache = CompileCache::open(options.cache_dir, options.cache_bytes);
+  if (!cache) return tl::unexpected(std::move(cache.error()));
+  return CudaCompiler{std::move(options), std::move(*cache), std::move(*pool)};
+}
+
+Compiled CudaCompiler::inspected(std::string cubin) const {
+  const auto facts = read_cubin(cubin);
+  if (!facts) return failed_compiling(VerdictClass::banned_construct, facts.error().message);
+  if (auto objection = objection_to(*facts, options_.global_bytes)) {
+    return failed_compiling(objection->outcome, std::move(objection->text));
+  }
+  Compiled result;
+  result.artefact = std::move(cubin);
+  return result;
+}
+
+Compiled CudaCompiler::refused(const std::string& log) const {
+  return failed_compiling(VerdictClass::compile_error,
+                          summarise_cuda_errors(log.substr(0, options_.message_bytes)));
+}
+
+Result<Compiled> CudaCompiler::by_nvcc(const FileSet& files, Deadline deadline) const {
+  const Deadline own = Deadline::after(std::min(options_.timeout, deadline.left()));
+  auto jail = JailedProcess::start(nvcc_jail(options_, files));
+  if (!jail) return tl::unexpected(std::move(jail.error()));
+  auto exit = (*jail)->wait(own);
+  if (!exit) return tl::unexpected(std::move(exit.error()));
+  if (exit->never_began) return fail(ErrorCode::unsupported, "compile: " + exit->err);
+  if (exit->timed_out && deadline.passed()) {
+    return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
+  }
+  Compiled result;
+  if (auto stopped = stopped_by_limit(*exit))
+    result = std::move(*stopped);
+  else if (exit->exit_code != 0)
+    result = refused(exit->err);
+  else
+    result = inspected(std::move(exit->out));
+  result.lasting = !was_stopped(*exit);
+  result.jail = (*jail)->report();
+  return result;
+}
+
+Result<Compiled> CudaCompiler::compile_fresh(const FileSet& files, Deadline deadline) {
+  auto answer =
+      pool_.compile({files, device_source_file, flags(options_)}, options_.timeout, deadline);
+  if (!answer) return tl::unexpected(std::move(answer.error()));
+  Compiled result;
+  if (!answer->object) {
+    auto stopped = stopped_by_limit(answer->exit);
+    result = stopped ? std::move(*stopped)
+                     : failed_compiling(VerdictClass::compile_error, "the compiler crashed");
+    result.lasting = false;
+  } else if (answer->object->compiled) {
+    result = inspected(std::move(answer->object->cubin));
+  } else if (wants_host_headers(answer->object->log) && !options_.toolchain.root.empty()) {
+    return by_nvcc(files, deadline);
+  } else {
+    result = refused(answer->object->log);
+  }
+  result.jail = std::move(answer->jail);
+  return result;
+}
+
+Result<Compiled> CudaCompiler::compile(const FileSet& submitted, Deadline deadline) {
+  const FileSet files = sources_of(submitted);
+  if (!files.contains(device_source_file)) {
+    return failed_compiling(VerdictClass::compile_error, "solution/kernels.cu is missing");
+  }
+  const std::string content = content_of(files);
+  if (content.size() > options_.source_bytes) {
+    return failed_compiling(VerdictClass::compile_error,
+                            "the source has " + std::to_string(content.size()) +
+                                " bytes, more than " + std::to_string(options_.source_bytes));
+  }
+  const std::string key = sha256_hex(toolchain_hash_ + content);
+  return compile_once(cache_, key, [&] { return compile_fresh(files, deadline); });
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where CUDA's compilers and headers are on this machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/result.hpp"
+
+namespace warpsmith::sandbox {
+
+struct CudaToolchain {
+  std::string library_folder;         // holds libnvrtc.so.*
+  std::vector<std::string> includes;  // folders of headers, the first of all first
+  std::string root;                   // holds bin/nvcc; empty: NVRTC alone
+};
+
+/// The toolkit at `root` (a folder that holds bin/nvcc), or, where there is none, NVRTC as the
+/// environment of `python` brings it. `unsupported` names both places.
+Result<CudaToolchain> find_cuda_toolchain(const std::string& root, const std::string& python);
+
+/// Of the toolkit that this program was built with; empty: none.
+std::string built_with_toolkit();
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel launches of a plan: extents, arguments, tensor maps.
+#include <limits>
+
+#include "sandbox/commit/shared_buffers.hpp"
+#include "sandbox/plan/bind_step.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr int64_t most_grid_x = (int64_t{1} << 31) - 1, most_grid_yz = 65535;
+constexpr int64_t most_threads = 1024, most_threads_z = 64;
+constexpr int64_t most_map_stride = (int64_t{1} << 40) - 16;
+constexpr int64_t most_box = 256, map_unit = 16;  // of boxes; bytes of alignment
+
+using Ranges = std::array<ValueRange, 3>;
+constexpr Ranges grid_ranges{{{1, most_grid_x}, {1, most_grid_yz}, {1, most_grid_yz}}};
+constexpr Ranges block_ranges{{{1, most_threads}, {1, most_threads}, {1, most_threads_z}}};
+
+Extent3 extent_of(const std::vector<PlacedExpression>& list, const Ranges& ranges,
+                  const std::string& what, PlanScope& scope) {
+  std::array<uint32_t, 3> values{1, 1, 1};
+  for (size_t i = 0; i < list.size(); ++i) {
+    values[i] = static_cast<uint32_t>(scope.value(list[i], ranges[i], what));
+  }
+  return {values[0], values[1], values[2]};
+}
+
+uint64_t volume(const Extent3& extent) {
+  return uint64_t{extent.x} * extent.y * extent.z;
+}
+
+std::optional<Extent3> cluster_of(const LaunchStep& step, const BoundLaunch& launch,
+                                  PlanPlace place, const BindContext& to) {
+  if (step.cluster.empty()) return std::nullopt;
+  const int64_t most = to.limits.cluster_blocks;
+  const Extent3 cluster =
+      extent_of(step.cluster, {{{1, most}, {1, most}, {1, most}}}, "cluster", to.scope);
+  if (volume(cluster) > to.limits.cluster_blocks) {
+    to.scope.errors().at(place, "cluster: expected at most " + std::to_string(most) +
+                                    " blocks, got " + std::to_string(volume(cluster)));
+  }
+  if (launch.grid.x % cluster.x != 0 || launch.grid.y % cluster.y != 0 ||
+      launch.grid.z % cluster.z != 0) {
+    to.scope.errors().at(place, "the grid is no multiple of the cluster");
+  }
+  return cluster;
+}
+
+std::optional<BoundArgument> bind_map(const TensorMapArgument& map, PlanScope& scope) {
+  const auto index = scope.buffer(map.buffer, Access::any);
+  if (!index) return std::nullopt;
+  const auto complain = [&](const std::string& what) {
+    scope.errors().at(map.buffer.place, "tensor map: " + what);
+    return std::nullopt;
+  };
+  if (map.box.size() != map.shape.size() || map.strides.size() + 1 != map.shape.size()) {
+    return complain("a shape of " + std::to_string(map.shape.size()) +
+                    " extents wants as many in box and one fewer in strides");
+  }
+  const BoundBuffer& buffer = scope.at(*index);
+  const auto unit = static_cast<int64_t>(element_bytes(buffer.dtype));
+  BoundTensorMap bound{.buffer = *index, .swizzle = map.swizzle};
+  uint64_t reach = 0;  // of the last element's first byte
+  for (size_t i = 0; i < map.shape.size(); ++i) {
+    const int64_t extent =
+        scope.value(map.shape[i], {1, std::numeric_limits<uint32_t>::max()}, "shape");
+    bound.shape.push_back(static_cast<uint64_t>(extent));
+    bound.box.push_back(static_cast<uint32_t>(scope.value(map.box[i], {1, most_box}, "box")));
+    int64_t stride = unit;
+    if (i > 0) {
+      stride = scope.value(map.strides[i - 1], {map_unit, most_map_stride}, "stride");
+      bound.strides.push_back(static_cast<uint64_t>(stride));
+      if (stride % map_unit != 0) return complain("strides are multiples of 16 bytes");
+    }
+    uint64_t span = 0;
+    if (__builtin_mul_overflow(static_cast<uint64_t>(extent - 1), static_cast<uint64_t>(stride),
+                               &span) ||
+        __builtin_add_overflow(reach, span, &reach)) {
+      return complain("it is larger than any memory");
+    }
+  }
+  if (reach + static_cast<uint64_t>(unit) > buffer.bytes) {
+    return complain("it ends at byte " + std::to_string(reach + static_cast<uint64_t>(unit)) +
+                    " of \"" + buffer.name + "\", which has " + std::to_string(buffer.bytes));
+  }
+  const int64_t row = bound.box[0] * unit;
+  if (row % map_unit != 0) return complain("a row of the box is a multiple of 16 bytes");
+  const int64_t widest = map.swizzle == Swizzle::b32 ? 32 : map.swizzle == Swizzle::b64 ? 64 : 128;
+  if (map.swizzle != Swizzle::none && row > widest) {
+    return complain("a row of the box is at most as wide as the swizzle");
+  }
+  return bound;
+}
+
+std::optional<BoundArgument> bind_argument(const Argument& argument, PlanScope& scope) {
+  if (const auto* map = std::get_if<TensorMapArgument>(&argument)) return bind_map(*map, scope);
+  if (const auto* name = std::get_if<BufferName>(&argument)) {
+    if (scope.is_symbol(name->name)) {
+      const PlacedExpression symbol = scope.symbol(*name);
+      return BoundScalar{.whole = scope.value(symbol, any_value, "argument")};
+    }
+    const auto index = scope.buffer(*name, Access::any);
+    if (!index) return std::nullopt;
+    return BoundPointer{*index};
+  }
+  const auto& scalar = std::get<ScalarArgument>(argument);
+  BoundScalar bound{scalar.type, 0, scalar.real};
+  const bool narrow = scalar.type == ScalarType::i32;
+  constexpr ValueRange i32{std::numeric_limits<int32_t>::min(),
+                           std::numeric_limits<int32_t>::max()};
+  if (scalar.type != ScalarType::f32 && scalar.type != ScalarType::f64) {
+    bound.whole = scope.value(scalar.whole, narrow ? i32 : any_value, "argument");
+  }
+  return bound;
+}
+
+PlanPlace place_of(const Argument& argument) {
+  if (const auto* name = std::get_if<BufferName>(&argument)) return name->place;
+  if (const auto* map = std::get_if<TensorMapArgument>(&argument)) return map->buffer.place;
+  return std::get<ScalarArgument>(argument).place;
+}
+
+}  // namespace
+
+BoundLaunch bind_launch(const LaunchStep& step, PlanPlace place, const BindContext& to) {
+  BoundLaunch launch{.kernel = step.kernel.name,
+                     .kernel_place = step.kernel.place,
+                     .cooperative = step.cooperative};
+  launch.grid = extent_of(step.grid, grid_ranges, "grid", to.scope);
+  launch.block = extent_of(step.block, block_ranges, "block", to.scope);
+  if (volume(launch.block) > most_threads) {
+    to.scope.errors().at(
+        place, "block: expected at most 1024 threads, got " + std::to_string(volume(launch.block)));
+  }
+  launch.cluster = cluster_of(step, launch, place, to);
+  launch.shared =
+      static_cast<uint32_t>(to.scope.value(step.shared, {0, to.limits.shared_bytes}, "shared"));
+  for (const Argument& argument : step.args) {
+    auto bound = bind_argument(argument, to.scope);
+    if (!bound) continue;
+    launch.args.push_back(std::move(*bound));
+    launch.arg_places.push_back(place_of(argument));
+  }
+  return launch;
+}
+
+}  // namespace warpsmith::sandbox

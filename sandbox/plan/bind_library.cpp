@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Library steps of a plan: every access lies within its buffer before anything runs.
+#include <algorithm>
+
+#include "sandbox/commit/shared_buffers.hpp"
+#include "sandbox/plan/bind_step.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr int64_t most_extent = (int64_t{1} << 31) - 1;
+constexpr int64_t most_stride = int64_t{1} << 40;
+constexpr int64_t most_window = int64_t{1} << 20;  // of padding and dilation
+constexpr ValueRange extents{1, most_extent};
+constexpr ValueRange strides{0, most_stride};
+
+bool is_real(Dtype dtype) {
+  return dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16;
+}
+
+int64_t value_or(const std::optional<PlacedExpression>& expression, int64_t otherwise,
+                 ValueRange range, const std::string& what, PlanScope& scope) {
+  return expression ? scope.value(*expression, range, what) : otherwise;
+}
+
+/// One past the last element that a batch of matrices touches; no extent is so large that this
+/// does not fit.
+__extension__ using Wide = __int128;
+Wide end_of(const BoundMatrix& matrix, int64_t batch) {
+  return Wide{batch - 1} * matrix.stride + Wide{matrix.rows - 1} * matrix.row + matrix.columns;
+}
+
+void check_matrix(const BoundMatrix& matrix, int64_t batch, const BufferName& name,
+                  PlanScope& scope) {
+  if (matrix.row < matrix.columns) {
+    scope.errors().at(name.place, "rows of " + std::to_string(matrix.columns) +
+                                      " elements cannot begin every " + std::to_string(matrix.row));
+  }
+  const BoundBuffer& buffer = scope.at(matrix.buffer);
+  const uint64_t elements = buffer.bytes / element_bytes(buffer.dtype);
+  if (end_of(matrix, batch) > Wide{elements}) {
+    scope.errors().at(name.place, "the product reaches beyond the " + std::to_string(elements) +
+                                      " elements of \"" + buffer.name + "\"");
+  }
+}
+
+struct MatrixText {
+  const BufferName& name;
+  const std::optional<PlacedExpression>& row;
+  const std::optional<PlacedExpression>& stride;
+  Access access;
+};
+
+/// Of `rows` × `columns` as it lies in memory.
+BoundMatrix bind_matrix(const MatrixText& text, int64_t rows, int64_t columns, PlanScope& scope) {
+  BoundMatrix matrix{.rows = rows, .columns = columns};
+  matrix.row = value_or(text.row, columns, extents, "elements of a row", scope);
+  matrix.stride = value_or(text.stride, rows * matrix.row, strides, "elements of a matrix", scope);
+  matrix.buffer = scope.buffer(text.name, text.access).value_or(0);
+  return matrix;
+}
+
+void check_types(const GemmStep& step, const BoundGemm& gemm, PlanScope& scope) {
+  const Dtype a = scope.at(gemm.a.buffer).dtype, out = scope.at(gemm.out.buffer).dtype;
+  if (a != scope.at(gemm.b.buffer).dtype || !is_real(a) || (out != a && out != Dtype::f32)) {
+    scope.errors().at(step.out.place,
+                      "a product takes two f32, f16 or bf16 operands of one type, and gives that "
+                      "type or f32");
+  }
+  if (!gemm.bias) return;
+  const BoundBuffer& bias = scope.at(*gemm.bias);
+  if (bias.dtype == out && bias.bytes / element_bytes(out) == static_cast<uint64_t>(gemm.n)) return;
+  scope.errors().at(step.bias->place, "a bias has the type of the output and n = " +
+                                          std::to_string(gemm.n) + " elements");
+}
+
+/// Spatial extents that the weights' window gives; −1 where it does not fit.
+int64_t windows(int64_t extent, int64_t window, const BoundConv& conv, size_t i) {
+  const int64_t span = conv.dilation[i] * (window - 1) + 1;
+  const int64_t padded = extent + 2 * conv.padding[i];
+  return padded < span ? -1 : (padded - span) / conv.stride[i] + 1;
+}
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::string text = "[";
+  for (const int64_t extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  return text + "]";
+}
+
+std::vector<int64_t> conv_shape(const BoundBuffer& x, const BoundBuffer& w, const BoundConv& conv) {
+  std::vector<int64_t> shape{x.shape[0], w.shape[0]};
+  for (size_t i = 0; i < conv.stride.size(); ++i) {
+    shape.push_back(windows(x.shape[i + 2], w.shape[i + 2], conv, i));
+  }
+  return shape;
+}
+
+std::vector<int64_t> spatial(const std::vector<PlacedExpression>& list, size_t count,
+                             int64_t otherwise, ValueRange range, PlanScope& scope) {
+  std::vector<int64_t> values;
+  values.reserve(std::max(count, list.size()));
+  for (const PlacedExpression& one : list) {
+    values.push_back(scope.value(one, range, "a spatial extent"));
+  }
+  values.resize(std::max(count, values.size()), otherwise);
+  return values;
+}
+
+void check_conv(const ConvStep& step, const BoundConv& conv, PlanScope& scope) {
+  const BoundBuffer &x = scope.at(conv.x), &w = scope.at(conv.w), &out = scope.at(conv.out);
+  const auto complain = [&](const std::string& what) {
+    scope.errors().at(step.out.place, "conv: " + what);
+  };
+  const size_t count = x.shape.size() - 2;  // more than two: the caller looked
+  if (conv.stride.size() != count || conv.padding.size() != count ||
+      conv.dilation.size() != count) {
+    return complain("more strides, paddings or dilations than spatial extents");
+  }
+  if (x.dtype != w.dtype || x.dtype != out.dtype || !is_real(x.dtype)) {
+    return complain("all three are f32, f16 or bf16, of one type");
+  }
+  if (x.shape[1] % conv.groups != 0 || w.shape[0] % conv.groups != 0 ||
+      w.shape[1] != x.shape[1] / conv.groups) {
+    return complain("channels " + std::to_string(x.shape[1]) + " in " +
+                    std::to_string(conv.groups) + " groups do not match weights " +
+                    shape_text(w.shape));
+  }
+  const std::vector<int64_t> wanted = conv_shape(x, w, conv);
+  if (out.shape != wanted) {
+    complain("the output is " + shape_text(wanted) + ", \"" + out.name + "\" is " +
+             shape_text(out.shape));
+  }
+}
+
+}  // namespace
+
+void check_lane(ComputeType compute, PlanPlace place, const BindContext& to) {
+  if (compute == ComputeType::f32 || to.limits.lane == PrecisionLane::tf32_allowed) return;
+  to.scope.errors().at(place, "this task's lane is fp32-strict: compute = \"tf32\" is not allowed");
+}
+
+BoundGemm bind_gemm(const GemmStep& step, PlanPlace place, const BindContext& to) {
+  PlanScope& scope = to.scope;
+  BoundGemm gemm{.compute = step.compute, .epilogue = step.epilogue};
+  gemm.alpha = step.alpha;
+  gemm.beta = step.beta;
+  gemm.m = scope.value(step.m, extents, "m");
+  gemm.n = scope.value(step.n, extents, "n");
+  gemm.k = scope.value(step.k, extents, "k");
+  gemm.batch = value_or(step.batch, 1, extents, "batch", scope);
+  const bool ta = step.trans_a, tb = step.trans_b;
+  gemm.a = bind_matrix({step.a, step.row_a, step.stride_a, Access::read}, ta ? gemm.k : gemm.m,
+                       ta ? gemm.m : gemm.k, scope);
+  gemm.b = bind_matrix({step.b, step.row_b, step.stride_b, Access::read}, tb ? gemm.n : gemm.k,
+                       tb ? gemm.k : gemm.n, scope);
+  gemm.a.transposed = ta;
+  gemm.b.transposed = tb;
+  if (step.bias) gemm.bias = scope.buffer(*step.bias, Access::read);
+  if (step.beta != 0) (void)scope.buffer(step.out, Access::read);
+  gemm.out =
+      bind_matrix({step.out, step.row_out, step.stride_out, Access::write}, gemm.m, gemm.n, scope);
+  if (!scope.errors().empty()) return gemm;
+  check_matrix(gemm.a, gemm.batch, step.a, scope);
+  check_matrix(gemm.b, gemm.batch, step.b, scope);
+  check_matrix(gemm.out, gemm.batch, step.out, scope);
+  if (gemm.batch > 1 && end_of(gemm.out, 1) > gemm.out.stride) {
+    scope.errors().at(step.out.place, "the matrices of the batch overlap in the output");
+  }
+  check_types(step, gemm, scope);
+  check_lane(step.compute, place, to);
+  return gemm;
+}
+
+BoundConv bind_conv(const ConvStep& step, PlanPlace place, const BindContext& to) {
+  PlanScope& scope = to.scope;
+  BoundConv conv{.compute = step.compute};
+  conv.x = scope.buffer(step.x, Access::read).value_or(0);
+  conv.w = scope.buffer(step.w, Access::read).value_or(0);
+  conv.out = scope.buffer(step.out, Access::write).value_or(0);
+  if (!scope.errors().empty()) return conv;
+  const size_t rank = scope.at(conv.x).shape.size();
+  if (rank < 3 || rank > 5 || scope.at(conv.w).shape.size() != rank) {
+    scope.errors().at(step.out.place, "conv: x and w have 1 to 3 spatial extents, equally many");
+    return conv;
+  }
+  conv.stride = spatial(step.stride, rank - 2, 1, extents, scope);
+  conv.padding = spatial(step.padding, rank - 2, 0, {0, most_window}, scope);
+  conv.dilation = spatial(step.dilation, rank - 2, 1, {1, most_window}, scope);
+  conv.groups = value_or(step.groups, 1, extents, "groups", scope);
+  check_conv(step, conv, scope);
+  check_lane(step.compute, place, to);
+  return conv;
+}
+
+BoundMemset bind_memset(const MemsetStep& step, const BindContext& to) {
+  return {to.scope.buffer(step.out, Access::write).value_or(0), step.value};
+}
+
+BoundCopy bind_copy(const CopyStep& step, PlanPlace place, const BindContext& to) {
+  const auto from = to.scope.buffer(step.from, Access::read);
+  const auto out = to.scope.buffer(step.out, Access::write);
+  if (!from || !out) return {};
+  const BoundBuffer &source = to.scope.at(*from), &target = to.scope.at(*out);
+  if (source.bytes != target.bytes) {
+    to.scope.errors().at(place, "copy: \"" + source.name + "\" has " +
+                                    std::to_string(source.bytes) + " bytes, \"" + target.name +
+                                    "\" " + std::to_string(target.bytes));
+  }
+  return {*out, *from};
+}
+
+}  // namespace warpsmith::sandbox

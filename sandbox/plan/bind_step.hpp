@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a plan with numbers in place of names and expressions, one function per kind.
+// Complaints go to the scope's errors; what is returned then is not to be used.
+#pragma once
+
+#include <array>
+#include <limits>
+
+#include "sandbox/plan/plan_scope.hpp"
+
+namespace warpsmith::sandbox {
+
+inline constexpr ValueRange any_value{std::numeric_limits<int64_t>::min(),
+                                      std::numeric_limits<int64_t>::max()};
+
+struct BindContext {
+  PlanScope& scope;
+  const PlanLimits& limits;
+};
+
+BoundLaunch bind_launch(const LaunchStep& step, PlanPlace place, const BindContext& to);
+BoundGemm bind_gemm(const GemmStep& step, PlanPlace place, const BindContext& to);
+BoundConv bind_conv(const ConvStep& step, PlanPlace place, const BindContext& to);
+BoundMemset bind_memset(const MemsetStep& step, const BindContext& to);
+BoundCopy bind_copy(const CopyStep& step, PlanPlace place, const BindContext& to);
+
+/// Complains about a compute type that the task's lane does not allow.
+void check_lane(ComputeType compute, PlanPlace place, const BindContext& to);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan for given extents: numbers instead of expressions, indices instead of names, every access
+// of a library step within its buffer. What a launcher carries out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/result.hpp"
+#include "runtime/task.hpp"
+#include "sandbox/plan/plan.hpp"
+
+namespace warpsmith::sandbox {
+
+struct BoundBuffer {
+  std::string name;
+  Dtype dtype = Dtype::f32;
+  std::vector<int64_t> shape;
+  uint64_t bytes = 0;
+  TensorRole role = TensorRole::input;
+  bool scratch = false;
+  bool writable() const { return scratch || role == TensorRole::output; }
+};
+
+struct Extent3 {
+  uint32_t x = 1, y = 1, z = 1;
+};
+
+struct BoundScalar {
+  ScalarType type = ScalarType::fitting;
+  int64_t whole = 0;
+  double real = 0;
+};
+struct BoundPointer {
+  uint32_t buffer = 0;
+};
+struct BoundTensorMap {
+  uint32_t buffer = 0;
+  std::vector<uint64_t> shape;    // elements, innermost first
+  std::vector<uint64_t> strides;  // bytes, of all but the innermost
+  std::vector<uint32_t> box;      // elements
+  Swizzle swizzle = Swizzle::none;
+};
+using BoundArgument = std::variant<BoundPointer, BoundScalar, BoundTensorMap>;
+
+struct BoundLaunch {
+  std::string kernel;
+  PlanPlace kernel_place;
+  Extent3 grid, block;
+  std::optional<Extent3> cluster;
+  uint32_t shared = 0;  // bytes
+  bool cooperative = false;
+  std::vector<BoundArgument> args;
+  std::vector<PlanPlace> arg_places;
+};
+
+/// One matrix of a product: row-major as it lies in memory, before any transposition.
+struct BoundMatrix {
+  uint32_t buffer = 0;
+  int64_t rows = 0, columns = 0;
+  int64_t row = 0;     // elements from row to row
+  int64_t stride = 0;  // elements from matrix to matrix of a batch
+  bool transposed = false;
+};
+struct BoundGemm {
+  BoundMatrix out, a, b;
+  std::optional<uint32_t> bias;
+  int64_t m = 0, n = 0, k = 0, batch = 1;
+  ComputeType compute = ComputeType::f32;
+  Epilogue epilogue = Epilogue::none;
+  double alpha = 1, beta = 0;
+};
+
+struct BoundConv {
+  uint32_t out = 0, x = 0, w = 0;
+  std::vector<int64_t> stride, padding, dilation;  // one per spatial extent
+  int64_t groups = 1;
+  ComputeType compute = ComputeType::f32;
+};
+
+struct BoundMemset {
+  uint32_t out = 0;
+  uint8_t value = 0;
+};
+struct BoundCopy {
+  uint32_t out = 0, from = 0;
+};
+
+struct BoundStep {
+  std::variant<BoundLaunch, BoundGemm, BoundConv, BoundMemset, BoundCopy> what;
+  PlanPlace place;
+};
+
+struct BoundPlan {
+  std::vector<BoundBuffer> buffers;  // the task's tensors in their order, then scratch
+  uint64_t scratch_bytes = 0;        // of all scratch, each rounded up to 256
+  size_t variant = 0;                // which one was chosen
+  std::vector<BoundStep> steps;
+};
+
+/// What the device and the task allow.
+struct PlanLimits {
+  uint64_t scratch_bytes = 1ULL << 30U;
+  uint32_t shared_bytes = 227U << 10U;  // dynamic, of one block
+  uint32_t cluster_blocks = 8;
+  PrecisionLane lane = PrecisionLane::fp32_strict;
+};
+
+/// Looks up names, evaluates expressions and checks everything that can be checked without the
+/// compiled kernels. `invalid_config`, one line for each thing that is wrong.
+Result<BoundPlan> bind_plan(const Plan& plan, const TaskSignature& signature,
+                            const PlanLimits& limits);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/plan/explain.hpp"
+
+#include <sstream>
+
+#include "sandbox/plan/plan_names.hpp"
+#include "sandbox/reference/description.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+template <class T>
+std::string list_of(const std::vector<T>& values) {
+  std::ostringstream text;
+  text << '[';
+  for (size_t i = 0; i < values.size(); ++i) text << (i == 0 ? "" : ", ") << values[i];
+  text << ']';
+  return text.str();
+}
+
+std::string extent_text(const Extent3& extent) {
+  return "(" + std::to_string(extent.x) + ", " + std::to_string(extent.y) + ", " +
+         std::to_string(extent.z) + ")";
+}
+
+class Explainer {
+ public:
+  explicit Explainer(const BoundPlan& bound) : bound_(bound) {}
+
+  std::string operator()(const BoundLaunch& launch) const {
+    std::string text = "launch " + launch.kernel + " grid " + extent_text(launch.grid) + " block " +
+                       extent_text(launch.block);
+    if (launch.cluster) text += " cluster " + extent_text(*launch.cluster);
+    if (launch.shared > 0) text += " shared " + std::to_string(launch.shared) + " bytes";
+    if (launch.cooperative) text += " cooperative";
+    text += "\n      args";
+    for (const BoundArgument& argument : launch.args) text += " " + argument_text(argument);
+    return text;
+  }
+  std::string operator()(const BoundGemm& gemm) const {
+    std::ostringstream text;
+    text << "gemm " << name(gemm.out.buffer) << " = " << matrix_text(gemm.a) << " * "
+         << matrix_text(gemm.b) << "  m " << gemm.m << " n " << gemm.n << " k " << gemm.k;
+    if (gemm.batch > 1) text << " batch " << gemm.batch;
+    if (gemm.alpha != 1) text << " alpha " << gemm.alpha;
+    if (gemm.beta != 0) text << " beta " << gemm.beta;
+    if (gemm.bias) text << " bias " << name(*gemm.bias);
+    text << " " << name_of(gemm.epilogue, epilogue_names) << " in "
+         << name_of(gemm.compute, compute_names);
+    return text.str();
+  }
+  std::string operator()(const BoundConv& conv) const {
+    return "conv " + name(conv.out) + " = " + name(conv.x) + " * " + name(conv.w) + " stride " +
+           list_of(conv.stride) + " padding " + list_of(conv.padding) + " dilation " +
+           list_of(conv.dilation) + " groups " + std::to_string(conv.groups) + " in " +
+           std::string(name_of(conv.compute, compute_names));
+  }
+  std::string operator()(const BoundMemset& memset) const {
+    return "memset " + name(memset.out) + " to bytes " + std::to_string(memset.value);
+  }
+  std::string operator()(const BoundCopy& copy) const {
+    return "copy " + name(copy.out) + " = " + name(copy.from);
+  }
+
+ private:
+  const std::string& name(uint32_t buffer) const { return bound_.buffers[buffer].name; }
+
+  std::string matrix_text(const BoundMatrix& matrix) const {
+    return name(matrix.buffer) + " " + list_of(std::vector<int64_t>{matrix.rows, matrix.columns}) +
+           (matrix.transposed ? " transposed" : "");
+  }
+
+  std::string argument_text(const BoundArgument& argument) const {
+    if (const auto* pointer = std::get_if<BoundPointer>(&argument)) return name(pointer->buffer);
+    if (const auto* map = std::get_if<BoundTensorMap>(&argument)) {
+      return "map(" + name(map->buffer) + " " + list_of(map->shape) + " box " + list_of(map->box) +
+             ")";
+    }
+    const auto& scalar = std::get<BoundScalar>(argument);
+    std::ostringstream text;
+    if (scalar.type == ScalarType::f32 || scalar.type == ScalarType::f64)
+      text << scalar.real;
+    else
+      text << scalar.whole;
+    return text.str();
+  }
+
+  const BoundPlan& bound_;
+};
+
+}  // namespace
+
+std::string explain(const Plan& plan, const BoundPlan& bound) {
+  std::ostringstream text;
+  if (plan.variants.size() > 1) {
+    const Variant& chosen = plan.variants[bound.variant];
+    text << "variant " << bound.variant + 1 << " of " << plan.variants.size() << ", line "
+         << chosen.place.line;
+    if (chosen.when) text << ", when " << chosen.when->expression.text();
+    text << '\n';
+  }
+  for (const BoundBuffer& buffer : bound.buffers) {
+    if (!buffer.scratch) continue;
+    text << "scratch " << buffer.name << " " << to_string(buffer.dtype) << " "
+         << list_of(buffer.shape) << " " << buffer.bytes << " bytes\n";
+  }
+  for (size_t i = 0; i < bound.steps.size(); ++i) {
+    const BoundStep& step = bound.steps[i];
+    text << "step " << i + 1 << ", line " << step.place.line << ": "
+         << std::visit(Explainer{bound}, step.what) << '\n';
+  }
+  return text.str();
+}
+
+}  // namespace warpsmith::sandbox

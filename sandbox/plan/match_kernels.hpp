@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan beside the kernels that it launches: what only the compiled code can tell.
+#pragma once
+
+#include "runtime/result.hpp"
+#include "sandbox/compile/cubin.hpp"
+#include "sandbox/plan/bound_plan.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Every kernel exists, takes as many arguments of those sizes, and fits a block of that size with
+/// its registers and shared memory. `invalid_config`, one line for each thing that is wrong.
+Result<void> match_kernels(const BoundPlan& plan, const CubinFacts& cubin,
+                           const PlanLimits& limits);
+
+/// Bytes that an argument takes; 0 for a whole number as wide as its parameter.
+uint32_t argument_bytes(const BoundArgument& argument);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch plan: what the candidate of contract `device` wants done with its kernels, as data.
+//
+//   [scratch.partial]                 # memory of its own, by name
+//   dtype = "f32"
+//   shape = ["d0", "ceildiv(d1, 1024)"]
+//
+//   [[step]]                          # in this order, each after the one before
+//   launch = "row_sums"               # an extern "C" __global__ function of kernels.cu
+//   grid = ["d0", "ceildiv(d1, 1024)"]
+//   block = [256]
+//   args = ["x", "partial", "d1"]
+//
+//   [[step]]
+//   gemm = "out"                      # out = a · b, by the library
+//   a = "x"
+//   b = "weight"
+//   trans_b = true
+//   m = "d0"
+//   n = "d2"
+//   k = "d1"
+//
+// Other steps: conv, memset, copy. With `[[variant]] when = "d1 % 4 == 0"` and `[[variant.step]]`
+// the first variant whose condition holds is carried out. Whatever stands in quotes for a number
+// is an expression (expression.hpp) over the names of the task's extents.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/task.hpp"
+#include "sandbox/plan/expression.hpp"
+
+namespace warpsmith::sandbox {
+
+inline constexpr const char* plan_file = "plan.toml";
+inline constexpr const char* device_source_file = "kernels.cu";
+
+/// A character of plan.toml; both count from 1.
+struct PlanPlace {
+  uint32_t line = 0;
+  uint32_t column = 0;
+};
+
+/// An expression, and the place of its first character.
+struct PlacedExpression {
+  Expression expression;
+  PlanPlace place;
+};
+
+/// A tensor of the task or a scratch buffer.
+struct BufferName {
+  std::string name;
+  PlanPlace place;
+};
+
+struct ScratchBuffer {
+  std::string name;
+  Dtype dtype = Dtype::f32;
+  std::vector<PlacedExpression> shape;
+  PlanPlace place;
+};
+
+/// How a scalar is handed to a kernel. `fitting`: a whole number as wide as the kernel's parameter.
+enum class ScalarType : uint8_t { fitting, i32, i64, f32, f64 };
+
+struct ScalarArgument {
+  ScalarType type = ScalarType::fitting;
+  PlacedExpression whole;  // i32, i64, fitting
+  double real = 0;         // f32, f64
+  PlanPlace place;
+};
+
+enum class Swizzle : uint8_t { none, b32, b64, b128 };
+
+/// A tensor map (TMA descriptor) over a buffer, made by the launcher and passed by value.
+struct TensorMapArgument {
+  BufferName buffer;
+  std::vector<PlacedExpression> shape;    // elements, innermost first; 1 to 5
+  std::vector<PlacedExpression> strides;  // bytes, of all but the innermost
+  std::vector<PlacedExpression> box;      // elements of one transfer
+  Swizzle swizzle = Swizzle::none;
+};
+
+using Argument = std::variant<BufferName, ScalarArgument, TensorMapArgument>;
+
+struct LaunchStep {
+  BufferName kernel;                                   // its name and place
+  std::vector<PlacedExpression> grid, block, cluster;  // 1 to 3; no cluster: none
+  PlacedExpression shared;                             // bytes of dynamic shared memory
+  bool cooperative = false;
+  std::vector<Argument> args;
+};
+
+/// What the library computes in. `tf32` is for tasks whose lane allows it.
+enum class ComputeType : uint8_t { f32, tf32 };
+enum class Epilogue : uint8_t { none, relu, gelu, bias, bias_relu, bias_gelu };
+
+/// out[b] = epilogue(alpha · op(a[b]) · op(b[b]) + beta · out[b]), row-major: op(a) is m×k, op(b)
+/// k×n. `bias` has n elements.
+struct GemmStep {
+  BufferName out, a, b;
+  std::optional<BufferName> bias;
+  PlacedExpression m, n, k;
+  std::optional<PlacedExpression> batch;
+  std::optional<PlacedExpression> stride_a, stride_b, stride_out;  // elements between matrices
+  std::optional<PlacedExpression> row_a, row_b, row_out;           // elements between rows
+  bool trans_a = false, trans_b = false;
+  ComputeType compute = ComputeType::f32;
+  Epilogue epilogue = Epilogue::none;
+  double alpha = 1, beta = 0;
+};
+
+/// out = x ∗ w (cross-correlation as torch's conv1d to conv3d), extents from the buffers' shapes.
+struct ConvStep {
+  BufferName out, x, w;
+  std::vector<PlacedExpression> stride, padding,
+      dilation;  // one per spatial extent; empty: 1, 0, 1
+  std::optional<PlacedExpression> groups;
+  ComputeType compute = ComputeType::f32;
+};
+
+struct MemsetStep {
+  BufferName out;
+  uint8_t value = 0;  // of every byte
+};
+
+struct CopyStep {
+  BufferName out, from;  // of one size
+};
+
+struct Step {
+  std::variant<LaunchStep, GemmStep, ConvStep, MemsetStep, CopyStep> what;
+  PlanPlace place;
+};
+
+struct Variant {
+  std::optional<PlacedExpression> when;  // none: always
+  std::vector<Step> steps;
+  PlanPlace place;
+};
+
+struct Plan {
+  std::vector<ScratchBuffer> scratch;
+  std::vector<Variant> variants;  // the first that holds is carried out
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the names and symbols of a plan mean for given extents.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sandbox/plan/bound_plan.hpp"
+#include "sandbox/plan/plan_errors.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Least and most that a value may be.
+struct ValueRange {
+  int64_t least = 0, most = 0;
+};
+
+/// How a step uses a buffer.
+enum class Access : uint8_t { read, write, any };  // any: a kernel may do either
+
+class PlanScope {
+ public:
+  PlanScope(const TaskSignature& signature, PlanErrors& errors);
+
+  void add_scratch(const ScratchBuffer& scratch);
+
+  /// Complains and gives the least allowed value where there is none within the range.
+  int64_t value(const PlacedExpression& expression, ValueRange range, const std::string& what);
+  /// Complains and gives nothing for an unknown name, a write to an input, or a read of what no
+  /// earlier step can have written.
+  std::optional<uint32_t> buffer(const BufferName& name, Access access);
+
+  bool is_symbol(const std::string& name) const { return symbols_.contains(name); }
+  static PlacedExpression symbol(const BufferName& name);
+
+  std::vector<BoundBuffer>& buffers() { return buffers_; }
+  const BoundBuffer& at(uint32_t index) const { return buffers_[index]; }
+  /// Requires one of `buffers()`.
+  bool written(const BoundBuffer& buffer) const {
+    return written_.contains(static_cast<uint32_t>(&buffer - buffers_.data()));
+  }
+  uint64_t scratch_bytes() const { return scratch_bytes_; }
+  PlanErrors& errors() { return errors_; }
+
+ private:
+  Expression::Symbols symbols_;
+  std::vector<BoundBuffer> buffers_;
+  std::set<uint32_t> written_;
+  uint64_t scratch_bytes_ = 0;
+  PlanErrors& errors_;
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/plan/plan_table.hpp"
+
+#include <cmath>
+
+#include "runtime/config/nearest_name.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+std::string kind_of(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::string:
+      return "text";
+    case toml::node_type::integer:
+      return "a whole number";
+    case toml::node_type::floating_point:
+      return "a number with a fraction";
+    case toml::node_type::boolean:
+      return "true or false";
+    case toml::node_type::array:
+      return "a list";
+    case toml::node_type::table:
+      return "a table";
+    default:
+      return "a date or time";
+  }
+}
+
+}  // namespace
+
+PlanPlace place_of(const toml::node& node) {
+  return {static_cast<uint32_t>(node.source().begin.line),
+          static_cast<uint32_t>(node.source().begin.column)};
+}
+
+const toml::node* PlanTable::find(std::string_view key, bool required) {
+  asked_.emplace(key);
+  const toml::node* node = table_.get(key);
+  if (node == nullptr && required) {
+    errors_.at(place(), what_ + " lacks \"" + std::string(key) + "\"");
+  }
+  return node;
+}
+
+void PlanTable::expected(const toml::node& node, std::string_view key, const std::string& what) {
+  errors_.at(place_of(node), std::string(key) + ": expected " + what + ", got " + kind_of(node));
+}
+
+PlacedExpression PlanTable::expression_of(const toml::node& node) {
+  if (const auto whole = node.value_exact<int64_t>()) {
+    return {Expression::constant(*whole), place_of(node)};
+  }
+  const auto text = node.value_exact<std::string_view>();
+  if (!text) {
+    errors_.at(place_of(node),
+               "expected a whole number or an expression in quotes, got " + kind_of(node));
+    return {Expression::constant(0), place_of(node)};
+  }
+  PlanPlace place = place_of(node);
+  ++place.column;  // past the quote
+  PlacedExpression placed{Expression::constant(0), place};
+  auto parsed = Expression::parse(*text);
+  if (parsed)
+    placed.expression = std::move(*parsed);
+  else
+    errors_.in(placed, parsed.error());
+  return placed;
+}
+
+std::optional<BufferName> PlanTable::maybe_name(std::string_view key) {
+  const toml::node* node = find(key, false);
+  if (node == nullptr) return std::nullopt;
+  const auto text = node->value_exact<std::string>();
+  if (!text) expected(*node, key, "a name in quotes");
+  return BufferName{text.value_or(""), place_of(*node)};
+}
+
+BufferName PlanTable::name(std::string_view key) {
+  if (find(key, true) == nullptr) return {{}, place()};
+  return *maybe_name(key);
+}
+
+std::optional<PlacedExpression> PlanTable::maybe_expression(std::string_view key) {
+  const toml::node* node = find(key, false);
+  if (node == nullptr) return std::nullopt;
+  return expression_of(*node);
+}
+
+PlacedExpression PlanTable::expression(std::string_view key) {
+  (void)find(key, true);
+  return expression(key, 0);
+}
+
+PlacedExpression PlanTable::expression(std::string_view key, int64_t otherwise) {
+  return maybe_expression(key).value_or(PlacedExpression{Expression::constant(otherwise), place()});
+}
+
+void PlanTable::each(std::string_view key, ListLength length,
+                     const std::function<void(const toml::node&)>& visit) {
+  const toml::node* node = find(key, length.least > 0);
+  if (node == nullptr) return;
+  const toml::array* list = node->as_array();
+  if (list == nullptr) return expected(*node, key, "a list");
+  if (list->size() < length.least || list->size() > length.most) {
+    errors_.at(place_of(*node), std::string(key) + ": expected " + std::to_string(length.least) +
+                                    " to " + std::to_string(length.most) + " items, got " +
+                                    std::to_string(list->size()));
+    return;
+  }
+  for (const toml::node& item : *list) visit(item);
+}
+
+void PlanTable::each_table(std::string_view key, ListLength length,
+                           const std::function<void(const toml::table&)>& visit) {
+  each(key, length, [&](const toml::node& item) {
+    const toml::table* inner = item.as_table();
+    if (inner == nullptr) return expected(item, key, "a table");
+    visit(*inner);
+  });
+}
+
+std::vector<PlacedExpression> PlanTable::expressions(std::string_view key, ListLength length) {
+  std::vector<PlacedExpression> all;
+  each(key, length, [&](const toml::node& item) { all.push_back(expression_of(item)); });
+  return all;
+}
+
+bool PlanTable::flag(std::string_view key) {
+  const toml::node* node = find(key, false);
+  if (node == nullptr) return false;
+  const auto value = node->value_exact<bool>();
+  if (!value) expected(*node, key, "true or false");
+  return value.value_or(false);
+}
+
+double PlanTable::real(std::string_view key, double otherwise) {
+  const toml::node* node = find(key, false);
+  if (node == nullptr) return otherwise;
+  const auto value = node->value<double>();
+  if (node->is_number() && value && std::isfinite(*value)) return *value;
+  expected(*node, key, "a finite number");
+  return otherwise;
+}
+
+int64_t PlanTable::integer(std::string_view key, std::pair<int64_t, int64_t> range,
+                           int64_t otherwise) {
+  const toml::node* node = find(key, false);
+  if (node == nullptr) return otherwise;
+  const auto value = node->value_exact<int64_t>();
+  if (value && *value >= range.first && *value <= range.second) return *value;
+  expected(
+      *node, key,
+      "a whole number from " + std::to_string(range.first) + " to " + std::to_string(range.second));
+  return otherwise;
+}
+
+void PlanTable::finish() {
+  for (auto&& [key, node] : table_) {
+    const std::string name{key.str()};
+    if (asked_.contains(name)) continue;
+    errors_.at(place_of(node), what_ + " has no \"" + name + "\"; the nearest is \"" +
+                                   nearest_name(name, asked_) + "\"");
+  }
+}
+
+}  // namespace warpsmith::sandbox

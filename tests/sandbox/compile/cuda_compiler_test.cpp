@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compile service for CUDA, with whatever toolchain this machine has; no GPU is needed.
+#include "sandbox/compile/cuda_compiler.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "runtime/environment.hpp"
+#include "sandbox/compile/cubin.hpp"
+#include "tests/support/mutate.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+class CudaCompilerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto toolchain = find_cuda_toolchain(built_with_toolkit(), python_interpreter());
+    if (!toolchain) GTEST_SKIP() << toolchain.error().message;
+    options.program = WARPSMITH_SANDBOX_PROGRAM;
+    options.toolchain = *toolchain;
+    options.cache_dir = folder.path() / "cubins";
+    options.timeout = seconds{20};
+    auto opened = CudaCompiler::open(options, Deadline::after(seconds{60}));
+    ASSERT_TRUE(opened.has_value()) << opened.error().message;
+    compiler.emplace(std::move(*opened));
+  }
+
+  Compiled compile(const FileSet& files) {
+    auto compiled = compiler->compile(files, Deadline::after(seconds{60}));
+    if (!compiled) throw std::runtime_error(compiled.error().message);
+    return std::move(*compiled);
+  }
+  Compiled compile(const std::string& text) { return compile(FileSet{{"kernels.cu", text}}); }
+
+  test_support::TemporaryFolder folder;
+  CudaCompilerOptions options;
+  std::optional<CudaCompiler> compiler;
+};
+
+const char* const probe = R"cuda(
+#include <cuda_fp16.h>
+struct alignas(64) Map { char bytes[128]; };
+extern "C" __global__ void __launch_bounds__(128)
+scale(const float* x, float* y, int n, long long m, const __grid_constant__ Map map) {
+  __shared__ float tile[256];
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  tile[threadIdx.x] = x[i] + map.bytes[threadIdx.x & 127];
+  __syncthreads();
+  if (i < n) y[i] = __half2float(__float2half(tile[127 - threadIdx.x])) + (float)m;
+}
+extern "C" __global__ void other(int* p) { *p = 1; }
+)cuda";
+
+TEST_F(CudaCompilerTest, GivesACubinWhoseKernelsAreKnown) {
+  const Compiled compiled = compile(probe);
+  ASSERT_FALSE(compiled.failure) << compiled.text;
+  const auto facts = read_cubin(compiled.artefact);
+  ASSERT_TRUE(facts.has_value()) << facts.error().message;
+  EXPECT_EQ(facts->architecture, 90U);
+  ASSERT_EQ(facts->kernels.size(), 2U);
+  const KernelFacts& scale = facts->kernels.at("scale");
+  EXPECT_EQ(scale.max_threads, 128U);
+  EXPECT_GE(scale.shared_bytes, 1024U);
+  EXPECT_GT(scale.registers, 3U);
+  EXPECT_GT(scale.code_bytes, 0U);
+  ASSERT_EQ(scale.parameters.size(), 5U);
+  const std::vector<uint32_t> sizes{8, 8, 4, 8, 128};
+  for (size_t i = 0; i < sizes.size(); ++i) EXPECT_EQ(scale.parameters[i].bytes, sizes[i]) << i;
+  EXPECT_EQ(scale.parameters[3].offset, 24U);
+}
+
+TEST_F(CudaCompilerTest, RepeatedSourceIsNotCompiledAgain) {
+  EXPECT_FALSE(compile(probe).cached);
+  const Compiled again = compile(probe);
+  EXPECT_TRUE(again.cached);
+  EXPECT_FALSE(again.artefact.empty());
+}
+
+TEST_F(CudaCompilerTest, ErrorsNameTheCandidatesLines) {
+  const Compiled compiled = compile("extern \"C\" __global__ void k(float* y) {\n  y[0] = z;\n}\n");
+  EXPECT_EQ(compiled.failure, VerdictClass::compile_error);
+  EXPECT_THAT(compiled.text, HasSubstr("kernels.cu:2: error: identifier \"z\" is undefined"));
+  EXPECT_EQ(compile(FileSet{{"other.cu", probe}}).text, "solution/kernels.cu is missing");
+  EXPECT_THAT(compile(std::string(300'000, ' ')).text, HasSubstr("more than 262144"));
+}
+
+TEST_F(CudaCompilerTest, HeadersBesideItAreFoundAndTheHostsAreNot) {
+  const Compiled with = compile(
+      FileSet{{"kernels.cu",
+               "#include \"parts/add.cuh\"\nextern \"C\" __global__ void k(int* p) { add(p); }"},
+              {"parts/add.cuh", "__device__ void add(int* p) { *p += 1; }"}});
+  EXPECT_FALSE(with.failure) << with.text;
+  const Compiled host = compile("#include \"/etc/passwd\"\nextern \"C\" __global__ void k() {}");
+  EXPECT_EQ(host.failure, VerdictClass::compile_error);
+  EXPECT_THAT(host.text, HasSubstr("/etc/passwd"));
+}
+
+TEST_F(CudaCompilerTest, ForbiddenConstructsAreNamed) {
+  const Compiled prints =
+      compile("extern \"C\" __global__ void k(int* p) { if (*p == 3) printf(\"%d\", *p); }");
+  EXPECT_EQ(prints.failure, VerdictClass::banned_construct);
+  EXPECT_EQ(prints.text, "printf in a kernel");
+  EXPECT_EQ(compile("__device__ void f() {}").failure, VerdictClass::launch_error);
+  const Compiled large = compile(
+      "__device__ char table[100 << 20];\n"
+      "extern \"C\" __global__ void k(char* p) { *p = table[threadIdx.x]; table[3] = *p; }");
+  EXPECT_THAT(large.text, HasSubstr("bytes of __device__ variables; at most 67108864"));
+}
+
+TEST_F(CudaCompilerTest, SourcesThatNeedTheHostsHeadersGoToNvcc) {
+  if (options.toolchain.root.empty()) GTEST_SKIP() << "no nvcc when this was built";
+  const Compiled compiled = compile(
+      "#include <algorithm>\n#include <cub/block/block_reduce.cuh>\n"
+      "extern \"C\" __global__ void k(const float* x, float* y) {\n"
+      "  using Reduce = cub::BlockReduce<float, 128>;\n"
+      "  __shared__ typename Reduce::TempStorage memory;\n"
+      "  const float sum = Reduce(memory).Sum(x[threadIdx.x]);\n"
+      "  if (threadIdx.x == 0) *y = sum;\n}\n");
+  ASSERT_FALSE(compiled.failure) << compiled.text;
+  EXPECT_TRUE(read_cubin(compiled.artefact)->kernels.contains("k"));
+}
+
+TEST_F(CudaCompilerTest, CompilersThatHangAreEndedAndReplaced) {
+  options.timeout = std::chrono::milliseconds{1500};
+  auto opened = CudaCompiler::open(options, Deadline::after(seconds{60}));
+  ASSERT_TRUE(opened.has_value()) << opened.error().message;
+  compiler.emplace(std::move(*opened));
+  const Compiled deep = compile(
+      "template <int n, long id> struct A {\n"
+      "  static constexpr long v = A<n - 1, 2 * id>::v + A<n - 1, 2 * id + 1>::v;\n};\n"
+      "template <long id> struct A<0, id> { static constexpr long v = id; };\n"
+      "extern \"C\" __global__ void k(long* p) { *p = A<40, 1>::v; }\n");
+  EXPECT_EQ(deep.failure, VerdictClass::timeout) << deep.text;
+  EXPECT_FALSE(compile(probe).failure);
+}
+
+TEST_F(CudaCompilerTest, DamagedCubinsAreReadOrRefused) {
+  const std::string good = compile(probe).artefact;
+  RandomStream random(7, "cubin");
+  int readable = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string bytes = good;
+    for (uint64_t edits = 1 + random.below(8); edits > 0; --edits) {
+      bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
+    }
+    if (random.below(4) == 0) bytes.resize(random.below(bytes.size()));
+    readable += read_cubin(bytes).has_value() ? 1 : 0;
+  }
+  EXPECT_GT(readable, 10);
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans beside compiled kernels.
+#include "sandbox/plan/match_kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sandbox/plan/plan_reader.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+TaskSignature signature() {
+  const TensorSpec x{.name = "x", .role = TensorRole::input, .shape = {1000}};
+  const TensorSpec out{.name = "out", .role = TensorRole::output, .shape = {1000}};
+  return {.tensors = {x, out}, .dim_names = {"d0"}, .dims = {1000}};
+}
+
+/// Of a cubin with scale(x, out, int n, double).
+std::string complaint(const std::string& name, const std::string& args,
+                      const std::string& rest = "") {
+  CubinFacts cubin{.architecture = 90};
+  cubin.kernels["scale"] = {.registers = 96,
+                            .shared_bytes = 2048,
+                            .max_threads = 512,
+                            .parameters = {{0, 8}, {8, 8}, {16, 4}, {24, 8}}};
+  const auto plan = read_plan("[[step]]\nlaunch = \"" + name + "\"\ngrid = [1]\nargs = " + args +
+                              "\n" + (rest.empty() ? "block = [128]\n" : rest));
+  if (!plan) return plan.error().message;
+  const auto bound = bind_plan(*plan, signature(), {});
+  if (!bound) return bound.error().message;
+  const auto matched = match_kernels(*bound, cubin, {});
+  return matched ? "" : matched.error().message;
+}
+
+TEST(MatchKernelsTest, ArgumentsAreAsManyAndAsWide) {
+  EXPECT_EQ(complaint("scale", "[\"x\", \"out\", \"d0\", {f64 = 0.5}]"), "");
+  EXPECT_EQ(complaint("scale", "[\"x\", \"out\", {i32 = 3}, \"d0\"]"), "");
+  EXPECT_EQ(complaint("scale", "[\"x\", \"out\"]"),
+            "plan.toml:2:10: \"scale\" takes 4 arguments, got 2");
+  EXPECT_EQ(complaint("scale", "[\"x\", \"out\", \"out\", {f32 = 0.5}]"),
+            "plan.toml:4:21: argument 3 of \"scale\" is 8 bytes, the parameter 4\n"
+            "plan.toml:4:28: argument 4 of \"scale\" is 4 bytes, the parameter 8");
+  EXPECT_EQ(complaint("scal", "[\"out\"]"),
+            "plan.toml:2:10: no kernel \"scal\" in kernels.cu; the nearest is \"scale\" (declare "
+            "it extern \"C\" __global__)");
+}
+
+TEST(MatchKernelsTest, BlocksHoldTheirRegistersAndMemory) {
+  const std::string args = "[\"x\", \"out\", \"d0\", {f64 = 0.5}]";
+  EXPECT_EQ(complaint("scale", args, "block = [1024]\n"),
+            "plan.toml:2:10: \"scale\": a block of 1024 threads, its __launch_bounds__ allow 512\n"
+            "plan.toml:2:10: \"scale\": 1024 threads of 96 registers do not fit one block's 65536");
+  EXPECT_EQ(complaint("scale", args, "block = [128]\nshared = 232000\n"),
+            "plan.toml:2:10: \"scale\": 232000 bytes of dynamic and 2048 of static shared memory, "
+            "a block has 232448");
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox
