@@ -71,6 +71,18 @@ std::string content_of(const FileSet& files) {
   return all;
 }
 
+std::optional<Compiled> unfit_sources(const FileSet& files, const std::string& main,
+                                      uint64_t most_bytes) {
+  if (!files.contains(main)) {
+    return failed_compiling(VerdictClass::compile_error, "solution/" + main + " is missing");
+  }
+  const size_t bytes = content_of(files).size();
+  if (bytes <= most_bytes) return std::nullopt;
+  return failed_compiling(VerdictClass::compile_error, "the source has " + std::to_string(bytes) +
+                                                           " bytes, more than " +
+                                                           std::to_string(most_bytes));
+}
+
 Result<Compiled> compile_once(CompileCache& cache, const std::string& key,
                               const std::function<Result<Compiled>()>& fresh) {
   const auto begin = SteadyClock::now();

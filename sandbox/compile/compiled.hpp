@@ -36,6 +36,10 @@ std::optional<Compiled> stopped_by_limit(const JailExit& exit);
 /// A submission as one text: the content that is addressed.
 std::string content_of(const FileSet& files);
 
+/// Why `files` are not compiled at all: `main` is missing, or they are too large; else nothing.
+std::optional<Compiled> unfit_sources(const FileSet& files, const std::string& main,
+                                      uint64_t most_bytes);
+
 /// What the cache holds under `key` (then `cached` is set), else what `fresh` gives, which is kept
 /// if it lasts.
 Result<Compiled> compile_once(CompileCache& cache, const std::string& key,

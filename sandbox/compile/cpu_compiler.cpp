@@ -151,16 +151,10 @@ Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadl
 
 Result<Compiled> CpuCompiler::compile(const FileSet& submitted, Deadline deadline) {
   const FileSet files = visible_to_compiler(submitted);
-  const std::string sources = content_of(files);
-  if (!files.contains(cpu_source_file)) {
-    return failed_compiling(VerdictClass::compile_error, "solution/kernel.cpp is missing");
+  if (auto unfit = unfit_sources(files, cpu_source_file, options_.source_bytes)) {
+    return std::move(*unfit);
   }
-  if (sources.size() > options_.source_bytes) {
-    return failed_compiling(VerdictClass::compile_error,
-                            "the source has " + std::to_string(sources.size()) +
-                                " bytes, more than " + std::to_string(options_.source_bytes));
-  }
-  const std::string key = sha256_hex(toolchain_hash_ + sources);
+  const std::string key = sha256_hex(toolchain_hash_ + content_of(files));
   return compile_once(cache_, key, [&] { return compile_fresh(files, deadline); });
 }
 

@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* cubin_path = "/tmp/kernels.cubin";
 
-/// All of it ours. Extra vectorisation and -lineinfo change no result; fused multiply-add is the
-/// device's default and what torch's own kernels are compiled with.
+/// All of it ours. Fused multiply-add is the device's default and what torch's own kernels are
+/// compiled with.
 std::vector<std::string> flags(const CudaCompilerOptions& options) {
   std::vector<std::string> all{"--gpu-architecture=" + options.architecture, "--std=c++20",
                                "--extra-device-vectorization"};
@@ -64,11 +64,8 @@ JailSpec nvcc_jail(const CudaCompilerOptions& options, const FileSet& files) {
                "-cubin",
                "-O3",
                "-w"};
-  for (const std::string& flag : flags(options)) {
-    if (flag != "--extra-device-vectorization") spec.argv.push_back(flag);
-  }
-  spec.argv.insert(spec.argv.end(),
-                   {"--extra-device-vectorization", "-o", cubin_path, device_source_file});
+  for (const std::string& flag : flags(options)) spec.argv.push_back(flag);
+  spec.argv.insert(spec.argv.end(), {"-o", cubin_path, device_source_file});
   spec.read_only.push_back({options.toolchain.root, "/toolkit"});
   for (size_t i = 0; i < options.toolchain.includes.size(); ++i) {
     spec.read_only.push_back({options.toolchain.includes[i], include_path(i)});
@@ -159,16 +156,10 @@ Result<Compiled> CudaCompiler::compile_fresh(const FileSet& files, Deadline dead
 
 Result<Compiled> CudaCompiler::compile(const FileSet& submitted, Deadline deadline) {
   const FileSet files = sources_of(submitted);
-  if (!files.contains(device_source_file)) {
-    return failed_compiling(VerdictClass::compile_error, "solution/kernels.cu is missing");
+  if (auto unfit = unfit_sources(files, device_source_file, options_.source_bytes)) {
+    return std::move(*unfit);
   }
-  const std::string content = content_of(files);
-  if (content.size() > options_.source_bytes) {
-    return failed_compiling(VerdictClass::compile_error,
-                            "the source has " + std::to_string(content.size()) +
-                                " bytes, more than " + std::to_string(options_.source_bytes));
-  }
-  const std::string key = sha256_hex(toolchain_hash_ + content);
+  const std::string key = sha256_hex(toolchain_hash_ + content_of(files));
   return compile_once(cache_, key, [&] { return compile_fresh(files, deadline); });
 }
 
