@@ -98,8 +98,10 @@ def body_lines(parts, style):
     for number, (statement, part) in enumerate(parts):
         if style.whole and number > 0:
             lines += ["  }", ROW_LOOP, ROW_OF_WHOLE]
-        if statement:
-            lines.append(f"    // {statement}")
+        # Every part, the last one too, is announced by the line of `forward` it stands for: to go on is
+        # to copy the next line.
+        if statement or part.kind == "tail":
+            lines.append(f"    // {statement or 'return x'}")
         for line in part.lines:
             lines += render(line, style)
     return lines
