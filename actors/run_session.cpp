@@ -73,12 +73,11 @@ Result<RunSession> resume_run(const RunConfig& config, const std::filesystem::pa
   if (auto written = folder->write_stack(stack_json); !written) {
     return tl::unexpected(std::move(written.error()));
   }
-  auto session = open_session(config, std::move(*folder));
-  if (!session) return session;
-  if (auto written = session->folder.write_config(to_toml(config)); !written) {
-    return tl::unexpected(std::move(written.error()));
-  }
-  return session;
+  return open_session(config, std::move(*folder));
+}
+
+Result<void> keep_config(const RunSession& session, const RunConfig& config) {
+  return session.folder.write_config(to_toml(config));
 }
 
 Result<RunConfig> config_of_run(const std::filesystem::path& folder,

@@ -31,9 +31,13 @@ Result<RunSession> begin_run(const RunConfig& config, const std::string& config_
 
 /// Goes on with a run from its newest whole checkpoint. What newer checkpoints were damaged is in
 /// the log. `locked` names the process that holds the folder; `not_found`: the ledger knows of a
-/// checkpoint, but there is no whole one. `config` becomes the run's configuration.
+/// checkpoint, but there is no whole one. What else `config` needs is still to be read: call
+/// `keep_config` then, so that one that cannot be carried out does not stay.
 Result<RunSession> resume_run(const RunConfig& config, const std::filesystem::path& folder,
                               const std::string& stack_json);
+
+/// `config` becomes the configuration of the run.
+Result<void> keep_config(const RunSession& session, const RunConfig& config);
 
 /// The configuration that a run was started, or last resumed, with; and `overrides` on top.
 Result<RunConfig> config_of_run(const std::filesystem::path& folder,

@@ -2,9 +2,12 @@
 // The command line: one subcommand, its options, its exit code.
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "actors/commands/command.hpp"
+#include "runtime/config/nearest_name.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/log.hpp"
 
@@ -14,7 +17,8 @@ namespace {
 const char* const about =
     "Trains a language model to write fast kernels, with verdicts that cannot be forged.";
 const char* const footer =
-    "Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure, 130 interrupted.\n"
+    "Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure, 130 interrupted\n"
+    "(training that one Ctrl-C stopped has written its checkpoint: 0).\n"
     "First run: warpsmith train configs/quickstart.toml";
 
 bool is_users_fault(ErrorCode code) {
@@ -73,12 +77,26 @@ ExitCode report(const Error& error) {
   return is_users_fault(error.code) ? ExitCode::bad_input : ExitCode::infrastructure;
 }
 
+/// The library's own message would not name the word.
+Result<void> check_command(const CLI::App& app, std::string_view word) {
+  if (word.empty() || word.starts_with('-')) return {};
+  std::set<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.insert(command->get_name());
+  if (names.contains(std::string(word))) return {};
+  return fail(ErrorCode::invalid_argument, "no command \"" + std::string(word) +
+                                               "\"; the nearest is \"" + nearest_name(word, names) +
+                                               "\"");
+}
+
 ExitCode run_command_line(int argc, const char* const* argv) {
   CLI::App app{about, "warpsmith"};
   app.footer(footer);
   app.set_version_flag("--version", "warpsmith " + program_version());
   app.require_subcommand(1);
   const std::vector<Registered> commands = add_all(app);
+  if (auto known = check_command(app, argc > 1 ? argv[1] : ""); !known) {
+    return report(known.error());
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

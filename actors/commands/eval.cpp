@@ -24,9 +24,14 @@ namespace fs = std::filesystem;
 struct EvalArguments {
   std::string config, model, against;
   std::vector<std::string> overrides;
-  int64_t samples = 16;
+  std::optional<int64_t> samples;
   bool greedy = false, training_tasks = false, json = false, quiet = false;
 };
+
+/// Greedy samples of one task are all the same text.
+int64_t samples_of(const EvalArguments& args) {
+  return args.samples.value_or(args.greedy ? 1 : 16);
+}
 
 /// The configuration of an evaluation: the held-out tasks, each as often as asked, nothing learnt.
 Result<RunConfig> eval_config(const EvalArguments& args) {
@@ -113,7 +118,7 @@ ExitCode evaluate(const EvalArguments& args) {
   if (!before) return report(before.error());
   if (auto fits = check_slots(config->sandbox); !fits) return report(fits.error());
   leave_slot_cores(config->sandbox);
-  auto inputs = inputs_of(*config, args.samples);
+  auto inputs = inputs_of(*config, samples_of(args));
   if (!inputs) return report(inputs.error());
   auto session = begin_run(inputs->config, "eval", to_json(full_stack()));
   if (!session) return report(session.error());
@@ -137,8 +142,7 @@ Command eval_command() {
         app.add_option("config", args->config, "TOML file that names model and tasks")->required();
         app.add_option("--model", args->model, "Model folder instead of the configured one");
         add_overrides(app, args->overrides);
-        app.add_option("--samples", args->samples, "Samples per task")
-            ->capture_default_str()
+        app.add_option("--samples", args->samples, "Samples per task (default: 16, greedy 1)")
             ->check(CLI::Range(1, 100'000));
         app.add_flag("--greedy", args->greedy, "The likeliest token every time");
         app.add_flag("--training-tasks", args->training_tasks,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith train CONFIG` and `warpsmith train --resume RUN`: the main job.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -10,6 +11,7 @@
 #include "actors/commands/sft_run.hpp"
 #include "actors/commands/train_run.hpp"
 #include "actors/run_session.hpp"
+#include "runtime/run/run_listing.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -23,13 +25,25 @@ struct TrainArguments {
 
 Result<RunConfig> load(const TrainArguments& args) {
   if (args.config.empty() == args.resume.empty()) {
-    return fail(ErrorCode::invalid_argument, "train takes a CONFIG or --resume RUN, and not both");
+    return fail(ErrorCode::invalid_argument, "train takes either a CONFIG or --resume RUN");
   }
   if (!args.resume.empty()) return config_of_run(args.resume, args.overrides);
   return load_run_config(args.config, args.overrides);
 }
 
-ExitCode train(const TrainArguments& args) {
+/// The folder that `--resume` means: a path, a name below the default root, or "latest".
+Result<std::string> resumed_folder(const std::string& name) {
+  std::error_code ignored;
+  if (name.empty() || std::filesystem::is_directory(name, ignored)) return name;
+  const auto found = find_run(RunConfig{}.run.folder, name);
+  if (!found) return tl::unexpected(found.error());
+  return found->folder.string();
+}
+
+ExitCode train(TrainArguments args) {
+  auto folder = resumed_folder(args.resume);
+  if (!folder) return report(folder.error());
+  args.resume = std::move(*folder);
   const auto config = load(args);
   if (!config) return report(config.error());
   if (args.dry_run) return print_dry_run(*config);
@@ -46,7 +60,8 @@ Command train_command() {
             auto args = std::make_shared<TrainArguments>();
             app.add_option("config", args->config, "TOML file, e.g. configs/quickstart.toml");
             app.add_option("--resume", args->resume,
-                           "Go on with this run folder from its last checkpoint");
+                           "Go on with a run from its last checkpoint: its folder, its name, or "
+                           "\"latest\"");
             add_overrides(app, args->overrides);
             app.add_flag("--dry-run", args->dry_run,
                          "Check everything, print the actor tree and the memory, start nothing");

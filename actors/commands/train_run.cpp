@@ -132,6 +132,7 @@ ExitCode run_training(const RunConfig& config, const RunPlace& place, const Outp
   log::start(sinks_of(config, paths));
   auto inputs = inputs_of(config, *session, std::move(*early));
   if (!inputs) return report(inputs.error());
+  if (auto kept = keep_config(*session, config); !kept) return report(kept.error());
   std::cerr << "run folder " << paths.folder.string() << ", log in " << paths.log().string()
             << '\n';
   auto tap = tap_of(config, paths, session->origin.version.incarnation);

@@ -29,7 +29,8 @@ Work on it
 
   COMMAND --help     the options of one command (builds first)
 
-Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure, 130 interrupted.
+Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure, 130 interrupted
+(training that one Ctrl-C stopped has written its checkpoint: 0).
 
 Environment
   WARPSMITH_PRESET   dev (default), release or asan: build/PRESET is used

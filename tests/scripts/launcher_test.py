@@ -270,6 +270,15 @@ class LauncherTest(unittest.TestCase):
         self.assertFalse(os.path.exists(os.path.join(self.tree, "build")))
         self.assertEqual(len(self.environments()), 1)
 
+    def test_clean_and_build_do_nothing_when_asked_for_help_or_the_unknown(self):
+        self.launch("doctor")
+        self.assertEqual(self.launch("clean", "--help")[0], 0)
+        for words in (("clean", "--pyton"), ("clean", "--python", "all"), ("build", "--everything")):
+            code, _, err = self.launch(*words)
+            self.assertEqual(code, 2)
+            self.assertIn(words[-1], err)
+        self.assertTrue(os.path.exists(os.path.join(self.tree, "build")))
+
     def test_unknown_options_of_test_are_refused(self):
         code, _, err = self.launch("test", "--everything")
         self.assertEqual(code, 2)

@@ -11,6 +11,7 @@
 
 #include "runtime/environment.hpp"
 #include "runtime/process/child.hpp"
+#include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_listing.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -138,6 +139,22 @@ TEST_F(ProgramTest, TrainsStopsResumesAndIsEvaluated) {
   EXPECT_EQ(figures["refused_tasks"], 0);
 }
 
+TEST_F(ProgramTest, AResumeThatCannotBeCarriedOutLeavesTheConfiguration) {
+  Child training = start({"train", config(), "--quiet"});
+  ASSERT_TRUE(reaches(training, [](const RunSummary& now) { return now.admitted > 0; }));
+  training.signal(SIGKILL);
+  (void)training.wait(Deadline::after(patience));
+  const fs::path run_config = newest_run() / "config.toml";
+  const auto text = [&] { return read_text_file(run_config, 1U << 20U).value_or(""); };
+  const std::string before = text();
+  ASSERT_FALSE(before.empty());
+  const ChildExit end =
+      run({"train", "--resume", newest_run().string(), "--set", "model.folder=/no/model"});
+  EXPECT_EQ(end.exit_code, 2) << end.err;
+  EXPECT_EQ(text(), before);
+  EXPECT_EQ(run({"train", "--resume", "no-such-run"}).exit_code, 2);
+}
+
 TEST_F(ProgramTest, TwoInterruptsEndItAtOnceAndLoseNothing) {
   Child child = start({"train", config(), "--quiet", "--set", "run.trajectories=100000"});
   ASSERT_TRUE(reaches(child, [](const RunSummary& s) { return s.admitted > 0; }));
@@ -172,6 +189,7 @@ TEST_F(ProgramTest, BadInputNamesItsPlaceAndLeavesNothing) {
   };
   using testing::HasSubstr;
   EXPECT_THAT(refusal({"train", "no-such.toml"}), HasSubstr("no-such.toml"));
+  EXPECT_THAT(refusal({"trian"}), HasSubstr("no command \"trian\"; the nearest is \"train\""));
   EXPECT_THAT(refusal({"train", config(), "--set", "sandbox.first_core=4095"}),
               HasSubstr("sandbox.first_core = 4095"));
   EXPECT_THAT(refusal({"train", config(), "--set", "model.folder=/no/model"}),
