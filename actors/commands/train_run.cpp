@@ -82,7 +82,7 @@ struct EngineParts {
 
 LoopResult run_engine(const RunConfig& config, EngineParts parts, const SignalWait& signals,
                       const Output& output) {
-  EngineRun engine{std::move(parts.inputs), std::move(parts.tap)};
+  EngineRun engine{parts.inputs, std::move(parts.tap)};
   LoopOptions options;
   options.trajectories = static_cast<uint64_t>(config.run.trajectories);
   options.interval = config.telemetry.interval;

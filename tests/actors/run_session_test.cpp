@@ -79,7 +79,10 @@ TEST_F(RunSessionTest, KeepsTheOptionsOfAResume) {
   make_run(1, true);
   const auto before = config_of_run(run(), {"learner.max_lag=3"});
   ASSERT_TRUE(before.has_value()) << before.error().message;
-  ASSERT_TRUE(resume_run(*before, run(), "{}").has_value());
+  const auto session = resume_run(*before, run(), "{}");
+  ASSERT_TRUE(session.has_value());
+  EXPECT_EQ(config_of_run(run(), {})->learner.max_lag, 2) << "not before it was found good";
+  ASSERT_TRUE(keep_config(*session, *before).has_value());
   const auto after = config_of_run(run(), {});
   ASSERT_TRUE(after.has_value()) << after.error().message;
   EXPECT_EQ(after->learner.max_lag, 3);
