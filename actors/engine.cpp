@@ -30,15 +30,10 @@ struct SystemConfig : caf::actor_system_config {
   }
 };
 
-sandbox::SandboxOptions slot_options(const EngineInputs& inputs, uint32_t index) {
-  auto options = service_options(inputs.config.sandbox, inputs.python);
-  options.core = core_of(inputs.config.sandbox, index);
-  return options;
-}
-
 /// A compiler beside the slot only where it has a core of its own: it would disturb what is timed.
 SandboxBackends slot_backends(const EngineInputs& inputs, uint32_t index) {
-  SandboxBackends backends{service_backend(slot_options(inputs, index), inputs.ender), {}};
+  SandboxBackends backends{
+      service_backend(slot_options(inputs.config.sandbox, inputs.python, index), inputs.ender), {}};
   if (has_core_beside_slots(inputs.config.sandbox)) {
     backends.compiler =
         service_backend(service_options(inputs.config.sandbox, inputs.python), inputs.ender);
@@ -187,7 +182,8 @@ EngineRun::~EngineRun() {
     return;  // CAF wants its system to end on the thread that made it
   }
   waiting.detach();
-  (void)parts_.release();  // in use for good: whoever hangs may come back
+  // In use for good: whoever hangs may come back.
+  [[maybe_unused]] const auto* left_behind = parts_.release();
   log::error("engine: actors are still at work " + std::to_string(bound.count()) +
              " ms (supervisor.stop_timeout) after they were told to end; they are left behind");
 }

@@ -3,6 +3,7 @@
 #include "actors/engine_settings.hpp"
 #include "policy/text/chat_turns.hpp"
 #include "policy/text/tool_call_grammar.hpp"
+#include "sandbox/contract/contract_files.hpp"
 #include "sandbox/workspace/task_text.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
 
@@ -23,7 +24,8 @@ std::string full_text(const EngineInputs& inputs, const PreparedTask& task) {
   const auto& agent = inputs.config.agent;
   const auto tools = sandbox::tools_named(agent.tools);
   if (!tools) throw std::runtime_error(tools.error().message);
-  auto text = sandbox::full_prompt(task.task, task.facts.signature, inputs.skill,
+  auto text = sandbox::full_prompt(task.task, task.facts.signature,
+                                   {inputs.config.sandbox.contract, inputs.skill},
                                    policy::tools_prompt(*tools, agent.syntax));
   if (!text) throw std::runtime_error(text.error().message);
   return policy::chat_prompt(text->system, text->user, frame_of(inputs));
@@ -95,6 +97,7 @@ ToolExecutorSettings tool_executor_settings(const EngineInputs& inputs) {
   settings.workspaces = inputs.scratch / "workspaces";
   settings.skill = inputs.skill;
   settings.box.contract = c.sandbox.contract;
+  settings.box.required_file = sandbox::required_file(c.sandbox.contract);
   settings.box.tools = sandbox::tools_named(c.agent.tools).value();
   settings.box.solution.bytes = static_cast<size_t>(c.sandbox.limits.source_bytes);
   settings.box.shell_timeout_ms = static_cast<uint32_t>(c.tool_executor.shell_timeout.count());

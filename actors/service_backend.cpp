@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "actors/slot_cores.hpp"
+#include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/jail/cgroup.hpp"
 
@@ -79,7 +80,31 @@ sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::
   return options;
 }
 
+sandbox::SandboxOptions slot_options(const SandboxConfig& config, const std::string& python,
+                                     uint32_t index) {
+  auto options = service_options(config, python);
+  options.core = core_of(config, index);
+  if (uses_gpus(config)) options.gpu = static_cast<int>(config.first_gpu + index % config.gpus);
+  return options;
+}
+
+/// The driver is not asked to make anything: other processes find the GPUs as they were.
+Result<void> check_slot_gpus(const SandboxConfig& config) {
+  if (!uses_gpus(config)) return {};
+  const auto driver = cuda::Driver::load();
+  if (!driver) return fail("sandbox.contract = \"" + config.contract + '"', driver.error());
+  const auto gpus = driver->gpus();
+  if (!gpus) return tl::unexpected(gpus.error());
+  const auto wanted = static_cast<size_t>(config.first_gpu + config.gpus);
+  if (gpus->size() >= wanted) return {};
+  return fail(ErrorCode::invalid_config, "sandbox.gpus = " + std::to_string(config.gpus) +
+                                             " from GPU " + std::to_string(config.first_gpu) +
+                                             " on, and this machine has " +
+                                             std::to_string(gpus->size()));
+}
+
 Result<void> check_slots(const SandboxConfig& config) {
+  if (auto gpus = check_slot_gpus(config); !gpus) return gpus;
   if (auto cores = check_slot_cores(config); !cores) return cores;
   return config.require_cgroups ? sandbox::probe_cgroups() : Result<void>{};
 }

@@ -12,10 +12,13 @@
 
 namespace warpsmith::actors {
 
-/// What every service of a run shares; the core is filled in per slot.
+/// What every service of a run shares.
 sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::string& python);
+/// The same on the core, and the GPU if it has one, of slot `index`.
+sandbox::SandboxOptions slot_options(const SandboxConfig& config, const std::string& python,
+                                     uint32_t index);
 
-/// Says what this machine lacks for the slots of a configuration, cores or cgroups that it
+/// Says what this machine lacks for the slots of a configuration, cores, GPUs or cgroups that it
 /// requires: better before a run than in it.
 Result<void> check_slots(const SandboxConfig& config);
 

@@ -18,7 +18,8 @@ const std::vector<int>& allowed_cores();
 Result<int> core_of_slot(const SandboxConfig& config, uint32_t index,
                          const std::vector<int>& allowed);
 
-/// Whether every slot of a configuration has its core here.
+/// Whether every slot of a configuration has its core here. One on a GPU too: who waits for whom
+/// there shares a core, or the clock would differ from the device's by tens of microseconds.
 Result<void> check_slot_cores(const SandboxConfig& config);
 
 /// The same among `allowed_cores`; call `check_slot_cores` before.

@@ -28,8 +28,8 @@ Result<ToolExecutorState::Place*> ToolExecutorState::place_of(const ToolCall& ca
     return found->second.get();
   }
   const PreparedTask& task = call.task;
-  auto files = sandbox::workspace_files(task.task, task.facts.signature, settings_.skill,
-                                        settings_.box.contract);
+  auto files = sandbox::workspace_files(task.task, task.facts.signature,
+                                        {settings_.box.contract, settings_.skill});
   if (!files) return tl::unexpected(std::move(files.error()));
   auto made = base_->create("trajectory-" + std::to_string(call.trajectory), *files);
   if (!made) return tl::unexpected(std::move(made.error()));

@@ -17,6 +17,7 @@ enum class Request : uint8_t {
   verify,   // compile, then correctness
   profile,  // compile, correctness, and times with achieved GB/s and GFLOP/s
   final,    // everything, timed against both baselines: the verdict that earns a reward
+  explain,  // contract `device`: compile, and say what would be launched; runs nothing
 };
 
 struct Submission {

@@ -95,6 +95,7 @@ struct Verdict {
   std::string feedback;                     // for the agent: statistics, never expected values
   std::map<std::string, std::string> jail;  // primitive → what is in force
   std::map<std::string, double> phase_ms;   // "compile", "verify", "timing", …
+  std::optional<double> device_held_ms;     // how long nobody else had the GPU
   std::string evidence;                     // JSON: seed, raw samples, clocks, bounds
 
   bool correct() const { return outcome == VerdictClass::passed; }
@@ -102,7 +103,7 @@ struct Verdict {
   template <class Archive>
   void serialize(Archive& archive) {
     archive(outcome, contract, trust, submission_hash, seed_commitment, shapes, feedback, jail,
-            phase_ms, evidence);
+            phase_ms, device_held_ms, evidence);
   }
 };
 

@@ -10,6 +10,7 @@
 
 #include "runtime/checksum.hpp"
 #include "runtime/run/durable_file.hpp"
+#include "runtime/task_options.hpp"
 
 namespace warpsmith::synthesis {
 namespace {
@@ -43,6 +44,21 @@ bool has_definition(const std::string& text, const Needed& part) {
     if (defines(line, part)) return true;
   }
   return false;
+}
+
+/// What `DEVICE = "…"` names at the top level of a task; a CPU where nothing does.
+Result<DeviceClass> device_of(const std::string& text) {
+  static constexpr std::string_view mark = "DEVICE = ";
+  std::istringstream lines{text};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(mark)) continue;
+    const std::string named = line.substr(mark.size());
+    if (named == "\"cpu\"") return DeviceClass::cpu;
+    if (named == "\"cuda\"") return DeviceClass::cuda;
+    return fail(ErrorCode::parse_failed,
+                R"(DEVICE: expected "cpu" or "cuda" and no more on its line, got )" + named);
+  }
+  return DeviceClass::cpu;
 }
 
 Result<std::vector<fs::path>> files_of(const fs::path& place) {
@@ -99,8 +115,14 @@ Result<Task> load_task(const fs::path& file) {
                 file.string() + ": a task needs `" + std::string{part.keyword} + ' ' +
                     std::string{part.name} + "` at its top level, found none");
   }
+  if (const auto options = read_task_options(*text); !options) {
+    return fail(file.string(), options.error());
+  }
+  const auto device = device_of(*text);
+  if (!device) return fail(file.string(), device.error());
   Task task;
   task.id = file.stem().string();
+  task.device = *device;
   task.source = file.string();
   task.content_hash = sha256_hex(*text);
   task.code = std::move(*text);

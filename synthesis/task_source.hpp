@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads tasks from files and folders in KernelBench's format. Only their shape is checked here; the
-// reference worker runs them, in a jail, at ingest.
+// reference worker runs them, in a jail, at ingest. A line `DEVICE = "cuda"` at the top level says
+// that a task is for a GPU; without one it is for a CPU.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +15,8 @@ namespace warpsmith::synthesis {
 inline constexpr uintmax_t max_task_bytes = 1U << 20U;
 
 /// One file. `parse_failed` names the file and which of Model, get_inputs, get_init_inputs is
-/// missing; `not_found` and `io_failed` name the file.
+/// missing, that DEVICE names none, or the line of an odd option (task_options.hpp); `not_found`
+/// and `io_failed` name the file.
 Result<Task> load_task(const std::filesystem::path& file);
 
 /// Files, and every *.py beneath folders, in the order of their paths. An id is the file's stem; a

@@ -2,7 +2,13 @@
 #include "actors/bench/evaluation_rate.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <latch>
+#include <mutex>
 #include <numeric>
+#include <optional>
+#include <set>
+#include <thread>
 
 #include "runtime/clock.hpp"
 #include "runtime/median.hpp"
@@ -23,114 +29,190 @@ double median_or_zero(const std::vector<double>& values) {
   return values.empty() ? 0 : median(values);
 }
 
-class Measurement {
+/// What slots find, gathered.
+class Tally {
  public:
-  Measurement(SandboxBackend& backend, const EvaluationLoad& load)
-      : backend_(backend),
-        load_(load),
-        nonce_(std::to_string(std::chrono::system_clock::now().time_since_epoch().count())) {}
-
-  Result<void> prepare() {
-    const auto used = std::min<size_t>(load_.tasks.size(), static_cast<size_t>(load_.evaluations));
-    for (size_t t = 0; t < used; ++t) {
-      load_.progress(std::to_string(t + 1) + " of " + std::to_string(used) + ": " +
-                     load_.tasks[t].id);
-      auto facts = backend_.ingest(load_.tasks[t], ingest_budget);
-      if (!facts) return tl::unexpected(std::move(facts.error()));
-      (void)evaluate(load_.tasks[t], 0, Request::final);
-    }
-    for (int64_t i = 0; load_.repeat_sources && i < load_.evaluations; ++i) {
-      (void)evaluate(task_of(i), style_of(i), Request::compile);
-    }
-    return {};
-  }
-
-  EvaluationFigures run() {
-    const auto begin = SteadyClock::now();
-    for (int64_t i = 0; i < load_.evaluations; ++i) {
-      const auto start = SteadyClock::now();
-      const Judgement judgement = evaluate(task_of(i), style_of(i), Request::final);
-      each_ms_.push_back(in_ms(SteadyClock::now() - start));
-      count(judgement, i);
-    }
-    finish(in_ms(SteadyClock::now() - begin));
-    return std::move(figures_);
-  }
-
- private:
-  const Task& task_of(int64_t i) const {
-    return load_.tasks[static_cast<size_t>(i) % load_.tasks.size()];
-  }
-  /// Another style for a task in each round, and for neighbours within a round.
-  size_t style_of(int64_t i) const {
-    const size_t tasks = load_.tasks.size(), at = static_cast<size_t>(i);
-    return (at % tasks + at / tasks) % load_.sources.at(task_of(i).id).size();
-  }
-
-  Judgement evaluate(const Task& task, size_t style, Request request) {
-    std::string source = load_.sources.at(task.id).at(style);
-    if (!load_.repeat_sources) {
-      source += "// " + nonce_ + ' ' + std::to_string(++made_) + '\n';
-    }
-    const Submission submission{task.id, "cpu", {{"kernel.cpp", std::move(source)}}};
-    return backend_.evaluate(task, submission, request, evaluation_budget);
-  }
-
-  void count(const Judgement& judgement, int64_t i) {
+  void count(const Judgement& judgement, double took_ms, const std::string& what) {
+    const std::lock_guard lock{mutex_};
+    each_ms_.push_back(took_ms);
     const auto* verdict = std::get_if<Verdict>(&judgement);
     if (verdict == nullptr) {
       const auto& failure = std::get<InfraFailure>(judgement);
       ++figures_.verdicts[std::string{to_string(failure.kind)}];
-      note(i, failure.detail);
+      figures_.not_passed.push_back(what + ": " + failure.detail);
       return;
     }
     ++figures_.verdicts[std::string{to_string(verdict->outcome)}];
-    if (!verdict->correct()) note(i, verdict->feedback);
-    double other = each_ms_.back();
-    for (const auto& [name, ms] : verdict->phase_ms) {
+    if (!verdict->correct()) figures_.not_passed.push_back(what + ": " + verdict->feedback);
+    add_phases(*verdict, took_ms);
+  }
+
+  EvaluationFigures figures(double wall_ms, size_t slots) {
+    const auto count = static_cast<double>(each_ms_.size());
+    const double worked = wall_ms * static_cast<double>(slots);
+    for (const auto& [name, values] : phase_ms_) {
+      const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+      figures_.phases[name] = {sum / count, median_or_zero(values), sum / worked};
+    }
+    figures_.evaluations = static_cast<int64_t>(each_ms_.size());
+    figures_.slots = static_cast<int64_t>(slots);
+    figures_.seconds = wall_ms / 1000;
+    figures_.per_second = count / figures_.seconds;
+    figures_.median_ms = median_or_zero(each_ms_);
+    figures_.median_compile_ms = median_or_zero(phase_ms_["compile"]);
+    figures_.median_held_ms = median_or_zero(held_ms_);
+    return std::move(figures_);
+  }
+
+ private:
+  void add_phases(const Verdict& verdict, double took_ms) {
+    double other = took_ms;
+    for (const auto& [name, ms] : verdict.phase_ms) {
       phase_ms_[name].push_back(ms);
       other -= ms;
     }
     phase_ms_["other"].push_back(other);
+    if (verdict.device_held_ms) held_ms_.push_back(*verdict.device_held_ms);
   }
 
-  void note(int64_t i, const std::string& said) {
-    figures_.not_passed.push_back(task_of(i).id + ", style " + std::to_string(style_of(i)) + ": " +
-                                  said);
-  }
+  std::mutex mutex_;
+  std::map<std::string, std::vector<double>> phase_ms_;
+  std::vector<double> each_ms_, held_ms_;
+  EvaluationFigures figures_;
+};
 
-  void finish(double wall_ms) {
-    const auto evaluations = static_cast<double>(load_.evaluations);
-    for (const auto& [name, values] : phase_ms_) {
-      const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-      figures_.phases[name] = {sum / evaluations, median_or_zero(values), sum / wall_ms};
+using Tasks = std::vector<const Task*>;
+
+/// What all slots share.
+class Measurement {
+ public:
+  Measurement(const EvaluationLoad& load, size_t slots)
+      : load_(load),
+        nonce_(std::to_string(std::chrono::system_clock::now().time_since_epoch().count())),
+        ready_(static_cast<std::ptrdiff_t>(slots)),
+        done_(static_cast<std::ptrdiff_t>(slots)) {}
+
+  /// The life of one slot's thread. Its service ends after the last answer: that is not measured.
+  void serve(const SandboxBackendFactory& make) {
+    auto backend = make();
+    auto prepared = backend ? prepare(**backend) : Result<void>{tl::unexpected(backend.error())};
+    if (!prepared) stop(std::move(prepared.error()));
+    ready_.count_down();
+    go_.wait();
+    while (!failed()) {
+      const int64_t i = next_++;
+      if (i >= load_.evaluations) break;
+      const auto start = SteadyClock::now();
+      const Judgement judgement = evaluate(**backend, measured_, i);
+      tally_.count(judgement, in_ms(SteadyClock::now() - start),
+                   task_of(measured_, i).id + ", style " + std::to_string(style_of(measured_, i)));
     }
-    figures_.evaluations = load_.evaluations;
-    figures_.seconds = wall_ms / 1000;
-    figures_.per_second = evaluations / figures_.seconds;
-    figures_.median_ms = median_or_zero(each_ms_);
-    figures_.median_compile_ms = median_or_zero(phase_ms_["compile"]);
+    done_.count_down();
   }
 
-  SandboxBackend& backend_;
+  /// Once the last answer is there.
+  void await_answers() const { done_.wait(); }
+
+  /// Once every slot is ready: lets them go over the tasks that were not refused.
+  void begin() {
+    ready_.wait();
+    for (const Task& task : load_.tasks) {
+      if (!refused_.contains(task.id)) measured_.push_back(&task);
+    }
+    if (measured_.empty()) stop({ErrorCode::invalid_argument, "every task was refused"});
+    go_.count_down();
+  }
+  bool failed() {
+    const std::lock_guard lock{mutex_};
+    return failure_.has_value();
+  }
+  const std::optional<Error>& failure() const { return failure_; }
+  Tally& tally() { return tally_; }
+
+ private:
+  Result<void> prepare(SandboxBackend& backend) {
+    const auto used = std::min<size_t>(load_.tasks.size(), static_cast<size_t>(load_.evaluations));
+    Tasks ready;
+    for (size_t t = 0; t < used && !failed(); ++t) {
+      const Task& task = load_.tasks[t];
+      load_.progress(std::to_string(t + 1) + " of " + std::to_string(used) + ": " + task.id);
+      auto facts = backend.ingest(task, ingest_budget);
+      if (!facts && facts.error().code != ErrorCode::invalid_argument) {
+        return tl::unexpected(std::move(facts.error()));
+      }
+      if (!facts) {
+        refuse(task, facts.error());
+        continue;
+      }
+      ready.push_back(&task);
+      (void)evaluate(backend, {&task}, 0);
+    }
+    for (int64_t i = 0; load_.repeat_sources && !ready.empty() && i < load_.evaluations; ++i) {
+      (void)evaluate(backend, ready, i, Request::compile);
+    }
+    return {};
+  }
+
+  void refuse(const Task& task, const Error& why) {
+    const std::lock_guard lock{mutex_};
+    if (refused_.insert(task.id).second) load_.progress("left out, refused: " + why.message);
+  }
+
+  void stop(Error error) {
+    const std::lock_guard lock{mutex_};
+    if (!failure_) failure_ = std::move(error);
+  }
+
+  static const Task& task_of(const Tasks& tasks, int64_t i) {
+    return *tasks[static_cast<size_t>(i) % tasks.size()];
+  }
+  /// Another style for a task in each round, and for neighbours within a round.
+  size_t style_of(const Tasks& tasks, int64_t i) const {
+    const auto at = static_cast<size_t>(i);
+    return (at % tasks.size() + at / tasks.size()) % load_.sources.at(task_of(tasks, i).id).size();
+  }
+
+  Judgement evaluate(SandboxBackend& backend, const Tasks& tasks, int64_t i,
+                     Request request = Request::final) {
+    const Task& task = task_of(tasks, i);
+    FileSet files = load_.sources.at(task.id).at(style_of(tasks, i));
+    if (!load_.repeat_sources) {
+      files.at(load_.contract == "cpu" ? "kernel.cpp" : "kernels.cu") +=
+          "// " + nonce_ + ' ' + std::to_string(++made_) + '\n';
+    }
+    const Submission submission{task.id, load_.contract, std::move(files)};
+    return backend.evaluate(task, submission, request, evaluation_budget);
+  }
+
   const EvaluationLoad& load_;
   std::string nonce_;  // of this run, so that no earlier run compiled the same text
-  uint64_t made_ = 0;
-  std::map<std::string, std::vector<double>> phase_ms_;
-  std::vector<double> each_ms_;
-  EvaluationFigures figures_;
+  std::latch ready_, done_, go_{1};
+  std::set<std::string> refused_;
+  Tasks measured_;
+  std::atomic<int64_t> next_{0};
+  std::atomic<uint64_t> made_{0};
+  Tally tally_;
+  std::mutex mutex_;
+  std::optional<Error> failure_;
 };
 
 }  // namespace
 
-Result<EvaluationFigures> measure_evaluations(SandboxBackend& backend, const EvaluationLoad& load) {
-  for (const Task& task : load.tasks) {
-    if (load.sources.count(task.id) == 0)
-      return fail(ErrorCode::not_found, task.id + ": no kernel was written for this task");
+Result<EvaluationFigures> measure_evaluations(const std::vector<SandboxBackendFactory>& slots,
+                                              const EvaluationLoad& load) {
+  Measurement measurement(load, slots.size());
+  std::vector<std::jthread> threads;
+  threads.reserve(slots.size());
+  for (const SandboxBackendFactory& slot : slots) {
+    threads.emplace_back([&] { measurement.serve(slot); });
   }
-  Measurement measurement{backend, load};
-  if (auto ready = measurement.prepare(); !ready) return tl::unexpected(std::move(ready.error()));
-  return measurement.run();
+  measurement.begin();
+  const auto begin = SteadyClock::now();
+  measurement.await_answers();
+  const double wall_ms = in_ms(SteadyClock::now() - begin);
+  for (std::jthread& thread : threads) thread.join();
+  if (measurement.failure()) return tl::unexpected(*measurement.failure());
+  return measurement.tally().figures(wall_ms, slots.size());
 }
 
 }  // namespace warpsmith::actors

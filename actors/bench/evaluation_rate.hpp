@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many complete evaluations one slot sustains, and where their time goes.
+// How many complete evaluations slots sustain, and where their time goes.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,9 @@
 namespace warpsmith::actors {
 
 struct EvaluationLoad {
+  std::string contract = "cpu";
   std::vector<Task> tasks;
-  KernelSources sources;  // of every task; all have as many styles
+  KernelSources sources;  // of every task
   int64_t evaluations = 0;
   /// Sources come again as they are, compiled before the clock starts; else each gets a comment of
   /// its own, so that no cache knows it.
@@ -27,23 +28,26 @@ struct EvaluationLoad {
 struct PhaseFigures {
   double per_evaluation_ms = 0;  // the mean
   double median_ms = 0;          // steadier on a loaded machine; only of evaluations that had it
-  double share = 0;              // of the wall time
+  double share = 0;              // of the time that slots were at work
 };
 
 struct EvaluationFigures {
-  int64_t evaluations = 0;
+  int64_t evaluations = 0, slots = 0;
   double seconds = 0;  // from the first request to the last answer
   double per_second = 0;
   double median_ms = 0;                        // of one evaluation, as its caller sees it
   double median_compile_ms = 0;                // of the phase "compile"
+  double median_held_ms = 0;                   // of the GPU; 0 on a CPU
   std::map<std::string, int64_t> verdicts;     // class or kind of failure → how many
   std::map<std::string, PhaseFigures> phases;  // and "other": what no phase covers
   std::vector<std::string> not_passed;         // task, style's number, and what was said
 };
 
-/// Ingests every task, evaluates each once uncounted (the worker then holds its baselines), and
-/// measures `evaluations` complete ones over tasks and styles in turn. Fails when a task is
-/// refused.
-Result<EvaluationFigures> measure_evaluations(SandboxBackend& backend, const EvaluationLoad& load);
+/// Each slot ingests every task and evaluates each once uncounted (its worker then holds the
+/// baselines); then all together measure `evaluations` complete ones over tasks and styles in turn.
+/// `slots`: at least one; each is used on a thread of its own. A refused task is left out, and
+/// told.
+Result<EvaluationFigures> measure_evaluations(const std::vector<SandboxBackendFactory>& slots,
+                                              const EvaluationLoad& load);
 
 }  // namespace warpsmith::actors

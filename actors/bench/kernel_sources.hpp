@@ -8,15 +8,23 @@
 #include <vector>
 
 #include "runtime/result.hpp"
+#include "runtime/submission.hpp"
 
 namespace warpsmith::actors {
 
-/// The task's id → one source text per style, in the order of `styles`.
-using KernelSources = std::map<std::string, std::vector<std::string>>;
+/// The task's id → one submission's files per style.
+using KernelSources = std::map<std::string, std::vector<FileSet>>;
 
-/// Runs scripts/write_kernels.py over folders of tasks, for at most three minutes. Fails when a
-/// task is beyond the script: the message is the script's own.
-Result<KernelSources> write_kernels(const std::vector<std::string>& folders,
-                                    const std::vector<std::string>& styles);
+/// What is to be written.
+struct KernelOrder {
+  std::string contract = "cpu";      // or "device"
+  std::vector<std::string> folders;  // of tasks
+  std::vector<std::string> styles;   // empty: all of the contract
+  bool skip_unknown = false;         // leave out tasks that are beyond the script; else it fails
+};
+
+/// Runs scripts/write_kernels.py for at most three minutes. The message of a failure is the
+/// script's own.
+Result<KernelSources> write_kernels(const KernelOrder& order);
 
 }  // namespace warpsmith::actors

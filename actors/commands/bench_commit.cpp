@@ -168,15 +168,16 @@ ExitCode bench_pairs(const Arguments& args) {
   if (!task) return report(task.error());
   const std::string beside =
       args.task.empty() ? folder.string() : std::filesystem::path{args.task}.parent_path().string();
-  const auto sources = write_kernels({beside}, {args.style});
+  const auto sources = write_kernels({.folders = {beside}, .styles = {args.style}});
   if (!sources) return report(sources.error());
   const auto options = slot_options();
   auto backend = service_backend(options)();
   if (!backend) return report(backend.error());
   auto load = LearnerBeside::start(args.while_learning);
   if (!load) return report(load.error());
-  const auto all = measure_pairs(**backend, *task, sources->at(task->id).front(), args.pairs,
-                                 [](const std::string& what) { std::cerr << what << '\n'; });
+  const auto all =
+      measure_pairs(**backend, *task, sources->at(task->id).front().at("kernel.cpp"), args.pairs,
+                    [](const std::string& what) { std::cerr << what << '\n'; });
   if (!all) return report(all.error());
   if (auto loaded = load->still_runs(); !loaded) return report(loaded.error());
   print_pairs(*all, args);

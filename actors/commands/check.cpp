@@ -1,95 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith check`: a verdict on one kernel, with its evidence.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
+#include "actors/commands/check_input.hpp"
 #include "actors/commands/check_report.hpp"
 #include "actors/commands/command.hpp"
-#include "actors/messages.hpp"
 #include "actors/service_backend.hpp"
 #include "actors/slot_cores.hpp"
+#include "runtime/clock.hpp"
 #include "runtime/environment.hpp"
-#include "runtime/run/durable_file.hpp"
-#include "sandbox/workspace/solution.hpp"
-#include "synthesis/task_source.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
-namespace fs = std::filesystem;
+using std::chrono::seconds;
 
-struct CheckArguments {
-  std::string place;  // DIR, or with --task the solution
-  std::string task;
-  std::string contract = "cpu";
-  bool json = false, compile_only = false;
-  int timeout_s = 300;
-};
+const char* const footer =
+    "A solution is one of:\n"
+    "  contract cpu     solution/kernel.cpp: C++ that exports solve(in, out, dims)\n"
+    "  contract device  solution/plan.toml: what is launched, and solution/kernels.cu: its "
+    "kernels\n"
+    "  contract host    solution/model_new.py: class ModelNew, alone or with kernels/*.cu and "
+    "kernels/*_binding.cpp\n"
+    "--explain needs no GPU. It prints the task's extents and tensors (the names that a plan may\n"
+    "use), then every step with its numbers, then what each compiled kernel takes; or each place\n"
+    "that is wrong, as plan.toml:LINE:COLUMN.\n"
+    "Examples:\n"
+    "  warpsmith check DIR\n"
+    "  warpsmith check --task task.py kernel.cpp\n"
+    "  warpsmith check --explain configs/examples/rms_norm_linear\n"
+    "Exit codes: 0 correct, 1 judged not correct, 2 bad input, 3 infrastructure.\n"
+    "The first check of a task measures its baselines, which takes a while.";
 
-/// As training takes it, headers and all.
-Result<FileSet> read_folder(const fs::path& place) {
-  const auto folder = sandbox::SafeFolder::open(place);
-  if (!folder) return tl::unexpected(folder.error());
-  auto files = sandbox::freeze_folder(*folder, "kernel.cpp", {});
-  if (files) return files;
-  const bool too_much = files.error().code == ErrorCode::capacity;
-  return fail(too_much ? ErrorCode::invalid_argument : files.error().code,
-              place.string() + ": " + files.error().message);
+void tell(const std::string& line) {
+  std::cerr << line << '\n';
 }
 
-/// A file counts as kernel.cpp.
-Result<FileSet> read_solution(const fs::path& place) {
-  if (fs::is_directory(place)) return read_folder(place);
-  constexpr size_t most_bytes = 4U << 20U;
-  auto text = read_text_file(place, most_bytes);
-  if (!text) return tl::unexpected(std::move(text.error()));
-  return FileSet{{"kernel.cpp", std::move(*text)}};
+/// Says so where it was the time given by the user that ran out.
+Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_point began) {
+  constexpr seconds reserve{1};  // what the sandbox program keeps for its answer
+  auto* failure = std::get_if<InfraFailure>(&judgement);
+  if (failure == nullptr || failure->kind != InfraKind::deadline) return judgement;
+  if (SteadyClock::now() - began + reserve < budget) return judgement;
+  failure->detail =
+      "the " + std::to_string(budget.count()) + " s of --timeout ran out: " + failure->detail;
+  return judgement;
 }
 
-Result<EvaluateCall> call_of(const CheckArguments& args) {
-  const fs::path place{args.place};
-  auto task =
-      synthesis::load_task(args.task.empty() ? place / "reference.py" : fs::path{args.task});
-  if (!task) return tl::unexpected(std::move(task.error()));
-  auto files = read_solution(args.task.empty() ? place / "solution" : place);
-  if (!files) return tl::unexpected(std::move(files.error()));
-  EvaluateCall call;
-  call.submission = {task->id, args.contract, std::move(*files)};
-  call.task = std::move(*task);
-  call.request = args.compile_only ? Request::compile : Request::final;
-  return call;
+/// What compiles or explains needs no GPU, nor does contract host on a task for CPUs.
+SandboxConfig config_of(const EvaluateCall& call, int gpu) {
+  SandboxConfig config;
+  const bool runs = call.request != Request::compile && call.request != Request::explain;
+  const bool on_cpu = call.submission.contract == "host" && call.task.device == DeviceClass::cpu;
+  if (runs && !on_cpu) config.contract = call.submission.contract;
+  config.first_gpu = gpu;
+  return config;
 }
 
-Judgement judge(const EvaluateCall& call, std::chrono::seconds budget) {
-  const SandboxConfig config;
-  auto options = service_options(config, python_interpreter().string());
-  options.core = core_of(config, 0);
-  auto backend = service_backend(options)();
+Judgement judge(const EvaluateCall& call, const SandboxConfig& config, seconds budget) {
+  auto backend = service_backend(slot_options(config, python_interpreter().string(), 0))();
   if (!backend) return InfraFailure{InfraKind::sandbox_lost, backend.error().message};
-  return (*backend)->evaluate(call.task, call.submission, call.request, budget);
+  if (isatty(STDERR_FILENO) == 1) (*backend)->on_progress(tell);
+  const auto began = SteadyClock::now();
+  return with_cause((*backend)->evaluate(call.task, call.submission, call.request, budget), budget,
+                    began);
+}
+
+ExitCode exit_code(const Judgement& judgement) {
+  if (const auto* verdict = std::get_if<Verdict>(&judgement)) {
+    return verdict->correct() ? ExitCode::success : ExitCode::judged_wrong;
+  }
+  const auto kind = std::get<InfraFailure>(judgement).kind;
+  return kind == InfraKind::task_refused ? ExitCode::bad_input : ExitCode::infrastructure;
 }
 
 ExitCode check(const CheckArguments& args) {
-  if (args.contract != "cpu") {
-    return report({ErrorCode::unsupported, "contract " + args.contract + ": this build knows cpu"});
-  }
-  const auto call = call_of(args);
+  const auto call = check_call(args);
   if (!call) return report(call.error());
-  leave_slot_cores(SandboxConfig{});
-  const Judgement judgement = judge(*call, std::chrono::seconds{args.timeout_s});
+  const SandboxConfig config = config_of(*call, args.gpu);
+  if (auto fits = check_slots(config); !fits) return report(fits.error());
+  leave_slot_cores(config);
+  const Judgement judgement = judge(*call, config, seconds{args.timeout_s});
   if (args.json) {
-    std::cout << judgement_json(judgement) << '\n';
+    std::cout << judgement_json(judgement, call->request) << '\n';
   } else {
-    std::cout << judgement_text(judgement);
+    std::cout << judgement_text(judgement, call->request);
   }
-  const auto* verdict = std::get_if<Verdict>(&judgement);
-  if (verdict == nullptr) {
-    const auto kind = std::get<InfraFailure>(judgement).kind;
-    return kind == InfraKind::task_refused ? ExitCode::bad_input : ExitCode::infrastructure;
-  }
-  return verdict->correct() ? ExitCode::success : ExitCode::judged_wrong;
+  return exit_code(judgement);
 }
 
 }  // namespace
@@ -99,20 +100,27 @@ Command check_command() {
           [](CLI::App& app) -> std::function<ExitCode()> {
             auto args = std::make_shared<CheckArguments>();
             app.add_option("place", args->place,
-                           "Folder with reference.py and solution/kernel.cpp; with --task, the "
-                           "solution's file or folder")
+                           "Folder with reference.py and solution/; with --task, the solution's "
+                           "folder, or its kernel.cpp or model_new.py under any name")
                 ->required();
             app.add_option("--task", args->task, "Task file in KernelBench's format");
-            app.add_option("--contract", args->contract, "What a solution is: cpu")
-                ->capture_default_str();
+            app.add_option("--contract", args->contract,
+                           "What a solution is: cpu, device or host. Without it: host if the "
+                           "solution holds model_new.py, device if it holds plan.toml or "
+                           "kernels.cu, else cpu");
             app.add_flag("--json", args->json, "One JSON object on standard output");
-            app.add_flag("--compile-only", args->compile_only, "Compile and inspect, do not run");
+            auto* explain = app.add_flag("--explain", args->explain,
+                                         "Contract device: print what would be launched, and run "
+                                         "nothing");
+            app.add_flag("--compile-only", args->compile_only, "Compile and inspect, do not run")
+                ->excludes(explain);
+            app.add_option("--gpu", args->gpu, "Number of the GPU that contract device runs on")
+                ->capture_default_str()
+                ->check(CLI::Range(0, 63));
             app.add_option("--timeout", args->timeout_s, "Seconds for the whole evaluation")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 86'400));
-            app.footer(
-                "Exit codes: 0 correct, 1 judged not correct, 2 bad input, 3 infrastructure.\n"
-                "The first check of a task measures its baselines, which takes a while.");
+            app.footer(footer);
             return [args] { return check(*args); };
           }};
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "policy/learn/reward.hpp"
 
@@ -44,18 +45,21 @@ json times(const ShapeResult& shape) {
 }
 
 json evidence_of(const Verdict& verdict) {
+  if (verdict.evidence.empty()) return nullptr;
   auto parsed = json::parse(verdict.evidence, nullptr, false);
   return parsed.is_discarded() ? json(verdict.evidence) : parsed;
 }
 
-json verdict_json(const Verdict& v) {
+json verdict_json(const Verdict& v, Request asked) {
   const ShapeResult* shape = worst_shape(v);
   json out = times(shape != nullptr ? *shape : ShapeResult{});
   out["verdict"] = to_string(v.outcome);
   out["contract"] = v.contract;
   out["trust"] = to_string(v.trust);
   out["correct"] = v.correct();
-  out["reward"] = policy::reward_of(v, policy::RewardRule::milestone);
+  out["reward"] = asked == Request::final
+                      ? json(policy::reward_of(v, policy::RewardRule::milestone))
+                      : json(nullptr);
   out["seed_commitment"] = v.seed_commitment.empty() ? json(nullptr) : json(v.seed_commitment);
   out["submission_hash"] = v.submission_hash;
   out["feedback"] = v.feedback;
@@ -100,31 +104,52 @@ std::string jail_line(const std::map<std::string, std::string>& jail) {
   return out.empty() ? out : out + '\n';
 }
 
-std::string verdict_text(const Verdict& v) {
+/// Each line with two blanks in front.
+std::string indented(const std::string& text) {
+  std::string out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) out += "  " + line + '\n';
+  return out;
+}
+
+/// The agent reads its class in front; here that stands on the line above.
+std::string without_class(const std::string& feedback, VerdictClass outcome) {
+  const std::string front = std::string{to_string(outcome)} + ": ";
+  return feedback.starts_with(front) ? feedback.substr(front.size()) : feedback;
+}
+
+/// Where something was measured, what it is worth and how far it can be trusted.
+std::string worth_line(const Verdict& v, Request asked) {
+  if (asked != Request::final) return "  contract " + v.contract + '\n';
+  return print("  reward %.2f, trust class %s, contract %s\n",
+               policy::reward_of(v, policy::RewardRule::milestone),
+               std::string{to_string(v.trust)}.c_str(), v.contract.c_str());
+}
+
+std::string verdict_text(const Verdict& v, Request asked) {
+  if (asked == Request::explain && v.correct()) return v.feedback;
   std::string out = std::string{to_string(v.outcome)} + '\n';
-  if (!v.feedback.empty()) out += "  " + v.feedback + '\n';
+  out += indented(without_class(v.feedback, v.outcome));
+  if (asked == Request::explain) return out;
   if (const ShapeResult* shape = worst_shape(v)) {
     out += speedup_line("eager", shape->speedup_eager, shape->speedup_eager_ci);
     out += speedup_line("torch.compile", shape->speedup_compile, shape->speedup_compile_ci);
   }
-  out += print("  reward %.2f, trust class %s, contract %s\n",
-               policy::reward_of(v, policy::RewardRule::milestone),
-               std::string{to_string(v.trust)}.c_str(), v.contract.c_str());
-  return out + jail_line(v.jail);
+  return out + worth_line(v, asked) + jail_line(v.jail);
 }
 
 }  // namespace
 
-std::string judgement_json(const Judgement& judgement) {
+std::string judgement_json(const Judgement& judgement, Request asked) {
   const auto* verdict = std::get_if<Verdict>(&judgement);
-  const json out =
-      verdict != nullptr ? verdict_json(*verdict) : failure_json(std::get<InfraFailure>(judgement));
+  const json out = verdict != nullptr ? verdict_json(*verdict, asked)
+                                      : failure_json(std::get<InfraFailure>(judgement));
   // A submission's own bytes are in messages of the compiler: they need not be UTF-8.
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::string judgement_text(const Judgement& judgement) {
-  if (const auto* verdict = std::get_if<Verdict>(&judgement)) return verdict_text(*verdict);
+std::string judgement_text(const Judgement& judgement, Request asked) {
+  if (const auto* verdict = std::get_if<Verdict>(&judgement)) return verdict_text(*verdict, asked);
   const auto& failure = std::get<InfraFailure>(judgement);
   return std::string{to_string(failure.kind)} + ": " + failure.detail + '\n';
 }

@@ -4,15 +4,17 @@
 
 #include <string>
 
+#include "runtime/submission.hpp"
 #include "runtime/verdict.hpp"
 
 namespace warpsmith::actors {
 
 /// One JSON object; what was not measured is null. Of several shapes the slowest ratio counts.
-std::string judgement_json(const Judgement& judgement);
+/// Only what `final` was asked for has a reward.
+std::string judgement_json(const Judgement& judgement, Request asked = Request::final);
 
 /// A few lines: the verdict with its feedback (times too), speed-ups with their intervals, reward,
-/// trust and jail.
-std::string judgement_text(const Judgement& judgement);
+/// trust and jail. Of `explain` the explanation alone.
+std::string judgement_text(const Judgement& judgement, Request asked = Request::final);
 
 }  // namespace warpsmith::actors

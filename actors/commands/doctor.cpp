@@ -16,6 +16,7 @@ ExitCode examine(bool json) {
   check_jail(findings);
   check_build(findings);
   check_gpu(findings);
+  check_device_contract(findings);
   std::cout << (json ? to_json(findings) + "\n" : to_text(findings));
   return all_present(findings) ? ExitCode::success : ExitCode::infrastructure;
 }

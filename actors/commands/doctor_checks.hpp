@@ -2,6 +2,10 @@
 // What `doctor` looks at. Each check takes seconds at most and leaves nothing behind.
 #pragma once
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "actors/commands/doctor_report.hpp"
 
 namespace warpsmith::actors {
@@ -14,5 +18,13 @@ void check_jail(Findings& findings);
 void check_build(Findings& findings);
 /// Driver, GPUs, toolkit; runs the canary kernel under CUPTI where there is a GPU.
 void check_gpu(Findings& findings);
+/// What contract `device` needs: NVRTC, which is started in its jail, headers, the toolkit, the
+/// libraries of `gemm` and `conv` steps, device nodes.
+void check_device_contract(Findings& findings);
+
+/// Of these folders the first with each library.
+void check_math_libraries(Findings& findings, const std::vector<std::string>& folders);
+/// The nodes that every GPU needs; `dev` is /dev.
+void check_device_nodes(Findings& findings, const std::filesystem::path& dev);
 
 }  // namespace warpsmith::actors

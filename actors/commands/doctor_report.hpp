@@ -19,7 +19,7 @@ using FindingValue = std::variant<std::string, int64_t, double, bool>;
 
 /// One fact. Numbers carry their unit in the name ("memory_bytes").
 struct Finding {
-  std::string area;  // "machine", "jail", "build", "gpu"
+  std::string area;  // "machine", "jail", "build", "gpu", "device"
   std::string name;
   FindingValue value;
   FindingState state = FindingState::good;

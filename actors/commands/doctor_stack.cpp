@@ -76,8 +76,8 @@ void add_gpu(Findings& findings, const cuda::Gpu& gpu) {
   findings.push_back({gpu_area, prefix + "l2_bytes", gpu.l2_bytes});
 }
 
-void check_canary(Findings& findings, const cuda::Driver& driver) {
-  const auto canary = cuda::run_canary(driver, 0);
+void check_canary(Findings& findings) {
+  const auto canary = cuda::run_canary(0);
   if (!canary) {
     findings.push_back({gpu_area, "canary", canary.error().message, FindingState::absent,
                         "kernels cannot be profiled; build where nvcc is, and allow CUPTI"});
@@ -139,7 +139,7 @@ void check_gpu(Findings& findings) {
     return;
   }
   for (const cuda::Gpu& gpu : *gpus) add_gpu(findings, gpu);
-  check_canary(findings, *driver);
+  check_canary(findings);
 }
 
 }  // namespace warpsmith::actors

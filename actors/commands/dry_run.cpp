@@ -40,14 +40,20 @@ std::string mib(double value) {
   return std::to_string(std::llround(value)) + " MiB";
 }
 
+/// Where the slots are.
+std::string place_text(const SandboxConfig& c) {
+  if (!uses_gpus(c)) return "the first on core " + std::to_string(core_of(c, 0));
+  std::string gpus = "on GPU " + std::to_string(c.first_gpu);
+  if (c.gpus > 1) gpus += " to " + std::to_string(c.first_gpu + c.gpus - 1);
+  return gpus + (c.count > c.gpus ? ", shared in turns" : "");
+}
+
 void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
   std::cout << "supervisor\n";
   line("telemetry", 1, "numbers of all the others");
   line("weight_store", 1, mib(memory.weights) + " per version");
   line("ledger", 1, "run database and segments, own thread");
-  line("sandbox", c.sandbox.count,
-       "contract " + c.sandbox.contract + ", the first on core " +
-           std::to_string(core_of(c.sandbox, 0)));
+  line("sandbox", c.sandbox.count, "contract " + c.sandbox.contract + ", " + place_text(c.sandbox));
   line("synthesis", 1, std::to_string(tasks) + " tasks");
   line("learner", 1,
        mib(memory.learner) + " and what trajectories hold, own thread, " +
@@ -71,10 +77,15 @@ ExitCode print_dry_run(const RunConfig& config) {
     return ExitCode::success;
   }
   if (auto good = check_trainable(config); !good) return report(good.error());
-  if (auto fits = check_slots(config.sandbox); !fits) return report(fits.error());
+  if (!uses_gpus(config.sandbox)) {  // the tree names a core
+    if (auto fits = check_slot_cores(config.sandbox); !fits) return report(fits.error());
+  }
   const auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return report(inputs.error());
   print_tree(config, memory_of(config, inputs->model), inputs->tasks.size());
+  std::cout << std::flush;
+  // Last: where a configuration is read is not always where it runs.
+  if (auto fits = check_slots(config.sandbox); !fits) return report(fits.error());
   return ExitCode::success;
 }
 

@@ -7,7 +7,8 @@
 
 namespace warpsmith::actors {
 
-/// Loads everything that a run loads, then prints the actor tree and the memory it expects.
+/// Loads everything that a run loads, prints the actor tree and the memory it expects, and ends
+/// with what this machine lacks for it, if anything.
 ExitCode print_dry_run(const RunConfig& config);
 
 }  // namespace warpsmith::actors

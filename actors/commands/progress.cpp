@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <optional>
 
 namespace warpsmith::actors {
 namespace {
@@ -24,10 +25,14 @@ uint64_t ended(const ProgressView& view) {
   return view.counts.admitted - view.counts.in_flight + view.counts.closed;
 }
 
-/// Figures come with the first step; where nobody learns (eval), with the first that ended.
+/// False for an evaluation.
+bool somebody_learns(const ProgressView& view) {
+  return view.seen.values.contains("learner-0.step");
+}
+
+/// Figures come with the first step; where nobody learns, with the first that ended.
 bool has_figures(const ProgressView& view) {
-  const auto step = view.seen.values.find("learner-0.step");
-  return ended(view) > 0 && (step == view.seen.values.end() || step->second > 0);
+  return ended(view) > 0 && (!somebody_learns(view) || value(view, "learner-0.step") > 0);
 }
 
 /// What a sandbox does beside its daily work; empty while it does nothing else.
@@ -44,17 +49,26 @@ std::string print(const char* format, Args... args) {
   return text.data();
 }
 
-/// Time that the slower of the two ends, trajectories or limit, still allows.
-std::chrono::seconds time_left(const ProgressView& view) {
-  const uint64_t done = view.counts.admitted - view.counts.in_flight;
-  std::chrono::seconds left = std::chrono::hours{24 * 365};
-  if (done > 0 && view.trajectories > done) {
+/// Time that the sooner of the two ends, trajectories or limit, still allows; none while neither
+/// can be told.
+std::optional<std::chrono::seconds> time_left(const ProgressView& view) {
+  // Where nobody learns, nothing leaves the ledger: what is closed is done.
+  const uint64_t done =
+      somebody_learns(view) ? view.counts.admitted - view.counts.in_flight : ended(view);
+  std::optional<std::chrono::seconds> left;
+  if (done > 0 && view.trajectories >= done) {
     const double per_one = static_cast<double>(view.elapsed.count()) / static_cast<double>(done);
     left = std::chrono::seconds{
         static_cast<int64_t>(per_one * static_cast<double>(view.trajectories - done))};
   }
-  if (view.limit.count() > 0) left = std::min(left, std::max(view.limit - view.elapsed, {}));
-  return left;
+  if (view.limit.count() == 0) return left;
+  const auto limit = std::max(view.limit - view.elapsed, std::chrono::seconds{0});
+  return left ? std::min(*left, limit) : limit;
+}
+
+std::string left_text(const ProgressView& view) {
+  const auto left = time_left(view);
+  return left ? duration_text(*left) + " left" : duration_text(view.elapsed);
 }
 
 }  // namespace
@@ -119,12 +133,24 @@ std::string ProgressLine::figures(const ProgressView& view) const {
   line +=
       print("idle gen %.0f%% judge %.0f%% learn %.0f%% | ", 100 * idle_share(view, "generator-0"),
             100 * idle_share(view, "sandbox-0"), 100 * idle_share(view, "learner-0"));
-  return line + duration_text(time_left(view)) + " left" + special_work(view);
+  return line + left_text(view) + special_work(view);
+}
+
+std::string ProgressLine::samples(const ProgressView& view) const {
+  return print(
+             "%llu/%llu samples | %.0f tok/s | queue judge %.0f | idle gen %.0f%% judge %.0f%% | ",
+             static_cast<unsigned long long>(ended(view)),
+             static_cast<unsigned long long>(view.trajectories),
+             rate(view, "generator-0.sampled_tokens"), value(view, "sandbox-0.queued"),
+             100 * idle_share(view, "generator-0"), 100 * idle_share(view, "sandbox-0")) +
+         left_text(view) + special_work(view);
 }
 
 std::string ProgressLine::next(const ProgressView& view) {
   move_window(view);
-  std::string line = has_figures(view) ? figures(view) : opening(view);
+  std::string line = !has_figures(view)      ? opening(view)
+                     : somebody_learns(view) ? figures(view)
+                                             : samples(view);
   kept_.push_back(view);
   return line;
 }

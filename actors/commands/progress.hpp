@@ -29,6 +29,8 @@ class ProgressLine {
   /// What is being done while there are no figures yet.
   std::string opening(const ProgressView& view) const;
   std::string figures(const ProgressView& view) const;
+  /// Where nobody learns: an evaluation.
+  std::string samples(const ProgressView& view) const;
   void move_window(const ProgressView& view);
   double rate(const ProgressView& view, const std::string& key) const;
   double idle_share(const ProgressView& view, const std::string& actor) const;

@@ -73,6 +73,19 @@ Result<WeightMap> read_shards(const fs::path& folder, const fs::path& index_path
   return tensors;
 }
 
+/// A folder that is none is told as such, not by the first file that it lacks.
+Result<void> check_model_folder(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return fail(ErrorCode::not_found, folder.string() + ": no such model folder");
+  }
+  if (fs::exists(folder / "config.json", error)) return {};
+  return fail(ErrorCode::not_found,
+              folder.string() +
+                  ": no model folder, it holds no config.json; expected the files of "
+                  "a Hugging Face model");
+}
+
 Result<void> apply_generation_config(const json& object, ModelConfig& config) {
   const auto it = object.find("eos_token_id");
   if (it == object.end() || it->is_null()) return {};
@@ -109,6 +122,7 @@ Result<void> copy_tokenizer(const fs::path& from, const fs::path& to) {
 }
 
 Result<ModelConfig> read_hf_config(const fs::path& folder) {
+  if (auto is = check_model_folder(folder); !is) return tl::unexpected(std::move(is.error()));
   const auto text = read_text_file(folder / "config.json", max_json_bytes);
   if (!text) return tl::unexpected(text.error());
   auto config = parse_config_json(*text);

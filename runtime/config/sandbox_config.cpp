@@ -18,10 +18,16 @@ void describe_limits(Fields& fields, SandboxLimits& c) {
 
 }  // namespace
 
+bool uses_gpus(const SandboxConfig& c) {
+  return c.contract != "cpu";
+}
+
 void describe(Fields& fields, SandboxConfig& c) {
   fields.integer("count", c.count, {.low = 1, .high = 4096});
   fields.integer("cores", c.cores, {.low = 1, .high = 1024});
   fields.integer("first_core", c.first_core, {.low = -1, .high = 4095});
+  fields.integer("gpus", c.gpus, {.low = 1, .high = 64});
+  fields.integer("first_gpu", c.first_gpu, {.low = 0, .high = 63});
   fields.text("contract", c.contract);
   fields.integer("queue", c.queue, {.low = 1, .high = 65'536});
   fields.integer("sets", c.sets, {.low = 5, .high = 64});
@@ -38,6 +44,9 @@ void validate(const SandboxConfig& c, Complaints& complaints) {
                      "expected \"cpu\", \"device\" or \"host\", got \"" + c.contract + "\"");
   complaints.require(c.cores == 1, "sandbox.cores",
                      "expected 1: a slot is pinned to one core, and its timings are those of one");
+  complaints.require(!uses_gpus(c) || c.count >= c.gpus, "sandbox.count",
+                     "expected at least one slot for each of " + std::to_string(c.gpus) +
+                         " GPUs (sandbox.gpus), got " + std::to_string(c.count));
   complaints.require(c.limits.call < c.limits.evaluation, "sandbox.limits.call",
                      "expected less than sandbox.limits.evaluation");
   complaints.require(c.limits.compile < c.limits.evaluation, "sandbox.limits.compile",

@@ -26,9 +26,11 @@ struct SandboxLimits {
 };
 
 struct SandboxConfig {
-  int64_t count = 1;             // slots: one per GPU, or per core
+  int64_t count = 1;             // slots: one per core, or one or more per GPU
   int64_t cores = 1;             // of a CPU slot; only 1 is accepted so far
   int64_t first_core = -1;       // slot i has core first_core + i; -1: the last cores
+  int64_t gpus = 1;              // of contracts device and host: slot i has GPU
+  int64_t first_gpu = 0;         //   first_gpu + i % gpus, shared in turns if count > gpus
   std::string contract = "cpu";  // "cpu", "device", "host"
   int64_t queue = 32;            // requests a slot lets wait before it refuses credit
   int64_t sets = 5;              // verified input sets, besides one like those that are timed
@@ -38,6 +40,9 @@ struct SandboxConfig {
   int64_t cache_bytes = int64_t{1} << 30;
   SandboxLimits limits;
 };
+
+/// True for the contracts whose kernels run on GPUs.
+bool uses_gpus(const SandboxConfig& c);
 
 void describe(Fields& fields, SandboxConfig& c);
 void validate(const SandboxConfig& c, Complaints& complaints);

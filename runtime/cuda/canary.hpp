@@ -25,6 +25,6 @@ bool canary_is_built();
 /// Creates a context of its own and destroys it. `unsupported` without a toolkit at build time or
 /// without CUPTI at run time; `infrastructure` when a call fails. Call it once per process:
 /// CUPTI stays attached.
-Result<CanaryReport> run_canary(const Driver& driver, int gpu);
+Result<CanaryReport> run_canary(int gpu);
 
 }  // namespace warpsmith::cuda

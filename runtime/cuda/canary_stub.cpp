@@ -8,7 +8,7 @@ bool canary_is_built() {
   return false;
 }
 
-Result<CanaryReport> run_canary(const Driver&, int) {
+Result<CanaryReport> run_canary(int) {
   return fail(ErrorCode::unsupported,
               "built without a CUDA toolkit: install nvcc and build again to have the canary");
 }

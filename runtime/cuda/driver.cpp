@@ -28,16 +28,18 @@ struct DeviceCalls {
   int (*name)(char*, int, Device) = nullptr;
   int (*memory)(size_t*, Device) = nullptr;
   int (*attribute)(int*, int, Device) = nullptr;
+  int (*bus_address)(char*, int, Device) = nullptr;
 
   explicit DeviceCalls(const DynamicLibrary& library)
       : count(library.function<int(int*)>("cuDeviceGetCount")),
         get(library.function<int(Device*, int)>("cuDeviceGet")),
         name(library.function<int(char*, int, Device)>("cuDeviceGetName")),
         memory(library.function<int(size_t*, Device)>("cuDeviceTotalMem_v2")),
-        attribute(library.function<int(int*, int, Device)>("cuDeviceGetAttribute")) {}
+        attribute(library.function<int(int*, int, Device)>("cuDeviceGetAttribute")),
+        bus_address(library.function<int(char*, int, Device)>("cuDeviceGetPCIBusId")) {}
   bool complete() const {
     return count != nullptr && get != nullptr && name != nullptr && memory != nullptr &&
-           attribute != nullptr;
+           attribute != nullptr && bus_address != nullptr;
   }
 };
 
@@ -59,13 +61,17 @@ Result<Gpu> read_gpu(const DeviceCalls& calls, int index) {
   if (const int code = calls.memory(&memory, device); code != 0) {
     return fail(ErrorCode::infrastructure, failed("cuDeviceTotalMem", code));
   }
+  std::array<char, 32> address{};
+  (void)calls.bus_address(address.data(), static_cast<int>(address.size()) - 1, device);
+  for (char& c : address) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return Gpu{.index = index,
              .name = name.data(),
              .capability_major = read_attribute(calls, capability_major, device),
              .capability_minor = read_attribute(calls, capability_minor, device),
              .memory_bytes = static_cast<int64_t>(memory),
              .multiprocessors = read_attribute(calls, multiprocessor_count, device),
-             .l2_bytes = read_attribute(calls, l2_cache_size, device)};
+             .l2_bytes = read_attribute(calls, l2_cache_size, device),
+             .bus_address = address.data()};
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct Gpu {
   int64_t memory_bytes = 0;
   int multiprocessors = 0;
   int64_t l2_bytes = 0;
+  std::string bus_address;  // PCI, as the kernel module writes it: 0000:1b:00.0
 };
 
 /// An initialised driver.

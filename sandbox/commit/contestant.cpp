@@ -20,6 +20,7 @@ using std::chrono::seconds;
 
 // How often a wait looks whether the contestant still lives.
 constexpr milliseconds slice{50};
+constexpr uint64_t longest_call_ns = 86'400'000'000'000;  // a claim beyond a day is cut
 // A stopped process takes its signal within microseconds; this is for a loaded machine.
 constexpr seconds stop_patience{5};
 
@@ -29,8 +30,17 @@ std::string signal_text(int number) {
          (name != nullptr ? name : "unknown") + ")";
 }
 
+/// What the contestant wrote about its failure, as one line of printable text.
+std::string text_of(const ControlPage& page) {
+  std::string text(page.text, ::strnlen(page.text, sizeof page.text));
+  for (char& c : text) {
+    if (c < ' ' || c > '~') c = ' ';
+  }
+  return text.empty() ? "no reason given" : text;
+}
+
 /// The failing class of a self-accusation, if it is one.
-std::optional<Fault> fault_of(uint32_t status) {
+std::optional<Fault> fault_of(uint32_t status, const ControlPage& page) {
   switch (static_cast<RunnerStatus>(status)) {
     case RunnerStatus::ok:
       return std::nullopt;
@@ -42,11 +52,25 @@ std::optional<Fault> fault_of(uint32_t status) {
       return Fault{VerdictClass::launch_error, "the call raised an error"};
     case RunnerStatus::not_confined:
       return Fault{VerdictClass::launch_error, "cannot be put in force"};
+    case RunnerStatus::unlaunchable:
+      return Fault{VerdictClass::launch_error, text_of(page)};
+    case RunnerStatus::device_fault:
+      return Fault{VerdictClass::device_fault, text_of(page)};
+    case RunnerStatus::wrong_outputs:
+      return Fault{VerdictClass::wrong, text_of(page)};
+    case RunnerStatus::no_memory:
+      return Fault{VerdictClass::out_of_memory, text_of(page)};
     case RunnerStatus::starting:
     case RunnerStatus::bad_order:
       break;
   }
   return Fault{VerdictClass::device_fault, "the kernel's process broke the protocol"};
+}
+
+nanoseconds middle_of(std::vector<nanoseconds>& times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
 }
 
 }  // namespace
@@ -73,18 +97,34 @@ Result<Contestant> Contestant::adopt(std::shared_ptr<JailedProcess> process, Con
 }
 
 Result<void> Contestant::calibrate(int calls, Deadline deadline) {
-  std::vector<nanoseconds> times;
+  std::vector<nanoseconds> times, device;
   for (int i = 0; i < calls; ++i) {
     const CallResult result = issue(Command::noop, 0, deadline);
     if (result.fault) return tl::unexpected(error_of(*result.fault, "calibration"));
     times.push_back(result.elapsed);
+    device.push_back(result.device);
   }
   if (times.empty()) return {};
   // Not the least: one call in thousands finds the other side awake, and would leave the
   // difference to the usual call on every time.
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  noop_ = *middle;
+  noop_ = middle_of(times);
+  device_noop_ = middle_of(device);
+  return {};
+}
+
+Result<void> Contestant::calibrate(int calls, const CallEdges& edges, Deadline deadline) {
+  std::vector<nanoseconds> times, reveals;
+  for (int i = 0; i < calls; ++i) {
+    const CallResult result = issue(Command::run, 0, deadline, edges);
+    if (result.fault) return tl::unexpected(error_of(*result.fault, "calibration"));
+    times.push_back(result.elapsed);
+    reveals.push_back(result.reveal);
+  }
+  if (times.empty()) return {};
+  const nanoseconds empty = noop_;
+  noop_ = middle_of(times);
+  reveal_ = middle_of(reveals);
+  own_work_ = std::max(nanoseconds{0}, noop_ - empty - reveal_);
   return {};
 }
 
@@ -100,8 +140,12 @@ CallResult Contestant::load(Deadline deadline) {
   return issue(Command::load, 0, deadline);
 }
 
-CallResult Contestant::call(uint32_t set, Deadline deadline) {
-  return issue(Command::run, set, deadline);
+CallResult Contestant::rouse(Deadline deadline) {
+  return issue(Command::noop, 0, deadline);
+}
+
+CallResult Contestant::call(uint32_t set, Deadline deadline, const CallEdges& edges) {
+  return issue(Command::run, set, deadline, edges);
 }
 
 Result<void> Contestant::leave(Deadline deadline) {
@@ -124,7 +168,8 @@ std::optional<Fault> Contestant::await_done(uint32_t number, Deadline deadline) 
   return std::nullopt;
 }
 
-CallResult Contestant::issue(Command command, uint32_t set, Deadline deadline) {
+CallResult Contestant::issue(Command command, uint32_t set, Deadline deadline,
+                             const CallEdges& edges) {
   CallResult result;
   if (!process_->alive()) {
     result.fault = fault_of_dead();
@@ -135,22 +180,30 @@ CallResult Contestant::issue(Command command, uint32_t set, Deadline deadline) {
   page.command = static_cast<uint32_t>(command);
   page.set = set;
   page.status = static_cast<uint32_t>(RunnerStatus::starting);
+  page.device_ns = 0;
+  page.answer = 0;
   // The contestant is stopped: an answer that it wrote in advance is taken back here.
   store_word(page.done, number - 1);
   const auto start = SteadyClock::now();
+  if (edges.reveal) {
+    edges.reveal();
+    result.reveal = SteadyClock::now() - start;
+  }
   store_word(page.ring, number);
   if (number > 1) (void)process_->resume();
   wake_one(page.ring);
   result.fault = await_done(number, deadline);
   const auto done = SteadyClock::now();
   if (result.fault) return result;
+  if (edges.done) edges.done();
   const auto stopped = process_->stop(Deadline::after(stop_patience));
   result.elapsed = done - start;
+  result.device = nanoseconds{static_cast<int64_t>(std::min(page.device_ns, longest_call_ns))};
   result.stop_gap = SteadyClock::now() - done;
   if (!stopped || !process_->alive()) {
     result.fault = fault_of_dead();
   } else {
-    result.fault = fault_of(page.status);
+    result.fault = fault_of(page.status, page);
   }
   return result;
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,10 +29,21 @@ struct Fault {
 /// deadline cut the call.
 Error error_of(const Fault& fault, const std::string& what);
 
+/// What the verifier does at the two edges of a call, for a candidate that may have work resident
+/// on a device: both run with the host's threads of the candidate stopped or its clock already
+/// read.
+struct CallEdges {
+  std::function<void()> reveal;  // the clock runs, the ring is yet to come
+  std::function<void()> done;    // the clock was read, the stop is yet to come
+};
+
 /// One timed call.
 struct CallResult {
-  std::chrono::nanoseconds elapsed{0};   // raw: from the ring to `done`, by our clock
+  std::chrono::nanoseconds elapsed{0};   // raw: from the ring to `done`, by our clock; with what
+                                         // was revealed before the ring
+  std::chrono::nanoseconds reveal{0};    // the part of it that revealing took
   std::chrono::nanoseconds stop_gap{0};  // from `done` until the stop was confirmed
+  std::chrono::nanoseconds device{0};    // what the contestant says that a GPU took; 0 elsewhere
   std::optional<Fault> fault;            // then the contestant is dead or must be dropped
 };
 
@@ -58,16 +70,28 @@ class Contestant {
 
   /// Answers of no-ops, before any code of a candidate is loaded: keeps their median.
   Result<void> calibrate(int calls, Deadline deadline);
+  /// The same of whole calls of our own code, as a candidate's are made: keeps their median. After
+  /// the other `calibrate`.
+  Result<void> calibrate(int calls, const CallEdges& edges, Deadline deadline);
   /// To be subtracted from `CallResult::elapsed`; zero before `calibrate`.
   std::chrono::nanoseconds noop() const { return noop_; }
+  /// To be subtracted from `CallResult::device`: two events with nothing between them.
+  std::chrono::nanoseconds device_noop() const { return device_noop_; }
+  /// The parts of `noop` that revealing takes, and what is done beside that and an empty call.
+  std::chrono::nanoseconds reveal() const { return reveal_; }
+  std::chrono::nanoseconds own_work() const { return own_work_; }
+  /// What a reference worker answered to the last call.
+  uint32_t answer() const { return control_.page().answer; }
 
   /// Puts the candidate's own system call filter in force, before any code of a candidate is
   /// loaded: where that fails the machine lacks it (`unsupported`).
   Result<void> confine(Deadline deadline);
   /// Makes the candidate's code ready. A fault says why it cannot be.
   CallResult load(Deadline deadline);
+  /// An answer to nothing, right before a timed call: what then has to be woken is awake.
+  CallResult rouse(Deadline deadline);
   /// One call on buffer set `set`. Reset the outputs and write the inputs first.
-  CallResult call(uint32_t set, Deadline deadline);
+  CallResult call(uint32_t set, Deadline deadline, const CallEdges& edges = {});
   /// Ends the loop and leaves the process running (the reference worker goes on with commands).
   Result<void> leave(Deadline deadline);
 
@@ -76,14 +100,14 @@ class Contestant {
  private:
   Contestant(std::shared_ptr<JailedProcess> process, ControlMemory control)
       : process_(std::move(process)), control_(std::move(control)) {}
-  CallResult issue(Command command, uint32_t set, Deadline deadline);
+  CallResult issue(Command command, uint32_t set, Deadline deadline, const CallEdges& edges = {});
   Fault fault_of_dead();
   std::optional<Fault> await_done(uint32_t number, Deadline deadline);
 
   std::shared_ptr<JailedProcess> process_;
   ControlMemory control_;
   uint32_t number_ = 0;  // of the last call
-  std::chrono::nanoseconds noop_{0};
+  std::chrono::nanoseconds noop_{0}, device_noop_{0}, reveal_{0}, own_work_{0};
 };
 
 /// Pins the calling thread (and what it spawns) to one core while it lives.

@@ -12,10 +12,15 @@
 //     page.done = seen; futex_wake(&page.done, 1)
 //     if the command was `leave`: end the loop
 //
+// A contestant that works on a GPU also writes, before `status`, how long the device took:
+// page.device_ns, between two events on a stream that only our code uses. A `noop` there measures
+// as a `run` does, with nothing between the events.
+//
 // The first answer (to a `noop`) says that the contestant is ready. The contestant is stopped
 // (SIGSTOP, confirmed) whenever the verifier writes inputs or reads outputs. It can write the whole
 // page, so nothing read from it is ever used by the verifier as an index, a length or a pointer:
-// `done` is compared for equality, `status` and `hint` choose among texts and failing verdicts.
+// `done` is compared for equality, `status` and `hint` choose among texts and failing verdicts,
+// `device_ns` is held against our own clock, `text` is shown as text, cut and cleaned.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +29,7 @@
 namespace warpsmith::sandbox {
 
 inline constexpr uint32_t control_magic = 0x50435357;  // "WSCP"
-inline constexpr uint32_t control_version = 1;
+inline constexpr uint32_t control_version = 2;
 inline constexpr size_t control_bytes = 4096;
 
 enum class Command : uint32_t {
@@ -44,6 +49,10 @@ enum class RunnerStatus : uint32_t {
   bad_order = 4,       // unknown command or set
   failed = 5,          // the call raised (reference worker)
   not_confined = 6,    // the candidate's own filter is not in force
+  unlaunchable = 7,    // a launch plan asks for what this device refuses; `text` says what
+  device_fault = 8,    // the device reported an error of the candidate's kernels
+  wrong_outputs = 9,   // not as many, not of that shape or type; `text` says which
+  no_memory = 10,      // an allocation was refused
 };
 
 /// What the contestant's own signal handler saw before it died: a hint among failing classes.
@@ -64,8 +73,13 @@ struct ControlPage {
   uint32_t set = 0;                    // 20  buffer set of the call
   uint32_t status = 0;                 // 24  RunnerStatus of the last call
   uint32_t hint = 0;                   // 28  FaultHint
+  uint64_t device_ns = 0;              // 32  of the last call, where a GPU did it; else 0
+  uint32_t answer = 0;                 // 40  of the reference worker: 1 if a mutant applies
+  uint32_t reserved[5] = {};           // 44
+  char text[256] = {};                 // 64  why the last call failed, ends with a zero
 };
-static_assert(sizeof(ControlPage) == 32 && offsetof(ControlPage, ring) == 8 &&
-              offsetof(ControlPage, done) == 12 && offsetof(ControlPage, hint) == 28);
+static_assert(offsetof(ControlPage, ring) == 8 && offsetof(ControlPage, done) == 12 &&
+              offsetof(ControlPage, hint) == 28 && offsetof(ControlPage, device_ns) == 32 &&
+              offsetof(ControlPage, answer) == 40 && offsetof(ControlPage, text) == 64);
 
 }  // namespace warpsmith::sandbox

@@ -69,7 +69,8 @@ Result<SelfCheck> self_check(const SelfCheckOptions& options, Deadline deadline)
   std::optional<CorePin> pin;
   if (options.core) pin.emplace(*options.core);
   const auto begin = SteadyClock::now();
-  CpuContestantSpec spec{options.runner, options.artefact, {}, *inputs, *outputs, options.core, {}};
+  CpuContestantSpec spec{
+      options.runner, options.artefact, {}, candidate_memory(*inputs, *outputs), options.core, {}};
   auto contestant = start_cpu_contestant(spec, deadline);
   if (!contestant) return fail("self check", std::move(contestant.error()));
   SelfCheck figures;

@@ -13,10 +13,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr uint64_t line_bytes = 64;
 constexpr uint64_t page_bytes = 4096;
-// Tensors start at different places within a page, or every stream would compete for one cache set.
-constexpr uint64_t stagger_bytes = 3 * line_bytes;
 
 uint64_t round_up(uint64_t value, uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -56,8 +53,10 @@ uint64_t tensor_bytes(const TensorSpec& spec) {
   return bytes;
 }
 
-BufferLayout make_layout(const TaskSignature& signature, uint32_t sets) {
+BufferLayout make_layout(const TaskSignature& signature, uint32_t sets, uint64_t alignment) {
   assert(sets > 0 && "a layout has at least one set");
+  // Tensors start at different places in a page, or every stream would compete for one cache set.
+  const uint64_t stagger = 3 * alignment;
   BufferLayout layout;
   layout.sets = sets;
   for (size_t i = 0; i < signature.tensors.size(); ++i) {
@@ -66,7 +65,7 @@ BufferLayout make_layout(const TaskSignature& signature, uint32_t sets) {
     slot.output = spec.role == TensorRole::output;
     slot.bytes = tensor_bytes(spec);
     uint64_t& stride = slot.output ? layout.output_stride : layout.input_stride;
-    slot.offset = round_up(stride, line_bytes) + guard_bytes + stagger_bytes * (i % 16);
+    slot.offset = round_up(stride, alignment) + guard_bytes + stagger * (i % 16);
     stride = slot.offset + slot.bytes + guard_bytes;
     layout.slots.push_back(slot);
   }
@@ -131,7 +130,8 @@ Result<SharedBuffers> SharedBuffers::inputs(const BufferLayout& layout,
 Result<SharedBuffers> SharedBuffers::outputs(const BufferLayout& layout,
                                              std::shared_ptr<const MemoryFile>& memory) {
   if (fits(memory, layout.output_total())) {
-    std::memset(memory->bytes().data(), 0, layout.output_total());
+    // All of it: its descriptor shows more than the layout uses.
+    std::memset(memory->bytes().data(), 0, memory->bytes().size());
     return SharedBuffers{layout, memory, true};
   }
   memory.reset();
@@ -147,6 +147,10 @@ std::span<std::byte> SharedBuffers::slice(uint32_t set, uint64_t offset, uint64_
   return memory_->bytes().subspan(set * stride + offset, bytes);
 }
 
+std::span<std::byte> SharedBuffers::whole(uint32_t set) const {
+  return slice(set, 0, output_ ? layout_.output_stride : layout_.input_stride);
+}
+
 std::span<std::byte> SharedBuffers::tensor(uint32_t set, size_t tensor) const {
   const BufferSlot& slot = layout_.slots.at(tensor);
   assert(slot.output == output_ && "the tensor lives in the other memory");
@@ -160,6 +164,11 @@ std::span<std::byte> SharedBuffers::guard_before(uint32_t set, size_t tensor) co
 std::span<std::byte> SharedBuffers::guard_after(uint32_t set, size_t tensor) const {
   const BufferSlot& slot = layout_.slots.at(tensor);
   return slice(set, slot.offset + slot.bytes, guard_bytes);
+}
+
+CandidateMemory candidate_memory(const SharedBuffers& inputs, const SharedBuffers& outputs) {
+  const BufferLayout& layout = inputs.layout();
+  return {layout, inputs.fd(), outputs.fd(), layout.input_total(), layout.output_total()};
 }
 
 void stream_copy(std::span<std::byte> to, std::span<const std::byte> from) {

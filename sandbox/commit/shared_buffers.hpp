@@ -25,7 +25,7 @@ uint64_t tensor_bytes(const TensorSpec& spec);
 
 /// Where one tensor lies: in the memory of the outputs if `output`, else in that of the inputs.
 struct BufferSlot {
-  uint64_t offset = 0;  // from the start of a set; a multiple of 64
+  uint64_t offset = 0;  // from the start of a set; a multiple of the layout's alignment
   uint64_t bytes = 0;
   bool output = false;
 
@@ -51,8 +51,12 @@ struct BufferLayout {
   }
 };
 
+/// Bytes that every tensor's place is a multiple of.
+inline constexpr uint64_t host_alignment = 64, gpu_alignment = 256;
+
 /// Requires sets > 0.
-BufferLayout make_layout(const TaskSignature& signature, uint32_t sets);
+BufferLayout make_layout(const TaskSignature& signature, uint32_t sets,
+                         uint64_t alignment = host_alignment);
 
 /// How many sets it takes to rotate over more than twice the last-level cache (at least 2, at most
 /// 64). `cache_bytes` comes from `last_level_cache_bytes` or a configuration.
@@ -81,6 +85,9 @@ class SharedBuffers {
   std::span<std::byte> guard_before(uint32_t set, size_t tensor) const;
   std::span<std::byte> guard_after(uint32_t set, size_t tensor) const;
 
+  /// All of a set: tensors, guards and what lies between.
+  std::span<std::byte> whole(uint32_t set) const;
+
   const BufferLayout& layout() const { return layout_; }
   int fd() const { return memory_->fd(); }
 
@@ -92,6 +99,14 @@ class SharedBuffers {
   std::shared_ptr<const MemoryFile> memory_;  // at least as large as the layout says
   bool output_ = false;
 };
+
+/// What a candidate's process is handed: descriptors that stay ours.
+struct CandidateMemory {
+  BufferLayout layout;
+  int inputs = -1, outputs = -1;
+  uint64_t input_bytes = 0, output_bytes = 0;
+};
+CandidateMemory candidate_memory(const SharedBuffers& inputs, const SharedBuffers& outputs);
 
 /// Keeps `memory` if it holds at least `bytes` and not far more; false: it must be made anew.
 bool fits(const std::shared_ptr<const MemoryFile>& memory, uint64_t bytes);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/result.hpp"
 #include "runtime/submission.hpp"
 #include "runtime/verdict.hpp"
 #include "sandbox/compile/cache.hpp"
@@ -24,6 +25,10 @@ struct Compiled {
   double milliseconds = 0;
   std::map<std::string, std::string> jail;  // empty when cached
 };
+
+/// What was asked for, or the failing class with its text: then `failure` is set.
+template <class T>
+using OrFailed = tl::expected<T, Compiled>;
 
 Compiled failed_compiling(VerdictClass outcome, std::string text);
 

@@ -89,8 +89,16 @@ class CubinReader {
       if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx == SHN_UNDEF) {
         facts_.missing.push_back(names_.back());
       }
+      if (ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && is_global(symbol->st_shndx)) {
+        facts_.variables.push_back(names_.back());
+      }
     }
     return {};
+  }
+
+  bool is_global(uint16_t section) const {
+    return section < sections_.size() && (sections_[section].name == ".nv.global" ||
+                                          sections_[section].name == ".nv.global.init");
   }
 
   /// Sections whose name begins with `prefix` belong to the kernel that the rest names.
@@ -102,8 +110,10 @@ class CubinReader {
     };
     if (KernelFacts* kernel = of(".text.")) kernel->code_bytes = section.header.sh_size;
     if (KernelFacts* kernel = of(".nv.shared.")) {
+      const uint64_t all = section.header.sh_size;
+      const uint64_t systems = facts_.architecture < 90 ? 0 : reserved_shared_bytes;
       kernel->shared_bytes =
-          static_cast<uint32_t>(std::min<uint64_t>(section.header.sh_size, UINT32_MAX));
+          static_cast<uint32_t>(std::min<uint64_t>(all - std::min(all, systems), UINT32_MAX));
     }
     if (section.name == ".nv.global" || section.name == ".nv.global.init") {
       const uint64_t room = UINT64_MAX - facts_.global_bytes;

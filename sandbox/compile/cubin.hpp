@@ -18,7 +18,8 @@
 
 namespace warpsmith::sandbox {
 
-/// Static shared memory that the system keeps for itself in every block from sm_90 on.
+/// Static shared memory that the system keeps for itself in every block from sm_90 on, beside the
+/// most that a block may ask for.
 inline constexpr uint32_t reserved_shared_bytes = 1024;
 
 struct KernelParameter {
@@ -29,7 +30,7 @@ struct KernelParameter {
 struct KernelFacts {
   uint32_t registers = 0;     // of one thread
   uint32_t stack_bytes = 0;   // local memory of one thread: arrays, spilled registers
-  uint32_t shared_bytes = 0;  // static shared memory of one block, the system's own included
+  uint32_t shared_bytes = 0;  // static shared memory of one block, without the system's own
   uint32_t max_threads = 0;   // of a block, by __launch_bounds__; 0: not said
   uint64_t code_bytes = 0;
   std::vector<KernelParameter> parameters;  // by position
@@ -38,8 +39,9 @@ struct KernelFacts {
 struct CubinFacts {
   uint32_t architecture = 0;  // 90 for sm_90 and sm_90a
   std::map<std::string, KernelFacts> kernels;
-  std::vector<std::string> missing;  // functions that it calls and does not hold
-  uint64_t global_bytes = 0;         // of its own device memory
+  std::vector<std::string> missing;    // functions that it calls and does not hold
+  std::vector<std::string> variables;  // in its own device memory, as the linker names them
+  uint64_t global_bytes = 0;           // of that memory
 };
 
 /// Every offset and count is checked against the bytes; anything but a 64-bit CUDA executable is

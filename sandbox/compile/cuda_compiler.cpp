@@ -38,6 +38,17 @@ FileSet sources_of(const FileSet& files) {
   return sources;
 }
 
+/// NVRTC takes texts that end at their first zero byte: the rest would not be compiled.
+std::optional<Compiled> not_text(const FileSet& files) {
+  for (const auto& [name, content] : files) {
+    const size_t zero = content.find('\0');
+    if (zero == std::string::npos) continue;
+    return failed_compiling(VerdictClass::compile_error,
+                            name + " is no text: byte " + std::to_string(zero) + " is zero");
+  }
+  return std::nullopt;
+}
+
 NvrtcOptions pool_options(const CudaCompilerOptions& options) {
   return {.program = options.program,
           .library_folder = options.toolchain.library_folder,
@@ -159,6 +170,7 @@ Result<Compiled> CudaCompiler::compile(const FileSet& submitted, Deadline deadli
   if (auto unfit = unfit_sources(files, device_source_file, options_.source_bytes)) {
     return std::move(*unfit);
   }
+  if (auto unfit = not_text(files)) return std::move(*unfit);
   const std::string key = sha256_hex(toolchain_hash_ + content_of(files));
   return compile_once(cache_, key, [&] { return compile_fresh(files, deadline); });
 }

@@ -90,6 +90,15 @@ std::string with_colons(const std::string& line) {
   return clean(line.substr(0, open) + ":" + number + line.substr(close + 1), longest_line);
 }
 
+bool tells_of_host(const std::string& line) {
+  return tells(line) || tells_of_cuda(line);
+}
+
+std::string rewritten_of_host(const std::string& line) {
+  return contains(line, ".cu(") || contains(line, ".cuh(") ? with_colons(line)
+                                                           : without_paths(line);
+}
+
 /// How one family of compilers writes.
 struct Dialect {
   bool (*tells)(const std::string& line);
@@ -116,6 +125,16 @@ std::string summary(const std::string& compiler_text, const Dialect& dialect, si
 
 std::string summarise_errors(const std::string& compiler_text, size_t max_lines) {
   return summary(compiler_text, {tells, without_paths}, max_lines);
+}
+
+std::string summarise_host_errors(const std::string& compiler_text, size_t max_lines) {
+  std::string trimmed = compiler_text;
+  while (!trimmed.empty() && trimmed.back() == '\n') trimmed.pop_back();
+  std::stringstream lines(trimmed);
+  bool told = false;
+  for (std::string line; std::getline(lines, line);) told = told || tells_of_host(line);
+  if (!told) trimmed.erase(0, trimmed.find_last_of('\n') + 1);
+  return summary(trimmed, {tells_of_host, rewritten_of_host}, max_lines);
 }
 
 std::string summarise_cuda_errors(const std::string& compiler_text, size_t max_lines) {

@@ -13,4 +13,8 @@ std::string summarise_errors(const std::string& compiler_text, size_t max_lines 
 /// The same of NVRTC, nvcc and ptxas, as `kernels.cu:line: error: …`.
 std::string summarise_cuda_errors(const std::string& compiler_text, size_t max_lines = 5);
 
+/// The same of a build with g++ and nvcc in one, as `FILE:line: error: …`; of Python, its last
+/// line.
+std::string summarise_host_errors(const std::string& compiler_text, size_t max_lines = 5);
+
 }  // namespace warpsmith::sandbox

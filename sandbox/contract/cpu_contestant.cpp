@@ -30,12 +30,12 @@ Result<Contestant> start_cpu_contestant(const CpuContestantSpec& spec, Deadline 
   if (!jail) return tl::unexpected(std::move(jail.error()));
   auto control = ControlMemory::create();
   if (!control) return tl::unexpected(std::move(control.error()));
-  const ByteBuffer bytes = codec::pack(RunnerPlan{spec.inputs.layout(), spec.dims});
+  const ByteBuffer bytes = codec::pack(RunnerPlan{spec.memory.layout, spec.dims});
   const auto plan = MemoryFile::sealed_copy("plan", {bytes.data(), bytes.size()});
   if (!plan) return tl::unexpected(plan.error());
   jail->descriptors = {{runner_control_fd, control->fd()},
-                       {runner_inputs_fd, spec.inputs.fd()},
-                       {runner_outputs_fd, spec.outputs.fd()},
+                       {runner_inputs_fd, spec.memory.inputs},
+                       {runner_outputs_fd, spec.memory.outputs},
                        {runner_plan_fd, plan->fd()}};
   auto process = JailedProcess::start(*jail);
   if (!process) return tl::unexpected(std::move(process.error()));

@@ -14,13 +14,12 @@
 namespace warpsmith::sandbox {
 
 struct CpuContestantSpec {
-  std::string runner;            // path of warpsmith-sandbox on the host
-  std::string artefact;          // bytes of the shared object
-  std::vector<int64_t> dims;     // what `solve` gets as its third argument
-  const SharedBuffers& inputs;   // outlive the contestant
-  const SharedBuffers& outputs;  // of this contestant alone
-  std::optional<int> core;       // where the calling thread is pinned too (CorePin): across
-                                 // cores a ring costs 40 µs instead of 12
+  std::string runner;         // path of warpsmith-sandbox on the host
+  std::string artefact;       // bytes of the shared object
+  std::vector<int64_t> dims;  // what `solve` gets as its third argument
+  CandidateMemory memory;     // the host's; outputs of this contestant alone
+  std::optional<int> core;    // where the calling thread is pinned too (CorePin): across
+                              // cores a ring costs 40 µs instead of 12
   JailLimits limits;
   int calibration_calls = 128;
 };

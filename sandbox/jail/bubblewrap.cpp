@@ -25,6 +25,7 @@ std::vector<std::string> bubblewrap_arguments(const JailSpec& spec, const std::s
     add({"--symlink", "/proc/self/fd", "/dev/fd"});
     add({"--size", std::to_string(shm_bytes), "--perms", "1777", "--tmpfs", "/dev/shm"});
   }
+  for (const std::string& node : spec.devices) add({"--dev-bind", node, node});
   add({"--proc", "/proc"});
   // Before the binds, or it would hide those that lie below /tmp.
   if (spec.limits.tmp_bytes > 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which primitives a verdict of the full trust class rests on.
-#include <array>
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -15,20 +15,24 @@ using Required = std::pair<std::string_view, std::string_view>;
 
 }  // namespace
 
-std::vector<std::string> missing_primitives(const std::map<std::string, std::string>& report) {
-  static const std::string filter = seccomp_name(JailKind::run);
-  // Without the account a call that goes on after its `done` is charged nothing for that.
+std::vector<std::string> missing_primitives(const std::map<std::string, std::string>& report,
+                                            JailKind kind) {
+  const std::string filter = seccomp_name(kind);
   // Address space is no stand-in for memory: a cgroup also counts what the kernel holds for it.
-  const std::array<Required, 10> required{{{"capabilities", "none"},
-                                           {"core_account", "schedstat"},
-                                           {"core_dumps", "none"},
-                                           {"memory", "cgroup v"},
-                                           {"namespaces", "user,pid,mnt,net,ipc,uts,cgroup"},
-                                           {"no_new_privs", "yes"},
-                                           {"proc", "own"},
-                                           {"processes", "seccomp, one task"},
-                                           {"root", "read-only"},
-                                           {"seccomp", filter}}};
+  std::vector<Required> required{
+      {"capabilities", "none"}, {"core_dumps", "none"},
+      {"memory", "cgroup v"},   {"namespaces", "user,pid,mnt,net,ipc,uts,cgroup"},
+      {"no_new_privs", "yes"},  {"proc", "own"},
+      {"root", "read-only"},    {"seccomp", filter}};
+  if (kind == JailKind::run) {
+    // Without the account a call that goes on after its `done` is charged nothing for that. A
+    // driver has threads of its own; of a candidate nothing runs there.
+    required.insert(required.end(),
+                    {{"core_account", "schedstat"}, {"processes", "seccomp, one task"}});
+  }
+  // Not the software device.
+  if (kind == JailKind::launch) required.push_back({"devices", "/dev/nvidia"});
+  std::ranges::sort(required);
   std::vector<std::string> missing;
   for (const auto& [primitive, in_force] : required) {
     const auto found = report.find(std::string(primitive));
@@ -39,8 +43,8 @@ std::vector<std::string> missing_primitives(const std::map<std::string, std::str
   return missing;
 }
 
-bool is_full_jail(const std::map<std::string, std::string>& report) {
-  return missing_primitives(report).empty();
+bool is_full_jail(const std::map<std::string, std::string>& report, JailKind kind) {
+  return missing_primitives(report, kind).empty();
 }
 
 }  // namespace warpsmith::sandbox

@@ -23,6 +23,8 @@ enum class JailKind : uint8_t {
   compile,  // the compiler on a candidate's source
   shell,    // commands of the agent over its workspace
   worker,   // our Python reference worker: runs task code, never a candidate's
+  launch,   // our launcher: a candidate's kernels on a GPU, none of its host code
+  host,     // a candidate's own Python process
 };
 
 struct JailLimits {
@@ -51,6 +53,7 @@ struct JailSpec {
   std::map<std::string, std::string> environment;  // all of it
   std::string directory = "/";                     // where it starts
   std::vector<Bind> read_only, read_write;
+  std::vector<std::string> devices;          // nodes of the host, usable under the same path
   std::map<std::string, std::string> files;  // path in the jail → content, read-only
   std::map<int, int> descriptors;            // number in the jail → descriptor of ours
   std::string standard_input;                // at most 64 KiB
@@ -106,11 +109,12 @@ Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline);
 /// For the end of the service in every case: kills all jails of this process, from any thread.
 void kill_all_jails() noexcept;
 
-/// What contract `cpu` needs for its full trust class and a run jail's report does not show in
-/// force: names of primitives, in alphabetical order. Pure.
-std::vector<std::string> missing_primitives(const std::map<std::string, std::string>& report);
+/// What contract `cpu` (kind `run`), `device` (`launch`) or `host` needs for its full trust class
+/// and the jail's report does not show in force: names of primitives, in alphabetical order. Pure.
+std::vector<std::string> missing_primitives(const std::map<std::string, std::string>& report,
+                                            JailKind kind = JailKind::run);
 /// True if none is missing.
-bool is_full_jail(const std::map<std::string, std::string>& report);
+bool is_full_jail(const std::map<std::string, std::string>& report, JailKind kind = JailKind::run);
 
 /// The Python worker's jail: `python` (an interpreter, possibly of a virtual environment) with the
 /// system's libraries and compilers, read-only; a private /tmp that is its HOME. The caller adds

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,9 +11,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <mutex>
 #include <set>
 #include <sstream>
@@ -25,6 +22,7 @@
 #include "sandbox/jail/bubblewrap.hpp"
 #include "sandbox/jail/cgroup.hpp"
 #include "sandbox/jail/jail.hpp"
+#include "sandbox/jail/jail_limits.hpp"
 #include "sandbox/jail/process_state.hpp"
 #include "sandbox/jail/seccomp_filter.hpp"
 
@@ -236,67 +234,6 @@ Result<void> Jail::observe() {
   return {};
 }
 
-/// Tasks that this user runs now: RLIMIT_NPROC counts them all.
-uint64_t tasks_of_user() {
-  uint64_t count = 0;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const std::string status = text_of(entry.path() / "status");
-    const size_t user = status.find("\nUid:\t"), threads = status.find("\nThreads:\t");
-    if (user == std::string::npos || threads == std::string::npos) continue;
-    const bool ours = std::strtoul(status.c_str() + user + 6, nullptr, 10) == ::getuid();
-    if (ours) count += std::strtoul(status.c_str() + threads + 10, nullptr, 10);
-  }
-  return count;
-}
-
-/// Limits that hold everywhere, and stand-ins for what the cgroups cannot give.
-std::vector<ResourceLimit> resource_limits(const JailSpec& spec, const JailCgroup& cgroup) {
-  const JailLimits& limits = spec.limits;
-  std::vector<ResourceLimit> all{{RLIMIT_CORE, 0},
-                                 {RLIMIT_FSIZE, limits.file_bytes},
-                                 {RLIMIT_NOFILE, limits.open_files},
-                                 {RLIMIT_CPU, static_cast<uint64_t>(limits.cpu.count())}};
-  if (!cgroup.limits_memory()) all.push_back({RLIMIT_AS, limits.memory_bytes});
-  if (!cgroup.limits_processes() && spec.kind != JailKind::run) {
-    all.push_back({RLIMIT_NPROC, tasks_of_user() + limits.processes});
-  }
-  return all;
-}
-
-/// bubblewrap cannot set how many files a tmpfs holds. The memory of each counts as the jail's own
-/// where a cgroup limits that; else only the kernel's default is left, half of all pages.
-std::string tmpfs_in_force(uint64_t bytes, bool memory_is_limited) {
-  if (bytes == 0) return "none";
-  return "tmpfs, " + std::to_string(bytes) + " bytes, files " +
-         (memory_is_limited ? "charged to the memory limit" : "not limited");
-}
-
-/// The kernel counts tasks per user, and never root's.
-std::string tasks_in_force() {
-  return ::geteuid() == 0 ? "not limited: root, and no cgroup" : "rlimit";
-}
-
-void note_limits(Jail& jail, const JailSpec& spec, const JailCgroup& cgroup) {
-  const JailLimits& limits = spec.limits;
-  jail.note("memory", "rlimit, " + std::to_string(limits.memory_bytes) + " bytes of addresses");
-  jail.note("processes", spec.kind == JailKind::run ? "seccomp, one task" : tasks_in_force());
-  for (const auto& [primitive, in_force] : cgroup.report()) {
-    if (primitive == "processes" && spec.kind == JailKind::run) continue;
-    jail.note(primitive, in_force);
-  }
-  jail.note("cpu_time", "rlimit, " + std::to_string(limits.cpu.count()) + " s");
-  jail.note("file_size", "rlimit, " + std::to_string(limits.file_bytes) + " bytes");
-  jail.note("core_dumps", "none");
-  jail.note("root", "read-only, listed paths");
-  jail.note("proc", "own");
-  jail.note("tmp", tmpfs_in_force(limits.tmp_bytes, cgroup.limits_memory()));
-  jail.note("shm",
-            tmpfs_in_force(spec.kind == JailKind::run ? 0 : shm_bytes, cgroup.limits_memory()));
-  jail.note("core",
-            spec.core && *spec.core >= 0 ? "pinned to " + std::to_string(*spec.core) : "any");
-}
-
 /// What bubblewrap is to read and write, kept open until it has started.
 struct Handover {
   BubblewrapDescriptors numbers;
@@ -370,7 +307,9 @@ Result<std::unique_ptr<JailedProcess>> JailedProcess::start(const JailSpec& spec
   if (!child) return tl::unexpected(std::move(child.error()));
   status_write.reset();
   auto jail = std::make_unique<Jail>(std::move(*child), spec.kind);
-  note_limits(*jail, spec, cgroup);
+  for (const auto& [primitive, in_force] : limits_in_force(spec, cgroup)) {
+    jail->note(primitive, in_force);
+  }
   jail->hold(std::move(cgroup));
   if (auto attached = jail->attach(std::move(status_read), Deadline::after(seconds{10}));
       !attached) {

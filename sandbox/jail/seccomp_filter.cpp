@@ -135,6 +135,18 @@ constexpr std::array denied_calls{
     SCMP_SYS(personality),
 };
 
+// What a launcher has done by the time that it takes its candidate: started, and been handed all.
+constexpr std::array launcher_denied_calls{
+    SCMP_SYS(execve),     SCMP_SYS(execveat), SCMP_SYS(fork),  SCMP_SYS(vfork),  SCMP_SYS(socket),
+    SCMP_SYS(socketpair), SCMP_SYS(connect),  SCMP_SYS(bind),  SCMP_SYS(listen), SCMP_SYS(accept),
+    SCMP_SYS(accept4),    SCMP_SYS(kill),     SCMP_SYS(tkill), SCMP_SYS(setsid), SCMP_SYS(setpgid),
+};
+
+/// What the library's macros say with a compound literal, which C++ does not have.
+scmp_arg_cmp argument(unsigned index, scmp_compare how, uint64_t a, uint64_t b = 0) {
+  return {index, how, a, b};
+}
+
 tl::unexpected<Error> refused(const std::string& what, int code) {
   return fail(ErrorCode::unsupported, "seccomp: " + what + ": " + std::strerror(-code));
 }
@@ -150,12 +162,13 @@ int allow_all(scmp_filter_ctx filter, std::span<const int> calls) {
 int allow_reading(scmp_filter_ctx filter) {
   constexpr uint64_t writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
   return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-                          SCMP_A2(SCMP_CMP_MASKED_EQ, writing, 0));
+                          argument(2, SCMP_CMP_MASKED_EQ, writing, 0));
 }
 
 /// Asking for a limit, not setting one (third argument null).
 int allow_limit_query(scmp_filter_ctx filter) {
-  return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_EQ, 0));
+  return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
+                          argument(2, SCMP_CMP_EQ, 0));
 }
 
 int answer_enosys(scmp_filter_ctx filter) {
@@ -180,7 +193,7 @@ int refuse_new_namespaces(scmp_filter_ctx filter) {
                                           CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
   for (const uint64_t flag : flags) {
     const int code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
-                                      SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
+                                      argument(0, SCMP_CMP_MASKED_EQ, flag, flag));
     if (code != 0) return code;
   }
   return 0;
@@ -190,7 +203,7 @@ int refuse_new_namespaces(scmp_filter_ctx filter) {
 int refuse_terminal_input(scmp_filter_ctx filter) {
   constexpr uint64_t push_input = 0x5412;  // TIOCSTI
   return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
-                          SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffU, push_input));
+                          argument(1, SCMP_CMP_MASKED_EQ, 0xffffffffU, push_input));
 }
 
 Result<Filter> deny_list() {
@@ -203,6 +216,25 @@ Result<Filter> deny_list() {
   int code = answer_enosys(filter.get());
   if (code == 0) code = refuse_new_namespaces(filter.get());
   if (code == 0) code = refuse_terminal_input(filter.get());
+  if (code != 0) return refused("deny-list", code);
+  return filter;
+}
+
+/// Threads are the driver's, processes nobody's.
+int refuse_new_processes(scmp_filter_ctx filter) {
+  return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+                          argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+}
+
+Result<Filter> threads_only() {
+  Filter filter{seccomp_init(SCMP_ACT_ALLOW)};
+  if (!filter) return fail(ErrorCode::unsupported, "seccomp: no filter can be made");
+  // The driver's threads are there already.
+  int code = seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1);
+  for (const int call : launcher_denied_calls) {
+    if (code == 0) code = seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), call, 0);
+  }
+  if (code == 0) code = refuse_new_processes(filter.get());
   if (code != 0) return refused("deny-list", code);
   return filter;
 }
@@ -227,6 +259,10 @@ Result<std::string> seccomp_program(JailKind kind) {
 }
 
 std::string seccomp_name(JailKind kind) {
+  if (kind == JailKind::launch || kind == JailKind::host) {
+    return "deny-list of " + std::to_string(denied_calls.size() + 3) + " calls, then of " +
+           std::to_string(launcher_denied_calls.size() + 1) + " more";
+  }
   return kind == JailKind::run
              ? "allow-list of " + std::to_string(candidate_calls.size() + 2) + " calls"
              : "deny-list of " + std::to_string(denied_calls.size() + 3) + " calls";
@@ -237,6 +273,19 @@ Result<void> enter_candidate_filter() {
   if (!filter) return tl::unexpected(std::move(filter.error()));
   if (const int code = seccomp_load(filter->get()); code != 0) return refused("load", code);
   return {};
+}
+
+Result<void> enter_launcher_filter() {
+  auto filter = threads_only();
+  if (!filter) return tl::unexpected(std::move(filter.error()));
+  if (const int code = seccomp_load(filter->get()); code != 0) return refused("load", code);
+  return {};
+}
+
+Result<std::string> host_candidate_program() {
+  auto filter = threads_only();
+  if (!filter) return tl::unexpected(std::move(filter.error()));
+  return exported(filter->get());
 }
 
 }  // namespace warpsmith::sandbox

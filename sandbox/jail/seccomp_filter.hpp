@@ -22,4 +22,12 @@ std::string seccomp_name(JailKind kind);
 /// prctl and further filters.
 Result<void> enter_candidate_filter();
 
+/// For the launcher, on all its threads, before it loads a candidate's kernels: no new program or
+/// process, no sockets, no signals to others, on top of the jail's own filter.
+Result<void> enter_launcher_filter();
+
+/// The same as a program, for a process that is none of ours by then: the candidate's own Python
+/// (contract `host`) puts it in force before it loads the candidate.
+Result<std::string> host_candidate_program();
+
 }  // namespace warpsmith::sandbox

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared memory of one task's judging: inputs for all, outputs for each party, references.
+// The shared memory of one task's judging: inputs for all, outputs for each party, references; and
+// what the verifier does with it. On a CPU slot it is the host's memory (host_bench.hpp), on a GPU
+// the device's (gpu/gpu_bench.hpp).
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <span>
+#include <vector>
 
-#include "runtime/process/memory_file.hpp"
 #include "runtime/result.hpp"
 #include "sandbox/commit/shared_buffers.hpp"
 #include "sandbox/judge/keystream.hpp"
 #include "sandbox/judge/numerics.hpp"
+#include "sandbox/judge/stage.hpp"
 #include "sandbox/reference/ingest_record.hpp"
 #include "sandbox/reference/worker.hpp"
 
@@ -22,57 +25,52 @@ struct Contents {
   Distribution distribution = Distribution::dense;
 };
 
-/// Memory that one task's bench leaves to the next one's: making and prefaulting it anew for every
-/// change of task took a fifth of an evaluation.
-struct BenchMemory {
-  std::shared_ptr<const MemoryFile> inputs, candidate, worker, result;
-};
+/// Whose outputs.
+enum class Side : uint8_t { candidate, worker };
 
+/// Touch it only while contestants are stopped. On a GPU every member may throw
+/// cuda::DeviceError; the process is then to be replaced.
 class Bench {
  public:
-  /// Enough sets to rotate over twice the last-level cache. What `memory` held before is gone: no
-  /// other bench is in it, and no process maps it.
-  static Result<Bench> create(const TaskSignature& signature, BenchMemory& memory);
-  /// In memory of its own.
-  static Result<Bench> create(const TaskSignature& signature);
+  Bench() = default;
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+  virtual ~Bench() = default;
 
-  const TaskSignature& signature() const { return signature_; }
-  uint32_t sets() const { return inputs_.layout().sets; }
-  const SharedBuffers& inputs() const { return inputs_; }
-  const SharedBuffers& candidate_outputs() const { return candidate_; }
-  const SharedBuffers& worker_outputs() const { return worker_; }
-  SessionMemory session_memory() const { return {inputs_, worker_, *result_}; }
+  virtual const TaskSignature& signature() const = 0;
+  virtual const BufferLayout& layout() const = 0;
+  uint32_t sets() const { return layout().sets; }
+  /// What the candidate's process is handed.
+  virtual CandidateMemory candidate_memory() const = 0;
+  /// For a candidate that is not to see these sets before its clock runs.
+  virtual Result<std::unique_ptr<Stage>> make_stage() const = 0;
+  /// What the reference worker is handed.
+  virtual SessionMemory session_memory() const = 0;
 
-  /// Writes the inputs and parameters of a set. Call while contestants are stopped.
-  void fill(uint32_t set, const Contents& contents, std::span<const InputRule> rules) const;
+  /// Writes the inputs and parameters of a set.
+  virtual void fill(uint32_t set, const Contents& contents, std::span<const InputRule> rules) = 0;
   /// Writes one set's inputs and parameters into another: the contents that a block's contestants
   /// share are drawn once, and each gets them just before its call.
-  void copy_inputs(uint32_t from, uint32_t to) const;
+  virtual void copy_inputs(uint32_t from, uint32_t to) = 0;
   /// Copies integer and boolean inputs and parameters that the worker gave into a set.
-  void take_drawn(uint32_t set, std::span<const InputRule> rules) const;
-  /// Poisons the outputs of a set and arms their guards.
-  void reset(const SharedBuffers& outputs, uint32_t set) const;
+  virtual void take_drawn(uint32_t set, std::span<const InputRule> rules) = 0;
+  /// Poisons the candidate's outputs of a set and arms their guards.
+  virtual void reset(uint32_t set) = 0;
+
+  /// Of every input and parameter of a set: "did this change", not cryptographic.
+  virtual uint64_t inputs_hash(uint32_t set) = 0;
+  /// False if a guard zone of the candidate's outputs of the set changed.
+  virtual bool guards_intact(uint32_t set) = 0;
 
   /// All outputs of a set against the worker's reference in the result memory.
-  ErrorStats compare_with_reference(const SharedBuffers& outputs, uint32_t set,
-                                    const BoundRule& rule) const;
+  virtual ErrorStats compare_with_reference(Side side, uint32_t set, const BoundRule& rule) = 0;
+  /// S by position for `compare_with_worker`, one list per output (see `profile_block_of`).
+  virtual void use_profiles(const std::vector<std::vector<float>>& profiles) = 0;
   /// All outputs of a set against the worker's collected outputs of `other`.
-  ErrorStats compare_with_worker(const SharedBuffers& outputs, uint32_t set, uint32_t other,
-                                 const std::vector<std::vector<float>>& profiles,
-                                 const BoundRule& rule) const;
+  virtual ErrorStats compare_with_worker(Side side, uint32_t set, uint32_t other,
+                                         const BoundRule& rule) = 0;
   /// Raises `profiles` (made if empty) to the spreads in the result memory, block by block.
-  void raise_profiles(std::vector<std::vector<float>>& profiles) const;
-
- private:
-  Bench(TaskSignature signature, SharedBuffers inputs, SharedBuffers candidate,
-        SharedBuffers worker, std::shared_ptr<const MemoryFile> result);
-  /// Reference of output number `output` (counted among outputs) in the result memory.
-  Reference reference_of(size_t output) const;
-
-  TaskSignature signature_;
-  std::vector<size_t> outputs_;  // indices of the outputs in the signature
-  SharedBuffers inputs_, candidate_, worker_;
-  std::shared_ptr<const MemoryFile> result_;
+  virtual void raise_profiles(std::vector<std::vector<float>>& profiles) = 0;
 };
 
 }  // namespace warpsmith::sandbox

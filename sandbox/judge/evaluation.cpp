@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "sandbox/contract/cpu_contestant.hpp"
-#include "sandbox/judge/guards.hpp"
+#include "sandbox/judge/candidate_calls.hpp"
 #include "sandbox/judge/phase_clock.hpp"
 #include "sandbox/reference/ingest.hpp"
 #include "sandbox/timing/call_meter.hpp"
@@ -43,56 +42,65 @@ std::vector<Distribution> distributions_for(const IngestRecord& record, int coun
   return chosen;
 }
 
+std::unique_ptr<CallMeter> core_meter(pid_t pid, std::chrono::nanoseconds noop) {
+  return std::make_unique<CoreMeter>(pid, noop);
+}
+
+/// Of a contestant or a session of the reference worker.
+std::unique_ptr<CallMeter> device_meter(const auto& timed) {
+  return std::make_unique<DeviceMeter>(DeviceMeter::Noop{timed.noop(), timed.device_noop()});
+}
+
+std::unique_ptr<CallMeter> candidate_meter(const EvaluationJob& job, Contestant& candidate) {
+  if (job.stage != nullptr) return std::make_unique<ClockMeter>(candidate.noop());
+  return job.on_device ? device_meter(candidate)
+                       : core_meter(candidate.process().pid(), candidate.noop());
+}
+
+Deadline patience_with(const EvaluationJob& job, Deadline deadline) {
+  // What a process loads lazily, its first call pays: all the time that there is.
+  const auto call = job.stage != nullptr
+                        ? job.call_timeout
+                        : std::min(job.call_timeout, call_patience(job.record.facts));
+  return Deadline::after(std::min(deadline.left(), call));
+}
+
 class Evaluation {
  public:
-  Evaluation(const EvaluationJob& job, Contestant candidate, WorkerSession session,
-             Deadline deadline)
+  /// What is measured goes to `outcome`. All of them outlive this.
+  Evaluation(const EvaluationJob& job, CandidateCalls& calls, WorkerSession& session,
+             EvaluationOutcome& outcome, Deadline deadline)
       : job_(job),
         key_(job.seed.key()),
         random_(job.seed.seed, "schedule"),
-        candidate_(std::move(candidate)),
-        session_(std::move(session)),
-        candidate_meter_(candidate_.process().pid(), candidate_.noop()),
-        session_meter_(session_.pid(), session_.noop()),
+        candidate_(calls.candidate()),
+        calls_(calls),
+        session_(session),
+        outcome_(outcome),
+        candidate_meter_(candidate_meter(job, candidate_)),
+        session_meter_(job.on_device ? device_meter(session_)
+                                     : core_meter(session_.pid(), session_.noop())),
         deadline_(deadline) {
     draws_ = std::any_of(job.record.rules.begin(), job.record.rules.end(),
                          [](const InputRule& rule) { return rule.drawn; });
   }
 
   Result<void> run() {
-    outcome_.jail = candidate_.process().report();
-    outcome_.candidate_noop_ms = in_ms(candidate_.noop());
     outcome_.baseline_noop_ms = in_ms(session_.noop());
-    if (load()) {
-      if (auto done = verify(); !done) return tl::unexpected(done.error());
-      if (job_.timed && all_right()) {
-        if (auto done = time(); !done) return tl::unexpected(done.error());
-      }
+    if (auto done = verify(); !done) return tl::unexpected(done.error());
+    if (job_.timed && all_right()) {
+      if (auto done = time(); !done) return tl::unexpected(done.error());
     }
     // A call that our own deadline cut short says nothing about the candidate.
     if (deadline_.passed()) return fail(ErrorCode::timeout, "the evaluation's deadline passed");
     const auto clock = phase("end");
-    (void)candidate_.process().kill();
-    if (auto left = session_.leave(deadline_); !left) return tl::unexpected(left.error());
-    return {};
+    return session_.leave(deadline_);
   }
-
-  WorkerSession& session() { return session_; }
-  EvaluationOutcome take_outcome() { return std::move(outcome_); }
 
  private:
-  Deadline patience() const {
-    const auto call = std::min(job_.call_timeout, call_patience(job_.record.facts));
-    return Deadline::after(std::min(deadline_.left(), call));
-  }
+  Deadline patience() const { return patience_with(job_, deadline_); }
 
   PhaseClock phase(const char* name) { return {outcome_.phase_ms, name}; }
-
-  bool load() {
-    const auto clock = phase("start");
-    outcome_.measured.early = candidate_.load(patience()).fault;
-    return !outcome_.measured.early;
-  }
 
   bool all_right() const {
     const auto& sets = outcome_.measured.sets;
@@ -134,29 +142,30 @@ class Evaluation {
       const auto clock = phase("inputs");
       if (auto filled = fill(k, number, distribution); !filled)
         return tl::unexpected(filled.error());
-      job_.bench.reset(job_.bench.candidate_outputs(), k);
-      hash = inputs_hash(job_.bench.inputs(), k);
+      job_.bench.reset(k);
+      hash = job_.bench.inputs_hash(k);
     }
     {
       const auto clock = phase("candidate");
-      set.fault = candidate_.call(k, patience()).fault;
+      set.fault = calls_.call(k, patience()).fault;
     }
     if (set.fault) return set;
-    set.inputs_changed = inputs_hash(job_.bench.inputs(), k) != hash;
-    set.guards_changed = !guards_intact(job_.bench.candidate_outputs(), k);
+    set.inputs_changed = job_.bench.inputs_hash(k) != hash;
+    set.guards_changed = !job_.bench.guards_intact(k);
     {
       const auto clock = phase("references");
       if (auto done = session_.reference(k, deadline_); !done) return tl::unexpected(done.error());
     }
     const auto clock = phase("comparison");
-    set.errors = job_.bench.compare_with_reference(job_.bench.candidate_outputs(), k,
-                                                   bound_for(spread_evaluations));
+    set.errors =
+        job_.bench.compare_with_reference(Side::candidate, k, bound_for(spread_evaluations));
     return set;
   }
 
   Result<void> time() {
     const auto clock = phase("timing");
-    Timings timings;
+    Timings timings{.on_device = job_.on_device && job_.stage == nullptr};
+    job_.bench.use_profiles(job_.record.profiles);
     const int count = block_count(job_.record.facts.eager_ms, timing_budget_ms, job_.timed_blocks);
     // One more in front, checked but not counted: it warms what the verified calls left cold.
     std::vector<Block> schedule = make_schedule(count, random_);
@@ -193,28 +202,32 @@ class Evaluation {
       if (party == Party::eager) eager_set = k;
       if (auto done = time_baseline(party, k, times); !done) return done;
     }
-    timings.guards_changed = !guards_intact(job_.bench.candidate_outputs(), candidate_set);
-    timings.errors.add(job_.bench.compare_with_worker(job_.bench.candidate_outputs(), candidate_set,
-                                                      eager_set, job_.record.profiles,
+    timings.guards_changed = !job_.bench.guards_intact(candidate_set);
+    timings.errors.add(job_.bench.compare_with_worker(Side::candidate, candidate_set, eager_set,
                                                       bound_for(spread_evaluations)));
     timings.blocks.push_back(times);
     return {};
   }
 
   bool time_candidate(uint32_t set, TimedBlock& times, Timings& timings) {
-    job_.bench.reset(job_.bench.candidate_outputs(), set);
+    job_.bench.reset(set);
+    // A GPU then runs the candidate's context: changing to it is nobody's time.
+    const bool roused = job_.on_device && job_.stage == nullptr;
+    if (roused) timings.fault = candidate_.rouse(patience()).fault;
+    if (timings.fault) return false;
     const MeteredCall call =
-        candidate_meter_.measure([&] { return candidate_.call(set, patience()); });
+        candidate_meter_->measure([&] { return calls_.call(set, patience()); });
     timings.fault = call.fault;
     times.candidate_ms = call.charged_ms;
     times.candidate_elapsed_ms = call.elapsed_ms;
+    times.candidate_clock_ms = call.clock_ms;
     timings.worst_overtime_ms = std::max(timings.worst_overtime_ms, call.overtime_ms);
     return !call.fault;
   }
 
   Result<void> time_baseline(Party party, uint32_t set, TimedBlock& times) {
     const bool eager = party == Party::eager;
-    const MeteredCall call = session_meter_.measure(
+    const MeteredCall call = session_meter_->measure(
         [&] { return eager ? session_.eager(set, deadline_) : session_.compiled(set, deadline_); });
     if (call.fault) return tl::unexpected(error_of(*call.fault, "baseline"));
     (eager ? times.eager_ms : times.compile_ms) = call.charged_ms;
@@ -227,14 +240,15 @@ class Evaluation {
   const EvaluationJob& job_;
   StreamKey key_;
   RandomStream random_;
-  Contestant candidate_;
-  WorkerSession session_;
-  CallMeter candidate_meter_, session_meter_;
+  Contestant& candidate_;
+  CandidateCalls& calls_;
+  WorkerSession& session_;
+  EvaluationOutcome& outcome_;
+  std::unique_ptr<CallMeter> candidate_meter_, session_meter_;
   Deadline deadline_;
   bool draws_ = false;
   uint64_t drawn_ = 0;  // number of the contents that were drawn last
   uint32_t set_ = 0;
-  EvaluationOutcome outcome_;
 };
 
 /// A candidate's process that cannot start is no failure of the reference's.
@@ -245,42 +259,84 @@ Error start_error(Error error) {
   return error;
 }
 
+/// The candidate's process, whose code is not loaded yet.
+Result<Contestant> started_candidate(const EvaluationJob& job, EvaluationOutcome& outcome,
+                                     Deadline deadline) {
+  const PhaseClock clock(outcome.phase_ms, "start");
+  // No output of an earlier candidate is ever shown to a later one.
+  for (uint32_t k = 0; k < job.bench.sets(); ++k) job.bench.reset(k);
+  auto candidate = job.start_candidate(deadline);
+  if (!candidate) return tl::unexpected(start_error(std::move(candidate.error())));
+  outcome.jail = candidate->process().report();
+  outcome.candidate_noop_ms = in_ms(candidate->noop());
+  return candidate;
+}
+
+/// Its code is made ready, or the fault that prevented that is in the outcome.
+void load(const EvaluationJob& job, CandidateCalls& calls, EvaluationOutcome& outcome,
+          Deadline deadline) {
+  const PhaseClock clock(outcome.phase_ms, "start");
+  const auto most = job.stage != nullptr ? job.load_timeout : patience_with(job, deadline).left();
+  outcome.measured.early =
+      calls.load(Deadline::after(std::min<milliseconds>(deadline.left(), most))).fault;
+}
+
+/// A stay of the worker, over which the candidate is verified and timed.
+Result<void> measure(const EvaluationJob& job, CandidateCalls& calls, EvaluationOutcome& outcome,
+                     Deadline deadline) {
+  std::optional<WorkerSession> session;
+  {
+    const PhaseClock clock(outcome.phase_ms, "session");
+    auto entered =
+        job.worker.enter(job.task, job.bench.session_memory(),
+                         {spread_evaluations, job.seed.seed ^ job.seed.salt[0]}, deadline);
+    if (!entered) return tl::unexpected(entered.error());
+    session.emplace(std::move(*entered));
+  }
+  Evaluation evaluation(job, calls, *session, outcome, deadline);
+  if (auto done = evaluation.run(); !done) {
+    return tl::unexpected(job.worker.with_cause(done.error(), *session));
+  }
+  const PhaseClock clock(outcome.phase_ms, "end");
+  if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
+  return {};
+}
+
+/// Nothing where nothing is shared.
+Result<std::optional<DeviceLease>> acquired(const EvaluationJob& job, EvaluationOutcome& outcome,
+                                            Deadline deadline) {
+  const PhaseClock clock(outcome.phase_ms, "wait");
+  return job.lease ? job.lease(deadline) : Result<std::optional<DeviceLease>>{std::nullopt};
+}
+
+double held_ms(const DeviceLease& lease) {
+  return in_ms(SteadyClock::now() - lease.since());
+}
+
 }  // namespace
 
 Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline) {
-  std::map<std::string, double> phases;
-  std::optional<Evaluation> evaluation;
-  {
-    const PhaseClock clock(phases, "start");
-    // No output of an earlier candidate is ever shown to a later one.
-    for (uint32_t k = 0; k < job.bench.sets(); ++k)
-      job.bench.reset(job.bench.candidate_outputs(), k);
-    CpuContestantSpec spec{.runner = job.runner,
-                           .artefact = job.artefact,
-                           .dims = job.record.facts.signature.dims,
-                           .inputs = job.bench.inputs(),
-                           .outputs = job.bench.candidate_outputs(),
-                           .core = job.core};
-    spec.limits = job.limits;
-    auto candidate = start_cpu_contestant(spec, deadline);
-    if (!candidate) return tl::unexpected(start_error(std::move(candidate.error())));
-    const PhaseClock entering(phases, "session");
-    auto session =
-        job.worker.enter(job.task, job.bench.session_memory(),
-                         {spread_evaluations, job.seed.seed ^ job.seed.salt[0]}, deadline);
-    if (!session) return tl::unexpected(session.error());
-    evaluation.emplace(job, std::move(*candidate), std::move(*session), deadline);
+  EvaluationOutcome outcome;
+  Result<std::optional<DeviceLease>> held = std::nullopt;
+  // A candidate's own process may work on the device as soon as it is loaded.
+  const bool held_to_load = job.stage != nullptr;
+  if (held_to_load) held = acquired(job, outcome, deadline);
+  if (!held) return tl::unexpected(held.error());
+  auto candidate = started_candidate(job, outcome, deadline);
+  if (!candidate) return tl::unexpected(candidate.error());
+  CandidateCalls calls(job, *candidate);
+  load(job, calls, outcome, deadline);
+  if (!outcome.measured.early) {
+    if (!held_to_load) held = acquired(job, outcome, deadline);
+    if (!held) return tl::unexpected(held.error());
+    if (auto done = measure(job, calls, outcome, deadline); !done) {
+      return tl::unexpected(done.error());
+    }
   }
-  if (auto done = evaluation->run(); !done) {
-    return tl::unexpected(job.worker.with_cause(done.error(), evaluation->session()));
-  }
-  {
-    const PhaseClock clock(phases, "end");
-    if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
-  }
-  EvaluationOutcome outcome = evaluation->take_outcome();
-  for (const auto& [name, ms] : phases) outcome.phase_ms[name] += ms;
-  outcome.phase_ms["start"] -= phases["session"];
+  if (*held) outcome.device_held_ms = held_ms(**held);
+  const PhaseClock clock(outcome.phase_ms, "end");
+  outcome.stage = calls.facts();
+  (void)candidate->process().kill();
   return outcome;
 }
 

@@ -2,14 +2,17 @@
 // One evaluation of a compiled candidate: verified sets, then interleaved timing.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 #include "runtime/submission.hpp"
-#include "sandbox/jail/jail.hpp"
+#include "sandbox/commit/contestant.hpp"
+#include "sandbox/device/lease.hpp"
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/judge/verdict_of.hpp"
@@ -25,17 +28,30 @@ inline constexpr int verified_dense_sets = 1;
 struct EvaluationJob {
   const Task& task;
   const IngestRecord& record;
-  const Bench& bench;
-  const std::string& artefact;  // bytes of the shared object
+  Bench& bench;
   const SecretSeed& seed;
   ReferenceWorker& worker;  // has loaded the task, and compiled it if `timed`
-  std::string runner;       // path of warpsmith-sandbox
-  std::optional<int> core;
-  JailLimits limits;                              // of the candidate's process
-  std::chrono::milliseconds call_timeout{5'000};  // of one of its calls, at most
+  /// A jailed, calibrated, stopped process that has not loaded the candidate yet.
+  std::function<Result<Contestant>(Deadline)> start_candidate;
+  /// Held while the candidate is verified and timed; empty where nothing is shared.
+  AcquireLease lease;
+  bool on_device = false;  // times are a GPU's
+  Stage* stage = nullptr;  // what the candidate is shown; none: it maps the bench itself
+  std::chrono::milliseconds call_timeout{5'000};   // of one of its calls, at most
+  std::chrono::milliseconds load_timeout{30'000};  // of loading it, where there is a stage
   int verified_sets = 5;
   int timed_blocks = 8;
   bool timed = false;
+};
+
+/// Of a candidate that was shown a stage.
+struct StageFacts {
+  bool on_device = false;                    // where work may be resident while it is stopped
+  double reveal_ms = 0, output_copy_ms = 0;  // subtracted from its times, beside an empty call
+  std::vector<std::string> libraries;        // that compute, mapped since it was loaded
+  std::vector<std::string> hints;            // of its text (host_hints.hpp)
+  std::optional<double> share;               // of the measured time that was subtracted
+  bool within_share = true;                  // false lowers the trust class
 };
 
 /// What happened, for `decide` and for the evidence.
@@ -44,6 +60,8 @@ struct EvaluationOutcome {
   std::map<std::string, double> phase_ms;
   std::map<std::string, std::string> jail;
   double candidate_noop_ms = 0, baseline_noop_ms = 0;
+  std::optional<StageFacts> stage;
+  std::optional<double> device_held_ms;  // how long no other evaluation had the GPU
 };
 
 /// An error is a failure of ours (code `timeout` if the deadline passed); then the worker must be

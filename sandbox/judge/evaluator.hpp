@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges submissions of contract `cpu` on one slot: compile, verify, time, verdict.
+// Judges submissions on one slot: compile, verify, time, verdict. Those of contract `device` are
+// compiled and explained.
 #pragma once
 
 #include <chrono>
@@ -21,12 +22,15 @@ struct EvaluatorOptions {
   std::string worker_folder;  // sandbox/reference/worker: its Python files
   std::string cache_folder;   // facts of tasks, compiled baselines, compiled candidates
   std::optional<int> core;    // the slot; empty: not pinned
+  std::optional<int> gpu;     // the slot's GPU, as the driver numbers it; empty: a CPU slot
   uint64_t candidate_memory_bytes = 2ULL << 30U;
   uint64_t compile_cache_bytes = 512ULL << 20U;
   uint64_t source_bytes = 256ULL << 10U;  // largest submission
   uint64_t message_bytes = 64ULL << 10U;  // kept of the compiler's messages
   uint32_t compile_tasks = 64;            // processes and threads of one compilation
   std::chrono::milliseconds compile_timeout{20'000};
+  // Of contract `host`: torch's headers take 10 to 20 s a file.
+  std::chrono::milliseconds host_compile_timeout{180'000};
   std::chrono::milliseconds call_timeout{5'000};      // of one call of the candidate, at most
   std::chrono::milliseconds ingest_timeout{300'000};  // of one task, the worker being up
   bool require_cgroups = false;                       // else what is missing is recorded
@@ -34,9 +38,9 @@ struct EvaluatorOptions {
   int timed_blocks = 8;  // least number of calls of the candidate and of each baseline
 };
 
-/// Owns the reference worker and the compile cache of one slot. Calls come from one thread, the
-/// one that lives longest (jails end with the thread that spawned them). Never throws for what a
-/// task, a candidate or a child process does.
+/// Owns the reference worker, the compilers and their cache of one slot. Calls come from one
+/// thread, the one that lives longest (jails end with the thread that spawned them). Never throws
+/// for what a task, a candidate or a child process does.
 class Evaluator {
  public:
   static Result<Evaluator> open(EvaluatorOptions options);

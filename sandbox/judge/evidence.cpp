@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sandbox/judge/host_review.hpp"
 #include "sandbox/reference/ingest.hpp"
 
 namespace warpsmith::sandbox {
@@ -38,17 +39,20 @@ std::string order_text(const Block& order) {
 }
 
 Json samples_json(const Timings& timings) {
-  Json candidate = Json::array(), elapsed = Json::array();
+  Json candidate = Json::array(), elapsed = Json::array(), clock = Json::array();
   Json eager = Json::array(), compiled = Json::array(), orders = Json::array();
   for (const TimedBlock& block : timings.blocks) {
     candidate.push_back(block.candidate_ms);
     elapsed.push_back(block.candidate_elapsed_ms);
+    clock.push_back(block.candidate_clock_ms);
     eager.push_back(block.eager_ms);
     compiled.push_back(block.compile_ms);
     orders.push_back(order_text(block.order));
   }
   Json json{{"candidate_ms", candidate},
             {"candidate_elapsed_ms", elapsed},
+            {"candidate_clock_ms", clock},
+            {"clock", timings.on_device ? "device" : "core"},
             {"eager_ms", eager},
             {"compile_ms", compiled},
             {"order", orders},
@@ -58,6 +62,18 @@ Json samples_json(const Timings& timings) {
             {"worst_error", finite(timings.errors.worst)}};
   if (timings.fault) json["fault"] = timings.fault->detail;
   return json;
+}
+
+Json stage_json(const StageFacts& stage) {
+  return {{"clock", "verifier"},
+          {"reveal_ms", stage.reveal_ms},
+          {"output_copy_ms", stage.output_copy_ms},
+          {"subtracted_share", stage.share ? Json(*stage.share) : Json()},
+          {"most_subtracted_share", most_subtracted_share},
+          {"within_share", stage.within_share},
+          {"sampled_positions", sampled_positions},
+          {"libraries", stage.libraries},
+          {"hints", stage.hints}};
 }
 
 }  // namespace
@@ -71,11 +87,12 @@ std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& 
              {{"candidate", outcome.candidate_noop_ms}, {"baselines", outcome.baseline_noop_ms}}},
             {"roofline_ms", record.facts.roofline_ms},
             {"machine",
-             {{"cpu", machine.cpu},
+             {{"name", machine.name},
               {"cores", machine.cores},
               {"cache_gbytes_per_s", machine.limits.cache_gbytes_per_s},
               {"memory_gbytes_per_s", machine.limits.memory_gbytes_per_s},
               {"gflops_per_s", machine.limits.gflops_per_s}}}};
+  if (outcome.stage) json["stage"] = stage_json(*outcome.stage);
   json["sets"] = Json::array();
   for (const VerifiedSet& set : outcome.measured.sets) json["sets"].push_back(set_json(set));
   json["timing"] = outcome.measured.timings ? samples_json(*outcome.measured.timings) : Json();

@@ -8,34 +8,6 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr std::byte guard_value{0xC7};
-
-/// One 8-byte pattern per type, repeated.
-uint64_t pattern_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f32:
-      return 0xFFA5A5A57FA5A5A5ULL;  // two NaNs of opposite sign
-    case Dtype::f64:
-      return 0x7FF5A5A5A5A5A5A5ULL;  // a signalling NaN
-    case Dtype::f16:
-      return 0x7DA5FDA57DA5FDA5ULL;  // NaNs
-    case Dtype::bf16:
-      return 0x7FA5FFA57FA5FFA5ULL;  // NaNs
-    case Dtype::i64:
-      return 0x8BADF00D8BADF00DULL;
-    case Dtype::i32:
-      return 0x8BADF00D8BADF00DULL;
-    case Dtype::i16:
-      return 0x8BAD8BAD8BAD8BADULL;
-    case Dtype::i8:
-      return 0x8B8B8B8B8B8B8B8BULL;
-    case Dtype::u8:
-    case Dtype::boolean:
-      break;
-  }
-  return 0xA5A5A5A5A5A5A5A5ULL;
-}
-
 bool is_guard(std::span<const std::byte> zone) {
   return std::all_of(zone.begin(), zone.end(), [](std::byte b) { return b == guard_value; });
 }
@@ -50,8 +22,32 @@ void each_slot(const SharedBuffers& buffers, bool output, Visit visit) {
 
 }  // namespace
 
+uint64_t poison_pattern(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32:
+      return 0xFFA5A5A57FA5A5A5ULL;  // two NaNs of opposite sign
+    case Dtype::f64:
+      return 0x7FF5A5A5A5A5A5A5ULL;  // a signalling NaN
+    case Dtype::f16:
+      return 0x7DA5FDA57DA5FDA5ULL;  // NaNs
+    case Dtype::bf16:
+      return 0x7FA5FFA57FA5FFA5ULL;  // NaNs
+    case Dtype::i64:
+    case Dtype::i32:
+      return 0x8BADF00D8BADF00DULL;
+    case Dtype::i16:
+      return 0x8BAD8BAD8BAD8BADULL;
+    case Dtype::i8:
+      return 0x8B8B8B8B8B8B8B8BULL;
+    case Dtype::u8:
+    case Dtype::boolean:
+      break;
+  }
+  return 0xA5A5A5A5A5A5A5A5ULL;
+}
+
 void poison(Dtype dtype, std::span<std::byte> output) {
-  const uint64_t pattern = pattern_of(dtype);
+  const uint64_t pattern = poison_pattern(dtype);
   while (output.size() >= sizeof pattern) {
     std::memcpy(output.data(), &pattern, sizeof pattern);
     output = output.subspan(sizeof pattern);

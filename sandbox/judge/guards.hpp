@@ -11,9 +11,14 @@
 
 namespace warpsmith::sandbox {
 
-/// Fills an output with what cannot be right: signalling patterns of NaN for floats, extreme odd
+/// What cannot be right, 8 bytes to be repeated: signalling patterns of NaN for floats, extreme odd
 /// values for integers, 0xA5 for booleans (neither 0 nor 1).
+uint64_t poison_pattern(Dtype dtype);
+/// Fills an output with it.
 void poison(Dtype dtype, std::span<std::byte> output);
+
+/// What every byte of a guard zone holds.
+inline constexpr std::byte guard_value{0xC7};
 
 /// Writes the guard zones around every output of a set.
 void arm_guards(const SharedBuffers& outputs, uint32_t set);

@@ -122,11 +122,24 @@ bool put_times(ShapeResult& shape, const Timings& timings, RandomStream& random)
          widest_interval;
 }
 
-std::string timed_text(const ShapeResult& shape) {
-  return "passed: candidate " + number("%.2f", *shape.candidate_ms) + " ms, eager " +
-         number("%.2f", *shape.eager_ms) + " ms, compile " + number("%.2f", *shape.compile_ms) +
+/// A GPU's kernels take microseconds: two decimals would hide what 5 % are.
+std::string timed_text(const ShapeResult& shape, bool on_device) {
+  const char* format = on_device ? "%.4f" : "%.2f";
+  return "passed: candidate " + number(format, *shape.candidate_ms) + " ms, eager " +
+         number(format, *shape.eager_ms) + " ms, compile " + number(format, *shape.compile_ms) +
          " ms; " + number("%.1f", shape.gbytes_per_s.value_or(0)) + " GB/s, " +
          number("%.1f", shape.gflops_per_s.value_or(0)) + " GFLOP/s";
+}
+
+/// How much longer our clock saw the candidate at work than the device's events say, at the median.
+double unexplained_ms(const std::vector<TimedBlock>& blocks) {
+  std::vector<double> clock, device;
+  for (const TimedBlock& block : blocks) {
+    clock.push_back(block.candidate_clock_ms);
+    device.push_back(block.candidate_ms);
+  }
+  const double said = median(device);
+  return median(clock) - said - std::max(clock_slack_ms, clock_slack_share * said);
 }
 
 Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts& facts,
@@ -136,6 +149,10 @@ Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts
     return *failure;
   }
   if (timings.blocks.empty()) return failing(decision, VerdictClass::unstable_timing, "no samples");
+  if (timings.on_device && unexplained_ms(timings.blocks) > 0) {
+    return failing(decision, VerdictClass::too_fast,
+                   "the device's events and the verifier's clock differ");
+  }
   const bool stable = put_times(decision.shape, timings, random);
   put_rates(decision.shape, facts);
   const double candidate = *decision.shape.candidate_ms;
@@ -147,7 +164,7 @@ Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts
   if (!stable) {
     return failing(decision, VerdictClass::unstable_timing, "the interval is too wide");
   }
-  decision.feedback = timed_text(decision.shape);
+  decision.feedback = timed_text(decision.shape, timings.on_device);
   return decision;
 }
 

@@ -11,10 +11,19 @@ namespace {
 
 constexpr size_t map_extents = 5;  // most that a tensor map has
 
+/// A tensor, a scratch buffer or an extent. Tensors of modules within modules have dots, and
+/// numbers for the modules of a list: "blocks.0.weight". Expressions have none.
 bool is_name(std::string_view text) {
-  const auto word = [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '_'; };
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
-         std::ranges::all_of(text, word);
+  const auto digit = [](unsigned char letter) { return std::isdigit(letter) != 0; };
+  const auto part = [](unsigned char letter) {
+    return std::isalnum(letter) != 0 || letter == '_' || letter == '.';
+  };
+  const auto starts = [](unsigned char letter) {
+    return std::isalpha(letter) != 0 || letter == '_';
+  };
+  if (text.empty() || !std::ranges::all_of(text, part)) return false;
+  if (text.find('.') == std::string_view::npos) return !digit(static_cast<unsigned char>(text[0]));
+  return std::ranges::any_of(text, starts);
 }
 
 TensorMapArgument read_map(PlanTable& table) {

@@ -23,19 +23,39 @@ struct BoundBuffer {
   TensorRole role = TensorRole::input;
   bool scratch = false;
   bool writable() const { return scratch || role == TensorRole::output; }
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(name, dtype, shape, bytes, role, scratch);
+  }
 };
 
 struct Extent3 {
   uint32_t x = 1, y = 1, z = 1;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(x, y, z);
+  }
 };
 
 struct BoundScalar {
   ScalarType type = ScalarType::fitting;
   int64_t whole = 0;
   double real = 0;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(type, whole, real);
+  }
 };
 struct BoundPointer {
   uint32_t buffer = 0;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(buffer);
+  }
 };
 struct BoundTensorMap {
   uint32_t buffer = 0;
@@ -43,6 +63,11 @@ struct BoundTensorMap {
   std::vector<uint64_t> strides;  // bytes, of all but the innermost
   std::vector<uint32_t> box;      // elements
   Swizzle swizzle = Swizzle::none;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(buffer, shape, strides, box, swizzle);
+  }
 };
 using BoundArgument = std::variant<BoundPointer, BoundScalar, BoundTensorMap>;
 
@@ -55,6 +80,11 @@ struct BoundLaunch {
   bool cooperative = false;
   std::vector<BoundArgument> args;
   std::vector<PlanPlace> arg_places;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(kernel, kernel_place, grid, block, cluster, shared, cooperative, args, arg_places);
+  }
 };
 
 /// One matrix of a product: row-major as it lies in memory, before any transposition.
@@ -64,6 +94,11 @@ struct BoundMatrix {
   int64_t row = 0;     // elements from row to row
   int64_t stride = 0;  // elements from matrix to matrix of a batch
   bool transposed = false;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(buffer, rows, columns, row, stride, transposed);
+  }
 };
 struct BoundGemm {
   BoundMatrix out, a, b;
@@ -72,6 +107,11 @@ struct BoundGemm {
   ComputeType compute = ComputeType::f32;
   Epilogue epilogue = Epilogue::none;
   double alpha = 1, beta = 0;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(out, a, b, bias, m, n, k, batch, compute, epilogue, alpha, beta);
+  }
 };
 
 struct BoundConv {
@@ -79,19 +119,39 @@ struct BoundConv {
   std::vector<int64_t> stride, padding, dilation;  // one per spatial extent
   int64_t groups = 1;
   ComputeType compute = ComputeType::f32;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(out, x, w, stride, padding, dilation, groups, compute);
+  }
 };
 
 struct BoundMemset {
   uint32_t out = 0;
   uint8_t value = 0;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(out, value);
+  }
 };
 struct BoundCopy {
   uint32_t out = 0, from = 0;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(out, from);
+  }
 };
 
 struct BoundStep {
   std::variant<BoundLaunch, BoundGemm, BoundConv, BoundMemset, BoundCopy> what;
   PlanPlace place;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(what, place);
+  }
 };
 
 struct BoundPlan {
@@ -99,6 +159,11 @@ struct BoundPlan {
   uint64_t scratch_bytes = 0;        // of all scratch, each rounded up to 256
   size_t variant = 0;                // which one was chosen
   std::vector<BoundStep> steps;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(buffers, scratch_bytes, variant, steps);
+  }
 };
 
 /// What the device and the task allow.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/plan/explain.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 #include "sandbox/plan/plan_names.hpp"
@@ -45,8 +46,10 @@ class Explainer {
     if (gemm.alpha != 1) text << " alpha " << gemm.alpha;
     if (gemm.beta != 0) text << " beta " << gemm.beta;
     if (gemm.bias) text << " bias " << name(*gemm.bias);
-    text << " " << name_of(gemm.epilogue, epilogue_names) << " in "
-         << name_of(gemm.compute, compute_names);
+    if (gemm.epilogue != Epilogue::none) {
+      text << " epilogue " << name_of(gemm.epilogue, epilogue_names);
+    }
+    text << " in " << name_of(gemm.compute, compute_names);
     return text.str();
   }
   std::string operator()(const BoundConv& conv) const {
@@ -88,7 +91,57 @@ class Explainer {
   const BoundPlan& bound_;
 };
 
+std::string_view role_name(TensorRole role) {
+  if (role == TensorRole::output) return "output";
+  return role == TensorRole::parameter ? "parameter" : "input";
+}
+
+std::string symbols_text(const std::vector<std::string>& symbols) {
+  std::string text;
+  for (const std::string& symbol : symbols) text += (text.empty() ? " (" : ", ") + symbol;
+  return text.empty() ? text : text + ')';
+}
+
+std::string kernel_text(const KernelFacts& kernel) {
+  std::string text = std::to_string(kernel.registers) + " registers and " +
+                     std::to_string(kernel.stack_bytes) +
+                     " bytes of local memory (arrays, spilled registers) a thread, " +
+                     std::to_string(kernel.shared_bytes) + " bytes of static shared memory a block";
+  if (kernel.max_threads == 0) return text;
+  return text + ", at most " + std::to_string(kernel.max_threads) + " threads a block";
+}
+
+bool is_launched(const std::string& kernel, const BoundPlan& bound) {
+  return std::ranges::any_of(bound.steps, [&](const BoundStep& step) {
+    const auto* launch = std::get_if<BoundLaunch>(&step.what);
+    return launch != nullptr && launch->kernel == kernel;
+  });
+}
+
 }  // namespace
+
+std::string explain(const TaskSignature& signature) {
+  std::ostringstream text;
+  text << "extents";
+  for (size_t i = 0; i < signature.dims.size(); ++i) {
+    text << (i == 0 ? " " : ", ") << signature.dim_names[i] << " = " << signature.dims[i];
+  }
+  text << '\n';
+  for (const TensorSpec& tensor : signature.tensors) {
+    text << role_name(tensor.role) << ' ' << tensor.name << ' ' << to_string(tensor.dtype) << ' '
+         << list_of(tensor.shape) << symbols_text(tensor.symbols) << '\n';
+  }
+  return text.str();
+}
+
+std::string explain_kernels(const BoundPlan& bound, const CubinFacts& cubin) {
+  std::string text;
+  for (const auto& [name, kernel] : cubin.kernels) {
+    text += "kernel " + name + (is_launched(name, bound) ? "" : " (not launched)") + ": " +
+            kernel_text(kernel) + '\n';
+  }
+  return text;
+}
 
 std::string explain(const Plan& plan, const BoundPlan& bound) {
   std::ostringstream text;
@@ -104,6 +157,7 @@ std::string explain(const Plan& plan, const BoundPlan& bound) {
     text << "scratch " << buffer.name << " " << to_string(buffer.dtype) << " "
          << list_of(buffer.shape) << " " << buffer.bytes << " bytes\n";
   }
+  if (bound.scratch_bytes > 0) text << "scratch in all " << bound.scratch_bytes << " bytes\n";
   for (size_t i = 0; i < bound.steps.size(); ++i) {
     const BoundStep& step = bound.steps[i];
     text << "step " << i + 1 << ", line " << step.place.line << ": "

@@ -51,7 +51,7 @@ void match_block(const BoundLaunch& launch, const KernelFacts& kernel, const Pla
     complain(std::to_string(threads) + " threads of " + std::to_string(kernel.registers) +
              " registers do not fit one block's 65536");
   }
-  if (uint64_t{launch.shared} + kernel.shared_bytes > limits.shared_bytes + reserved_shared_bytes) {
+  if (uint64_t{launch.shared} + kernel.shared_bytes > limits.shared_bytes) {
     complain(std::to_string(launch.shared) + " bytes of dynamic and " +
              std::to_string(kernel.shared_bytes) + " of static shared memory, a block has " +
              std::to_string(limits.shared_bytes));

@@ -43,6 +43,11 @@ inline constexpr const char* device_source_file = "kernels.cu";
 struct PlanPlace {
   uint32_t line = 0;
   uint32_t column = 0;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(line, column);
+  }
 };
 
 /// An expression, and the place of its first character.
@@ -97,6 +102,7 @@ struct LaunchStep {
 
 /// What the library computes in. `tf32` is for tasks whose lane allows it.
 enum class ComputeType : uint8_t { f32, tf32 };
+/// `gelu` is the tanh form: the only one that the library has.
 enum class Epilogue : uint8_t { none, relu, gelu, bias, bias_relu, bias_gelu };
 
 /// out[b] = epilogue(alpha · op(a[b]) · op(b[b]) + beta · out[b]), row-major: op(a) is m×k, op(b)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 
 namespace warpsmith::sandbox {
@@ -14,7 +15,7 @@ using Json = nlohmann::json;
 constexpr std::array<std::string_view, 10> dtype_names{"f32", "f64", "f16", "bf16", "i64",
                                                        "i32", "i16", "i8",  "u8",   "boolean"};
 constexpr std::array<std::string_view, 3> role_names{"input", "parameter", "output"};
-constexpr int64_t max_extent = int64_t{1} << 26U;
+constexpr int64_t max_elements = int64_t{1} << 34U;  // the worker knows how many fit
 constexpr size_t max_tensors = 256;
 constexpr size_t max_rank = 16;
 
@@ -39,9 +40,10 @@ TensorSpec tensor_of(const Json& entry) {
   check(spec.shape.size() <= max_rank, spec.name + ": rank above 16");
   int64_t elements = 1;
   for (const int64_t extent : spec.shape) {
-    check(extent >= 0 && extent <= max_extent, spec.name + ": extent out of range");
+    check(extent >= 0 && extent <= max_elements, spec.name + ": extent out of range");
+    check(extent == 0 || elements <= max_elements / extent,
+          spec.name + ": more than 2^34 elements");
     elements *= extent;
-    check(elements <= max_extent, spec.name + ": more than 2^26 elements");
   }
   return spec;
 }
@@ -54,8 +56,11 @@ double number(const Json& entry, const char* name) {
 TaskDescription description_of(const Json& json) {
   TaskDescription d;
   int last_role = 0;
+  std::set<std::string> names;
   for (const Json& entry : json.at("signature")) {
     d.signature.tensors.push_back(tensor_of(entry));
+    const std::string& name = d.signature.tensors.back().name;
+    check(names.insert(name).second, "signature: two tensors are named " + name);
     const int role = static_cast<int>(d.signature.tensors.back().role);
     check(role >= last_role, "signature: inputs, parameters and outputs are out of order");
     last_role = role;

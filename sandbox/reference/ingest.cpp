@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/median.hpp"
+#include "sandbox/judge/host_bench.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/timing/bootstrap.hpp"
 #include "sandbox/timing/call_meter.hpp"
@@ -25,8 +26,14 @@ class Ingest {
         description_(description),
         bench_(bench),
         session_(session),
-        meter_(session.pid(), session.noop()),
-        deadline_(deadline) {}
+        deadline_(deadline) {
+    if (job.on_device) {
+      meter_ =
+          std::make_unique<DeviceMeter>(DeviceMeter::Noop{session.noop(), session.device_noop()});
+    } else {
+      meter_ = std::make_unique<CoreMeter>(session.pid(), session.noop());
+    }
+  }
 
   const std::string& doing() const { return doing_; }
 
@@ -61,7 +68,7 @@ class Ingest {
   }
 
   Result<void> baseline(bool compiled) {
-    const MeteredCall call = meter_.measure(
+    const MeteredCall call = meter_->measure(
         [&] { return compiled ? session_.compiled(0, deadline_) : session_.eager(0, deadline_); });
     if (call.fault) return tl::unexpected(error_of(*call.fault, "baseline"));
     charged_ms_ = call.charged_ms;
@@ -75,13 +82,13 @@ class Ingest {
     if (auto done = baseline(false); !done) return tl::unexpected(done.error());
     if (auto done = session_.collect(0, deadline_); !done) return tl::unexpected(done.error());
     if (auto done = session_.reference(0, deadline_); !done) return tl::unexpected(done.error());
-    ErrorStats stats = bench_.compare_with_reference(bench_.worker_outputs(), 0, bound_);
+    ErrorStats stats = bench_.compare_with_reference(Side::worker, 0, bound_);
     facts.eager_error = stats.worst;
     for (uint32_t order = 0; order < description_.honest_orders.size(); ++order) {
       if (auto done = session_.honest(0, order, deadline_); !done) {
         return tl::unexpected(done.error());
       }
-      stats.add(bench_.compare_with_reference(bench_.worker_outputs(), 0, bound_));
+      stats.add(bench_.compare_with_reference(Side::worker, 0, bound_));
     }
     facts.honest_error = stats.worst;
     facts.kept = stats.right() && stats.undefined == 0;
@@ -156,7 +163,7 @@ class Ingest {
     if (!applies) return tl::unexpected(applies.error());
     if (!*applies) return std::optional<ErrorStats>{};
     if (auto done = session_.reference(0, deadline_); !done) return tl::unexpected(done.error());
-    return std::optional{bench_.compare_with_reference(bench_.worker_outputs(), 0, bound_)};
+    return std::optional{bench_.compare_with_reference(Side::worker, 0, bound_)};
   }
 
   void note_precision(DistributionFacts& facts, size_t mutant, const ErrorStats& stats) const {
@@ -186,8 +193,8 @@ class Ingest {
     if (auto done = session_.collect(0, deadline_); !done) return done;
     if (auto done = baseline(true); !done) return done;
     if (auto done = session_.collect(1, deadline_); !done) return done;
-    const ErrorStats both =
-        bench_.compare_with_worker(bench_.worker_outputs(), 1, 0, record_.profiles, bound_);
+    bench_.use_profiles(record_.profiles);
+    const ErrorStats both = bench_.compare_with_worker(Side::worker, 1, 0, bound_);
     if (!both.right()) record_.refusal = "torch.compile and eager differ on dense inputs";
     return both.right() ? gate_timed() : Result<void>{};
   }
@@ -217,8 +224,7 @@ class Ingest {
     auto applies = session_.mutant(0, static_cast<uint32_t>(mutant), deadline_);
     if (!applies) return tl::unexpected(applies.error());
     if (!*applies) return {};
-    record_trial(
-        trial, bench_.compare_with_worker(bench_.worker_outputs(), 0, 1, record_.profiles, bound_));
+    record_trial(trial, bench_.compare_with_worker(Side::worker, 0, 1, bound_));
     return {};
   }
 
@@ -249,7 +255,7 @@ class Ingest {
   const TaskDescription& description_;
   Bench& bench_;
   WorkerSession& session_;
-  CallMeter meter_;
+  std::unique_ptr<CallMeter> meter_;
   Deadline deadline_;
   StreamKey key_{};
   uint64_t contents_ = 0;
@@ -266,19 +272,8 @@ Result<IngestRecord> refused(std::string why) {
   return record;
 }
 
-std::string unsupported_dtype(const TaskSignature& signature) {
-  for (const TensorSpec& spec : signature.tensors) {
-    const bool narrow = spec.dtype == Dtype::f16 || spec.dtype == Dtype::bf16;
-    if (narrow && spec.role != TensorRole::output) {
-      return spec.name + " is " + std::string(to_string(spec.dtype)) +
-             "; inputs and parameters must be f32, f64, integers or booleans";
-    }
-  }
-  return {};
-}
-
 bool is_float(Dtype dtype) {
-  return dtype == Dtype::f32 || dtype == Dtype::f64;
+  return unit_of(dtype) != 0;
 }
 
 /// Names the phase in which the worker failed. A refusal needs none.
@@ -300,14 +295,17 @@ Result<IngestRecord> refused_or(Error error) {
 Result<IngestRecord> measure(const IngestJob& job, const TaskDescription& description,
                              Deadline deadline) {
   const auto patience = deadline.left();
-  auto bench = Bench::create(description.signature);
-  if (!bench) return tl::unexpected(bench.error());
+  Result<std::optional<DeviceLease>> held = std::nullopt;
+  if (job.lease) held = job.lease(deadline);
+  if (!held) return tl::unexpected(held.error());
+  auto bench = job.make_bench(description.signature);
+  if (!bench) return refused_or(bench.error());
   auto seed = draw_seed();
   if (!seed) return tl::unexpected(seed.error());
-  auto session = job.worker.enter(job.task, bench->session_memory(),
+  auto session = job.worker.enter(job.task, (*bench)->session_memory(),
                                   {spread_evaluations, seed->seed}, deadline);
   if (!session) return tl::unexpected(session.error());
-  Ingest ingest(job, description, *bench, *session, deadline);
+  Ingest ingest(job, description, **bench, *session, deadline);
   auto record = ingest.run(seed->key());
   if (!record) {
     const Error cause = job.worker.with_cause(record.error(), *session);
@@ -319,6 +317,12 @@ Result<IngestRecord> measure(const IngestJob& job, const TaskDescription& descri
 }
 
 }  // namespace
+
+Result<std::unique_ptr<Bench>> make_host_bench(const TaskSignature& signature) {
+  auto made = HostBench::create(signature);
+  if (!made) return tl::unexpected(made.error());
+  return std::move(*made);
+}
 
 std::vector<InputRule> rules_for(const TaskDescription& description, Domain domain) {
   std::vector<InputRule> rules;
@@ -349,11 +353,8 @@ Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline) {
   if (job.progress) job.progress(job.task.id + ": loading");
   auto description = job.worker.load(job.task, Deadline::after(first));
   if (!description) return refused_or(failed_in("loading", description.error(), first));
-  if (std::string why = unsupported_dtype(description->signature); !why.empty()) {
-    return refused(std::move(why));
-  }
   if (job.progress) job.progress(job.task.id + ": torch.compile");
-  auto compiled = job.worker.compile(job.task, end);
+  auto compiled = job.worker.compile(job.task, Baseline::compiled, end);
   if (!compiled) return refused_or(failed_in("torch.compile", compiled.error(), whole));
   return measure(job, *description, end);
 }

@@ -2,10 +2,13 @@
 // Measures a task once per machine and stack, and refuses those that cannot be judged.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
+#include "sandbox/device/lease.hpp"
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/mutation_gate.hpp"
 #include "sandbox/reference/progress.hpp"
@@ -19,12 +22,20 @@ inline constexpr int spread_evaluations = 4;
 /// Distributions that must be left for a task to be judged.
 inline constexpr int least_distributions = 3;
 
+using MakeBench = std::function<Result<std::unique_ptr<Bench>>(const TaskSignature&)>;
+/// On a CPU slot.
+Result<std::unique_ptr<Bench>> make_host_bench(const TaskSignature& signature);
+
 /// The worker, machine and task of one ingest. Quiet core wanted: it times the baselines.
 struct IngestJob {
   ReferenceWorker& worker;
   const Machine& machine;
   const Task& task;
   Progress progress;
+  MakeBench make_bench = make_host_bench;
+  /// Held from the first measurement on; empty where there is nothing to share.
+  AcquireLease lease;
+  bool on_device = false;                     // the worker and the bench are a GPU's
   std::chrono::milliseconds budget{300'000};  // of it all; a fifth of it for the task's first runs
 };
 

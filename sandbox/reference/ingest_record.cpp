@@ -11,12 +11,13 @@
 
 #include "runtime/checksum.hpp"
 #include "runtime/codec.hpp"
+#include "sandbox/reference/worker.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
 // Part of every key: a change of what ingest measures or how it judges starts afresh.
-constexpr const char* ingest_version = "ingest 5";
+constexpr const char* ingest_version = "ingest 6";
 constexpr size_t digest_digits = 64;
 
 std::string path_of(const std::string& folder, const std::string& key) {
@@ -26,8 +27,8 @@ std::string path_of(const std::string& folder, const std::string& key) {
 }  // namespace
 
 std::string record_key(const Task& task, const std::string& machine, const std::string& stack) {
-  return sha256_hex(std::string(ingest_version) + '\n' + sha256_hex(task.code) + '\n' + machine +
-                    '\n' + stack);
+  return sha256_hex(std::string(ingest_version) + '\n' + task_key(task) + '\n' + machine + '\n' +
+                    stack);
 }
 
 std::optional<IngestRecord> read_record(const std::string& folder, const std::string& key) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/checksum.hpp"
+#include "sandbox/reference/python_jail.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -18,22 +19,25 @@ constexpr int socket_number = 3;  // main.py reads its frames there
 // per task would end the sharing of precompiled headers and leave the shared process as it is.
 constexpr const char* inductor_folder = "/inductor";
 constexpr int calibration_calls = 32;
+constexpr int least_sets = 2;  // of buffers, that a task's memory must allow
 
-/// One thread, no helper processes, freed memory kept: the steady state of a long-running program,
-/// without which each call would pay page faults for its fresh outputs.
-std::map<std::string, std::string> worker_environment() {
-  return {{"OMP_NUM_THREADS", "1"},
-          {"MKL_NUM_THREADS", "1"},
-          {"OMP_WAIT_POLICY", "passive"},
-          {"TORCHINDUCTOR_CACHE_DIR", inductor_folder},
+/// What torch.compile is told; no helper processes.
+std::map<std::string, std::string> inductor_environment() {
+  return {{"TORCHINDUCTOR_CACHE_DIR", inductor_folder},
           {"TORCHINDUCTOR_COMPILE_THREADS", "1"},
           {"TORCHINDUCTOR_FX_GRAPH_CACHE", "1"},
           {"TORCHINDUCTOR_AUTOGRAD_CACHE", "1"},
-          {"PYTHONDONTWRITEBYTECODE", "1"},
-          {"LOGNAME", "worker"},
-          {"MALLOC_MMAP_THRESHOLD_", "1073741824"},
-          {"MALLOC_TRIM_THRESHOLD_", "2147483647"},
-          {"MALLOC_TOP_PAD_", "67108864"}};
+          {"LOGNAME", "worker"}};
+}
+
+/// Tasks on a GPU draw their inputs on the host where their code insists.
+void add_gpu_for_tasks(JailSpec& spec, const GpuAccess& gpu) {
+  add_gpu(spec, gpu);
+  spec.environment["TRITON_CACHE_DIR"] = std::string(inductor_folder) + "/triton";
+  spec.environment["TRITON_LIBCUDA_PATH"] = gpu.driver_folders.front();
+  spec.environment["CUDA_CACHE_DISABLE"] = "1";  // its place in the home is gone with the jail
+  spec.limits.memory_bytes = 64ULL << 30U;
+  spec.limits.tmp_bytes = 4ULL << 30U;
 }
 
 Result<JailSpec> jail_for(const WorkerOptions& options, int socket) {
@@ -41,14 +45,12 @@ Result<JailSpec> jail_for(const WorkerOptions& options, int socket) {
   std::error_code error;
   std::filesystem::create_directories(artefacts, error);
   if (error) return fail(ErrorCode::io_failed, artefacts + ": " + error.message());
-  JailSpec spec = worker_jail(options.python);
-  spec.argv.insert(spec.argv.end(), {"-P", "-s", "/worker/main.py"});
-  spec.read_only.push_back({std::filesystem::absolute(options.folder), "/worker"});
+  JailSpec spec = python_jail(options.python, options.folder, "main.py");
   spec.read_write.push_back({std::filesystem::absolute(artefacts), inductor_folder});
-  for (auto& [name, value] : worker_environment()) spec.environment[name] = value;
-  spec.environment["PYTHONPATH"] = "/worker";
+  for (auto& [name, value] : inductor_environment()) spec.environment[name] = value;
   spec.descriptors[socket_number] = socket;
   spec.core = options.core;
+  if (options.gpu) add_gpu_for_tasks(spec, *options.gpu);
   return spec;
 }
 
@@ -70,6 +72,11 @@ std::string tail_of(std::string text) {
 }
 
 }  // namespace
+
+std::string task_key(const Task& task) {
+  const bool strict = task.lane == PrecisionLane::fp32_strict;
+  return sha256_hex(strict ? task.code : task.code + "\n# lane: tf32_allowed");
+}
 
 uint64_t padded(uint64_t bytes) {
   return (bytes + 63) / 64 * 64;
@@ -95,9 +102,14 @@ Result<void> WorkerSession::aside(uint32_t what, uint32_t set, uint32_t argument
   return {};
 }
 
+CallResult WorkerSession::baseline(Baseline which, uint32_t set, Deadline deadline) {
+  constexpr std::array<uint32_t, 3> codes{1, 8, 9};  // session.py
+  return order(codes[static_cast<size_t>(which)], set, 0, deadline);
+}
+
 Result<bool> WorkerSession::mutant(uint32_t set, uint32_t index, Deadline deadline) {
   if (auto done = aside(5, set, index, deadline); !done) return tl::unexpected(done.error());
-  return result_.front() != std::byte{0};
+  return contestant_.answer() != 0;
 }
 
 Result<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Deadline deadline) {
@@ -111,7 +123,8 @@ Result<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Dea
   {
     const FrameSocket theirs = std::move(ends->second);
   }  // so that its end is noticed
-  auto hello = worker.ask(R"({"op":"hello"})", deadline);
+  const Json request{{"op", "hello"}, {"device", options.gpu ? "cuda" : "cpu"}};
+  auto hello = worker.ask(request.dump(), deadline);
   if (!hello) return fail("start", hello.error());
   const Json facts = Json::parse(*hello);
   worker.stack_ = "torch " + facts.value("torch", "?") + " python " + facts.value("python", "?") +
@@ -160,19 +173,30 @@ Result<std::string> ReferenceWorker::answer(Deadline deadline) {
 }
 
 Result<TaskDescription> ReferenceWorker::load(const Task& task, Deadline deadline) {
-  const Json request{{"op", "load"}, {"key", sha256_hex(task.code)}, {"code", task.code}};
+  const bool strict = task.lane == PrecisionLane::fp32_strict;
+  const Json request{{"op", "load"},
+                     {"key", task_key(task)},
+                     {"code", task.code},
+                     {"lane", strict ? "fp32_strict" : "tf32_allowed"},
+                     {"sets", least_sets}};
   // Invalid UTF-8 in a task's text is replaced: Python then refuses or runs it, and says which.
   auto answered = ask(request.dump(-1, ' ', false, Json::error_handler_t::replace), deadline);
   if (!answered) return tl::unexpected(answered.error());
   return parse_description(*answered);
 }
 
-Result<double> ReferenceWorker::compile(const Task& task, Deadline deadline) {
-  const Json request{{"op", "compile"}, {"key", sha256_hex(task.code)}};
+Result<BaselineReady> ReferenceWorker::compile(const Task& task, Baseline which,
+                                               Deadline deadline) {
+  constexpr std::array<const char*, 3> names{"default", "tuned", "graphed"};
+  const Json request{
+      {"op", "compile"}, {"key", task_key(task)}, {"which", names[static_cast<size_t>(which)]}};
   auto answered = ask(request.dump(), deadline);
   if (!answered) return tl::unexpected(answered.error());
-  const Json seconds = Json::parse(*answered).value("seconds", Json(0.0));
-  return seconds.is_number() ? seconds.get<double>() : 0.0;
+  const Json json = Json::parse(*answered);
+  const Json seconds = json.value("seconds", Json(0.0)), reason = json.value("reason", Json(""));
+  return BaselineReady{.seconds = seconds.is_number() ? seconds.get<double>() : 0.0,
+                       .ready = json.value("ready", Json(true)) == Json(true),
+                       .reason = reason.is_string() ? reason.get<std::string>() : ""};
 }
 
 Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemory& memory,
@@ -180,17 +204,18 @@ Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemo
   auto control = ControlMemory::create();
   if (!control) return tl::unexpected(control.error());
   const Json request{{"op", "enter"},
-                     {"key", sha256_hex(task.code)},
-                     {"layout", layout_json(memory.inputs.layout())},
-                     {"result_bytes", memory.result.bytes().size()},
+                     {"key", task_key(task)},
+                     {"layout", layout_json(memory.layout)},
+                     {"memory", memory.on_device ? "device" : "host"},
+                     {"bytes", memory.bytes},
                      {"evaluations", options.evaluations},
                      {"seed", options.draw_seed >> 1U}};
   const std::string text = request.dump();
   if (auto sent = socket_.send({text.begin(), text.end()}, deadline); !sent) {
     return tl::unexpected(sent.error());
   }
-  const std::vector<int> fds{control->fd(), memory.inputs.fd(), memory.outputs.fd(),
-                             memory.result.fd()};
+  std::vector<int> fds{control->fd()};
+  fds.insert(fds.end(), memory.descriptors.begin(), memory.descriptors.end());
   if (auto sent = socket_.send_descriptors(fds, deadline); !sent) {
     return tl::unexpected(sent.error());
   }
@@ -200,7 +225,7 @@ Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemo
   if (auto done = contestant->calibrate(calibration_calls, deadline); !done) {
     return tl::unexpected(done.error());
   }
-  return WorkerSession{std::move(*contestant), memory.result.bytes()};
+  return WorkerSession{std::move(*contestant)};
 }
 
 Error ReferenceWorker::with_cause(Error error, WorkerSession& session) {

@@ -2,17 +2,18 @@
 // Our side of the reference worker: a jailed Python process that holds torch and runs tasks.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "runtime/clock.hpp"
 #include "runtime/process/frame_socket.hpp"
-#include "runtime/process/memory_file.hpp"
 #include "runtime/result.hpp"
 #include "runtime/task.hpp"
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/commit/shared_buffers.hpp"
+#include "sandbox/launch/gpu_access.hpp"
 #include "sandbox/reference/description.hpp"
 
 namespace warpsmith::sandbox {
@@ -22,13 +23,30 @@ struct WorkerOptions {
   std::string folder;        // sandbox/reference/worker
   std::string cache_folder;  // inductor's artefacts live in a folder below it
   std::optional<int> core;
+  std::optional<GpuAccess> gpu;  // none: everything runs on the CPU
+};
+
+/// What a task is timed against, besides eager.
+enum class Baseline : uint8_t {
+  compiled,  // torch.compile as it comes
+  tuned,     // torch.compile, mode max-autotune
+  graphed,   // eager as a CUDA graph; GPUs only
+};
+
+/// Of `ReferenceWorker::compile`.
+struct BaselineReady {
+  double seconds = 0;
+  bool ready = false;
+  std::string reason;  // why it is not
 };
 
 /// The memory that a session of the worker shares with us. All of it outlives the session.
+/// In this order: inputs, the worker's own outputs, the result (references, or drawn inputs).
 struct SessionMemory {
-  const SharedBuffers& inputs;
-  const SharedBuffers& outputs;  // of the worker alone
-  const MemoryFile& result;      // references, or drawn inputs
+  BufferLayout layout;
+  std::array<int, 3> descriptors{-1, -1, -1};  // not owned
+  std::array<uint64_t, 3> bytes{};
+  bool on_device = false;  // else the host's memory
 };
 
 /// How a session runs.
@@ -36,6 +54,9 @@ struct SessionOptions {
   int evaluations = 4;  // perturbed ones behind each spread; 0: references only
   uint64_t draw_seed = 0;
 };
+
+/// What tells tasks apart: their text, and the lane that binds their baselines.
+std::string task_key(const Task& task);
 
 /// Where the next tensor begins in the result memory: at a multiple of 64 bytes.
 uint64_t padded(uint64_t bytes);
@@ -49,6 +70,8 @@ class WorkerSession {
  public:
   CallResult eager(uint32_t set, Deadline deadline) { return order(0, set, 0, deadline); }
   CallResult compiled(uint32_t set, Deadline deadline) { return order(1, set, 0, deadline); }
+  /// Requires a baseline that `ReferenceWorker::compile` called ready.
+  CallResult baseline(Baseline which, uint32_t set, Deadline deadline);
 
   /// Copies the last baseline's outputs into the worker's output memory of `set`.
   Result<void> collect(uint32_t set, Deadline deadline) { return aside(2, set, 0, deadline); }
@@ -70,10 +93,10 @@ class WorkerSession {
   /// Back to commands. The session is over.
   Result<void> leave(Deadline deadline) { return contestant_.leave(deadline); }
   std::chrono::nanoseconds noop() const { return contestant_.noop(); }
+  std::chrono::nanoseconds device_noop() const { return contestant_.device_noop(); }
   pid_t pid() { return contestant_.process().pid(); }
 
-  WorkerSession(Contestant contestant, std::span<const std::byte> result)
-      : contestant_(std::move(contestant)), result_(result) {}
+  explicit WorkerSession(Contestant contestant) : contestant_(std::move(contestant)) {}
 
  private:
   CallResult order(uint32_t what, uint32_t set, uint32_t argument, Deadline deadline) {
@@ -82,7 +105,6 @@ class WorkerSession {
   Result<void> aside(uint32_t what, uint32_t set, uint32_t argument, Deadline deadline);
 
   Contestant contestant_;
-  std::span<const std::byte> result_;
 };
 
 /// One process. After any error but a refusal it must be replaced: its state is unknown.
@@ -92,8 +114,8 @@ class ReferenceWorker {
 
   /// Loads a task if need be. A refused one: `invalid_argument`, with the place.
   Result<TaskDescription> load(const Task& task, Deadline deadline);
-  /// Makes the torch.compile baseline ready. Gives the seconds it took.
-  Result<double> compile(const Task& task, Deadline deadline);
+  /// Makes a baseline ready. One that the task cannot have is no error: the answer says why.
+  Result<BaselineReady> compile(const Task& task, Baseline which, Deadline deadline);
   /// Enters the commit protocol with a loaded task.
   Result<WorkerSession> enter(const Task& task, const SessionMemory& memory,
                               const SessionOptions& options, Deadline deadline);

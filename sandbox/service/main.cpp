@@ -10,6 +10,7 @@
 #include "sandbox/commit/runner_plan.hpp"
 #include "sandbox/compile/nvrtc_worker.hpp"
 #include "sandbox/judge/evaluator.hpp"
+#include "sandbox/launch/launcher.hpp"
 #include "sandbox/service/libraries.hpp"
 #include "sandbox/service/server.hpp"
 #include "sandbox/service/wire.hpp"
@@ -23,6 +24,7 @@ constexpr const char* usage =
     "  serve      answers requests on descriptor 3\n"
     "  runner     runs a kernel inside a jail (descriptors 3 to 6)\n"
     "  nvrtc      compiles one CUDA source inside a jail (descriptor 3)\n"
+    "  launcher   carries out a launch plan inside a jail: cuda or software (descriptors 3, 4)\n"
     "  libraries  lists the files that the runner needs\n";
 
 int list_libraries() {
@@ -36,6 +38,7 @@ sandbox::EvaluatorOptions evaluator_options(const sandbox::SandboxOptions& optio
           .worker_folder = WARPSMITH_WORKER_FOLDER,
           .cache_folder = options.cache_dir,
           .core = options.core,
+          .gpu = options.gpu,
           .candidate_memory_bytes = options.candidate_memory_bytes,
           .compile_cache_bytes = options.compile_cache_bytes,
           .source_bytes = options.source_bytes,
@@ -91,6 +94,9 @@ int main(int argc, char** argv) {
   if (mode == "serve") return serve_inherited();
   if (mode == "runner") return warpsmith::sandbox::run_runner();
   if (mode == "nvrtc") return warpsmith::sandbox::run_nvrtc_worker();
+  if (mode == "launcher" && arguments.size() == 3) {
+    return warpsmith::sandbox::run_launcher(arguments[2]);
+  }
   if (mode == "libraries") return list_libraries();
   (void)std::fputs(usage, mode == "--help" ? stdout : stderr);
   return mode == "--help" ? 0 : 2;

@@ -14,7 +14,8 @@ Result<std::map<std::string, std::string>> probe_run_jail(const std::string& run
   auto inputs = SharedBuffers::inputs(layout);
   auto outputs = SharedBuffers::outputs(layout);
   if (!inputs || !outputs) return fail(ErrorCode::unsupported, "probe: no sealed shared memory");
-  const CpuContestantSpec spec{runner, "no artefact", {16}, *inputs, *outputs, {}, {}, 1};
+  const CpuContestantSpec spec{
+      runner, "no artefact", {16}, candidate_memory(*inputs, *outputs), {}, {}, 1};
   auto contestant = start_cpu_contestant(spec, deadline);
   if (!contestant) return tl::unexpected(std::move(contestant.error()));
   return contestant->process().report();

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "runtime/cuda/device_error.hpp"
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/jail/cgroup.hpp"
 #include "sandbox/jail/jail.hpp"
@@ -131,14 +132,30 @@ class Server {
     if (!request) return failed(request.error());
     ++evaluations_;
     WireAnswer answer;
-    answer.body = pack_body(work_->evaluate(*request, deadline, teller()));
+    answer.body = pack_body(judged(*request, deadline));
     return answer;
+  }
+
+  /// A device that refuses its verifier is asked no more: this process ends, and its client starts
+  /// another.
+  Judgement judged(const EvaluateRequest& request, Deadline deadline) {
+    try {
+      return work_->evaluate(request, deadline, teller());
+    } catch (const cuda::DeviceError& error) {
+      ending_ = true;
+      return InfraFailure{InfraKind::sandbox_lost, error.what()};
+    }
   }
 
   WireAnswer ingest(const std::string& body, Deadline deadline) {
     const auto task = unpack_body<Task>(body);
     if (!task) return failed(task.error());
-    return answer_of(work_->ingest(*task, deadline, teller()));
+    try {
+      return answer_of(work_->ingest(*task, deadline, teller()));
+    } catch (const cuda::DeviceError& error) {
+      ending_ = true;
+      return failed({ErrorCode::infrastructure, error.what()});
+    }
   }
 
   WireAnswer shell(const std::string& body, Deadline deadline) const {

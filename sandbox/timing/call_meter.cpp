@@ -17,7 +17,14 @@ std::optional<Fault> fault_of(const CallAccount& account) {
   return Fault{VerdictClass::device_fault, "the kernel ran on after it said that it was done"};
 }
 
-MeteredCall CallMeter::account(const CallResult& result, const std::optional<CoreReading>& theirs,
+MeteredCall CoreMeter::measure(const Call& call) const {
+  const auto theirs = contestant_.read();
+  const auto ours = own_.read();
+  const CallResult result = call();
+  return account(result, theirs, ours);
+}
+
+MeteredCall CoreMeter::account(const CallResult& result, const std::optional<CoreReading>& theirs,
                                const std::optional<CoreReading>& ours) const {
   MeteredCall call{.elapsed_ms = in_ms(result.elapsed), .fault = result.fault};
   if (result.fault) return call;
@@ -32,7 +39,23 @@ MeteredCall CallMeter::account(const CallResult& result, const std::optional<Cor
     call.fault = fault_of(account);
   }
   call.charged_ms = charged_ms(account, noop_);
+  call.clock_ms = in_ms(result.elapsed - noop_);
   return call;
+}
+
+MeteredCall ClockMeter::measure(const Call& call) const {
+  const CallResult result = call();
+  const double ms = in_ms(result.elapsed - noop_);
+  return {
+      .charged_ms = ms, .elapsed_ms = in_ms(result.elapsed), .clock_ms = ms, .fault = result.fault};
+}
+
+MeteredCall DeviceMeter::measure(const Call& call) const {
+  const CallResult result = call();
+  return {.charged_ms = in_ms(result.device - noop_.device),
+          .elapsed_ms = in_ms(result.elapsed),
+          .clock_ms = in_ms(result.elapsed - noop_.host),
+          .fault = result.fault};
 }
 
 }  // namespace warpsmith::sandbox

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times calls of one contestant, with the scheduler's account beside the clock.
+// Times calls of one contestant: on a core with the scheduler's account beside the clock, on a GPU
+// by the device's own events, with the clock beside them.
 #pragma once
+
+#include <functional>
+#include <memory>
 
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/timing/core_time.hpp"
@@ -16,6 +20,7 @@ struct MeteredCall {
   double charged_ms = 0;   // what counts
   double elapsed_ms = 0;   // by the clock alone, no-op not subtracted
   double overtime_ms = 0;  // on the core after `done`
+  double clock_ms = 0;     // by the clock alone, no-op subtracted
   std::optional<Fault> fault;
 };
 
@@ -25,17 +30,22 @@ std::optional<Fault> fault_of(const CallAccount& account);
 /// For one contestant and the thread that made it.
 class CallMeter {
  public:
-  CallMeter(pid_t contestant, std::chrono::nanoseconds noop)
-      : contestant_(CoreTime::of(contestant)), own_(CoreTime::of_this_thread()), noop_(noop) {}
+  using Call = std::function<CallResult()>;
+  CallMeter() = default;
+  CallMeter(const CallMeter&) = delete;
+  CallMeter& operator=(const CallMeter&) = delete;
+  virtual ~CallMeter() = default;
 
-  /// `call` gives a CallResult and leaves the contestant stopped.
-  template <class Call>
-  MeteredCall measure(Call call) const {
-    const auto theirs = contestant_.read();
-    const auto ours = own_.read();
-    const CallResult result = call();
-    return account(result, theirs, ours);
-  }
+  /// `call` leaves the contestant stopped.
+  virtual MeteredCall measure(const Call& call) const = 0;
+};
+
+/// Of a contestant that works on one core.
+class CoreMeter final : public CallMeter {
+ public:
+  CoreMeter(pid_t contestant, std::chrono::nanoseconds noop)
+      : contestant_(CoreTime::of(contestant)), own_(CoreTime::of_this_thread()), noop_(noop) {}
+  MeteredCall measure(const Call& call) const override;
 
  private:
   MeteredCall account(const CallResult& result, const std::optional<CoreReading>& theirs,
@@ -43,6 +53,31 @@ class CallMeter {
 
   CoreTime contestant_, own_;
   std::chrono::nanoseconds noop_;
+};
+
+/// Of a contestant whose process may have threads and work on a device: by the verifier's clock
+/// alone. Nothing that the process or the scheduler says about it is taken off.
+class ClockMeter final : public CallMeter {
+ public:
+  explicit ClockMeter(std::chrono::nanoseconds noop) : noop_(noop) {}
+  MeteredCall measure(const Call& call) const override;
+
+ private:
+  std::chrono::nanoseconds noop_;
+};
+
+/// Of a contestant that works on a GPU and says how long that took. What it says is charged; who
+/// judges holds it against `clock_ms` (verdict_of.hpp).
+class DeviceMeter final : public CallMeter {
+ public:
+  struct Noop {
+    std::chrono::nanoseconds host{0}, device{0};
+  };
+  explicit DeviceMeter(const Noop& noop) : noop_(noop) {}
+  MeteredCall measure(const Call& call) const override;
+
+ private:
+  Noop noop_;
 };
 
 }  // namespace warpsmith::sandbox

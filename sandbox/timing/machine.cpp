@@ -89,7 +89,7 @@ std::string cpu_name() {
 
 Machine identity() {
   Machine machine;
-  machine.cpu = cpu_name();
+  machine.name = cpu_name();
   machine.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   machine.cache_mbytes = static_cast<double>(last_level_cache_bytes()) / (1 << 20);
   return machine;
@@ -108,7 +108,7 @@ bool read_limits(const std::string& path, MachineLimits& limits) {
 }
 
 void write_limits(const std::string& path, const Machine& machine) {
-  const nlohmann::json json{{"cpu", machine.cpu},
+  const nlohmann::json json{{"name", machine.name},
                             {"cache_gbytes_per_s", machine.limits.cache_gbytes_per_s},
                             {"memory_gbytes_per_s", machine.limits.memory_gbytes_per_s},
                             {"gflops_per_s", machine.limits.gflops_per_s}};
@@ -121,7 +121,7 @@ void write_limits(const std::string& path, const Machine& machine) {
 }  // namespace
 
 std::string Machine::key() const {
-  return sha256_hex(cpu + '/' + std::to_string(cores) + '/' + std::to_string(cache_mbytes))
+  return sha256_hex(name + '/' + std::to_string(cores) + '/' + std::to_string(cache_mbytes))
       .substr(0, 16);
 }
 
@@ -136,10 +136,14 @@ Machine measure_machine() {
 }
 
 Machine known_machine(const std::string& cache_folder) {
-  Machine machine = identity();
+  return known_machine(cache_folder, identity(), [] { return measure_machine().limits; });
+}
+
+Machine known_machine(const std::string& cache_folder, Machine machine,
+                      const std::function<MachineLimits()>& measure) {
   const std::string path = cache_folder + "/machine-" + machine.key() + ".json";
   if (read_limits(path, machine.limits)) return machine;
-  machine = measure_machine();
+  machine.limits = measure();
   std::error_code ignored;
   std::filesystem::create_directories(cache_folder, ignored);
   write_limits(path, machine);

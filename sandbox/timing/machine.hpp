@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one core of this machine can do at best, measured once and kept on disk.
+// What a slot can do at best, one core or one GPU, measured once and kept on disk.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "runtime/result.hpp"
@@ -10,8 +11,8 @@
 namespace warpsmith::sandbox {
 
 struct Machine {
-  std::string cpu;          // model name as the kernel reports it
-  int cores = 0;            // online
+  std::string name;         // of the processor, as the kernel reports it, or of the GPU
+  int cores = 0;            // online, or multiprocessors
   double cache_mbytes = 0;  // last level
   MachineLimits limits;
 
@@ -19,11 +20,15 @@ struct Machine {
   std::string key() const;
 };
 
-/// Takes about 0.3 s. The best of several passes: noise only slows down.
+/// Of one core. Takes about 0.3 s. The best of several passes: noise only slows down.
 Machine measure_machine();
 
 /// From `cache_folder`/machine-KEY.json, or measured and written there. A damaged file is measured
 /// anew; a folder that cannot be written only costs the file.
 Machine known_machine(const std::string& cache_folder);
+
+/// The same for any `machine` that has all but its limits, which `measure` gives.
+Machine known_machine(const std::string& cache_folder, Machine machine,
+                      const std::function<MachineLimits()>& measure);
 
 }  // namespace warpsmith::sandbox

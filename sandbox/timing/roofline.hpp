@@ -4,9 +4,9 @@
 
 namespace warpsmith::sandbox {
 
-/// Measured limits of one core (see machine.hpp).
+/// Measured limits of one core or one GPU (see machine.hpp).
 struct MachineLimits {
-  double cache_gbytes_per_s = 0;   // of data that the caches hold: the limit that counts on a CPU
+  double cache_gbytes_per_s = 0;   // of data that the caches hold: the limit that counts
   double memory_gbytes_per_s = 0;  // of data that they do not
   double gflops_per_s = 0;         // float32 fused multiply-adds count as two
 };

@@ -16,7 +16,7 @@ tl::unexpected<Error> too_large(const SolutionLimits& limits) {
 Result<FileSet> freeze(const SafeFolder& workspace, const std::string& folder,
                        const std::string& required, SolutionLimits limits) {
   const std::string wanted = folder + required;
-  if (!workspace.has_file(wanted)) {
+  if (!required.empty() && !workspace.has_file(wanted)) {
     return fail(ErrorCode::not_found, "there is no solution yet: write " + wanted + " first");
   }
   const auto entries = workspace.walk(folder.substr(0, folder.find('/')), {.entries = 256});
@@ -30,6 +30,10 @@ Result<FileSet> freeze(const SafeFolder& workspace, const std::string& folder,
     if (!content) return tl::unexpected(content.error());
     left -= content->size();
     files.emplace(entry.path.substr(folder.size()), std::move(*content));
+  }
+  if (files.empty()) {
+    return fail(ErrorCode::not_found,
+                "there is no solution yet: no file in " + (folder.empty() ? "the folder" : folder));
   }
   return files;
 }

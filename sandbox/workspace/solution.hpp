@@ -15,7 +15,8 @@ struct SolutionLimits {
   size_t bytes = 256U << 10U;  // all files together
 };
 
-/// Regular files beneath solution/, names relative to it. `not_found` while `required` is missing.
+/// Regular files beneath solution/, names relative to it. `not_found` while `required` is missing,
+/// or, where that is empty, while there is no file at all.
 Result<FileSet> freeze_solution(const SafeFolder& workspace, const std::string& required,
                                 SolutionLimits limits);
 

@@ -5,6 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "runtime/task_options.hpp"
+#include "sandbox/contract/contract_files.hpp"
+#include "sandbox/plan/explain.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
@@ -57,6 +61,25 @@ std::string joined(const std::vector<std::string_view>& lines) {
   std::string text;
   for (const std::string_view line : lines) text.append(text.empty() ? "" : "\n").append(line);
   return text;
+}
+
+std::string_view lane_name(PrecisionLane lane) {
+  return lane == PrecisionLane::tf32_allowed ? "tf32-allowed" : "fp32-strict";
+}
+
+/// The heading says what the lines are for.
+std::string named_buffers(const Task& task, const TaskSignature& signature,
+                          std::string_view contract) {
+  if (contract == "host") {
+    return "Inputs of `forward`, parameters and buffers that ModelNew holds by these names, and "
+           "outputs, in the lane " +
+           std::string(lane_name(task.lane)) + ":\n\n" + buffer_lines(signature) + '\n';
+  }
+  if (contract != "device") {
+    return "Buffers that `solve` receives, in order:\n\n" + buffer_lines(signature) + '\n';
+  }
+  return "What plan.toml may name, in the lane " + std::string(lane_name(task.lane)) + ":\n\n" +
+         explain(signature);
 }
 
 }  // namespace
@@ -131,7 +154,10 @@ std::string task_json(const Task& task, const TaskSignature& signature, std::str
     const std::string name = i < signature.dim_names.size() ? signature.dim_names[i] : "";
     dims.push_back({{"name", name}, {"value", signature.dims[i]}});
   }
-  const Json json{{"id", task.id}, {"contract", contract}, {"buffers", buffers}, {"dims", dims}};
+  Json json{{"id", task.id}, {"contract", contract}, {"buffers", buffers}, {"dims", dims}};
+  if (contract != "cpu") json["lane"] = lane_name(task.lane);
+  const auto options = read_task_options(task.code);
+  if (options && options->custom_kernels_only) json["custom_kernels_only"] = true;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -142,24 +168,26 @@ Result<std::string> brief_prompt(const Task& task, const TaskSignature& signatur
 }
 
 Result<FullPrompt> full_prompt(const Task& task, const TaskSignature& signature,
-                               std::string_view skill, std::string_view tools) {
+                               const ContractText& contract, std::string_view tools) {
   const auto text = reference_file(task.code);
   if (!text) return fail("task " + task.id, text.error());
   FullPrompt prompt;
-  prompt.system = std::string(skill) + (skill.ends_with('\n') ? "\n" : "\n\n") + std::string(tools);
+  const bool ends = contract.skill.ends_with('\n');
+  prompt.system = std::string(contract.skill) + (ends ? "\n" : "\n\n") + std::string(tools);
   prompt.user = "Write a faster kernel for this PyTorch module:\n\n```python\n" + *text +
-                "```\n\nBuffers that `solve` receives, in order:\n\n" + buffer_lines(signature) +
-                "\n\nWrite solution/kernel.cpp, verify it, make it fast, then submit.";
+                "```\n\n" + named_buffers(task, signature, contract.name) + "\nWrite " +
+                std::string(solution_files(contract.name)) +
+                ", verify it, make it fast, then submit.";
   return prompt;
 }
 
 Result<FileSet> workspace_files(const Task& task, const TaskSignature& signature,
-                                std::string_view skill, std::string_view contract) {
+                                const ContractText& contract) {
   auto reference = reference_file(task.code);
   if (!reference) return fail("task " + task.id, reference.error());
-  return FileSet{{"SKILL.md", std::string(skill)},
+  return FileSet{{"SKILL.md", std::string(contract.skill)},
                  {"reference.py", std::move(*reference)},
-                 {"task.json", task_json(task, signature, contract)}};
+                 {"task.json", task_json(task, signature, contract.name)}};
 }
 
 }  // namespace warpsmith::sandbox

@@ -26,23 +26,29 @@ std::string buffer_lines(const TaskSignature& signature);
 /// "f32", "i64", …
 std::string_view dtype_name(Dtype dtype);
 
-/// task.json: what `solve` receives, in order.
+/// task.json: the buffers in order, as `solve` receives them or a plan names them; the lane too
+/// where a plan chooses what the library computes in.
 std::string task_json(const Task& task, const TaskSignature& signature, std::string_view contract);
 
 /// The prompt of small policies: the class, then the buffers.
 Result<std::string> brief_prompt(const Task& task, const TaskSignature& signature);
 
-/// System and user message for models that read instructions. `skill` is the contract's SKILL.md,
-/// `tools` the text that offers the tools.
+/// What an agent is told of its contract, whatever the task.
+struct ContractText {
+  std::string_view name;   // "cpu", "device"
+  std::string_view skill;  // SKILL.md
+};
+
+/// System and user message for models that read instructions. `tools` is the text that offers them.
 struct FullPrompt {
   std::string system;
   std::string user;
 };
 Result<FullPrompt> full_prompt(const Task& task, const TaskSignature& signature,
-                               std::string_view skill, std::string_view tools);
+                               const ContractText& contract, std::string_view tools);
 
 /// The files that every workspace of the task starts with.
 Result<FileSet> workspace_files(const Task& task, const TaskSignature& signature,
-                                std::string_view skill, std::string_view contract);
+                                const ContractText& contract);
 
 }  // namespace warpsmith::sandbox

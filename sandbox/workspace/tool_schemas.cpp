@@ -30,7 +30,7 @@ std::vector<ToolSchema> file_tools() {
         {"edits", "array", "Objects with old_string, new_string and optionally replace_all."}}},
       {"glob",
        "Lists files whose path matches a pattern with *, ? and **.",
-       {{"pattern", "string", "For example solution/*.cpp or **/*.py."}}},
+       {{"pattern", "string", "For example solution/* or **/*.py."}}},
       {"grep",
        "Shows lines that match a regular expression.",
        {{"pattern", "string", "Perl-compatible regular expression."},

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import torch
 
-DTYPE_NAMES = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i64", torch.int32: "i32"}
+DTYPE_NAMES = {
+    torch.float32: "f32",
+    torch.float64: "f64",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+    torch.int64: "i64",
+    torch.int32: "i32",
+    torch.bool: "boolean",
+}
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,7 @@ class TaskFile:
     outputs: tuple
     dims: tuple  # distinct extents in order of first appearance
     input_names: tuple  # forward's arguments
+    returned: tuple = ("x",)  # names of what forward returns
     sizes: tuple = ()  # (name, extent): module constants with other values than the file's
 
     def index_of(self, name):
@@ -70,14 +79,21 @@ def model_class(tree, path):
     raise ValueError(f"{path}: no class Model")
 
 
-def forward_statements(cls, path):
+def forward_body(cls, path):
     for node in cls.body:
         if isinstance(node, ast.FunctionDef) and node.name == "forward":
             body = node.body
             if not isinstance(body[-1], ast.Return):
                 raise ValueError(f"{path}:{body[-1].lineno}: forward must end with a return")
-            return body[:-1]
+            return body
     raise ValueError(f"{path}: class Model has no forward")
+
+
+def returned_names(statement):
+    """Of a return of names; none where it returns something else."""
+    value = statement.value
+    parts = value.elts if isinstance(value, ast.Tuple) else [value]
+    return tuple(p.id for p in parts) if all(isinstance(p, ast.Name) for p in parts) else ()
 
 
 def input_names(cls):
@@ -102,7 +118,9 @@ def signature(module, names):
         output = model(*inputs)
     given = [buffer_of("in", n, t) for n, t in zip(names, inputs, strict=True)]
     given += [buffer_of("in", n, p) for n, p in model.named_parameters()]
-    return tuple(given), (buffer_of("out", "y", output),)
+    if not isinstance(output, tuple):
+        return tuple(given), (buffer_of("out", "y", output),)
+    return tuple(given), tuple(buffer_of("out", f"y{i}", t) for i, t in enumerate(output))
 
 
 def read_task(path):
@@ -112,11 +130,13 @@ def read_task(path):
     cls = model_class(ast.parse(text), path)
     lines = text.splitlines()
     inputs, outputs = signature(load_module(path), input_names(cls))
+    body = forward_body(cls, path)
     return TaskFile(
         id=path.stem,
         path=path,
         class_text="\n".join(lines[cls.lineno - 1 : cls.end_lineno]),
-        statements=tuple(ast.get_source_segment(text, s) for s in forward_statements(cls, path)),
+        statements=tuple(ast.get_source_segment(text, s) for s in body[:-1]),
+        returned=returned_names(body[-1]),
         inputs=inputs,
         outputs=outputs,
         dims=distinct_extents(inputs + outputs),

@@ -16,7 +16,8 @@ Learn and look
                        --dry-run         check, show the actor tree and the memory; start nothing
                        --resume RUN      go on after Ctrl-C, a crash or kill -9
   eval CONFIG        sample a model on tasks and report pass rate, rewards and speed-ups
-  check DIR          judge one kernel: reference.py beside solution/kernel.cpp
+  check DIR          judge one kernel: reference.py beside solution/kernel.cpp, or kernels.cu and
+                     plan.toml for GPUs
   runs list|show     what was trained, and how it went
   config CONFIG      check a configuration and print it with every default
   bench NAME         measure a part of the engine

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "actors/engine.hpp"
+#include "actors/engine_settings.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -31,6 +32,23 @@ TEST(EngineInputsTest, TemperatureZeroSamplesButDoesNotTrain) {
   ASSERT_FALSE(good);
   EXPECT_NE(good.error().message.find("generator.temperature"), std::string::npos);
   EXPECT_TRUE(check_trainable(config({})));
+}
+
+TEST(EngineInputsTest, AgentsReadTheSkillOfTheirContractAndHandInItsFiles) {
+  const auto loaded = load_run_config("configs/h200-device.toml", {});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto inputs = load_inputs(*loaded, loaded->model.folder);
+  ASSERT_TRUE(inputs) << inputs.error().message;
+  EXPECT_EQ(inputs->tasks.size(), 24U);
+  EXPECT_TRUE(inputs->skill.starts_with("# Fast kernels on a GPU\n"));
+  const auto device = tool_executor_settings(*inputs);
+  EXPECT_EQ(device.box.contract, "device");
+  EXPECT_EQ(device.box.required_file, "") << "the judge says what is missing";
+  const RunConfig on_cpu = config({});
+  const auto cpu = load_inputs(on_cpu, on_cpu.model.folder);
+  ASSERT_TRUE(cpu) << cpu.error().message;
+  EXPECT_TRUE(cpu->skill.starts_with("# Fast kernels on a CPU\n"));
+  EXPECT_EQ(tool_executor_settings(*cpu).box.required_file, "kernel.cpp");
 }
 
 }  // namespace

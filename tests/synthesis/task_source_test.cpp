@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "synthesis/task_source.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -61,6 +62,40 @@ TEST_F(TaskSourceTest, FileWithoutModelIsRefusedByName) {
   ASSERT_FALSE(loaded.has_value());
   EXPECT_EQ(loaded.error().code, ErrorCode::parse_failed);
   EXPECT_NE(loaded.error().message.find("class Model"), std::string::npos);
+}
+
+TEST_F(TaskSourceTest, ATaskIsForTheDeviceThatItNames) {
+  const auto device_of = [&](const std::string& line) {
+    return load_task(write("b.py", line + '\n' + task("x = 1")));
+  };
+  EXPECT_EQ(device_of("")->device, DeviceClass::cpu);
+  EXPECT_EQ(device_of("DEVICE = \"cpu\"")->device, DeviceClass::cpu);
+  EXPECT_EQ(device_of("DEVICE = \"cuda\"")->device, DeviceClass::cuda);
+  EXPECT_EQ(device_of("  DEVICE = \"cuda\"")->device, DeviceClass::cpu);
+  const auto unknown = device_of("DEVICE = \"tpu\"");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().code, ErrorCode::parse_failed);
+  EXPECT_THAT(unknown.error().message, testing::HasSubstr("b.py: DEVICE: expected"));
+}
+
+TEST_F(TaskSourceTest, EveryTaskOfOursIsForTheDeviceOfItsFolder) {
+  for (const auto& [device, kind] :
+       {std::pair{"cpu", DeviceClass::cpu}, std::pair{"cuda", DeviceClass::cuda}}) {
+    for (const auto& [split, count] : {std::pair{"train", 24U}, std::pair{"heldout", 8U}}) {
+      const auto tasks = load_tasks({fs::path{"configs/tasks"} / device / split});
+      ASSERT_TRUE(tasks.has_value()) << tasks.error().message;
+      EXPECT_EQ(tasks->size(), count) << device << ' ' << split;
+      for (const Task& task : *tasks) EXPECT_EQ(task.device, kind) << task.source;
+    }
+  }
+}
+
+TEST_F(TaskSourceTest, AnOddOptionIsNamedByFileAndLine) {
+  const auto file = write("b.py", task("x = 1") + "custom_kernels_only = maybe\n");
+  const auto loaded = load_task(file);
+  ASSERT_FALSE(loaded.has_value());
+  EXPECT_NE(loaded.error().message.find("b.py: line 8: custom_kernels_only"), std::string::npos)
+      << loaded.error().message;
 }
 
 TEST_F(TaskSourceTest, HugeFileMissingFileAndEmptyFolderAreRefused) {

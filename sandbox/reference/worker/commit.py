@@ -1,18 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-# The contestant's side of the sequential commit (sandbox/commit/control_page.hpp), for the baselines.
+# The contestant's side of the sequential commit (sandbox/commit/control_page.hpp), for baselines and candidates in Python.
 import ctypes
 import mmap
+import platform
+from typing import NamedTuple
 
-MAGIC, VERSION, PAGE_BYTES = 0x50435357, 1, 4096
-NOOP, LOAD, RUN, LEAVE = 1, 2, 3, 4
-OK, BAD_ORDER, FAILED = 1, 4, 5
+MAGIC, VERSION, PAGE_BYTES = 0x50435357, 2, 4096
+NOOP, LOAD, RUN, LEAVE, CONFINE = 1, 2, 3, 4, 5
+OK, BAD_ORDER, FAILED, NOT_CONFINED, UNLAUNCHABLE, DEVICE_FAULT, WRONG_OUTPUTS, NO_MEMORY = 1, 4, 5, 6, 7, 8, 9, 10
+WROTE_INPUT = 1
 _SYS_FUTEX = {"x86_64": 202, "aarch64": 98}
 _FUTEX_WAIT, _FUTEX_WAKE = 0, 1
 _POPULATE = 0x8000
+_TEXT_BYTES = 256
+_WORDS = ("magic", "version", "ring", "done", "command", "set", "status", "hint")
 
 
 class ControlPage(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint32) for name in ("magic", "version", "ring", "done", "command", "set", "status", "hint")]
+    _fields_ = [
+        *((name, ctypes.c_uint32) for name in _WORDS),
+        ("device_ns", ctypes.c_uint64),  # offset 32
+        ("answer", ctypes.c_uint32),  # 40
+        ("unused", ctypes.c_uint32 * 5),
+        ("text", ctypes.c_char * _TEXT_BYTES),  # 64
+    ]
+
+
+class Answer(NamedTuple):
+    """What one call says. `device_ns` is 0 where the device keeps no time of its own."""
+
+    status: int = OK
+    device_ns: int = 0
+    answer: int = 0
+    text: str = ""
 
 
 def map_memory(fd, size, writable):
@@ -21,20 +41,29 @@ def map_memory(fd, size, writable):
 
 
 def _futex():
-    import platform
-
     number = _SYS_FUTEX[platform.machine()]
     call = ctypes.CDLL(None, use_errno=True).syscall
     call.argtypes = [ctypes.c_long, ctypes.c_void_p, ctypes.c_long, ctypes.c_long, ctypes.c_void_p]
     return lambda address, what, value: call(number, address, what, value, None)
 
 
-def serve(fd, run):
-    """Answers until `leave`. `run(set)` carries out one call and returns a status; it never raises."""
-    memory = map_memory(fd, PAGE_BYTES, writable=True)
-    page = ControlPage.from_buffer(memory)
+def _write(page, said):
+    page.status, page.device_ns, page.answer = said.status, said.device_ns, said.answer
+    # Whole characters only, and room for the zero behind them.
+    page.text = said.text.encode(errors="replace")[:_TEXT_BYTES - 1].decode(errors="ignore").encode()
+
+
+def control_page(fd):
+    page = ControlPage.from_buffer(map_memory(fd, PAGE_BYTES, writable=True))
     if page.magic != MAGIC or page.version != VERSION:
         raise RuntimeError(f"control page: magic {page.magic:#x} version {page.version}")
+    return page
+
+
+def serve(page, run, noop=Answer, others=None):
+    """Answers until `leave`. `run(set)` carries out one call, `noop()` none, `others` further commands by their number;
+    all give an `Answer` and never raise."""
+    others = {LOAD: Answer} if others is None else others
     futex = _futex()
     ring = ctypes.addressof(page) + ControlPage.ring.offset
     done = ctypes.addressof(page) + ControlPage.done.offset
@@ -43,6 +72,14 @@ def serve(fd, run):
         while page.ring == seen:
             futex(ring, _FUTEX_WAIT, seen)
         seen, command = page.ring, page.command
-        page.status = run(page.set) if command == RUN else OK if command in (NOOP, LOAD, LEAVE) else BAD_ORDER
+        if command == RUN:
+            said = run(page.set)
+        elif command == NOOP:
+            said = noop()
+        elif command == LEAVE:
+            said = Answer()
+        else:
+            said = others.get(command, lambda: Answer(BAD_ORDER))()
+        _write(page, said)
         page.done = seen
         futex(done, _FUTEX_WAKE, 1)

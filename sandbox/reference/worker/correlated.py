@@ -7,7 +7,9 @@ import itertools
 import math
 
 import numpy as np
+import torch
 
+import device_sums
 import orders
 
 _U = 2.0**-24
@@ -24,7 +26,10 @@ class CorrelatedErrors:
     def __init__(self, generator, signs):
         self.signs, self.sums_hit = itertools.cycle(signs), 0
         self.generator = generator
-        self.sums = orders.Sums(self._add, self._scan)
+        self.sums = self._sums()
+
+    def _sums(self):
+        return orders.Sums(self._add, self._scan)
 
     def _pairs(self, n):
         """Positions of terms, and of others to compare them with."""
@@ -64,3 +69,72 @@ class CorrelatedErrors:
         sums = np.add.accumulate(terms, axis=-1, dtype=np.float32)
         reached = np.linspace(0, 1, terms.shape[-1], dtype=np.float32)
         return sums + self._error(terms, sums[..., -1])[..., None] * reached
+
+
+_ELEMENTS = 2**24  # of the sampled terms at hand at a time, on a device
+
+
+class DeviceCorrelatedErrors(CorrelatedErrors):
+    """The same model on tensors, wherever they are. Of the terms only the sample is copied."""
+
+    def _sums(self):
+        return device_sums.DeviceSums(self._add, self._scan)
+
+    def _sampled(self, x, dims, at):
+        """Terms at positions counted over `dims` together, as the last axis behind the others."""
+        indices = np.unravel_index(at, [x.shape[d] for d in dims])
+        kept = [d for d in range(x.dim()) if d not in dims]
+        if len(dims) == 1:
+            return x.index_select(dims[0], torch.from_numpy(indices[0]).to(x.device)).movedim(dims[0], -1)
+        return x.permute(*kept, *dims)[(..., *(torch.from_numpy(i).to(x.device) for i in indices))]
+
+    def _count_of(self, some, others, reach, n):
+        weights = some.abs().div_((reach * _U).clamp_(min=2**-126).unsqueeze(-1))
+        small = torch.where(weights < _SMALL, some.sign(), 0)
+        weights.clamp_(max=1)
+        alike = weights.square().mul_(some == others).mean(-1).sqrt_()
+        small.mul_(weights)
+        lost = small.sum(-1).abs_().sub_(torch.linalg.vector_norm(small, dim=-1), alpha=2)
+        count = torch.minimum(alike + lost.clamp_(min=0) / some.shape[-1], weights.mean(-1)).mul_(n)
+        return torch.where(count > 2 * math.sqrt(n), count, 0)
+
+    def _error_of(self, x, dims, total):
+        """`total` keeps the summed axes with extent 1."""
+        n = math.prod(x.shape[d] for d in dims)
+        reach = total.abs().add_(torch.linalg.vector_norm(x, dim=dims, keepdim=True), alpha=2)
+        if not dims or x.numel() == 0:
+            return torch.zeros_like(total)
+        kept = [d for d in range(x.dim()) if d not in dims]
+        pairs = self._pairs(n)
+        axis = max(kept, key=lambda d: x.shape[d], default=None)
+        rows = x.shape[axis] if axis is not None else 1
+        step = max(1, _ELEMENTS * rows // (max(1, total.numel()) * len(pairs[0])))
+        counts = []
+        for first in range(0, rows, step):
+            width = min(step, rows - first)
+            part, bounds = (t if axis is None else t.narrow(axis, first, width) for t in (x, reach))
+            bounds = bounds.reshape([part.shape[d] for d in kept])
+            counts.append(self._count_of(*(self._sampled(part, dims, at) for at in pairs), bounds, n))
+        count = counts[0] if len(counts) == 1 else torch.cat(counts, kept.index(axis))
+        error = reach.mul_(count.reshape(total.shape)).mul_(next(self.signs) * _U)
+        self.sums_hit += int(error.any())
+        return error
+
+    def _add(self, x, dims):
+        total = x.sum(dims, keepdim=True)
+        return total + self._error_of(x, dims, total)
+
+    def _scan(self, x, dim):
+        sums = torch.cumsum(x, dim)
+        n = x.shape[dim]
+        if n == 0:
+            return sums
+        dim %= x.dim()
+        error = self._error_of(x, [dim], sums.narrow(dim, n - 1, 1))
+        reached = torch.linspace(0, 1, n, device=x.device)
+        return sums.addcmul_(error, reached.reshape([-1 if d == dim else 1 for d in range(x.dim())]))
+
+
+def errors_for(place, generator, signs):
+    kind = CorrelatedErrors if place.type == "cpu" else DeviceCorrelatedErrors
+    return kind(generator, signs)

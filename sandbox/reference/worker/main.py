@@ -1,109 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
 # The reference worker: a jailed process that holds torch and runs tasks, never a candidate.
 #
-# Speaks frames (u32 magic, u32 0, u64 length, then JSON) on the socket that is descriptor 3. Each request gets one
-# answer: {"ok": true, ...} or {"ok": false, "error": text, "refused": bool}.
+# Speaks frames (peer.py) on the socket that is descriptor 3. Each request gets one answer:
+# {"ok": true, ...} or {"ok": false, "error": text, "refused": bool}.
+import contextlib
 import gc
-import json
 import os
 import platform
-import socket
-import struct
 import sys
 import time
 import warnings
 
 import torch
 
-from mutants import lower_precisions, mutants_of
+import baselines
+import kernel_profile
+import task as tasks
+from device import LANES, Cpu, NoDevice, device_named
+from mutants import lower_precisions
 from orders import honest_orders
+from peer import Peer
+from refusals import Refused
 from session import Session
-from task import Refused, Task
+from task import Task
 
-_MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
-_MAX_FRAME = 16 << 20
 _MAX_TASKS = 64
-
-
-class Peer:
-    def __init__(self, fd):
-        self.socket = socket.socket(fileno=fd)
-        self.socket.setblocking(True)
-
-    def _exactly(self, size):
-        data = bytearray()
-        while len(data) < size:
-            part = self.socket.recv(min(size - len(data), 1 << 20))
-            if not part:
-                sys.exit(0)  # the verifier ended: so do we
-            data += part
-        return bytes(data)
-
-    def receive(self):
-        magic, reserved, length = _HEADER.unpack(self._exactly(_HEADER.size))
-        if magic != _MAGIC or reserved != 0 or length > _MAX_FRAME:
-            raise SystemExit(f"frame: magic {magic:#x}, length {length}")
-        return json.loads(self._exactly(length))
-
-    def send(self, answer):
-        text = json.dumps(answer).encode()
-        self.socket.sendall(_HEADER.pack(_MAGIC, 0, len(text)) + text)
-
-    def descriptors(self, count):
-        _, fds, _, _ = socket.recv_fds(self.socket, 1, count)
-        if len(fds) != count:
-            raise RuntimeError(f"expected {count} descriptors, got {len(fds)}")
-        return fds
 
 
 class Worker:
     def __init__(self, peer):
         self.peer = peer
+        self.device = Cpu()
         self.tasks = {}  # key -> (Task, signature), the least recently used first
 
     def hello(self, request):
+        device = device_named(request.get("device", "cpu"))
+        facts = device.facts()
+        self.device = device
+        if device.remote:
+            tasks.MAX_ELEMENTS = 2**62  # its memory bounds them
         return {"torch": torch.__version__, "python": platform.python_version(), "pid": os.getpid(),
-                "threads": torch.get_num_threads(), "capability": torch.backends.cpu.get_cpu_capability()}
+                "threads": torch.get_num_threads(), **facts}
 
     def load(self, request):
-        key = request["key"]
-        if key in self.tasks:
+        key, lane = request["key"], request.get("lane", LANES[0])
+        if lane not in LANES:
+            raise ValueError(f'no lane is called "{lane}": {" or ".join(LANES)}')
+        if key in self.tasks and self.tasks[key][0].lane == lane:
             self.tasks[key] = self.tasks.pop(key)
         else:
-            task = Task(request["code"])
-            self.tasks[key] = (task, task.signature())
+            self.tasks.pop(key, None)  # of the other lane
+            self.tasks[key] = self._loaded(request["code"], lane, request.get("sets", 1))
             while len(self.tasks) > _MAX_TASKS:
                 self.tasks.pop(next(iter(self.tasks)))
         task, signature = self.tasks[key]
         return {"signature": signature, "flops": task.flops,
-                "mutants": list(mutants_of(task)), "lower_precisions": list(lower_precisions()),
-                "honest_orders": list(honest_orders()), "compiled": task.compiled is not None}
+                "mutants": list(task.mutants), "lower_precisions": list(lower_precisions()),
+                "honest_orders": list(honest_orders()), "compiled": "default" in task.baselines}
+
+    def _loaded(self, code, lane, sets):
+        task = Task(code, self.device, lane)
+        signature = task.signature()
+        task.settle(signature, sets)
+        return task, signature
 
     def compile(self, request):
         task, _ = self.tasks[request["key"]]
         began = time.monotonic()
-        if task.compiled is None:
-            task.compiled = self._compiled(task)
-            # What torch.compile leaves behind is not looked through again by every later collection.
-            gc.collect()
-            gc.freeze()
-        return {"seconds": time.monotonic() - began}
+        ready, reason = baselines.ready(task, request.get("which", "default"))
+        return {"seconds": time.monotonic() - began, "ready": ready, "reason": reason}
 
-    def _compiled(self, task):
-        compiled = torch.compile(task.model, dynamic=False)
-        try:
-            with torch.no_grad():
-                parameters = [t.clone() for _, t in task.named]
-                task.set_parameters(task.named, parameters)
-                result = compiled(*task.sample)
-                right = task.model(*task.sample)
-        except Exception as error:
-            raise Refused(f"torch.compile raised {type(error).__name__}: {str(error).strip().splitlines()[0][:200]}")
-        outs, rights = ([v] if isinstance(v, torch.Tensor) else list(v) for v in (result, right))
-        for i, (a, b) in enumerate(zip(outs, rights)):
-            if not torch.allclose(a.double(), b.double(), rtol=1e-2, atol=1e-2, equal_nan=True):
-                raise Refused(f"torch.compile's output {i} differs from eager's")
-        return compiled
+    def profile(self, request):
+        return kernel_profile.profile(self.tasks[request["key"]][0])
 
     def enter(self, request):
         fds = self.peer.descriptors(4)  # control, inputs, outputs, result
@@ -118,13 +86,20 @@ class Worker:
         return {"error_seen": session.error}
 
     def answer(self, request):
-        handler = {"hello": self.hello, "load": self.load, "compile": self.compile, "enter": self.enter}
+        handler = {"hello": self.hello, "load": self.load, "compile": self.compile, "enter": self.enter,
+                   "profile": self.profile}
         try:
             return {"ok": True, **handler[request["op"]](request)}
-        except Refused as error:
-            return {"ok": False, "refused": True, "error": str(error)}
+        except (Refused, torch.OutOfMemoryError) as error:
+            said = {"ok": False, "refused": True, "error": str(error)[:1000]}
+        except NoDevice as error:
+            said = {"ok": False, "refused": False, "error": str(error)}
         except Exception as error:
-            return {"ok": False, "refused": False, "error": f"{type(error).__name__}: {error}"}
+            said = {"ok": False, "refused": False, "error": f"{type(error).__name__}: {error}"}
+        gc.collect()  # here, because an error at hand holds what it was raised over
+        with contextlib.suppress(Exception):  # a device that faulted says so at the next request
+            self.device.tidy()
+        return said
 
 
 def main():
@@ -135,6 +110,8 @@ def main():
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
+    gc.collect()
+    gc.freeze()  # what torch's import left is not looked through again
     peer = Peer(3)
     worker = Worker(peer)
     while True:

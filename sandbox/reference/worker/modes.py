@@ -4,12 +4,22 @@ import math
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.weak import WeakTensorKeyDictionary
 
+import chunks
 import operators as op
 
 U = 2.0**-24  # half a unit in the last place of float32
 # Amplitude of a perturbation in units of u: at least one unit in the last place of float32 after rounding.
 AMPLITUDE = 3.0
+# Of float types: the largest relative error of rounding to them, and the largest absolute one near zero.
+UNITS = {torch.float16: (2.0**-11, 2.0**-25), torch.bfloat16: (2.0**-8, 0.0)}
+# Of a rounding to a half type, in its units: with the bound's constant about twice what honest kernels err at most,
+# and a third of what bfloat16 does to a task of float16.
+NARROW_AMPLITUDE = 0.4
+# So near to what is honest, a spread that is small by chance would refuse it: more evaluations make that rare.
+NARROW_SHARE = 4
+_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _MARK = "warpsmith_perturbed"  # attribute of a tensor: largest n that it was perturbed with
 
 
@@ -18,7 +28,7 @@ class Float64(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
-        if kwargs.get("dtype") in (torch.float32, torch.float16, torch.bfloat16):
+        if kwargs.get("dtype") in _FLOATS:
             kwargs["dtype"] = torch.float64
         return func(*args, **kwargs)
 
@@ -27,12 +37,15 @@ class Noise:
     """Signs times magnitudes in [1/2, 1]: never near zero, so that no element's deviation vanishes by one draw."""
 
     def __init__(self, elements):
-        generator = torch.Generator().manual_seed(20260)
+        self.generator = torch.Generator().manual_seed(20260)
         self.size = elements
-        span = 2 * elements + 4099
-        signs = torch.randint(0, 2, (span,), generator=generator, dtype=torch.float32) * 2 - 1
-        self.bank = signs * (0.5 + 0.5 * torch.rand(span, generator=generator))
-        self.generator = generator
+        self.bank = self._bank(elements, self.generator)
+
+    @staticmethod
+    def _bank(elements, generator):
+        span, where = 2 * elements + 4099, generator.device
+        signs = torch.randint(0, 2, (span,), generator=generator, dtype=torch.float32, device=where) * 2 - 1
+        return signs * (0.5 + 0.5 * torch.rand(span, generator=generator, device=where))
 
     def take(self, shape):
         count = math.prod(shape)
@@ -42,16 +55,66 @@ class Noise:
         start = int(torch.randint(0, self.bank.numel() - count + 1, (1,), generator=self.generator))
         return self.bank[start:start + count].view(shape)
 
+    def add(self, value, scale, amplitude):
+        """Adds noise of `amplitude` times `scale` to a tensor in place."""
+        return value.addcmul_(scale, self.take(value.shape), value=amplitude)
 
-_noise = None  # one bank for all tasks, as large as the largest asked for
+    def added(self, value, amplitude):
+        """A copy with noise relative to itself."""
+        return torch.addcmul(value, value, self.take(value.shape), value=amplitude)
 
 
-def noise_for(elements):
-    global _noise
-    elements = max(elements, 2**20)  # intermediates may be larger than what a signature names
-    if _noise is None or _noise.size < elements:
-        _noise = Noise(elements)
-    return _noise
+def _side_by_side(a, b):
+    """Whether equal places in memory hold equal elements."""
+    return a.is_contiguous() and b.is_contiguous() or chunks.dense(a) and a.stride() == b.stride()
+
+
+def _flat(value):
+    """All elements of a dense tensor in the order of memory."""
+    return value.as_strided((value.numel(),), (1,))
+
+
+class ChunkedNoise(Noise):
+    """The same out of a bank of bounded size, drawn on the device: a large tensor takes it piece by piece."""
+
+    def __init__(self, elements, place):
+        super().__init__(0)
+        self.size = elements
+        self.bank = self._bank(elements, torch.Generator(place).manual_seed(20260))
+
+    def add(self, value, scale, amplitude):
+        if value.numel() <= self.size:
+            return super().add(value, scale, amplitude)
+        if not _side_by_side(value, scale):
+            return value.copy_(self.add(value.contiguous(), scale.contiguous(), amplitude))
+        for v, s in zip(_flat(value).split(self.size), _flat(scale).split(self.size)):
+            v.addcmul_(s, self.take(v.shape), value=amplitude)
+        return value
+
+    def added(self, value, amplitude):
+        if value.numel() <= self.size:
+            return super().added(value, amplitude)
+        if not chunks.dense(value):
+            value = value.contiguous()
+        out = torch.empty_like(value)
+        for o, v in zip(_flat(out).split(self.size), _flat(value).split(self.size)):
+            torch.addcmul(v, v, self.take(v.shape), value=amplitude, out=o)
+        return out
+
+
+_CHUNK = 2**25  # elements of noise for a device
+_noises = {}  # one bank per device for all tasks; on a CPU as large as the largest asked for
+
+
+def noise_for(elements, place=torch.device("cpu")):
+    known = _noises.get(place)
+    if place.type != "cpu":
+        known = known or ChunkedNoise(_CHUNK, place)
+    else:
+        elements = max(elements, 2**20)  # intermediates may be larger than what a signature names
+        known = known if known and known.size >= elements else Noise(elements)
+    _noises[place] = known
+    return known
 
 
 class Perturbed(TorchDispatchMode):
@@ -77,14 +140,14 @@ class Perturbed(TorchDispatchMode):
             return value
         if getattr(value, _MARK, 0) >= n:
             return value
-        return torch.addcmul(value, value, self.noise.take(value.shape), value=self._amplitude(n))
+        return self.noise.added(value, self._amplitude(n))
 
     def _write(self, value, n):
         if isinstance(value, (list, tuple)):
             for v in value:
                 self._write(v, n)
         elif op.is_float(value) and value.numel():
-            value.addcmul_(value, self.noise.take(value.shape), value=self._amplitude(n))
+            self.noise.add(value, value, self._amplitude(n))
             setattr(value, _MARK, n)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -105,7 +168,7 @@ class Perturbed(TorchDispatchMode):
         self._write(out, n)
         scale = op.cancelled(func, args)
         if scale is not None:
-            out.addcmul_(scale, self.noise.take(out.shape), value=self._amplitude(1))
+            self.noise.add(out, scale, self._amplitude(1))
         return out
 
     def _inherit(self, args, out):
@@ -114,22 +177,94 @@ class Perturbed(TorchDispatchMode):
             setattr(out, _MARK, getattr(source, _MARK))
 
 
+def any_narrow(inputs, parameters):
+    """Whether a task is of half types."""
+    return any(t.dtype in UNITS for t in (*inputs, *parameters))
+
+
+class Narrow(Perturbed):
+    """Carries a float64 evaluation beside the task's own, perturbed by what rounding to the task's half types does.
+
+    Each tensor has its wide twin. Whoever keeps float32 inside errs less than the halves' roundings; what the task
+    itself has in float32 is perturbed as such.
+    """
+
+    def __init__(self, noise):
+        super().__init__(noise)
+        self.twins = WeakTensorKeyDictionary()
+
+    def twin(self, value):
+        """What stands for `value`: of containers, in their order."""
+        if isinstance(value, (list, tuple)):
+            return type(value)(self.twin(v) for v in value)
+        if not op.is_float(value):
+            return value
+        if value not in self.twins:
+            self.twins[value] = value.double()
+        return self.twins[value]
+
+    def _perturb(self, value, wide, n):
+        """What float32 errs inside the operator, then the rounding of its output."""
+        if isinstance(value, (list, tuple)):
+            for v, w in zip(value, wide):
+                self._perturb(v, w, n)
+        elif op.is_float(value) and value.numel():
+            self.noise.add(wide, wide, self._amplitude(n))
+            if value.dtype in UNITS:
+                relative, absolute = UNITS[value.dtype]
+                self.noise.add(wide, wide.abs().mul_(relative).add_(absolute), NARROW_AMPLITUDE)
+
+    def _join(self, value, wide):
+        if isinstance(value, (list, tuple)):
+            for v, w in zip(value, wide):
+                self._join(v, w)
+        elif op.is_float(value):
+            self.twins[value] = wide
+
+    @staticmethod
+    def _rounds(func, args, out):
+        """Copies round only where they change the type to a half."""
+        if op.is_view(func) or op.name_of(func) in op.MOVES:
+            return op.is_float(out) and out.dtype in UNITS and any(t.dtype != out.dtype for t in op.float_tensors(args))
+        return True
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        twins = [self.twin(a) for a in args]
+        wider = {k: torch.float64 if v in _FLOATS else self.twin(v) for k, v in kwargs.items()}
+        out = func(*args, **kwargs)
+        wide = func(*twins, **wider)
+        if self._rounds(func, args, out):
+            first = out if isinstance(out, torch.Tensor) else None
+            self._perturb(out, wide, op.reduction_length(func, args, first))
+            scale = op.cancelled(func, twins)
+            if scale is not None:
+                self.noise.add(wide, scale, self._amplitude(1))
+        self._join(out, wide)
+        return out
+
+
 class Rounded(TorchDispatchMode):
-    """Every operator reads and writes a lower precision: bfloat16, or the ten bits of TF32."""
+    """Every operator reads and writes a lower precision: bfloat16, or the ten bits of TF32.
+
+    `hit` says whether there was anything of a higher one.
+    """
 
     def __init__(self, precision):
         super().__init__()
-        self.precision = precision
+        self.precision, self.hit = precision, False
 
     def _round(self, value):
         if isinstance(value, (list, tuple)):
             return type(value)(self._round(v) for v in value)
-        if not op.is_float(value) or value.dtype != torch.float32:
+        halves = self.precision == "bf16" and op.is_float(value) and value.dtype == torch.float16
+        if not op.is_float(value) or not (halves or value.dtype == torch.float32):
             return value
+        self.hit = True
         if self.precision == "bf16":
-            return value.bfloat16().float()
-        bits = value.contiguous().view(torch.int32)
-        return ((bits + 0x1000) & ~0x1FFF).view(torch.float32)
+            return value.bfloat16().to(value.dtype)
+        bits = value.contiguous().view(torch.int32) + 0x1000
+        return bits.bitwise_and_(~0x1FFF).view(torch.float32)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -168,7 +303,7 @@ class Survey(TorchDispatchMode):
 
         kwargs = kwargs or {}
         out = func(*args, **kwargs)
-        if op.is_random(func):
+        if op.is_random(func, args, kwargs):
             self.random = self.random or str(func)
         if func._overloadpacket in flop_registry:
             self.flops += int(flop_registry[func._overloadpacket](*args, **kwargs, out_val=out))

@@ -2,21 +2,22 @@
 # Wrong answers that a sound judge must tell from right ones: the mutation gate's material.
 import torch
 
+import chunks
 import modes
 import operators as op
 
 
 def _zeros(task, inputs, parameters, right):
-    return [torch.zeros_like(r) for r in right]
+    return [torch.zeros_like(r) for r in right()]
 
 
 def _mean(task, inputs, parameters, right):
-    return [torch.full_like(r, r.double().mean().item()) if r.is_floating_point() else torch.zeros_like(r) for r in right]
+    return [torch.full_like(r, chunks.mean(r)) if r.is_floating_point() else torch.zeros_like(r) for r in right()]
 
 
 def _identity(task, inputs, parameters, right):
     outs, hit = [], False
-    for r in right:
+    for r in right():
         twin = next((x for x in inputs if x.shape == r.shape and x.dtype == r.dtype), None)
         hit = hit or twin is not None
         outs.append(r if twin is None else twin.clone())
@@ -24,6 +25,7 @@ def _identity(task, inputs, parameters, right):
 
 
 def _first_row(task, inputs, parameters, right):
+    right = right()
     if not any(r.dim() > 0 and r.shape[0] > 1 for r in right):
         return None
     return [r[:1].expand(r.shape).contiguous() if r.dim() > 0 else r for r in right]
@@ -31,7 +33,7 @@ def _first_row(task, inputs, parameters, right):
 
 def _tail(task, inputs, parameters, right):
     """The last element was never computed: it holds its neighbour's value."""
-    outs = [r.clone().contiguous() for r in right]
+    outs = [r.contiguous() for r in right()]
     for out in outs:
         if out.numel() > 1:
             out.view(-1)[-1] = out.view(-1)[-2]
@@ -39,7 +41,14 @@ def _tail(task, inputs, parameters, right):
 
 
 def _rounded(precision):
-    return lambda task, inputs, parameters, right: task.run_in(modes.Rounded(precision), inputs, parameters)
+    def make(task, inputs, parameters, right):
+        if precision == "bf16" and any(t.dtype == torch.bfloat16 for t in (*inputs, *parameters)):
+            return None  # it is the task's own
+        mode = modes.Rounded(precision)
+        outs = task.run_in(mode, inputs, parameters)
+        return outs if mode.hit else None
+
+    return make
 
 
 def _cut(keep):
@@ -61,7 +70,10 @@ def _without(index, value):
 
 
 def mutants_of(task):
-    """Name -> function giving outputs in place of the right ones, or None where it does not apply."""
+    """Name -> function giving outputs in place of the right ones, or None where it does not apply.
+
+    `right()` makes the right ones: they may be changed.
+    """
     made = {
         "zeros": _zeros, "constant_mean": _mean, "identity": _identity, "first_row": _first_row,
         "bf16": _rounded("bf16"), "half_reduction": _cut(lambda n: (n + 1) // 2),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the worker knows about torch's operators: which move data only, and how long each one's inner reduction is.
+import functools
 import math
 
 import torch
@@ -15,20 +16,29 @@ MOVES = {
 _PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1, "mv": 0, "dot": 0, "addmv": 1}
 
 
+@functools.cache
 def name_of(func):
     return func._schema.name.split("::")[1]
 
 
+@functools.cache
 def is_view(func):
     return any(r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns)
 
 
+@functools.cache
 def writes_input(func):
     return any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments)
 
 
-def is_random(func):
-    return torch.Tag.nondeterministic_seeded in func.tags
+def is_random(func, args, kwargs):
+    """Whether this call draws. Attention is tagged random for a dropout that it mostly does not have."""
+    if torch.Tag.nondeterministic_seeded not in func.tags:
+        return False
+    for at, argument in enumerate(func._schema.arguments):
+        if argument.name == "dropout_p":
+            return (args[at] if at < len(args) else kwargs.get("dropout_p", argument.default_value)) != 0
+    return True
 
 
 def is_float(value):

@@ -6,75 +6,153 @@ import traceback
 import torch
 
 import commit
-from mutants import lower_precisions, mutants_of
+import footprint
+from device import NO_GRAPHS
+from device_sums import device_orders
+from mutants import lower_precisions
 from orders import honest_orders
+from refusals import Refused
+from task import DTYPES
 
-_TORCH = {
-    "f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64,
-    "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8, "boolean": torch.bool,
-}
+_TORCH = {name: dtype for dtype, name in DTYPES.items()}
 # What a call's `set` word asks for: bits 0-15 the buffer set, 16-23 one of these, 24-31 its argument.
-EAGER, COMPILED, COLLECT, REFERENCE, DRAW, MUTANT, FORGET, HONEST = range(8)
+EAGER, COMPILED, COLLECT, REFERENCE, DRAW, MUTANT, FORGET, HONEST, TUNED, GRAPHED = range(10)
+_BASELINES = {COMPILED: "default", TUNED: "tuned"}
+_PADDING = 64  # bytes; each tensor of the result memory begins at a multiple
 
 
-def _view(memory, spec, offset):
-    dtype = _TORCH[spec["dtype"]]
-    if spec["elements"] == 0:
-        return torch.empty(spec["shape"], dtype=dtype)
-    return torch.frombuffer(memory, dtype=dtype, count=spec["elements"], offset=offset).view(spec["shape"])
+def _padded(size):
+    return -(-size // _PADDING) * _PADDING
+
+
+def _nothing():
+    return None
 
 
 class Session:
-    """`request` holds layout, result_bytes, evaluations and seed; `fds` are inputs, outputs, result."""
+    """`request` holds layout, the memories' sizes, evaluations and seed; `fds` are inputs, outputs, result."""
 
     def __init__(self, task, signature, request, fds):
-        layout = request["layout"]
-        self.task, self.evaluations, self.seed = task, request["evaluations"], request["seed"]
+        self.task, self.device, self.signature = task, task.device, signature
+        self.evaluations, self.seed = request["evaluations"], request["seed"]
         self.draws = 0
         self.error = ""
         self.last = None
-        slots = list(zip(signature, layout["slots"]))
-        self.memories = [commit.map_memory(fds[0], layout["input_stride"] * layout["sets"], False),
-                         commit.map_memory(fds[1], layout["output_stride"] * layout["sets"], True),
-                         commit.map_memory(fds[2], request["result_bytes"], True)]
+        self.memories = []
+        self._check(request)
+        try:
+            for fd, size, writable in zip(fds, self._sizes(request), (False, True, True)):
+                self.memories.append(self.device.open(fd, size, writable))
+            self._view_all(request["layout"])
+            # Where the task's own inputs are not contiguous: what it is called with, for all sets.
+            self.own = [strides and torch.empty_strided(i.shape, strides, dtype=i.dtype, device=i.device)
+                        for i, strides in zip(self.inputs[0], task.strides)]
+            self.arguments = [task.arguments(self._owned(i)) for i in self.inputs]
+        except BaseException:
+            self._let_go()
+            raise
+        self.graphs = self.device.graphs()
+        self.makers = [*task.mutants.values(), *lower_precisions().values()]
+        self.honest = list(honest_orders(device_orders() if self.device.remote else None).values())
+
+    def _check(self, request):
+        memory = request.get("memory", "host")
+        if memory != self.device.memory:
+            own = f"a worker on {self.device.place} takes memory of the {self.device.memory}"
+            raise Refused(f'memory "{memory}": {own}')
+        sets = request["layout"]["sets"]
+        if self.device.remote:
+            needed = self.task.private_bytes(self.signature, sets)
+            if why := footprint.complaint(needed, self.device.free(), sets):
+                raise Refused(f"beside the shared memory {why}")
+
+    def _sizes(self, request):
+        layout = request["layout"]
+        needed = [*(layout[stride] * layout["sets"] for stride in ("input_stride", "output_stride")),
+                  request["bytes"][2]]
+        if not self.device.remote:
+            return needed
+        for name, size, least in zip(("inputs", "outputs", "result"), request["bytes"], needed):
+            if size < least:
+                raise ValueError(f"bytes of {name}: {size}, the layout needs {least}")
+        return request["bytes"]
+
+    def _view_all(self, layout):
+        slots = list(zip(self.signature, layout["slots"]))
         self.inputs, self.parameters, self.outputs = [], [], []
         for k in range(layout["sets"]):
             views = {"input": [], "parameter": [], "output": []}
             for spec, slot in slots:
                 memory = self.memories[1 if slot["output"] else 0]
                 stride = layout["output_stride" if slot["output"] else "input_stride"]
-                views[spec["role"]].append(_view(memory, spec, k * stride + slot["offset"]))
+                offset = k * stride + slot["offset"]
+                views[spec["role"]].append(memory.view(_TORCH[spec["dtype"]], spec["shape"], spec["elements"], offset))
             self.inputs.append(views["input"])
             self.parameters.append(views["parameter"])
             self.outputs.append(views["output"])
-        self.arguments = [task.arguments(i) for i in self.inputs]
-        self.result = memoryview(self.memories[2])
-        self.makers = list(mutants_of(task).values()) + list(lower_precisions().values())
-        self.honest = list(honest_orders().values())
+
+    def _owned(self, inputs):
+        return [value if own is None else own for value, own in zip(inputs, self.own)]
 
     def run(self, word):
         index, what, argument = word & 0xFFFF, (word >> 16) & 0xFF, word >> 24
         try:
             if what == EAGER:
-                self._call(self.task.model, index)
-            elif what == COMPILED:
-                self._call(self.task.compiled, index)
-            else:
-                return self._aside(index, what, argument)
-            return commit.OK
+                return self._call(self.task.model, index)
+            if what in _BASELINES:
+                return self._call(self._baseline(_BASELINES[what]), index)
+            if what == GRAPHED:
+                return self._graphed(index)
+            return self._aside(index, what, argument)
         except BaseException as error:
             at = traceback.extract_tb(error.__traceback__)[-1]
             text = str(error).strip().split("\n")[0][:300]
             self.error = f"{type(error).__name__}: {text} ({at.filename}, line {at.lineno}, in {at.name})"
-            return commit.FAILED
+            return commit.Answer(commit.FAILED, text=self.error)
 
-    def _call(self, function, index):
+    def noop(self):
+        """A call with nothing in it: what a timed call costs by itself."""
+        try:
+            return commit.Answer(device_ns=self.device.call(self.task.lane, _nothing, ())[1])
+        except BaseException as error:
+            self.error = f"{type(error).__name__}: {error}"
+            return commit.Answer(commit.FAILED, text=self.error)
+
+    def _baseline(self, which):
+        if which not in self.task.baselines:
+            raise Refused(f"the {which} torch.compile baseline is not ready")
+        return self.task.baselines[which]
+
+    def _prepare(self, index):
         for (_, tensor), value in zip(self.task.named, self.parameters[index]):
             tensor.data = value
-        self.last = function(*self.arguments[index])
+        if self.device.remote:  # its clock begins later
+            self.last = None
+            self.task.restore()
+            for own, value in zip(self.own, self.inputs[index]):
+                if own is not None:
+                    own.copy_(value)
+
+    def _call(self, function, index):
+        self._prepare(index)
+        self.last, taken = self.device.call(self.task.lane, function, self.arguments[index])
+        return commit.Answer(device_ns=taken)
+
+    def _graphed(self, index):
+        if self.graphs is None:
+            raise Refused(NO_GRAPHS)
+        self._prepare(index)
+        if index not in self.graphs:
+            with self.device.lane(self.task.lane):
+                self.graphs.capture(index, lambda: self.task.model(*self.arguments[index]))
+            self.task.restore()
+        _, taken = self.device.call(self.task.lane, self.graphs.replay, (index,))
+        self.last = self.graphs.outputs(index)
+        return commit.Answer(device_ns=taken)
 
     def _aside(self, index, what, argument):
         """What is never timed."""
+        applies = 0
         if what == COLLECT:
             self._store(index, self.last)
         elif what == FORGET:
@@ -84,33 +162,37 @@ class Session:
         elif what == DRAW:
             self._draw()
         elif what == MUTANT:
-            self._mutant(index, argument)
+            applies = self._mutant(index, argument)
         elif what == HONEST:
             self._store(index, self.honest[argument](self.task, self.inputs[index], self.parameters[index]))
-        return commit.OK
+        else:
+            return commit.Answer(commit.BAD_ORDER)
+        self.device.wait()  # the verifier reads when this is answered
+        return commit.Answer(answer=applies)
 
     def _store(self, index, outs):
         outs = list(outs) if isinstance(outs, (list, tuple)) else [outs]
         for target, out in zip(self.outputs[index], outs):
             target.copy_(out)
 
-    def _put(self, offset, value):
-        """Copies into the result memory; returns the offset behind it, a multiple of 64."""
-        count = value.numel()
-        if count:
-            torch.frombuffer(self.result, dtype=value.dtype, count=count, offset=offset).copy_(value.reshape(-1))
-        return -(-(offset + count * value.element_size()) // 64) * 64
+    def _in_result(self, dtype, counts, offset):
+        """Flat views of the result memory from `offset` on, each padded; and the offset behind them."""
+        views = []
+        for count in counts:
+            views.append(self.memories[2].view(dtype, [count], count, offset))
+            offset = _padded(offset + count * dtype.itemsize)
+        return views, offset
 
     def _reference(self, index):
         inputs, parameters = self.inputs[index], self.parameters[index]
-        reference = self.task.reference(inputs, parameters)
-        offset = 0
-        for value in reference:
-            offset = self._put(offset, value.double())
-        if self.evaluations == 0:
-            return
-        for value in self.task.spread(inputs, parameters, reference, self.evaluations):
-            offset = self._put(offset, value)
+        counts = [t["elements"] for t in self.signature if t["role"] == "output"]
+        exact, offset = self._in_result(torch.float64, counts, 0)
+        for view, value in zip(exact, self.task.reference(inputs, parameters)):
+            view.copy_(value.reshape(-1))
+            del value
+        if self.evaluations:
+            sums, _ = self._in_result(torch.float32, counts, offset)
+            self.task.spread(inputs, parameters, exact, sums, self.evaluations)
 
     def _draw(self):
         """Integer and boolean inputs, as get_inputs makes them, from a seed of its own; then such parameters, fixed."""
@@ -119,28 +201,36 @@ class Session:
         offset = 0
         for value in [*(values[at] for at in self.task.tensor_at), *self.task.fixed]:
             if not value.is_floating_point():
-                offset = self._put(offset, value.contiguous())
+                (view,), offset = self._in_result(value.dtype, [value.numel()], offset)
+                view.copy_(value.reshape(-1))
+
+    def _right(self, index):
+        """Copies, because forward may give what it was given."""
+        outs = self.task.run_in(None, self.inputs[index], self.parameters[index])
+        return [outs.pop(0).clone() for _ in range(len(outs))]
 
     def _mutant(self, index, argument):
+        """Whether it applies to this task: 1 or 0."""
         inputs, parameters = self.inputs[index], self.parameters[index]
-        right = [o.clone() for o in self.task.run_in(None, inputs, parameters)]
-        outs = self.makers[argument](self.task, inputs, parameters, right)
-        self.result[0] = 0 if outs is None else 1  # 0: it does not apply to this task
-        if outs is not None:
-            self._store(index, outs)
+        outs = self.makers[argument](self.task, inputs, parameters, lambda: self._right(index))
+        if outs is None:
+            return 0
+        self._store(index, outs)
+        return 1
 
     def stay(self, control_fd):
         gc.disable()  # a collection inside a timed call would be the baseline's loss
         try:
             with torch.no_grad():
-                commit.serve(control_fd, self.run)
+                commit.serve(commit.control_page(control_fd), self.run, self.noop)
         finally:
             gc.enable()
-            self.last = None
             self._let_go()
 
     def _let_go(self):
-        """The task outlives the session: what it holds must not keep the shared memory mapped."""
-        for named in (self.task.named, self.task.named_double):
-            for _, tensor in named:
-                tensor.data = tensor.data.clone()
+        """Everything that views the shared memory goes before it is unmapped."""
+        self.last = self.graphs = None
+        self.inputs = self.parameters = self.outputs = self.arguments = self.own = None
+        self.task.let_go()
+        for memory in self.memories:
+            memory.close()

@@ -2,39 +2,43 @@
 # A task in KernelBench's format: its model, signature, and the ways the judge runs it.
 import contextlib
 import copy
+import gc
 import inspect
+import re
 import types
 
 import numpy as np
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
+import chunks
+import footprint
 import modes
-import operators as op
 import orders
-from correlated import CorrelatedErrors
+from correlated import errors_for
+from device import LANES, Cpu
+from mutants import mutants_of
+from refusals import DoesNotFit, Refused, place
 
 DTYPES = {
     torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
     torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "boolean",
 }
 REQUIRED = ("Model", "get_inputs", "get_init_inputs")
-MAX_ELEMENTS = 2**26  # of all tensors of a signature together
+MAX_ELEMENTS = 2**26  # of all tensors of a signature together; on a GPU its memory bounds them instead
 CORRELATED_SHARE = 1 / 8  # of the largest possible error; the bound's constant multiplies it by 8 or more
 
 
-class Refused(Exception):
-    """The task is unfit; the text says where and why."""
-
-
 @contextlib.contextmanager
-def _place(where):
+def _attention_by_parts():
+    """Fused attention has no float64; its parts are in the task's own type, as what fuses them rounds them."""
+    before = torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
+    torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)
     try:
-        yield
-    except Refused:
-        raise
-    except BaseException as error:  # a task may raise anything, SystemExit too
-        text = str(error).strip().split("\n")[0][:200]
-        raise Refused(f"{where} raised {type(error).__name__}: {text}") from None
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(before)
 
 
 def _as_outputs(result):
@@ -45,99 +49,186 @@ def _as_outputs(result):
     return outs
 
 
-def _split_init(init):
+def split_init(init):
     if len(init) == 2 and isinstance(init[0], (list, tuple)) and isinstance(init[1], dict):
         return list(init[0]), init[1]
     return list(init), {}
 
 
-class Task:
-    """Holds the module as written (float32) and a float64 copy; tensors of both are set from shared memory."""
+def _holds_closures(model):
+    """A function kept as an attribute goes on to use the model that it was made with, in a copy too."""
+    return any(isinstance(v, types.FunctionType) and v.__closure__ for m in model.modules() for v in vars(m).values())
 
-    def __init__(self, code):
+
+def _tensors(model):
+    return dict([*model.named_parameters(), *model.named_buffers()])
+
+
+def _park(named):
+    """Each tensor keeps its shape and type, and the memory of one element."""
+    for _, tensor in named:
+        tensor.data = tensor.data.new_empty(()).expand(tensor.shape)
+
+
+class Task:
+    """Holds the module as written (float32) and a float64 copy; tensors of both are set from shared memory.
+
+    On a GPU nothing large stays between loading, compiling and stays: parameters are parked, inputs drawn anew.
+    """
+
+    def __init__(self, code, device=None, lane=LANES[0]):
+        self.device, self.lane = device or Cpu(), lane
+        self.makes_on_device = self.device.remote  # until the task's code refuses
         self.module = types.ModuleType("task")
-        with _place("the task's text"):
+        with place("the task's text"):
             exec(compile(code, "task.py", "exec"), self.module.__dict__)
         for name in REQUIRED:
             if not hasattr(self.module, name):
                 raise Refused(f"the task defines no {name}")
-        torch.manual_seed(0)
-        with _place("get_init_inputs"):
-            args, kwargs = _split_init(self.module.get_init_inputs())
-        with _place("Model.__init__"):
-            self.model = self.module.Model(*args, **kwargs)
-        self._register_plain_tensors()
-        self.model.requires_grad_(False)
+        self.model = self._build()
+        self._refuse_the_impossible()
         self.sample = self.draw(1)
         self.tensor_at = [i for i, v in enumerate(self.sample) if isinstance(v, torch.Tensor)]
         self._survey()
-        self.double = copy.deepcopy(self.model).double()
+        self.double = (self._build() if _holds_closures(self.model) else copy.deepcopy(self.model)).double()
         self.named = self._named(self.model)
         self.named_double = self._named(self.double)
         # Index tables, masks, …: kept aside, because a stay maps `named` to shared memory.
         self.fixed = [t.detach().clone() for _, t in self.named if not t.is_floating_point()]
-        self.compiled = None
+        self.mutants = mutants_of(self)
+        self.baselines = {}  # which -> what to call
+        self.strides = [self._own_strides(self.sample[at]) for at in self.tensor_at]
 
-    def _register_plain_tensors(self):
-        for module in self.model.modules():
+    def _made(self, make):
+        """What the task's own code makes: on the device where it can, else moved there."""
+        if self.makes_on_device:
+            try:
+                with torch.device(self.device.place):
+                    return make()
+            except DoesNotFit:
+                raise
+            except Refused:
+                self.makes_on_device = False
+        return make()
+
+    def _construct(self):
+        torch.manual_seed(0)
+        with place("get_init_inputs"):
+            args, kwargs = split_init(self.module.get_init_inputs())
+        with place("Model.__init__"):
+            return self.module.Model(*args, **kwargs).to(self.device.place)
+
+    def _build(self):
+        model = self._made(self._construct)
+        self._register_plain_tensors(model)
+        model.requires_grad_(False)
+        return model.to(self.device.place)
+
+    @staticmethod
+    def _register_plain_tensors(model):
+        for module in model.modules():
             for key in [k for k, v in vars(module).items() if isinstance(v, torch.Tensor)]:
                 value = vars(module)[key]
                 delattr(module, key)
                 module.register_buffer(key, value)
 
-    def draw(self, seed):
+    def _inputs(self, seed):
         torch.manual_seed(seed)
-        with _place("get_inputs"):
+        with place("get_inputs"):
             return list(self.module.get_inputs())
+
+    def draw(self, seed):
+        values = self._made(lambda: self._inputs(seed))
+        return [v.to(self.device.place) if isinstance(v, torch.Tensor) else v for v in values]
+
+    def _refuse_the_impossible(self):
+        """Inputs that alone exceed the device are never drawn; their sizes take no memory where the code allows."""
+        if not self.device.remote:
+            return
+        try:
+            with torch.device("meta"):
+                values = self._inputs(1)
+        except Refused:
+            return
+        needed = sum(v.numel() * v.element_size() for v in values if isinstance(v, torch.Tensor))
+        if complaint := footprint.complaint(needed, self.device.free(), 1):
+            raise Refused(complaint)
+
+    def _own_strides(self, value):
+        """Of a task's own input that is dense but not contiguous, as a contract's buffers are.
+
+        Only on a GPU, where copying there is not timed.
+        """
+        odd = self.device.remote and not value.is_contiguous() and chunks.dense(value)
+        return value.stride() if odd else None
 
     def _survey(self):
         inputs = [v.clone() if isinstance(v, torch.Tensor) else v for v in self.sample]
-        before = {n: t._version for n, t in self.model.state_dict(keep_vars=True).items()}
+        state = _tensors(self.model)
+        before = {n: (t._version, t.detach().clone()) for n, t in state.items()}
         survey = modes.Survey()
-        with _place("forward"), torch.no_grad(), survey:
-            result = self.model(*inputs)
+        with place("forward"), torch.no_grad(), survey:
+            result, self.narrow_peak = self.device.peak(lambda: self.model(*inputs))
         outs = _as_outputs(result)
         if survey.random:
             raise Refused(f"forward is random: it calls {survey.random}")
         for at in self.tensor_at:
-            if not torch.equal(inputs[at].nan_to_num(), self.sample[at].nan_to_num()):
+            if not chunks.equal(inputs[at], self.sample[at]):
                 raise Refused(f"forward changes its input {at}")
-        after = self.model.state_dict(keep_vars=True)
-        self.private = {n for n, v in before.items() if after[n]._version != v}
+        del inputs
+        # Batch norm changes its statistics without telling their version.
+        self.private = {n: v for n, (version, v) in before.items()
+                        if state[n]._version != version or not chunks.equal(state[n], v)}
         self.flops = survey.flops
         self._check_outputs(outs)
 
     def _check_outputs(self, outs):
-        with _place("forward, called again"), torch.no_grad():
-            again = _as_outputs(self.model(*self.sample))
-            other = _as_outputs(self.model(*self.draw(2)))
+        same = chunks.nearly_equal if self.device.remote else chunks.equal  # sums by atomic additions are honest
         self.outputs = [torch.empty_like(o, device="meta") for o in outs]
-        for i, (a, b, c) in enumerate(zip(outs, again, other)):
+        for i, a in enumerate(outs):
             if a.dtype not in DTYPES:
                 raise Refused(f"output {i} has dtype {a.dtype}, which no contract carries")
-            if not torch.equal(a.nan_to_num(), b.nan_to_num()):
+        for i, (a, b) in enumerate(zip(outs, self._again(lambda: self.sample))):
+            if not same(a, b):
                 raise Refused(f"output {i} differs between two runs on equal inputs")
+        for i, (a, c) in enumerate(zip(outs, self._again(lambda: self.draw(2)))):
             if a.shape != c.shape:
                 raise Refused(f"output {i} changes its shape with the inputs' values")
-            if torch.equal(a.nan_to_num(), c.nan_to_num()):
+            if a.numel() and chunks.equal(a, c):
                 raise Refused(f"output {i} does not depend on the inputs")
-            if a.numel() > 1 and bool((a == a.flatten()[0]).all()):
+            if a.numel() > 1 and chunks.constant(a):
                 raise Refused(f"output {i} is constant")
 
+    @torch.no_grad()
+    def _again(self, arguments):
+        with place("forward, called again"):
+            return _as_outputs(self.model(*arguments()))
+
     def _named(self, model):
-        named = list(model.named_parameters()) + list(model.named_buffers())
-        return [(n, t) for n, t in named if n not in self.private and not n.endswith("num_batches_tracked")]
+        return [(n, t) for n, t in _tensors(model).items()
+                if n not in self.private and not n.endswith("num_batches_tracked")]
 
     def signature(self):
-        """Tensors in the order of the contract, each with what the input generator must know."""
+        """Tensors in the order of the contract, each with a name of its own and what the input generator must know."""
+        taken = set()
+
+        def named(name):
+            # d0, d1, … are the extents of a launch plan.
+            free, count = name, 1
+            while free in taken or re.fullmatch(r"d[0-9]+", free):
+                count += 1
+                free = f"{name}_{count}"
+            taken.add(free)
+            return free
+
         names = [p for p in inspect.signature(self.model.forward).parameters]
         tensors = []
         for at in self.tensor_at:
-            name = names[at] if at < len(names) else f"x{at}"
+            name = named(names[at] if at < len(names) else f"x{at}")
             tensors.append(self._describe(name, "input", self.sample[at]))
-        tensors += [self._describe(n, "parameter", t) for n, t in self.named]
+        tensors += [self._describe(named(n), "parameter", t) for n, t in self.named]
         for i, out in enumerate(self.outputs):
-            tensors.append(self._describe("y" if len(self.outputs) == 1 else f"y{i}", "output", out))
+            tensors.append(self._describe(named("y" if len(self.outputs) == 1 else f"y{i}"), "output", out))
         if sum(t["elements"] for t in tensors) > MAX_ELEMENTS:
             raise Refused(f"the signature holds more than {MAX_ELEMENTS} elements")
         return tensors
@@ -148,11 +239,63 @@ class Task:
         entry = {"name": name, "role": role, "dtype": DTYPES[value.dtype], "shape": list(value.shape),
                  "elements": value.numel()}
         if role != "output" and value.is_floating_point() and value.numel():
-            x = value.double()
-            constant = bool((x == x.flatten()[0]).all())
-            entry |= {"mean": float(x.mean()), "deviation": 0.0 if constant else float(x.std(unbiased=False)),
-                      "low": float(x.min()), "high": float(x.max())}
+            entry |= dict(zip(("mean", "deviation", "low", "high"), chunks.summary(value)))
         return entry
+
+    # Memory. Only a GPU's is managed here.
+
+    @torch.no_grad()
+    def settle(self, signature, sets):
+        """Refuses what does not fit the device's memory, then lets go of what loading needed."""
+        if not self.device.remote:
+            return
+        inputs, parameters = [self.sample[at] for at in self.tensor_at], [t.detach() for _, t in self.named]
+        with place("the float64 reference"):
+            result, wide = self.device.peak(lambda: self.reference(inputs, parameters))
+        del inputs, parameters, result
+        gc.collect()  # modules refer to themselves
+        self.park()
+        self.peaks = footprint.Peaks(self.narrow_peak, wide)
+        needed = self.private_bytes(signature) + footprint.shared_bytes(self._sized(signature), sets)
+        if complaint := footprint.complaint(needed, self.device.free(), sets):
+            raise Refused(complaint)
+
+    def _sized(self, signature):
+        sizes = {name: dtype.itemsize for dtype, name in DTYPES.items()}
+        return [t | {"item_bytes": sizes[t["dtype"]]} for t in signature]
+
+    def private_bytes(self, signature, sets=1):
+        """Each set's graph keeps its outputs."""
+        graphs = sets if "graphed" in self.baselines else 0
+        return footprint.private_bytes(self._sized(signature), self.peaks, graphs)
+
+    def park(self):
+        self.sample = [None if isinstance(v, torch.Tensor) else v for v in self.sample]
+        _park(self.named)
+        _park(self.named_double)
+        self.device.tidy()
+
+    def example(self):
+        """Arguments as the task makes them, with such parameters set, until `done_with_example`."""
+        if not self.device.remote:
+            self.set_parameters(self.named, [t.clone() for _, t in self.named])
+            return self.sample
+        fresh = dict(self._named(self._build()))
+        self.set_parameters(self.named, [fresh[n].detach() for n, _ in self.named])
+        return self.draw(1)
+
+    def done_with_example(self):
+        if self.device.remote:
+            gc.collect()
+            self.park()
+
+    def let_go(self):
+        """The task outlives a stay: what it holds must not keep the shared memory mapped."""
+        if self.device.remote:
+            return self.park()
+        for named in (self.named, self.named_double):
+            for _, tensor in named:
+                tensor.data = tensor.data.clone()
 
     # Runs. `inputs` holds the tensors of the signature only; constants of get_inputs are filled in.
 
@@ -162,6 +305,14 @@ class Task:
             args[at] = value
         return args
 
+    @torch.no_grad()
+    def restore(self):
+        """What forward itself changes starts each call from the same values."""
+        for model in (self.model, self.double) if self.private else ():
+            tensors = _tensors(model)
+            for name, value in self.private.items():
+                tensors[name].copy_(value)
+
     def set_parameters(self, named, values):
         for (_, tensor), value in zip(named, values):
             tensor.data = value
@@ -169,6 +320,7 @@ class Task:
     @torch.no_grad()
     def reference(self, inputs, parameters):
         """Float64 outputs from the rounded inputs."""
+        self.restore()
         wide = [v.double() if v.is_floating_point() else v for v in inputs]
         self.set_parameters(self.named_double, [p.double() if p.is_floating_point() else p for p in parameters])
         default = torch.get_default_dtype()
@@ -178,38 +330,53 @@ class Task:
                 return _as_outputs(self.double(*self.arguments(wide)))
         finally:
             torch.set_default_dtype(default)
+            if self.device.remote:
+                _park(self.named_double)
 
     @torch.no_grad()
     def run_in(self, mode, inputs, parameters):
+        self.restore()
         self.set_parameters(self.named, parameters)
         with mode if mode is not None else contextlib.nullcontext():
             return _as_outputs(self.model(*self.arguments(inputs)))
 
-    def spread(self, inputs, parameters, reference, evaluations):
-        """Mean absolute deviation of perturbed float32 evaluations from the reference, per output."""
-        noise = modes.noise_for(max(t.numel() for t in (*inputs, *parameters, *reference)))
-        sums = [torch.zeros(r.shape, dtype=torch.float32) for r in reference]
-        narrow = [r.float() for r in reference]
+    def _perturbed(self, noise, inputs, parameters):
+        """Outputs of a perturbed evaluation; of a task of half types in float64."""
+        if not modes.any_narrow(inputs, parameters):
+            return self.run_in(modes.Perturbed(noise), inputs, parameters)
+        mode = modes.Narrow(noise)
+        with _attention_by_parts():
+            return mode.twin(self.run_in(mode, inputs, parameters))
+
+    def spread(self, inputs, parameters, reference, sums, evaluations):
+        """Mean absolute deviation of perturbed float32 evaluations from the float64 reference, into `sums`."""
+        noise = modes.noise_for(max(t.numel() for t in (*inputs, *parameters, *reference)), self.device.place)
+        for total in sums:
+            total.zero_()
+        evaluations *= modes.NARROW_SHARE if modes.any_narrow(inputs, parameters) else 1
         # Deviations are taken in float32: the reference's own rounding is below the bound's floor.
         for _ in range(evaluations):
-            outs = self.run_in(modes.Perturbed(noise), inputs, parameters)
-            for total, exact, out in zip(sums, narrow, outs):
-                total.add_((out.float() - exact).abs_())  # squares would underflow below 1e-19
-        for total, share in zip(sums, self._correlated(inputs, parameters, narrow)):
+            outs = self._perturbed(noise, inputs, parameters)
+            for total, exact, out in zip(sums, reference, outs):
+                for t, e, o in chunks.chunks(total, exact, out):
+                    t.add_((o.float() - e.float()).abs_())  # squares would underflow below 1e-19
+            del outs
+        shares = self._correlated(inputs, parameters, reference)
+        for total, share in zip(sums, shares or [0] * len(sums)):
             total.div_(evaluations).add_(share)
-        return sums
 
     def _correlated(self, inputs, parameters, reference):
         """What correlated errors of all sums add to the spread: deviations with signs that agree, and that differ."""
-        generator = np.random.default_rng(20261)
-        shares = [torch.zeros_like(r) for r in reference]
+        generator, shares = np.random.default_rng(20261), []
         for signs in ((1,), (1, -1)):
-            errors = CorrelatedErrors(generator, signs)
+            errors = errors_for(self.device.place, generator, signs)
             outs = self.run_in(orders.Ordered(errors.sums), inputs, parameters)
             if errors.sums_hit == 0:
                 break
+            shares = shares or [torch.zeros(r.shape, dtype=torch.float32, device=r.device) for r in reference]
             for share, exact, out in zip(shares, reference, outs):
-                torch.maximum(share, (out.float() - exact).abs_().mul_(CORRELATED_SHARE), out=share)
+                for s, e, o in chunks.chunks(share, exact, out):
+                    torch.maximum(s, (o.float() - e.float()).abs_().mul_(CORRELATED_SHARE), out=s)
             if errors.sums_hit == 1:
                 break
         return shares

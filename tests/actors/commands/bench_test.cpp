@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "actors/commands/bench_parts.hpp"
@@ -97,6 +98,31 @@ TEST_F(BenchTest, PairsSayHowManyOverlap) {
   const json out = run({"pairs", "--pairs", "1", "--task", task.c_str()});
   ASSERT_TRUE(has_keys(out, {"pairs", "overlapping", "overlapping_bar", "each"}));
   EXPECT_EQ(out["each"].size(), 1U);
+}
+
+TEST_F(BenchTest, RepeatJudgesOneKernelSeveralTimes) {
+  if (!has_python()) GTEST_SKIP() << "no Python environment";
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "reference.py")
+      << "import torch\n"
+         "class Model(torch.nn.Module):\n"
+         "    def forward(self, x):\n"
+         "        return x * 2 + 1\n"
+         "def get_inputs():\n    return [torch.randn(256, 512)]\n"
+         "def get_init_inputs():\n    return []\n";
+  fs::create_directory(folder.path() / "solution");
+  std::ofstream(folder.path() / "solution" / "kernel.cpp")
+      << "extern \"C\" void solve(const void* const* in, void* const* out, const long* d) {\n"
+         "  const float* x = (const float*)in[0];\n"
+         "  float* y = (float*)out[0];\n"
+         "  for (long i = 0; i < d[0] * d[1]; ++i) y[i] = x[i] * 2.0f + 1.0f;\n"
+         "}\n";
+  const std::string place = folder.path().string();
+  const json out = run({"repeat", place.c_str(), "--times", "2"});
+  ASSERT_EQ(out.size(), 1U);
+  ASSERT_TRUE(has_keys(out[0], {"median_speedup_eager", "unexplained", "verdicts"}));
+  ASSERT_EQ(out[0]["verdicts"].size(), 2U);
+  EXPECT_GE(out[0]["verdicts"][0]["milestone"].get<int>(), 1);
 }
 
 TEST_F(BenchTest, CommitMeasuresEachProcess) {

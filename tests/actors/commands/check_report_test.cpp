@@ -51,6 +51,35 @@ TEST(CheckReportTest, TextLeavesOutWhatWasNotMeasured) {
   EXPECT_THAT(text, Not(HasSubstr("jail")));
 }
 
+TEST(CheckReportTest, TheClassIsSaidOnceAndEachLineIsIndented) {
+  Verdict verdict = measured();
+  verdict.feedback = "passed: candidate 0.50 ms";
+  EXPECT_THAT(judgement_text(verdict), testing::StartsWith("passed\n  candidate 0.50 ms\n"));
+  verdict.outcome = VerdictClass::compile_error;
+  verdict.feedback = "compile_error: plan.toml:1:1: a\nplan.toml:2:1: b";
+  EXPECT_THAT(judgement_text(verdict),
+              testing::StartsWith("compile_error\n  plan.toml:1:1: a\n  plan.toml:2:1: b\n"));
+}
+
+TEST(CheckReportTest, WhatWasNotTimedHasNoReward) {
+  Verdict verdict;
+  verdict.outcome = VerdictClass::passed;
+  verdict.contract = "cpu";
+  verdict.feedback = "compiled";
+  EXPECT_EQ(judgement_text(verdict, Request::compile), "passed\n  compiled\n  contract cpu\n");
+  EXPECT_TRUE(json::parse(judgement_json(verdict, Request::compile))["reward"].is_null());
+  EXPECT_FALSE(json::parse(judgement_json(verdict))["reward"].is_null());
+}
+
+TEST(CheckReportTest, AnExplanationStandsAlone) {
+  Verdict verdict = measured();
+  verdict.feedback = "extents d0 = 4\n";
+  EXPECT_EQ(judgement_text(verdict, Request::explain), "extents d0 = 4\n");
+  verdict.outcome = VerdictClass::compile_error;
+  verdict.feedback = "compile_error: plan.toml:1:1: a";
+  EXPECT_EQ(judgement_text(verdict, Request::explain), "compile_error\n  plan.toml:1:1: a\n");
+}
+
 TEST(CheckReportTest, JsonIsOfTheSlowestShapeAndHasEveryKey) {
   const json out = json::parse(judgement_json(measured()));
   for (const char* key :

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "actors/commands/command.hpp"
+#include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
 
 namespace warpsmith::actors {
@@ -12,6 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 /// What one command line answers and prints.
 struct Answer {
@@ -83,6 +86,26 @@ TEST(CommandLineTest, ASlotOfSeveralCoresIsRefused) {
   const Answer answer = run({"config", "configs/quickstart.toml", "--set", "sandbox.cores=2"});
   EXPECT_EQ(answer.code, ExitCode::bad_input);
   EXPECT_THAT(answer.err, HasSubstr("sandbox.cores: expected 1"));
+}
+
+TEST(CommandLineTest, ADryRunShowsTheTreeEvenWhereTheGpuIsLacking) {
+  const Answer answer = run({"train", "configs/h200-device.toml", "--dry-run"});
+  EXPECT_THAT(answer.out,
+              HasSubstr("sandbox        x3   contract device, on GPU 0, shared in turns"));
+  EXPECT_THAT(answer.out, HasSubstr("synthesis      x1   24 tasks"));
+  if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a driver: nothing need be lacking";
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+}
+
+TEST(CommandLineTest, WithoutAGpuTrainingOnGpusEndsWithOneMessage) {
+  if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a driver: training would begin";
+  for (const char* command : {"train", "eval"}) {
+    const Answer answer = run({command, "configs/h200-device.toml"});
+    EXPECT_EQ(answer.code, ExitCode::bad_input) << command;
+    EXPECT_THAT(answer.err, StartsWith("warpsmith: sandbox.contract = \"device\": "));
+    EXPECT_EQ(std::ranges::count(answer.err, '\n'), 1) << answer.err;
+    EXPECT_EQ(answer.out, "");
+  }
 }
 
 TEST(CommandLineTest, ABrokenConfigurationIsBadInputWithEveryPlace) {

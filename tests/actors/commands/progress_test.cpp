@@ -42,7 +42,7 @@ TEST(ProgressLineTest, SaysWhatIsDoneUntilTheFirstStep) {
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("10 admitted, 2 ended"));
   early.seen.values["learner-0.step"] = 1;
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("reward"));
-  EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("left | sandbox: softmax: torch.compile"));
+  EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("| 40s | sandbox: softmax: torch.compile"));
   early.seen.texts["sandbox-0.phase"] = "judging";
   EXPECT_THAT(ProgressLine{}.next(early), Not(HasSubstr("sandbox")));
 }
@@ -64,6 +64,28 @@ TEST(ProgressLineTest, TimeLeftIsTheSoonerOfTrajectoriesAndLimit) {
   EXPECT_THAT(ProgressLine{}.next(now), HasSubstr("50s left"));
   now.limit = seconds{70};
   EXPECT_THAT(ProgressLine{}.next(now), HasSubstr("20s left"));
+}
+
+TEST(ProgressLineTest, AnEvaluationShowsNothingOfALearner) {
+  ProgressView now = view(60, seconds{50});
+  now.counts.in_flight = 60;  // nothing leaves the ledger
+  now.counts.closed = 50;
+  now.seen.values = {{"sandbox-0.queued", 4}, {"generator-0.sampled_tokens", 5000}};
+  const std::string line = ProgressLine{}.next(now);
+  EXPECT_EQ(line,
+            "50/100 samples | 100 tok/s | queue judge 4 | idle gen 100% judge 100% | 50s left");
+}
+
+TEST(ProgressLineTest, NoTimeIsLeftToTellWhereNothingEnded) {
+  ProgressView now = view(10, seconds{40});
+  now.counts.trained = 0;
+  now.seen.values = {{"learner-0.step", 1}};
+  now.counts.closed = 1;
+  EXPECT_THAT(ProgressLine{}.next(now), Not(HasSubstr("left")));
+  now.limit = seconds{70};
+  EXPECT_THAT(ProgressLine{}.next(now), HasSubstr("30s left"));
+  now.counts.admitted = 110;  // the last has ended
+  EXPECT_THAT(ProgressLine{}.next(now), HasSubstr(" 0s left"));
 }
 
 TEST(ProgressLineTest, DurationsReadLikeClocks) {

@@ -35,7 +35,7 @@ class HfFolderTest : public testing::Test {
       shards[which][name] = tensor;
       index["weight_map"][name] = shard_name(which);
     }
-    for (const size_t i : {0, 1}) {
+    for (const size_t i : {0U, 1U}) {
       ASSERT_TRUE(write_safetensors(folder_ / shard_name(i), shards[i]));
     }
     std::ofstream(folder_ / "model.safetensors.index.json") << index;
@@ -88,7 +88,13 @@ TEST_F(HfFolderTest, ShardNamesCannotLeaveTheFolder) {
 }
 
 TEST_F(HfFolderTest, EmptyFolderSaysWhatIsMissing) {
-  expect_refused(ErrorCode::not_found, "config.json");
+  expect_refused(ErrorCode::not_found, "no model folder, it holds no config.json");
+}
+
+TEST(HfFolderNameTest, AFolderThatIsNotThereIsNamed) {
+  const auto model = load_hf_model("no/such/folder");
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().message, "no/such/folder: no such model folder");
 }
 
 TEST_F(HfFolderTest, TruncatedWeightsAreRefused) {

@@ -18,8 +18,9 @@ std::vector<std::filesystem::path> experiments() {
   return files;
 }
 
-TEST(ConfigsFolderTest, HoldsTheQuickstart) {
+TEST(ConfigsFolderTest, HoldsTheQuickstartAndOneForGpus) {
   EXPECT_TRUE(std::filesystem::exists("configs/quickstart.toml"));
+  EXPECT_TRUE(std::filesystem::exists("configs/h200-device.toml"));
   EXPECT_GE(experiments().size(), 2U);
 }
 

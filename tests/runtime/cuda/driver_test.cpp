@@ -50,7 +50,7 @@ TEST(CanaryTest, GivesTheRightResultAndItsMemoryBack) {
   ASSERT_TRUE(gpus.has_value()) << gpus.error().message;
   ASSERT_FALSE(gpus->empty());
   EXPECT_GT(gpus->front().memory_bytes, 0);
-  const auto report = run_canary(*driver, 0);
+  const auto report = run_canary(0);
   ASSERT_TRUE(report.has_value()) << report.error().message;
   EXPECT_TRUE(report->result_correct);
   EXPECT_EQ(report->free_after, report->free_before);

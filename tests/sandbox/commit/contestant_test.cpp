@@ -30,8 +30,7 @@ class Bench {
     CpuContestantSpec spec{testing::sandbox_program(),
                            compile_kernel(source),
                            {1024},
-                           inputs_,
-                           outputs_,
+                           candidate_memory(inputs_, outputs_),
                            0,
                            limits,
                            8};
@@ -151,7 +150,7 @@ TEST(CallMeterTest, ChargesWhatRunsAfterAnEarlyDone) {
     GTEST_SKIP() << "the kernel keeps no account of time on a core";
   }
   ASSERT_FALSE(contestant.load(in_seconds(5)).fault);
-  const CallMeter meter(contestant.process().pid(), contestant.noop());
+  const CoreMeter meter(contestant.process().pid(), contestant.noop());
   // What the stop interrupts is done, and charged, in the next call: the last one's is left out.
   constexpr int calls = 20;
   double charged = 0;

@@ -61,6 +61,21 @@ TEST(SharedBuffersTest, GuardsTouchTheirTensor) {
   EXPECT_EQ(outputs->guard_after(1, 2).data(), tensor.data() + tensor.size());
 }
 
+TEST(SharedBuffersTest, KeptMemoryShowsNothingOfAnEarlierTask) {
+  std::shared_ptr<const MemoryFile> memory;
+  const BufferLayout large = make_layout(three, 4), small = make_layout(three, 2);
+  {
+    const auto earlier = SharedBuffers::outputs(large, memory);
+    ASSERT_TRUE(earlier);
+    const auto bytes = memory->bytes();
+    std::fill(bytes.begin(), bytes.end(), std::byte{0x5A});
+  }
+  const auto later = SharedBuffers::outputs(small, memory);
+  ASSERT_TRUE(later);
+  ASSERT_GT(memory->bytes().size(), small.output_total());
+  EXPECT_TRUE(std::ranges::all_of(memory->bytes(), [](std::byte b) { return b == std::byte{0}; }));
+}
+
 TEST(StreamCopyTest, CopiesEveryByteOfOddSizes) {
   for (const size_t size : {0U, 1U, 15U, 16U, 63U, 64U, 1000U}) {
     std::vector<std::byte> from(size, std::byte{9});

@@ -68,7 +68,8 @@ TEST_F(CudaCompilerTest, GivesACubinWhoseKernelsAreKnown) {
   ASSERT_EQ(facts->kernels.size(), 2U);
   const KernelFacts& scale = facts->kernels.at("scale");
   EXPECT_EQ(scale.max_threads, 128U);
-  EXPECT_GE(scale.shared_bytes, 1024U);
+  EXPECT_EQ(scale.shared_bytes, 1024U) << "the tile, and nothing of the system's own";
+  EXPECT_EQ(facts->kernels.at("other").shared_bytes, 0U);
   EXPECT_GT(scale.registers, 3U);
   EXPECT_GT(scale.code_bytes, 0U);
   ASSERT_EQ(scale.parameters.size(), 5U);
@@ -90,6 +91,9 @@ TEST_F(CudaCompilerTest, ErrorsNameTheCandidatesLines) {
   EXPECT_THAT(compiled.text, HasSubstr("kernels.cu:2: error: identifier \"z\" is undefined"));
   EXPECT_EQ(compile(FileSet{{"other.cu", probe}}).text, "solution/kernels.cu is missing");
   EXPECT_THAT(compile(std::string(300'000, ' ')).text, HasSubstr("more than 262144"));
+  EXPECT_EQ(
+      compile(probe + std::string("\0 { not compiled", 16)).text,
+      "kernels.cu is no text: byte " + std::to_string(std::string(probe).size()) + " is zero");
 }
 
 TEST_F(CudaCompilerTest, HeadersBesideItAreFoundAndTheHostsAreNot) {
@@ -140,6 +144,21 @@ TEST_F(CudaCompilerTest, CompilersThatHangAreEndedAndReplaced) {
       "extern \"C\" __global__ void k(long* p) { *p = A<40, 1>::v; }\n");
   EXPECT_EQ(deep.failure, VerdictClass::timeout) << deep.text;
   EXPECT_FALSE(compile(probe).failure);
+}
+
+TEST_F(CudaCompilerTest, NamesVariablesOfDeviceMemoryAlone) {
+  const Compiled compiled = compile(
+      "__device__ int counter;\n__device__ float start = 2;\n__constant__ float fixed[4];\n"
+      "extern \"C\" __global__ void k(float* p) {\n  static __device__ int calls;\n"
+      "  __shared__ float tile[32];\n  tile[threadIdx.x] = p[1];\n  __syncthreads();\n"
+      "  p[0] = counter++ + start++ + fixed[1] + calls++ + tile[3];\n}\n");
+  ASSERT_FALSE(compiled.failure) << compiled.text;
+  const auto facts = read_cubin(compiled.artefact);
+  ASSERT_TRUE(facts.has_value()) << facts.error().message;
+  EXPECT_EQ(facts->variables.size(), 3U);
+  for (const char* name : {"counter", "start"}) {
+    EXPECT_EQ(std::ranges::count(facts->variables, name), 1) << name;
+  }
 }
 
 TEST_F(CudaCompilerTest, DamagedCubinsAreReadOrRefused) {

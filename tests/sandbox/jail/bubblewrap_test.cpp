@@ -48,6 +48,18 @@ TEST(BubblewrapTest, RunJailsHaveNoDevicesAndMayHaveNoTmp) {
   EXPECT_EQ(place_of(args, "--tmpfs"), args.size());
 }
 
+TEST(BubblewrapTest, DevicesAreThoseThatAreListed) {
+  JailSpec spec;
+  spec.kind = JailKind::launch;
+  spec.argv = {"/runner"};
+  spec.devices = {"/dev/nvidia3"};
+  const auto args = arguments_of(spec);
+  const size_t at = place_of(args, "--dev-bind");
+  ASSERT_LT(at + 2, args.size());
+  EXPECT_EQ(args[at + 1], "/dev/nvidia3");
+  EXPECT_EQ(args[at + 2], "/dev/nvidia3");
+}
+
 TEST(BubblewrapTest, BindsComeAfterTheTmpfsThatWouldHideThem) {
   JailSpec spec;
   spec.kind = JailKind::shell;

@@ -42,6 +42,14 @@ TEST(FullJailTest, HoldsWithEitherVersionOfCgroups) {
   EXPECT_TRUE(is_full_jail(with("memory", "cgroup v2, 536870912 bytes")));
 }
 
+TEST(FullJailTest, ContractHostMayHaveThreadsAndNeedsItsOwnFilter) {
+  Report report = with("processes", "cgroup v1, 256 tasks");
+  EXPECT_FALSE(is_full_jail(report, JailKind::host)) << "the filter of another kind";
+  report["seccomp"] = seccomp_name(JailKind::host);
+  EXPECT_TRUE(is_full_jail(report, JailKind::host));
+  EXPECT_FALSE(is_full_jail(report));
+}
+
 TEST(FullJailTest, AnRlimitIsNoStandInForACgroup) {
   const Report report = with("memory", "rlimit, 2147483648 bytes of addresses");
   EXPECT_FALSE(is_full_jail(report));
@@ -67,6 +75,17 @@ TEST(FullJailTest, WhatIsNotReportedIsMissing) {
   for (const char* primitive : {"memory", "namespaces", "seccomp"}) report.erase(primitive);
   EXPECT_THAT(missing_primitives(report), ElementsAre("memory", "namespaces", "seccomp"));
   EXPECT_EQ(missing_primitives({}).size(), 10U);
+}
+
+TEST(FullJailTest, ALauncherNeedsItsDevicesAndMayHaveThreads) {
+  Report report = with("seccomp", seccomp_name(JailKind::launch));
+  report["processes"] = "cgroup v2, 64 tasks";
+  report["core_account"] = "none";
+  EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre("devices"));
+  report["devices"] = "/dev/nvidiactl /dev/nvidia0";
+  EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre());
+  report["memory"] = "not limited: a GPU's driver, and no cgroup";
+  EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre("memory"));
 }
 
 TEST(FullJailTest, TheJailsOwnChoicesDoNotMatter) {

@@ -42,7 +42,7 @@ constexpr long text = -999;
 
 class RunIsolationTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { artefact_ = testing::compile_kernel(caller); }
+  static void SetUpTestSuite() { artefact = testing::compile_kernel(caller); }
   void SetUp() override {
     TaskSignature signature;
     signature.tensors.push_back({"call", TensorRole::input, Dtype::i64, {7}, {}});
@@ -52,7 +52,7 @@ class RunIsolationTest : public ::testing::Test {
     inputs_.emplace(std::move(*SharedBuffers::inputs(layout)));
     outputs_.emplace(std::move(*SharedBuffers::outputs(layout)));
     const CpuContestantSpec spec{
-        testing::sandbox_program(), artefact_, {}, *inputs_, *outputs_, {}, {}, 1};
+        testing::sandbox_program(), artefact, {}, candidate_memory(*inputs_, *outputs_), {}, {}, 1};
     auto contestant = start_cpu_contestant(spec, in_seconds(20));
     ASSERT_TRUE(contestant) << contestant.error().message;
     contestant_.emplace(std::move(*contestant));
@@ -71,11 +71,11 @@ class RunIsolationTest : public ::testing::Test {
     std::memcpy(&value, outputs_->tensor(0, 2).data(), sizeof value);
     return value;
   }
-  static std::string artefact_;
+  static std::string artefact;
   std::optional<SharedBuffers> inputs_, outputs_;
   std::optional<Contestant> contestant_;
 };
-std::string RunIsolationTest::artefact_;
+std::string RunIsolationTest::artefact;
 
 struct Attempt {
   const char* name;

@@ -10,7 +10,7 @@
 #include "arithmetic.hpp"
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
-#include "sandbox/judge/bench.hpp"
+#include "sandbox/judge/host_bench.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/reference/ingest.hpp"
 
@@ -148,7 +148,8 @@ std::vector<std::vector<double>> margins(ReferenceWorker& worker, const Operator
   const std::string code = code_of(op);
   const Task task{.id = op.name, .code = code, .content_hash = sha256_hex(code)};
   const auto description = worker.load(task, deadline).value();
-  const Bench bench = Bench::create(description.signature).value();
+  const auto made = HostBench::create(description.signature).value();
+  HostBench& bench = *made;
   auto session =
       worker.enter(task, bench.session_memory(), {spread_evaluations, 1}, deadline).value();
   const auto rules = rules_for(description, Domain::free);
@@ -165,8 +166,7 @@ std::vector<std::vector<double>> margins(ReferenceWorker& worker, const Operator
     for (size_t m = 0; m < table.size(); ++m) {
       op.compute(buffers, all_arithmetics()[m]);
       table[m].push_back(
-          bench.compare_with_reference(bench.candidate_outputs(), 0, bound_for(spread_evaluations))
-              .worst);
+          bench.compare_with_reference(Side::candidate, 0, bound_for(spread_evaluations)).worst);
     }
   }
   EXPECT_TRUE(session.leave(deadline));

@@ -8,6 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "sandbox/judge/guards.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
@@ -118,6 +120,37 @@ TEST(InputsTest, FillEveryElementOfOddSizes) {
     const auto values = filled({Distribution::dense}, 0, elements);
     EXPECT_EQ(std::count(values.begin(), values.end(), 0.0F), 0) << elements;
   }
+}
+
+/// By distribution and domain: hashes of what the generator gave when it was first calibrated.
+TEST(InputsTest, AreTheSameBitsAsEver) {
+  constexpr std::array<std::array<uint64_t, 3>, distribution_count> expected{
+      {{0x6D4406A4E60E4C73ULL, 0x3429F07416F8DADEULL, 0x93CC1D6EF8363088ULL},
+       {0x272BF2C2587622BDULL, 0x96873ECCB89D9587ULL, 0xB3F88083AADE50D1ULL},
+       {0x9CD57183C2D53C42ULL, 0x90FA56BA16BB3874ULL, 0x629A9C5397A35A0EULL},
+       {0x66E885639B7A99C2ULL, 0xF5E67BFEB0B4ECAEULL, 0x93CC1D6EF8363088ULL},
+       {0x0ACCF057A545AA66ULL, 0x957BAFAE5D04CDB0ULL, 0x188E1E4BE46E8470ULL},
+       {0xFCA978C67B19262FULL, 0xDCF92A3DDC44E40DULL, 0x0C5F35C3E6AB297FULL}}};
+  for (size_t d = 0; d < distribution_count; ++d) {
+    for (size_t m = 0; m < 3; ++m) {
+      Keystream stream(key, 7, 3);
+      std::vector<float> values(10'007);
+      fill_floats(values, {static_cast<Distribution>(d), static_cast<Domain>(m), 129}, stream);
+      EXPECT_EQ(content_hash(std::as_bytes(std::span{values})), expected[d][m]) << d << m;
+    }
+  }
+}
+
+TEST(InputsTest, ParametersAreTheSameBitsAsEver) {
+  const auto hash_of = [](const ParameterRule& rule) {
+    Keystream stream(key, 7, 3);
+    std::vector<float> values(10'007);
+    fill_parameter(values, rule, stream);
+    return content_hash(std::as_bytes(std::span{values}));
+  };
+  EXPECT_EQ(hash_of({1, 0, false}), 0x7C61838C2E4192FCULL);
+  EXPECT_EQ(hash_of({-2, 0.1, false}), 0x7E7E99D01C74DD99ULL);
+  EXPECT_EQ(hash_of({0.25, 0.5, true}), 0x51293757B853406FULL);
 }
 
 TEST(InputsTest, ParametersVaryAroundTheirInitialValues) {

@@ -84,6 +84,15 @@ TEST(VerdictOfTest, ReportsTimesAndRates) {
   EXPECT_DOUBLE_EQ(decision.shape.speedup_compile_ci->low, 0.40 / 0.31);
 }
 
+TEST(VerdictOfTest, TimesOfAGpuShowWhatFivePerCentAre) {
+  Measurements measured = five_good_sets();
+  measured.timings = timings(0.31);
+  measured.timings->on_device = true;
+  EXPECT_THAT(
+      decided(measured).feedback,
+      testing::StartsWith("passed: candidate 0.3100 ms, eager 0.6200 ms, compile 0.4000 ms; "));
+}
+
 TEST(VerdictOfTest, TimesBelowTheFloorAreImpossible) {
   Measurements measured = five_good_sets();
   measured.timings = timings(0.005);

@@ -76,6 +76,24 @@ args = ["x", "t", "out", "d0", "d0 * d1", {f32 = 0.5}]
   EXPECT_EQ(std::get<BoundScalar>(step.args[5]).real, 0.5);
 }
 
+TEST(BindPlanTest, ArgumentsMayHaveDots) {
+  TaskSignature signature = linear();
+  signature.tensors[2].name = "layers.0.weight";
+  const auto bound_with = [&](const std::string& argument) {
+    return bind_plan(*read_plan("[[step]]\nlaunch = \"k\"\ngrid = [1]\nblock = [1]\n"
+                                "args = [\"out\", \"" +
+                                argument + "\"]\n"),
+                     signature, {});
+  };
+  const auto bound = bound_with("layers.0.weight");
+  ASSERT_TRUE(bound.has_value()) << bound.error().message;
+  const auto& step = std::get<BoundLaunch>(bound->steps[0].what);
+  EXPECT_EQ(std::get<BoundPointer>(step.args[1]).buffer, 2U);
+  EXPECT_EQ(bound_with("layers.1.weight").error().message,
+            "plan.toml:5:16: no tensor or scratch \"layers.1.weight\"; the nearest is "
+            "\"layers.0.weight\"");
+}
+
 TEST(BindPlanTest, LaunchesKeepToTheDevice) {
   EXPECT_EQ(complaint(launch("")), "");
   EXPECT_EQ(complaint("[[step]]\nlaunch = \"k\"\ngrid = [\"d0 - 96\"]\nblock = [1025]\n"
@@ -203,11 +221,23 @@ TEST(BindPlanTest, IsExplained) {
   ASSERT_TRUE(bound.has_value()) << bound.error().message;
   EXPECT_EQ(explain(*plan, *bound),
             "scratch t f32 [96, 40] 15360 bytes\n"
+            "scratch in all 15360 bytes\n"
             "step 1, line 4: memset t to bytes 0\n"
             "step 2, line 6: gemm out = x [96, 33] * weight [40, 33] transposed  m 96 n 40 k 33 "
-            "none in f32\n"
+            "in f32\n"
             "step 3, line 15: launch k grid (96, 1, 1) block (32, 1, 1) shared 64 bytes\n"
             "      args out 33 0.5\n");
+  EXPECT_THAT(explain(linear()),
+              testing::StartsWith("extents d0 = 96, d1 = 33, d2 = 40\ninput x f32 [96, 33]\n"));
+  CubinFacts cubin;
+  cubin.kernels["k"] = {
+      .registers = 40, .stack_bytes = 8, .shared_bytes = 1024, .max_threads = 128};
+  cubin.kernels["spare"] = {.registers = 2};
+  EXPECT_EQ(explain_kernels(*bound, cubin),
+            "kernel k: 40 registers and 8 bytes of local memory (arrays, spilled registers) a "
+            "thread, 1024 bytes of static shared memory a block, at most 128 threads a block\n"
+            "kernel spare (not launched): 2 registers and 0 bytes of local memory (arrays, spilled "
+            "registers) a thread, 0 bytes of static shared memory a block\n");
 }
 
 TEST(BindPlanTest, DamagedPlansAreBoundOrRefused) {

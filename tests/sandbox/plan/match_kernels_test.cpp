@@ -50,6 +50,10 @@ TEST(MatchKernelsTest, BlocksHoldTheirRegistersAndMemory) {
   EXPECT_EQ(complaint("scale", args, "block = [1024]\n"),
             "plan.toml:2:10: \"scale\": a block of 1024 threads, its __launch_bounds__ allow 512\n"
             "plan.toml:2:10: \"scale\": 1024 threads of 96 registers do not fit one block's 65536");
+  EXPECT_EQ(complaint("scale", args, "block = [128]\nshared = 230400\n"), "");
+  EXPECT_EQ(complaint("scale", args, "block = [128]\nshared = 230401\n"),
+            "plan.toml:2:10: \"scale\": 230401 bytes of dynamic and 2048 of static shared memory, "
+            "a block has 232448");
   EXPECT_EQ(complaint("scale", args, "block = [128]\nshared = 232000\n"),
             "plan.toml:2:10: \"scale\": 232000 bytes of dynamic and 2048 of static shared memory, "
             "a block has 232448");

@@ -147,6 +147,24 @@ TEST(PlanReaderTest, GemmsAndArgumentsAreChecked) {
             "plan.toml:5:61: a tensor map has no \"swizle\"; the nearest is \"swizzle\"");
 }
 
+TEST(PlanReaderTest, TensorsOfModulesWithinModulesAreNames) {
+  const auto name_of_argument = [](const std::string& text) -> std::string {
+    const auto plan =
+        read_plan("[[step]]\nlaunch = \"k\"\ngrid = [1]\nblock = [1]\nargs = [\"" + text + "\"]\n");
+    if (!plan) return plan.error().message;
+    const auto& launch = std::get<LaunchStep>(plan->variants[0].steps[0].what);
+    const auto* name = std::get_if<BufferName>(launch.args.data());
+    return name == nullptr ? "an expression" : name->name;
+  };
+  EXPECT_EQ(name_of_argument("linear.weight"), "linear.weight");
+  EXPECT_EQ(name_of_argument("blocks.0.norm.bias"), "blocks.0.norm.bias");
+  EXPECT_EQ(name_of_argument("0.weight"), "0.weight");
+  EXPECT_EQ(name_of_argument("2 * d0"), "an expression");
+  EXPECT_EQ(name_of_argument("7"), "an expression");
+  EXPECT_EQ(name_of_argument("1.5"), "plan.toml:5:11: expected an operator");
+  EXPECT_EQ(name_of_argument("w.x + 1"), "plan.toml:5:11: expected an operator");
+}
+
 TEST(PlanReaderTest, DamagedPlansGiveAPlanOrMessages) {
   RandomStream random(11, "plan");
   int readable = 0;

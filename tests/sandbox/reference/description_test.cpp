@@ -40,10 +40,12 @@ TEST(DescriptionTest, RejectsWhatCannotBe) {
   };
   EXPECT_THAT(message(replaced("\"f32\"", "\"f31\"")), testing::HasSubstr("f31"));
   EXPECT_THAT(message(replaced("[4,8]", "[4,-8]")), testing::HasSubstr("out of range"));
-  EXPECT_THAT(message(replaced("[4,8]", "[67108864,67108864]")), testing::HasSubstr("2^26"));
+  EXPECT_THAT(message(replaced("[4,8]", "[67108864,67108864]")), testing::HasSubstr("2^34"));
   EXPECT_THAT(message(replaced("\"output\"", "\"input\"")), testing::HasSubstr("no output"));
   EXPECT_THAT(message(replaced("\"input\"", "\"output\"")), testing::Eq("accepted"));
   EXPECT_THAT(message(replaced("\"compiled\":false", "\"c\":1")), testing::HasSubstr("compiled"));
+  EXPECT_THAT(message(replaced("\"name\":\"y\"", "\"name\":\"x\"")),
+              testing::HasSubstr("two tensors are named x"));
   EXPECT_THAT(message("{"), testing::HasSubstr("parse error"));
 }
 

@@ -56,6 +56,57 @@ TEST_F(IngestTest, MeasuresAnHonestTask) {
   }
 }
 
+/// A task of rows whose forward is `forward`, all of one half type.
+std::string halves_code(const std::string& type, const std::string& forward) {
+  return "import torch\nimport torch.nn as nn\n"
+         "class Model(nn.Module):\n"
+         "    def __init__(self):\n"
+         "        super().__init__()\n"
+         "        self.weight = nn.Parameter(torch.rand(256) + 0.5)\n"
+         "        self.bias = nn.Parameter(torch.randn(256))\n"
+         "        self.to(torch." +
+         type +
+         ")\n"
+         "    def forward(self, x):\n"
+         "        " +
+         forward +
+         "\n"
+         "def get_inputs():\n    return [torch.randn(512, 256).to(torch." +
+         type + ")]\ndef get_init_inputs():\n    return []\n";
+}
+
+constexpr const char* rms_norm =
+    "return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-3) * self.weight + self.bias";
+
+TEST_F(IngestTest, TakesTasksOfHalvesAndTellsBfloat16FromFloat16) {
+  const std::string norm = "return nn.functional.layer_norm(x, (256,), self.weight, self.bias)";
+  const std::string softmax = "return torch.softmax(x * self.weight + self.bias, -1)";
+  const std::string gelu = "return nn.functional.gelu(x + self.bias) * self.weight";
+  const std::vector<std::pair<std::string, std::string>> tasks{
+      {"float16", norm},  {"float16", softmax},  {"float16", gelu}, {"float16", rms_norm},
+      {"bfloat16", norm}, {"bfloat16", softmax}, {"bfloat16", gelu}};
+  for (const auto& [type, forward] : tasks) {
+    SCOPED_TRACE(::testing::Message() << type << ": " << forward);
+    const auto record = ingest_code(halves_code(type, forward));
+    ASSERT_TRUE(record) << record.error().message;
+    ASSERT_EQ(record->refusal, "");
+    double bf16 = 0;
+    for (const DistributionFacts& facts : record->distributions) {
+      if (!facts.kept) continue;
+      EXPECT_LT(facts.honest_error, 0.8) << to_string(facts.distribution);
+      bf16 = std::max(bf16, facts.bf16_error);
+    }
+    EXPECT_TRUE(type == "bfloat16" || bf16 > 2) << bf16;
+  }
+}
+
+/// One term of 256 changes a norm by half of what bfloat16 rounds.
+TEST_F(IngestTest, RefusesWhatTheRoundingOfDenseSetsHides) {
+  const auto record = ingest_code(halves_code("bfloat16", rms_norm));
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->refusal, "mutation gate: timed outputs would accept: short_reduction");
+}
+
 /// The reference multiplies by a matrix of which all but the diagonal is zero.
 TEST_F(IngestTest, AsksForNothingThatACleverKernelAvoids) {
   auto record = ingest_code(diagonal_product_code);

@@ -51,6 +51,22 @@ TEST_F(ReferenceWorkerTest, DescribesInputsParametersAndOutputsInOrder) {
   EXPECT_GT(task->flops, 2 * 512 * 256 - 1);
 }
 
+TEST_F(ReferenceWorkerTest, EveryTensorHasANameOfItsOwn) {
+  std::string code = simple_code("return weight * self.weight + d1 * self.y.weight");
+  const auto put = [&](const std::string& from, const std::string& to) {
+    code.replace(code.find(from), from.size(), to);
+  };
+  put("self, x", "self, weight, d1");
+  put("        self.bias = nn.Parameter(torch.zeros(256))\n",
+      "        self.y = nn.Linear(256, 1, bias=False)\n");
+  put("[torch.randn(512, 256)]", "[torch.randn(512, 256), torch.randn(512, 256)]");
+  auto task = worker->load(task_of("t", code), Deadline::after(seconds(20)));
+  ASSERT_TRUE(task) << task.error().message;
+  std::vector<std::string> names;
+  for (const TensorSpec& tensor : task->signature.tensors) names.push_back(tensor.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"weight", "d1_2", "weight_2", "y.weight", "y"}));
+}
+
 TEST_F(ReferenceWorkerTest, RefusesATaskWithoutModel) {
   EXPECT_EQ(refusal("def get_inputs(): return []\ndef get_init_inputs(): return []\n"),
             "the task defines no Model");

@@ -72,7 +72,8 @@ TEST(PromptGoldenTest, BriefPromptsEqualTheGeneratorsBytes) {
 
 TEST(PromptGoldenTest, EveryTaskHasItsClassAndKeepsItsInputsSecret) {
   size_t tasks = 0;
-  for (const char* folder : {"configs/tasks/cpu/train", "configs/tasks/cpu/heldout"}) {
+  for (const char* folder : {"configs/tasks/cpu/train", "configs/tasks/cpu/heldout",
+                             "configs/tasks/cuda/train", "configs/tasks/cuda/heldout"}) {
     for (const auto& entry : fs::directory_iterator(folder)) {
       if (entry.path().extension() != ".py") continue;
       const auto text = reference_file(content_of(entry.path()));
@@ -82,7 +83,7 @@ TEST(PromptGoldenTest, EveryTaskHasItsClassAndKeepsItsInputsSecret) {
       ++tasks;
     }
   }
-  EXPECT_EQ(tasks, 32U);
+  EXPECT_EQ(tasks, 64U);
 }
 
 }  // namespace

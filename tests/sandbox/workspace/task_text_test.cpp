@@ -10,7 +10,9 @@
 namespace warpsmith::sandbox {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* code = R"py(# SPDX-License-Identifier: Apache-2.0
 # Rows.
@@ -98,18 +100,66 @@ TEST(TaskTextTest, TaskJsonListsBuffersInOrder) {
 }
 
 TEST(TaskTextTest, FullPromptTeachesAndNamesTheTask) {
-  const auto prompt = full_prompt(sample_task(), sample_signature(), "# Skill\n", "# Tools");
+  const auto prompt =
+      full_prompt(sample_task(), sample_signature(), {"cpu", "# Skill\n"}, "# Tools");
   ASSERT_TRUE(prompt);
   EXPECT_EQ(prompt->system, "# Skill\n\n# Tools");
   EXPECT_THAT(prompt->user, HasSubstr("```python\nimport torch"));
-  EXPECT_THAT(prompt->user, HasSubstr("in[1] w f32 [3]"));
+  EXPECT_THAT(prompt->user, HasSubstr("in order:\n\nin[0] x f32 [2, 3]\nin[1] w f32 [3]"));
+  EXPECT_THAT(prompt->user, EndsWith("dims 2 3\n\nWrite solution/kernel.cpp, verify it, make it "
+                                     "fast, then submit."));
+}
+
+TEST(TaskTextTest, FullPromptOfContractDeviceListsWhatAPlanMayName) {
+  Task task = sample_task();
+  const auto prompt = full_prompt(task, sample_signature(), {"device", "# Skill"}, "# Tools");
+  ASSERT_TRUE(prompt);
+  EXPECT_EQ(prompt->system, "# Skill\n\n# Tools");
+  EXPECT_THAT(prompt->user,
+              EndsWith("```\n\nWhat plan.toml may name, in the lane fp32-strict:\n\n"
+                       "extents d0 = 2, d1 = 3\ninput x f32 [2, 3] (d0, d1)\n"
+                       "parameter w f32 [3] (d1)\ninput s i64 []\noutput y f32 [2, 3] (d0, d1)\n\n"
+                       "Write solution/kernels.cu and solution/plan.toml, verify it, make it fast, "
+                       "then submit."));
+  EXPECT_THAT(prompt->user, Not(HasSubstr("solve")));
+  task.lane = PrecisionLane::tf32_allowed;
+  EXPECT_THAT(full_prompt(task, sample_signature(), {"device", ""}, "")->user,
+              HasSubstr("in the lane tf32-allowed:"));
+}
+
+TEST(TaskTextTest, ContractHostNamesItsFilesAndTheTasksOwnRule) {
+  Task task = sample_task();
+  const auto prompt = full_prompt(task, sample_signature(), {"host", "# Skill"}, "");
+  ASSERT_TRUE(prompt);
+  EXPECT_THAT(prompt->user, HasSubstr("that ModelNew holds by these names"));
+  EXPECT_THAT(prompt->user, HasSubstr("Write solution/model_new.py and what it needs"));
+  const auto json = [&] {
+    return nlohmann::json::parse(task_json(task, sample_signature(), "host"));
+  };
+  EXPECT_EQ(json()["lane"], "fp32-strict");
+  EXPECT_FALSE(json().contains("custom_kernels_only"));
+  task.code += "\ncustom_kernels_only = True\n";
+  EXPECT_EQ(json()["custom_kernels_only"], true);
+}
+TEST(TaskTextTest, TaskJsonOfContractDeviceNamesTheLane) {
+  Task task = sample_task();
+  const auto read = [&](const char* contract) {
+    return nlohmann::json::parse(task_json(task, sample_signature(), contract));
+  };
+  EXPECT_EQ(read("device")["contract"], "device");
+  EXPECT_EQ(read("device")["lane"], "fp32-strict");
+  EXPECT_EQ(read("device")["buffers"][1]["symbols"], (std::vector{"d1"}));
+  EXPECT_FALSE(read("cpu").contains("lane"));
+  task.lane = PrecisionLane::tf32_allowed;
+  EXPECT_EQ(read("device")["lane"], "tf32-allowed");
 }
 
 TEST(TaskTextTest, WorkspaceStartsWithThreeFiles) {
-  const auto files = workspace_files(sample_task(), sample_signature(), "skill", "cpu");
+  const auto files = workspace_files(sample_task(), sample_signature(), {"device", "skill"});
   ASSERT_TRUE(files);
   EXPECT_EQ(files->size(), 3U);
   EXPECT_EQ(files->at("SKILL.md"), "skill");
+  EXPECT_EQ(nlohmann::json::parse(files->at("task.json"))["contract"], "device");
 }
 
 }  // namespace

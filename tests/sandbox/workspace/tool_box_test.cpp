@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "runtime/random_stream.hpp"
+#include "sandbox/contract/contract_files.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
 #include "tests/sandbox/workspace/workspace_fixture.hpp"
 
@@ -131,6 +132,25 @@ TEST_F(ToolBoxTest, TodoIsKept) {
 TEST_F(ToolBoxTest, WithoutASolutionNothingIsJudged) {
   EXPECT_EQ(run("submit"), "error: there is no solution yet: write solution/kernel.cpp first");
   EXPECT_TRUE(services_.submissions.empty());
+}
+
+TEST_F(ToolBoxTest, ContractDeviceLeavesItToTheJudgeWhatIsMissing) {
+  ToolBoxConfig config{.task_id = "softmax", .contract = "device", .tools = all_tools()};
+  config.required_file = required_file(config.contract);
+  box_ = std::make_unique<ToolBox>(*workspace_, config);
+  EXPECT_EQ(run("compile"), "error: there is no solution yet: no file in solution/");
+  run("write", {{"path", "solution/kernels.cu"}, {"content", "// kernels"}});
+  Verdict verdict;
+  verdict.outcome = VerdictClass::compile_error;
+  verdict.feedback = "compile_error: solution/plan.toml is missing";
+  services_.judgement = verdict;
+  EXPECT_EQ(run("compile"), verdict.feedback);
+  const FileSet expected{{"kernels.cu", "// kernels"}};
+  ASSERT_EQ(services_.submissions.size(), 1U);
+  EXPECT_EQ(services_.submissions[0].files, expected);
+  EXPECT_EQ(services_.submissions[0].contract, "device");
+  std::filesystem::remove_all(folder() / "solution");
+  EXPECT_THAT(run("submit"), StartsWith("error: "));
 }
 
 TEST_F(ToolBoxTest, SolutionIsFrozenAsItStands) {

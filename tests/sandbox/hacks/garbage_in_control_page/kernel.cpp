@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the control page with garbage after each call.
+// Fills the control page with garbage after each call. Its answers are right: where the verifier
+// sees `done` before the runner reads the garbage, it passes, and nothing is gained.
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

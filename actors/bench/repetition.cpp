@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/bench/repetition.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "policy/learn/reward.hpp"
+#include "runtime/median.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr std::chrono::minutes evaluation_budget{10};
+
+bool holds_milestone(const std::optional<Interval>& interval) {
+  return interval && !policy::clearly_faster(interval->low) &&
+         policy::clearly_faster(interval->high);
+}
+
+double median_of(const std::vector<Sighted>& verdicts, double Sighted::* member) {
+  std::vector<double> values;
+  for (const Sighted& one : verdicts) {
+    if (one.*member > 0) values.push_back(one.*member);
+  }
+  return values.empty() ? 0 : median(values);
+}
+
+}  // namespace
+
+std::map<int, int64_t> Repetition::milestones() const {
+  std::map<int, int64_t> counts;
+  for (const Sighted& one : verdicts) ++counts[one.milestone];
+  return counts;
+}
+
+int64_t Repetition::unexplained() const {
+  const auto counts = milestones();
+  const auto common = std::ranges::max_element(
+      counts, {}, [](const std::pair<const int, int64_t>& entry) { return entry.second; });
+  if (common == counts.end()) return 0;
+  return std::ranges::count_if(verdicts, [&](const Sighted& one) {
+    const bool higher = one.milestone > common->first;
+    return one.milestone != common->first && (higher || !one.straddles);
+  });
+}
+
+double Repetition::median_speedup_eager() const {
+  return median_of(verdicts, &Sighted::speedup_eager);
+}
+
+double Repetition::median_speedup_compile() const {
+  return median_of(verdicts, &Sighted::speedup_compile);
+}
+
+Sighted sighted(const Verdict& verdict) {
+  Sighted seen{.milestone = static_cast<int>(
+                   std::lround(policy::reward_of(verdict, policy::RewardRule::milestone)))};
+  if (verdict.shapes.empty()) return seen;
+  const ShapeResult& shape = verdict.shapes.front();
+  seen.speedup_eager = shape.speedup_eager.value_or(0);
+  seen.speedup_compile = shape.speedup_compile.value_or(0);
+  seen.straddles =
+      holds_milestone(shape.speedup_eager_ci) || holds_milestone(shape.speedup_compile_ci);
+  return seen;
+}
+
+Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& call, int64_t times,
+                                  const BenchProgress& progress) {
+  Repetition repetition;
+  for (int64_t i = 0; i < times; ++i) {
+    const Judgement judgement =
+        backend.evaluate(call.task, call.submission, Request::final, evaluation_budget);
+    if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
+      return fail(ErrorCode::infrastructure,
+                  std::string{to_string(failure->kind)} + ": " + failure->detail);
+    }
+    repetition.verdicts.push_back(sighted(std::get<Verdict>(judgement)));
+    progress(call.task.id + ": " + std::to_string(i + 1) + " of " + std::to_string(times));
+  }
+  return repetition;
+}
+
+}  // namespace warpsmith::actors

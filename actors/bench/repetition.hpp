@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kernel judged over and over: how steady is its verdict?
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "actors/bench/commit_honesty.hpp"
+#include "actors/messages.hpp"
+#include "actors/sandbox_backend.hpp"
+
+namespace warpsmith::actors {
+
+/// What one verdict said.
+struct Sighted {
+  int milestone = -1;  // of the reward: −1, 1, 2 or 3
+  double speedup_eager = 0, speedup_compile = 0;
+  bool straddles = false;  // an interval has a milestone inside: either class would be right
+};
+
+struct Repetition {
+  std::vector<Sighted> verdicts;
+
+  std::map<int, int64_t> milestones() const;  // milestone → how many
+  /// Verdicts that differ from the commonest milestone though no interval of theirs straddles one,
+  /// or that earn more than it.
+  int64_t unexplained() const;
+  double median_speedup_eager() const;
+  double median_speedup_compile() const;
+};
+
+/// Of a timed verdict.
+Sighted sighted(const Verdict& verdict);
+
+/// A failure that is not the kernel's ends it.
+Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& call, int64_t times,
+                                  const BenchProgress& progress);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith bench repeat`: is a kernel's verdict the same each time?
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "actors/bench/repetition.hpp"
+#include "actors/commands/bench_parts.hpp"
+#include "actors/commands/check_input.hpp"
+#include "actors/service_backend.hpp"
+#include "actors/slot_cores.hpp"
+#include "runtime/environment.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> places;
+  int64_t times = 20;
+  int gpu = 0;
+  bool json = false;
+};
+
+struct Repeated {
+  std::string place;
+  Repetition repetition;
+};
+
+Result<std::vector<EvaluateCall>> calls_of(const Arguments& args) {
+  std::vector<EvaluateCall> calls;
+  for (const std::string& place : args.places) {
+    auto call = check_call({.place = place});
+    if (!call) return tl::unexpected(std::move(call.error()));
+    calls.push_back(std::move(*call));
+    if (calls.back().submission.contract != calls.front().submission.contract) {
+      return fail(ErrorCode::invalid_argument, place + ": of another contract than the first");
+    }
+  }
+  return calls;
+}
+
+Result<std::vector<Repeated>> repeat_all(const Arguments& args,
+                                         const std::vector<EvaluateCall>& calls) {
+  SandboxConfig config;
+  config.contract = calls.front().submission.contract;
+  config.first_gpu = args.gpu;
+  if (auto fits = check_slots(config); !fits) return tl::unexpected(std::move(fits.error()));
+  leave_slot_cores(config);
+  auto backend = service_backend(slot_options(config, python_interpreter().string(), 0))();
+  if (!backend) return tl::unexpected(std::move(backend.error()));
+  std::vector<Repeated> all;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    auto one = repeat_verdict(**backend, calls[i], args.times,
+                              [](const std::string& line) { std::cerr << line << '\n'; });
+    if (!one) return fail(args.places[i], std::move(one.error()));
+    all.push_back({args.places[i], std::move(*one)});
+  }
+  return all;
+}
+
+nlohmann::json to_json(const std::vector<Repeated>& all) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const Repeated& one : all) {
+    nlohmann::json each = nlohmann::json::array();
+    for (const Sighted& seen : one.repetition.verdicts) {
+      each.push_back({{"milestone", seen.milestone},
+                      {"speedup_eager", seen.speedup_eager},
+                      {"speedup_compile", seen.speedup_compile},
+                      {"straddles", seen.straddles}});
+    }
+    out.push_back({{"place", one.place},
+                   {"median_speedup_eager", one.repetition.median_speedup_eager()},
+                   {"median_speedup_compile", one.repetition.median_speedup_compile()},
+                   {"unexplained", one.repetition.unexplained()},
+                   {"verdicts", each}});
+  }
+  return out;
+}
+
+std::string to_text(const std::vector<Repeated>& all) {
+  std::string out;
+  for (const Repeated& one : all) {
+    out += one.place + '\n';
+    std::vector<BenchRow> rows;
+    for (const auto& [milestone, count] : one.repetition.milestones()) {
+      rows.push_back({"milestone " + std::to_string(milestone), std::to_string(count), {}});
+    }
+    rows.push_back({"unexplained changes", std::to_string(one.repetition.unexplained()), "0"});
+    rows.push_back({"median speed-up, eager", fixed(one.repetition.median_speedup_eager(), 3), {}});
+    rows.push_back(
+        {"median speed-up, torch.compile", fixed(one.repetition.median_speedup_compile(), 3), {}});
+    out += table_of(rows);
+  }
+  return out;
+}
+
+ExitCode bench_repeat(const Arguments& args) {
+  const auto calls = calls_of(args);
+  if (!calls) return report(calls.error());
+  const auto all = repeat_all(args, *calls);
+  if (!all) return report(all.error());
+  std::cout << (args.json ? to_json(*all).dump() + '\n' : to_text(*all));
+  return ExitCode::success;
+}
+
+const char* const footer =
+    "Judges the solution of each folder (as `check` takes them) so many times by one service. A\n"
+    "verdict may earn another milestone than most only where an interval has the milestone "
+    "inside,\n"
+    "and then only a lower one. Plans of one library step should come out at eager's own time:\n"
+    "configs/examples/product and configs/examples/copy.";
+
+}  // namespace
+
+Command bench_repeat_part() {
+  return {"repeat", "One kernel judged many times: do its verdicts agree?",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<Arguments>();
+            app.add_option("places", args->places, "Folders with reference.py and solution/")
+                ->required();
+            app.add_option("--times", args->times, "Verdicts of each")
+                ->capture_default_str()
+                ->check(CLI::Range(1, 10'000));
+            app.add_option("--gpu", args->gpu, "Number of the GPU that contract device runs on")
+                ->capture_default_str()
+                ->check(CLI::Range(0, 63));
+            app.add_flag("--json", args->json, "One JSON array on standard output");
+            app.footer(footer);
+            return [args] { return bench_repeat(*args); };
+          }};
+}
+
+}  // namespace warpsmith::actors

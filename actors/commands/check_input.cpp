@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/check_input.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "runtime/run/durable_file.hpp"
+#include "sandbox/contract/cpu_contract.hpp"
+#include "sandbox/contract/host_submission.hpp"
+#include "sandbox/plan/plan.hpp"
+#include "sandbox/workspace/solution.hpp"
+#include "synthesis/task_source.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 3> contracts{"cpu", "device", "host"};
+
+/// What was asked for, or what the files tell.
+Result<std::string> contract_of(const CheckArguments& args, const fs::path& solution) {
+  if (std::ranges::find(contracts, args.contract) != contracts.end()) return args.contract;
+  if (!args.contract.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "--contract " + args.contract + ": expected cpu, device or host");
+  }
+  std::error_code error;
+  const auto holds = [&](const char* name) { return fs::exists(solution / name, error); };
+  const bool module_alone = solution.extension() == ".py" && fs::is_regular_file(solution, error);
+  if (module_alone || holds(sandbox::host_module_file)) return "host";
+  return holds(sandbox::plan_file) || holds(sandbox::device_source_file) ? "device" : "cpu";
+}
+
+/// With `required` in it.
+Result<FileSet> read_folder(const fs::path& place, const std::string& required) {
+  const auto folder = sandbox::SafeFolder::open(place);
+  if (!folder) return tl::unexpected(folder.error());
+  auto files = sandbox::freeze_folder(*folder, required, {});
+  if (files) return files;
+  const bool too_much = files.error().code == ErrorCode::capacity;
+  return fail(too_much ? ErrorCode::invalid_argument : files.error().code,
+              place.string() + ": " + files.error().message);
+}
+
+Result<FileSet> read_device(const fs::path& place) {
+  std::error_code error;
+  if (fs::exists(place, error) && !fs::is_directory(place, error)) {
+    return fail(ErrorCode::invalid_argument,
+                place.string() + ": contract device takes a folder with plan.toml and kernels.cu");
+  }
+  // Where only the kernels are there, the verdict says what is missing, as an agent reads it.
+  const bool kernels_alone = fs::exists(place / sandbox::device_source_file, error) &&
+                             !fs::exists(place / sandbox::plan_file, error);
+  return read_folder(place, kernels_alone ? sandbox::device_source_file : sandbox::plan_file);
+}
+
+/// Of contract `cpu` or `host`: a file counts as the one that a folder must hold.
+Result<FileSet> read_module(const fs::path& place, const char* required) {
+  if (fs::is_directory(place)) return read_folder(place, required);
+  constexpr size_t most_bytes = 4U << 20U;
+  auto text = read_text_file(place, most_bytes);
+  if (!text) return tl::unexpected(std::move(text.error()));
+  return FileSet{{required, std::move(*text)}};
+}
+
+Result<FileSet> read_solution(const std::string& contract, const fs::path& place) {
+  if (contract == "device") return read_device(place);
+  return read_module(place,
+                     contract == "host" ? sandbox::host_module_file : sandbox::cpu_source_file);
+}
+
+Request request_of(const CheckArguments& args) {
+  if (args.explain) return Request::explain;
+  return args.compile_only ? Request::compile : Request::final;
+}
+
+}  // namespace
+
+Result<EvaluateCall> check_call(const CheckArguments& args) {
+  const fs::path place{args.place};
+  const fs::path solution = args.task.empty() ? place / "solution" : place;
+  auto contract = contract_of(args, solution);
+  if (!contract) return tl::unexpected(std::move(contract.error()));
+  if (args.explain && *contract != "device") {
+    return fail(ErrorCode::invalid_argument,
+                "--explain: contract " + *contract +
+                    " has no plan; a solution of contract device holds plan.toml");
+  }
+  auto task =
+      synthesis::load_task(args.task.empty() ? place / "reference.py" : fs::path{args.task});
+  if (!task) return tl::unexpected(std::move(task.error()));
+  auto files = read_solution(*contract, solution);
+  if (!files) return tl::unexpected(std::move(files.error()));
+  EvaluateCall call;
+  call.submission = {task->id, std::move(*contract), std::move(*files)};
+  call.task = std::move(*task);
+  call.request = request_of(args);
+  return call;
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "actors/commands/doctor_checks.hpp"
+#include "runtime/environment.hpp"
+#include "sandbox/compile/cuda_toolchain.hpp"
+#include "sandbox/compile/nvrtc_pool.hpp"
+#include "sandbox/launch/gpu_access.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* const area = "device";
+constexpr std::chrono::seconds patience{60};  // the first NVRTC of a loaded machine
+const char* const environment_advice = "./warpsmith build makes the environment that brings it";
+
+void add_absent(Findings& findings, const std::string& name, const std::string& what,
+                const std::string& advice) {
+  findings.push_back({area, name, what, FindingState::absent, advice});
+}
+
+/// Starts the compiler in its jail, as the first submission would.
+void check_nvrtc(Findings& findings, const sandbox::CudaToolchain& toolchain) {
+  const auto pool = sandbox::NvrtcPool::open({.program = sandbox_program().string(),
+                                              .library_folder = toolchain.library_folder,
+                                              .includes = toolchain.includes},
+                                             Deadline::after(patience));
+  if (!pool) {
+    return add_absent(findings, "nvrtc", pool.error().message,
+                      "contract device cannot compile kernels here");
+  }
+  findings.push_back({area, "nvrtc", pool->version() + " in " + toolchain.library_folder});
+}
+
+void check_toolchain(Findings& findings) {
+  const auto toolchain =
+      sandbox::find_cuda_toolchain(sandbox::built_with_toolkit(), python_interpreter().string());
+  if (!toolchain) {
+    return add_absent(findings, "nvrtc", toolchain.error().message, environment_advice);
+  }
+  check_nvrtc(findings, *toolchain);
+  findings.push_back({area, "headers", toolchain->includes.front()});
+  if (!toolchain->root.empty()) {
+    findings.push_back({area, "toolkit", toolchain->root});
+    return;
+  }
+  add_absent(findings, "toolkit", "none when this was built",
+             "install the CUDA toolkit 13 and build again: kernels compile without it, slots on "
+             "GPUs and sources with the host's C++ headers do not work");
+}
+
+bool holds(const fs::path& folder, const std::string& library) {
+  std::error_code error;
+  const fs::directory_iterator files(folder, error);
+  return !error && std::ranges::any_of(files, [&](const fs::directory_entry& entry) {
+    return entry.path().filename().string().starts_with(library + ".so.");
+  });
+}
+
+}  // namespace
+
+void check_math_libraries(Findings& findings, const std::vector<std::string>& folders) {
+  struct Library {
+    const char* name;
+    const char* file;
+    const char* step;
+  };
+  constexpr std::array<Library, 2> libraries{
+      {{"cublas", "libcublasLt", "gemm"}, {"cudnn", "libcudnn", "conv"}}};
+  for (const Library& library : libraries) {
+    const auto found =
+        std::ranges::find_if(folders, [&](const auto& one) { return holds(one, library.file); });
+    if (found != folders.end()) {
+      findings.push_back({area, library.name, *found});
+    } else {
+      add_absent(findings, library.name, std::string(library.file) + " not found",
+                 std::string(library.step) + " steps do not work; " + environment_advice);
+    }
+  }
+}
+
+void check_device_nodes(Findings& findings, const fs::path& dev) {
+  std::string lacking;
+  for (const char* node : {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}) {
+    std::error_code error;
+    if (!fs::exists(dev / node, error))
+      lacking += (lacking.empty() ? "no " : ", ") + (dev / node).string();
+  }
+  if (lacking.empty()) {
+    findings.push_back(
+        {area, "device_nodes", std::string{"nvidiactl, nvidia-uvm, nvidia-uvm-tools"}});
+    return;
+  }
+  add_absent(findings, "device_nodes", lacking,
+             "kernels run on no GPU here; in a container, give it these nodes and /dev/nvidiaN");
+}
+
+void check_device_contract(Findings& findings) {
+  check_toolchain(findings);
+  check_math_libraries(findings, sandbox::find_math_folders(sandbox::built_with_toolkit(),
+                                                            python_interpreter().string()));
+  check_device_nodes(findings, "/dev");
+}
+
+}  // namespace warpsmith::actors

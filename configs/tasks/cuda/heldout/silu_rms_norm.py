@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# SiLU, then RMS norm.
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+DEVICE = "cuda"
+R, C = 4096, 3072
+
+
+class Model(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.w = nn.Parameter(torch.rand(c) + 0.5)
+
+    def forward(self, x):
+        x = F.silu(x)
+        x = F.rms_norm(x, x.shape[-1:], self.w, 1e-6)
+        return x
+
+
+def get_inputs():
+    return [torch.randn(R, C)]
+
+
+def get_init_inputs():
+    return [C]

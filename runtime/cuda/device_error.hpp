@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call of the driver failed. The error sticks to the context: the process that saw it is to be
+// replaced, not repaired.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace warpsmith::cuda {
+
+class DeviceError : public std::runtime_error {
+ public:
+  DeviceError(const std::string& what, int code) : std::runtime_error(what), code_(code) {}
+  /// The driver's number (CUresult).
+  int code() const { return code_; }
+
+ private:
+  int code_;
+};
+
+}  // namespace warpsmith::cuda

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory that processes share by descriptor (CUDA driver API, virtual memory management).
+// Sources built with the toolkit only.
+#pragma once
+
+#include "runtime/cuda/context.hpp"
+#include "runtime/process/unique_fd.hpp"
+
+namespace warpsmith::cuda {
+
+enum class Access : uint8_t { read_only, read_write };
+
+/// One allocation, mapped here. Freed once nobody maps it. Throws DeviceError.
+class VirtualMemory {
+ public:
+  /// At least `bytes` (rounded up to the device's granularity), writable here. Not zeroed: the
+  /// driver scrubs memory that another process had.
+  static VirtualMemory create(const Context& context, uint64_t bytes);
+  /// Maps what another process exported. `bytes` as its `bytes()` said. The descriptor stays the
+  /// caller's. A kernel that writes to read-only memory faults its own context.
+  static VirtualMemory import(const Context& context, int fd, uint64_t bytes, Access access);
+
+  /// For other processes; each of them may choose how it maps it.
+  UniqueFd export_descriptor() const;
+  CUdeviceptr address() const { return address_; }
+  uint64_t bytes() const { return bytes_; }
+
+  VirtualMemory(VirtualMemory&& other) noexcept;
+  VirtualMemory& operator=(VirtualMemory&& other) noexcept;
+  ~VirtualMemory();
+
+ private:
+  VirtualMemory(const Context& context, uint64_t bytes)
+      : api_(&context.api()), device_(context.device()), bytes_(bytes) {}
+  void map(Access access);
+
+  const Api* api_;
+  CUdevice device_;
+  uint64_t bytes_;
+  CUmemGenericAllocationHandle handle_ = 0;
+  bool held_ = false, mapped_ = false;
+  CUdeviceptr address_ = 0;
+};
+
+}  // namespace warpsmith::cuda

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts a candidate of contract `device`: a warm launcher is handed the plan, the compiled kernels
+// and the shared memories.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "runtime/clock.hpp"
+#include "runtime/result.hpp"
+#include "sandbox/commit/contestant.hpp"
+#include "sandbox/commit/shared_buffers.hpp"
+#include "sandbox/launch/launcher_pool.hpp"
+#include "sandbox/plan/bound_plan.hpp"
+
+namespace warpsmith::sandbox {
+
+struct DeviceContestantSpec {
+  const BoundPlan& plan;
+  const std::string& artefact;  // cubin; of the software device a shared object; empty: no launches
+  const BufferLayout& layout;
+  // Of all sets' inputs and parameters, and of all sets' outputs of this contestant alone. Device
+  // memory as the driver exports it; memfds for the software device.
+  int inputs_fd = -1, outputs_fd = -1;
+  uint64_t input_bytes = 0, output_bytes = 0;  // as the memories were made
+};
+
+/// A contestant that is jailed, calibrated by no-ops and stopped, with its last filter in force.
+/// `load` makes the plan ready: what the device refuses there is the candidate's fault
+/// (`launch_error`, with the plan's line). Failures here are ours.
+Result<Contestant> start_device_contestant(LauncherPool& pool, const DeviceContestantSpec& spec,
+                                           Deadline deadline);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `host` contract: what a submission is. Two layouts, told apart by their files:
+//
+//   workspace   model_new.py with `class ModelNew`, kernels/*.cu and kernels/*_binding.cpp. The
+//               sources make one extension, which model_new.py imports as `cuda_extension`; each
+//               binding file registers its functions with REGISTER_BINDING of binding_registry.h,
+//               which the build provides (host_registry.hpp).
+//   one file    model_new.py alone: plain torch code, or extensions built by torch's own loaders
+//               (torch.utils.cpp_extension).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/submission.hpp"
+#include "sandbox/compile/compiled.hpp"
+
+namespace warpsmith::sandbox {
+
+inline constexpr const char* host_module_file = "model_new.py";
+inline constexpr const char* host_extension_name = "cuda_extension";
+
+/// How a submission's compiled part is made, and found by its process.
+enum class HostArtefact : uint8_t {
+  none,       // plain Python
+  extension,  // a shared object, by our own command lines
+  built,      // a tar of what torch's loaders build when model_new.py is imported
+};
+/// "none", "extension" or "inline": the worker's words.
+std::string_view to_string(HostArtefact kind) noexcept;
+
+struct HostSubmission {
+  FileSet modules;                    // Python files, for the candidate's process
+  FileSet sources;                    // the extension's sources and headers
+  std::vector<std::string> compiled;  // names in `sources` that are compiled, in order
+  HostArtefact artefact = HostArtefact::none;
+};
+
+/// `compile_error` names each file that is missing, misplaced, no text or too large. Files that the
+/// build provides (binding.cpp, binding_registry.h, model.py, reference.py) are left out. Pure.
+OrFailed<HostSubmission> host_submission(const FileSet& files, uint64_t most_bytes);
+
+}  // namespace warpsmith::sandbox

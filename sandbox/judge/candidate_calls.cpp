@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/candidate_calls.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "sandbox/contract/host_hints.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+double in_ms(std::chrono::nanoseconds span) {
+  return std::chrono::duration<double, std::milli>(span).count();
+}
+
+std::vector<std::string> libraries_of(pid_t pid) {
+  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+  return computing_libraries({std::istreambuf_iterator<char>(maps), {}});
+}
+
+}  // namespace
+
+CallResult CandidateCalls::load(Deadline deadline) {
+  if (job_.stage != nullptr) libraries_before_ = libraries_of(candidate_.process().pid());
+  return candidate_.load(deadline);
+}
+
+CallResult CandidateCalls::call(uint32_t set, Deadline deadline) {
+  Stage* const stage = job_.stage;
+  if (stage == nullptr) return candidate_.call(set, deadline);
+  stage->arm(set, draw_positions(job_.bench.signature(), stage->memory().layout, sampled_positions,
+                                 random_));
+  const CallEdges edges{[&] { stage->reveal(set); }, [&] { stage->sample(); }};
+  CallResult result = candidate_.call(0, deadline, edges);
+  if (!result.fault && !stage->take(set)) {
+    result.fault = Fault{VerdictClass::wrong, "outputs changed after the kernel said it was done"};
+  }
+  return result;
+}
+
+std::optional<StageFacts> CandidateCalls::facts() {
+  if (job_.stage == nullptr) return std::nullopt;
+  StageFacts facts{.on_device = job_.on_device,
+                   .reveal_ms = in_ms(candidate_.reveal()),
+                   .output_copy_ms = in_ms(candidate_.own_work())};
+  if (!candidate_.process().alive()) return facts;
+  const std::vector<std::string> now = libraries_of(candidate_.process().pid());
+  std::ranges::set_difference(now, libraries_before_, std::back_inserter(facts.libraries));
+  return facts;
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Is one element right? The rule of numerics.hpp, the same on a CPU and in a kernel.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "sandbox/judge/element_types.hpp"
+
+namespace warpsmith::sandbox {
+
+/// |y − ŷ| ≤ c · max(S, 4 u |ŷ| + 2^-100) + u_out |ŷ|, where S is the mean absolute deviation, from
+/// the float64 reference, of evaluations whose operators were perturbed
+/// (reference/worker/modes.py), plus an eighth of the deviation that sums suffer when the errors of
+/// equal and small terms all add up (reference/worker/correlated.py). Integer and boolean outputs:
+/// |y − ŷ| ≤ c · S, so exact wherever rounding decides nothing.
+struct BoundRule {
+  double c = 8;
+  double u = 0x1.0p-24;  // of the accumulation: float32
+};
+
+struct ErrorStats {
+  double worst = 0;      // largest error / bound over elements that are finite on both sides
+  size_t wrong = 0;      // elements that miss the bound, `nonfinite` ones among them
+  size_t nonfinite = 0;  // NaN or infinite where the reference is not, or the other way round
+  size_t undefined = 0;  // elements whose reference is not finite
+  size_t elements = 0;
+
+  bool right() const { return wrong == 0; }
+  WARPSMITH_HOST_DEVICE void add(const ErrorStats& other) {
+    worst = larger(worst, other.worst);
+    wrong += other.wrong;
+    nonfinite += other.nonfinite;
+    undefined += other.undefined;
+    elements += other.elements;
+  }
+};
+
+/// Neighbours whose deviations are averaged.
+inline constexpr size_t pool = 8;
+
+/// A bound's parts.
+struct Scale {
+  double c = 0;
+  double floor = 0;      // × |ŷ|, inside c
+  double floor_abs = 0;  // inside c
+  double store = 0;      // × |ŷ|, outside c
+};
+
+WARPSMITH_HOST_DEVICE inline Scale scale_of(Dtype dtype, const BoundRule& rule) {
+  // Below this an exponential in float32 may honestly have underflowed before it was scaled up.
+  constexpr double smallest = 0x1.0p-100;
+  const double unit = unit_of(dtype);
+  if (unit == 0) return {rule.c, 0, 0, 0};
+  return {rule.c, 4 * rule.u, smallest, unit};
+}
+
+/// Adds element y to `stats`, all but the count of elements.
+WARPSMITH_HOST_DEVICE inline void judge_element(double y, double expected, double spread,
+                                                const Scale& s, ErrorStats& stats) {
+  if (!std::isfinite(expected) || !std::isfinite(y)) {
+    stats.undefined += std::isfinite(expected) ? 0 : 1;
+    const bool same = std::isnan(expected) ? std::isnan(y) : y == expected;
+    if (!same) ++stats.nonfinite, ++stats.wrong;
+    return;
+  }
+  const double size = std::fabs(expected);
+  const double error = std::fabs(y - expected);
+  const double rounding = larger(spread, s.floor * size + s.floor_abs);
+  const double bound = s.c * rounding + s.store * size;
+  if (!(error <= bound)) ++stats.wrong;
+  if (error > stats.worst * bound) stats.worst = bound > 0 ? error / bound : HUGE_VAL;
+}
+
+/// Least deviation of up to `pool` neighbours: half of their root mean square. A deviation that is
+/// near zero by chance is lifted; an isolated large one stays local. `sum` is of the squares.
+WARPSMITH_HOST_DEVICE inline double least_spread(double sum, size_t count) {
+  return 0.5 * std::sqrt(sum / static_cast<double>(count));
+}
+
+/// What counts for an element of deviation `own` among neighbours with `least`.
+WARPSMITH_HOST_DEVICE inline double pooled_spread(double own, double least) {
+  if (!std::isfinite(own)) return HUGE_VAL;
+  return larger(own, std::isfinite(least) ? least : own);
+}
+
+/// Of a profile's entry.
+WARPSMITH_HOST_DEVICE inline double profile_spread(float entry) {
+  return std::isfinite(entry) ? static_cast<double>(entry) : HUGE_VAL;
+}
+
+/// Raises a profile's entry to `spread`. Not a number: rounding decides everything there, for good.
+WARPSMITH_HOST_DEVICE inline float raised(float entry, float spread) {
+  if (std::isnan(entry)) return entry;
+  return spread <= entry ? entry : spread;
+}
+
+}  // namespace warpsmith::sandbox

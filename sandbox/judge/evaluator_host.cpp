@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contract `host`: the submission's files read, its extension built, its own process run.
+#include <algorithm>
+
+#include "runtime/log.hpp"
+#include "runtime/task_options.hpp"
+#include "sandbox/compile/cuda_toolchain.hpp"
+#include "sandbox/contract/host_hints.hpp"
+#include "sandbox/judge/evaluator_state.hpp"
+#include "sandbox/judge/host_review.hpp"
+#include "sandbox/judge/phase_clock.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr std::chrono::seconds runner_patience{120};  // importing torch on a loaded machine
+
+HostCompilerOptions host_options(const EvaluatorOptions& options, HostToolchain toolchain) {
+  HostCompilerOptions host{.toolchain = std::move(toolchain),
+                           .worker_folder = options.worker_folder,
+                           .cache_dir = options.cache_folder + "/compiled",
+                           .cache_bytes = options.compile_cache_bytes,
+                           .message_bytes = options.message_bytes,
+                           .timeout = options.host_compile_timeout};
+  host.limits.cgroup_required = options.require_cgroups;
+  if (options.core) host.core = -1;  // as for the other compilers: every core
+  return host;
+}
+
+}  // namespace
+
+Result<HostCompiler*> Evaluator::State::ready_host_compiler() {
+  if (host_compiler) return &*host_compiler;
+  auto toolchain = find_host_toolchain(options.python, built_with_toolkit());
+  if (!toolchain) return fail("contract host", std::move(toolchain.error()));
+  auto opened = HostCompiler::open(host_options(options, std::move(*toolchain)));
+  if (!opened) return fail("contract host", std::move(opened.error()));
+  return &host_compiler.emplace(std::move(*opened));
+}
+
+Result<Compiled> Evaluator::State::compile_host(const HostSubmission& submission, const Task& task,
+                                                Deadline deadline) {
+  if (submission.artefact == HostArtefact::none) return Compiled{};
+  auto ready = ready_host_compiler();
+  if (!ready) return tl::unexpected(std::move(ready.error()));
+  return (*ready)->compile(submission, task.code, deadline);
+}
+
+Result<void> Evaluator::State::start_host_runner() {
+  if (host_runner && host_runner->alive()) return {};
+  HostRunnerOptions wanted{.python = options.python,
+                           .folder = options.worker_folder,
+                           .core = options.core,
+                           .cgroup_required = options.require_cgroups};
+  if (gpu) wanted.gpu = gpu->access();
+  auto started = HostRunner::start(wanted);
+  if (!started) return tl::unexpected(std::move(started.error()));
+  host_runner.emplace(std::move(*started));
+  return {};
+}
+
+Result<void> Evaluator::State::warm_host_runner(Deadline deadline) {
+  if (auto started = start_host_runner(); !started) return started;
+  const auto patience = std::min<std::chrono::milliseconds>(deadline.left(), runner_patience);
+  if (auto settled = host_runner->settle(Deadline::after(patience)); !settled) {
+    host_runner.reset();
+    return settled;
+  }
+  return {};
+}
+
+void Evaluator::State::rest_host_runner(Deadline deadline) {
+  if (!host_runner) return;
+  const auto patience = std::min<std::chrono::milliseconds>(deadline.left(), runner_patience);
+  if (!host_runner->settle(Deadline::after(patience))) host_runner.reset();
+}
+
+Result<Contestant> Evaluator::State::start_host(const HostSubmission& submission,
+                                                const Compiled& compiled, const Task& task,
+                                                Deadline deadline) {
+  if (auto warm = warm_host_runner(deadline); !warm) return tl::unexpected(warm.error());
+  HostRunner runner = std::move(*host_runner);
+  host_runner.reset();
+  const HostContestantSpec spec{.submission = submission,
+                                .artefact = compiled.artefact,
+                                .task = task,
+                                .signature = bench->signature(),
+                                .stage = *stage};
+  return std::move(runner).enter(spec, deadline);
+}
+
+Judgement Evaluator::State::evaluate_host(const EvaluateRequest& request, Verdict verdict,
+                                          Deadline deadline) {
+  if (request.want == Request::explain) {
+    return InfraFailure{InfraKind::jail_unavailable, "contract host has no plan to explain"};
+  }
+  const auto task_options = read_task_options(request.task.code);
+  if (!task_options) return infra_of(named(task_options.error(), request.task), {});
+  const auto submission = host_submission(request.submission.files, options.source_bytes);
+  if (!submission) return failing(std::move(verdict), submission.error());
+  Result<Compiled> compiled;
+  {
+    const PhaseClock clock(verdict.phase_ms, "compile");
+    compiled = compile_host(*submission, request.task, deadline);
+  }
+  if (!compiled) return infra_of(compiled.error(), InfraKind::jail_unavailable);
+  verdict.jail = compiled->jail;
+  if (compiled->failure) return failing(std::move(verdict), *compiled);
+  if (request.want == Request::compile) return passing(std::move(verdict), "compiled");
+  const CandidateRun run{
+      .start = [&](const Bench&,
+                   Deadline by) { return start_host(*submission, *compiled, request.task, by); },
+      .jail = JailKind::host,
+      .staged = true,
+      .review =
+          [&](StageFacts& facts, Decision& decision) {
+            facts.hints = library_hints(submission->modules);
+            if (task_options->custom_kernels_only) forbid_libraries(facts, decision);
+          }};
+  Judgement judgement = judge(request, std::move(verdict), run, deadline);
+  // It warms up while the caller is busy; the next candidate would find out itself.
+  if (auto next = start_host_runner(); !next) log::warn(next.error().message);
+  return judgement;
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an evaluator owns, and the steps that its files share.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sandbox/compile/cpu_compiler.hpp"
+#include "sandbox/compile/cuda_compiler.hpp"
+#include "sandbox/compile/host_compiler.hpp"
+#include "sandbox/contract/device_candidate.hpp"
+#include "sandbox/contract/host_contestant.hpp"
+#include "sandbox/judge/evaluation.hpp"
+#include "sandbox/judge/evaluator.hpp"
+#include "sandbox/judge/gpu_slot.hpp"
+#include "sandbox/judge/host_bench.hpp"
+#include "sandbox/reference/ingest.hpp"
+#include "sandbox/timing/machine.hpp"
+#include "sandbox/timing/reproducibility.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Starts a compiled candidate's process over a bench's memory.
+using StartCandidate = std::function<Result<Contestant>(const Bench&, Deadline)>;
+
+/// How a compiled candidate is run, and what its contract adds to the decision.
+struct CandidateRun {
+  StartCandidate start;
+  JailKind jail = JailKind::run;                       // whose primitives the trust class rests on
+  bool staged = false;                                 // it is shown `State::stage`, not the bench
+  std::function<void(StageFacts&, Decision&)> review;  // of a staged one
+};
+
+struct Evaluator::State {
+  EvaluatorOptions options;
+  CpuCompiler compiler;
+  std::unique_ptr<GpuSlot> gpu;  // none: a CPU slot
+  Machine machine;
+  std::optional<CudaCompiler> cuda;           // from the first submission of contract `device` on
+  std::optional<HostCompiler> host_compiler;  // from the first extension of contract `host` on
+  std::optional<HostRunner> host_runner;      // waits for the next candidate of contract `host`
+  Progress progress;                          // of the call in hand
+  std::optional<ReferenceWorker> worker;
+  std::map<std::string, IngestRecord> records;      // by content hash
+  std::map<std::string, TaskSignature> signatures;  // by content hash, of tasks not ingested too
+  BenchMemory bench_memory;
+  std::string bench_key;                            // content hash of the task that `bench` is for
+  std::unique_ptr<Bench> bench;                     // of the last task
+  std::unique_ptr<Stage> stage;                     // of `bench`, once a candidate needs one
+  Reproducibility eager_between, compiled_between;  // evaluations on this slot
+
+  State(EvaluatorOptions o, CpuCompiler c, std::unique_ptr<GpuSlot> g, Machine m)
+      : options(std::move(o)), compiler(std::move(c)), gpu(std::move(g)), machine(std::move(m)) {}
+
+  std::string facts_folder() const { return options.cache_folder + "/facts"; }
+  void tell(const std::string& what) const {
+    if (progress) progress(what);
+  }
+
+  // evaluator.cpp
+  Judgement evaluate_cpu(const EvaluateRequest& request, Verdict verdict, Deadline deadline);
+  Judgement evaluate_device(const EvaluateRequest& request, Verdict verdict, Deadline deadline);
+
+  // evaluator_host.cpp
+  Judgement evaluate_host(const EvaluateRequest& request, Verdict verdict, Deadline deadline);
+  Result<HostCompiler*> ready_host_compiler();
+  Result<Compiled> compile_host(const HostSubmission& submission, const Task& task,
+                                Deadline deadline);
+  /// Starts the process that waits for a candidate, where there is none. It takes a core for a
+  /// while.
+  Result<void> start_host_runner();
+  /// The same, and lets it come to rest.
+  Result<void> warm_host_runner(Deadline deadline);
+  /// What still warms up for a later candidate comes to rest before anything is measured.
+  void rest_host_runner(Deadline deadline);
+  Result<Contestant> start_host(const HostSubmission& submission, const Compiled& compiled,
+                                const Task& task, Deadline deadline);
+
+  // evaluator_worker.cpp
+  Result<ReferenceWorker*> ready_worker(Deadline deadline);
+  Result<const IngestRecord*> record_of(const Task& task, Deadline deadline);
+  Result<IngestRecord> measure(const Task& task, Deadline deadline, bool last);
+  /// Loads the task on the CPU if it is not known: nothing is measured, no GPU is needed.
+  Result<const TaskSignature*> signature_of(const Task& task, Deadline deadline);
+  Result<TaskSignature> load_signature(const Task& task, Deadline deadline, bool last);
+  Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
+  /// Of a GPU slot, else empty.
+  Result<std::optional<DeviceLease>> lease(Deadline deadline);
+  Result<Bench*> bench_of(const Task& task, const TaskSignature& signature);
+  Result<ReferenceWorker*> worker_with(const EvaluateRequest& request, Deadline deadline);
+  Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
+                                    const CandidateRun& run, const SecretSeed& seed,
+                                    Deadline deadline);
+  /// The process that the candidate will get.
+  Result<void> warm_up(const CandidateRun& run, Deadline deadline);
+  Result<Stage*> stage_for(const CandidateRun& run);
+  Judgement judge(const EvaluateRequest& request, Verdict verdict, const CandidateRun& run,
+                  Deadline deadline);
+  void compare_with_earlier(const Task& task, Timings& timings);
+
+  // evaluator_device.cpp
+  Result<CudaCompiler*> ready_cuda(Deadline deadline);
+  Result<Compiled> compile_kernels(const FileSet& files, const Plan& plan, Deadline deadline);
+  /// What is launched, or the failing class. An error is a failure of ours.
+  Result<DeviceBuild> build_device(const EvaluateRequest& request, Deadline deadline);
+};
+
+/// With the task's file, or its name, in front.
+Error named(Error error, const Task& task);
+
+/// Of a submission that fails before it is judged.
+Verdict failing(Verdict verdict, const Compiled& failed);
+Verdict passing(Verdict verdict, std::string feedback);
+
+/// The failure that an error of ours is; `otherwise` where the code does not tell.
+InfraFailure infra_of(const Error& error, InfraKind otherwise);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference worker's part of an evaluation: tasks measured and loaded, kernels judged.
+#include <algorithm>
+
+#include "runtime/log.hpp"
+#include "runtime/median.hpp"
+#include "sandbox/commit/contestant.hpp"
+#include "sandbox/judge/evaluator_state.hpp"
+#include "sandbox/judge/evidence.hpp"
+#include "sandbox/judge/host_review.hpp"
+#include "sandbox/judge/phase_clock.hpp"
+#include "sandbox/timing/bootstrap.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr std::chrono::seconds worker_start_patience{120};  // importing torch on a loaded machine
+constexpr int loading_share = 5;  // of the time for an ingest, one part is for loading the task
+
+bool is_timed(const EvaluateRequest& request) {
+  return request.want == Request::profile || request.want == Request::final;
+}
+
+/// Its process died, hung, or was refused by the device.
+bool ended_badly(const Measurements& measured) {
+  return measured.early || (measured.timings && measured.timings->fault) ||
+         std::ranges::any_of(measured.sets,
+                             [](const VerifiedSet& set) { return set.fault.has_value(); });
+}
+
+TrustClass trust_of(const Verdict& verdict, const CandidateRun& run,
+                    const std::optional<StageFacts>& stage) {
+  const bool within_share = !stage || stage->within_share;
+  if (!is_full_jail(verdict.jail, run.jail) || !within_share) return TrustClass::lowered;
+  return run.jail == JailKind::launch ? TrustClass::device : TrustClass::commit;
+}
+
+}  // namespace
+
+Result<ReferenceWorker*> Evaluator::State::ready_worker(Deadline deadline) {
+  if (worker && worker->alive()) return &*worker;
+  worker.reset();
+  tell("starting the reference worker");
+  const auto patience = std::min<std::chrono::milliseconds>(deadline.left(), worker_start_patience);
+  WorkerOptions wanted{.python = options.python,
+                       .folder = options.worker_folder,
+                       .cache_folder = options.cache_folder,
+                       .core = options.core};
+  if (gpu) wanted.gpu = gpu->access();
+  auto started = ReferenceWorker::start(wanted, Deadline::after(patience));
+  if (!started) return tl::unexpected(started.error());
+  worker.emplace(std::move(*started));
+  return &*worker;
+}
+
+/// One try, or the last. Where the fault can only be the task's own the code is `invalid_argument`:
+/// it outlasts what an ingest may take, or ended a fresh worker too.
+Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadline, bool last) {
+  auto ready = ready_worker(deadline);
+  if (!ready) return tl::unexpected(ready.error());
+  const std::string key = record_key(task, machine.key(), (*ready)->stack());
+  if (auto known = read_record(facts_folder(), key)) return std::move(*known);
+  const IngestJob job{.worker = **ready,
+                      .machine = machine,
+                      .task = task,
+                      .progress = progress,
+                      .make_bench = [this](const TaskSignature& s) { return make_bench(s); },
+                      .lease = [this](Deadline by) { return lease(by); },
+                      .on_device = gpu != nullptr,
+                      .budget = options.ingest_timeout};
+  auto record = ingest_task(job, deadline);
+  if (!record) {
+    Error why = named(record.error(), task);
+    const bool too_long = why.code == ErrorCode::timeout && !deadline.passed();
+    if (too_long) {
+      why.message += "; sandbox.limits.ingest is " +
+                     std::to_string(options.ingest_timeout.count() / 1000) +
+                     " s, a fifth of it for loading";
+    }
+    if (too_long || (last && !(*ready)->alive())) why.code = ErrorCode::invalid_argument;
+    worker.reset();  // its state is unknown
+    return tl::unexpected(std::move(why));
+  }
+  if (auto written = write_record(facts_folder(), key, *record); !written) {
+    log::warn("kept in memory alone: " + written.error().message);
+  }
+  return record;
+}
+
+Result<const IngestRecord*> Evaluator::State::record_of(const Task& task, Deadline deadline) {
+  const std::string key = task_key(task);
+  auto found = records.find(key);
+  if (found == records.end()) {
+    auto record = measure(task, deadline, false);
+    // A worker that died may have been another task's fault: one more try with a fresh one.
+    const bool ours = !record && record.error().code != ErrorCode::invalid_argument;
+    if (ours && !deadline.passed()) record = measure(task, deadline, true);
+    if (!record) return tl::unexpected(record.error());
+    found = records.emplace(key, std::move(*record)).first;
+  }
+  if (!found->second.refusal.empty()) {
+    return tl::unexpected(named({ErrorCode::invalid_argument, found->second.refusal}, task));
+  }
+  return &found->second;
+}
+
+/// One try, or the last, judged as in `measure`.
+Result<TaskSignature> Evaluator::State::load_signature(const Task& task, Deadline deadline,
+                                                       bool last) {
+  auto ready = ready_worker(deadline);
+  if (!ready) return tl::unexpected(ready.error());
+  tell(task.id + ": loading the task");
+  const auto patience = std::min(deadline.left(), options.ingest_timeout / loading_share);
+  auto loaded = (*ready)->load(task, Deadline::after(patience));
+  if (loaded) return std::move(loaded->signature);
+  Error why = named(loaded.error(), task);
+  if (why.code == ErrorCode::invalid_argument) return tl::unexpected(std::move(why));
+  const bool too_long = why.code == ErrorCode::timeout && !deadline.passed();
+  if (too_long || (last && !(*ready)->alive())) why.code = ErrorCode::invalid_argument;
+  worker.reset();  // its state is unknown
+  return tl::unexpected(std::move(why));
+}
+
+Result<const TaskSignature*> Evaluator::State::signature_of(const Task& task, Deadline deadline) {
+  const std::string key = task_key(task);
+  auto found = signatures.find(key);
+  if (found == signatures.end()) {
+    auto loaded = load_signature(task, deadline, false);
+    const bool ours = !loaded && loaded.error().code != ErrorCode::invalid_argument;
+    if (ours && !deadline.passed()) loaded = load_signature(task, deadline, true);
+    if (!loaded) return tl::unexpected(std::move(loaded.error()));
+    found = signatures.emplace(key, std::move(*loaded)).first;
+  }
+  return &found->second;
+}
+
+Result<std::unique_ptr<Bench>> Evaluator::State::make_bench(const TaskSignature& signature) {
+  if (gpu) return gpu->make_bench(signature);
+  auto made = HostBench::create(signature, bench_memory);
+  if (!made) return tl::unexpected(made.error());
+  return std::move(*made);
+}
+
+Result<std::optional<DeviceLease>> Evaluator::State::lease(Deadline deadline) {
+  if (!gpu) return std::nullopt;
+  auto held = gpu->lease(deadline);
+  if (!held) return tl::unexpected(std::move(held.error()));
+  return std::optional<DeviceLease>{std::move(*held)};
+}
+
+Result<Bench*> Evaluator::State::bench_of(const Task& task, const TaskSignature& signature) {
+  const std::string key = task_key(task);
+  if (bench && bench_key == key) return bench.get();
+  stage.reset();
+  bench.reset();
+  auto made = make_bench(signature);
+  if (!made) return tl::unexpected(made.error());
+  bench_key = key;
+  bench = std::move(*made);
+  return bench.get();
+}
+
+Result<void> Evaluator::State::warm_up(const CandidateRun& run, Deadline deadline) {
+  if (run.staged) return warm_host_runner(deadline);
+  return gpu ? gpu->warm_up(deadline) : Result<void>{};
+}
+
+Result<Stage*> Evaluator::State::stage_for(const CandidateRun& run) {
+  if (!run.staged) return nullptr;
+  if (!stage) {
+    auto made = bench->make_stage();
+    if (!made) return tl::unexpected(std::move(made.error()));
+    stage = std::move(*made);
+  }
+  return stage.get();
+}
+
+/// The worker holds the task, and its compiled baseline where that is to be timed: the first time
+/// in a worker's life that takes seconds.
+Result<ReferenceWorker*> Evaluator::State::worker_with(const EvaluateRequest& request,
+                                                       Deadline deadline) {
+  auto ready = ready_worker(deadline);
+  if (!ready) return ready;
+  auto loaded = (*ready)->load(request.task, deadline);
+  if (!loaded) return tl::unexpected(loaded.error());
+  if (!is_timed(request) || loaded->compiled) return ready;
+  tell(request.task.id + ": torch.compile, for this process's first timing");
+  auto compiled = (*ready)->compile(request.task, Baseline::compiled, deadline);
+  if (!compiled) return tl::unexpected(compiled.error());
+  return ready;
+}
+
+Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& request,
+                                                    const IngestRecord& record,
+                                                    const CandidateRun& run, const SecretSeed& seed,
+                                                    Deadline deadline) {
+  std::map<std::string, double> phases;
+  Result<ReferenceWorker*> ready = nullptr;
+  Result<Bench*> laid_out = nullptr;
+  {
+    const PhaseClock clock(phases, "prepare");
+    ready = worker_with(request, deadline);
+    if (!ready) return tl::unexpected(ready.error());
+    laid_out = bench_of(request.task, record.facts.signature);
+    if (!laid_out) return tl::unexpected(laid_out.error());
+    if (auto warm = warm_up(run, deadline); !warm) return tl::unexpected(warm.error());
+  }
+  const auto shown = stage_for(run);
+  if (!shown) return tl::unexpected(shown.error());
+  const EvaluationJob job{.task = request.task,
+                          .record = record,
+                          .bench = **laid_out,
+                          .seed = seed,
+                          .worker = **ready,
+                          .start_candidate = [&](Deadline by) { return run.start(**laid_out, by); },
+                          .lease = [this](Deadline by) { return lease(by); },
+                          .on_device = gpu != nullptr,
+                          .stage = *shown,
+                          .call_timeout = options.call_timeout,
+                          .verified_sets = options.verified_sets,
+                          .timed_blocks = options.timed_blocks,
+                          .timed = is_timed(request)};
+  tell(request.task.id + (job.timed ? ": verifying and timing" : ": verifying"));
+  const uint64_t free_before = gpu ? gpu->free_memory() : 0;
+  auto outcome = run_evaluation(job, deadline);
+  if (!outcome) return outcome;
+  outcome->phase_ms.merge(phases);
+  if (gpu && ended_badly(outcome->measured)) {
+    const PhaseClock clock(outcome->phase_ms, "health");
+    if (auto well = gpu->check_health(free_before, deadline); !well) {
+      return tl::unexpected(well.error());
+    }
+  }
+  // Beside the next submission's compilation.
+  if (auto begun = gpu ? gpu->begin_warming() : Result<void>{}; !begun) {
+    return tl::unexpected(begun.error());
+  }
+  return outcome;
+}
+
+void Evaluator::State::compare_with_earlier(const Task& task, Timings& timings) {
+  std::vector<double> eager, compiled;
+  for (const TimedBlock& block : timings.blocks) {
+    eager.push_back(measurable(block.eager_ms));
+    compiled.push_back(measurable(block.compile_ms));
+  }
+  const std::string key = task_key(task);
+  if (!eager.empty()) {
+    eager_between.add(key, median(eager));
+    compiled_between.add(key, median(compiled));
+  }
+  timings.eager_scatter = eager_between.scatter();
+  timings.compile_scatter = compiled_between.scatter();
+}
+
+Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdict,
+                                  const CandidateRun& run, Deadline deadline) {
+  auto record = record_of(request.task, deadline);
+  if (!record) return infra_of(record.error(), InfraKind::reference_failed);
+  for (int attempts = 0; attempts < 2; ++attempts) {
+    auto seed = draw_seed();
+    if (!seed) return infra_of(seed.error(), InfraKind::sandbox_lost);
+    verdict.seed_commitment = seed->commitment(verdict.submission_hash);
+    auto outcome = attempt(request, **record, run, *seed, deadline);
+    if (!outcome) {
+      worker.reset();  // its state is unknown
+      if (attempts == 0 && !deadline.passed()) continue;
+      return infra_of(named(outcome.error(), request.task), InfraKind::reference_failed);
+    }
+    for (const auto& [name, ms] : outcome->phase_ms) verdict.phase_ms[name] += ms;
+    Decision decision;
+    if (auto& timings = outcome->measured.timings) compare_with_earlier(request.task, *timings);
+    {
+      const PhaseClock clock(verdict.phase_ms, "decision");
+      RandomStream random(seed->seed, "bootstrap");
+      decision = decide(outcome->measured, (*record)->facts,
+                        options.verified_sets + verified_dense_sets, random);
+    }
+    if (decision.outcome == VerdictClass::unstable_timing) {
+      if (attempts == 0 && !deadline.passed()) continue;
+      return InfraFailure{InfraKind::noise, decision.feedback};
+    }
+    if (outcome->stage) {
+      weigh_subtracted(*outcome->stage, decision.shape);
+      if (run.review) run.review(*outcome->stage, decision);
+    }
+    verdict.outcome = decision.outcome;
+    verdict.feedback = std::move(decision.feedback);
+    verdict.shapes = {std::move(decision.shape)};
+    verdict.jail = std::move(outcome->jail);
+    verdict.trust = trust_of(verdict, run, outcome->stage);
+    verdict.device_held_ms = outcome->device_held_ms;
+    verdict.evidence = evidence_json(*outcome, **record, *seed, machine);
+    return verdict;
+  }
+  return InfraFailure{InfraKind::reference_failed, "no attempt succeeded"};
+}
+
+}  // namespace warpsmith::sandbox

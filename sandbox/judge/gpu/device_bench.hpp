@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `GpuBench` is where there is a toolkit. Sources built with the toolkit only.
+#pragma once
+
+#include <optional>
+
+#include "sandbox/judge/gpu/gpu_device.hpp"
+#include "sandbox/judge/gpu/kernel_orders.hpp"
+#include "sandbox/judge/reference_places.hpp"
+
+namespace warpsmith::sandbox {
+
+using GpuRegions = std::array<std::shared_ptr<const GpuAllocation>, gpu_region_count>;
+
+class DeviceBench final : public GpuBench {
+ public:
+  /// `regions` are as large as the layout says. `hash_key` is secret.
+  DeviceBench(std::shared_ptr<const GpuDevice> device, TaskSignature signature, BufferLayout layout,
+              GpuRegions regions, uint64_t hash_key);
+
+  CandidateMemory candidate_memory() const override;
+  Result<std::unique_ptr<Stage>> make_stage() const override;
+  const TaskSignature& signature() const override { return signature_; }
+  const BufferLayout& layout() const override { return layout_; }
+  SessionMemory session_memory() const override;
+  void fill(uint32_t set, const Contents& contents, std::span<const InputRule> rules) override;
+  void copy_inputs(uint32_t from, uint32_t to) override;
+  void take_drawn(uint32_t set, std::span<const InputRule> rules) override;
+  void reset(uint32_t set) override;
+  uint64_t inputs_hash(uint32_t set) override;
+  bool guards_intact(uint32_t set) override;
+  ErrorStats compare_with_reference(Side side, uint32_t set, const BoundRule& rule) override;
+  void use_profiles(const std::vector<std::vector<float>>& profiles) override;
+  ErrorStats compare_with_worker(Side side, uint32_t set, uint32_t other,
+                                 const BoundRule& rule) override;
+  void raise_profiles(std::vector<std::vector<float>>& profiles) override;
+
+ private:
+  const GpuAllocation& region(GpuRegion which) const {
+    return *regions_[static_cast<size_t>(which)];
+  }
+  static GpuRegion outputs_of(Side side) {
+    return side == Side::candidate ? GpuRegion::candidate : GpuRegion::worker;
+  }
+  /// Address of a tensor of a set; `outputs` says in which memory, if it is an output.
+  CUdeviceptr tensor(uint32_t set, size_t index, GpuRegion outputs = GpuRegion::candidate) const;
+  void fill_tensor(uint32_t set, size_t index, const Contents& contents,
+                   const InputRule& rule) const;
+  ErrorStats finish(CUdeviceptr tally) const;
+
+  std::shared_ptr<const GpuDevice> device_;
+  TaskSignature signature_;
+  BufferLayout layout_;
+  GpuRegions regions_;
+  uint64_t hash_key_;
+  std::vector<size_t> outputs_;               // indices of the outputs in the signature
+  std::vector<ReferencePlace> references_;    // one per output
+  std::vector<cuda::DeviceMemory> profiles_;  // likewise, once they are given
+};
+
+}  // namespace warpsmith::sandbox

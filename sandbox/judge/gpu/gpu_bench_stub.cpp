@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bench of a GPU where no CUDA toolkit was found at build time: there is none.
+#include "sandbox/judge/gpu/gpu_bench.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr const char* reason =
+    "built without a CUDA toolkit: install nvcc and build again to judge on a GPU";
+
+}  // namespace
+
+Result<std::shared_ptr<GpuVerifier>> GpuVerifier::open(int) {
+  return fail(ErrorCode::unsupported, reason);
+}
+
+Result<std::unique_ptr<GpuBench>> GpuBench::create(std::shared_ptr<GpuVerifier>,
+                                                   const TaskSignature&, GpuBenchMemory&) {
+  return fail(ErrorCode::unsupported, reason);
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `GpuVerifier` is where there is a toolkit: context, stream and kernels, and the memory that
+// is made in it. Sources built with the toolkit only; everything here throws DeviceError.
+#pragma once
+
+#include <bit>
+
+#include "runtime/cuda/context.hpp"
+#include "runtime/cuda/virtual_memory.hpp"
+#include "sandbox/judge/gpu/gpu_bench.hpp"
+
+namespace warpsmith::sandbox {
+
+/// For a kernel's orders; the host may not follow it.
+template <class T>
+T* device_pointer(CUdeviceptr address) {
+  return std::bit_cast<T*>(address);
+}
+
+/// The kernels of fill.cu, compare.cu and upkeep.cu.
+struct BenchKernels {
+  std::array<CUfunction, distribution_count> fill{};  // by distribution; `huge` as `normal`
+  CUfunction place_huge, compare_with_reference, compare_with_baseline;
+  CUfunction pattern, check_guards, hash, profile;
+};
+
+class GpuDevice final : public GpuVerifier {
+ public:
+  GpuDevice(cuda::Context context, cuda::Gpu facts);
+
+  const cuda::Gpu& facts() const override { return facts_; }
+  uint64_t free_memory() const override { return context_.memory().free; }
+  MachineLimits measure_limits() const override;
+  bool still_right() const override { return self_test() == expected_; }
+
+  const cuda::Context& context() const { return context_; }
+  const BenchKernels& kernels() const { return kernels_; }
+
+  /// Starts `kernel` with one thread per `threads`, at most `most_blocks` blocks of 256.
+  template <class Order>
+  void launch(CUfunction kernel, uint64_t threads, const Order& order,
+              uint64_t most_blocks = no_limit) const {
+    launch_bytes(kernel, threads, most_blocks, &order);
+  }
+  /// Blocks that fill the device a few times, for kernels that loop.
+  uint64_t some_blocks() const { return some_blocks_; }
+
+  void set_bytes(CUdeviceptr to, unsigned char value, uint64_t bytes) const;
+  void copy(CUdeviceptr to, CUdeviceptr from, uint64_t bytes) const;
+  void upload(CUdeviceptr to, const void* from, uint64_t bytes) const;
+  /// Waits until it is there.
+  void download(void* to, CUdeviceptr from, uint64_t bytes) const;
+  void synchronize() const;
+
+  /// A few zeroed bytes for a kernel's answer: at most `answer_bytes`.
+  CUdeviceptr zeroed_answer() const;
+  static constexpr uint64_t answer_bytes = 256;
+
+ private:
+  uint64_t self_test() const;
+  static constexpr uint64_t no_limit = (1ULL << 31U) - 1;  // of a grid
+  void launch_bytes(CUfunction kernel, uint64_t threads, uint64_t most_blocks,
+                    const void* order) const;
+  const cuda::Api& api() const { return context_.api(); }
+
+  cuda::Context context_;  // first: everything below lives in it
+  cuda::Gpu facts_;
+  cuda::KernelModule fill_, compare_, upkeep_;
+  BenchKernels kernels_;
+  uint64_t some_blocks_;
+  cuda::Stream stream_;
+  cuda::DeviceMemory answer_;
+  uint64_t expected_;  // of the self test, when the device was opened
+};
+
+/// One region's memory, kept with the device that it lives on.
+class GpuAllocation {
+ public:
+  GpuAllocation(std::shared_ptr<const GpuDevice> device, uint64_t bytes)
+      : device_(std::move(device)),
+        memory_(cuda::VirtualMemory::create(device_->context(), bytes)),
+        descriptor_(memory_.export_descriptor()) {}
+
+  CUdeviceptr address() const { return memory_.address(); }
+  uint64_t bytes() const { return memory_.bytes(); }
+  int fd() const { return descriptor_.get(); }
+
+ private:
+  std::shared_ptr<const GpuDevice> device_;
+  cuda::VirtualMemory memory_;
+  UniqueFd descriptor_;
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much device memory a task's bench takes, and whether it is there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "runtime/result.hpp"
+#include "sandbox/commit/shared_buffers.hpp"
+
+namespace warpsmith::sandbox {
+
+/// The bench's memories on a GPU, in this order.
+enum class GpuRegion : uint8_t { inputs, candidate, worker, result };
+inline constexpr size_t gpu_region_count = 4;
+using GpuRegionBytes = std::array<uint64_t, gpu_region_count>;
+
+/// Bytes that each region takes, in whole pieces of 2 MiB as the device hands them out.
+GpuRegionBytes gpu_region_bytes(const TaskSignature& signature, const BufferLayout& layout);
+uint64_t total_of(const GpuRegionBytes& bytes);
+
+/// Three sets where the bench takes at most half of `available` bytes then (the reference worker
+/// and the candidate's scratch live beside it), else two. `capacity` with both numbers where two
+/// sets do not fit.
+Result<BufferLayout> gpu_layout(const TaskSignature& signature, uint64_t available);
+
+/// Whether memory of `held` bytes is kept for a task that needs `needed`: large enough and not far
+/// more.
+bool gpu_memory_fits(uint64_t held, uint64_t needed);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the bench's kernels are told: plain records, passed by value. Addresses are the device's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sandbox/judge/element_bound.hpp"
+#include "sandbox/judge/element_values.hpp"
+#include "sandbox/judge/gpu/chacha.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Fills one tensor of floats.
+struct FillOrder {
+  ChachaKey key;
+  uint64_t set = 0;  // number of the set of contents
+  uint32_t tensor = 0;
+  Dtype dtype = Dtype::f32;
+  Distribution distribution = Distribution::normal;
+  Domain domain = Domain::free;
+  bool parameter = false;  // then of `rule` instead of `domain`
+  ParameterRule rule;
+  uint64_t row = 1;  // elements of the last axis
+  uint64_t count = 0;
+  void* out = nullptr;
+};
+
+/// Words that an element takes.
+WARPSMITH_HOST_DEVICE constexpr uint32_t planes_of(Distribution distribution) {
+  if (distribution == Distribution::dense || distribution == Distribution::wide) return 1;
+  return distribution == Distribution::sparse ? 2 : most_planes;
+}
+
+/// Of an element's words, one per plane.
+WARPSMITH_HOST_DEVICE inline float drawn_value(Distribution distribution,
+                                               const uint32_t (&words)[most_planes]) {
+  const auto half = [](uint32_t word) { return static_cast<uint16_t>(word & 0xFFFFU); };
+  if (distribution == Distribution::dense) return dense_value(words[0]);
+  if (distribution == Distribution::wide) return wide_value(words[0]);
+  if (distribution == Distribution::sparse) return sparse_value(words[0], half(words[1]));
+  const uint32_t sum =
+      (words[0] & 0xFFFFU) + (words[0] >> 16U) + (words[1] & 0xFFFFU) + (words[1] >> 16U);
+  const float value = normal_value(static_cast<int>(sum), half(words[2]));
+  return distribution == Distribution::shifted ? value + shift : value;
+}
+
+/// Of an element that is not a row's huge one, before it is rounded to the tensor's type.
+WARPSMITH_HOST_DEVICE inline float filled_value(const FillOrder& order, Distribution distribution,
+                                                const uint32_t (&words)[most_planes]) {
+  const float value = drawn_value(distribution, words);
+  return order.parameter ? parameter_value(order.rule, value) : restricted(order.domain, value);
+}
+
+/// What comparisons add to. Zeros at first.
+struct Tally {
+  unsigned long long worst = 0;  // the bits of a double that is not negative: ordered like it
+  unsigned long long wrong = 0, nonfinite = 0, undefined = 0;
+};
+
+/// Judges one output against float64 references.
+struct ReferenceOrder {
+  const void* output = nullptr;
+  const double* expected = nullptr;
+  const float* spread = nullptr;
+  uint64_t count = 0;
+  Scale scale;
+  Dtype dtype = Dtype::f32;
+  Tally* tally = nullptr;
+};
+
+/// Judges one output against another of the same type.
+struct BaselineOrder {
+  const void* output = nullptr;
+  const void* baseline = nullptr;
+  const float* profile = nullptr;
+  uint64_t block = 64;  // elements per entry of the profile; a multiple of `pool`
+  uint64_t count = 0;
+  Scale scale;
+  Dtype dtype = Dtype::f32;
+  Tally* tally = nullptr;
+};
+
+/// Writes 8 bytes again and again.
+struct PatternOrder {
+  void* out = nullptr;  // at a multiple of 8
+  uint64_t bytes = 0;
+  uint64_t pattern = 0;
+};
+
+/// Raises `*changed` if a byte of the two zones is not `value`.
+struct GuardOrder {
+  const unsigned char* zones[2] = {};
+  uint64_t bytes = 0;  // of each
+  unsigned char value = 0;
+  unsigned* changed = nullptr;
+};
+
+/// Adds a content hash to `*hash`.
+struct HashOrder {
+  const void* in = nullptr;  // at a multiple of 8
+  uint64_t bytes = 0;
+  uint64_t key = 0;   // secret: who has it not cannot make two contents collide
+  uint64_t salt = 0;  // another for each tensor
+  unsigned long long* hash = nullptr;
+};
+
+/// The largest spread of each block (see `raised`).
+struct ProfileOrder {
+  const float* spread = nullptr;
+  uint64_t count = 0;
+  uint64_t block = 64;
+  float* out = nullptr;  // one per block
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/gpu_slot.hpp"
+
+#include <thread>
+
+#include "sandbox/compile/cuda_toolchain.hpp"
+#include "sandbox/contract/device_contestant.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// What other services of the same GPU may take meanwhile: contexts of warm launchers.
+constexpr uint64_t others_bytes = 2ULL << 30U;
+constexpr seconds memory_patience{2};  // for the driver to take back what a killed process had
+
+Machine identity_of(const cuda::Gpu& gpu, int cuda_version) {
+  return {.name = gpu.name + ", driver for CUDA " + cuda::version_text(cuda_version),
+          .cores = gpu.multiprocessors,
+          .cache_mbytes = static_cast<double>(gpu.l2_bytes) / (1 << 20),
+          .limits = {}};
+}
+
+/// A file's name; all services on this machine agree on it.
+std::string lease_name(const cuda::Gpu& gpu) {
+  std::string name =
+      "gpu-" + (gpu.bus_address.empty() ? std::to_string(gpu.index) : gpu.bus_address);
+  for (char& c : name) {
+    if (c == ':' || c == '/') c = '_';
+  }
+  return name;
+}
+
+}  // namespace
+
+GpuSlot::GpuSlot(std::shared_ptr<GpuVerifier> verifier, Machine machine, LauncherOptions launchers,
+                 std::string lease_folder)
+    : verifier_(std::move(verifier)),
+      machine_(std::move(machine)),
+      launchers_(std::move(launchers)),
+      lease_folder_(std::move(lease_folder)) {}
+
+Result<std::unique_ptr<GpuSlot>> GpuSlot::open(const GpuSlotOptions& options) {
+  auto access = find_gpu_access(options.gpu, built_with_toolkit(), options.python);
+  if (!access) return tl::unexpected(std::move(access.error()));
+  auto verifier = GpuVerifier::open(options.gpu);
+  if (!verifier) return tl::unexpected(std::move(verifier.error()));
+  const auto driver = cuda::Driver::load();
+  if (!driver) return tl::unexpected(driver.error());
+  Machine machine =
+      known_machine(options.cache_folder, identity_of((*verifier)->facts(), driver->cuda_version()),
+                    [&] { return (*verifier)->measure_limits(); });
+  LauncherOptions launchers{.program = options.program, .gpu = std::move(*access)};
+  launchers.core = options.core;
+  launchers.limits.cgroup_required = options.require_cgroups;
+  return std::unique_ptr<GpuSlot>(new GpuSlot(std::move(*verifier), std::move(machine),
+                                              std::move(launchers),
+                                              options.cache_folder + "/leases"));
+}
+
+Result<DeviceLease> GpuSlot::lease(Deadline deadline) const {
+  return DeviceLease::acquire(lease_folder_, lease_name(verifier_->facts()), deadline);
+}
+
+Result<std::unique_ptr<Bench>> GpuSlot::make_bench(const TaskSignature& signature) {
+  auto made = GpuBench::create(verifier_, signature, memory_);
+  if (!made) return tl::unexpected(std::move(made.error()));
+  return std::move(*made);
+}
+
+Result<void> GpuSlot::warm_up(Deadline deadline) {
+  if (auto filled = launchers_.refill(); !filled) return filled;
+  return launchers_.settle(deadline);
+}
+
+Result<Contestant> GpuSlot::start(const DeviceCandidate& candidate, const Bench& bench,
+                                  Deadline deadline) {
+  const CandidateMemory memory = bench.candidate_memory();
+  const DeviceContestantSpec spec{.plan = candidate.plan,
+                                  .artefact = candidate.cubin,
+                                  .layout = memory.layout,
+                                  .inputs_fd = memory.inputs,
+                                  .outputs_fd = memory.outputs,
+                                  .input_bytes = memory.input_bytes,
+                                  .output_bytes = memory.output_bytes};
+  return start_device_contestant(launchers_, spec, deadline);
+}
+
+Result<void> GpuSlot::check_health(uint64_t free_before, Deadline deadline) {
+  if (!verifier_->still_right()) {
+    return fail(ErrorCode::process_failed,
+                "the GPU no longer computes what it did: " + verifier_->facts().name);
+  }
+  const Deadline patience =
+      Deadline::after(std::min<milliseconds>(memory_patience, deadline.left()));
+  while (verifier_->free_memory() + others_bytes < free_before) {
+    if (patience.passed()) {
+      return fail(ErrorCode::process_failed,
+                  "device memory that a candidate had did not come back: " +
+                      std::to_string(verifier_->free_memory()) + " bytes free, " +
+                      std::to_string(free_before) + " before it");
+    }
+    std::this_thread::sleep_for(milliseconds{10});
+  }
+  return {};
+}
+
+}  // namespace warpsmith::sandbox

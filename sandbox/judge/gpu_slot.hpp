@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU slot: the verifier's context, memory that benches leave to each other, warm launchers, the
+// lease. What takes the place of a core and of the host's memory.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/clock.hpp"
+#include "runtime/result.hpp"
+#include "sandbox/contract/device_candidate.hpp"
+#include "sandbox/device/lease.hpp"
+#include "sandbox/judge/gpu/gpu_bench.hpp"
+#include "sandbox/launch/launcher_pool.hpp"
+#include "sandbox/timing/machine.hpp"
+
+namespace warpsmith::sandbox {
+
+struct GpuSlotOptions {
+  int gpu = 0;               // as the driver numbers it
+  std::string program;       // warpsmith-sandbox
+  std::string python;        // NVIDIA's libraries beside it serve `gemm` and `conv` steps
+  std::string cache_folder;  // what is known of the machine, and the lease
+  std::optional<int> core;   // of launchers; the calling thread's too
+  bool require_cgroups = false;
+};
+
+/// For one thread, the one that lives longest. Members may throw cuda::DeviceError: the process is
+/// then to be replaced.
+class GpuSlot {
+ public:
+  /// `unsupported` without a driver, a device node, or a toolkit at build time.
+  static Result<std::unique_ptr<GpuSlot>> open(const GpuSlotOptions& options);
+
+  const Machine& machine() const { return machine_; }
+  const GpuAccess& access() const { return *launchers_.options().gpu; }
+  /// The GPU for this process alone, among the services that share it.
+  Result<DeviceLease> lease(Deadline deadline) const;
+  /// `capacity`, with both numbers, for a task that does not fit.
+  Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
+
+  /// Starts a launcher for the next candidate if none waits, and returns while it warms up.
+  Result<void> begin_warming() { return launchers_.refill(); }
+  /// Returns once it is warm.
+  Result<void> warm_up(Deadline deadline);
+  /// A candidate of contract `device` in a jail of its own, over a bench of this slot.
+  Result<Contestant> start(const DeviceCandidate& candidate, const Bench& bench, Deadline deadline);
+
+  /// Bytes that nobody holds.
+  uint64_t free_memory() const { return verifier_->free_memory(); }
+  /// After a candidate that ended badly: does the device still compute right, and is the memory
+  /// back? An error says what is wrong: the device is then suspect.
+  Result<void> check_health(uint64_t free_before, Deadline deadline);
+
+ private:
+  GpuSlot(std::shared_ptr<GpuVerifier> verifier, Machine machine, LauncherOptions launchers,
+          std::string lease_folder);
+
+  std::shared_ptr<GpuVerifier> verifier_;
+  Machine machine_;
+  GpuBenchMemory memory_;
+  LauncherPool launchers_;
+  std::string lease_folder_;
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the judge's rules need to be the same code on a CPU and in a kernel.
+#pragma once
+
+#ifdef __CUDACC__
+#define WARPSMITH_HOST_DEVICE __host__ __device__
+#else
+#define WARPSMITH_HOST_DEVICE
+#endif
+
+namespace warpsmith::sandbox {
+
+/// std::bit_cast, which device code may not call.
+template <class To, class From>
+WARPSMITH_HOST_DEVICE To bits_as(From value) {
+  static_assert(sizeof(To) == sizeof(From));
+  return __builtin_bit_cast(To, value);
+}
+
+/// std::max, likewise; `a` where either is not a number.
+template <class T>
+WARPSMITH_HOST_DEVICE T larger(T a, T b) {
+  return a < b ? b : a;
+}
+
+}  // namespace warpsmith::sandbox

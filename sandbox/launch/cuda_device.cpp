@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan on a GPU. Every call is: caches swept and variables restored beside that, start event, the
+// set's graph, end event, on one stream.
+#include <string>
+
+#include "runtime/cuda/device_error.hpp"
+#include "runtime/cuda/virtual_memory.hpp"
+#include "sandbox/compile/cubin.hpp"
+#include "sandbox/jail/seccomp_filter.hpp"
+#include "sandbox/launch/module_globals.hpp"
+#include "sandbox/launch/plan_device.hpp"
+#include "sandbox/launch/set_graphs.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr unsigned char poison = 0xff;  // of every byte: NaN in every real type
+
+cuda::GraphExec empty_graph(const cuda::Api& api) {
+  CUgraph made = nullptr;
+  cuda::check(api, api.cuGraphCreate(&made, 0), "cuGraphCreate");
+  const cuda::Graph graph{made, {&api}};
+  CUgraphExec ready = nullptr;
+  cuda::check(api, api.cuGraphInstantiate(&ready, made, 0), "cuGraphInstantiate");
+  return cuda::GraphExec{ready, {&api}};
+}
+
+class CudaDevice final : public PlanDevice {
+ public:
+  explicit CudaDevice(cuda::Context context)
+      : context_(std::move(context)),
+        api_(context_.api()),
+        stream_(cuda::make_stream(api_)),
+        start_(cuda::make_event(api_)),
+        end_(cuda::make_event(api_)),
+        sweep_(api_, 2 * context_.l2_bytes()),
+        empty_(empty_graph(api_)) {}
+
+  Result<void> prepare(LauncherPlan plan, LauncherMemories memories) override {
+    plan_ = std::move(plan);
+    memories_ = std::move(memories);
+    return {};
+  }
+
+  Result<void> confine() override { return enter_launcher_filter(); }
+
+  Result<void> load() override {
+    try {
+      map_memories();
+      if (auto done = load_module(); !done) return done;
+      return record_sets();
+    } catch (const cuda::DeviceError& error) {
+      return fail(ErrorCode::invalid_config, error.what());
+    }
+  }
+
+  nanoseconds run(uint32_t set) override {
+    if (globals_) globals_->begin_restore();
+    sweep();
+    if (globals_) globals_->end_restore(stream_.get());
+    return timed(sets_[set].get());
+  }
+
+  nanoseconds noop() override {
+    sweep();
+    return timed(empty_.get());
+  }
+
+ private:
+  void map_memories() {
+    if (plan_.input_bytes > 0) {
+      inputs_.emplace(cuda::VirtualMemory::import(context_, memories_.inputs.get(),
+                                                  plan_.input_bytes, cuda::Access::read_only));
+    }
+    if (plan_.output_bytes > 0) {
+      outputs_.emplace(cuda::VirtualMemory::import(context_, memories_.outputs.get(),
+                                                   plan_.output_bytes, cuda::Access::read_write));
+    }
+    memories_ = {};
+    scratch_.emplace(api_, plan_.plan.scratch_bytes);
+    if (plan_.plan.scratch_bytes == 0) return;
+    cuda::check(api_,
+                api_.cuMemsetD8Async(scratch_->address(), poison, scratch_->bytes(), stream_.get()),
+                "cuMemsetD8Async");
+  }
+
+  /// A plan of library steps alone comes without kernels.
+  Result<void> load_module() {
+    if (plan_.artefact.empty()) return {};
+    const auto facts = read_cubin(plan_.artefact);
+    if (!facts) return tl::unexpected(facts.error());
+    module_.emplace(api_, plan_.artefact.data());
+    if (facts->variables.empty()) return {};
+    auto kept = ModuleGlobals::keep(context_, *module_, facts->variables);
+    if (!kept) return tl::unexpected(std::move(kept.error()));
+    globals_.emplace(std::move(*kept));
+    return {};
+  }
+
+  Result<void> record_sets() {
+    graphs_.emplace(context_, module_ ? &*module_ : nullptr, plan_.plan);
+    if (auto done = graphs_->prepare(); !done) return done;
+    for (uint32_t set = 0; set < plan_.layout.sets; ++set) {
+      auto made = graphs_->record(stream_.get(), bases_of(set));
+      if (!made) return tl::unexpected(std::move(made.error()));
+      sets_.push_back(std::move(*made));
+    }
+    cuda::check(api_, api_.cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
+    return {};
+  }
+
+  DeviceBases bases_of(uint32_t set) const {
+    const BufferLayout& layout = plan_.layout;
+    DeviceBases bases;
+    CUdeviceptr scratch = scratch_->address();
+    for (size_t i = 0; i < plan_.plan.buffers.size(); ++i) {
+      if (i >= layout.slots.size()) {
+        bases.push_back(scratch);
+        scratch += rounded_scratch(plan_.plan.buffers[i].bytes);
+        continue;
+      }
+      const BufferSlot& slot = layout.slots[i];
+      const CUdeviceptr memory = slot.output ? outputs_->address() : inputs_->address();
+      const uint64_t stride = slot.output ? layout.output_stride : layout.input_stride;
+      bases.push_back(memory + set * stride + slot.offset);
+    }
+    return bases;
+  }
+
+  /// The sweep leaves the caches cold, and keeps the device busy until all that follows is queued.
+  void sweep() {
+    cuda::check(api_, api_.cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache");
+    cuda::check(
+        api_, api_.cuMemsetD32Async(sweep_.address(), ++swept_, sweep_.bytes() / 4, stream_.get()),
+        "cuMemsetD32Async");
+  }
+
+  nanoseconds timed(CUgraphExec graph) {
+    CUstream stream = stream_.get();
+    cuda::check(api_, api_.cuEventRecord(start_.get(), stream), "cuEventRecord");
+    cuda::check(api_, api_.cuGraphLaunch(graph, stream), "cuGraphLaunch");
+    cuda::check(api_, api_.cuEventRecord(end_.get(), stream), "cuEventRecord");
+    // Asked again and again: a blocking wait adds an interrupt's way to the verifier's clock. A
+    // kernel without an end is the verifier's to cut.
+    CUresult code = CUDA_ERROR_NOT_READY;
+    while (code == CUDA_ERROR_NOT_READY) code = api_.cuEventQuery(end_.get());
+    cuda::check(api_, code, "the plan's steps");
+    float milliseconds = 0;
+    cuda::check(api_, api_.cuEventElapsedTime(&milliseconds, start_.get(), end_.get()),
+                "cuEventElapsedTime");
+    return nanoseconds{static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6)};
+  }
+
+  cuda::Context context_;
+  const cuda::Api& api_;
+  cuda::Stream stream_;
+  cuda::Event start_, end_;
+  cuda::DeviceMemory sweep_;
+  unsigned swept_ = 0;  // what the last sweep wrote
+  cuda::GraphExec empty_;
+  LauncherPlan plan_;
+  LauncherMemories memories_;
+  std::optional<cuda::VirtualMemory> inputs_, outputs_;
+  std::optional<cuda::DeviceMemory> scratch_;
+  std::optional<cuda::KernelModule> module_;
+  std::optional<ModuleGlobals> globals_;
+  std::optional<SetGraphs> graphs_;
+  std::vector<cuda::GraphExec> sets_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PlanDevice>> open_cuda_device() {
+  auto context = cuda::Context::open(0);
+  if (!context) return tl::unexpected(std::move(context.error()));
+  try {
+    return std::make_unique<CudaDevice>(std::move(*context));
+  } catch (const cuda::DeviceError& error) {
+    return fail(ErrorCode::infrastructure, error.what());
+  }
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the program was built without a CUDA toolkit.
+#include "sandbox/launch/plan_device.hpp"
+
+namespace warpsmith::sandbox {
+
+Result<std::unique_ptr<PlanDevice>> open_cuda_device() {
+  return fail(ErrorCode::unsupported, "launcher: built without a CUDA toolkit");
+}
+
+}  // namespace warpsmith::sandbox

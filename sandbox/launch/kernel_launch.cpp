@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/launch/kernel_launch.hpp"
+
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "sandbox/plan/match_kernels.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr uint32_t portable_cluster = 8;  // blocks that every device with clusters takes
+
+/// Where a parameter's value stands until the driver has copied it. Tensor maps want 64 bytes.
+struct alignas(64) ParameterValue {
+  std::array<std::byte, sizeof(CUtensorMap)> bytes{};
+
+  template <class T>
+  void put(const T& value) {
+    static_assert(sizeof(T) <= sizeof(CUtensorMap));
+    std::memcpy(bytes.data(), &value, sizeof value);
+  }
+};
+
+uint64_t volume(const Extent3& extent) {
+  return uint64_t{extent.x} * extent.y * extent.z;
+}
+
+tl::unexpected<Error> refused(const std::string& what) {
+  return fail(ErrorCode::invalid_config, what);
+}
+
+CUtensorMapDataType map_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case Dtype::f64:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+    case Dtype::f16:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case Dtype::bf16:
+      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case Dtype::i64:
+      return CU_TENSOR_MAP_DATA_TYPE_INT64;
+    case Dtype::i32:
+      return CU_TENSOR_MAP_DATA_TYPE_INT32;
+    case Dtype::i16:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT16;
+    default:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  }
+}
+
+CUtensorMapSwizzle map_swizzle(Swizzle swizzle) {
+  switch (swizzle) {
+    case Swizzle::b32:
+      return CU_TENSOR_MAP_SWIZZLE_32B;
+    case Swizzle::b64:
+      return CU_TENSOR_MAP_SWIZZLE_64B;
+    case Swizzle::b128:
+      return CU_TENSOR_MAP_SWIZZLE_128B;
+    default:
+      return CU_TENSOR_MAP_SWIZZLE_NONE;
+  }
+}
+
+CUtensorMap encoded(const cuda::Api& api, const BoundTensorMap& map, Dtype dtype,
+                    CUdeviceptr base) {
+  CUtensorMap made{};
+  const std::vector<cuuint64_t> shape(map.shape.begin(), map.shape.end());
+  const std::vector<cuuint64_t> strides(map.strides.begin(), map.strides.end());
+  const std::vector<cuuint32_t> box(map.box.begin(), map.box.end());
+  const std::vector<cuuint32_t> every(shape.size(), 1);
+  cuda::check(api,
+              api.cuTensorMapEncodeTiled(
+                  &made, map_type(dtype), static_cast<cuuint32_t>(shape.size()), pointer_to(base),
+                  shape.data(), strides.data(), box.data(), every.data(),
+                  CU_TENSOR_MAP_INTERLEAVE_NONE, map_swizzle(map.swizzle),
+                  CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+              "cuTensorMapEncodeTiled");
+  return made;
+}
+
+/// Little-endian: a narrow whole number is the first bytes of a wide one.
+void put_scalar(ParameterValue& value, const BoundScalar& scalar) {
+  if (scalar.type == ScalarType::f32) return value.put(static_cast<float>(scalar.real));
+  if (scalar.type == ScalarType::f64) return value.put(scalar.real);
+  value.put(scalar.whole);
+}
+
+bool fits_in_4_bytes(int64_t value) {
+  return value >= std::numeric_limits<int32_t>::min() &&
+         value <= int64_t{std::numeric_limits<uint32_t>::max()};
+}
+
+CUlaunchAttribute cluster_attribute(const Extent3& cluster) {
+  CUlaunchAttribute made{};
+  made.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  made.value.clusterDim = {cluster.x, cluster.y, cluster.z};
+  return made;
+}
+
+}  // namespace
+
+Result<KernelLaunch> KernelLaunch::prepare(const cuda::Context& context,
+                                           const cuda::KernelModule& module,
+                                           const BoundLaunch& launch) {
+  KernelLaunch made{context, module.function(launch.kernel.c_str()), launch};
+  for (const auto step : {&KernelLaunch::match_arguments, &KernelLaunch::ask_for_memory}) {
+    if (auto done = (made.*step)(); !done) {
+      return fail("\"" + launch.kernel + "\"", std::move(done.error()));
+    }
+  }
+  if (auto done = made.check_cooperation(); !done) {
+    return fail("\"" + launch.kernel + "\"", std::move(done.error()));
+  }
+  return made;
+}
+
+int KernelLaunch::attribute(CUfunction_attribute which) const {
+  int value = 0;
+  cuda::check(context_->api(), context_->api().cuFuncGetAttribute(&value, which, function_),
+              "cuFuncGetAttribute");
+  return value;
+}
+
+/// By the driver's own account of the parameters: it copies as many bytes as that says.
+Result<void> KernelLaunch::match_arguments() {
+  size_t offset = 0, bytes = 0;
+  while (context_->api().cuFuncGetParamInfo(function_, bytes_.size(), &offset, &bytes) ==
+         CUDA_SUCCESS) {
+    bytes_.push_back(bytes);
+  }
+  if (bytes_.size() != launch_->args.size()) {
+    return refused("takes " + std::to_string(bytes_.size()) + " arguments, got " +
+                   std::to_string(launch_->args.size()));
+  }
+  for (size_t i = 0; i < bytes_.size(); ++i) {
+    const uint32_t has = argument_bytes(launch_->args[i]);
+    const bool fits = has == 0 ? bytes_[i] == 4 || bytes_[i] == 8 : bytes_[i] == has;
+    if (!fits) {
+      return refused("parameter " + std::to_string(i + 1) + " has " + std::to_string(bytes_[i]) +
+                     " bytes");
+    }
+    const auto* scalar = std::get_if<BoundScalar>(&launch_->args[i]);
+    if (has == 0 && bytes_[i] == 4 && !fits_in_4_bytes(scalar->whole)) {
+      return refused("argument " + std::to_string(i + 1) + ", " + std::to_string(scalar->whole) +
+                     ", does not fit the parameter's 4 bytes");
+    }
+  }
+  return {};
+}
+
+Result<void> KernelLaunch::ask_for_memory() {
+  const int threads = attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  if (volume(launch_->block) > static_cast<uint64_t>(threads)) {
+    return refused("a block of " + std::to_string(volume(launch_->block)) +
+                   " threads, its registers allow " + std::to_string(threads));
+  }
+  const auto fixed = static_cast<uint64_t>(attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+  const auto most = static_cast<uint64_t>(
+      context_->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+  if (launch_->shared + fixed > most) {
+    return refused(std::to_string(launch_->shared) + " bytes of dynamic and " +
+                   std::to_string(fixed) + " of static shared memory, a block has " +
+                   std::to_string(most));
+  }
+  const cuda::Api& api = context_->api();
+  const auto set = [&](CUfunction_attribute which, int value) {
+    cuda::check(api, api.cuFuncSetAttribute(function_, which, value), "cuFuncSetAttribute");
+  };
+  // Steps share their kernels' attributes: never less than another step asked for.
+  const int asked = attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  if (static_cast<int>(launch_->shared) > asked) {
+    set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(launch_->shared));
+  }
+  if (launch_->cluster && volume(*launch_->cluster) > portable_cluster) {
+    set(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+  }
+  return {};
+}
+
+/// What must be resident together is.
+Result<void> KernelLaunch::check_cooperation() const {
+  const cuda::Api& api = context_->api();
+  if (launch_->cluster) {
+    std::vector<CUlaunchAttribute> attributes;
+    const CUlaunchConfig asked = config(nullptr, attributes);
+    int clusters = 0;
+    const CUresult code = api.cuOccupancyMaxActiveClusters(&clusters, function_, &asked);
+    if (code != CUDA_SUCCESS || clusters == 0) {
+      return refused("no cluster of " + std::to_string(volume(*launch_->cluster)) +
+                     " such blocks fits this device");
+    }
+  }
+  if (!launch_->cooperative) return {};
+  int blocks = 0;
+  cuda::check(api,
+              api.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                  &blocks, function_, static_cast<int>(volume(launch_->block)), launch_->shared),
+              "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  const uint64_t most =
+      static_cast<uint64_t>(blocks) *
+      static_cast<uint64_t>(context_->attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+  if (volume(launch_->grid) <= most) return {};
+  return refused("a cooperative grid of " + std::to_string(volume(launch_->grid)) +
+                 " blocks, of which this device holds " + std::to_string(most) + " at once");
+}
+
+CUlaunchConfig KernelLaunch::config(CUstream stream,
+                                    std::vector<CUlaunchAttribute>& attributes) const {
+  if (launch_->cluster) attributes.push_back(cluster_attribute(*launch_->cluster));
+  if (launch_->cooperative) {
+    CUlaunchAttribute cooperative{};
+    cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    cooperative.value.cooperative = 1;
+    attributes.push_back(cooperative);
+  }
+  CUlaunchConfig made{};
+  made.gridDimX = launch_->grid.x;
+  made.gridDimY = launch_->grid.y;
+  made.gridDimZ = launch_->grid.z;
+  made.blockDimX = launch_->block.x;
+  made.blockDimY = launch_->block.y;
+  made.blockDimZ = launch_->block.z;
+  made.sharedMemBytes = launch_->shared;
+  made.hStream = stream;
+  made.attrs = attributes.data();
+  made.numAttrs = static_cast<unsigned>(attributes.size());
+  return made;
+}
+
+void KernelLaunch::enqueue(CUstream stream, const DeviceBases& bases,
+                           const std::vector<BoundBuffer>& buffers) const {
+  const cuda::Api& api = context_->api();
+  std::vector<ParameterValue> values(launch_->args.size());
+  std::vector<void*> addresses;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const BoundArgument& argument = launch_->args[i];
+    if (const auto* pointer = std::get_if<BoundPointer>(&argument)) {
+      values[i].put(bases[pointer->buffer]);
+    } else if (const auto* map = std::get_if<BoundTensorMap>(&argument)) {
+      values[i].put(encoded(api, *map, buffers[map->buffer].dtype, bases[map->buffer]));
+    } else {
+      put_scalar(values[i], std::get<BoundScalar>(argument));
+    }
+    addresses.push_back(values[i].bytes.data());
+  }
+  std::vector<CUlaunchAttribute> attributes;
+  const CUlaunchConfig asked = config(stream, attributes);
+  cuda::check(api, api.cuLaunchKernelEx(&asked, function_, addresses.data(), nullptr),
+              "cuLaunchKernelEx");
+}
+
+}  // namespace warpsmith::sandbox

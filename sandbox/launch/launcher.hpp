@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launcher: a jailed process of our own that carries out one candidate's launch plan. It starts
+// before its candidate is known and is used once. No host code of the candidate runs in it.
+//
+// Its life: warm (device open, answering no-ops); handed a plan over its socket; `confine` takes
+// plan and memories, closes the socket and puts on the last filter; `load` makes the plan ready;
+// `run` carries it out. After a fault of the device it answers nothing more.
+#pragma once
+
+#include <string>
+
+namespace warpsmith::sandbox {
+
+inline constexpr int launcher_control_fd = 3;
+inline constexpr int launcher_socket_fd = 4;
+
+/// What a launcher carries plans out on: the words of its command line.
+inline constexpr const char* cuda_device_name = "cuda";
+inline constexpr const char* software_device_name = "software";
+
+/// Returns the exit code. `device` is one of the names above.
+int run_launcher(const std::string& device);
+
+}  // namespace warpsmith::sandbox

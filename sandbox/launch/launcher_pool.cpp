@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/launch/launcher_pool.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "sandbox/jail/own_program.hpp"
+#include "sandbox/launch/launcher.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr int starts_at_most = 3;  // of launchers that die before they are warm
+constexpr uint32_t driver_files = 1024;
+
+void see_folder(JailSpec& jail, const std::string& folder) {
+  const auto same = [&](const Bind& bind) { return bind.jail == folder; };
+  if (std::ranges::none_of(jail.read_only, same)) jail.read_only.push_back({folder, folder});
+}
+
+/// The system's libraries, on which the driver's and NVIDIA's lean, and those themselves.
+void see_gpu(JailSpec& jail, const GpuAccess& gpu) {
+  jail.devices = gpu.nodes;
+  jail.limits.open_files = driver_files;
+  for (const char* folder : {"/usr/lib", "/usr/lib64", "/lib", "/lib64"}) {
+    std::error_code error;
+    if (std::filesystem::exists(folder, error)) see_folder(jail, folder);
+  }
+  for (const auto* folders : {&gpu.driver_folders, &gpu.math_folders}) {
+    for (const std::string& folder : *folders) see_folder(jail, folder);
+  }
+}
+
+/// The loader looks for the driver first, then for the libraries, then where it always does.
+void search_gpu(JailSpec& jail, const GpuAccess& gpu) {
+  std::string path;
+  for (const auto* folders : {&gpu.driver_folders, &gpu.math_folders}) {
+    for (const std::string& folder : *folders) path += (path.empty() ? "" : ":") + folder;
+  }
+  std::string& search = jail.environment["LD_LIBRARY_PATH"];
+  search = search.empty() ? path : search + ":" + path;
+}
+
+}  // namespace
+
+Result<JailSpec> launch_jail(const LauncherOptions& options) {
+  JailSpec jail;
+  jail.kind = JailKind::launch;
+  jail.argv = {own_program_path, "launcher", options.gpu ? cuda_device_name : software_device_name};
+  jail.limits = options.limits;
+  jail.limits.tmp_bytes = 0;
+  jail.core = options.core;
+  jail.capture_output = true;  // why it could not start
+  if (options.gpu) see_gpu(jail, *options.gpu);
+  if (auto added = add_own_program(jail, options.program); !added) {
+    return tl::unexpected(std::move(added.error()));
+  }
+  if (options.gpu) search_gpu(jail, *options.gpu);
+  return jail;
+}
+
+Result<LauncherPool::Waiting> LauncherPool::start() const {
+  auto jail = launch_jail(options_);
+  if (!jail) return tl::unexpected(std::move(jail.error()));
+  auto ends = FrameSocket::pair();
+  if (!ends) return tl::unexpected(std::move(ends.error()));
+  auto control = ControlMemory::create();
+  if (!control) return tl::unexpected(std::move(control.error()));
+  jail->descriptors = {{launcher_control_fd, control->fd()},
+                       {launcher_socket_fd, ends->second.fd()}};
+  auto process = JailedProcess::start(*jail);
+  if (!process) return fail("launcher", std::move(process.error()));
+  return Waiting{std::move(*process), std::move(*control), std::nullopt, std::move(ends->first)};
+}
+
+Result<void> LauncherPool::warm(Waiting& launcher, Deadline deadline) const {
+  if (launcher.contestant) return {};
+  auto adopted = Contestant::adopt(launcher.process, std::move(*launcher.control), deadline);
+  launcher.control.reset();
+  if (!adopted) {
+    const JailExit exit = launcher.process->kill();
+    return fail("launcher" + (exit.err.empty() ? "" : " (" + exit.err + ")"),
+                std::move(adopted.error()));
+  }
+  launcher.contestant.emplace(std::move(*adopted));
+  return {};
+}
+
+Result<void> LauncherPool::refill() {
+  while (waiting_.size() < std::max<size_t>(options_.ready, 1)) {
+    auto launcher = start();
+    if (!launcher) return tl::unexpected(std::move(launcher.error()));
+    waiting_.push_back(std::move(*launcher));
+  }
+  return {};
+}
+
+Result<void> LauncherPool::settle(Deadline deadline) {
+  while (true) {
+    const auto cold =
+        std::ranges::find_if(waiting_, [](const Waiting& one) { return !one.contestant; });
+    if (cold == waiting_.end()) return {};
+    if (auto done = warm(*cold, deadline); !done) {
+      waiting_.erase(cold);
+      return done;
+    }
+  }
+}
+
+Result<WarmLauncher> LauncherPool::take(Deadline deadline) {
+  Error last;
+  for (int started = 0; started < starts_at_most;) {
+    if (waiting_.empty()) {
+      auto launcher = start();
+      if (!launcher) return tl::unexpected(std::move(launcher.error()));
+      waiting_.push_back(std::move(*launcher));
+      ++started;
+    }
+    Waiting launcher = std::move(waiting_.front());
+    waiting_.pop_front();
+    auto done = warm(launcher, deadline);
+    // Only now: with the clocks that the candidate will meet, and whoever answers did not die.
+    if (done) done = launcher.contestant->calibrate(options_.calibration_calls, deadline);
+    if (done) return WarmLauncher{std::move(*launcher.contestant), std::move(launcher.socket)};
+    last = std::move(done.error());
+    if (deadline.passed()) break;
+  }
+  return tl::unexpected(std::move(last));
+}
+
+}  // namespace warpsmith::sandbox

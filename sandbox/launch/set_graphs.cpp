@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/launch/set_graphs.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+tl::unexpected<Error> refused(PlanPlace place, const std::string& what) {
+  return fail(ErrorCode::invalid_config, at_place(place, what));
+}
+
+cuda::Graph end_capture(const cuda::Api& api, CUstream stream) {
+  CUgraph graph = nullptr;
+  cuda::check(api, api.cuStreamEndCapture(stream, &graph), "cuStreamEndCapture");
+  return cuda::Graph{graph, {&api}};
+}
+
+}  // namespace
+
+Result<void> SetGraphs::prepare() {
+  for (const BoundStep& step : plan_.steps) {
+    try {
+      auto made = ready(step);
+      if (!made) return refused(step.place, made.error().message);
+      steps_.push_back({step.place, std::move(*made)});
+    } catch (const cuda::DeviceError& error) {
+      return refused(step.place, error.what());
+    }
+  }
+  return {};
+}
+
+Result<Enqueue> SetGraphs::ready(const BoundStep& step) {
+  if (const auto* launch = std::get_if<BoundLaunch>(&step.what)) return ready_launch(*launch);
+  if (const auto* gemm = std::get_if<BoundGemm>(&step.what)) return ready_gemm(*gemm);
+  if (const auto* conv = std::get_if<BoundConv>(&step.what)) return ready_conv(*conv);
+  return ready_memory(step);
+}
+
+Result<Enqueue> SetGraphs::ready_launch(const BoundLaunch& launch) {
+  if (module_ == nullptr) return fail(ErrorCode::invalid_config, "there are no kernels");
+  auto made = KernelLaunch::prepare(context_, *module_, launch);
+  if (!made) return tl::unexpected(std::move(made.error()));
+  return Enqueue{[this, kernel = std::move(*made)](CUstream stream, const DeviceBases& bases) {
+    kernel.enqueue(stream, bases, plan_.buffers);
+  }};
+}
+
+Result<Enqueue> SetGraphs::ready_gemm(const BoundGemm& gemm) {
+  if (!gemm_) {
+    auto opened = GemmLibrary::open(context_);
+    if (!opened) return tl::unexpected(std::move(opened.error()));
+    gemm_ = std::move(*opened);
+  }
+  return gemm_->prepare(gemm, plan_.buffers);
+}
+
+Result<Enqueue> SetGraphs::ready_conv(const BoundConv& conv) {
+  if (!conv_) {
+    auto opened = ConvLibrary::open(context_);
+    if (!opened) return tl::unexpected(std::move(opened.error()));
+    conv_ = std::move(*opened);
+  }
+  return conv_->prepare(conv, plan_.buffers);
+}
+
+/// memset or copy.
+Enqueue SetGraphs::ready_memory(const BoundStep& step) const {
+  const cuda::Api& api = context_.api();
+  if (const auto* memset = std::get_if<BoundMemset>(&step.what)) {
+    const uint64_t bytes = plan_.buffers[memset->out].bytes;
+    return [&api, memset, bytes](CUstream stream, const DeviceBases& bases) {
+      if (bytes == 0) return;
+      cuda::check(api, api.cuMemsetD8Async(bases[memset->out], memset->value, bytes, stream),
+                  "cuMemsetD8Async");
+    };
+  }
+  const auto& copy = std::get<BoundCopy>(step.what);
+  const uint64_t bytes = plan_.buffers[copy.out].bytes;
+  return [&api, &copy, bytes](CUstream stream, const DeviceBases& bases) {
+    if (bytes == 0) return;
+    cuda::check(api, api.cuMemcpyDtoDAsync(bases[copy.out], bases[copy.from], bytes, stream),
+                "cuMemcpyDtoDAsync");
+  };
+}
+
+Result<cuda::GraphExec> SetGraphs::record(CUstream stream, const DeviceBases& bases) {
+  const cuda::Api& api = context_.api();
+  cuda::check(api, api.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+              "cuStreamBeginCapture");
+  for (const Ready& step : steps_) {
+    try {
+      step.enqueue(stream, bases);
+    } catch (const cuda::DeviceError& error) {
+      CUgraph broken = nullptr;
+      (void)api.cuStreamEndCapture(stream, &broken);
+      if (broken != nullptr) (void)api.cuGraphDestroy(broken);
+      return refused(step.place, error.what());
+    }
+  }
+  const cuda::Graph graph = end_capture(api, stream);
+  CUgraphExec ready = nullptr;
+  cuda::check(api, api.cuGraphInstantiate(&ready, graph.get(), 0), "cuGraphInstantiate");
+  cuda::GraphExec made{ready, {&api}};
+  cuda::check(api, api.cuGraphUpload(ready, stream), "cuGraphUpload");
+  return made;
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan's steps as CUDA graphs, one for each buffer set. Sources built with the toolkit only.
+#pragma once
+
+#include <vector>
+
+#include "sandbox/launch/conv_library.hpp"
+#include "sandbox/launch/gemm_library.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Makes steps ready and records them. Holds the libraries that recorded steps need.
+class SetGraphs {
+ public:
+  /// All three outlive it.
+  SetGraphs(const cuda::Context& context, const cuda::KernelModule* module, const BoundPlan& plan)
+      : context_(context), module_(module), plan_(plan) {}
+
+  /// Once, before `record`. An error names the line of what the device or a library refuses.
+  Result<void> prepare();
+  /// The steps over one set's buffers, ready to be launched. An error as above.
+  Result<cuda::GraphExec> record(CUstream stream, const DeviceBases& bases);
+
+ private:
+  struct Ready {
+    PlanPlace place;
+    Enqueue enqueue;
+  };
+  Result<Enqueue> ready(const BoundStep& step);
+  Result<Enqueue> ready_launch(const BoundLaunch& launch);
+  Result<Enqueue> ready_gemm(const BoundGemm& gemm);
+  Result<Enqueue> ready_conv(const BoundConv& conv);
+  Enqueue ready_memory(const BoundStep& step) const;
+
+  const cuda::Context& context_;
+  const cuda::KernelModule* module_;  // null where no step launches
+  const BoundPlan& plan_;
+  std::unique_ptr<GemmLibrary> gemm_;
+  std::unique_ptr<ConvLibrary> conv_;
+  std::vector<Ready> steps_;
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a candidate is timed against besides eager: torch.compile, tuned torch.compile, eager as a CUDA graph.
+import gc
+
+import torch
+
+import chunks
+from device import NO_GRAPHS
+from refusals import Refused
+
+_MODES = {"default": None, "tuned": "max-autotune-no-cudagraphs"}
+_TOLERANCE = 1e-2
+_BF16_TOLERANCE = 8e-2  # eager rounds each operator's output at 2^-8, compiled code only the last one's
+
+
+def _reason(error):
+    return f"{type(error).__name__}: {(str(error).strip() or '?').splitlines()[0][:200]}"
+
+
+def _tensors(result):
+    return [result] if isinstance(result, torch.Tensor) else list(result)
+
+
+def _agree(task, a, b):
+    # A product's error goes with the size of its terms, which an element near zero does not show.
+    scale = max(1.0, chunks.size_of(b)) if task.device.remote and b.is_floating_point() else 1.0
+    tolerance = _BF16_TOLERANCE if b.dtype == torch.bfloat16 else _TOLERANCE
+    return all(torch.allclose(x.double(), y.double(), rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+               for x, y in chunks.chunks(a, b))
+
+
+@torch.no_grad()
+def _checked(task, function, arguments):
+    with task.device.lane(task.lane):
+        outs, rights = _tensors(function(*arguments)), _tensors(task.model(*arguments))
+    for i, (a, b) in enumerate(zip(outs, rights)):
+        if not _agree(task, a, b):
+            raise Refused(f"its output {i} differs from eager's")
+
+
+def _compiled(task, which):
+    function = torch.compile(task.model, dynamic=False, mode=_MODES[which])
+    _checked(task, function, task.example())
+    return function
+
+
+@torch.no_grad()
+def _captured(task):
+    graphs = task.device.graphs()
+    if graphs is None:
+        raise Refused(NO_GRAPHS)
+    arguments = task.example()
+    with task.device.lane(task.lane):
+        graphs.capture(0, lambda: task.model(*arguments))
+
+    def replayed(*_):
+        graphs.replay(0)
+        return graphs.outputs(0)
+
+    _checked(task, replayed, arguments)
+    return True
+
+
+def make_ready(task, which):
+    """Makes baseline `which` once; raises what stands in its way."""
+    if which != "graphed" and which not in _MODES:
+        raise ValueError(f'no baseline is called "{which}": default, tuned or graphed')
+    if which in task.baselines:
+        return
+    try:
+        task.baselines[which] = _captured(task) if which == "graphed" else _compiled(task, which)
+        # What torch.compile leaves behind is not looked through again by every later collection.
+        gc.collect()
+        gc.freeze()
+    finally:
+        task.done_with_example()
+
+
+def ready(task, which):
+    """Whether the baseline can be called, and why not. Without the default one a task is refused."""
+    try:
+        make_ready(task, which)
+        return True, ""
+    except ValueError:
+        raise
+    except Exception as error:
+        reason = str(error) if isinstance(error, Refused) else f"it raised {_reason(error)}"
+        if which == "default":
+            raise Refused(f"torch.compile: {reason}") from None
+        return False, reason

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# Passes over large tensors that hold only a part of their temporaries at a time.
+import torch
+
+SIZE = 2**26  # elements; a task for a CPU holds no more, so there each tensor is one chunk
+TOLERANCE = 1e-4  # of the values' mean size: what the order of atomic additions may change
+
+
+def chunks(*tensors):
+    """Pieces of equally shaped tensors, all flat, side by side. Writing to a piece of a contiguous one writes it."""
+    yield from zip(*(t.reshape(-1).split(SIZE) for t in tensors))
+
+
+def dense(value):
+    """Whether the elements lie without gaps or overlaps, in whatever order of axes."""
+    expected = 1
+    for stride, extent in sorted((s, e) for s, e in zip(value.stride(), value.shape) if e != 1):
+        if stride != expected:
+            return False
+        expected *= extent
+    return True
+
+
+def equal(a, b):
+    """Whether two tensors hold equal values; NaN equals NaN."""
+    return all(torch.equal(x.nan_to_num(), y.nan_to_num()) for x, y in chunks(a, b))
+
+
+def nearly_equal(a, b):
+    """The same up to what atomic additions in another order change; integers must be equal."""
+    if not a.is_floating_point():
+        return equal(a, b)
+    scale = TOLERANCE * size_of(a)
+    return all(torch.allclose(x.double(), y.double(), rtol=TOLERANCE, atol=scale, equal_nan=True)
+               for x, y in chunks(a, b))
+
+
+def constant(value):
+    first = value.flatten()[:1]
+    return all(bool((x == first).all()) for x, in chunks(value))
+
+
+def size_of(value):
+    """Mean of the finite magnitudes."""
+    sums = [x.double().nan_to_num(posinf=0, neginf=0).abs_().sum() for x, in chunks(value)]
+    return float(sum(sums)) / max(1, value.numel())
+
+
+def mean(value):
+    if value.numel() <= SIZE:
+        return value.double().mean().item()
+    return float(sum(x.double().sum() for x, in chunks(value))) / value.numel()
+
+
+def summary(value):
+    """mean, deviation, low and high of a tensor that is not empty."""
+    if value.numel() <= SIZE:
+        x = value.double()
+        same = bool((x == x.flatten()[0]).all())
+        return float(x.mean()), 0.0 if same else float(x.std(unbiased=False)), float(x.min()), float(x.max())
+    middle = mean(value)
+    squares = sum((x.double() - middle).square_().sum() for x, in chunks(value))
+    deviation = 0.0 if constant(value) else float(squares / value.numel()) ** 0.5
+    low = min(float(x.min()) for x, in chunks(value))
+    high = max(float(x.max()) for x, in chunks(value))
+    return middle, deviation, low, high

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+# Where tasks run: the CPU, or the first GPU that this process sees.
+import contextlib
+import ctypes
+
+import torch
+
+from device_memory import DeviceMemory
+from graphs import Graphs
+from host_memory import HostMemory
+
+NO_GRAPHS = "a CPU has no graphs"
+LANES = ("fp32_strict", "tf32_allowed")
+_SWEEP_OVER_CACHE = 2  # times the last cache: nothing of the inputs is left in it
+_BRIEF = 2_000_000  # nanoseconds: below, the launches of a call weigh
+_MORE_CALLS = 4
+_KEPT_CACHED = 1 << 30  # bytes that torch may hold back between stays
+
+
+class NoDevice(Exception):
+    """The device cannot be used; the text says why."""
+
+
+class Cpu:
+    """Calls are timed by the verifier alone."""
+
+    place = torch.device("cpu")
+    memory = "host"
+    remote = False
+
+    def facts(self):
+        return {"capability": torch.backends.cpu.get_cpu_capability()}
+
+    def open(self, fd, size, writable):
+        return HostMemory(fd, size, writable)
+
+    def lane(self, name):
+        return contextlib.nullcontext()
+
+    def call(self, lane, function, arguments):
+        """Outputs, and the nanoseconds by the device's own clock."""
+        return function(*arguments), 0
+
+    def peak(self, work):
+        """What `work` gives, and the most bytes that it held beyond what was held before."""
+        return work(), 0
+
+    def wait(self):
+        """Until all that was ordered is done."""
+
+    def graphs(self):
+        """Where eager's launches can be captured; nothing where there are no launches."""
+        return None
+
+    def tidy(self):
+        """After work that leaves nothing behind."""
+
+
+def _driver_version():
+    """The CUDA version that the driver is for, or nothing where there is no driver."""
+    version = ctypes.c_int()
+    try:
+        ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
+    except OSError:
+        return ()
+    return version.value // 1000, version.value % 1000 // 10
+
+
+def _dotted(version):
+    return ".".join(map(str, version))
+
+
+def _why_unusable(error, driver, wanted):
+    # A driver serves all minor versions of its major one.
+    if driver and driver[0] < int(wanted.split(".")[0]):
+        return f"the driver is for CUDA {_dotted(driver)}, older than torch's CUDA {wanted}"
+    return f"no GPU can be used: {(str(error).strip() or type(error).__name__).splitlines()[0][:200]}"
+
+
+def _usable_gpu():
+    """CUDA made ready, or why not."""
+    if torch.version.cuda is None:
+        raise NoDevice(f"torch {torch.__version__} is built without CUDA")
+    try:
+        torch.cuda.init()
+        torch.zeros(1, device="cuda:0")
+    except Exception as error:
+        raise NoDevice(_why_unusable(error, _driver_version(), torch.version.cuda)) from None
+    return torch.device("cuda", 0)
+
+
+class Cuda:
+    """Calls are timed by events on one stream, behind a sweep that empties the caches and hides the CPU's work."""
+
+    memory = "device"
+    remote = True
+
+    def __init__(self):
+        self.place = _usable_gpu()
+        self.properties = torch.cuda.get_device_properties(self.place)
+        # False, torch's own default: the heuristics choose by shapes alone. A race would choose by times, and the
+        # baseline's bits and times would differ from process to process.
+        torch.backends.cudnn.benchmark = False
+        self._allow_tf32(False)
+        swept = _SWEEP_OVER_CACHE * self.properties.L2_cache_size
+        self.sweep = torch.empty(swept, dtype=torch.uint8, device=self.place)
+        self.began, self.ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+
+    def facts(self):
+        p = self.properties
+        return {"capability": f"{p.major}.{p.minor}", "device_name": p.name, "memory_bytes": p.total_memory,
+                "cuda": torch.version.cuda, "cudnn": str(torch.backends.cudnn.version()),
+                "driver": _dotted(_driver_version())}
+
+    def open(self, fd, size, writable):
+        return DeviceMemory(fd, size, writable, self.place)
+
+    @staticmethod
+    def _allow_tf32(allowed):
+        torch.backends.cuda.matmul.allow_tf32 = allowed
+        torch.backends.cudnn.allow_tf32 = allowed
+
+    @contextlib.contextmanager
+    def lane(self, name):
+        """Of the baselines. Everything else is full float32 or wider."""
+        self._allow_tf32(name == "tf32_allowed")
+        try:
+            yield
+        finally:
+            self._allow_tf32(False)
+
+    def call(self, lane, function, arguments):
+        with self.lane(lane):
+            function(*arguments)  # the GPU changes to this process, and Python is warm: nobody's time
+            out, taken = self._timed(function, arguments)
+            if taken < _BRIEF:
+                # A single call is as slow as the processor that it was woken on: the middle one is the baseline's own.
+                taken = sorted([taken, *(self._timed(function, arguments)[1] for _ in range(_MORE_CALLS))])[_MORE_CALLS // 2]
+        return out, taken
+
+    def _timed(self, function, arguments):
+        self.sweep.zero_()
+        self.began.record()
+        out = function(*arguments)
+        self.ended.record()
+        self.ended.synchronize()
+        return out, int(self.began.elapsed_time(self.ended) * 1e6)
+
+    def peak(self, work):
+        torch.cuda.reset_peak_memory_stats(self.place)
+        before = torch.cuda.memory_allocated(self.place)
+        result = work()
+        return result, torch.cuda.max_memory_allocated(self.place) - before
+
+    def wait(self):
+        torch.cuda.synchronize(self.place)
+
+    def graphs(self):
+        return Graphs()
+
+    def tidy(self):
+        """Memory that torch holds back is lost to the verifier and to candidates."""
+        held = torch.cuda.memory_reserved(self.place) - torch.cuda.memory_allocated(self.place)
+        if held > _KEPT_CACHED:
+            torch.cuda.empty_cache()
+
+    def free(self):
+        """Bytes that this process could still take: the device's free ones, and those held back here."""
+        held = torch.cuda.memory_reserved(self.place) - torch.cuda.memory_allocated(self.place)
+        return torch.cuda.mem_get_info(self.place)[0] + held
+
+
+def device_named(name):
+    if name == "cpu":
+        return Cpu()
+    if name == "cuda":
+        return Cuda()
+    raise NoDevice(f'no device is called "{name}": cpu or cuda')

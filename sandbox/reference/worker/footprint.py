@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# How much device memory a task takes, so that one which does not fit is refused before it fails half-way.
+from typing import NamedTuple
+
+_OVERHEAD = 3 << 29  # bytes: workspaces of libraries, the noise, what sweeps the caches
+
+
+class Peaks(NamedTuple):
+    """Bytes that one evaluation on inputs at hand held at most, its outputs among them."""
+
+    narrow: int  # float32
+    wide: int  # float64, the widened inputs and parameters among them
+
+
+def _bytes(signature, role, size=None):
+    return sum(t["elements"] * (size or t["item_bytes"]) for t in signature if t["role"] in role)
+
+
+def shared_bytes(signature, sets):
+    """What the verifier allocates: inputs, a candidate's outputs and ours per set; references and spreads once."""
+    inputs, outputs = _bytes(signature, ("input", "parameter")), _bytes(signature, ("output",))
+    return sets * (inputs + 2 * outputs) + _bytes(signature, ("output",), 8 + 4)
+
+
+def private_bytes(signature, peaks, graphs=0):
+    """What this process holds at most during a stay with so many captured graphs."""
+    outputs = _bytes(signature, ("output",))
+    largest = max((t["elements"] * 4 for t in signature), default=0)
+    if any(t.get("dtype") in ("f16", "bf16") and t["role"] != "output" for t in signature):
+        peaks = Peaks(peaks.narrow, peaks.narrow + peaks.wide + 2 * largest)  # evaluations beside the task's own
+    # A perturbed evaluation copies what an operator reads, a rounded one what it writes too; ordered sums keep copies
+    # of their terms.
+    return _OVERHEAD + graphs * outputs + max(peaks.wide, peaks.narrow + 2 * largest + outputs)
+
+
+def giga(count):
+    return f"{count / 1e9:.3g} GB"
+
+
+def complaint(needed, free, sets):
+    """Why the task does not fit, or nothing."""
+    if needed <= free:
+        return ""
+    held = f"{sets} buffer set{'s' if sets > 1 else ''}"
+    return f"the task needs {giga(needed)} of device memory for {held}, the device has {giga(free)} free"

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+# A ModelNew on one buffer set of shared memory: built when told, called when rung, its outputs copied out.
+#
+# Before it is built the same calls copy blank outputs: what the copy costs is measured on code of ours.
+import importlib
+import os
+import re
+import sys
+import traceback
+from typing import NamedTuple
+
+import torch
+
+import commit
+import confinement
+import fault_hint
+from host_extensions import place_artefact
+from task import DTYPES
+
+_TORCH = {name: dtype for dtype, name in DTYPES.items()}
+_NAMED = 8  # tensors that a complaint lists
+
+
+def _listed(names):
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+
+
+def _described(value):
+    return f"{DTYPES.get(value.dtype, value.dtype)} {list(value.shape)}"
+
+
+def _tensors_of(model):
+    """Name -> what sets it. Tensors that are plain attributes count as the reference worker counts them."""
+    setters = {}
+    for prefix, module in model.named_modules():
+        for key, value in [*module._parameters.items(), *module._buffers.items(), *vars(module).items()]:
+            if isinstance(value, torch.Tensor):
+                setters[f"{prefix}.{key}" if prefix else key] = (module, key, value)
+    return setters
+
+
+def _set(entry, value):
+    module, key, tensor = entry
+    if key in vars(module):
+        vars(module)[key] = value
+    else:
+        tensor.data = value
+
+
+class Places(NamedTuple):
+    folder: str  # of the submission's files
+    filter: str  # the BPF program that confines
+    artefact: str  # kind, as `place_artefact` knows it
+    artefact_fd: int
+
+
+class Complaint(Exception):
+    """Why there is no candidate to call."""
+
+
+class Candidate:
+    def __init__(self, device, request, fds, facts):
+        self.device, self.facts, self.signature, self.lane = device, facts, request["signature"], request["lane"]
+        layout = request["layout"]
+        # Kept for good: the process ends with its candidate.
+        self.memories = [device.open(fd, size, writable) for fd, size, writable in zip(fds, request["bytes"], (False, True))]
+        views = {"input": [], "parameter": [], "output": []}
+        for spec, slot in zip(self.signature, layout["slots"]):
+            memory = self.memories[1 if slot["output"] else 0]
+            views[spec["role"]].append(memory.view(_TORCH[spec["dtype"]], spec["shape"], spec["elements"], slot["offset"]))
+        self.inputs, self.parameters, self.outputs = views["input"], views["parameter"], views["output"]
+        if len(self.inputs) != len(facts.tensor_at):
+            raise ValueError(f"get_inputs gives {len(facts.tensor_at)} tensors, the signature has {len(self.inputs)}")
+        self.arguments = list(facts.constants)
+        for at, value in zip(facts.tensor_at, self.inputs):
+            self.arguments[at] = value
+        self.blank = [torch.zeros_like(o) for o in self.outputs]
+        self.model, self.confined = None, False
+
+    def stay(self, page, places):
+        self.places, self.folder = places, places.folder
+        if not self.device.remote:
+            fault_hint.install(page, self.memories[0].memory)
+        with torch.no_grad(), self.device.lane(self.lane):
+            commit.serve(page, self.run, others={commit.CONFINE: self.confine, commit.LOAD: self.load})
+        os._exit(0)
+
+    def confine(self):
+        try:
+            confinement.put_in_force(self.places.filter)
+            self.confined = True
+            return commit.Answer()
+        except OSError as error:
+            return commit.Answer(commit.NOT_CONFINED, text=str(error))
+
+    def load(self):
+        if not self.confined:
+            return commit.Answer(commit.NOT_CONFINED)
+        try:
+            self.model = self._built()
+            self.blank = None
+            return commit.Answer()
+        except Complaint as complaint:
+            return commit.Answer(commit.UNLAUNCHABLE, text=str(complaint))
+        except BaseException as error:
+            return self._raised(error)
+
+    def _built(self):
+        # Of the candidate's making: taken apart under its filter, at its cost.
+        place_artefact(self.folder, self.places.artefact, self.places.artefact_fd)
+        os.close(self.places.artefact_fd)
+        os.chdir(self.folder)
+        sys.path.insert(0, self.folder)
+        module = importlib.import_module("model_new")
+        if not isinstance(getattr(module, "ModelNew", None), type):
+            raise Complaint("model_new.py defines no class ModelNew")
+        torch.manual_seed(0)
+        args, kwargs = self.facts.init
+        model = module.ModelNew(*args, **kwargs)
+        if not isinstance(model, torch.nn.Module):
+            raise Complaint("ModelNew is no torch.nn.Module")
+        model.to(self.device.place).requires_grad_(False)
+        self._share(model)
+        return model
+
+    def _share(self, model):
+        """Its parameters and buffers become views of the shared memory, by the names that Model gives them."""
+        named, missing, unlike = _tensors_of(model), [], []
+        wanted = [spec for spec in self.signature if spec["role"] == "parameter"]
+        for spec, value in zip(wanted, self.parameters):
+            # A name that an input has too carries a number in the signature.
+            entry = named.get(spec["name"]) or named.get(re.sub(r"_\d+$", "", spec["name"]))
+            if entry is None:
+                missing.append(spec["name"])
+            elif entry[2].shape != value.shape or entry[2].dtype != value.dtype:
+                unlike.append(f"{spec['name']} is {_described(entry[2])}, Model's {_described(value)}")
+            else:
+                _set(entry, value)
+        if missing:
+            raise Complaint(f"ModelNew lacks what Model's state holds: {_listed(missing)}")
+        if unlike:
+            raise Complaint(f"ModelNew's state differs from Model's: {_listed(unlike)}")
+
+    def run(self, index):
+        if index != 0:
+            return commit.Answer(commit.BAD_ORDER)
+        try:
+            outs = self.blank if self.model is None else self.model(*self.arguments)
+            outs = outs if isinstance(outs, (list, tuple)) else [outs]
+            if complaint := self._objection(outs):
+                return commit.Answer(commit.WRONG_OUTPUTS, text=complaint)
+            for target, out in zip(self.outputs, outs):
+                target.copy_(out)
+            if self.device.remote:
+                torch.cuda.synchronize(self.device.place)
+            return commit.Answer()
+        except BaseException as error:
+            return self._raised(error)
+
+    def _objection(self, outs):
+        if len(outs) != len(self.outputs):
+            return f"forward gave {len(outs)} outputs, expected {len(self.outputs)}"
+        for i, (out, wanted) in enumerate(zip(outs, self.outputs)):
+            if not isinstance(out, torch.Tensor):
+                return f"output {i} is a {type(out).__name__}, expected a tensor"
+            if out.shape != wanted.shape or out.dtype != wanted.dtype:
+                return f"output {i} is {_described(out)}, expected {_described(wanted)}"
+            if out.device != wanted.device:
+                return f"output {i} is on {out.device}, expected {wanted.device}"
+        return ""
+
+    def _raised(self, error):
+        lines = str(error).strip().split("\n")
+        text = f"{type(error).__name__}: {lines[0][:160]}{self._place(error)}"
+        if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+            return commit.Answer(commit.NO_MEMORY, text=text)
+        if isinstance(error, torch.AcceleratorError) or "CUDA error" in lines[0]:
+            return commit.Answer(commit.DEVICE_FAULT, text=text)
+        return commit.Answer(commit.UNLAUNCHABLE, text=text)
+
+    def _place(self, error):
+        """The candidate's own line, where the error went through one."""
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(self.folder)]
+        if isinstance(error, SyntaxError) and error.filename:
+            return f" ({os.path.relpath(error.filename, self.folder)}, line {error.lineno})"
+        if not frames:
+            return ""
+        return f" ({os.path.relpath(frames[-1].filename, self.folder)}, line {frames[-1].lineno}, in {frames[-1].name})"

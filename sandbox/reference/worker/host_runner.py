@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# The process of one candidate of contract `host`: warm before it knows its candidate, used once.
+#
+# Speaks frames (peer.py) on descriptor 3: `hello`, then `enter`, which brings the submission, the task's text and the
+# shared memory. From then on it answers the control page alone (commit.py). It holds no verdict, no clock that counts,
+# no expected value and no seed: whatever the candidate does to it, it does to itself.
+import gc
+import os
+import platform
+import warnings
+
+import torch
+
+import commit
+import host_task
+from device import Cuda, NoDevice, device_named
+from host_candidate import Candidate, Places
+from host_extensions import place_files
+from peer import Peer
+
+FOLDER = "/tmp/candidate"
+FILTER = "/filter.bpf"
+
+
+class Runner:
+    def __init__(self, peer):
+        self.peer, self.device = peer, None
+
+    def hello(self, request):
+        self.device = device_named(request["device"])
+        if isinstance(self.device, Cuda):
+            self.device.sweep = None  # the reference worker's need
+        return {"torch": torch.__version__, "python": platform.python_version(), "pid": os.getpid()}
+
+    def enter(self, request):
+        control, inputs, outputs, artefact = self.peer.descriptors(4)
+        facts = host_task.facts_of(request["task"], self.device)
+        candidate = Candidate(self.device, request, (inputs, outputs), facts)
+        place_files(FOLDER, request["files"], request["task"])
+        for fd in (inputs, outputs):
+            os.close(fd)
+        page = commit.control_page(control)
+        os.close(control)
+        self.peer.send({"ok": True})
+        self.peer.socket.close()
+        gc.disable()
+        candidate.stay(page, Places(FOLDER, FILTER, request["artefact"], artefact))
+
+    def answer(self, request):
+        try:
+            return {"ok": True, **(self.enter if request["op"] == "enter" else self.hello)(request)}
+        except NoDevice as error:
+            return {"ok": False, "error": str(error)}
+        except Exception as error:
+            return {"ok": False, "error": f"{type(error).__name__}: {error}"[:1000]}
+
+
+def main():
+    # Until here standard error says why a start failed; a candidate's own prints go nowhere.
+    silence = os.open("/dev/null", os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(silence, descriptor)
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(1)
+    torch.set_num_interop_threads(1)
+    peer = Peer(3)
+    runner = Runner(peer)
+    peer.send(runner.answer(peer.receive()))
+    refused = runner.answer(peer.receive())  # returns only where the stay did not begin
+    peer.send(refused)
+
+
+if __name__ == "__main__":
+    main()

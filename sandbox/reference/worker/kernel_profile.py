@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a baseline's kernels were: names, times and launch shapes, by CUPTI's activity records.
+import json
+import os
+import tempfile
+
+import torch
+from torch.profiler import ProfilerActivity
+
+import baselines
+from refusals import Refused
+
+_NAME = 200  # characters of a kernel's name
+_KERNELS = 512  # of one call
+
+
+def _kernel(event):
+    facts = event.get("args", {})
+    return {"name": event["name"][:_NAME], "device_us": float(event["dur"]), "grid": facts.get("grid", []),
+            "block": facts.get("block", []), "registers": facts.get("registers per thread", 0),
+            "shared_bytes": facts.get("shared memory", 0)}
+
+
+def _recorded(task, function, arguments):
+    with tempfile.TemporaryDirectory() as folder, task.device.lane(task.lane):
+        function(*arguments)  # what only a first call does
+        torch.cuda.synchronize()
+        with torch.profiler.profile(activities=[ProfilerActivity.CUDA]) as profile:
+            function(*arguments)
+            torch.cuda.synchronize()
+        path = os.path.join(folder, "trace.json")
+        profile.export_chrome_trace(path)
+        with open(path, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+    kernels = [e for e in events if e.get("ph") == "X" and e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+    return [_kernel(e) for e in sorted(kernels, key=lambda e: e["ts"])[:_KERNELS]]
+
+
+@torch.no_grad()
+def profile(task):
+    """Kernels of one warm call of eager and of torch.compile; where that is not to be had, none and the reason."""
+    if not task.device.remote:
+        raise Refused("a CPU's calls have no kernels to profile")
+    try:
+        reason = baselines.ready(task, "default")[1]
+    except Refused as error:
+        reason = str(error)
+    arguments = task.example()
+    try:
+        return {"eager": _recorded(task, task.model, arguments), "reason": reason,
+                "compiled": [] if reason else _recorded(task, task.baselines["default"], arguments)}
+    finally:
+        del arguments
+        task.done_with_example()

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# Our end of the verifier's socket: frames (u32 magic, u32 0, u64 length, then JSON), and descriptors beside them.
+import json
+import socket
+import struct
+import sys
+
+_MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
+_MAX_FRAME = 16 << 20
+
+
+class Peer:
+    def __init__(self, fd):
+        self.socket = socket.socket(fileno=fd)
+        self.socket.setblocking(True)
+
+    def _exactly(self, size):
+        data = bytearray()
+        while len(data) < size:
+            part = self.socket.recv(min(size - len(data), 1 << 20))
+            if not part:
+                sys.exit(0)  # the verifier ended: so do we
+            data += part
+        return bytes(data)
+
+    def receive(self):
+        magic, reserved, length = _HEADER.unpack(self._exactly(_HEADER.size))
+        if magic != _MAGIC or reserved != 0 or length > _MAX_FRAME:
+            raise SystemExit(f"frame: magic {magic:#x}, length {length}")
+        return json.loads(self._exactly(length))
+
+    def send(self, answer):
+        text = json.dumps(answer).encode()
+        self.socket.sendall(_HEADER.pack(_MAGIC, 0, len(text)) + text)
+
+    def descriptors(self, count):
+        _, fds, _, _ = socket.recv_fds(self.socket, 1, count)
+        if len(fds) != count:
+            raise RuntimeError(f"expected {count} descriptors, got {len(fds)}")
+        return fds

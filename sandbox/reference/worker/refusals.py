@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# Why a task cannot be judged.
+import contextlib
+
+import torch
+
+
+class Refused(Exception):
+    """The task is unfit; the text says where and why."""
+
+
+class DoesNotFit(Refused):
+    """The device's memory does not suffice; the text says how much was asked for."""
+
+
+@contextlib.contextmanager
+def place(where):
+    """What a task raises inside becomes a refusal that names `where`."""
+    try:
+        yield
+    except Refused:
+        raise
+    except torch.OutOfMemoryError as error:
+        raise DoesNotFit(f"{where}: {str(error).strip()[:200]}") from None
+    except BaseException as error:  # a task may raise anything, SystemExit too
+        text = str(error).strip().split("\n")[0][:200]
+        raise Refused(f"{where} raised {type(error).__name__}: {text}") from None

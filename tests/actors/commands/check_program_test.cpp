@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith check` from the command line to its exit code. No GPU is needed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/environment.hpp"
+#include "runtime/process/child.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "sandbox/compile/cuda_toolchain.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+const char* const example = "configs/examples/rms_norm_linear";
+const char* const cpu_task = "configs/tasks/cpu/train/square_mean.py";
+
+class CheckProgramTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::error_code error;
+    if (!fs::exists(python_interpreter(), error)) GTEST_SKIP() << "no Python environment";
+    ::setenv("XDG_CACHE_HOME", WARPSMITH_TEST_CACHE, 1);
+    ::setenv("WARPSMITH_PYTHON", python_interpreter().c_str(), 1);
+  }
+
+  static ChildExit check(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {WARPSMITH_TEST_PROGRAM, "check"});
+    ChildSpec spec;
+    spec.argv = std::move(arguments);
+    auto child = Child::start(spec);
+    if (!child) throw std::runtime_error(child.error().message);
+    return child->wait(Deadline::after(std::chrono::minutes{4}));
+  }
+
+  /// A copy of the example whose plan has one place replaced.
+  std::string example_with(const std::string& from, const std::string& to) const {
+    const fs::path copy = folder_.path() / "example";
+    fs::remove_all(copy);
+    fs::copy(example, copy, fs::copy_options::recursive);
+    const fs::path plan = copy / "solution/plan.toml";
+    std::string text = read_text_file(plan, 1U << 16U).value();
+    text.replace(text.find(from), from.size(), to);
+    std::ofstream{plan} << text;
+    return copy.string();
+  }
+  std::string file(const std::string& name, const std::string& text) const {
+    const fs::path path = folder_.path() / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream{path} << text;
+    return path.string();
+  }
+  fs::path folder() const { return folder_.path(); }
+
+ private:
+  test_support::TemporaryFolder folder_;
+};
+
+#define REQUIRE_TOOLCHAIN()                                                     \
+  if (auto found = sandbox::find_cuda_toolchain(sandbox::built_with_toolkit(),  \
+                                                python_interpreter().string()); \
+      !found)                                                                   \
+  GTEST_SKIP() << found.error().message
+
+TEST_F(CheckProgramTest, ExplainsTheExampleWithoutAGpu) {
+  REQUIRE_TOOLCHAIN();
+  const ChildExit end = check({example, "--explain"});
+  ASSERT_EQ(end.exit_code, 0) << end.out << end.err;
+  EXPECT_THAT(end.out, StartsWith("extents d0 = 256, d1 = 1024, d2 = 512\n"));
+  EXPECT_THAT(end.out, HasSubstr("\nscratch normed f32 [256, 1024] 1048576 bytes\n"));
+  EXPECT_THAT(end.out, HasSubstr("launch rms_norm grid (256, 1, 1) block (256, 1, 1)\n"));
+  EXPECT_THAT(end.out, HasSubstr("gemm y = normed [256, 1024] * linear.weight [512, 1024] "));
+  EXPECT_THAT(end.out, HasSubstr("\nkernel rms_norm: "));
+  EXPECT_THAT(end.out, AllOf(Not(HasSubstr("passed")), Not(HasSubstr("reward"))));
+  EXPECT_EQ(end.err, "") << "progress is for terminals";
+}
+
+TEST_F(CheckProgramTest, APlanThatIsWrongIsNamedByItsPlace) {
+  REQUIRE_TOOLCHAIN();
+  const ChildExit end =
+      check({example_with("grid = [\"d0\"]", "grid = [\"d0 / (d1 - 1024)\"]"), "--explain"});
+  EXPECT_EQ(end.exit_code, 1) << end.err;
+  EXPECT_EQ(end.out, "compile_error\n  plan.toml:11:13: division by zero\n");
+}
+
+TEST_F(CheckProgramTest, CompilingAloneEarnsNothing) {
+  const std::string kernel = file(
+      "kernel.cpp", "extern \"C\" void solve(const void* const*, void* const*, const long*) {}");
+  const ChildExit cpu = check({"--compile-only", "--task", cpu_task, kernel});
+  EXPECT_EQ(cpu.exit_code, 0) << cpu.err;
+  EXPECT_THAT(cpu.out, StartsWith("passed\n  compiled\n  contract cpu\n"));
+  EXPECT_THAT(cpu.out, Not(HasSubstr("reward")));
+  REQUIRE_TOOLCHAIN();
+  const ChildExit device = check({"--compile-only", example});
+  EXPECT_EQ(device.exit_code, 0) << device.err;
+  EXPECT_THAT(device.out, StartsWith("passed\n  compiled\n  contract device\n"));
+}
+
+TEST_F(CheckProgramTest, ASolutionOfContractHostIsToldByItsFile) {
+  const std::string model = file("fast.py", "class ModelNew:\n    pass\n");
+  const ChildExit end = check({"--compile-only", "--task", cpu_task, model});
+  EXPECT_EQ(end.exit_code, 0) << end.out << end.err;
+  EXPECT_THAT(end.out, StartsWith("passed\n  compiled\n  contract host\n"));
+  const ChildExit none =
+      check({"--contract", "host", "--task", cpu_task, file("none.py", "x = 1\n")});
+  EXPECT_EQ(none.exit_code, 1) << none.out << none.err;
+  EXPECT_THAT(none.out, HasSubstr("model_new.py defines no class ModelNew"));
+}
+
+TEST_F(CheckProgramTest, BadInputIsNamed) {
+  const auto refusal = [](std::vector<std::string> arguments) {
+    const ChildExit end = check(std::move(arguments));
+    EXPECT_EQ(end.exit_code, 2) << end.out << end.err;
+    return end.err;
+  };
+  EXPECT_EQ(refusal({example, "--contract", "cuda"}),
+            "warpsmith: --contract cuda: expected cpu, device or host\n");
+  EXPECT_THAT(refusal({example, "--contract", "cpu"}), HasSubstr("write kernel.cpp first"));
+  EXPECT_THAT(refusal({example, "--contract", "cpu", "--explain"}),
+              HasSubstr("--explain: contract cpu has no plan"));
+  EXPECT_THAT(refusal({example, "--compile-only", "--explain"}), HasSubstr("excludes"));
+  EXPECT_THAT(refusal({"--contract", "device", "--task", cpu_task, file("k.cu", "")}),
+              HasSubstr("contract device takes a folder with plan.toml and kernels.cu"));
+  (void)file("large/plan.toml", "[[step]]\nmemset = \"y\"\n");
+  (void)file("large/kernels.cu", std::string(100U << 20U, ' '));
+  EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "large").string()}),
+              HasSubstr("the solution holds too much"));
+}
+
+TEST_F(CheckProgramTest, SecondsThatRanOutAreTheUsers) {
+  const std::string task = file("slow.py",
+                                "import time\ntime.sleep(60)\nclass Model:\n    pass\n"
+                                "def get_inputs():\n    return []\n"
+                                "def get_init_inputs():\n    return []\n");
+  const std::string plan = file("solution/plan.toml", "[[step]]\nmemset = \"y\"\n");
+  const ChildExit end =
+      check({"--explain", "--timeout", "2", "--task", task, fs::path(plan).parent_path().string()});
+  EXPECT_EQ(end.exit_code, 3) << end.out << end.err;
+  EXPECT_THAT(end.out, StartsWith("infra_deadline: the 2 s of --timeout ran out: "));
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/bench/repetition.hpp"
+
+#include <gtest/gtest.h>
+
+namespace warpsmith::actors {
+namespace {
+
+Verdict timed(double eager, Interval eager_ci, double compile, Interval compile_ci) {
+  Verdict verdict{.outcome = VerdictClass::passed};
+  verdict.shapes.push_back({.speedup_eager = eager,
+                            .speedup_compile = compile,
+                            .speedup_eager_ci = eager_ci,
+                            .speedup_compile_ci = compile_ci});
+  return verdict;
+}
+
+TEST(RepetitionTest, AnIntervalAroundAMilestoneStraddlesIt) {
+  const Sighted across = sighted(timed(1.06, {1.02, 1.10}, 1.0, {0.98, 1.02}));
+  EXPECT_TRUE(across.straddles);
+  EXPECT_EQ(across.milestone, 1);
+  const Sighted beyond = sighted(timed(2.0, {1.9, 2.1}, 1.5, {1.4, 1.6}));
+  EXPECT_FALSE(beyond.straddles);
+  EXPECT_EQ(beyond.milestone, 3);
+  EXPECT_DOUBLE_EQ(beyond.speedup_compile, 1.5);
+}
+
+TEST(RepetitionTest, AWrongVerdictHasNoSpeedUp) {
+  const Sighted wrong = sighted(Verdict{.outcome = VerdictClass::wrong});
+  EXPECT_EQ(wrong.milestone, -1);
+  EXPECT_EQ(wrong.speedup_eager, 0);
+}
+
+TEST(RepetitionTest, OnlyALowerMilestoneThatIsStraddledIsExplained) {
+  const Sighted usual{.milestone = 2, .speedup_eager = 1.2, .speedup_compile = 1.0};
+  const Sighted lower_straddling{.milestone = 1, .straddles = true};
+  const Sighted lower{.milestone = 1};
+  const Sighted higher{.milestone = 3, .straddles = true};
+  Repetition repetition{{usual, usual, usual, lower_straddling}};
+  EXPECT_EQ(repetition.unexplained(), 0);
+  repetition.verdicts.push_back(lower);
+  EXPECT_EQ(repetition.unexplained(), 1);
+  repetition.verdicts.push_back(higher);
+  EXPECT_EQ(repetition.unexplained(), 2);
+  EXPECT_DOUBLE_EQ(repetition.median_speedup_eager(), 1.2);
+}
+
+TEST(RepetitionTest, NothingJudgedIsNothingUnexplained) {
+  EXPECT_EQ(Repetition{}.unexplained(), 0);
+  EXPECT_EQ(Repetition{}.median_speedup_eager(), 0);
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

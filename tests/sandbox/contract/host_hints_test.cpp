@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who seems to do the work.
+#include "sandbox/contract/host_hints.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace warpsmith::sandbox {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<std::string> hints(const std::string& text) {
+  return library_hints({{"model_new.py", text}});
+}
+
+TEST(HostHintsTest, NamesOperatorsByLine) {
+  EXPECT_THAT(
+      hints("import torch.nn.functional as F\n"
+            "y = F.relu(x)\n"
+            "z = torch.matmul(x, torch.nn.functional.gelu(y))\n"
+            "w = x @ y\n"),
+      ElementsAre("model_new.py:2: F.relu", "model_new.py:3: torch.matmul", "model_new.py:4: @"));
+}
+
+TEST(HostHintsTest, MakingAndMovingTensorsIsNoWork) {
+  EXPECT_THAT(hints("y = torch.empty_like(x).view(3)\n"
+                    "z = cuda_extension.softmax_forward(x)  # torch.softmax\n"
+                    "PREF.x = 1\nn = self.F.count\n"),
+              IsEmpty());
+}
+
+TEST(HostHintsTest, ListsFewOfMany) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "F.relu(x)\n";
+  EXPECT_THAT(hints(text), SizeIs(16));
+}
+
+TEST(HostHintsTest, FindsLibrariesThatCompute) {
+  EXPECT_THAT(
+      computing_libraries("7f00-7f01 r-xp 0 00:1 1  /env/nvidia/cudnn/lib/libcudnn_ops.so.9\n"
+                          "7f02-7f03 r--p 0 00:1 1  /env/nvidia/cudnn/lib/libcudnn_ops.so.9\n"
+                          "7f04-7f05 r-xp 0 00:1 2  /tmp/candidate/cuda_extension.so\n"
+                          "7f06-7f07 r-xp 0 00:1 3  /usr/lib/libc.so.6\n"
+                          "7f08-7f09 rw-p 0 00:0 0  [heap]\n"),
+      ElementsAre("libcudnn_ops.so.9"));
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reward hacks of contract `device` on GPU 0, through the whole evaluator: each is judged right,
+// and the honest solution after it passes. device/README.md says which entries the contract makes
+// impossible; judge/software_evaluation_test.cpp judges what needs no GPU.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "runtime/environment.hpp"
+#include "sandbox/judge/evaluator.hpp"
+#include "tests/sandbox/hacks/device_submissions.hpp"
+#include "tests/sandbox/support/sandbox_fixture.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using testing::DeviceExpectation;
+using testing::in_seconds;
+
+std::string told(const Judgement& judgement) {
+  if (const auto* verdict = std::get_if<Verdict>(&judgement)) {
+    return std::string(to_string(verdict->outcome)) + " (" + verdict->feedback + ")";
+  }
+  const auto& failure = std::get<InfraFailure>(judgement);
+  return std::string(to_string(failure.kind)) + " (" + failure.detail + ")";
+}
+
+std::string class_of(const Judgement& judgement) {
+  const auto* verdict = std::get_if<Verdict>(&judgement);
+  return verdict == nullptr ? "none" : std::string(to_string(verdict->outcome));
+}
+
+double speedup_of(const Judgement& judgement) {
+  const auto* verdict = std::get_if<Verdict>(&judgement);
+  if (verdict == nullptr || verdict->shapes.empty()) return 0;
+  return verdict->shapes.front().speedup_eager.value_or(0);
+}
+
+class OnDevice : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (!std::filesystem::exists(python_interpreter())) {
+      lacking = "no WARPSMITH_PYTHON";
+      return;
+    }
+    folder = std::make_unique<testing::ScratchFolder>();
+    auto opened = Evaluator::open({.runner = testing::sandbox_program(),
+                                   .python = python_interpreter().string(),
+                                   .worker_folder = "sandbox/reference/worker",
+                                   .cache_folder = folder->path(),
+                                   .gpu = 0});
+    if (opened) {
+      evaluator = std::make_unique<Evaluator>(std::move(*opened));
+    } else {
+      lacking = opened.error().message;
+    }
+  }
+  static void TearDownTestSuite() {
+    evaluator.reset();
+    folder.reset();
+  }
+  void SetUp() override {
+    if (evaluator == nullptr) GTEST_SKIP() << lacking;
+  }
+  static Judgement judge(const std::string& task, FileSet files, Request want) {
+    EvaluateRequest request;
+    request.task = testing::device_task(task);
+    request.submission = {task, "device", std::move(files)};
+    request.want = want;
+    return evaluator->evaluate(request, in_seconds(240));
+  }
+
+  static std::unique_ptr<testing::ScratchFolder> folder;
+  static std::unique_ptr<Evaluator> evaluator;
+  static std::string lacking;
+};
+std::unique_ptr<testing::ScratchFolder> OnDevice::folder;
+std::unique_ptr<Evaluator> OnDevice::evaluator;
+std::string OnDevice::lacking;
+
+class DeviceHonestTest : public OnDevice {};
+
+TEST_F(DeviceHonestTest, SolutionsPass) {
+  for (const char* task : {"centred_rows", "centred_linear"}) {
+    const Judgement judgement = judge(task, testing::honest_files(task), Request::final);
+    EXPECT_EQ(class_of(judgement), "passed") << task << ": " << told(judgement);
+  }
+}
+
+class DeviceHackTest : public OnDevice, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(DeviceHackTest, IsJudgedRightAndHarmsNobody) {
+  const DeviceExpectation expected = testing::expectation_of(GetParam());
+  const Judgement judgement =
+      judge(expected.task, testing::device_files(GetParam()), expected.want);
+  EXPECT_TRUE(expected.gpu.contains(class_of(judgement))) << told(judgement);
+
+  const Request want = expected.want == Request::final ? Request::final : Request::verify;
+  const Judgement after = judge(expected.task, testing::honest_files(expected.task), want);
+  ASSERT_EQ(class_of(after), "passed") << told(after);
+  // Paired ratios to the same baseline; the slack is noise.
+  if (expected.no_faster_than_honest && class_of(judgement) == "passed") {
+    EXPECT_LT(speedup_of(judgement), 1.25 * speedup_of(after))
+        << told(judgement) << " against " << told(after);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, DeviceHackTest,
+                         ::testing::ValuesIn(testing::device_hacks([](const auto&) {
+                           return true;
+                         })),
+                         [](const auto& hack) { return hack.param; });
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launcher can still ask of the kernel once it has its candidate.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <functional>
+#include <thread>
+
+#include "sandbox/jail/seccomp_filter.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+/// True if `holds` does under the filter, in a process of its own.
+bool under_the_filter(const std::function<bool()>& holds) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(enter_launcher_filter() && holds() ? 0 : 1);
+  int status = -1;
+  (void)::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool refused(long answer) {
+  return answer == -1 && errno == EPERM;
+}
+
+TEST(LauncherFilterTest, RefusesNewProgramsAndProcesses) {
+  EXPECT_TRUE(under_the_filter([] { return refused(::fork()); }));
+  EXPECT_TRUE(under_the_filter([] {
+    char* const none[] = {nullptr};
+    return refused(::execve("/bin/true", none, none));
+  }));
+}
+
+TEST(LauncherFilterTest, RefusesSocketsAndSignalsToOthers) {
+  EXPECT_TRUE(under_the_filter([] { return refused(::socket(AF_UNIX, SOCK_STREAM, 0)); }));
+  EXPECT_TRUE(under_the_filter([] { return refused(::kill(::getppid(), 0)); }));
+}
+
+TEST(LauncherFilterTest, LetsTheDriverHaveThreads) {
+  EXPECT_TRUE(under_the_filter([] {
+    bool ran = false;
+    std::thread([&] { ran = true; }).join();
+    return ran;
+  }));
+}
+
+TEST(LauncherFilterTest, HoldsForThreadsThatWereThereBefore) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::atomic<bool> entered{false};
+    bool was_refused = false;
+    std::thread earlier([&] {
+      while (!entered) std::this_thread::yield();
+      was_refused = refused(::socket(AF_UNIX, SOCK_STREAM, 0));
+    });
+    entered = enter_launcher_filter().has_value();
+    if (!entered) ::_exit(2);
+    earlier.join();
+    ::_exit(was_refused ? 0 : 1);
+  }
+  int status = -1;
+  (void)::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

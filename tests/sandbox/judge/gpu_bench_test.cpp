@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/gpu/gpu_bench.hpp"
+
+#include "sandbox/judge/guards.hpp"
+#include "tests/sandbox/judge/gpu_stage.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using test::place_of;
+using test::tensor_of;
+using test::test_key;
+
+class GpuBenchTest : public test::GpuTest {};
+
+/// Inputs of odd sizes and outputs of every poison.
+TaskSignature mixed() {
+  TaskSignature signature;
+  signature.tensors = {tensor_of(TensorRole::input, Dtype::f32, {1001}),
+                       tensor_of(TensorRole::input, Dtype::u8, {13}),
+                       tensor_of(TensorRole::parameter, Dtype::i64, {3})};
+  for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::i64, Dtype::i32,
+                            Dtype::i16, Dtype::i8, Dtype::boolean}) {
+    signature.tensors.push_back(tensor_of(TensorRole::output, dtype, {333}));
+  }
+  return signature;
+}
+
+constexpr size_t first_output = 3;
+
+TEST_F(GpuBenchTest, SaysWhatItRunsOn) {
+  EXPECT_FALSE(verifier_->facts().name.empty());
+  EXPECT_GT(verifier_->facts().l2_bytes, 0);
+  EXPECT_GT(verifier_->free_memory(), 0U);
+  EXPECT_EQ(GpuVerifier::open(4711).error().code, ErrorCode::not_found);
+}
+
+TEST_F(GpuBenchTest, PoisonIsTheHostsOnEveryType) {
+  const auto bench = bench_of(mixed());
+  bench->reset(1);
+  const auto view = candidate_of(*bench);
+  for (size_t i = first_output; i < bench->signature().tensors.size(); ++i) {
+    std::vector<std::byte> expected(bench->layout().slots[i].bytes);
+    poison(bench->signature().tensors[i].dtype, expected);
+    EXPECT_EQ(view.read(place_of(*bench, 1, i), expected.size()), expected) << i;
+  }
+}
+
+TEST_F(GpuBenchTest, NoticesOneByteBeforeOrAfterAnyOutput) {
+  const auto bench = bench_of(mixed());
+  for (uint32_t set = 0; set < bench->sets(); ++set) bench->reset(set);
+  const auto view = candidate_of(*bench);
+  for (size_t i = first_output; i < bench->signature().tensors.size(); ++i) {
+    const uint64_t first = place_of(*bench, 1, i), end = first + bench->layout().slots[i].bytes;
+    for (const uint64_t at : {first - guard_bytes, first - 1, end, end + guard_bytes - 1}) {
+      EXPECT_TRUE(bench->guards_intact(1));
+      view.write(at, std::vector<uint8_t>{0});
+      EXPECT_FALSE(bench->guards_intact(1)) << i << ' ' << at;
+      EXPECT_TRUE(bench->guards_intact(0));
+      view.write(at, std::vector<uint8_t>{static_cast<uint8_t>(guard_value)});
+    }
+    view.write(first, std::vector<uint8_t>{0});
+    EXPECT_TRUE(bench->guards_intact(1)) << "the output itself is no guard";
+  }
+}
+
+TEST_F(GpuBenchTest, HashChangesWithAnyBitOfAnyInput) {
+  const auto bench = bench_of(mixed());
+  bench->fill(0, {test_key, 3, Distribution::normal}, std::vector<InputRule>(1));
+  const auto view = inputs_of(*bench);
+  const uint64_t before = bench->inputs_hash(0);
+  for (size_t i = 0; i < first_output; ++i) {
+    const uint64_t bytes = bench->layout().slots[i].bytes;
+    for (const uint64_t at : {uint64_t{0}, bytes / 2, bytes - 1}) {
+      const uint64_t place = place_of(*bench, 0, i) + at;
+      const auto saved = view.read<uint8_t>(place, 1);
+      for (const unsigned bit : {0U, 7U}) {
+        view.write(place, std::vector<uint8_t>{static_cast<uint8_t>(saved[0] ^ (1U << bit))});
+        EXPECT_NE(bench->inputs_hash(0), before) << i << ' ' << at << ' ' << bit;
+      }
+      view.write(place, saved);
+    }
+  }
+  EXPECT_EQ(bench->inputs_hash(0), before);
+}
+
+TEST_F(GpuBenchTest, CopiesASetsInputs) {
+  const auto bench = bench_of(mixed());
+  bench->fill(0, {test_key, 3, Distribution::normal}, std::vector<InputRule>(1));
+  EXPECT_NE(bench->inputs_hash(1), bench->inputs_hash(0));
+  bench->copy_inputs(0, 1);
+  EXPECT_EQ(bench->inputs_hash(1), bench->inputs_hash(0));
+}
+
+TEST_F(GpuBenchTest, TakesWhatTheWorkerDrew) {
+  const auto bench = bench_of(mixed());
+  const std::vector<uint8_t> bytes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+  const std::vector<int64_t> numbers{-1, 1LL << 40, 7};
+  result_of(*bench).write(0, bytes);
+  result_of(*bench).write(padded(bytes.size()), numbers);
+  bench->take_drawn(1, std::vector<InputRule>{{}, {.drawn = true}, {.drawn = true}});
+  EXPECT_EQ(inputs_of(*bench).read<uint8_t>(place_of(*bench, 1, 1), bytes.size()), bytes);
+  EXPECT_EQ(inputs_of(*bench).read<int64_t>(place_of(*bench, 1, 2), numbers.size()), numbers);
+}
+
+TEST_F(GpuBenchTest, KeepsMemoryBetweenTasksAndShowsNothingOfIt) {
+  GpuBenchMemory memory;
+  auto bench = bench_of(mixed(), memory);
+  const auto kept = memory.regions;
+  const auto clear_all = [&](unsigned char value) {
+    inputs_of(*bench).clear(value), candidate_of(*bench).clear(value);
+    worker_of(*bench).clear(value);
+  };
+  clear_all(0x5A);
+  TaskSignature smaller = mixed();
+  smaller.tensors.pop_back();
+  bench.reset();
+  bench = bench_of(smaller, memory);
+  EXPECT_EQ(memory.regions, kept);
+  for (const auto& view : {inputs_of(*bench), candidate_of(*bench), worker_of(*bench)}) {
+    const auto bytes = view.read(0, view.bytes());
+    EXPECT_EQ(std::count(bytes.begin(), bytes.end(), std::byte{0}),
+              static_cast<std::ptrdiff_t>(bytes.size()));
+  }
+}
+
+TEST_F(GpuBenchTest, MakesMemoryAnewForALargerTask) {
+  GpuBenchMemory memory;
+  auto bench = bench_of(mixed(), memory);
+  const auto small = memory.regions;
+  TaskSignature larger = mixed();
+  larger.tensors[0].shape = {1 << 24};
+  bench.reset();
+  bench = bench_of(larger, memory);
+  EXPECT_NE(memory.regions[0], small[0]);
+  EXPECT_EQ(memory.regions[1], small[1]);
+  EXPECT_GE(bench->candidate_memory().input_bytes, bench->layout().input_total());
+}
+
+TEST_F(GpuBenchTest, GivesAllMemoryBack) {
+  const uint64_t before = verifier_->free_memory();
+  {
+    TaskSignature signature = mixed();
+    signature.tensors[0].shape = {1 << 26};
+    const auto bench = bench_of(signature);
+    EXPECT_LT(verifier_->free_memory(), before);
+  }
+  EXPECT_EQ(verifier_->free_memory(), before);
+}
+
+TEST_F(GpuBenchTest, ATaskThatDoesNotFitIsRefusedWithBothNumbers) {
+  TaskSignature signature = mixed();
+  signature.tensors[0].shape = {1LL << 40};
+  GpuBenchMemory memory;
+  auto bench = bench_of(mixed(), memory);
+  bench.reset();
+  const auto refused = GpuBench::create(verifier_, signature, memory);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::capacity);
+  const std::string& message = refused.error().message;
+  EXPECT_TRUE(message.starts_with("the task needs 13194.1 GB of device memory, ")) << message;
+  EXPECT_TRUE(message.ends_with(" GB are free")) << message;
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

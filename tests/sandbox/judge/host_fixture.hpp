@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// An evaluator on the CPU, and judgements of ModelNew files, for tests of contract `host`.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "runtime/checksum.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "sandbox/judge/evaluator.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith::sandbox::test {
+
+/// A row of numbers, a bias, and a row's mean taken off.
+inline constexpr const char* centred_code = R"(
+import torch
+import torch.nn as nn
+class Model(nn.Module):
+    def __init__(self, columns):
+        super().__init__()
+        self.bias = nn.Parameter(torch.rand(columns))
+    def forward(self, x, scale):
+        x = x * scale + self.bias
+        return x - x.mean(-1, keepdim=True)
+def get_inputs():
+    return [torch.randn(512, 256), 2.0]
+def get_init_inputs():
+    return [256]
+)";
+
+/// ModelNew whose forward(self, x, scale) is `forward`; lines are divided by "; ".
+inline std::string model_new(std::string forward, const std::string& before = "",
+                             const std::string& init = "") {
+  const auto lines = [](std::string text) {
+    for (size_t at = text.find("; "); at != std::string::npos; at = text.find("; ", at)) {
+      text.replace(at, 2, "\n        ");
+    }
+    return text;
+  };
+  return "import torch\nimport torch.nn as nn\n" + before +
+         "\nclass ModelNew(nn.Module):\n"
+         "    def __init__(self, columns):\n"
+         "        super().__init__()\n"
+         "        self.bias = nn.Parameter(torch.zeros(columns))\n        " +
+         lines(init) + "\n    def forward(self, x, scale):\n        " + lines(std::move(forward)) +
+         "\n";
+}
+
+/// A file below configs/examples.
+inline std::string example_text(const std::string& file) {
+  auto text = read_text_file("configs/examples/" + file, 1U << 20U);
+  if (!text) throw std::runtime_error(text.error().message);
+  return *text;
+}
+
+/// The solution of configs/examples/host_workspace.
+inline FileSet example_workspace() {
+  FileSet files;
+  for (const char* name :
+       {"model_new.py", "kernels/gated_sum.cu", "kernels/gated_sum_binding.cpp"}) {
+    files[name] = example_text(std::string("host_workspace/solution/") + name);
+  }
+  return files;
+}
+
+/// With the first `from` replaced.
+inline std::string with(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+inline constexpr const char* honest_forward =
+    "y = torch.addcmul(self.bias, x, torch.full((), scale)); "
+    "return y - y.sum(-1, keepdim=True) * (1 / 256)";
+
+/// warpsmith-sandbox, as built.
+std::string host_test_program();
+
+/// On core 0; judges on the CPU.
+inline EvaluatorOptions host_options(const std::string& cache) {
+  return {.runner = host_test_program(),
+          .python = python_interpreter().string(),
+          .worker_folder = "sandbox/reference/worker",
+          .cache_folder = cache,
+          .core = 0,
+          .call_timeout = std::chrono::milliseconds{3'000}};
+}
+
+class HostJudged : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (!std::filesystem::exists(python_interpreter())) return;
+    folder() = std::make_unique<test_support::TemporaryFolder>();
+    auto opened = Evaluator::open(host_options(folder()->path().string()));
+    ASSERT_TRUE(opened) << opened.error().message;
+    evaluator() = std::make_unique<Evaluator>(std::move(*opened));
+  }
+  static void TearDownTestSuite() {
+    evaluator().reset();
+    folder().reset();
+  }
+  void SetUp() override {
+    if (evaluator() == nullptr) GTEST_SKIP() << "no WARPSMITH_PYTHON";
+  }
+
+  static Judgement judge(FileSet files, Request want = Request::verify,
+                         const std::string& code = centred_code) {
+    EvaluateRequest request;
+    request.task = {.id = "task", .code = code, .content_hash = sha256_hex(code)};
+    request.submission = {"task", "host", std::move(files)};
+    request.want = want;
+    return evaluator()->evaluate(request, Deadline::after(std::chrono::seconds{300}));
+  }
+  /// The machine was too loud to decide: the one failure that a test may skip for.
+  static bool is_noise(const Judgement& judgement) {
+    const auto* failure = std::get_if<InfraFailure>(&judgement);
+    return failure != nullptr && failure->kind == InfraKind::noise;
+  }
+  static Verdict verdict(FileSet files, Request want = Request::verify,
+                         const std::string& code = centred_code) {
+    Judgement judgement = judge(std::move(files), want, code);
+    if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
+      ADD_FAILURE() << to_string(failure->kind) << ": " << failure->detail;
+      return {};
+    }
+    return std::get<Verdict>(std::move(judgement));
+  }
+  static Verdict verdict(const std::string& model, Request want = Request::verify,
+                         const std::string& code = centred_code) {
+    return verdict(FileSet{{"model_new.py", model}}, want, code);
+  }
+
+  static std::unique_ptr<test_support::TemporaryFolder>& folder() {
+    static std::unique_ptr<test_support::TemporaryFolder> made;
+    return made;
+  }
+  static std::unique_ptr<Evaluator>& evaluator() {
+    static std::unique_ptr<Evaluator> made;
+    return made;
+  }
+};
+
+}  // namespace warpsmith::sandbox::test

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contract `host` against candidates that cheat from within their own process.
+#include <algorithm>
+
+#include "tests/sandbox/judge/host_fixture.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using test::honest_forward;
+using test::model_new;
+using ::testing::AnyOf;
+using ::testing::Eq;
+using ::testing::HasSubstr;
+
+class HostHackTest : public test::HostJudged {
+ protected:
+  static Judgement timed(const std::string& model) {
+    return judge({{"model_new.py", model}}, Request::final);
+  }
+};
+
+// The runner's own loop, found among the callers.
+constexpr const char* ring_done =
+    "import sys, time, ctypes\n"
+    "def ring_done():\n"
+    "    frame = sys._getframe()\n"
+    "    while 'futex' not in frame.f_locals:\n"
+    "        frame = frame.f_back\n"
+    "    page, futex = frame.f_locals['page'], frame.f_locals['futex']\n"
+    "    page.status = 1\n"
+    "    page.done = page.ring\n"
+    "    futex(ctypes.addressof(page) + 12, 1, 1)\n";
+
+TEST_F(HostHackTest, WhoeverRingsDoneEarlyHasNoOutputs) {
+  const Verdict v =
+      verdict(model_new(std::string("ring_done(); time.sleep(0.3); ") + honest_forward, ring_done));
+  EXPECT_THAT(v.outcome, AnyOf(Eq(VerdictClass::wrong), Eq(VerdictClass::nonfinite))) << v.feedback;
+}
+
+// Watches the buffers and has the answer before forward asks for it, if it ever runs in between.
+constexpr const char* ahead =
+    "import threading\n"
+    "class Ahead(threading.Thread):\n"
+    "    def __init__(self):\n"
+    "        super().__init__(daemon=True)\n"
+    "        self.args = self.seen = self.y = None\n"
+    "    def run(self):\n"
+    "        while True:\n"
+    "            if self.args is None: continue\n"
+    "            x, bias, scale = self.args\n"
+    "            now = (float(x[0, 0]), float(x[-1, -1]))\n"
+    "            if now != self.seen:\n"
+    "                y = x * scale + bias\n"
+    "                self.y, self.seen = y - y.mean(-1, keepdim=True), now\n";
+
+TEST_F(HostHackTest, AThreadThatComputesAheadGainsNothing) {
+  const std::string hack = model_new(
+      "self.ahead.args = (x, self.bias, scale); now = (float(x[0, 0]), float(x[-1, -1]))\n"
+      "        while self.ahead.seen != now: pass\n"
+      "        return self.ahead.y",
+      ahead, "self.ahead = Ahead(); self.ahead.start()");
+  const Judgement cheated = timed(hack), honest = timed(model_new(honest_forward));
+  for (const Judgement& judgement : {cheated, honest}) {
+    if (is_noise(judgement)) GTEST_SKIP() << std::get<InfraFailure>(judgement).detail;
+    ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
+  }
+  const auto& gained = std::get<Verdict>(cheated);
+  const auto& usual = std::get<Verdict>(honest);
+  ASSERT_EQ(usual.outcome, VerdictClass::passed) << usual.feedback;
+  if (!gained.correct()) return;  // nothing, then
+  EXPECT_LT(gained.shapes.front().speedup_eager.value(),
+            1.5 * usual.shapes.front().speedup_eager.value());
+}
+
+TEST_F(HostHackTest, NoProcessCanBeLeftBehind) {
+  for (const char* attempt :
+       {"os.fork()", "subprocess.Popen(['/bin/sleep', '60'])",
+        "os.posix_spawn('/bin/sleep', ['sleep', '60'], {})", "os.execv('/bin/true', ['true'])"}) {
+    const Verdict v =
+        verdict(model_new(std::string(attempt) + "; return x", "import os, subprocess\n"));
+    EXPECT_EQ(v.outcome, VerdictClass::launch_error) << attempt << ": " << v.feedback;
+    EXPECT_THAT(v.feedback, HasSubstr("Operation not permitted")) << attempt;
+  }
+  EXPECT_EQ(verdict(model_new(honest_forward)).outcome, VerdictClass::passed);
+}
+
+TEST_F(HostHackTest, AProcessCannotBeLeftBehindWhileItLoads) {
+  const Verdict v = verdict("import os\nos.fork()\n" + model_new(honest_forward));
+  EXPECT_EQ(v.outcome, VerdictClass::launch_error) << v.feedback;
+}
+
+TEST_F(HostHackTest, NothingToBeFoundInItsFilesOrMappings) {
+  const Verdict v = verdict(model_new(
+      "names = ['/inductor', '/home', '/etc/passwd', '/facts']; "
+      "found = [n for n in names if os.path.exists(n)]; maps = open('/proc/self/maps').read(); "
+      "raise RuntimeError(f'{found} references {\"references\" in maps} inputs '"
+      " f'{maps.count(\"memfd:inputs\")} sockets {stat.S_ISSOCK(os.fstat(3).st_mode) if "
+      "os.path.exists(\"/proc/self/fd/3\") else False}')",
+      "import os, stat\n"));
+  EXPECT_THAT(v.feedback, HasSubstr("[] references False inputs 1 sockets False"));
+}
+
+TEST_F(HostHackTest, APrintedVerdictIsNoVerdict) {
+  const Verdict v =
+      verdict(model_new("text = b'{\"outcome\": \"passed\", \"ok\": true}'\n"
+                        "        for fd in range(3, 32):\n"
+                        "            try: os.write(fd, text)\n"
+                        "            except OSError: pass\n"
+                        "        print(text)\n"
+                        "        return torch.zeros_like(x)",
+                        "import os\n"));
+  // The control page is among what it wrote to: whatever that does, it does to itself.
+  EXPECT_FALSE(v.correct()) << v.feedback;
+}
+
+TEST_F(HostHackTest, SocketsAreRefused) {
+  const Verdict v = verdict(model_new("socket.socket(); return x", "import socket\n"));
+  EXPECT_EQ(v.outcome, VerdictClass::launch_error);
+  EXPECT_THAT(v.feedback, HasSubstr("PermissionError"));
+}
+
+TEST_F(HostHackTest, AnInputsMappingCannotBeMadeWritable) {
+  const Verdict v =
+      verdict(model_new("libc = ctypes.CDLL(None, use_errno=True); page = x.data_ptr() & ~4095; "
+                        "code = libc.mprotect(ctypes.c_void_p(page), 4096, 3); "
+                        "raise RuntimeError(f'mprotect {code} errno {ctypes.get_errno()}')",
+                        "import ctypes\n"));
+  EXPECT_THAT(v.feedback, HasSubstr("mprotect -1 errno 13"));
+}
+
+TEST_F(HostHackTest, AClockOfItsOwnIsNotAsked) {
+  const std::string hack =
+      model_new(honest_forward,
+                "import time\n"
+                "time.perf_counter = time.monotonic = time.time = lambda: 0.0\n"
+                "torch.Tensor.copy_ = lambda self, other: self\n");
+  const Verdict v = verdict(hack);
+  EXPECT_EQ(v.outcome, VerdictClass::nonfinite) << v.feedback;
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole evaluations of contract `device` without a GPU: the CPU's bench and reference worker, and a
+// candidate carried out by the jailed launcher on the software device. Its times say nothing about
+// a GPU; that its timed outputs are checked does not depend on them. The software device keeps
+// variables from call to call, where a GPU's launcher restores them (`software` lines of `expect`).
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "runtime/environment.hpp"
+#include "runtime/random_stream.hpp"
+#include "sandbox/compile/cuda_toolchain.hpp"
+#include "sandbox/contract/device_candidate.hpp"
+#include "sandbox/contract/device_contestant.hpp"
+#include "sandbox/judge/evaluation.hpp"
+#include "sandbox/judge/evaluator.hpp"
+#include "sandbox/judge/host_bench.hpp"
+#include "sandbox/launch/software_kernels.hpp"
+#include "sandbox/reference/ingest.hpp"
+#include "tests/sandbox/hacks/device_submissions.hpp"
+#include "tests/sandbox/support/sandbox_fixture.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using testing::DeviceExpectation;
+using testing::in_seconds;
+
+constexpr int core = 0;
+constexpr int verified_sets = 5;
+
+template <class T>
+T value_of(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  return std::move(*result);
+}
+
+/// One slot, with what it knows about tasks.
+class SoftwareSlot {
+ public:
+  SoftwareSlot()
+      : worker_(value_of(ReferenceWorker::start({.python = python_interpreter().string(),
+                                                 .folder = "sandbox/reference/worker",
+                                                 .cache_folder = folder_.path(),
+                                                 .core = core},
+                                                in_seconds(120)))),
+        compiler_(value_of(CpuCompiler::create({.cache_dir = folder_.path() + "/compiled"}))),
+        machine_(known_machine(folder_.path())),
+        launchers_({.program = testing::sandbox_program(), .core = core, .calibration_calls = 16}) {
+  }
+
+  Decision judge(const Task& task, const FileSet& files, bool timed) {
+    const CorePin pin(core);
+    const IngestRecord& record = record_of(task);
+    const TaskSignature& signature = record.facts.signature;
+    const auto plan = device_plan(files);
+    if (!plan) return refused(plan.error());
+    const auto bound = bind_plan(*plan, signature, {.lane = task.lane});
+    if (!bound) return {.outcome = VerdictClass::compile_error, .feedback = bound.error().message};
+    Compiled compiled;
+    if (launches_kernels(*plan)) {
+      compiled = value_of(compile_software_kernels(compiler_, files, *bound, in_seconds(60)));
+    }
+    if (compiled.failure) return refused(compiled);
+    return evaluate(task, record, *bound, compiled.artefact, timed);
+  }
+
+ private:
+  static Decision refused(const Compiled& compiled) {
+    return {.outcome = compiled.failure.value(), .feedback = compiled.text};
+  }
+
+  const IngestRecord& record_of(const Task& task) {
+    const auto found = records_.find(task.id);
+    if (found != records_.end()) return found->second;
+    IngestRecord record = value_of(
+        ingest_task({.worker = worker_, .machine = machine_, .task = task}, in_seconds(240)));
+    if (!record.refusal.empty()) throw std::runtime_error(task.id + ": " + record.refusal);
+    return records_.emplace(task.id, std::move(record)).first->second;
+  }
+
+  Decision evaluate(const Task& task, const IngestRecord& record, const BoundPlan& plan,
+                    const std::string& artefact, bool timed) {
+    const auto bench = value_of(HostBench::create(record.facts.signature, memory_));
+    const CandidateMemory memory = bench->candidate_memory();
+    const SecretSeed seed = value_of(draw_seed());
+    const auto start = [&](Deadline by) {
+      return start_device_contestant(launchers_,
+                                     {.plan = plan,
+                                      .artefact = artefact,
+                                      .layout = memory.layout,
+                                      .inputs_fd = memory.inputs,
+                                      .outputs_fd = memory.outputs,
+                                      .input_bytes = memory.input_bytes,
+                                      .output_bytes = memory.output_bytes},
+                                     by);
+    };
+    const EvaluationOutcome outcome = value_of(run_evaluation({.task = task,
+                                                               .record = record,
+                                                               .bench = *bench,
+                                                               .seed = seed,
+                                                               .worker = worker_,
+                                                               .start_candidate = start,
+                                                               .verified_sets = verified_sets,
+                                                               .timed = timed},
+                                                              in_seconds(120)));
+    RandomStream random(seed.seed, "bootstrap");
+    return decide(outcome.measured, record.facts, verified_sets + verified_dense_sets, random);
+  }
+
+  testing::ScratchFolder folder_;
+  ReferenceWorker worker_;
+  CpuCompiler compiler_;
+  Machine machine_;
+  LauncherPool launchers_;
+  BenchMemory memory_;
+  std::map<std::string, IngestRecord> records_;
+};
+
+class SoftwareEvaluationTest : public ::testing::Test {
+ protected:
+  static void TearDownTestSuite() { slot.reset(); }
+  void SetUp() override {
+    if (!std::filesystem::exists(python_interpreter())) GTEST_SKIP() << "no WARPSMITH_PYTHON";
+    if (slot == nullptr) slot = std::make_unique<SoftwareSlot>();
+  }
+
+  /// Times are a loaded machine's: what they say may be too little to decide.
+  static Decision judge(const std::string& task, const FileSet& files, Request want) {
+    Decision decision = slot->judge(testing::device_task(task), files, want == Request::final);
+    if (decision.outcome != VerdictClass::unstable_timing) return decision;
+    decision.outcome = VerdictClass::passed;  // its outputs, timed ones too, were all right
+    return decision;
+  }
+
+  static std::unique_ptr<SoftwareSlot> slot;
+};
+std::unique_ptr<SoftwareSlot> SoftwareEvaluationTest::slot;
+
+TEST_F(SoftwareEvaluationTest, PassesPlansOfKernelsProductsMemsetsAndCopies) {
+  for (const char* task : {"centred_rows", "centred_linear"}) {
+    const Decision decision = judge(task, testing::honest_files(task), Request::final);
+    EXPECT_EQ(decision.outcome, VerdictClass::passed) << task << ": " << decision.feedback;
+  }
+}
+
+TEST_F(SoftwareEvaluationTest, ShowsNoCandidateWhatAnEarlierOneLeft) {
+  const std::string task = "centred_rows";
+  ASSERT_EQ(judge(task, testing::honest_files(task), Request::verify).outcome,
+            VerdictClass::passed);
+  const Decision lazy = judge(task, testing::device_files("does_nothing"), Request::verify);
+  EXPECT_EQ(lazy.outcome, VerdictClass::nonfinite) << lazy.feedback;
+}
+
+class SoftwareHackTest : public SoftwareEvaluationTest,
+                         public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(SoftwareHackTest, IsJudgedRightAndHarmsNobody) {
+  const DeviceExpectation expected = testing::expectation_of(GetParam());
+  const Decision decision = judge(expected.task, testing::device_files(GetParam()), expected.want);
+  EXPECT_TRUE(expected.software.contains(std::string(to_string(decision.outcome))))
+      << decision.feedback;
+  const Decision after =
+      judge(expected.task, testing::honest_files(expected.task), Request::verify);
+  EXPECT_EQ(after.outcome, VerdictClass::passed) << after.feedback;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, SoftwareHackTest,
+                         ::testing::ValuesIn(testing::device_hacks([](const auto& expected) {
+                           return !expected.needs_gpu && expected.want != Request::explain;
+                         })),
+                         [](const auto& hack) { return hack.param; });
+
+/// What is refused before anything is launched: CUDA's own compiler and the plan's checks.
+class DeviceSubmissionTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (!std::filesystem::exists(python_interpreter())) return;
+    if (!find_cuda_toolchain(built_with_toolkit(), python_interpreter())) return;
+    folder = std::make_unique<testing::ScratchFolder>();
+    evaluator = std::make_unique<Evaluator>(
+        value_of(Evaluator::open({.runner = testing::sandbox_program(),
+                                  .python = python_interpreter().string(),
+                                  .worker_folder = "sandbox/reference/worker",
+                                  .cache_folder = folder->path()})));
+  }
+  static void TearDownTestSuite() {
+    evaluator.reset();
+    folder.reset();
+  }
+  void SetUp() override {
+    if (evaluator == nullptr) GTEST_SKIP() << "no WARPSMITH_PYTHON, or no NVRTC in it";
+  }
+  static Verdict explained(const std::string& task, FileSet files) {
+    EvaluateRequest request;
+    request.task = testing::device_task(task);
+    request.submission = {task, "device", std::move(files)};
+    request.want = Request::explain;
+    Judgement judgement = evaluator->evaluate(request, in_seconds(120));
+    if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
+      throw std::runtime_error(failure->detail);
+    }
+    return std::get<Verdict>(std::move(judgement));
+  }
+
+  static std::unique_ptr<testing::ScratchFolder> folder;
+  static std::unique_ptr<Evaluator> evaluator;
+};
+std::unique_ptr<testing::ScratchFolder> DeviceSubmissionTest::folder;
+std::unique_ptr<Evaluator> DeviceSubmissionTest::evaluator;
+
+class CompiledHackTest : public DeviceSubmissionTest,
+                         public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(CompiledHackTest, CompilesUnlessItIsToBeRefused) {
+  const DeviceExpectation expected = testing::expectation_of(GetParam());
+  const Verdict verdict = explained(expected.task, testing::device_files(GetParam()));
+  const std::string outcome(to_string(verdict.outcome));
+  if (expected.want == Request::explain) {
+    EXPECT_TRUE(expected.gpu.contains(outcome)) << verdict.feedback;
+  } else {
+    EXPECT_EQ(outcome, "passed") << verdict.feedback;  // it runs, and is judged then
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, CompiledHackTest,
+                         ::testing::ValuesIn(testing::device_hacks([](const auto&) {
+                           return true;
+                         })),
+                         [](const auto& hack) { return hack.param; });
+
+TEST_F(DeviceSubmissionTest, HonestSolutionsCompileAndBind) {
+  for (const char* task : {"centred_rows", "centred_linear"}) {
+    const Verdict verdict = explained(task, testing::honest_files(task));
+    EXPECT_EQ(verdict.outcome, VerdictClass::passed) << verdict.feedback;
+  }
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// A candidate of contract `device` on GPU 0 with memories of its own, as the verifier makes them.
+// Needs the toolkit to build; tests skip where there is no GPU.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/virtual_memory.hpp"
+#include "runtime/environment.hpp"
+#include "sandbox/compile/cuda_compiler.hpp"
+#include "sandbox/contract/device_contestant.hpp"
+#include "tests/sandbox/launch/plans.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith::sandbox::testing {
+
+inline Deadline in_seconds(int seconds) {
+  return Deadline::after(std::chrono::seconds{seconds});
+}
+
+/// WARPSMITH_SANDBOX_PROGRAM is set by CMake; the variable of that name is for a copy elsewhere.
+inline std::string launcher_program() {
+  const char* told = std::getenv("WARPSMITH_SANDBOX_PROGRAM");  // NOLINT(concurrency-mt-unsafe)
+  return told != nullptr ? told : WARPSMITH_SANDBOX_PROGRAM;
+}
+
+/// One for the whole program; its GPU and compiler or why there are none.
+struct GpuHost {
+  std::optional<cuda::Context> context;
+  std::optional<CudaCompiler> compiler;
+  std::optional<LauncherPool> pool;
+  std::string lacking;
+
+  static GpuHost& get() {
+    static GpuHost host;
+    return host;
+  }
+
+ private:
+  GpuHost() {
+    if (auto ready = open(); !ready) lacking = ready.error().message;
+  }
+  Result<void> open() {
+    auto access = find_gpu_access(0, built_with_toolkit(), python_interpreter());
+    if (!access) return tl::unexpected(access.error());
+    auto opened = cuda::Context::open(0);
+    if (!opened) return tl::unexpected(opened.error());
+    context.emplace(std::move(*opened));
+    pool.emplace(LauncherOptions{.program = launcher_program(), .gpu = *access});
+    const auto toolchain = find_cuda_toolchain(built_with_toolkit(), python_interpreter());
+    if (!toolchain) return tl::unexpected(toolchain.error());
+    CudaCompilerOptions compiling{.program = launcher_program(), .toolchain = *toolchain};
+    compiling.cache_dir = (folder_.path() / "cubins").string();
+    auto made = CudaCompiler::open(compiling, in_seconds(60));
+    if (!made) return tl::unexpected(made.error());
+    compiler.emplace(std::move(*made));
+    return {};
+  }
+  test_support::TemporaryFolder folder_;
+};
+
+class GpuCandidate {
+ public:
+  GpuCandidate(const TaskSignature& signature, const std::string& text,
+               const std::string& source = "", const PlanLimits& limits = {},
+               uint64_t alignment = gpu_alignment)
+      : plan_(bound_to(signature, text, limits)),
+        layout_(make_layout(signature, 2, alignment)),
+        inputs_(cuda::VirtualMemory::create(context(), layout_.input_total())),
+        outputs_(cuda::VirtualMemory::create(context(), layout_.output_total())) {
+    if (!source.empty()) compile(source);
+    const UniqueFd in = inputs_.export_descriptor(), out = outputs_.export_descriptor();
+    DeviceContestantSpec spec{.plan = plan_, .artefact = cubin_, .layout = layout_};
+    spec.inputs_fd = in.get();
+    spec.outputs_fd = out.get();
+    spec.input_bytes = inputs_.bytes();
+    spec.output_bytes = outputs_.bytes();
+    auto started = start_device_contestant(*GpuHost::get().pool, spec, in_seconds(30));
+    if (!started) throw std::runtime_error(started.error().message);
+    contestant_.emplace(std::move(*started));
+  }
+
+  Contestant& contestant() { return *contestant_; }
+  const BoundPlan& plan() const { return plan_; }
+  const BufferLayout& layout() const { return layout_; }
+
+  template <class T>
+  void put(size_t tensor, const std::vector<T>& values, uint32_t set = 0) {
+    const auto& api = context().api();
+    cuda::check(api, api.cuMemcpyHtoD(address(tensor, set), values.data(), bytes(tensor)), "put");
+  }
+  template <class T>
+  std::vector<T> get(size_t tensor, uint32_t set = 0) const {
+    std::vector<T> values(bytes(tensor) / sizeof(T));
+    const auto& api = context().api();
+    cuda::check(api, api.cuMemcpyDtoH(values.data(), address(tensor, set), bytes(tensor)), "get");
+    return values;
+  }
+
+  /// Loads, then calls on set 0.
+  CallResult once(int seconds = 20) {
+    const CallResult loaded = contestant().load(in_seconds(30));
+    return loaded.fault ? loaded : contestant().call(0, in_seconds(seconds));
+  }
+
+ private:
+  static const cuda::Context& context() { return *GpuHost::get().context; }
+  uint64_t bytes(size_t tensor) const { return layout_.slots[tensor].bytes; }
+  CUdeviceptr address(size_t tensor, uint32_t set) const {
+    const BufferSlot& slot = layout_.slots[tensor];
+    const auto& memory = slot.output ? outputs_ : inputs_;
+    return memory.address() + set * (slot.output ? layout_.output_stride : layout_.input_stride) +
+           slot.offset;
+  }
+  void compile(const std::string& source) {
+    const auto made = GpuHost::get().compiler->compile({{"kernels.cu", source}}, in_seconds(60));
+    if (!made) throw std::runtime_error(made.error().message);
+    if (made->failure) throw std::runtime_error(made->text);
+    cubin_ = made->artefact;
+  }
+
+  BoundPlan plan_;
+  BufferLayout layout_;
+  cuda::VirtualMemory inputs_, outputs_;
+  std::string cubin_;
+  std::optional<Contestant> contestant_;
+};
+
+class OnGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const GpuHost& host = GpuHost::get();
+    if (!host.lacking.empty()) GTEST_SKIP() << host.lacking;
+  }
+};
+
+}  // namespace warpsmith::sandbox::testing

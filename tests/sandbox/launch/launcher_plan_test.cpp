@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launcher believes of the plan that it is handed.
+#include "sandbox/launch/launcher_plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/codec.hpp"
+#include "tests/sandbox/launch/plans.hpp"
+#include "tests/support/mutate.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using testing::bound_to;
+using ::testing::HasSubstr;
+using testing::signature_of;
+using testing::tensor;
+
+constexpr const char* every_step = R"toml(
+[scratch.t]
+dtype = "f32"
+shape = ["d0", "d2"]
+[scratch.image_out]
+dtype = "f32"
+shape = [2, 4, 7, 7]
+[[step]]
+launch = "rows"
+grid = ["d0", 2]
+block = [32, 4]
+cluster = [2]
+shared = 64
+args = ["x", "t", "d1", {f32 = 0.5}, {tensor_map = "t", shape = ["d2", "d0"], strides = ["4 * d2"], box = [8, 8]}]
+[[step]]
+gemm = "out"
+a = "x"
+b = "weight"
+trans_b = true
+m = "d0"
+n = "d2"
+k = "d1"
+epilogue = "bias_relu"
+bias = "bias"
+[[step]]
+conv = "image_out"
+x = "image"
+w = "filter"
+[[step]]
+memset = "t"
+value = 7
+[[step]]
+copy = "t"
+from = "out"
+)toml";
+
+TaskSignature signature() {
+  return signature_of(
+      {tensor("x", TensorRole::input, {96, 32}), tensor("image", TensorRole::input, {2, 3, 9, 9}),
+       tensor("weight", TensorRole::parameter, {40, 32}),
+       tensor("bias", TensorRole::parameter, {40}),
+       tensor("filter", TensorRole::parameter, {4, 3, 3, 3}),
+       tensor("out", TensorRole::output, {96, 40})},
+      {96, 32, 40});
+}
+
+LauncherPlan whole() {
+  LauncherPlan plan{.plan = bound_to(signature(), every_step),
+                    .layout = make_layout(signature(), 3),
+                    .artefact = "kernels"};
+  plan.input_bytes = plan.layout.input_total();
+  plan.output_bytes = plan.layout.output_total();
+  return plan;
+}
+
+/// What is said about a plan after `spoil`; empty: it is believed.
+template <class Spoil>
+std::string complaint(Spoil spoil) {
+  LauncherPlan plan = whole();
+  spoil(plan);
+  const auto valid = plan.validate();
+  return valid ? "" : valid.error().message;
+}
+
+template <class T>
+T& step(LauncherPlan& plan, size_t index) {
+  return std::get<T>(plan.plan.steps[index].what);
+}
+
+TEST(LauncherPlanTest, TravelsWhole) {
+  const LauncherPlan plan = whole();
+  const ByteBuffer bytes = codec::pack(plan);
+  const auto back = codec::unpack<LauncherPlan>(bytes);
+  ASSERT_TRUE(back.has_value()) << back.error().message;
+  EXPECT_EQ(codec::pack(*back), bytes);
+  EXPECT_EQ(back->plan.steps.size(), 5U);
+}
+
+TEST(LauncherPlanTest, EveryIndexHasItsBuffer) {
+  EXPECT_EQ(complaint([](LauncherPlan&) {}), "");
+  EXPECT_THAT(complaint([](LauncherPlan& p) { step<BoundMemset>(p, 3).out = 99; }),
+              HasSubstr("plan.toml:29: memset of no such buffer"));
+  EXPECT_NE(complaint([](LauncherPlan& p) { step<BoundCopy>(p, 4).from = 99; }), "");
+  EXPECT_NE(complaint([](LauncherPlan& p) { step<BoundConv>(p, 2).w = 99; }), "");
+  EXPECT_NE(complaint([](LauncherPlan& p) { step<BoundGemm>(p, 1).a.buffer = 99; }), "");
+  EXPECT_NE(complaint([](LauncherPlan& p) { step<BoundGemm>(p, 1).bias = 99; }), "");
+  EXPECT_NE(complaint([](LauncherPlan& p) { step<BoundLaunch>(p, 0).args[0] = BoundPointer{99}; }),
+            "");
+}
+
+TEST(LauncherPlanTest, LibraryStepsStayWithinTheirBuffers) {
+  const auto gemm = [](auto spoil) {
+    return complaint([&](LauncherPlan& p) { spoil(step<BoundGemm>(p, 1)); });
+  };
+  EXPECT_NE(gemm([](BoundGemm& g) { g.k = 33; }), "");
+  EXPECT_NE(gemm([](BoundGemm& g) { g.batch = 2; }), "");
+  EXPECT_NE(gemm([](BoundGemm& g) { g.a.row = 1 << 20; }), "");
+  EXPECT_NE(gemm([](BoundGemm& g) { g.a.stride = -1; }), "");
+  EXPECT_NE(gemm([](BoundGemm& g) { g.out.buffer = g.a.buffer; }), "");
+  EXPECT_NE(gemm([](BoundGemm& g) { g.bias.reset(); }), "");
+  EXPECT_NE(gemm([](BoundGemm& g) { g.epilogue = static_cast<Epilogue>(77); }), "");
+  const auto conv = [](auto spoil) {
+    return complaint([&](LauncherPlan& p) { spoil(step<BoundConv>(p, 2)); });
+  };
+  EXPECT_NE(conv([](BoundConv& c) { c.stride = {2, 2}; }), "");
+  EXPECT_NE(conv([](BoundConv& c) { c.stride = {0, 1}; }), "");
+  EXPECT_NE(conv([](BoundConv& c) { c.padding.clear(); }), "");
+  EXPECT_NE(conv([](BoundConv& c) { c.groups = 0; }), "");
+}
+
+TEST(LauncherPlanTest, TensorsLieWithinTheirMemories) {
+  EXPECT_NE(complaint([](LauncherPlan& p) { p.layout.slots[0].offset += 1ULL << 40U; }), "");
+  EXPECT_NE(complaint([](LauncherPlan& p) { p.layout.slots[0].output = true; }), "");
+  EXPECT_NE(complaint([](LauncherPlan& p) { p.layout.slots.pop_back(); }), "");
+  EXPECT_NE(complaint([](LauncherPlan& p) { p.layout.sets = 4; }), "");
+  EXPECT_NE(complaint([](LauncherPlan& p) { p.layout.sets = 0; }), "");
+  EXPECT_NE(complaint([](LauncherPlan& p) { p.output_bytes = 4096; }), "");
+  EXPECT_NE(complaint([](LauncherPlan& p) { p.plan.scratch_bytes = 1; }), "");
+  EXPECT_NE(complaint([](LauncherPlan& p) { p.plan.buffers[0].bytes += 4; }), "");
+  EXPECT_NE(complaint([](LauncherPlan& p) { p.plan.buffers[0].shape = {-1, -1}; }), "");
+}
+
+TEST(LauncherPlanTest, LaunchesAreWhatADeviceCouldTake) {
+  const auto launch = [](auto spoil) {
+    return complaint([&](LauncherPlan& p) { spoil(step<BoundLaunch>(p, 0)); });
+  };
+  EXPECT_NE(launch([](BoundLaunch& l) { l.grid.y = 0; }), "");
+  EXPECT_NE(launch([](BoundLaunch& l) { l.block = {1024, 2, 1}; }), "");
+  EXPECT_NE(launch([](BoundLaunch& l) { l.cluster = Extent3{5, 1, 1}; }), "");
+  EXPECT_NE(launch([](BoundLaunch& l) { l.arg_places.pop_back(); }), "");
+  EXPECT_NE(launch([](BoundLaunch& l) { l.kernel = std::string("a\0b", 3); }), "");
+  EXPECT_NE(launch([](BoundLaunch& l) { std::get<BoundTensorMap>(l.args[4]).box.clear(); }), "");
+  EXPECT_NE(launch([](BoundLaunch& l) { std::get<BoundTensorMap>(l.args[4]).shape[1] = 97; }), "");
+}
+
+TEST(LauncherPlanTest, DamagedBytesAreRefusedOrGood) {
+  const ByteBuffer bytes = codec::pack(whole());
+  RandomStream random(7, "launcher plan");
+  int believed = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string damaged = test::mutate({bytes.data(), bytes.size()}, random);
+    const auto plan = codec::unpack<LauncherPlan>(damaged.data(), damaged.size());
+    if (!plan) continue;
+    ++believed;
+    EXPECT_TRUE(plan->validate().has_value());
+  }
+  RecordProperty("believed", believed);
+  EXPECT_LT(believed, 15'000);
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

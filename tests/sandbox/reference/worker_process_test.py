@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+# The reference worker as a process: requests and answers over its socket.
+import contextlib
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import unittest
+
+import torch
+from worker_support import NO_GPU, ROOT, GpuMemory, code, device, devices
+
+_FRAME = struct.Struct("<IIQ")
+_MAGIC = 0x314D5246
+_DEADLINE_S = 240
+
+_WRITER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch
+from device_memory import DeviceMemory
+place = torch.device("cuda", 0)
+torch.zeros(1, device=place)
+memory = DeviceMemory(int(sys.argv[2]), int(sys.argv[3]), False, place)
+view = memory.view(torch.float32, [1024], 1024, 0)
+print(float(view.sum()), flush=True)
+try:
+    view.fill_(1)
+    torch.cuda.synchronize()
+    print("written", flush=True)
+except Exception as error:
+    print("faulted", flush=True)
+sys.stdout.flush()
+import os
+os._exit(0)
+"""
+
+
+class Process:
+    def __init__(self):
+        ours, theirs = socket.socketpair()
+        self.socket = ours
+        self.socket.settimeout(_DEADLINE_S)
+        program = ("import os, sys; os.dup2(int(sys.argv[1]), 3); "
+                   "os.execv(sys.executable, [sys.executable, '-B', sys.argv[2]])")
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        self.child = subprocess.Popen(
+            [sys.executable, "-c", program, str(theirs.fileno()), str(ROOT / "sandbox/reference/worker/main.py")],
+            pass_fds=[theirs.fileno(), 3] if self._open(3) else [theirs.fileno()], env=environment)
+        theirs.close()
+
+    @staticmethod
+    def _open(fd):
+        with contextlib.suppress(OSError):
+            os.fstat(fd)
+            return True
+        return False
+
+    def _exactly(self, size):
+        data = b""
+        while len(data) < size:
+            part = self.socket.recv(size - len(data))
+            if not part:
+                raise RuntimeError("the worker ended")
+            data += part
+        return data
+
+    def ask(self, **request):
+        text = json.dumps(request).encode()
+        self.socket.sendall(_FRAME.pack(_MAGIC, 0, len(text)) + text)
+        return json.loads(self._exactly(_FRAME.unpack(self._exactly(_FRAME.size))[2]))
+
+    def end(self):
+        self.socket.close()
+        self.child.wait(_DEADLINE_S)
+
+
+class Cases:
+    name = ""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.worker = Process()
+        cls.addClassCleanup(cls.worker.end)
+        cls.facts = cls.worker.ask(op="hello", device=cls.name)
+
+    def load(self, key, text, **options):
+        return self.worker.ask(op="load", key=key, code=text, **options)
+
+    def test_a_lane_that_is_none_is_an_error_and_the_worker_goes_on(self):
+        said = self.load("lane", code("return a[0] * 2"), lane="bf16")
+        self.assertEqual((said["ok"], said["refused"]), (False, False))
+        self.assertIn('no lane is called "bf16"', said["error"])
+        self.assertTrue(self.load("lane", code("return a[0] * 2"), lane="tf32_allowed")["ok"])
+
+    def test_a_baseline_that_is_none_is_an_error(self):
+        self.load("which", code("return a[0] * 2"))
+        self.assertIn("default, tuned or graphed", self.worker.ask(op="compile", key="which", which="best")["error"])
+
+    def test_loading_in_another_lane_forgets_what_was_compiled(self):
+        text = code("return torch.relu(a[0]) + 1", "[torch.randn(64, 64)]")
+        self.load("twice", text)
+        said = self.worker.ask(op="compile", key="twice")
+        self.assertEqual((said["ok"], said.get("ready"), said.get("reason")), (True, True, ""), said)
+        self.assertTrue(self.load("twice", text)["compiled"])
+        self.assertFalse(self.load("twice", text, lane="tf32_allowed")["compiled"])
+
+
+class CpuProcessTest(Cases, unittest.TestCase):
+    name = "cpu"
+
+    def test_says_its_stack(self):
+        self.assertTrue(self.facts["ok"])
+        self.assertEqual(self.facts["torch"], torch.__version__)
+        self.assertNotIn("device_name", self.facts)
+
+    def test_a_profile_is_refused_with_the_reason(self):
+        self.load("profile", code("return a[0] * 2"))
+        said = self.worker.ask(op="profile", key="profile")
+        self.assertEqual((said["ok"], said["refused"]), (False, True))
+        self.assertIn("no kernels", said["error"])
+
+    def test_a_graph_is_not_ready_and_says_why(self):
+        self.load("graph", code("return a[0] * 2"))
+        said = self.worker.ask(op="compile", key="graph", which="graphed")
+        self.assertEqual((said["ok"], said["ready"], said["reason"]), (True, False, "a CPU has no graphs"))
+
+    @unittest.skipUnless(NO_GPU, "this machine has a GPU")
+    def test_a_gpu_that_is_not_there_is_a_plain_answer(self):
+        said = self.worker.ask(op="hello", device="cuda")
+        self.assertEqual((said["ok"], said["refused"]), (False, False))
+        self.assertIn("no GPU can be used", said["error"])
+        self.assertTrue(self.worker.ask(op="hello")["ok"])
+
+    def test_a_driver_that_is_too_old_is_named_beside_what_torch_wants(self):
+        self.assertEqual(devices._why_unusable(RuntimeError("x"), (12, 4), "13.0"),
+                         "the driver is for CUDA 12.4, older than torch's CUDA 13.0")
+        self.assertEqual(devices._why_unusable(RuntimeError("x\ny"), (13, 0), "13.0"), "no GPU can be used: x")
+
+    def test_a_device_that_is_none_is_a_plain_answer(self):
+        self.assertIn('no device is called "tpu"', self.worker.ask(op="hello", device="tpu")["error"])
+
+    def test_refuses_inputs_past_the_limit_of_a_cpu(self):
+        said = self.load("large", code("return a[0] * 2", "[torch.zeros(2**26 + 1) + torch.randn(1)]"))
+        self.assertEqual((said["ok"], said["refused"]), (False, True))
+
+
+@unittest.skipIf(NO_GPU, NO_GPU)
+class GpuProcessTest(Cases, unittest.TestCase):
+    name = "cuda"
+
+    def test_says_its_device(self):
+        self.assertTrue(self.facts["ok"], self.facts)
+        self.assertGreater(self.facts["memory_bytes"], 1 << 30)
+        self.assertRegex(self.facts["capability"], r"^\d+\.\d$")
+        self.assertTrue(self.facts["device_name"] and self.facts["driver"])
+
+    def test_profiles_eager_s_and_compile_s_kernels(self):
+        self.load("profile", code("return torch.relu(self.l(a[0])) * 2", init="self.l = nn.Linear(256, 64)"))
+        said = self.worker.ask(op="profile", key="profile")
+        self.assertTrue(said["ok"], said)
+        for which in ("eager", "compiled"):
+            self.assertGreaterEqual(len(said[which]), 1)
+            for kernel in said[which]:
+                self.assertGreater(kernel["device_us"], 0)
+                self.assertEqual((len(kernel["grid"]), len(kernel["block"])), (3, 3))
+                self.assertGreater(kernel["registers"], 0)
+        self.assertGreater(len(said["eager"]), len(said["compiled"]) - 1)
+
+    def test_the_tuned_baseline_becomes_ready(self):
+        self.load("tuned", code("return torch.relu(a[0] @ a[0])", "[torch.randn(512, 512)]"))
+        said = self.worker.ask(op="compile", key="tuned", which="tuned")
+        self.assertEqual((said["ok"], said.get("ready")), (True, True), said)
+
+    def test_tasks_past_the_limit_of_a_cpu_load(self):
+        said = self.load("large", code("return a[0] * 2", "[torch.rand(2**27)]"))
+        self.assertTrue(said["ok"], said)
+        self.assertAlmostEqual(said["signature"][0]["mean"], 0.5, places=3)
+
+    def test_a_write_to_an_input_faults_the_writer_alone(self):
+        memory = GpuMemory(1 << 20, device("cuda").place)
+        self.addCleanup(memory.close)
+        view = memory.view(torch.float32, [1024], 1024, 0).fill_(3)
+        torch.cuda.synchronize()
+        os.set_inheritable(memory.fd, True)
+        out = subprocess.run([sys.executable, "-c", _WRITER, str(ROOT / "sandbox/reference/worker"), str(memory.fd),
+                              str(memory.size)], pass_fds=[memory.fd], capture_output=True, text=True, timeout=_DEADLINE_S)
+        self.assertEqual(out.stdout.split(), ["3072.0", "faulted"], out.stderr[-500:])
+        self.assertEqual(float(view.sum()), 3072)
+        del view
+
+
+if __name__ == "__main__":
+    unittest.main()

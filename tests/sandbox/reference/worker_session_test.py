@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+# Stays of the reference worker under the commit protocol, on a CPU and, where there is one, on a GPU.
+import ctypes
+import unittest
+
+import torch
+from worker_support import NO_GPU, Stay, code, device, tasks
+
+import baselines
+import commit
+import session as s
+
+LINEAR = code("return torch.softmax(self.l(a[0]), 1)", init="self.l = nn.Linear(256, 64)")
+NORM = "return torch.relu(self.n(self.c(a[0])))"
+NORM_INIT = "self.c = nn.Conv2d(3, 8, 3, padding=1); self.n = nn.BatchNorm2d(8){}"
+
+
+class ControlPageTest(unittest.TestCase):
+    def test_has_the_offsets_of_version_two(self):
+        page = commit.ControlPage
+        self.assertEqual(commit.VERSION, 2)
+        self.assertEqual([page.hint.offset, page.device_ns.offset, page.answer.offset, page.text.offset], [28, 32, 40, 64])
+        self.assertEqual(ctypes.sizeof(page), 320)
+
+    def test_cuts_a_text_between_characters_and_ends_it_by_zero(self):
+        page = commit.ControlPage()
+        commit._write(page, commit.Answer(commit.FAILED, text="é" * 300))
+        self.assertEqual(page.text.decode(), "é" * 127)
+
+
+class SessionCases:
+    """The same for each device."""
+
+    name = ""
+
+    def stay(self, text, **options):
+        made = Stay(text, self.name, **options)
+        self.addCleanup(lambda: made.thread.is_alive() and made.leave())
+        return made
+
+    def outputs(self, made, what, index=0, argument=0):
+        said = made.call(what, index, argument)
+        self.assertEqual(said.text, "")
+        if what not in (s.HONEST, s.MUTANT):
+            made.call(s.COLLECT, index)
+        return [o.clone() for o in made.outputs[index]]
+
+    def within(self, out, exact, spread, factor=16):
+        floor = 4 * 2**-24 * exact.abs() + 2**-126
+        worst = ((out.double() - exact).abs() / torch.maximum(spread.double(), floor)).max()
+        self.assertLess(float(worst), factor)
+
+    def test_eager_agrees_with_the_reference_within_a_multiple_of_the_spread(self):
+        made = self.stay(LINEAR, sets=2)
+        for index in (0, 1):
+            (out,) = self.outputs(made, s.EAGER, index)
+            self.assertEqual(made.call(s.REFERENCE, index).status, commit.OK)
+            (exact,), (spread,) = made.result()
+            x, w, b = (t.double() for t in made.inputs[index])
+            torch.testing.assert_close(exact, torch.softmax(x @ w.T + b, 1), rtol=1e-12, atol=1e-300)
+            self.assertTrue(bool((spread > 0).any()))
+            self.within(out, exact, spread)
+
+    def test_honest_orders_agree_with_the_reference_too(self):
+        made = self.stay(LINEAR)
+        made.call(s.REFERENCE)
+        (exact,), (spread,) = made.result()
+        for order in range(3):
+            (out,) = self.outputs(made, s.HONEST, argument=order)
+            self.within(out, exact, spread)
+
+    def test_every_mutant_that_applies_differs_from_the_right_outputs(self):
+        made = self.stay(LINEAR)
+        (right,) = self.outputs(made, s.EAGER)
+        names = list(made.task.mutants)
+        for at, name in enumerate(names):
+            said = made.call(s.MUTANT, argument=at)
+            self.assertEqual(said.status, commit.OK, said.text)
+            self.assertEqual(said.answer, 0 if name == "identity" else 1, name)
+            if said.answer:
+                self.assertFalse(torch.equal(made.outputs[0][0], right), name)
+
+    def test_a_call_that_raises_says_why_and_the_stay_goes_on(self):
+        text = code("if not bool(torch.isfinite(a[0]).all()): raise ValueError('the input is not finite'); return a[0] * 2")
+        made = self.stay(text)
+        made.inputs[0][0][0, 0] = float("nan")
+        made.device.wait()
+        said = made.call(s.EAGER)
+        self.assertEqual(said.status, commit.FAILED)
+        self.assertIn("the input is not finite", said.text)
+        made.fill(2)
+        self.assertEqual(made.call(s.EAGER), commit.Answer(commit.OK, made.page.device_ns))
+        self.assertIn("the input is not finite", made.leave())
+
+    def test_a_baseline_that_is_not_ready_is_a_failed_call(self):
+        made = self.stay(code("return a[0] * 2"))
+        for what, name in ((s.COMPILED, "default"), (s.TUNED, "tuned")):
+            said = made.call(what)
+            self.assertEqual(said.status, commit.FAILED)
+            self.assertIn(f"the {name} torch.compile baseline is not ready", said.text)
+
+    def test_an_order_that_is_none_is_refused(self):
+        made = self.stay(code("return a[0] * 2"))
+        self.assertEqual(made.order(9).status, commit.BAD_ORDER)
+        self.assertEqual(made.call(77).status, commit.BAD_ORDER)
+
+    def test_batch_norm_in_training_keeps_its_statistics_to_itself(self):
+        made = self.stay(code(NORM, "[torch.randn(4, 3, 16, 16)]", NORM_INIT.format("")))
+        self.assertEqual([t["name"] for t in made.signature], ["a", "c.weight", "c.bias", "n.weight", "n.bias", "y"])
+        first = self.outputs(made, s.EAGER)
+        made.call(s.REFERENCE)
+        (exact,), (spread,) = made.result()
+        self.within(first[0], exact, spread)
+        second = self.outputs(made, s.EAGER)
+        self.assertTrue(torch.equal(first[0], second[0]))
+        made.task.restore()
+        for name, tensor in made.task.model.named_buffers():
+            self.assertTrue(torch.equal(tensor, made.task.private[name]), name)
+
+    def test_batch_norm_in_evaluation_takes_its_statistics_from_the_contract(self):
+        made = self.stay(code(NORM, "[torch.randn(4, 3, 16, 16)]", NORM_INIT.format("; self.eval()")))
+        self.assertEqual([t["name"] for t in made.signature][3:7], ["n.weight", "n.bias", "n.running_mean", "n.running_var"])
+        made.inputs[0][6].abs_().add_(0.5)
+        (out,) = self.outputs(made, s.EAGER)
+        made.call(s.REFERENCE)
+        (exact,), (spread,) = made.result()
+        self.within(out, exact, spread)
+
+    def test_halves_integers_booleans_and_empty_tensors_go_through(self):
+        text = code("return a[0].half() * 2, a[1] + 1, ~a[2], a[3] * 2, a[0].bfloat16() * 3",
+                    "[torch.randn(8, 8), torch.randint(0, 9, (5,)), torch.rand(6) > 0.5, torch.randn(0, 3)]")
+        made = self.stay(text)
+        out = self.outputs(made, s.EAGER)
+        x, i, b, _ = made.inputs[0]
+        for got, expected in zip(out, (x.half() * 2, i + 1, ~b, torch.empty(0, 3), x.bfloat16() * 3)):
+            self.assertEqual(got.dtype, expected.dtype)
+            self.assertTrue(torch.equal(got.cpu(), expected.cpu()))
+        self.assertEqual(made.call(s.REFERENCE).text, "")
+
+    def test_draws_integers_as_the_task_does_and_gives_fixed_tables_back(self):
+        init = "self.register_buffer('t', torch.arange(40))"
+        inputs = "[torch.randn(30, 4), torch.randint(5, 9, (30,))]"
+        made = self.stay(code("return a[0] * 2 + self.t[a[1]][:, None]", inputs, init))
+        self.assertEqual(made.call(s.DRAW).text, "")
+        drawn = made.memories[2].view(torch.int64, [30], 30, 0)
+        self.assertTrue(bool(((drawn >= 5) & (drawn < 9)).all()))
+        table = made.memories[2].view(torch.int64, [40], 40, 256)
+        self.assertTrue(torch.equal(table.cpu(), torch.arange(40)))
+
+    def test_the_float64_copy_does_not_call_the_float32_model(self):
+        init = "self.l = nn.Linear(256, 32); m = self.l; self.f = lambda x: m(x)"
+        made = self.stay(code("return torch.relu(self.f(a[0]))", init=init))
+        self.assertEqual(made.call(s.REFERENCE).text, "")
+        (exact,), _ = made.result()
+        x, w, b = (t.double() for t in made.inputs[0])
+        torch.testing.assert_close(exact, torch.relu(x @ w.T + b), rtol=1e-12, atol=1e-12)
+
+    def test_the_compiled_baseline_agrees_with_eager(self):
+        made = self.stay(LINEAR)
+        made.leave()
+        self.assertEqual(baselines.ready(made.task, "default"), (True, ""))
+        again = self.stay(LINEAR, task=made.task)
+        (eager,), (compiled,) = self.outputs(again, s.EAGER), self.outputs(again, s.COMPILED)
+        torch.testing.assert_close(compiled, eager, rtol=1e-4, atol=1e-6)
+
+    def test_random_tasks_are_refused_and_dropout_of_nothing_is_not_random(self):
+        for forward, random in (("return F.dropout(a[0], 0.2)", True), ("return F.dropout(a[0], 0.0) * 2", False)):
+            try:
+                tasks.Task(code(forward), device(self.name))
+                said = ""
+            except tasks.Refused as error:
+                said = str(error)
+            self.assertEqual("random" in said, random, said)
+
+    def test_attention_is_not_random(self):
+        text = code("return F.scaled_dot_product_attention(a[0], a[0], a[0])", "[torch.randn(2, 2, 32, 16)]")
+        made = self.stay(text)
+        (out,) = self.outputs(made, s.EAGER)
+        made.call(s.REFERENCE)
+        (exact,), (spread,) = made.result()
+        self.within(out, exact, spread)
+
+
+class CpuSessionTest(SessionCases, unittest.TestCase):
+    name = "cpu"
+
+    def test_memory_of_a_device_is_refused(self):
+        made = self.stay(code("return a[0] * 2"))
+        request = {"memory": "device", "evaluations": 0, "seed": 1, "layout": {"sets": 1}}
+        with self.assertRaisesRegex(tasks.Refused, 'memory "device"'):
+            s.Session(made.task, made.signature, request, [])
+
+    def test_a_graph_is_refused_with_the_reason(self):
+        made = self.stay(code("return a[0] * 2"))
+        self.assertEqual(baselines.ready(made.task, "graphed"), (False, "a CPU has no graphs"))
+        self.assertIn("no graphs", made.call(s.GRAPHED).text)
+
+
+class RemoteCases(SessionCases):
+    """What holds wherever memory is managed between stays."""
+
+    def test_inputs_that_are_not_contiguous_reach_the_baselines_as_the_task_makes_them(self):
+        made = self.stay(code("return a[0] * (2 if a[0].stride(0) == 1 else 3)", "[torch.randn(64, 32).t()]"), sets=2)
+        for index in (0, 1):
+            (out,) = self.outputs(made, s.EAGER, index)
+            self.assertTrue(torch.equal(out, made.inputs[index][0] * 2))
+
+    def test_parameters_are_parked_between_stays_and_made_anew_for_the_compiler(self):
+        made = self.stay(LINEAR)
+        before = {n: t.shape for n, t in made.task.named}
+        made.leave()
+        for named in (made.task.named, made.task.named_double):
+            self.assertEqual({n: t.shape for n, t in named}, before)
+            self.assertTrue(all(t.untyped_storage().nbytes() <= 8 for _, t in named))
+        self.assertIsNone(made.task.sample[0])
+        (x,) = made.task.example()
+        fresh = dict(made.task.named)
+        self.assertEqual((x.shape, fresh["l.weight"].stride()), ((512, 256), (256, 1)))
+        self.assertLessEqual(float(fresh["l.weight"].abs().max()), 1 / 16)  # as nn.Linear draws it
+        made.task.done_with_example()
+
+    def test_buffers_smaller_than_their_layout_are_refused(self):
+        made = self.stay(code("return a[0] * 2"))
+        layout = {"sets": 1, "input_stride": 512, "output_stride": 512, "slots": []}
+        request = {"memory": made.device.memory, "evaluations": 0, "seed": 1, "layout": layout, "bytes": [512, 511, 64],
+                   "result_bytes": 64}
+        with self.assertRaisesRegex(ValueError, "bytes of outputs: 511, the layout needs 512"):
+            s.Session(made.task, made.signature, request, [-1, -1, -1])
+
+
+class ManagedSessionTest(RemoteCases, unittest.TestCase):
+    """A GPU's ways of a worker on the memory of a CPU."""
+
+    name = "managed"
+
+    def test_what_does_not_fit_is_refused_before_it_is_drawn_or_when_it_is_known(self):
+        small = device(self.name)
+        self.addCleanup(setattr, small, "room", small.room)
+        small.room = 100_000
+        drawn = code("raise_when_drawn()", "[torch.rand(100, 1000)]")
+        with self.assertRaisesRegex(tasks.Refused, "needs 0.0004 GB .* the device has 0.0001 GB free"):
+            tasks.Task(drawn, small)
+        small.room = 2_000_000
+        task = tasks.Task(code("return a[0] * 2", "[torch.rand(100, 1000)]"), small)
+        with self.assertRaisesRegex(tasks.Refused, "for 3 buffer sets, the device has 0.002 GB free"):
+            task.settle(task.signature(), 3)
+
+
+@unittest.skipIf(NO_GPU, NO_GPU)
+class GpuSessionTest(RemoteCases, unittest.TestCase):
+    name = "cuda"
+
+    def test_timed_calls_carry_the_time_of_the_events(self):
+        made = self.stay(code("return a[0] * 2", "[torch.rand(8192, 8192)]"))
+        empty = [made.order(commit.NOOP).device_ns for _ in range(9)]
+        full = [made.call(s.EAGER).device_ns for _ in range(9)]
+        self.assertLess(min(empty), 20_000)
+        self.assertGreater(sorted(full)[4], 100_000)  # 512 MiB at 5 TB/s
+
+    def test_a_graph_per_set_gives_eager_s_outputs_for_fresh_contents(self):
+        made = self.stay(LINEAR, sets=3)
+        for round in range(3):
+            made.fill(10 + round)
+            for index in range(3):
+                (eager,), (graphed,) = self.outputs(made, s.EAGER, index), self.outputs(made, s.GRAPHED, index)
+                self.assertTrue(torch.equal(eager, graphed))
+
+    def test_a_graph_with_batch_norm_starts_each_call_from_the_same_statistics(self):
+        made = self.stay(code(NORM, "[torch.randn(4, 3, 16, 16)]", NORM_INIT.format("")), sets=2)
+        for index in (0, 1, 0):
+            (eager,), (graphed,) = self.outputs(made, s.EAGER, index), self.outputs(made, s.GRAPHED, index)
+            torch.testing.assert_close(graphed, eager)
+
+    def test_what_waits_for_the_device_cannot_be_captured_and_nothing_breaks(self):
+        # The first is found before a capture, the second breaks one.
+        for forward in ("return a[0] * float(a[0].sum())", "torch.cuda.synchronize(); return a[0] * 2"):
+            made = self.stay(code(forward))
+            made.leave()
+            ready, reason = baselines.ready(made.task, "graphed")
+            self.assertFalse(ready)
+            self.assertIn("raised", reason)
+            torch.cuda.empty_cache()
+            self.assertEqual(float(torch.rand(9, device="cuda").max()) < 1, True)
+            again = self.stay("", task=made.task)
+            (out,) = self.outputs(again, s.EAGER)
+            self.assertTrue(bool(torch.isfinite(out).all()))
+            self.assertEqual(again.call(s.REFERENCE).text, "")
+            again.leave()
+            self.assertEqual(baselines.ready(self.stay(LINEAR).task, "graphed"), (True, ""))
+
+    def test_lanes_bind_eager_and_compiled_and_nothing_else(self):
+        text = code("return a[0] @ a[1]", "[torch.randn(512, 512), torch.randn(512, 512)]")
+        for lane, exact_products in (("fp32_strict", True), ("tf32_allowed", False)):
+            made = self.stay(text, lane=lane)
+            made.leave()
+            self.assertEqual(baselines.ready(made.task, "default")[0], True)
+            made = self.stay(text, task=made.task)
+            made.call(s.REFERENCE)
+            (exact,), (spread,) = made.result()
+            self.assertLess(float(spread.mean()), 1e-4)
+            for what in (s.EAGER, s.COMPILED, s.GRAPHED):
+                (out,) = self.outputs(made, what)
+                error = float((out.double() - exact).abs().max())
+                self.assertEqual(error < 2e-4, exact_products, (lane, what, error))
+            made.leave()
+
+    def test_nothing_large_stays_after_loading_and_after_a_stay(self):
+        text = code("return self.l(a[0])", "[torch.rand(8192, 8192)]", "self.l = nn.Linear(8192, 8192)")
+        before = torch.cuda.memory_allocated()
+        made = self.stay(text)
+        self.assertLess(torch.cuda.memory_allocated() - before, 64 << 20)
+        made.call(s.EAGER)
+        made.call(s.REFERENCE)
+        made.leave()
+        self.assertLess(torch.cuda.memory_allocated() - before, 64 << 20)
+
+    def test_what_does_not_fit_is_refused_with_both_numbers(self):
+        with self.assertRaisesRegex(tasks.Refused, r"needs 400 GB .* the device has [0-9.]+ GB free"):
+            tasks.Task(code("return a[0] * 2", "[torch.rand(100000, 1000000)]"), device("cuda"))
+
+
+if __name__ == "__main__":
+    unittest.main()

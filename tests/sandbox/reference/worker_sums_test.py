@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sums as a device makes them, against the CPU's in numpy and against float64: the same code on tensors of a CPU.
+import itertools
+import unittest
+
+import numpy as np
+import torch
+from worker_support import NO_GPU
+
+import chunks
+import device_sums
+import footprint
+import modes
+import orders
+from correlated import CorrelatedErrors, DeviceCorrelatedErrors
+
+U = 2.0**-24
+PLACES = ["cpu"] if NO_GPU else ["cpu", "cuda"]
+OPERATORS = {
+    "sum": (lambda x: x.sum(1), (7, 300)), "long sum": (lambda x: x.sum(1), (3, 40001)),
+    "sum of all": (lambda x: x.abs().sum(), (90, 100)), "mean over two": (lambda x: x.mean((0, 2)), (9, 5, 40)),
+    "norm": (lambda x: x.norm(dim=1), (6, 500)), "softmax": (lambda x: torch.softmax(x, -1), (4, 5000)),
+    "logsumexp": (lambda x: x.logsumexp(0), (300, 8)), "cumsum": (lambda x: x.cumsum(1), (5, 640)),
+    "layer norm": (lambda x: torch.nn.functional.layer_norm(x, x.shape[1:]), (4, 8, 9, 10)),
+    "group norm": (lambda x: torch.nn.functional.group_norm(x, 2), (3, 6, 5, 5)),
+    "product": (lambda x: x @ x.T, (33, 70)), "batched": (lambda x: torch.bmm(x, x.mT), (3, 20, 70)),
+    "addmm": (lambda x: torch.addmm(x[0], x, x), (40, 40)),
+    "conv1d": (lambda x: torch.nn.functional.conv1d(x, x[:4, :, :3], x[0, 0, :4], stride=2, padding=1), (5, 6, 30)),
+    "conv2d": (lambda x: torch.nn.functional.conv2d(x, x[:4, :, :3, :2], dilation=2, padding=(2, 1)), (5, 6, 12, 9)),
+    "depthwise": (lambda x: torch.nn.functional.conv2d(x, x[0, :, None, :3, :3], groups=6, padding=1), (2, 6, 9, 9)),
+}
+
+
+def seeded(shape, place="cpu"):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(11)).to(place)
+
+
+class OrdersTest(unittest.TestCase):
+    def cases(self):
+        return itertools.product(PLACES, device_sums.device_orders().items(), OPERATORS.items())
+
+    def test_every_order_is_as_near_to_float64_as_its_terms_allow(self):
+        for place, (order, sums), (name, (work, shape)) in self.cases():
+            x = seeded(shape, place)
+            with torch.no_grad(), orders.Ordered(sums):
+                got = work(x)
+            exact = work(x.double())
+            self.assertEqual(got.shape, exact.shape, (order, name))
+            error = float((got.double() - exact).abs().max() / exact.abs().max())
+            self.assertLess(error, 200 * U, (place, order, name))
+
+    def test_the_orders_differ_from_each_other(self):
+        x = seeded((64, 3000))
+        made = []
+        for sums in device_sums.device_orders().values():
+            with torch.no_grad(), orders.Ordered(sums):
+                made.append(x.sum(1))
+        for a, b in itertools.combinations(made, 2):
+            self.assertFalse(torch.equal(a, b))
+
+    def test_a_sequential_sum_is_numpy_s_bit_by_bit(self):
+        x = seeded((40, 3000))
+        cpu = orders.honest_orders()
+        self.assertEqual(list(cpu), list(device_sums.device_orders()))
+        with torch.no_grad(), orders.Ordered(device_sums.device_orders()["sequential"]):
+            sums, scans = x.sum(1), x.cumsum(1)
+        self.assertTrue(np.array_equal(sums.numpy(), np.add.accumulate(x.numpy(), -1)[:, -1]))
+        self.assertTrue(np.array_equal(scans.numpy(), np.add.accumulate(x.numpy(), -1)))
+
+    def test_a_product_past_its_work_is_made_in_the_order_in_some_rows_only(self):
+        before, device_sums._WORK = device_sums._WORK, 40 * 30 * 10
+        self.addCleanup(setattr, device_sums, "_WORK", before)
+        a, b = seeded((40, 40)), seeded((40, 30))
+        with torch.no_grad(), orders.Ordered(device_sums.device_orders()["sequential"]):
+            got = a @ b
+        expected = (a.double() @ b.double()).float()
+        torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-5)
+        rows = torch.linspace(0, 39, 10).long()
+        order = torch.zeros(40, 30)
+        for k in range(40):
+            order.addcmul_(a[:, k, None], b[None, k])
+        self.assertTrue(torch.equal(got[rows], order[rows]))
+
+
+class CorrelatedTest(unittest.TestCase):
+    def values(self):
+        torch.manual_seed(3)
+        yield torch.rand(30, 100)
+        yield torch.where(torch.rand(20, 5000) > 0.99, torch.randn(20, 5000) * 100, 0.01)
+        yield torch.full((9, 3000), 0.1)
+
+    def test_the_device_s_errors_are_the_cpu_s(self):
+        for place, x in itertools.product(PLACES, self.values()):
+            cpu = CorrelatedErrors(np.random.default_rng(5), (1,))
+            there = DeviceCorrelatedErrors(np.random.default_rng(5), (1,))
+            total = x.sum(1)
+            expected = torch.from_numpy(cpu._error(x.numpy(), total.numpy()))
+            got = there._error_of(x.to(place), [1], total[:, None].to(place)).squeeze(1).cpu()
+            torch.testing.assert_close(got, expected, rtol=1e-4, atol=0)
+            self.assertEqual(cpu.sums_hit, there.sums_hit)
+
+    def test_operators_made_of_such_sums_keep_their_shapes_and_err_by_them(self):
+        for place, (name, (work, shape)) in itertools.product(PLACES, OPERATORS.items()):
+            x = torch.full(shape, 0.1, device=place)
+            x[0] = 0.2
+            errors = DeviceCorrelatedErrors(np.random.default_rng(5), (1,))
+            with torch.no_grad(), orders.Ordered(errors.sums):
+                got = work(x)
+            self.assertEqual(got.shape, work(x).shape, name)
+            torch.testing.assert_close(got, work(x.double()).float(), rtol=1e-2, atol=1e-2)
+
+    def test_rows_in_parts_give_what_all_together_give(self):
+        import correlated
+
+        x = torch.rand(50, 3, 400).round(decimals=1)
+        whole = DeviceCorrelatedErrors(np.random.default_rng(5), (1,))._add(x, [2])
+        before, correlated._ELEMENTS = correlated._ELEMENTS, 256 * 3 * 7
+        self.addCleanup(setattr, correlated, "_ELEMENTS", before)
+        self.assertTrue(torch.equal(whole, DeviceCorrelatedErrors(np.random.default_rng(5), (1,))._add(x, [2])))
+
+
+class NoiseTest(unittest.TestCase):
+    def test_a_tensor_larger_than_the_bank_is_perturbed_piece_by_piece(self):
+        for place in PLACES:
+            noise = modes.ChunkedNoise(1000, torch.device(place))
+            for x in (seeded((70, 50), place), seeded((70, 50), place).t(), seeded((1, 50), place).expand(70, 50)):
+                for out in (noise.added(x, 0.125), noise.add(x.clone(), x, 0.125)):
+                    share = ((out - x) / x / 0.125).abs()
+                    self.assertEqual(out.shape, x.shape)
+                    self.assertGreater(float(share.min()), 0.499)
+                    self.assertLess(float(share.max()), 1.001)
+
+    def test_large_tensors_are_looked_at_in_parts(self):
+        before, chunks.SIZE = chunks.SIZE, 100
+        self.addCleanup(setattr, chunks, "SIZE", before)
+        x = seeded((30, 11))
+        y = x.clone()
+        y[29, 10] += 1
+        self.assertTrue(chunks.equal(x, x.clone()) and not chunks.equal(x, y) and not chunks.nearly_equal(x, y))
+        self.assertTrue(chunks.constant(torch.ones(333)) and not chunks.constant(x))
+        wide = x.double()
+        expected = (wide.mean(), wide.std(unbiased=False), wide.min(), wide.max())
+        np.testing.assert_allclose(chunks.summary(x), [float(e) for e in expected], rtol=1e-12)
+
+
+class FootprintTest(unittest.TestCase):
+    def test_counts_what_both_sides_hold(self):
+        signature = [{"role": "input", "elements": 1000, "item_bytes": 4},
+                     {"role": "output", "elements": 10, "item_bytes": 2}]
+        self.assertEqual(footprint.shared_bytes(signature, 3), 3 * (4000 + 2 * 20) + 120)
+        lean, fat = footprint.Peaks(0, 0), footprint.Peaks(0, 10**12)
+        more = footprint.private_bytes(signature, fat) - footprint.private_bytes(signature, lean)
+        self.assertGreater(more, 10**12 - 10**5)
+
+    def test_names_both_numbers(self):
+        self.assertEqual(footprint.complaint(10, 10, 1), "")
+        self.assertEqual(footprint.complaint(212 * 10**9, 80 * 10**9, 2),
+                         "the task needs 212 GB of device memory for 2 buffer sets, the device has 80 GB free")
+
+
+if __name__ == "__main__":
+    unittest.main()
