@@ -9,6 +9,7 @@
 #include <caf/scoped_actor.hpp>
 #include <condition_variable>
 #include <mutex>
+#include <set>
 
 #include "actors/engine.hpp"
 #include "actors/errors.hpp"
@@ -58,16 +59,17 @@ class FaultTap : public Tap {
   bool fired_ = false;
 };
 
-/// Every submission is correct; every fifth evaluation is lost with its process. Where the fault
-/// wants a call in hand, that call waits until its sandbox is dead.
+/// Every submission is correct; every fifth evaluation is lost with its process, but none that was
+/// lost before it: chance must not use up a step's retries. Where the fault wants a call in hand,
+/// that call waits until its sandbox is dead.
 class ScriptedBackend : public SandboxBackend {
  public:
   explicit ScriptedBackend(FaultTap* fault, bool refuse_all = false)
       : fault_(fault), refuse_all_(refuse_all) {}
-  Judgement evaluate(const Task& /*task*/, const Submission& /*submission*/, Request /*request*/,
+  Judgement evaluate(const Task& task, const Submission& submission, Request /*request*/,
                      std::chrono::milliseconds /*budget*/) override {
     hold();
-    if (++calls_ % 5 == 0) return InfraFailure{InfraKind::sandbox_lost, "scripted"};
+    if (loses(task, submission)) return InfraFailure{InfraKind::sandbox_lost, "scripted"};
     Verdict verdict;
     verdict.outcome = VerdictClass::passed;
     verdict.feedback = "passed: 5 of 5 sets, worst error 0.1 of the bound";
@@ -87,6 +89,13 @@ class ScriptedBackend : public SandboxBackend {
   void on_progress(const std::function<void(const std::string&)>& tell) override { tell_ = tell; }
 
  private:
+  bool loses(const Task& task, const Submission& submission) {
+    if (++calls_ % 5 != 0) return false;
+    const std::pair call{task.id, submission.files};
+    if (lost_.erase(call) > 0) return false;
+    return lost_.insert(call).second;
+  }
+
   void hold() {
     if (!fault_ || !fault_->fault().in_call || ++held_ < fault_->fault().nth) return;
     for (int i = 0; i < fault_->fault().nth; ++i) tell_("at work");
@@ -96,6 +105,7 @@ class ScriptedBackend : public SandboxBackend {
   FaultTap* fault_;
   bool refuse_all_;
   std::function<void(const std::string&)> tell_;
+  std::set<std::pair<std::string, FileSet>> lost_;
   int calls_ = 0, held_ = 0;
 };
 
