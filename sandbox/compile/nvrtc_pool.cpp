@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/codec.hpp"
+#include "sandbox/compile/compiled.hpp"
 #include "sandbox/jail/own_program.hpp"
 #include "sandbox/jail/presets.hpp"
 
@@ -77,16 +78,22 @@ Result<void> NvrtcPool::refill() {
   return {};
 }
 
+/// The frame that a worker sends once it is warm. `process_failed` where it was killed meanwhile.
+Result<ByteBuffer> NvrtcPool::greeting(Worker& worker, Deadline deadline) {
+  auto frame = worker.socket.receive(deadline);
+  if (frame) return frame;
+  const JailExit exit = worker.process->kill();
+  if (auto whole = unharmed(exit); !whole) return tl::unexpected(std::move(whole.error()));
+  return fail("compile worker" + (exit.err.empty() ? "" : " (" + exit.err + ")"), frame.error());
+}
+
 /// A worker that is warm. It is taken from the front: the longest at it.
 Result<NvrtcPool::Worker> NvrtcPool::take(Deadline deadline) {
   if (auto filled = refill(); !filled) return tl::unexpected(std::move(filled.error()));
   Worker worker = std::move(waiting_.front());
   waiting_.pop_front();
-  auto frame = worker.socket.receive(deadline);
-  if (!frame) {
-    const JailExit exit = worker.process->kill();
-    return fail("compile worker" + (exit.err.empty() ? "" : " (" + exit.err + ")"), frame.error());
-  }
+  auto frame = greeting(worker, deadline);
+  if (!frame) return tl::unexpected(std::move(frame.error()));
   auto ready = codec::unpack<NvrtcReady>(*frame);
   if (!ready) return tl::unexpected(std::move(ready.error()));
   if (!ready->failure.empty()) {

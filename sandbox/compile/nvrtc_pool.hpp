@@ -59,6 +59,7 @@ class NvrtcPool {
   Result<void> refill();
   Result<Worker> start() const;
   Result<Worker> take(Deadline deadline);
+  static Result<ByteBuffer> greeting(Worker& worker, Deadline deadline);
 
   NvrtcOptions options_;
   std::deque<Worker> waiting_;
