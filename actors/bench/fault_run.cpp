@@ -132,8 +132,8 @@ class FaultRun {
 
   /// Every kind once in each round, in another order.
   const FaultKind& kind_of(int64_t k) const {
-    std::vector<const FaultKind*> round;
-    for (const FaultKind& kind : kinds_) round.push_back(&kind);
+    std::vector<const FaultKind*> round(kinds_.size());
+    std::ranges::transform(kinds_, round.begin(), [](const FaultKind& kind) { return &kind; });
     const auto at = static_cast<uint64_t>(k);
     RandomStream random(load_.seed, "fault kinds", at / round.size());
     std::shuffle(round.begin(), round.end(), random);

@@ -176,6 +176,7 @@ ExitCode bench_faults(const Arguments& args) {
   const auto memories = DeviceMemories::open(config);
   if (!memories) return report(memories.error());
   std::vector<sandbox::SandboxOptions> slots;
+  slots.reserve(static_cast<size_t>(args.slots));
   for (uint32_t slot = 0; slot < args.slots; ++slot) {
     slots.push_back(slot_options(config, python_interpreter().string(), slot));
   }
@@ -216,6 +217,7 @@ Command bench_faults_part() {
         };
         number("--evaluations", args->evaluations, 1, 100'000, "Honest evaluations, at least");
         number("--faults", args->faults, 1, 100'000, "Faults beside them, at least");
+        number("--kernels", args->kernels, 1, 100'000, "Distinct honest kernels, at most");
         number("--slots", args->slots, 2, 64, "Services, half of them for honest evaluations");
         number("--gpus", args->gpus, 1, 64, "GPUs that the slots of contract device share");
         app.add_option("--tasks", args->tasks, "Folder of tasks (default: the training tasks)");

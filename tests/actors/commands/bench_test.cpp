@@ -8,8 +8,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "actors/bench/fault_kinds.hpp"
 #include "actors/commands/bench_parts.hpp"
+#include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
+#include "sandbox/compile/cuda_compiler.hpp"
+#include "sandbox/contract/device_candidate.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::actors {
@@ -130,13 +134,61 @@ TEST_F(BenchTest, FaultsChangeNoVerdictAndLeaveNothing) {
   const TemporaryFolder folder;
   add_task(folder);
   const std::string tasks = folder.path().string();
-  const json out = run({"faults", "--tasks", tasks.c_str(), "--evaluations", "2", "--faults", "6",
+  const json out = run({"faults", "--tasks", tasks.c_str(), "--evaluations", "2", "--faults", "4",
                         "--slots", "2", "--seed", "5"});
   ASSERT_TRUE(has_keys(out, {"honest", "honest_equal", "faults", "unexpected", "kinds", "zombies",
                              "processes_left", "groups_left", "files_left", "meets_bars"}));
   EXPECT_EQ(out["honest"], out["honest_equal"]) << out["differences"];
-  EXPECT_GE(out["faults"].get<int64_t>(), 6);
+  EXPECT_GE(out["faults"].get<int64_t>(), 4);
   EXPECT_EQ(out["meets_bars"], true) << out.dump(1);
+}
+
+TEST_F(BenchTest, FaultsOfContractDeviceCompileUnlessThatIsTheFault) {
+  const auto toolchain =
+      sandbox::find_cuda_toolchain(sandbox::built_with_toolkit(), python_interpreter().string());
+  if (!toolchain) GTEST_SKIP() << toolchain.error().message;
+  const TemporaryFolder folder;
+  auto compiler = sandbox::CudaCompiler::open({.program = WARPSMITH_TEST_SANDBOX,
+                                               .toolchain = *toolchain,
+                                               .cache_dir = (folder.path() / "cubins").string()},
+                                              Deadline::after(std::chrono::minutes{1}));
+  ASSERT_TRUE(compiler) << compiler.error().message;
+  TaskSignature signature;
+  signature.tensors = {{"x", TensorRole::input, Dtype::f32, {256, 1024}, {"d0", "d1"}},
+                       {"y", TensorRole::output, Dtype::f32, {256, 1024}, {"d0", "d1"}}};
+  signature.dim_names = {"d0", "d1"};
+  signature.dims = {256, 1024};
+  const auto refusal = [&](const FileSet& files) -> std::optional<VerdictClass> {
+    const auto plan = sandbox::device_plan(files);
+    if (!plan) return plan.error().failure;
+    auto compiled = compiler->compile(files, Deadline::after(std::chrono::minutes{1}));
+    if (!compiled) throw std::runtime_error(compiled.error().message);
+    if (compiled->failure) return compiled->failure;
+    const auto candidate = sandbox::device_candidate(*plan, std::move(*compiled), signature,
+                                                     PrecisionLane::fp32_strict);
+    return candidate ? std::nullopt : candidate.error().failure;
+  };
+  EXPECT_EQ(refusal(honest_fault_files("device")), std::nullopt);
+  for (const FaultKind& kind : fault_kinds("device")) {
+    if (kind.strikes) continue;
+    const auto refused = refusal(kind.files);
+    // What is right only on the device is refused nowhere before it.
+    const bool before_it = kind.expected.contains(VerdictClass::compile_error) ||
+                           kind.expected.contains(VerdictClass::banned_construct);
+    EXPECT_TRUE(refused ? kind.expected.contains(*refused)
+                        : !before_it || kind.expected.contains(VerdictClass::launch_error))
+        << kind.name << ": " << (refused ? to_string(*refused) : "compiles");
+  }
+}
+
+TEST_F(BenchTest, TimingSaysWhatItLacks) {
+  if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a GPU's driver";
+  testing::internal::CaptureStderr();
+  const std::vector<const char*> arguments{"warpsmith", "bench", "timing"};
+  const ExitCode code = run_command_line(static_cast<int>(arguments.size()), arguments.data());
+  const std::string err = testing::internal::GetCapturedStderr();
+  EXPECT_NE(code, ExitCode::success);
+  EXPECT_NE(err.find("sandbox.contract = \"device\""), std::string::npos) << err;
 }
 
 TEST_F(BenchTest, CommitMeasuresEachProcess) {

@@ -5,11 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "runtime/environment.hpp"
 #include "sandbox/compile/cubin.hpp"
+#include "sandbox/contract/device_candidate.hpp"
+#include "sandbox/judge/timing_kernels.hpp"
 #include "tests/support/mutate.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -174,6 +178,42 @@ TEST_F(CudaCompilerTest, DamagedCubinsAreReadOrRefused) {
     readable += read_cubin(bytes).has_value() ? 1 : 0;
   }
   EXPECT_GT(readable, 10);
+}
+
+/// Of a process, as the kernel lists them.
+std::vector<pid_t> children_of(const std::string& process) {
+  std::vector<pid_t> children;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + process + "/task")) {
+    std::ifstream list(task.path() / "children");
+    for (pid_t child = 0; list >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+TEST_F(CudaCompilerTest, AWorkerThatSomethingKilledIsReplaced) {
+  ASSERT_FALSE(compile(probe).failure);  // another worker waits, warm or nearly so
+  int killed = 0;
+  for (const pid_t monitor : children_of("self")) {
+    for (const pid_t jailed : children_of(std::to_string(monitor))) {
+      killed += ::kill(jailed, SIGKILL) == 0 ? 1 : 0;
+    }
+  }
+  ASSERT_GT(killed, 0);
+  const Compiled after = compile(std::string(probe) + "// new to the cache\n");
+  EXPECT_FALSE(after.failure) << after.text;
+}
+
+TEST_F(CudaCompilerTest, TheKernelsThatClocksAreComparedByFitTheirPlans) {
+  for (const std::string& name : timing_kernel_names()) {
+    const FileSet files = timing_kernel(name, 1000);
+    const auto plan = device_plan(files);
+    ASSERT_TRUE(plan) << plan.error().text;
+    Compiled compiled = compile(files);
+    ASSERT_FALSE(compiled.failure) << name << ": " << compiled.text;
+    const auto candidate = device_candidate(*plan, std::move(compiled), timing_signature(),
+                                            PrecisionLane::fp32_strict);
+    EXPECT_TRUE(candidate) << name << ": " << candidate.error().text;
+  }
 }
 
 }  // namespace

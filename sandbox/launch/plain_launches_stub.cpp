@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the program was built without a CUDA toolkit.
+#include "sandbox/launch/plain_launches.hpp"
+
+namespace warpsmith::sandbox {
+
+Result<std::vector<double>> time_plain_launches(int, const BoundPlan&, const std::string&, int) {
+  return fail(ErrorCode::unsupported, "plain launches: built without a CUDA toolkit");
+}
+
+}  // namespace warpsmith::sandbox
