@@ -68,8 +68,6 @@ const std::vector<Body> cpu_bodies{
     {"writes_nothing", {nonfinite, wrong}, "(void)x; (void)y; (void)n;"},
 };
 
-const Classes any_failure{wrong,        nonfinite,    compile_error, banned_construct,
-                          launch_error, device_fault, out_of_memory};
 const char* const right_answer = "if (i < n) y[i] = 2 * x[i] + 1;";
 
 // i: number of the thread.
@@ -79,7 +77,8 @@ const std::vector<Body> device_bodies{
     {"misaligned_address", {device_fault}, "*(volatile double*)(y + 1) = 1;"},
     {"trap", {device_fault}, "if (x[0] == x[0]) __trap();"},
     {"hang", {timeout}, "while (true) *(volatile float*)y = 1;"},
-    {"local_memory_bomb", any_failure,
+    {"local_memory_bomb",
+     {banned_construct},
      "volatile char big[400000]; big[i % 400000] = 1; if (big[n % 400000] == 2) y[0] = 1;"},
     {"scratch_bomb",
      {compile_error},

@@ -230,6 +230,13 @@ std::optional<Objection> objection_to(const CubinFacts& facts, uint64_t global_b
                          " bytes of __device__ variables; at most " + std::to_string(global_bytes) +
                          ": take scratch buffers"};
   }
+  for (const auto& [name, kernel] : facts.kernels) {
+    if (kernel.stack_bytes <= most_stack_bytes) continue;
+    return Objection{VerdictClass::banned_construct,
+                     std::to_string(kernel.stack_bytes) +
+                         " bytes of local memory in each thread of " + name + "; at most " +
+                         std::to_string(most_stack_bytes) + ": take scratch buffers"};
+  }
   return std::nullopt;
 }
 

@@ -22,6 +22,10 @@ namespace warpsmith::sandbox {
 /// most that a block may ask for.
 inline constexpr uint32_t reserved_shared_bytes = 1024;
 
+/// Local memory that a thread may have. The driver takes it for as many threads as the device can
+/// hold (270,000 on an H200), from what all services that share the device have.
+inline constexpr uint32_t most_stack_bytes = 16U << 10U;
+
 struct KernelParameter {
   uint32_t offset = 0;  // bytes, from the first parameter
   uint32_t bytes = 0;
@@ -49,7 +53,8 @@ struct CubinFacts {
 Result<CubinFacts> read_cubin(std::string_view elf);
 
 /// What contract `device` forbids: calls of the device's run-time (printf, malloc, assert, launches
-/// from the device), a file without kernels, more own memory than `global_bytes`.
+/// from the device), a file without kernels, more own memory than `global_bytes`, more local memory
+/// than `most_stack_bytes`.
 std::optional<Objection> objection_to(const CubinFacts& facts, uint64_t global_bytes);
 
 }  // namespace warpsmith::sandbox

@@ -95,7 +95,8 @@ CudaCompiler::CudaCompiler(CudaCompilerOptions options, CompileCache cache, Nvrt
     : options_(std::move(options)), cache_(std::move(cache)), pool_(std::move(pool)) {
   std::string identity = "nvrtc " + pool_.version() + options_.toolchain.root;
   for (const std::string& flag : flags(options_)) identity += '\n' + flag;
-  toolchain_hash_ = sha256_hex(identity + std::to_string(options_.global_bytes));
+  toolchain_hash_ = sha256_hex(identity + std::to_string(options_.global_bytes) + ',' +
+                               std::to_string(most_stack_bytes));
 }
 
 Result<CudaCompiler> CudaCompiler::open(CudaCompilerOptions options, Deadline deadline) {

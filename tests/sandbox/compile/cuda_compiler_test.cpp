@@ -180,6 +180,21 @@ TEST_F(CudaCompilerTest, DamagedCubinsAreReadOrRefused) {
   EXPECT_GT(readable, 10);
 }
 
+TEST_F(CudaCompilerTest, RefusesLocalMemoryThatWouldStarveTheDevice) {
+  const auto holding = [](const std::string& bytes) {
+    return "extern \"C\" __global__ void deep(char* y, int n) {\n"
+           "  volatile char held[" +
+           bytes +
+           "];\n"
+           "  held[n % " +
+           bytes + "] = 1;\n  *y = held[(n + 1) % " + bytes + "];\n}\n";
+  };
+  EXPECT_FALSE(compile(holding("16000")).failure);
+  const Compiled refused = compile(holding("400000"));
+  EXPECT_EQ(refused.failure, VerdictClass::banned_construct);
+  EXPECT_THAT(refused.text, HasSubstr("bytes of local memory in each thread of deep"));
+}
+
 /// Of a process, as the kernel lists them.
 std::vector<pid_t> children_of(const std::string& process) {
   std::vector<pid_t> children;
