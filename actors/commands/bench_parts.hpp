@@ -16,6 +16,7 @@ Command bench_evaluate_part();
 Command bench_learn_part();
 Command bench_pairs_part();
 Command bench_repeat_part();
+Command bench_tasks_part();
 
 /// One line of a table that people read: what was measured, its figure, and the bar it is held to.
 struct BenchRow {
