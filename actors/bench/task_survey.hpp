@@ -19,7 +19,8 @@ struct SolutionPair {
   Submission right, wrong;
 };
 
-/// SOLUTIONS/ID/ and, of the wrong one, SOLUTIONS/ID/wrong/. A folder that is not there is no error.
+/// SOLUTIONS/ID/ and, of the wrong one, SOLUTIONS/ID/wrong/. A folder that is not there is no
+/// error.
 Result<SolutionPair> solutions_of(const Task& task, const std::filesystem::path& solutions,
                                   const std::string& contract);
 

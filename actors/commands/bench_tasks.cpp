@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench tasks`: which tasks of a folder are taken in here, and how solutions of them fare.
+// `warpsmith bench tasks`: which tasks of a folder are taken in here, and how solutions of them
+// fare.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -58,14 +59,10 @@ std::string to_json(const Survey& survey) {
   json tasks = json::array();
   for (const SurveyedTask& task : survey.tasks) tasks.push_back(task_json(task));
   const SurveyCounts sum = survey.counts();
-  const json out{{"tasks", tasks},
-                 {"taken_in", sum.taken_in},
-                 {"refused", sum.refused},
-                 {"right", sum.right},
-                 {"right_passed", sum.right_passed},
-                 {"beat_compile", sum.beat_compile},
-                 {"wrong", sum.wrong},
-                 {"wrong_passed", sum.wrong_passed}};
+  const json out{
+      {"tasks", tasks},     {"taken_in", sum.taken_in},         {"refused", sum.refused},
+      {"right", sum.right}, {"right_passed", sum.right_passed}, {"beat_compile", sum.beat_compile},
+      {"wrong", sum.wrong}, {"wrong_passed", sum.wrong_passed}};
   // What did not pass is told in the compiler's words: they need not be UTF-8.
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
 }
@@ -88,8 +85,8 @@ std::string task_text(const SurveyedTask& task) {
   std::string out = task.id + '\n';
   if (!task.facts) return out + "  refused  " + task.refusal + '\n';
   out += "  taken in after " + fixed(task.ingest_s, 1) + " s: eager " +
-         fixed(task.facts->eager_ms, 4) + " ms, torch.compile " +
-         fixed(task.facts->compile_ms, 4) + " ms\n";
+         fixed(task.facts->eager_ms, 4) + " ms, torch.compile " + fixed(task.facts->compile_ms, 4) +
+         " ms\n";
   if (task.right) out += "  right    " + verdict_line(task.right) + '\n';
   if (task.wrong) out += "  wrong    " + verdict_line(task.wrong) + '\n';
   return out;
