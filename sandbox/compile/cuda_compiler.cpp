@@ -54,6 +54,7 @@ NvrtcOptions pool_options(const CudaCompilerOptions& options) {
           .library_folder = options.toolchain.library_folder,
           .includes = options.toolchain.includes,
           .flags = flags(options),
+          .precompiled_folder = options.cache_bytes > 0 ? options.cache_dir + "/precompiled" : "",
           .limits = options.limits,
           .core = options.core,
           .ready = options.ready};
