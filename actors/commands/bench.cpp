@@ -14,7 +14,8 @@ std::vector<std::pair<CLI::App*, Action>> add_parts(CLI::App& app) {
   std::vector<std::pair<CLI::App*, Action>> parts;
   for (const Command& part :
        {bench_evaluate_part(), bench_commit_part(), bench_pairs_part(), bench_repeat_part(),
-        bench_tasks_part(), bench_decode_part(), bench_learn_part(), bench_actors_part()}) {
+        bench_tasks_part(), bench_faults_part(), bench_decode_part(), bench_learn_part(),
+        bench_actors_part()}) {
     CLI::App* sub = app.add_subcommand(part.name, part.about);
     parts.emplace_back(sub, part.add(*sub));
   }
@@ -24,17 +25,20 @@ std::vector<std::pair<CLI::App*, Action>> add_parts(CLI::App& app) {
 }  // namespace
 
 Command bench_command() {
-  return {"bench", "Measure a part beside its peer or its bar", [](CLI::App& app) -> Action {
-            app.require_subcommand(1);
-            const auto parts = add_parts(app);
-            app.footer("A bar that is missed is printed, not punished: the exit code stays 0.");
-            return [parts] {
-              for (const auto& [sub, action] : parts) {
-                if (sub->parsed()) return action();
-              }
-              return ExitCode::bad_input;
-            };
-          }};
+  return {
+      "bench", "Measure a part beside its peer or its bar", [](CLI::App& app) -> Action {
+        app.require_subcommand(1);
+        const auto parts = add_parts(app);
+        app.footer(
+            "A bar that is missed is printed, not punished: the exit code stays 0. But `faults`\n"
+            "ends with 3 where a verdict changed or something was left behind.");
+        return [parts] {
+          for (const auto& [sub, action] : parts) {
+            if (sub->parsed()) return action();
+          }
+          return ExitCode::bad_input;
+        };
+      }};
 }
 
 }  // namespace warpsmith::actors

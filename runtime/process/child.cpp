@@ -108,6 +108,10 @@ struct Given {
   }
 };
 
+std::chrono::microseconds span_of(const timeval& time) {
+  return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
+}
+
 struct Pipe {
   UniqueFd read, write;
 };
@@ -196,11 +200,13 @@ struct Child::State {
     if (reaped) return true;
     int status = 0;
     pid_t got = 0;
+    rusage used{};
     do {
-      got = ::waitpid(pid, &status, options);
+      got = ::wait4(pid, &status, options, &used);
     } while (got < 0 && errno == EINTR);
     if (got == 0) return false;
     reaped = true;
+    if (got == pid) exit.cpu = span_of(used.ru_utime) + span_of(used.ru_stime);
     if (got == pid && WIFEXITED(status)) exit.exit_code = WEXITSTATUS(status);
     if (got == pid && WIFSIGNALED(status)) exit.signal = WTERMSIG(status);
     drain();

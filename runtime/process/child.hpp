@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -45,6 +46,7 @@ struct ChildExit {
   int signal = 0;
   bool timed_out = false;
   bool output_cut = false;
+  std::chrono::microseconds cpu{0};  // of the child and of all that it reaped
   std::string out, err;
 };
 

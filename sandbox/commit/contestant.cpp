@@ -217,6 +217,9 @@ Fault Contestant::fault_of_dead() {
   if (exit.signal == SIGXCPU) {
     return {VerdictClass::timeout, "the kernel used up its CPU time"};
   }
+  if (exit.killed_from_outside) {
+    return {VerdictClass::device_fault, "something outside killed the process", true};
+  }
   if (exit.signal != 0 && hint == FaultHint::wrote_input) {
     return {VerdictClass::input_mutated, "the kernel wrote to a read-only input"};
   }

@@ -23,6 +23,7 @@ namespace warpsmith::sandbox {
 struct Fault {
   VerdictClass outcome = VerdictClass::device_fault;
   std::string detail;
+  bool ours = false;  // something outside killed it: no verdict may rest on that
 };
 
 /// The fault of a process that runs no candidate's code: a failure of ours. `timeout` where our

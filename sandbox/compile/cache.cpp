@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -38,6 +41,24 @@ std::vector<Entry> entries_of(const std::string& folder) {
   return entries;
 }
 
+/// The process that writes a temporary file; 0 for any other name.
+pid_t writer_of(const std::string& name) {
+  pid_t writer = 0;
+  if (!name.starts_with(temporary_prefix)) return writer;
+  const char* digits = name.data() + std::string_view(temporary_prefix).size();
+  (void)std::from_chars(digits, name.data() + name.size(), writer);
+  return writer;
+}
+
+/// Writers that were killed left them. Those of a live process of the same number stay for once.
+void remove_abandoned(const std::string& folder) {
+  for (const Entry& entry : entries_of(folder)) {
+    const pid_t writer = writer_of(entry.path.filename().string());
+    std::error_code ignored;
+    if (writer > 0 && ::kill(writer, 0) != 0 && errno == ESRCH) fs::remove(entry.path, ignored);
+  }
+}
+
 }  // namespace
 
 CompileCache::CompileCache(std::string folder, uint64_t max_bytes)
@@ -49,6 +70,7 @@ Result<CompileCache> CompileCache::open(const std::string& folder, uint64_t max_
   if (error) {
     return fail(ErrorCode::io_failed, "compile cache " + folder + ": " + error.message());
   }
+  remove_abandoned(folder);
   CompileCache cache{folder, max_bytes};
   cache.shrink();
   return cache;

@@ -52,6 +52,11 @@ bool was_stopped(const JailExit& exit) {
          exit.err.find("terminated program") != std::string::npos;
 }
 
+Result<void> unharmed(const JailExit& exit) {
+  if (!exit.killed_from_outside) return {};
+  return fail(ErrorCode::process_failed, "compile: something outside killed the compiler");
+}
+
 std::optional<Compiled> stopped_by_limit(const JailExit& exit) {
   if (exit.timed_out || exit.signal == SIGXCPU) {
     return failed_compiling(VerdictClass::timeout, "compiling took too long");
@@ -89,6 +94,7 @@ Result<Compiled> compile_once(CompileCache& cache, const std::string& key,
   auto result = known(cache, key);
   if (!result) {
     auto made = fresh();
+    if (!made && made.error().code == ErrorCode::process_failed) made = fresh();
     if (!made) return made;
     if (made->lasting) keep(cache, key, *made);
     result = std::move(*made);

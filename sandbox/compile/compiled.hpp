@@ -35,6 +35,9 @@ Compiled failed_compiling(VerdictClass outcome, std::string text);
 /// A limit or a signal ended the compiler: that may be the machine's doing, not the source's.
 bool was_stopped(const JailExit& exit);
 
+/// An error (`process_failed`) where something outside killed the compiler: another try may do.
+Result<void> unharmed(const JailExit& exit);
+
 /// The class of a compiler that a limit ended, if one did.
 std::optional<Compiled> stopped_by_limit(const JailExit& exit);
 
@@ -46,7 +49,7 @@ std::optional<Compiled> unfit_sources(const FileSet& files, const std::string& m
                                       uint64_t most_bytes);
 
 /// What the cache holds under `key` (then `cached` is set), else what `fresh` gives, which is kept
-/// if it lasts.
+/// if it lasts. `fresh` is asked once more after `process_failed`.
 Result<Compiled> compile_once(CompileCache& cache, const std::string& key,
                               const std::function<Result<Compiled>()>& fresh);
 

@@ -139,6 +139,7 @@ Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadl
   auto exit = (*jail)->wait(own.at() < deadline.at() ? own : deadline);
   if (!exit) return tl::unexpected(std::move(exit.error()));
   if (exit->never_began) return fail(ErrorCode::unsupported, "compile: " + exit->err);
+  if (auto whole = unharmed(*exit); !whole) return tl::unexpected(std::move(whole.error()));
   if (exit->timed_out && own.at() >= deadline.at()) {
     return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
   }

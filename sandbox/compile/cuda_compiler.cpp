@@ -130,6 +130,7 @@ Result<Compiled> CudaCompiler::by_nvcc(const FileSet& files, Deadline deadline) 
   auto exit = (*jail)->wait(own);
   if (!exit) return tl::unexpected(std::move(exit.error()));
   if (exit->never_began) return fail(ErrorCode::unsupported, "compile: " + exit->err);
+  if (auto whole = unharmed(*exit); !whole) return tl::unexpected(std::move(whole.error()));
   if (exit->timed_out && deadline.passed()) {
     return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
   }
@@ -149,6 +150,7 @@ Result<Compiled> CudaCompiler::compile_fresh(const FileSet& files, Deadline dead
   auto answer =
       pool_.compile({files, device_source_file, flags(options_)}, options_.timeout, deadline);
   if (!answer) return tl::unexpected(std::move(answer.error()));
+  if (auto whole = unharmed(answer->exit); !whole) return tl::unexpected(std::move(whole.error()));
   Compiled result;
   if (!answer->object) {
     auto stopped = stopped_by_limit(answer->exit);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/codec.hpp"
+#include "sandbox/compile/compiled.hpp"
 #include "sandbox/compile/leading_headers.hpp"
 
 namespace warpsmith::sandbox {
@@ -35,16 +36,22 @@ Result<void> NvrtcPool::refill() {
   return {};
 }
 
+/// The frame that a worker sends once it is warm. `process_failed` where it was killed meanwhile.
+Result<ByteBuffer> NvrtcPool::greeting(NvrtcProcess& worker, Deadline deadline) {
+  auto frame = worker.socket.receive(deadline);
+  if (frame) return frame;
+  const JailExit exit = worker.process->kill();
+  if (auto whole = unharmed(exit); !whole) return tl::unexpected(std::move(whole.error()));
+  return fail("compile worker" + (exit.err.empty() ? "" : " (" + exit.err + ")"), frame.error());
+}
+
 /// A worker that is warm. It is taken from the front: the longest at it.
 Result<NvrtcProcess> NvrtcPool::take(Deadline deadline) {
   if (auto filled = refill(); !filled) return tl::unexpected(std::move(filled.error()));
   NvrtcProcess worker = std::move(waiting_.front());
   waiting_.pop_front();
-  auto frame = worker.socket.receive(deadline);
-  if (!frame) {
-    const JailExit exit = worker.process->kill();
-    return fail("compile worker" + (exit.err.empty() ? "" : " (" + exit.err + ")"), frame.error());
-  }
+  auto frame = greeting(worker, deadline);
+  if (!frame) return tl::unexpected(std::move(frame.error()));
   auto ready = codec::unpack<NvrtcReady>(*frame);
   if (!ready) return tl::unexpected(std::move(ready.error()));
   if (!ready->failure.empty()) {
@@ -66,7 +73,7 @@ Result<NvrtcAnswer> NvrtcPool::compile(const CudaSource& source, milliseconds pa
   CudaSource quicker = source;
   quicker.options.insert(quicker.options.end(), {option, "-pch-verbose=true"});
   auto answer = compile_by(*worker, quicker, patience, deadline);
-  if (!answer || answer->exit.timed_out) return answer;
+  if (!answer || answer->exit.timed_out || answer->exit.killed_from_outside) return answer;
   if (answer->object) {
     headers_.judge(headers, answer->object->log);
     return answer;

@@ -41,6 +41,7 @@ class NvrtcPool {
   NvrtcPool(NvrtcOptions options, PrecompiledHeaders headers)
       : options_(std::move(options)), headers_(std::move(headers)) {}
   Result<void> refill();
+  static Result<ByteBuffer> greeting(NvrtcProcess& worker, Deadline deadline);
   Result<NvrtcProcess> take(Deadline deadline);
   Result<NvrtcAnswer> compile_by(NvrtcProcess& worker, const CudaSource& source,
                                  std::chrono::milliseconds patience, Deadline deadline);

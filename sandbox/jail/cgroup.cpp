@@ -213,9 +213,10 @@ Result<void> probe_cgroups() {
 
 namespace {
 
-/// Removes the groups whose owner's number satisfies `doomed`.
+/// Folders of the groups whose owner's number satisfies `wanted`.
 template <class Predicate>
-void remove_groups_if(Predicate doomed) {
+std::vector<std::string> groups_if(Predicate wanted) {
+  std::vector<std::string> found;
   for (const CgroupMount& mount : mounts()) {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(mount.folder, error)) {
@@ -224,19 +225,25 @@ void remove_groups_if(Predicate doomed) {
       pid_t owner = 0;
       const char* digits = name.data() + group_prefix.size();
       (void)std::from_chars(digits, name.data() + name.size(), owner);
-      if (owner > 0 && doomed(owner)) remove_group(entry.path());
+      if (owner > 0 && wanted(owner)) found.push_back(entry.path());
     }
   }
+  return found;
 }
 
 }  // namespace
 
+std::vector<std::string> stale_cgroups() {
+  return groups_if([](pid_t owner) { return ::kill(owner, 0) != 0 && errno == ESRCH; });
+}
+
 void sweep_stale_cgroups() {
-  remove_groups_if([](pid_t owner) { return ::kill(owner, 0) != 0 && errno == ESRCH; });
+  for (const std::string& folder : stale_cgroups()) remove_group(folder);
 }
 
 void remove_own_cgroups() {
-  remove_groups_if([](pid_t owner) { return owner == ::getpid(); });
+  const auto own = groups_if([](pid_t owner) { return owner == ::getpid(); });
+  for (const std::string& folder : own) remove_group(folder);
 }
 
 }  // namespace warpsmith::sandbox

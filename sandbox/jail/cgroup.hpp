@@ -63,6 +63,8 @@ Result<void> all_in_force(const std::map<std::string, std::string>& report);
 /// Whether a jail made now would have its limits by cgroup: makes a group, looks, removes it.
 Result<void> probe_cgroups();
 
+/// Folders of groups whose owner (the process number in their name) is gone.
+std::vector<std::string> stale_cgroups();
 /// Removes groups whose owner (the process number in their name) is gone. Called when a service
 /// starts, after a crash of an earlier one.
 void sweep_stale_cgroups();

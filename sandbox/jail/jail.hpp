@@ -70,6 +70,9 @@ struct JailExit {
   bool timed_out = false;
   bool out_of_memory = false;  // the cgroup killed it
   bool output_cut = false;
+  // SIGKILL by neither us nor a limit: an operator, or a machine without memory. Never of kind
+  // `host`, whose candidates may lower their own limits.
+  bool killed_from_outside = false;
   bool never_began = false;  // bubblewrap could not make the jail: a failure of ours
   std::string out, err;      // captured, at most output_bytes each
 };

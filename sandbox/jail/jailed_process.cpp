@@ -59,7 +59,8 @@ std::string text_of(const std::filesystem::path& path) {
 
 class Jail final : public JailedProcess {
  public:
-  Jail(Child child, JailKind kind) : child_(std::move(child)), kind_(kind) {}
+  Jail(Child child, const JailSpec& spec)
+      : child_(std::move(child)), kind_(spec.kind), cpu_limit_(spec.limits.cpu) {}
   ~Jail() override { (void)kill(); }
 
   /// Learns the jailed process's number from bubblewrap.
@@ -84,6 +85,11 @@ class Jail final : public JailedProcess {
 
  private:
   JailExit finish(ChildExit exit);
+  /// Of a process that died of SIGKILL: was it neither we nor a limit?
+  bool struck(const JailExit& ended) const {
+    return ended.signal == SIGKILL && !killed_ && !ended.timed_out && !ended.out_of_memory &&
+           kind_ != JailKind::host;
+  }
   /// Reads once, waiting at most so long; false at the end of the stream.
   bool read_status(std::chrono::milliseconds within);
   bool has_more_status() const {
@@ -94,6 +100,7 @@ class Jail final : public JailedProcess {
   Child child_;  // bubblewrap's monitor
   JailCgroup cgroup_;
   JailKind kind_;
+  seconds cpu_limit_;
   pid_t pid_ = -1;
   UniqueFd pidfd_, stat_, status_;
   std::string status_text_;  // what bubblewrap said on its status descriptor
@@ -175,6 +182,9 @@ JailExit Jail::finish(ChildExit exit) {
     ended.signal = exit.exit_code - 128;
     ended.exit_code = -1;
   }
+  // The first process of a namespace takes no SIGXCPU: the same limit then kills it.
+  constexpr std::chrono::milliseconds clock_grain{100};
+  if (ended.signal == SIGKILL && exit.cpu + clock_grain >= cpu_limit_) ended.signal = SIGXCPU;
   ended.timed_out = exit.timed_out;
   ended.output_cut = exit.output_cut;
   // bubblewrap reports the end of the jailed program only if it could begin.
@@ -189,6 +199,7 @@ JailExit Jail::finish(ChildExit exit) {
     (void)has_ended(pidfd_.get(), std::chrono::milliseconds{5000});
   }
   ended.out_of_memory = cgroup_.out_of_memory();
+  ended.killed_from_outside = struck(ended);
   cgroup_.remove();
   if (pidfd_) {
     const std::lock_guard lock(registry().mutex);
@@ -207,9 +218,9 @@ Result<JailExit> Jail::wait(Deadline deadline) {
 JailExit Jail::kill() {
   if (exit_) return *exit_;
   child_.signal(SIGCONT);
-  killed_ = alive();
-  if (pidfd_) (void)send_signal(pidfd_.get(), SIGKILL);
   const bool attached = static_cast<bool>(pidfd_);
+  killed_ = alive() || !attached;
+  if (pidfd_) (void)send_signal(pidfd_.get(), SIGKILL);
   ChildExit exit = child_.wait(Deadline::after(attached ? seconds{5} : seconds{0}));
   exit.timed_out = false;
   exit_ = finish(std::move(exit));
@@ -307,7 +318,7 @@ Result<std::unique_ptr<JailedProcess>> JailedProcess::start(const JailSpec& spec
   auto child = Child::start(monitor);
   if (!child) return tl::unexpected(std::move(child.error()));
   status_write.reset();
-  auto jail = std::make_unique<Jail>(std::move(*child), spec.kind);
+  auto jail = std::make_unique<Jail>(std::move(*child), spec);
   for (const auto& [primitive, in_force] : limits_in_force(spec, cgroup)) {
     jail->note(primitive, in_force);
   }

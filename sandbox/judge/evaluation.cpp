@@ -309,6 +309,16 @@ Result<std::optional<DeviceLease>> acquired(const EvaluationJob& job, Evaluation
   return job.lease ? job.lease(deadline) : Result<std::optional<DeviceLease>>{std::nullopt};
 }
 
+/// A call that ended by nothing that the candidate did.
+std::optional<Error> struck(const Measurements& measured) {
+  const auto told = [](const std::optional<Fault>& fault) { return fault && fault->ours; };
+  const bool any =
+      told(measured.early) || (measured.timings && told(measured.timings->fault)) ||
+      std::ranges::any_of(measured.sets, [&](const VerifiedSet& set) { return told(set.fault); });
+  if (!any) return std::nullopt;
+  return Error{ErrorCode::process_failed, "the candidate's process: something outside killed it"};
+}
+
 double held_ms(const DeviceLease& lease) {
   return in_ms(SteadyClock::now() - lease.since());
 }
@@ -333,6 +343,7 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
       return tl::unexpected(done.error());
     }
   }
+  if (auto error = struck(outcome.measured)) return tl::unexpected(std::move(*error));
   if (*held) outcome.device_held_ms = held_ms(**held);
   const PhaseClock clock(outcome.phase_ms, "end");
   outcome.stage = calls.facts();

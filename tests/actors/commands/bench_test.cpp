@@ -50,7 +50,6 @@ class BenchTest : public testing::Test {
     return fs::exists(python_interpreter(), error);
   }
 
- private:
   cpu_set_t cores_{};
 };
 
@@ -144,6 +143,21 @@ TEST_F(BenchTest, TasksAreTakenInOrRefusedWithTheReason) {
   EXPECT_NE(out["tasks"][0]["refusal"].get<std::string>().find("random"), std::string::npos)
       << out["tasks"][0];
   EXPECT_GT(out["tasks"][1]["eager_ms"].get<double>(), 0);
+}
+
+TEST_F(BenchTest, FaultsChangeNoVerdictAndLeaveNothing) {
+  if (!has_python()) GTEST_SKIP() << "no Python environment";
+  if (CPU_COUNT(&cores_) < 2) GTEST_SKIP() << "two slots need two cores";
+  const TemporaryFolder folder;
+  add_task(folder);
+  const std::string tasks = folder.path().string();
+  const json out = run({"faults", "--tasks", tasks.c_str(), "--evaluations", "2", "--faults", "6",
+                        "--slots", "2", "--seed", "5"});
+  ASSERT_TRUE(has_keys(out, {"honest", "honest_equal", "faults", "unexpected", "kinds", "zombies",
+                             "processes_left", "groups_left", "files_left", "meets_bars"}));
+  EXPECT_EQ(out["honest"], out["honest_equal"]) << out["differences"];
+  EXPECT_GE(out["faults"].get<int64_t>(), 6);
+  EXPECT_EQ(out["meets_bars"], true) << out.dump(1);
 }
 
 TEST_F(BenchTest, CommitMeasuresEachProcess) {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -119,6 +120,33 @@ TEST(ContestantTest, ClassifiesFaults) {
             VerdictClass::device_fault);
   EXPECT_EQ(fault_of(kernel("while (true) asm volatile(\"\");")), VerdictClass::timeout);
   EXPECT_EQ(fault_of(kernel("throw 1;")), VerdictClass::device_fault);
+}
+
+TEST(ContestantTest, AKillFromOutsideIsNoFaultOfTheKernel) {
+  Bench bench(kernel("y[0] = x[0];"));
+  ASSERT_FALSE(bench.contestant().load(in_seconds(5)).fault);
+  ASSERT_EQ(::kill(bench.contestant().process().pid(), SIGKILL), 0);
+  const CallResult killed = bench.contestant().call(0, in_seconds(5));
+  ASSERT_TRUE(killed.fault);
+  EXPECT_TRUE(killed.fault->ours) << killed.fault->detail;
+
+  Bench crashing(kernel("*(volatile int*)8 = 1;"));
+  ASSERT_FALSE(crashing.contestant().load(in_seconds(5)).fault);
+  const CallResult crashed = crashing.contestant().call(0, in_seconds(5));
+  ASSERT_TRUE(crashed.fault);
+  EXPECT_FALSE(crashed.fault->ours);
+}
+
+TEST(ContestantTest, TheLimitOfCpuTimeIsATimeout) {
+  JailLimits limits;
+  limits.cpu = std::chrono::seconds{1};
+  Bench bench(kernel("while (true) asm volatile(\"\");"), limits);
+  ASSERT_FALSE(bench.contestant().load(in_seconds(5)).fault);
+  const CallResult result = bench.contestant().call(0, in_seconds(30));
+  ASSERT_TRUE(result.fault);
+  EXPECT_EQ(result.fault->outcome, VerdictClass::timeout) << result.fault->detail;
+  EXPECT_EQ(result.fault->detail, "the kernel used up its CPU time");
+  EXPECT_FALSE(result.fault->ours);
 }
 
 TEST(ContestantTest, CallsMemoryExhaustionByItsName) {

@@ -3,9 +3,12 @@
 #include "sandbox/compile/cache.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 
+#include "sandbox/compile/compiled.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 namespace warpsmith::sandbox {
@@ -54,6 +57,38 @@ TEST(CompileCacheTest, RemovesDamagedEntries) {
   std::ofstream(file, std::ios::binary | std::ios::in).seekp(70) << "X";
   EXPECT_FALSE(cache->find(key_of(1)));
   EXPECT_FALSE(fs::exists(file));
+}
+
+TEST(CompileCacheTest, RemovesWhatAKilledWriterLeft) {
+  const ScratchFolder folder;
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(gone, nullptr, 0), gone);
+  const fs::path left = fs::path(folder.path()) / ("tmp-" + std::to_string(gone) + "-1");
+  const fs::path written = fs::path(folder.path()) / ("tmp-" + std::to_string(::getpid()) + "-1");
+  std::ofstream(left) << "half of a";
+  std::ofstream(written) << "half of b";
+  ASSERT_TRUE(CompileCache::open(folder.path(), 1 << 20));
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(written));
+}
+
+TEST(CompileCacheTest, AKilledCompilerIsAskedOnceMore) {
+  const ScratchFolder folder;
+  auto cache = CompileCache::open(folder.path(), 1 << 20);
+  int asked = 0;
+  const auto killed_once = [&]() -> Result<Compiled> {
+    JailExit exit;
+    exit.killed_from_outside = ++asked == 1;
+    if (auto whole = unharmed(exit); !whole) return tl::unexpected(whole.error());
+    Compiled result;
+    result.artefact = "object";
+    return result;
+  };
+  const auto compiled = compile_once(*cache, key_of(1), killed_once);
+  ASSERT_TRUE(compiled) << compiled.error().message;
+  EXPECT_EQ(compiled->artefact, "object");
+  EXPECT_EQ(asked, 2);
 }
 
 TEST(CompileCacheTest, KeepsNothingWithoutRoom) {

@@ -92,6 +92,8 @@ TEST_F(RunIsolationTest, RefusesEveryCallThatAKernelDoesNotNeed) {
       {"ptrace of the parent", {SYS_ptrace, 16, 1}},
       {"memory of another process", {SYS_process_vm_readv, 1}},
       {"kill the parent", {SYS_kill, 1, SIGKILL}},
+      {"look like killed", {SYS_tgkill, 1, 1, SIGKILL}},
+      {"the same, with bits that the kernel drops", {SYS_tgkill, 1, 1, SIGKILL | (1L << 32)}},
       {"stop everybody", {SYS_kill, -1, SIGSTOP}},
       {"new session", {SYS_setsid}},
       {"socket", {SYS_socket, AF_INET, SOCK_STREAM, 0}},

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Honest evaluations on some slots while others meet random faults: do verdicts stay the same, and
+// is anything left behind?
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "actors/bench/fault_figures.hpp"
+#include "actors/bench/kernel_sources.hpp"
+#include "runtime/result.hpp"
+#include "runtime/task.hpp"
+#include "sandbox/service/client.hpp"
+
+namespace warpsmith::actors {
+
+struct FaultLoad {
+  std::string contract = "cpu";
+  std::vector<Task> tasks;
+  KernelSources sources;                // of every task
+  int64_t kernels = 0;                  // distinct honest ones, at most
+  int64_t evaluations = 0, faults = 0;  // at least so many of each: both go on until both are done
+  uint64_t seed = 0;
+  std::function<void(const std::string&)> progress;
+};
+
+/// At least two slots; the first half of them judges honest kernels, the others meet the faults.
+/// Every honest kernel is judged once before any fault. When all services have ended, looks for
+/// what they left: processes, cgroups, unfinished files of the cache and of the folder for
+/// temporary files. `remains.free_bytes_*` are the caller's.
+Result<FaultFigures> run_faults(const std::vector<sandbox::SandboxOptions>& slots,
+                                const FaultLoad& load);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// One slot's service under faults: started again whenever it was lost.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "actors/bench/fault_figures.hpp"
+#include "actors/bench/strike.hpp"
+#include "runtime/submission.hpp"
+#include "runtime/task.hpp"
+#include "sandbox/service/client.hpp"
+
+namespace warpsmith::actors {
+
+/// A failure of ours is answered by asking again, at most so often.
+inline constexpr int most_repeats = 5;
+
+/// For one thread.
+class FaultSlot {
+ public:
+  explicit FaultSlot(sandbox::SandboxOptions options) : options_(std::move(options)) {}
+
+  /// The whole verdict, or the last failure of ours.
+  struct Answer {
+    Judged last;
+    std::vector<std::string> failures;  // kinds, of answers that were no verdict
+    double took_ms = 0;                 // of the last answer
+    bool hit = false;                   // the strike came in time
+  };
+  Answer judge(const Task& task, const Submission& submission);
+  /// The same with a piece killed during the first evaluation.
+  Answer judge_struck(const Task& task, const Submission& submission, Piece piece,
+                      std::chrono::microseconds delay, ProcessCensus& census);
+
+ private:
+  Result<sandbox::Client*> ready();
+  Judgement once(const Task& task, const Submission& submission);
+
+  sandbox::SandboxOptions options_;
+  std::optional<sandbox::Client> client_;
+};
+
+}  // namespace warpsmith::actors
