@@ -17,6 +17,7 @@ Command bench_faults_part();
 Command bench_learn_part();
 Command bench_pairs_part();
 Command bench_repeat_part();
+Command bench_tasks_part();
 Command bench_timing_part();
 
 /// One line of a table that people read: what was measured, its figure, and the bar it is held to.

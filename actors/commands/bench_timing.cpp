@@ -27,11 +27,12 @@ struct Arguments {
 constexpr std::chrono::minutes budget{20};
 
 Result<sandbox::CudaCompiler> open_compiler(const sandbox::SandboxOptions& options,
-                                            Deadline deadline) {
+                                            const sandbox::GpuSlot& slot, Deadline deadline) {
   auto toolchain = sandbox::find_cuda_toolchain(sandbox::built_with_toolkit(), options.python);
   if (!toolchain) return tl::unexpected(std::move(toolchain.error()));
   return sandbox::CudaCompiler::open({.program = options.program,
                                       .toolchain = std::move(*toolchain),
+                                      .architecture = slot.architecture(),
                                       .cache_dir = options.cache_dir + "/compiled",
                                       .core = -1},
                                      deadline);
@@ -44,8 +45,6 @@ Result<std::vector<AgreementRow>> measure(const Arguments& args) {
   if (auto fits = check_slots(config); !fits) return tl::unexpected(std::move(fits.error()));
   const auto options = slot_options(config, python_interpreter().string(), 0);
   const Deadline deadline = Deadline::after(budget);
-  auto compiler = open_compiler(options, deadline);
-  if (!compiler) return tl::unexpected(std::move(compiler.error()));
   // Who waits for whom shares a core, as in a service.
   const sandbox::CorePin pin(*options.core);
   auto slot = sandbox::GpuSlot::open({.gpu = args.gpu,
@@ -54,6 +53,8 @@ Result<std::vector<AgreementRow>> measure(const Arguments& args) {
                                       .cache_folder = options.cache_dir,
                                       .core = options.core});
   if (!slot) return tl::unexpected(std::move(slot.error()));
+  auto compiler = open_compiler(options, **slot, deadline);
+  if (!compiler) return tl::unexpected(std::move(compiler.error()));
   const sandbox::AgreementJob job{
       .gpu = args.gpu,
       .slot = **slot,

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -40,6 +41,7 @@ struct Setup {
   cpu_set_t cores{};
   bool pin = false;
   bool die_with_thread = false;
+  bool same_addresses = false;
 
   /// Null, or the step that failed, with its errno.
   const char* run() const {
@@ -47,6 +49,7 @@ struct Setup {
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, nullptr);
     if (die_with_thread) (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (same_addresses) (void)::personality(ADDR_NO_RANDOMIZE);
     for (const int fd : join) {
       if (::write(fd, "0", 1) != 1) return "join its cgroup";
     }
@@ -282,6 +285,7 @@ Result<Child> Child::start(const ChildSpec& spec) {
   setup.join = spec.join;
   setup.directory = spec.directory;
   setup.die_with_thread = spec.die_with_thread;
+  setup.same_addresses = spec.same_addresses;
   Given given{setup};
   given.add(input->fd(), 0);
   if (auto connected = state->connect(spec, given); !connected) {

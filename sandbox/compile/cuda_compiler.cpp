@@ -17,7 +17,7 @@ constexpr const char* cubin_path = "/tmp/kernels.cubin";
 /// All of it ours. Fused multiply-add is the device's default and what torch's own kernels are
 /// compiled with.
 std::vector<std::string> flags(const CudaCompilerOptions& options) {
-  std::vector<std::string> all{"--gpu-architecture=" + options.architecture, "--std=c++20",
+  std::vector<std::string> all{"--gpu-architecture=sm_" + options.architecture, "--std=c++20",
                                "--extra-device-vectorization"};
   for (size_t i = 0; i < options.toolchain.includes.size(); ++i) {
     all.push_back("-I" + include_path(i));
@@ -54,6 +54,7 @@ NvrtcOptions pool_options(const CudaCompilerOptions& options) {
           .library_folder = options.toolchain.library_folder,
           .includes = options.toolchain.includes,
           .flags = flags(options),
+          .precompiled_folder = options.cache_bytes > 0 ? options.cache_dir + "/precompiled" : "",
           .limits = options.limits,
           .core = options.core,
           .ready = options.ready};

@@ -12,6 +12,7 @@
 #include "runtime/result.hpp"
 #include "sandbox/compile/compiled.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
+#include "sandbox/compile/device_architecture.hpp"
 #include "sandbox/compile/nvrtc_pool.hpp"
 
 namespace warpsmith::sandbox {
@@ -19,7 +20,7 @@ namespace warpsmith::sandbox {
 struct CudaCompilerOptions {
   std::string program;  // warpsmith-sandbox
   CudaToolchain toolchain;
-  std::string architecture = "sm_90a";
+  std::string architecture = default_architecture;
   std::string cache_dir;
   uint64_t cache_bytes = 512ULL << 20U;
   uint64_t source_bytes = 256ULL << 10U;

@@ -14,6 +14,7 @@
 #include "runtime/clock.hpp"
 #include "sandbox/compile/cache.hpp"
 #include "sandbox/compile/compiled.hpp"
+#include "sandbox/compile/device_architecture.hpp"
 #include "sandbox/compile/host_commands.hpp"
 #include "sandbox/contract/host_submission.hpp"
 #include "sandbox/jail/jail.hpp"
@@ -22,8 +23,8 @@ namespace warpsmith::sandbox {
 
 struct HostCompilerOptions {
   HostToolchain toolchain;
-  std::string worker_folder;         // the worker's Python files: host_builder.py
-  std::string architecture = "90a";  // of sm_90a
+  std::string worker_folder;  // the worker's Python files: host_builder.py
+  std::string architecture = default_architecture;
   std::string cache_dir;
   uint64_t cache_bytes = 512ULL << 20U;
   uint64_t message_bytes = 64ULL << 10U;       // kept of the compilers' messages

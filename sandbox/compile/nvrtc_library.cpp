@@ -25,6 +25,11 @@ std::string read_text(const cuda::DynamicLibrary& library, Program program, cons
   return text;
 }
 
+bool speaks_of_precompiling(const std::string& option) {
+  return option.starts_with("-pch") || option.starts_with("-use-pch") ||
+         option.starts_with("-create-pch");
+}
+
 /// Names and contents of everything but the file that is compiled.
 struct Headers {
   explicit Headers(const CudaSource& source) {
@@ -50,6 +55,7 @@ Result<NvrtcLibrary> NvrtcLibrary::load(const std::vector<std::string>& names) {
   NvrtcLibrary loaded{*library};
   int major = 0, minor = 0;
   library->function<int(int*, int*)>("nvrtcVersion")(&major, &minor);
+  loaded.precompiles_ = library->find("nvrtcGetPCHCreateStatus") != nullptr;
   loaded.version_ = std::to_string(major) + "." + std::to_string(minor);
   return loaded;
 }
@@ -69,7 +75,9 @@ Result<CudaObject> NvrtcLibrary::compile(const CudaSource& source) const {
   }
   std::vector<const char*> options;
   options.reserve(source.options.size());
-  for (const std::string& option : source.options) options.push_back(option.c_str());
+  for (const std::string& option : source.options) {
+    if (precompiles_ || !speaks_of_precompiling(option)) options.push_back(option.c_str());
+  }
   using Compile = int(Program, int, const char* const*);
   const int status = library_.function<Compile>("nvrtcCompileProgram")(
       program, static_cast<int>(options.size()), options.data());

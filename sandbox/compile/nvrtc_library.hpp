@@ -51,6 +51,7 @@ class NvrtcLibrary {
 
   cuda::DynamicLibrary library_;
   std::string version_;
+  bool precompiles_ = false;  // NVRTC 12.8 and later: options that speak of it are left out else
 };
 
 }  // namespace warpsmith::sandbox

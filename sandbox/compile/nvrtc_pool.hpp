@@ -3,28 +3,17 @@
 #pragma once
 
 #include <deque>
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "runtime/clock.hpp"
-#include "runtime/process/frame_socket.hpp"
 #include "runtime/result.hpp"
+#include "sandbox/compile/nvrtc_process.hpp"
 #include "sandbox/compile/nvrtc_worker.hpp"
-#include "sandbox/jail/jail.hpp"
+#include "sandbox/compile/precompiled_headers.hpp"
 
 namespace warpsmith::sandbox {
-
-struct NvrtcOptions {
-  std::string program;                // warpsmith-sandbox
-  std::string library_folder;         // holds libnvrtc.so.*
-  std::vector<std::string> includes;  // folders of the toolkit's headers
-  std::vector<std::string> flags;     // of every source
-  JailLimits limits;
-  std::optional<int> core;
-  size_t ready = 1;  // workers that wait
-};
 
 /// One source compiled: the object, or how its worker ended instead of answering.
 struct NvrtcAnswer {
@@ -33,17 +22,15 @@ struct NvrtcAnswer {
   std::map<std::string, std::string> jail;
 };
 
-/// Folders of headers appear in the jail, and in options, as /include0, /include1, …
-std::string include_path(size_t index);
-
 /// Not thread-safe; jails belong to the calling thread.
 class NvrtcPool {
  public:
   /// Starts the workers and waits for the first: a toolkit that does not work is told here.
   static Result<NvrtcPool> open(NvrtcOptions options, Deadline deadline);
 
-  /// `source.options` are ours already. A worker that crashes, hangs beyond `patience` or asks for
-  /// too much memory is replaced; what it did is part of the answer.
+  /// `source.options` are ours already. Headers that many sources begin with are precompiled. A
+  /// worker that crashes, hangs beyond `patience` or asks for too much memory is replaced; what it
+  /// did is part of the answer.
   Result<NvrtcAnswer> compile(const CudaSource& source, std::chrono::milliseconds patience,
                               Deadline deadline);
 
@@ -51,18 +38,17 @@ class NvrtcPool {
   const std::string& version() const { return version_; }
 
  private:
-  struct Worker {
-    std::unique_ptr<JailedProcess> process;
-    FrameSocket socket;
-  };
-  explicit NvrtcPool(NvrtcOptions options) : options_(std::move(options)) {}
+  NvrtcPool(NvrtcOptions options, PrecompiledHeaders headers)
+      : options_(std::move(options)), headers_(std::move(headers)) {}
   Result<void> refill();
-  Result<Worker> start() const;
-  Result<Worker> take(Deadline deadline);
-  static Result<ByteBuffer> greeting(Worker& worker, Deadline deadline);
+  static Result<ByteBuffer> greeting(NvrtcProcess& worker, Deadline deadline);
+  Result<NvrtcProcess> take(Deadline deadline);
+  Result<NvrtcAnswer> compile_by(NvrtcProcess& worker, const CudaSource& source,
+                                 std::chrono::milliseconds patience, Deadline deadline);
 
   NvrtcOptions options_;
-  std::deque<Worker> waiting_;
+  PrecompiledHeaders headers_;
+  std::deque<NvrtcProcess> waiting_;
   std::string version_;
 };
 

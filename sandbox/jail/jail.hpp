@@ -58,6 +58,7 @@ struct JailSpec {
   std::map<int, int> descriptors;            // number in the jail → descriptor of ours
   std::string standard_input;                // at most 64 KiB
   bool capture_output = false;               // else standard output and error are discarded
+  bool same_addresses = false;               // no random placement, if the kernel allows that
   JailLimits limits;
   std::optional<int> core;  // pins the process; −1: every core; none: as the calling thread
 };

@@ -285,6 +285,7 @@ ChildSpec monitor_spec(const JailSpec& spec, const Handover& over, const std::st
   monitor.output_bytes = spec.limits.output_bytes;
   monitor.descriptors = over.descriptors;
   monitor.core = spec.core;
+  monitor.same_addresses = spec.same_addresses;
   return monitor;
 }
 

@@ -42,8 +42,6 @@ constexpr std::array candidate_calls{
     SCMP_SYS(madvise),
     SCMP_SYS(brk),
     SCMP_SYS(futex),
-    SCMP_SYS(exit),
-    SCMP_SYS(exit_group),
     SCMP_SYS(rt_sigaction),
     SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigreturn),
@@ -171,6 +169,17 @@ int allow_abort(scmp_filter_ctx filter) {
                           argument(2, SCMP_CMP_EQ, SIGABRT));
 }
 
+/// bubblewrap tells of a signal by a code from 128 on: nobody ends like that by itself either.
+int allow_exit(scmp_filter_ctx filter) {
+  constexpr uint64_t largest_code = 127;
+  for (const int call : {SCMP_SYS(exit), SCMP_SYS(exit_group)}) {
+    const int code =
+        seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1, argument(0, SCMP_CMP_LE, largest_code));
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
 /// Asking for a limit, not setting one (third argument null).
 int allow_limit_query(scmp_filter_ctx filter) {
   return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
@@ -188,6 +197,7 @@ Result<Filter> allow_list(bool for_runner) {
   if (code == 0 && for_runner) code = allow_all(filter.get(), runner_calls);
   if (code == 0) code = allow_reading(filter.get());
   if (code == 0) code = allow_abort(filter.get());
+  if (code == 0) code = allow_exit(filter.get());
   if (code == 0) code = allow_limit_query(filter.get());
   if (code == 0) code = answer_enosys(filter.get());
   if (code != 0) return refused("allow-list", code);

@@ -32,8 +32,9 @@ Result<CudaCompiler*> Evaluator::State::ready_cuda(Deadline deadline) {
   if (!toolchain) return fail("contract device", std::move(toolchain.error()));
   tell("starting the CUDA compiler");
   const auto patience = std::min<std::chrono::milliseconds>(deadline.left(), cuda_start_patience);
-  auto opened =
-      CudaCompiler::open(cuda_options(options, std::move(*toolchain)), Deadline::after(patience));
+  CudaCompilerOptions wanted = cuda_options(options, std::move(*toolchain));
+  if (gpu) wanted.architecture = gpu->architecture();
+  auto opened = CudaCompiler::open(std::move(wanted), Deadline::after(patience));
   if (!opened) return fail("contract device", std::move(opened.error()));
   return &cuda.emplace(std::move(*opened));
 }

@@ -33,7 +33,9 @@ Result<HostCompiler*> Evaluator::State::ready_host_compiler() {
   if (host_compiler) return &*host_compiler;
   auto toolchain = find_host_toolchain(options.python, built_with_toolkit());
   if (!toolchain) return fail("contract host", std::move(toolchain.error()));
-  auto opened = HostCompiler::open(host_options(options, std::move(*toolchain)));
+  HostCompilerOptions wanted = host_options(options, std::move(*toolchain));
+  if (gpu) wanted.architecture = gpu->architecture();
+  auto opened = HostCompiler::open(std::move(wanted));
   if (!opened) return fail("contract host", std::move(opened.error()));
   return &host_compiler.emplace(std::move(*opened));
 }

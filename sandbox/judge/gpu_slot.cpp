@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "sandbox/compile/cuda_toolchain.hpp"
+#include "sandbox/compile/device_architecture.hpp"
 #include "sandbox/contract/device_contestant.hpp"
 
 namespace warpsmith::sandbox {
@@ -58,6 +59,11 @@ Result<std::unique_ptr<GpuSlot>> GpuSlot::open(const GpuSlotOptions& options) {
   return std::unique_ptr<GpuSlot>(new GpuSlot(std::move(*verifier), std::move(machine),
                                               std::move(launchers),
                                               options.cache_folder + "/leases"));
+}
+
+std::string GpuSlot::architecture() const {
+  const cuda::Gpu& gpu = verifier_->facts();
+  return architecture_of(gpu.capability_major, gpu.capability_minor);
 }
 
 Result<DeviceLease> GpuSlot::lease(Deadline deadline) const {

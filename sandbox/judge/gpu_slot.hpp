@@ -34,6 +34,8 @@ class GpuSlot {
   static Result<std::unique_ptr<GpuSlot>> open(const GpuSlotOptions& options);
 
   const Machine& machine() const { return machine_; }
+  /// What device code is compiled for (device_architecture.hpp).
+  std::string architecture() const;
   const GpuAccess& access() const { return *launchers_.options().gpu; }
   /// The GPU for this process alone, among the services that share it.
   Result<DeviceLease> lease(Deadline deadline) const;

@@ -128,6 +128,27 @@ TEST_F(BenchTest, RepeatJudgesOneKernelSeveralTimes) {
   EXPECT_GE(out[0]["verdicts"][0]["milestone"].get<int>(), 1);
 }
 
+TEST_F(BenchTest, TasksAreTakenInOrRefusedWithTheReason) {
+  if (!has_python()) GTEST_SKIP() << "no Python environment";
+  const TemporaryFolder folder;
+  add_task(folder);
+  std::ofstream(folder.path() / "noise.py")
+      << "import torch\n"
+         "class Model(torch.nn.Module):\n"
+         "    def forward(self, x):\n"
+         "        return x + torch.rand_like(x)\n"
+         "def get_inputs():\n    return [torch.randn(64, 64)]\n"
+         "def get_init_inputs():\n    return []\n";
+  const std::string tasks = folder.path().string();
+  const json out = run({"tasks", tasks.c_str()});
+  ASSERT_TRUE(has_keys(out, {"tasks", "taken_in", "refused", "wrong_passed"}));
+  EXPECT_EQ(out["taken_in"], 1);
+  EXPECT_EQ(out["refused"], 1);
+  EXPECT_NE(out["tasks"][0]["refusal"].get<std::string>().find("random"), std::string::npos)
+      << out["tasks"][0];
+  EXPECT_GT(out["tasks"][1]["eager_ms"].get<double>(), 0);
+}
+
 TEST_F(BenchTest, FaultsChangeNoVerdictAndLeaveNothing) {
   if (!has_python()) GTEST_SKIP() << "no Python environment";
   if (CPU_COUNT(&cores_) < 2) GTEST_SKIP() << "two slots need two cores";

@@ -130,6 +130,16 @@ TEST(ContestantTest, AKillFromOutsideIsNoFaultOfTheKernel) {
   ASSERT_TRUE(killed.fault);
   EXPECT_TRUE(killed.fault->ours) << killed.fault->detail;
 
+  // The codes by which bubblewrap tells of a signal.
+  for (const char* code : {"137", "-119", "393"}) {
+    Bench ending(kernel("_exit(" + std::string(code) + ");", "extern \"C\" void _exit(int);\n"));
+    ASSERT_FALSE(ending.contestant().load(in_seconds(5)).fault);
+    const CallResult ended = ending.contestant().call(0, in_seconds(5));
+    ASSERT_TRUE(ended.fault);
+    EXPECT_EQ(ended.fault->outcome, VerdictClass::device_fault);
+    EXPECT_FALSE(ended.fault->ours) << code;
+  }
+
   Bench crashing(kernel("*(volatile int*)8 = 1;"));
   ASSERT_FALSE(crashing.contestant().load(in_seconds(5)).fault);
   const CallResult crashed = crashing.contestant().call(0, in_seconds(5));

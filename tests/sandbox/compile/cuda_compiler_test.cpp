@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/personality.h>
 
 #include <csignal>
 #include <filesystem>
@@ -62,6 +63,58 @@ scale(const float* x, float* y, int n, long long m, const __grid_constant__ Map 
 }
 extern "C" __global__ void other(int* p) { *p = 1; }
 )cuda";
+
+/// Files of precompiled headers.
+std::vector<std::filesystem::path> precompiled_in(const std::filesystem::path& cache) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(cache / "precompiled")) {
+    if (entry.path().extension() == ".pch") files.push_back(entry.path());
+  }
+  return files;
+}
+
+bool addresses_can_be_kept() {
+  const int before = ::personality(0xffffffff);
+  if (::personality(ADDR_NO_RANDOMIZE) < 0) return false;
+  (void)::personality(static_cast<unsigned long>(before));
+  return true;
+}
+
+/// Another text each time, with the same headers.
+std::string with_headers(int number) {
+  return "// number " + std::to_string(number) + "\n#include <cuda_fp16.h>\n#include <mma.h>\n" +
+         "extern \"C\" __global__ void k(__half* x) { x[" + std::to_string(number) +
+         "] = __float2half(1.f); }\n";
+}
+
+TEST_F(CudaCompilerTest, HeadersThatSourcesShareArePrecompiled) {
+  if (!addresses_can_be_kept()) GTEST_SKIP() << "the kernel places memory at random here";
+  const Deadline deadline = Deadline::after(seconds{60});
+  int number = 0;
+  while (precompiled_in(options.cache_dir).empty() && !deadline.passed()) {
+    ASSERT_FALSE(compile(with_headers(++number)).failure);
+  }
+  EXPECT_GE(number, 2) << "what is asked for once is not worth it";
+  ASSERT_EQ(precompiled_in(options.cache_dir).size(), 1U);
+  const Compiled quicker = compile(with_headers(++number));
+  ASSERT_FALSE(quicker.failure) << quicker.text;
+  EXPECT_TRUE(read_cubin(quicker.artefact)->kernels.contains("k"));
+  EXPECT_EQ(precompiled_in(options.cache_dir).size(), 1U) << "it fitted, or it would be gone";
+}
+
+TEST_F(CudaCompilerTest, ADamagedPrecompiledHeaderCostsOnlyTheTime) {
+  if (!addresses_can_be_kept()) GTEST_SKIP() << "the kernel places memory at random here";
+  const Deadline deadline = Deadline::after(seconds{60});
+  int number = 0;
+  while (precompiled_in(options.cache_dir).empty() && !deadline.passed()) {
+    ASSERT_FALSE(compile(with_headers(++number)).failure);
+  }
+  const auto file = precompiled_in(options.cache_dir).at(0);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  const Compiled compiled = compile(with_headers(++number));
+  EXPECT_FALSE(compiled.failure) << compiled.text;
+  EXPECT_TRUE(precompiled_in(options.cache_dir).empty());
+}
 
 TEST_F(CudaCompilerTest, GivesACubinWhoseKernelsAreKnown) {
   const Compiled compiled = compile(probe);

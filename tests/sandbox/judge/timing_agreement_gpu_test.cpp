@@ -26,6 +26,7 @@ TEST(TimingAgreementGpuTest, ClocksAgreeAboutLongKernels) {
   if (!toolchain) GTEST_SKIP() << toolchain.error().message;
   auto compiler = CudaCompiler::open({.program = testing::sandbox_program(),
                                       .toolchain = std::move(*toolchain),
+                                      .architecture = (*slot)->architecture(),
                                       .cache_dir = folder.path() + "/cubins",
                                       .core = -1},
                                      in_seconds(60));

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith bench tasks`: which tasks of a folder are taken in here, and how solutions of them
+// fare.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "actors/bench/task_survey.hpp"
+#include "actors/commands/bench_parts.hpp"
+#include "actors/service_backend.hpp"
+#include "actors/slot_cores.hpp"
+#include "runtime/environment.hpp"
+#include "synthesis/task_source.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using nlohmann::json;
+
+struct Arguments {
+  std::vector<std::filesystem::path> places;
+  std::string solutions, contract = "cpu";
+  int gpu = 0;
+  bool json = false;
+};
+
+json verdict_json(const std::optional<Judgement>& judgement) {
+  if (!judgement) return nullptr;
+  if (const auto* failure = std::get_if<InfraFailure>(&*judgement)) {
+    return {{"outcome", to_string(failure->kind)}, {"text", failure->detail}};
+  }
+  const auto& verdict = std::get<Verdict>(*judgement);
+  json out{{"outcome", to_string(verdict.outcome)}, {"text", verdict.feedback}};
+  if (verdict.shapes.empty()) return out;
+  const ShapeResult& shape = verdict.shapes.front();
+  const auto number = [&](const char* name, const std::optional<double>& value) {
+    out[name] = value ? json(*value) : json();
+  };
+  number("candidate_ms", shape.candidate_ms);
+  number("speedup_eager", shape.speedup_eager);
+  number("speedup_compile", shape.speedup_compile);
+  number("worst_error", shape.worst_error);
+  return out;
+}
+
+json task_json(const SurveyedTask& task) {
+  json out{{"task", task.id},
+           {"ingest_s", task.ingest_s},
+           {"refusal", task.refusal.empty() ? json() : json(task.refusal)},
+           {"right", verdict_json(task.right)},
+           {"wrong", verdict_json(task.wrong)}};
+  out["eager_ms"] = task.facts ? json(task.facts->eager_ms) : json();
+  out["compile_ms"] = task.facts ? json(task.facts->compile_ms) : json();
+  return out;
+}
+
+std::string to_json(const Survey& survey) {
+  json tasks = json::array();
+  for (const SurveyedTask& task : survey.tasks) tasks.push_back(task_json(task));
+  const SurveyCounts sum = survey.counts();
+  const json out{
+      {"tasks", tasks},     {"taken_in", sum.taken_in},         {"refused", sum.refused},
+      {"right", sum.right}, {"right_passed", sum.right_passed}, {"beat_compile", sum.beat_compile},
+      {"wrong", sum.wrong}, {"wrong_passed", sum.wrong_passed}};
+  // What did not pass is told in the compiler's words: they need not be UTF-8.
+  return out.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+/// "passed 1.20x eager 1.05x compile", or the class and what it was given for.
+std::string verdict_line(const std::optional<Judgement>& judgement) {
+  if (!judgement) return "-";
+  if (const auto* failure = std::get_if<InfraFailure>(&*judgement)) {
+    return std::string{to_string(failure->kind)} + ": " + failure->detail;
+  }
+  const auto& verdict = std::get<Verdict>(*judgement);
+  if (!verdict.correct() || verdict.shapes.empty()) return verdict.feedback;
+  const ShapeResult& shape = verdict.shapes.front();
+  return "passed, " + fixed(shape.candidate_ms.value_or(0), 4) + " ms, " +
+         fixed(shape.speedup_eager.value_or(0), 3) + " x eager, " +
+         fixed(shape.speedup_compile.value_or(0), 3) + " x torch.compile";
+}
+
+std::string task_text(const SurveyedTask& task) {
+  std::string out = task.id + '\n';
+  if (!task.facts) return out + "  refused  " + task.refusal + '\n';
+  out += "  taken in after " + fixed(task.ingest_s, 1) + " s: eager " +
+         fixed(task.facts->eager_ms, 4) + " ms, torch.compile " + fixed(task.facts->compile_ms, 4) +
+         " ms\n";
+  if (task.right) out += "  right    " + verdict_line(task.right) + '\n';
+  if (task.wrong) out += "  wrong    " + verdict_line(task.wrong) + '\n';
+  return out;
+}
+
+std::string sum_text(const SurveyCounts& sum) {
+  std::vector<BenchRow> rows{{"tasks taken in", std::to_string(sum.taken_in), {}},
+                             {"tasks refused", std::to_string(sum.refused), {}}};
+  if (sum.right > 0) {
+    const std::string of = " of " + std::to_string(sum.right);
+    rows.push_back({"right solutions passed", std::to_string(sum.right_passed) + of, {}});
+    rows.push_back({"surely faster than compile", std::to_string(sum.beat_compile) + of, {}});
+  }
+  if (sum.wrong > 0) {
+    rows.push_back({"wrong solutions passed",
+                    std::to_string(sum.wrong_passed) + " of " + std::to_string(sum.wrong), "0"});
+  }
+  return table_of(rows);
+}
+
+Result<std::unique_ptr<SandboxBackend>> backend_of(const Arguments& args) {
+  SandboxConfig config;
+  config.contract = args.contract;
+  config.first_gpu = args.gpu;
+  if (auto fits = check_slots(config); !fits) return tl::unexpected(std::move(fits.error()));
+  leave_slot_cores(config);
+  return service_backend(slot_options(config, python_interpreter().string(), 0))();
+}
+
+Result<Survey> survey_all(const Arguments& args) {
+  const auto tasks = synthesis::load_tasks(args.places);
+  if (!tasks) return tl::unexpected(tasks.error());
+  auto backend = backend_of(args);
+  if (!backend) return tl::unexpected(std::move(backend.error()));
+  const BenchProgress tell = [](const std::string& line) { std::cerr << line << '\n'; };
+  Survey survey;
+  for (const Task& task : *tasks) {
+    SolutionPair solutions;
+    if (!args.solutions.empty()) {
+      auto found = solutions_of(task, args.solutions, args.contract);
+      if (!found) return tl::unexpected(std::move(found.error()));
+      solutions = std::move(*found);
+    }
+    auto seen = survey_task(**backend, task, solutions, tell);
+    if (!seen) return fail(task.id, std::move(seen.error()));
+    if (!args.json) std::cout << task_text(*seen) << std::flush;
+    survey.tasks.push_back(std::move(*seen));
+  }
+  return survey;
+}
+
+ExitCode bench_tasks(const Arguments& args) {
+  const auto survey = survey_all(args);
+  if (!survey) return report(survey.error());
+  std::cout << (args.json ? to_json(*survey) : sum_text(survey->counts()));
+  return ExitCode::success;
+}
+
+const char* const footer =
+    "Takes in each task as a run would (measured once, then cached on disk) and says which are\n"
+    "refused and why: random ones, ones that do not fit the GPU, ones that no check guards. With\n"
+    "--solutions, judges SOLUTIONS/TASK/ and SOLUTIONS/TASK/wrong/ too, where they are.\n"
+    "Example:\n"
+    "  warpsmith bench tasks KernelBench/level1 --contract device --solutions my_kernels";
+
+}  // namespace
+
+Command bench_tasks_part() {
+  return {"tasks", "Tasks of a folder: which are taken in, and how solutions of them fare",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<Arguments>();
+            app.add_option("places", args->places, "Task files, and folders of them")->required();
+            app.add_option("--solutions", args->solutions,
+                           "Folder with a solution's folder for each task, named after its file")
+                ->check(CLI::ExistingDirectory);
+            app.add_option("--contract", args->contract, "Of the solutions, and where tasks run")
+                ->capture_default_str()
+                ->check(CLI::IsMember({"cpu", "device", "host"}));
+            app.add_option("--gpu", args->gpu, "Number of the GPU that contract device runs on")
+                ->capture_default_str()
+                ->check(CLI::Range(0, 63));
+            app.add_flag("--json", args->json, "One JSON object on standard output");
+            app.footer(footer);
+            return [args] { return bench_tasks(*args); };
+          }};
+}
+
+}  // namespace warpsmith::actors

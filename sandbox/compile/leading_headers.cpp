@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/compile/leading_headers.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr size_t most_headers = 16, longest_name = 64;
+
+bool is_space(char c) {
+  return std::isspace(static_cast<unsigned char>(c)) != 0;
+}
+
+/// Takes spaces and whole comments off the front; false at one that does not end.
+bool skip_blank(std::string_view& text) {
+  while (!text.empty()) {
+    if (is_space(text.front())) {
+      text.remove_prefix(1);
+    } else if (text.starts_with("//")) {
+      text.remove_prefix(std::min(text.find('\n'), text.size()));
+    } else if (text.starts_with("/*")) {
+      const size_t end = text.find("*/", 2);
+      if (end == std::string_view::npos) return false;
+      text.remove_prefix(end + 2);
+    } else {
+      break;
+    }
+  }
+  return true;
+}
+
+bool is_name(std::string_view name) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '/' || c == '.';
+  };
+  return !name.empty() && name.size() <= longest_name && name.front() != '/' &&
+         name.find("..") == std::string_view::npos && std::ranges::all_of(name, plain);
+}
+
+/// Takes "#include <NAME>" and the rest of its line off the front; empty, and nothing taken, where
+/// something else stands there.
+std::string_view take_include(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  std::string_view rest = line;
+  const auto skip = [&rest](std::string_view word) {
+    while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t')) rest.remove_prefix(1);
+    const bool there = rest.starts_with(word);
+    if (there) rest.remove_prefix(word.size());
+    return there;
+  };
+  if (!skip("#") || !skip("include") || !skip("<")) return {};
+  const size_t end = rest.find('>');
+  const std::string_view name = rest.substr(0, end);
+  if (end == std::string_view::npos || !is_name(name)) return {};
+  std::string_view behind = rest.substr(end + 1);
+  if (!skip_blank(behind) || !behind.empty()) return {};
+  text.remove_prefix(line.size());
+  return name;
+}
+
+}  // namespace
+
+std::string leading_headers(const FileSet& files, const std::string& main) {
+  const auto found = files.find(main);
+  if (found == files.end() || files.size() != 1) return {};
+  std::string_view text = found->second;
+  std::string lines;
+  for (size_t count = 0; count < most_headers && skip_blank(text); ++count) {
+    const std::string_view name = take_include(text);
+    if (name.empty()) break;
+    lines.append("#include <").append(name).append(">\n");
+  }
+  return lines;
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/compile/precompiled_headers.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/checksum.hpp"
+#include "runtime/codec.hpp"
+#include "runtime/log.hpp"
+#include "sandbox/compile/nvrtc_library.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int wanted_twice = 2, most_misfits = 2;
+constexpr size_t most_names = 4096;  // that are counted
+constexpr uint64_t largest_file = 256ULL << 20U;
+constexpr seconds making_patience{60};
+constexpr const char* making_path = "/making";  // in the maker's jail
+constexpr const char* making_prefix = "making-";
+constexpr std::chrono::hours forgotten{1};
+
+/// Two builds of one program place their memory differently.
+std::string stamp_of(const std::string& program) {
+  std::error_code error;
+  const auto time = fs::last_write_time(program, error).time_since_epoch().count();
+  return program + ' ' + std::to_string(time) + ' ' + std::to_string(fs::file_size(program, error));
+}
+
+/// Where one file is made, so that no other service makes the same one there.
+fs::path new_folder(const fs::path& folder) {
+  static int count = 0;
+  fs::path made =
+      folder / (making_prefix + std::to_string(::getpid()) + '-' + std::to_string(++count));
+  std::error_code error;
+  fs::create_directories(made, error);
+  return made;
+}
+
+/// What services left that were killed.
+void remove_forgotten(const fs::path& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    std::error_code gone;
+    const bool ours = entry.path().filename().string().starts_with(making_prefix);
+    const auto age = fs::file_time_type::clock::now() - entry.last_write_time(gone);
+    if (ours && !gone && age > forgotten) fs::remove_all(entry.path(), gone);
+  }
+}
+
+/// Answers of a worker that has ended: that it was warm, and what it made of the headers.
+bool has_compiled(FrameSocket& socket) {
+  const auto soon = Deadline::after(seconds{1});
+  if (!socket.receive(soon)) return false;
+  const auto frame = socket.receive(soon);
+  if (!frame) return false;
+  const auto object = codec::unpack<CudaObject>(*frame);
+  return object && object->compiled;
+}
+
+NvrtcOptions maker_options(NvrtcOptions options) {
+  options.limits.file_bytes = largest_file;
+  return options;
+}
+
+}  // namespace
+
+PrecompiledHeaders::PrecompiledHeaders(NvrtcOptions options, uint64_t max_bytes)
+    : options_(maker_options(std::move(options))),
+      folder_(options_.precompiled_folder),
+      max_bytes_(max_bytes),
+      identity_(stamp_of(options_.program) + '\n' + options_.library_folder) {
+  for (const std::string& text : options_.includes) identity_ += '\n' + text;
+  for (const std::string& text : options_.flags) identity_ += '\n' + text;
+}
+
+Result<PrecompiledHeaders> PrecompiledHeaders::open(NvrtcOptions options, uint64_t max_bytes) {
+  PrecompiledHeaders headers{std::move(options), max_bytes};
+  if (headers.folder_.empty()) return headers;
+  std::error_code error;
+  fs::create_directories(headers.folder_, error);
+  if (error) {
+    return fail(ErrorCode::io_failed,
+                "precompiled headers " + headers.folder_.string() + ": " + error.message());
+  }
+  remove_forgotten(headers.folder_);
+  return headers;
+}
+
+std::string PrecompiledHeaders::name_of(const std::string& headers) const {
+  return sha256_hex(identity_ + '\n' + headers) + ".pch";
+}
+
+std::string PrecompiledHeaders::option_for(const std::string& headers) {
+  if (folder_.empty() || headers.empty() || misfits_ >= most_misfits) return {};
+  const std::string name = name_of(headers);
+  std::error_code error;
+  if (fs::exists(kept(name), error)) {
+    fs::last_write_time(kept(name), fs::file_time_type::clock::now(), error);
+    return "-use-pch=" + std::string(precompiled_path) + '/' + name;
+  }
+  if (asked_.size() >= most_names) asked_.clear();
+  if (++asked_[name] == wanted_twice && !making_) begin(headers);
+  return {};
+}
+
+void PrecompiledHeaders::judge(const std::string& headers, const std::string& compiler_log) {
+  if (compiler_log.find("using precompiled header") != std::string::npos) {
+    misfits_ = 0;
+    return;
+  }
+  remove(headers);
+  if (++misfits_ < most_misfits) return;
+  log::info("NVRTC takes no precompiled headers here: " + compiler_log.substr(0, 200));
+}
+
+void PrecompiledHeaders::remove(const std::string& headers) const {
+  std::error_code error;
+  fs::remove(kept(name_of(headers)), error);
+}
+
+void PrecompiledHeaders::begin(const std::string& headers) {
+  fs::path folder = new_folder(folder_);
+  auto worker = start_nvrtc(options_, Bind{folder.string(), making_path});
+  if (!worker) return log::warn("precompiled headers: " + worker.error().message);
+  std::string name = name_of(headers);
+  CudaSource source{{{"headers.cu", headers}}, "headers.cu", options_.flags};
+  source.options.push_back("-create-pch=" + std::string(making_path) + '/' + name);
+  // It waits in the socket's buffer until the worker is warm.
+  auto sent = worker->socket.send(codec::pack(source), Deadline::after(milliseconds{1000}));
+  if (!sent) return log::warn("precompiled headers: " + sent.error().message);
+  making_.emplace(Making{std::move(*worker), std::move(name), std::move(folder),
+                         Deadline::after(making_patience)});
+}
+
+void PrecompiledHeaders::tend() {
+  if (!making_) return;
+  if (making_->worker.process->finished(milliseconds{0})) return finish();
+  if (making_->by.passed()) end_making();
+}
+
+/// What cannot be made (a header that is not there) is not tried again: its count is beyond two.
+void PrecompiledHeaders::finish() {
+  const auto exit = making_->worker.process->wait(Deadline::after(seconds{1}));
+  if (exit && exit->exit_code == 0 && has_compiled(making_->worker.socket)) {
+    std::error_code error;
+    fs::rename(making_->folder / making_->name, kept(making_->name), error);
+    if (!error) asked_.erase(making_->name);
+    shrink();
+  }
+  end_making();
+}
+
+void PrecompiledHeaders::end_making() {
+  (void)making_->worker.process->kill();
+  std::error_code error;
+  fs::remove_all(making_->folder, error);
+  making_.reset();
+}
+
+/// The files that were used last stay.
+void PrecompiledHeaders::shrink() const {
+  std::vector<fs::directory_entry> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    std::error_code gone;
+    if (entry.is_regular_file(gone)) files.push_back(entry);
+  }
+  const auto used = [](const fs::directory_entry& entry) {
+    std::error_code gone;
+    return entry.last_write_time(gone);
+  };
+  std::ranges::sort(files, std::ranges::greater{}, used);
+  uint64_t bytes = 0;
+  for (const fs::directory_entry& file : files) {
+    std::error_code gone;
+    bytes += file.file_size(gone);
+    if (bytes > max_bytes_) fs::remove(file.path(), gone);
+  }
+}
+
+}  // namespace warpsmith::sandbox
