@@ -146,8 +146,8 @@ Result<std::vector<KernelRecord>> stop_kernel_records(const DynamicLibrary& cupt
   if (!done) return tl::unexpected(std::move(done.error()));
   const std::lock_guard lock{collection().mutex};
   if (collection().lost) {
-    return fail(ErrorCode::capacity, "CUPTI has more than " + std::to_string(most_kernel_records) +
-                                         " records");
+    return fail(ErrorCode::capacity,
+                "CUPTI has more than " + std::to_string(most_kernel_records) + " records");
   }
   std::ranges::stable_sort(collection().records, {}, &KernelRecord::start_ns);
   return collection().records;

@@ -12,11 +12,11 @@ enum class RecordKind : uint8_t { kernel, copy, fill };
 
 struct KernelRecord {
   RecordKind kind = RecordKind::kernel;
-  std::string name;           // of a kernel, as it was compiled; else empty
-  int64_t start_ns = 0;       // on the profiler's clock
+  std::string name;      // of a kernel, as it was compiled; else empty
+  int64_t start_ns = 0;  // on the profiler's clock
   int64_t duration_ns = 0;
-  std::array<uint32_t, 3> grid{}, block{};  // from here on: of a kernel, else 0
-  uint32_t registers = 0;                   // per thread
+  std::array<uint32_t, 3> grid{}, block{};         // from here on: of a kernel, else 0
+  uint32_t registers = 0;                          // per thread
   uint32_t static_shared = 0, dynamic_shared = 0;  // bytes per block
   uint32_t local_bytes = 0;                        // per thread: arrays, spilled registers
   uint64_t bytes = 0;                              // that a copy or a fill writes

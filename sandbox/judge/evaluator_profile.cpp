@@ -35,7 +35,8 @@ Result<PartyKernels> Evaluator::State::candidate_kernels(const CandidateRun& run
                                                          Deadline deadline) {
   if (!run.record) return PartyKernels{.reason = "kernels of this contract are not recorded"};
   // Contexts that come up beside it would be in its times.
-  if (auto warm = gpu->warm_up(deadline); !warm) return PartyKernels{.reason = warm.error().message};
+  if (auto warm = gpu->warm_up(deadline); !warm)
+    return PartyKernels{.reason = warm.error().message};
   const uint64_t free_before = gpu->free_memory();
   auto recorded = run.record(*bench, deadline);
   if (recorded) return PartyKernels{.kernels = std::move(*recorded)};

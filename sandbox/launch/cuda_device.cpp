@@ -8,8 +8,8 @@
 #include "runtime/cuda/virtual_memory.hpp"
 #include "sandbox/compile/cubin.hpp"
 #include "sandbox/jail/seccomp_filter.hpp"
-#include "sandbox/launch/module_globals.hpp"
 #include "sandbox/launch/demangled.hpp"
+#include "sandbox/launch/module_globals.hpp"
 #include "sandbox/launch/plan_device.hpp"
 #include "sandbox/launch/set_graphs.hpp"
 

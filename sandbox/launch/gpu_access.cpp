@@ -40,8 +40,7 @@ std::vector<fs::path> library_folders(const std::string& root, const std::string
     }
   }
   if (root.empty()) return folders;
-  for (const char* folder :
-       {"lib64", "lib", "targets/x86_64-linux/lib", "extras/CUPTI/lib64"}) {
+  for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib", "extras/CUPTI/lib64"}) {
     folders.push_back(fs::path(root) / folder);
   }
   return folders;

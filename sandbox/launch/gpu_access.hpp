@@ -12,9 +12,9 @@
 namespace warpsmith::sandbox {
 
 struct GpuAccess {
-  std::vector<std::string> nodes;           // of /dev
-  std::vector<std::string> driver_folders;  // that hold libcuda.so.1
-  std::vector<std::string> math_folders;    // that hold cuBLAS and cuDNN; may be empty
+  std::vector<std::string> nodes;             // of /dev
+  std::vector<std::string> driver_folders;    // that hold libcuda.so.1
+  std::vector<std::string> math_folders;      // that hold cuBLAS and cuDNN; may be empty
   std::vector<std::string> profiler_folders;  // that hold CUPTI; may be empty
 };
 

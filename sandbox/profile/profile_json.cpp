@@ -25,8 +25,10 @@ Json occupancy_json(const ProfiledKernel& kernel, const DeviceLimits& limits) {
 }
 
 Json kernel_json(const ProfiledKernel& kernel, const DeviceLimits& limits) {
-  Json json{{"kind", kind_name(kernel.kind)}, {"name", kernel.name},
-            {"start_us", kernel.start_us},    {"time_us", kernel.time_us},
+  Json json{{"kind", kind_name(kernel.kind)},
+            {"name", kernel.name},
+            {"start_us", kernel.start_us},
+            {"time_us", kernel.time_us},
             {"bytes", nullable(kernel.bytes)}};
   const bool launched = kernel.kind == cuda::RecordKind::kernel;
   json["grid"] = launched ? Json(kernel.grid) : Json();

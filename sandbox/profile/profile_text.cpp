@@ -33,9 +33,8 @@ auto identity(const ProfiledKernel& one) {
 std::vector<Group> groups_of(const PartyKernels& party) {
   std::vector<Group> groups;
   for (const ProfiledKernel& kernel : party.kernels) {
-    auto found = std::ranges::find_if(groups, [&](const Group& group) {
-      return identity(*group.first) == identity(kernel);
-    });
+    auto found = std::ranges::find_if(
+        groups, [&](const Group& group) { return identity(*group.first) == identity(kernel); });
     if (found == groups.end()) found = groups.insert(found, {&kernel, 0, 0});
     ++found->count;
     found->time_us += kernel.time_us;
@@ -77,10 +76,11 @@ std::string group_line(const Group& group, const DeviceLimits& limits) {
 
 std::string party_text(const char* name, const PartyKernels& party, const DeviceLimits& limits,
                        size_t most) {
-  if (party.kernels.empty()) return std::string(name) + ": " + cut(party.reason, reason_bytes) + '\n';
+  if (party.kernels.empty())
+    return std::string(name) + ": " + cut(party.reason, reason_bytes) + '\n';
   const std::vector<Group> groups = groups_of(party);
-  std::string text = print("%s: %zu launches, %.2f us\n", name, party.kernels.size(),
-                           total_us(party));
+  std::string text =
+      print("%s: %zu launches, %.2f us\n", name, party.kernels.size(), total_us(party));
   for (const Group& group : groups) {
     if (most-- == 0) break;
     text += group_line(group, limits);

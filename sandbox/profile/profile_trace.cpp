@@ -13,7 +13,8 @@ using Json = nlohmann::json;
 constexpr int stream = 1;  // the one thread of each process
 
 Json named(const char* what, int process, const char* name) {
-  return {{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", stream}, {"args", {{"name", name}}}};
+  return {
+      {"ph", "M"}, {"name", what}, {"pid", process}, {"tid", stream}, {"args", {{"name", name}}}};
 }
 
 /// All other facts go along as arguments.
@@ -49,9 +50,10 @@ Json events_of(const Json& profile) {
 Result<std::string> profile_trace(const std::string& profile_json) {
   try {
     const Json profile = Json::parse(profile_json);
-    const Json trace{{"traceEvents", events_of(profile)},
-                     {"displayTimeUnit", "ns"},
-                     {"otherData", {{"call", profile.at("call")}, {"device", profile.at("device")}}}};
+    const Json trace{
+        {"traceEvents", events_of(profile)},
+        {"displayTimeUnit", "ns"},
+        {"otherData", {{"call", profile.at("call")}, {"device", profile.at("device")}}}};
     return trace.dump(-1, ' ', false, Json::error_handler_t::replace);
   } catch (const Json::exception& e) {
     return fail(ErrorCode::parse_failed, std::string("profile: ") + e.what());

@@ -20,7 +20,8 @@ constexpr uint32_t most_shared_bytes = 1U << 24U, most_registers = 1024;
 constexpr uint32_t most_block_threads = 1024;
 
 bool is_possible(const KernelRecord& record) {
-  const bool times = record.start_ns >= 0 && record.duration_ns >= 0 && record.duration_ns <= most_ns;
+  const bool times =
+      record.start_ns >= 0 && record.duration_ns >= 0 && record.duration_ns <= most_ns;
   const bool sizes = record.registers <= most_registers &&
                      record.static_shared <= most_shared_bytes &&
                      record.dynamic_shared <= most_shared_bytes;
@@ -70,8 +71,7 @@ std::string shown(const std::string& reason) {
 
 }  // namespace
 
-void write_records(std::span<std::byte> memory,
-                   const Result<std::vector<KernelRecord>>& recorded) {
+void write_records(std::span<std::byte> memory, const Result<std::vector<KernelRecord>>& recorded) {
   assert(memory.size() >= record_file_bytes && "no room for a reason");
   ByteBuffer bytes = packed(recorded);
   if (recorded && (recorded->size() > most_records || bytes.size() > memory.size() - 8)) {

@@ -35,15 +35,16 @@ constexpr const char* steps =
     "[[step]]\ncopy = \"same\"\nfrom = \"x\"\n";
 
 std::string launch_of(const std::string& kernel) {
-  return "[[step]]\nlaunch = \"" + kernel + "\"\ngrid = [1]\nblock = [1]\nargs = [\"out\"]\n"
+  return "[[step]]\nlaunch = \"" + kernel +
+         "\"\ngrid = [1]\nblock = [1]\nargs = [\"out\"]\n"
          "[[step]]\ncopy = \"same\"\nfrom = \"x\"\n";
 }
 
 TaskSignature vectors() {
-  return testing::signature_of({tensor("x", TensorRole::input, {1000}),
-                                tensor("out", TensorRole::output, {1000}),
-                                tensor("same", TensorRole::output, {1000})},
-                               {1000});
+  return testing::signature_of(
+      {tensor("x", TensorRole::input, {1000}), tensor("out", TensorRole::output, {1000}),
+       tensor("same", TensorRole::output, {1000})},
+      {1000});
 }
 
 std::string compiled(const BoundPlan& plan) {

@@ -40,9 +40,9 @@ uint32_t calculated(const ProfiledKernel& kernel, const DeviceLimits& limits) {
   cudaOccDeviceState state;
   state.carveoutConfig = SHAREDMEM_CARVEOUT_MAX_SHARED;
   cudaOccResult result{};
-  const auto code =
-      cudaOccMaxActiveBlocksPerMultiprocessor(&result, &properties, &attributes, &state,
-                                              static_cast<int>(kernel.block[0]), kernel.shared_bytes);
+  const auto code = cudaOccMaxActiveBlocksPerMultiprocessor(
+      &result, &properties, &attributes, &state, static_cast<int>(kernel.block[0]),
+      kernel.shared_bytes);
   EXPECT_EQ(code, CUDA_OCC_SUCCESS);
   return static_cast<uint32_t>(result.activeBlocksPerMultiprocessor);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures worked out by hand for compute capability 9.0: 64 warps, 32 blocks, 4 partitions of 16,384
-// registers, 228 KiB of shared memory of which every block costs 1 KiB more than it asks for.
+// Figures worked out by hand for compute capability 9.0: 64 warps, 32 blocks, 4 partitions of
+// 16,384 registers, 228 KiB of shared memory of which every block costs 1 KiB more than it asks
+// for.
 #include "sandbox/profile/occupancy.hpp"
 
 #include <gtest/gtest.h>
