@@ -74,7 +74,7 @@ class CudaDevice final : public PlanDevice {
   }
 
   nanoseconds run(uint32_t set) override {
-    if (globals_) globals_->begin_restore();
+    begin_restore();
     sweep();
     if (globals_) globals_->end_restore(stream_.get());
     return timed(sets_[set].get());
@@ -85,7 +85,8 @@ class CudaDevice final : public PlanDevice {
     return timed(empty_.get());
   }
 
-  /// Sweeps and restored variables are no nodes of a graph. Empty graphs have no nodes.
+  /// The plan's steps are the only nodes of graphs: sweeps are none, and restored variables are
+  /// not while something is recorded.
   Result<std::vector<cuda::KernelRecord>> records() override {
     if (!recorder_) return tl::unexpected(recorder_.error());
     context_.synchronize();
@@ -97,6 +98,15 @@ class CudaDevice final : public PlanDevice {
   }
 
  private:
+  void begin_restore() const {
+    if (!globals_) return;
+    if (recorder_) {
+      globals_->begin_restore_without_graph();
+    } else {
+      globals_->begin_restore();
+    }
+  }
+
   void map_memories() {
     if (plan_.input_bytes > 0) {
       inputs_.emplace(cuda::VirtualMemory::import(context_, memories_.inputs.get(),
