@@ -34,9 +34,6 @@ BaselineKernels not_known(const std::string& reason) {
 Result<PartyKernels> Evaluator::State::candidate_kernels(const CandidateRun& run,
                                                          Deadline deadline) {
   if (!run.record) return PartyKernels{.reason = "kernels of this contract are not recorded"};
-  // Contexts that come up beside it would be in its times.
-  if (auto warm = gpu->warm_up(deadline); !warm)
-    return PartyKernels{.reason = warm.error().message};
   const uint64_t free_before = gpu->free_memory();
   auto recorded = run.record(*bench, deadline);
   if (recorded) return PartyKernels{.kernels = std::move(*recorded)};
@@ -71,8 +68,12 @@ Result<void> Evaluator::State::add_profile(const EvaluateRequest& request,
                   .timed = verdict.shapes.front(),
                   .call_bytes = record.facts.bytes_moved,
                   .call_flops = record.facts.flops};
+  profile.candidate_tells = run.staged;
   BaselineKernels baselines;
-  if (auto held = lease(by); !held) {
+  // What comes up beside a recording would be in its times.
+  const auto warm = warm_up(run, by);
+  auto held = warm ? lease(by) : tl::unexpected(warm.error());
+  if (!held) {
     profile.candidate.reason = held.error().message;
     baselines = not_known(held.error().message);
   } else {

@@ -83,7 +83,10 @@ struct Evaluator::State {
   /// What still warms up for a later candidate comes to rest before anything is measured.
   void rest_host_runner(Deadline deadline);
   Result<Contestant> start_host(const HostSubmission& submission, const Compiled& compiled,
-                                const Task& task, Deadline deadline);
+                                const Task& task, Deadline deadline, int records_fd = -1);
+  Result<std::vector<ProfiledKernel>> record_host(const HostSubmission& submission,
+                                                  const Compiled& compiled, const Task& task,
+                                                  Deadline deadline);
 
   // evaluator_worker.cpp
   Result<ReferenceWorker*> ready_worker(Deadline deadline);

@@ -72,7 +72,20 @@ PartyKernels party_of(const Json& list, const std::string& reason) {
   return party;
 }
 
+constexpr size_t reason_bytes = 256;
+
 }  // namespace
+
+Result<std::vector<ProfiledKernel>> parse_told_kernels(const std::string& json) {
+  try {
+    const Json told = Json::parse(json);
+    PartyKernels party = party_of(told.at("kernels"), told.at("reason"));
+    if (!party.kernels.empty()) return std::move(party.kernels);
+    return fail(ErrorCode::unsupported, clean_name(party.reason).substr(0, reason_bytes));
+  } catch (const std::exception& e) {
+    return fail(ErrorCode::parse_failed, clean_name(std::string("told kernels: ") + e.what()));
+  }
+}
 
 Result<BaselineKernels> parse_baseline_kernels(const std::string& json) {
   try {

@@ -16,6 +16,7 @@ namespace warpsmith::sandbox {
 
 struct Profile {
   PartyKernels candidate, eager, compiled;
+  bool candidate_tells = false;  // its own process recorded it: nothing may rest on that
   DeviceLimits limits;
   MachineLimits machine;  // as this device was measured
   ShapeResult timed;      // the call as it was timed, without a profiler

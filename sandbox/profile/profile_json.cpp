@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "sandbox/profile/own_kernels.hpp"
 #include "sandbox/profile/profile.hpp"
 
 namespace warpsmith::sandbox {
@@ -77,8 +78,15 @@ Json device_json(const Profile& profile) {
           {"gflops_per_s", profile.machine.gflops_per_s}};
 }
 
+Json candidate_json(const Profile& profile) {
+  Json json = party_json(profile.candidate, profile.limits);
+  json["told_by"] = profile.candidate_tells ? "candidate" : "launcher";
+  json["own_share"] = nullable(own_share(profile));
+  return json;
+}
+
 Json json_of(const Profile& profile) {
-  return {{"candidate", party_json(profile.candidate, profile.limits)},
+  return {{"candidate", candidate_json(profile)},
           {"eager", party_json(profile.eager, profile.limits)},
           {"compile", party_json(profile.compiled, profile.limits)},
           {"call", call_json(profile)},

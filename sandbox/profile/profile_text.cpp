@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <tuple>
 
+#include "sandbox/profile/own_kernels.hpp"
 #include "sandbox/profile/profile.hpp"
 
 namespace warpsmith::sandbox {
@@ -107,9 +108,14 @@ std::string call_text(const Profile& profile) {
 
 std::string profile_text(const Profile& profile) {
   std::string text = "kernels of one call with cold caches, device time, longest first:\n";
-  text += party_text("candidate", profile.candidate, profile.limits, candidate_lines);
+  const char* candidate = profile.candidate_tells ? "candidate, by its own word" : "candidate";
+  text += party_text(candidate, profile.candidate, profile.limits, candidate_lines);
   text += party_text("eager", profile.eager, profile.limits, baseline_lines);
   text += party_text("torch.compile", profile.compiled, profile.limits, baseline_lines);
+  if (const auto share = own_share(profile); share) {
+    text += print("%.0f %% of the candidate's device time in its own kernels, by their names\n",
+                  100 * *share);
+  }
   text += call_text(profile);
   return cut(text, profile_text_bytes);
 }

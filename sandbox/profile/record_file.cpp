@@ -82,15 +82,21 @@ void write_records(std::span<std::byte> memory, const Result<std::vector<KernelR
   std::memcpy(memory.data() + sizeof length, bytes.data(), bytes.size());
 }
 
-Result<std::vector<KernelRecord>> read_records(std::span<const std::byte> memory) {
+Result<std::string> read_text(std::span<const std::byte> memory) {
   uint64_t length = 0;
   if (memory.size() < sizeof length) return fail(ErrorCode::parse_failed, "records: no length");
   std::memcpy(&length, memory.data(), sizeof length);
   if (length > memory.size() - sizeof length) {
     return fail(ErrorCode::parse_failed, "records: longer than their memory");
   }
-  const auto* first = reinterpret_cast<const char*>(memory.data() + sizeof length);
-  auto list = codec::unpack<RecordList>(first, static_cast<size_t>(length));
+  return std::string(reinterpret_cast<const char*>(memory.data() + sizeof length),
+                     static_cast<size_t>(length));
+}
+
+Result<std::vector<KernelRecord>> read_records(std::span<const std::byte> memory) {
+  const auto bytes = read_text(memory);
+  if (!bytes) return tl::unexpected(bytes.error());
+  auto list = codec::unpack<RecordList>(bytes->data(), bytes->size());
   if (!list) return fail("records", std::move(list.error()));
   if (!list->reason.empty()) return fail(ErrorCode::unsupported, shown(list->reason));
   return std::move(list->records);

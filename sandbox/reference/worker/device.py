@@ -102,8 +102,8 @@ class Cuda:
         # baseline's bits and times would differ from process to process.
         torch.backends.cudnn.benchmark = False
         self._allow_tf32(False)
-        swept = _SWEEP_OVER_CACHE * self.properties.L2_cache_size
-        self.sweep = torch.empty(swept, dtype=torch.uint8, device=self.place)
+        self._swept = _SWEEP_OVER_CACHE * self.properties.L2_cache_size
+        self.sweep = torch.empty(self._swept, dtype=torch.uint8, device=self.place)
         self.began, self.ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 
     def facts(self):
@@ -148,7 +148,8 @@ class Cuda:
 
     def cool(self):
         """Nothing that later work reads is in the caches, and nothing runs."""
-        self.sweep.zero_()
+        swept = torch.empty(self._swept, dtype=torch.uint8, device=self.place) if self.sweep is None else self.sweep
+        swept.zero_()
         self.wait()
 
     def peak(self, work):

@@ -45,6 +45,20 @@ TEST(BaselineKernelsTest, ABaselineWithoutKernelsHasAReason) {
   EXPECT_EQ(told->compiled.reason, "torch.compile failed");
 }
 
+TEST(ToldKernelsTest, AreKernelsAReasonOrAnError) {
+  const auto told = parse_told_kernels(R"({"kernels": [)" + std::string(gemm) + R"(], "reason": ""})");
+  ASSERT_TRUE(told) << told.error().message;
+  EXPECT_EQ(told->front().name, "sm90_xmma_gemm");
+  const auto none = parse_told_kernels(R"({"kernels": [], "reason": "CUPTI\nrefused"})");
+  EXPECT_EQ(none.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(none.error().message, "CUPTI?refused");
+  for (const char* text : {"", "{}", "[[[[", "\xff\xfe", R"({"kernels": 7, "reason": ""})"}) {
+    EXPECT_EQ(parse_told_kernels(text).error().code, ErrorCode::parse_failed) << text;
+  }
+  const auto deep = parse_told_kernels(std::string(1U << 20U, '['));
+  EXPECT_EQ(deep.error().code, ErrorCode::parse_failed);
+}
+
 TEST(BaselineKernelsTest, WhatIsWrongIsNamed) {
   const auto complaint = [](std::string text, const std::string& from, const std::string& to) {
     text.replace(text.find(from), from.size(), to);
