@@ -140,10 +140,8 @@ Judgement Evaluator::State::evaluate_host(const EvaluateRequest& request, Verdic
             facts.hints = library_hints(submission->modules);
             if (task_options->custom_kernels_only) forbid_libraries(facts, decision);
           },
-      .record =
-          [&](const Bench&, Deadline by) {
-            return record_host(*submission, *compiled, request.task, by);
-          }};
+      .record = [&](const Bench&,
+                    Deadline by) { return record_host(*submission, *compiled, request.task, by); }};
   Judgement judgement = judge(request, std::move(verdict), run, deadline);
   // It warms up while the caller is busy; the next candidate would find out itself.
   if (auto next = start_host_runner(); !next) log::warn(next.error().message);

@@ -9,10 +9,10 @@ namespace {
 
 // Parts of names as torch 2.11 with CUDA 13 shows them.
 constexpr std::array<std::string_view, 19> library_parts{
-    "at::native", "at::cuda",      "at_cuda_detail", "cublas",      "cudnn",
-    "cutlass",    "nvjet",         "xmma_",          "sgemm",       "gemv2",
-    "gemvNSP",    "splitKreduce",  "convolve_",      "triton_poi_", "triton_red_",
-    "triton_per_", "triton_tem_", "pytorch_flash",  "fmha_"};
+    "at::native",  "at::cuda",     "at_cuda_detail", "cublas",      "cudnn",
+    "cutlass",     "nvjet",        "xmma_",          "sgemm",       "gemv2",
+    "gemvNSP",     "splitKreduce", "convolve_",      "triton_poi_", "triton_red_",
+    "triton_per_", "triton_tem_",  "pytorch_flash",  "fmha_"};
 
 }  // namespace
 

@@ -46,7 +46,8 @@ TEST(BaselineKernelsTest, ABaselineWithoutKernelsHasAReason) {
 }
 
 TEST(ToldKernelsTest, AreKernelsAReasonOrAnError) {
-  const auto told = parse_told_kernels(R"({"kernels": [)" + std::string(gemm) + R"(], "reason": ""})");
+  const auto told =
+      parse_told_kernels(R"({"kernels": [)" + std::string(gemm) + R"(], "reason": ""})");
   ASSERT_TRUE(told) << told.error().message;
   EXPECT_EQ(told->front().name, "sm90_xmma_gemm");
   const auto none = parse_told_kernels(R"({"kernels": [], "reason": "CUPTI\nrefused"})");

@@ -19,7 +19,8 @@ TEST(OwnKernelsTest, LibrariesAreKnownByTheirNames) {
         "void cudnn::ops::nchwToNhwcKernel<float>", "void splitKreduce_kernel<32, 16>"}) {
     EXPECT_TRUE(is_library_kernel(name)) << name;
   }
-  for (const char* name : {"gated_sum_kernel(float const*, float*, int)", "my_softmax", "triton_"}) {
+  for (const char* name :
+       {"gated_sum_kernel(float const*, float*, int)", "my_softmax", "triton_"}) {
     EXPECT_FALSE(is_library_kernel(name)) << name;
   }
 }
