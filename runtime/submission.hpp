@@ -15,7 +15,7 @@ using FileSet = std::map<std::string, std::string>;
 enum class Request : uint8_t {
   compile,  // compile and inspect only
   verify,   // compile, then correctness
-  profile,  // compile, correctness, and times with achieved GB/s and GFLOP/s
+  profile,  // compile, correctness, times with achieved GB/s and GFLOP/s; on a GPU what ran there
   final,    // everything, timed against both baselines: the verdict that earns a reward
   explain,  // contract `device`: compile, and say what would be launched; runs nothing
 };

@@ -5,8 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <tuple>
 
 #include "actors/commands/check_input.hpp"
+#include "actors/commands/check_profile.hpp"
 #include "actors/commands/check_report.hpp"
 #include "actors/commands/command.hpp"
 #include "actors/service_backend.hpp"
@@ -33,6 +35,7 @@ const char* const footer =
     "  warpsmith check DIR\n"
     "  warpsmith check --task task.py kernel.cpp\n"
     "  warpsmith check --explain configs/examples/rms_norm_linear\n"
+    "  warpsmith check --profile kernels.json --trace trace.json configs/examples/rms_norm_linear\n"
     "Exit codes: 0 correct, 1 judged not correct, 2 bad input, 3 infrastructure.\n"
     "The first check of a task measures its baselines, which takes a while.";
 
@@ -90,6 +93,7 @@ ExitCode check(const CheckArguments& args) {
   } else {
     std::cout << judgement_text(judgement, call->request);
   }
+  if (auto written = write_profile(args, judgement); !written) return report(written.error());
   return exit_code(judgement);
 }
 
@@ -114,6 +118,15 @@ Command check_command() {
                                          "nothing");
             app.add_flag("--compile-only", args->compile_only, "Compile and inspect, do not run")
                 ->excludes(explain);
+            for (const auto& [name, file, about] :
+                 {std::tuple{"--profile", &args->profile, "its kernels, eager's and compile's"},
+                  std::tuple{"--trace", &args->trace, "the same for ui.perfetto.dev"}}) {
+              app.add_option(
+                     name, *file,
+                     std::string("On a GPU, if correct: write to this file, as JSON, ") + about)
+                  ->excludes("--explain")
+                  ->excludes("--compile-only");
+            }
             app.add_option("--gpu", args->gpu, "Number of the GPU that contract device runs on")
                 ->capture_default_str()
                 ->check(CLI::Range(0, 63));

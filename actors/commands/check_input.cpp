@@ -71,8 +71,13 @@ Result<FileSet> read_solution(const std::string& contract, const fs::path& place
                      contract == "host" ? sandbox::host_module_file : sandbox::cpu_source_file);
 }
 
+bool wants_profile(const CheckArguments& args) {
+  return !args.profile.empty() || !args.trace.empty();
+}
+
 Request request_of(const CheckArguments& args) {
   if (args.explain) return Request::explain;
+  if (wants_profile(args)) return Request::profile;
   return args.compile_only ? Request::compile : Request::final;
 }
 
@@ -91,6 +96,11 @@ Result<EvaluateCall> check_call(const CheckArguments& args) {
   auto task =
       synthesis::load_task(args.task.empty() ? place / "reference.py" : fs::path{args.task});
   if (!task) return tl::unexpected(std::move(task.error()));
+  const bool on_gpu = *contract == "device" || task->device == DeviceClass::cuda;
+  if (wants_profile(args) && !on_gpu) {
+    return fail(ErrorCode::invalid_argument,
+                "--profile, --trace: contract " + *contract + " launches nothing on a GPU here");
+  }
   auto files = read_solution(*contract, solution);
   if (!files) return tl::unexpected(std::move(files.error()));
   EvaluateCall call;

@@ -50,6 +50,11 @@ json evidence_of(const Verdict& verdict) {
   return parsed.is_discarded() ? json(verdict.evidence) : parsed;
 }
 
+/// Everything that a reward rests on was measured.
+bool is_rewarded(Request asked) {
+  return asked == Request::final || asked == Request::profile;
+}
+
 json verdict_json(const Verdict& v, Request asked) {
   const ShapeResult* shape = worst_shape(v);
   json out = times(shape != nullptr ? *shape : ShapeResult{});
@@ -57,9 +62,8 @@ json verdict_json(const Verdict& v, Request asked) {
   out["contract"] = v.contract;
   out["trust"] = to_string(v.trust);
   out["correct"] = v.correct();
-  out["reward"] = asked == Request::final
-                      ? json(policy::reward_of(v, policy::RewardRule::milestone))
-                      : json(nullptr);
+  out["reward"] = is_rewarded(asked) ? json(policy::reward_of(v, policy::RewardRule::milestone))
+                                     : json(nullptr);
   out["seed_commitment"] = v.seed_commitment.empty() ? json(nullptr) : json(v.seed_commitment);
   out["submission_hash"] = v.submission_hash;
   out["feedback"] = v.feedback;
@@ -120,7 +124,7 @@ std::string without_class(const std::string& feedback, VerdictClass outcome) {
 
 /// Where something was measured, what it is worth and how far it can be trusted.
 std::string worth_line(const Verdict& v, Request asked) {
-  if (asked != Request::final) return "  contract " + v.contract + '\n';
+  if (!is_rewarded(asked)) return "  contract " + v.contract + '\n';
   return print("  reward %.2f, trust class %s, contract %s\n",
                policy::reward_of(v, policy::RewardRule::milestone),
                std::string{to_string(v.trust)}.c_str(), v.contract.c_str());

@@ -10,7 +10,7 @@
 namespace warpsmith::actors {
 
 /// One JSON object; what was not measured is null. Of several shapes the slowest ratio counts.
-/// Only what `final` was asked for has a reward.
+/// Only what `final` or `profile` was asked for has a reward.
 std::string judgement_json(const Judgement& judgement, Request asked = Request::final);
 
 /// A few lines: the verdict with its feedback (times too), speed-ups with their intervals, reward,

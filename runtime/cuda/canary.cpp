@@ -51,7 +51,7 @@ Result<void> add_profile(const DynamicLibrary& cupti, CanaryReport& report) {
     if (record.name.find("warpsmith_canary") == std::string::npos) continue;
     report.kernel_name = record.name;
     report.kernel_us = static_cast<double>(record.duration_ns) / 1000.0;
-    report.registers = record.registers;
+    report.registers = static_cast<int>(record.registers);
     return {};
   }
   return fail(ErrorCode::unsupported, "CUPTI has no record of the canary kernel");

@@ -3,6 +3,8 @@
 
 #include <cupti.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <mutex>
 
@@ -11,12 +13,15 @@ namespace {
 
 constexpr size_t buffer_bytes = 64 << 10;
 constexpr size_t buffer_alignment = 8;  // CUPTI's ACTIVITY_RECORD_ALIGNMENT
+constexpr std::array kinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                           CUPTI_ACTIVITY_KIND_MEMSET};
 
 /// CUPTI's callbacks carry no user pointer, hence the one global of this file.
 struct Collection {
   std::mutex mutex;
   decltype(&cuptiActivityGetNextRecord) next_record = nullptr;
   std::vector<KernelRecord> records;
+  bool lost = false;  // there were more
 };
 Collection& collection() {
   static Collection instance;
@@ -29,18 +34,60 @@ void CUPTIAPI give_buffer(uint8_t** buffer, size_t* size, size_t* max_records) {
   *max_records = 0;
 }
 
-void keep(const CUpti_Activity* record) {
-  if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) return;
-  const auto* kernel = reinterpret_cast<const CUpti_ActivityKernel10*>(record);
-  collection().records.push_back({.name = kernel->name == nullptr ? "" : kernel->name,
-                                  .duration_ns = static_cast<int64_t>(kernel->end - kernel->start),
-                                  .registers = kernel->registersPerThread});
+/// Of a record whose times were taken; else both are 0.
+template <class Activity>
+KernelRecord timed(RecordKind kind, const Activity& activity) {
+  return {.kind = kind,
+          .start_ns = static_cast<int64_t>(activity.start),
+          .duration_ns = static_cast<int64_t>(activity.end - activity.start),
+          .in_graph = activity.graphNodeId != 0};
+}
+
+template <class Activity>
+KernelRecord moved(RecordKind kind, const Activity& activity) {
+  KernelRecord record = timed(kind, activity);
+  record.bytes = activity.bytes;
+  return record;
+}
+
+std::array<uint32_t, 3> extents(int32_t x, int32_t y, int32_t z) {
+  return {static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(z)};
+}
+
+KernelRecord record_of(const CUpti_ActivityKernel10& kernel) {
+  KernelRecord record = timed(RecordKind::kernel, kernel);
+  record.name = kernel.name == nullptr ? "" : kernel.name;
+  record.grid = extents(kernel.gridX, kernel.gridY, kernel.gridZ);
+  record.block = extents(kernel.blockX, kernel.blockY, kernel.blockZ);
+  record.registers = kernel.registersPerThread;
+  record.static_shared = static_cast<uint32_t>(kernel.staticSharedMemory);
+  record.dynamic_shared = static_cast<uint32_t>(kernel.dynamicSharedMemory);
+  record.local_bytes = kernel.localMemoryPerThread;
+  return record;
+}
+
+KernelRecord record_of(const CUpti_Activity& activity) {
+  const auto* any = static_cast<const void*>(&activity);
+  if (activity.kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
+    return moved(RecordKind::copy, *static_cast<const CUpti_ActivityMemcpy6*>(any));
+  }
+  if (activity.kind == CUPTI_ACTIVITY_KIND_MEMSET) {
+    return moved(RecordKind::fill, *static_cast<const CUpti_ActivityMemset4*>(any));
+  }
+  return record_of(*static_cast<const CUpti_ActivityKernel10*>(any));
+}
+
+void keep(const CUpti_Activity& activity) {
+  if (std::ranges::find(kinds, activity.kind) == kinds.end()) return;
+  Collection& into = collection();
+  into.lost = into.records.size() >= most_kernel_records;
+  if (!into.lost) into.records.push_back(record_of(activity));
 }
 
 void CUPTIAPI take_buffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid_bytes) {
   const std::lock_guard lock{collection().mutex};
   CUpti_Activity* record = nullptr;
-  while (collection().next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS) keep(record);
+  while (collection().next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS) keep(*record);
   std::free(buffer);
 }
 
@@ -78,12 +125,13 @@ Result<void> start_kernel_records(const DynamicLibrary& cupti) {
     const std::lock_guard lock{collection().mutex};
     collection().next_record = *next;
     collection().records.clear();
+    collection().lost = false;
   }
-  if (auto done = checked("cuptiActivityRegisterCallbacks", (*callbacks)(give_buffer, take_buffer));
-      !done) {
-    return done;
+  auto done = checked("cuptiActivityRegisterCallbacks", (*callbacks)(give_buffer, take_buffer));
+  for (const CUpti_ActivityKind kind : kinds) {
+    if (done) done = checked("cuptiActivityEnable", (*enable)(kind));
   }
-  return checked("cuptiActivityEnable", (*enable)(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+  return done;
 }
 
 Result<std::vector<KernelRecord>> stop_kernel_records(const DynamicLibrary& cupti) {
@@ -91,16 +139,17 @@ Result<std::vector<KernelRecord>> stop_kernel_records(const DynamicLibrary& cupt
   const auto disable = entry<decltype(cuptiActivityDisable)>(cupti, "cuptiActivityDisable");
   if (!flush) return tl::unexpected(flush.error());
   if (!disable) return tl::unexpected(disable.error());
-  if (auto done = checked("cuptiActivityFlushAll", (*flush)(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
-      !done) {
-    return tl::unexpected(done.error());
+  auto done = checked("cuptiActivityFlushAll", (*flush)(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+  for (const CUpti_ActivityKind kind : kinds) {
+    if (done) done = checked("cuptiActivityDisable", (*disable)(kind));
   }
-  if (auto done =
-          checked("cuptiActivityDisable", (*disable)(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
-      !done) {
-    return tl::unexpected(done.error());
-  }
+  if (!done) return tl::unexpected(std::move(done.error()));
   const std::lock_guard lock{collection().mutex};
+  if (collection().lost) {
+    return fail(ErrorCode::capacity,
+                "CUPTI has more than " + std::to_string(most_kernel_records) + " records");
+  }
+  std::ranges::stable_sort(collection().records, {}, &KernelRecord::start_ns);
   return collection().records;
 }
 

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects CUPTI's records of the kernels that run between start and stop. One at a time.
+// Collects CUPTI's records of the kernels, copies and fills that run between start and stop. One
+// collection at a time.
 #pragma once
 
-#include <cstdint>
-#include <string>
+#include <cstddef>
 #include <vector>
 
 #include "runtime/cuda/dynamic_library.hpp"
+#include "runtime/cuda/kernel_record.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::cuda {
 
-struct KernelRecord {
-  std::string name;
-  int64_t duration_ns = 0;
-  int registers = 0;  // per thread
-};
+/// Records that one collection keeps. What comes after them is lost, and `stop` says so.
+inline constexpr size_t most_kernel_records = 8192;
 
 /// libcupti by the loader's path, then beside the toolkit and the wheel known at build time.
 Result<DynamicLibrary> load_cupti();
@@ -23,7 +21,8 @@ Result<DynamicLibrary> load_cupti();
 /// Call before the context is made. `unsupported` when CUPTI refuses (a container without the
 /// permission, another profiler attached).
 Result<void> start_kernel_records(const DynamicLibrary& cupti);
-/// Flushes and returns what was collected; stops collecting.
+/// Flushes and returns what was collected, in order of starts; stops collecting. Everything that
+/// was launched must have ended. `capacity` where there was more than is kept.
 Result<std::vector<KernelRecord>> stop_kernel_records(const DynamicLibrary& cupti);
 
 }  // namespace warpsmith::cuda

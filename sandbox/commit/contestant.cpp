@@ -148,6 +148,10 @@ CallResult Contestant::call(uint32_t set, Deadline deadline, const CallEdges& ed
   return issue(Command::run, set, deadline, edges);
 }
 
+CallResult Contestant::collect(Deadline deadline) {
+  return issue(Command::collect, 0, deadline);
+}
+
 Result<void> Contestant::leave(Deadline deadline) {
   const CallResult result = issue(Command::leave, 0, deadline);
   if (result.fault) return tl::unexpected(error_of(*result.fault, "leave"));

@@ -93,6 +93,8 @@ class Contestant {
   CallResult rouse(Deadline deadline);
   /// One call on buffer set `set`. Reset the outputs and write the inputs first.
   CallResult call(uint32_t set, Deadline deadline, const CallEdges& edges = {});
+  /// Has a launcher that records kernels leave what it recorded in its memory for that.
+  CallResult collect(Deadline deadline);
   /// Ends the loop and leaves the process running (the reference worker goes on with commands).
   Result<void> leave(Deadline deadline);
 

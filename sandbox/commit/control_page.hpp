@@ -38,6 +38,7 @@ enum class Command : uint32_t {
   run = 3,      // one call on buffer set `set`
   leave = 4,    // answer, then end the loop
   confine = 5,  // put the candidate's own filter in force: once, before `load`
+  collect = 6,  // of a launcher that records kernels: leave the records of all runs, once
 };
 
 /// What the contestant says about itself. Believed only where it accuses itself.

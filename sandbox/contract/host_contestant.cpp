@@ -59,6 +59,7 @@ Json entering(const HostContestantSpec& spec, const CandidateMemory& memory) {
           {"lane", spec.task.lane == PrecisionLane::fp32_strict ? "fp32_strict" : "tf32_allowed"},
           {"artefact", to_string(spec.submission.artefact)},
           {"signature", signature_json(spec.signature)},
+          {"records", spec.records_fd >= 0},
           {"layout", {{"slots", slots_json(memory.layout)}}},
           {"bytes", {memory.input_bytes, memory.output_bytes}}};
 }
@@ -133,9 +134,9 @@ Result<Contestant> HostRunner::enter(const HostContestantSpec& spec, Deadline de
   if (auto sent = socket_.send(frame_of(entering(spec, memory)), deadline); !sent) {
     return tl::unexpected(std::move(sent.error()));
   }
-  if (auto sent = socket_.send_descriptors(
-          {control->fd(), memory.inputs, memory.outputs, artefact->fd()}, deadline);
-      !sent) {
+  std::vector<int> descriptors{control->fd(), memory.inputs, memory.outputs, artefact->fd()};
+  if (spec.records_fd >= 0) descriptors.push_back(spec.records_fd);
+  if (auto sent = socket_.send_descriptors(descriptors, deadline); !sent) {
     return tl::unexpected(std::move(sent.error()));
   }
   if (auto entered = answered(deadline); !entered) return tl::unexpected(entered.error());

@@ -39,6 +39,7 @@ struct HostContestantSpec {
   const TaskSignature& signature;
   Stage& stage;
   int calibration_calls = 32;
+  int records_fd = -1;  // memory for what one call runs, if `collect` is to be asked for
 };
 
 /// A process that waits for its one candidate. Not thread-safe; the jail is the calling thread's.

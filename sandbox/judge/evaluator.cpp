@@ -144,8 +144,11 @@ Judgement Evaluator::State::evaluate_device(const EvaluateRequest& request, Verd
   if (!gpu) {
     return InfraFailure{InfraKind::jail_unavailable, "contract device: this slot has no GPU"};
   }
-  const auto start = [&](const Bench& on, Deadline by) { return gpu->start(*candidate, on, by); };
-  return judge(request, std::move(verdict), {.start = start, .jail = JailKind::launch}, deadline);
+  const CandidateRun run{
+      .start = [&](const Bench& on, Deadline by) { return gpu->start(*candidate, on, by); },
+      .jail = JailKind::launch,
+      .record = [&](const Bench& on, Deadline by) { return gpu->record(*candidate, on, by); }};
+  return judge(request, std::move(verdict), run, deadline);
 }
 
 Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,

@@ -9,6 +9,7 @@
 #include "sandbox/judge/evaluator_state.hpp"
 #include "sandbox/judge/host_review.hpp"
 #include "sandbox/judge/phase_clock.hpp"
+#include "sandbox/profile/record_file.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -79,7 +80,7 @@ void Evaluator::State::rest_host_runner(Deadline deadline) {
 
 Result<Contestant> Evaluator::State::start_host(const HostSubmission& submission,
                                                 const Compiled& compiled, const Task& task,
-                                                Deadline deadline) {
+                                                Deadline deadline, int records_fd) {
   if (auto warm = warm_host_runner(deadline); !warm) return tl::unexpected(warm.error());
   HostRunner runner = std::move(*host_runner);
   host_runner.reset();
@@ -87,8 +88,28 @@ Result<Contestant> Evaluator::State::start_host(const HostSubmission& submission
                                 .artefact = compiled.artefact,
                                 .task = task,
                                 .signature = bench->signature(),
-                                .stage = *stage};
+                                .stage = *stage,
+                                .records_fd = records_fd};
   return std::move(runner).enter(spec, deadline);
+}
+
+/// In a process of its own, which says it itself.
+Result<std::vector<ProfiledKernel>> Evaluator::State::record_host(const HostSubmission& submission,
+                                                                  const Compiled& compiled,
+                                                                  const Task& task,
+                                                                  Deadline deadline) {
+  const auto memory = MemoryFile::create("kernel-records", record_file_bytes);
+  if (!memory) return tl::unexpected(memory.error());
+  auto candidate = start_host(submission, compiled, task, deadline, memory->fd());
+  if (!candidate) return tl::unexpected(std::move(candidate.error()));
+  CallResult last = candidate->load(deadline);
+  if (!last.fault) last = candidate->call(0, deadline);
+  if (!last.fault) last = candidate->collect(deadline);
+  (void)candidate->process().kill();  // it writes nothing any more
+  if (last.fault) return tl::unexpected(error_of(*last.fault, "recording"));
+  const auto told = read_text(memory->bytes());
+  if (!told) return tl::unexpected(told.error());
+  return parse_told_kernels(*told);
 }
 
 Judgement Evaluator::State::evaluate_host(const EvaluateRequest& request, Verdict verdict,
@@ -118,7 +139,9 @@ Judgement Evaluator::State::evaluate_host(const EvaluateRequest& request, Verdic
           [&](StageFacts& facts, Decision& decision) {
             facts.hints = library_hints(submission->modules);
             if (task_options->custom_kernels_only) forbid_libraries(facts, decision);
-          }};
+          },
+      .record = [&](const Bench&,
+                    Deadline by) { return record_host(*submission, *compiled, request.task, by); }};
   Judgement judgement = judge(request, std::move(verdict), run, deadline);
   // It warms up while the caller is busy; the next candidate would find out itself.
   if (auto next = start_host_runner(); !next) log::warn(next.error().message);

@@ -17,6 +17,7 @@
 #include "sandbox/judge/evaluator.hpp"
 #include "sandbox/judge/gpu_slot.hpp"
 #include "sandbox/judge/host_bench.hpp"
+#include "sandbox/profile/profiled_kernel.hpp"
 #include "sandbox/reference/ingest.hpp"
 #include "sandbox/timing/machine.hpp"
 #include "sandbox/timing/reproducibility.hpp"
@@ -26,12 +27,16 @@ namespace warpsmith::sandbox {
 /// Starts a compiled candidate's process over a bench's memory.
 using StartCandidate = std::function<Result<Contestant>(const Bench&, Deadline)>;
 
+/// What the candidate launches in one call over a bench's memory, once it was judged right.
+using RecordCandidate = std::function<Result<std::vector<ProfiledKernel>>(const Bench&, Deadline)>;
+
 /// How a compiled candidate is run, and what its contract adds to the decision.
 struct CandidateRun {
   StartCandidate start;
   JailKind jail = JailKind::run;                       // whose primitives the trust class rests on
   bool staged = false;                                 // it is shown `State::stage`, not the bench
   std::function<void(StageFacts&, Decision&)> review;  // of a staged one
+  RecordCandidate record;                              // empty: its kernels cannot be recorded
 };
 
 struct Evaluator::State {
@@ -46,6 +51,7 @@ struct Evaluator::State {
   std::optional<ReferenceWorker> worker;
   std::map<std::string, IngestRecord> records;      // by content hash
   std::map<std::string, TaskSignature> signatures;  // by content hash, of tasks not ingested too
+  std::map<std::string, BaselineKernels> baseline_kernels;  // by content hash, of tasks profiled
   BenchMemory bench_memory;
   std::string bench_key;                            // content hash of the task that `bench` is for
   std::unique_ptr<Bench> bench;                     // of the last task
@@ -77,7 +83,10 @@ struct Evaluator::State {
   /// What still warms up for a later candidate comes to rest before anything is measured.
   void rest_host_runner(Deadline deadline);
   Result<Contestant> start_host(const HostSubmission& submission, const Compiled& compiled,
-                                const Task& task, Deadline deadline);
+                                const Task& task, Deadline deadline, int records_fd = -1);
+  Result<std::vector<ProfiledKernel>> record_host(const HostSubmission& submission,
+                                                  const Compiled& compiled, const Task& task,
+                                                  Deadline deadline);
 
   // evaluator_worker.cpp
   Result<ReferenceWorker*> ready_worker(Deadline deadline);
@@ -100,6 +109,14 @@ struct Evaluator::State {
   Judgement judge(const EvaluateRequest& request, Verdict verdict, const CandidateRun& run,
                   Deadline deadline);
   void compare_with_earlier(const Task& task, Timings& timings);
+
+  // evaluator_profile.cpp
+  /// Of a right candidate on a GPU slot: its kernels beside the baselines' go into feedback and
+  /// evidence, or why they are not known. The class stays. An error: the device is no longer well.
+  Result<void> add_profile(const EvaluateRequest& request, const IngestRecord& record,
+                           const CandidateRun& run, Verdict& verdict, Deadline deadline);
+  Result<PartyKernels> candidate_kernels(const CandidateRun& run, Deadline deadline);
+  BaselineKernels kernels_of_baselines(const EvaluateRequest& request, Deadline deadline);
 
   // evaluator_device.cpp
   Result<CudaCompiler*> ready_cuda(Deadline deadline);

@@ -291,6 +291,10 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
     verdict.trust = trust_of(verdict, run, outcome->stage);
     verdict.device_held_ms = outcome->device_held_ms;
     verdict.evidence = evidence_json(*outcome, **record, *seed, machine);
+    if (gpu && request.want == Request::profile && verdict.correct()) {
+      const auto profiled = add_profile(request, **record, run, verdict, deadline);
+      if (!profiled) return infra_of(profiled.error(), InfraKind::sandbox_lost);
+    }
     return verdict;
   }
   return InfraFailure{InfraKind::reference_failed, "no attempt succeeded"};

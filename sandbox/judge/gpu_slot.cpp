@@ -5,7 +5,7 @@
 
 #include "sandbox/compile/cuda_toolchain.hpp"
 #include "sandbox/compile/device_architecture.hpp"
-#include "sandbox/contract/device_contestant.hpp"
+#include "sandbox/contract/device_recording.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -22,6 +22,17 @@ Machine identity_of(const cuda::Gpu& gpu, int cuda_version) {
           .cores = gpu.multiprocessors,
           .cache_mbytes = static_cast<double>(gpu.l2_bytes) / (1 << 20),
           .limits = {}};
+}
+
+/// Refers to both.
+DeviceContestantSpec spec_of(const DeviceCandidate& candidate, const CandidateMemory& memory) {
+  return {.plan = candidate.plan,
+          .artefact = candidate.cubin,
+          .layout = memory.layout,
+          .inputs_fd = memory.inputs,
+          .outputs_fd = memory.outputs,
+          .input_bytes = memory.input_bytes,
+          .output_bytes = memory.output_bytes};
 }
 
 /// A file's name; all services on this machine agree on it.
@@ -84,14 +95,13 @@ Result<void> GpuSlot::warm_up(Deadline deadline) {
 Result<Contestant> GpuSlot::start(const DeviceCandidate& candidate, const Bench& bench,
                                   Deadline deadline) {
   const CandidateMemory memory = bench.candidate_memory();
-  const DeviceContestantSpec spec{.plan = candidate.plan,
-                                  .artefact = candidate.cubin,
-                                  .layout = memory.layout,
-                                  .inputs_fd = memory.inputs,
-                                  .outputs_fd = memory.outputs,
-                                  .input_bytes = memory.input_bytes,
-                                  .output_bytes = memory.output_bytes};
-  return start_device_contestant(launchers_, spec, deadline);
+  return start_device_contestant(launchers_, spec_of(candidate, memory), deadline);
+}
+
+Result<std::vector<ProfiledKernel>> GpuSlot::record(const DeviceCandidate& candidate,
+                                                    const Bench& bench, Deadline deadline) const {
+  const CandidateMemory memory = bench.candidate_memory();
+  return record_device_kernels(launchers_.options(), spec_of(candidate, memory), deadline);
 }
 
 Result<void> GpuSlot::check_health(uint64_t free_before, Deadline deadline) {

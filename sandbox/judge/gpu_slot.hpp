@@ -36,6 +36,7 @@ class GpuSlot {
   const Machine& machine() const { return machine_; }
   /// What device code is compiled for (device_architecture.hpp).
   std::string architecture() const;
+  DeviceLimits device_limits() const { return verifier_->device_limits(); }
   const GpuAccess& access() const { return *launchers_.options().gpu; }
   /// The GPU for this process alone, among the services that share it.
   Result<DeviceLease> lease(Deadline deadline) const;
@@ -48,6 +49,11 @@ class GpuSlot {
   Result<void> warm_up(Deadline deadline);
   /// A candidate of contract `device` in a jail of its own, over a bench of this slot.
   Result<Contestant> start(const DeviceCandidate& candidate, const Bench& bench, Deadline deadline);
+
+  /// What the same candidate launches, in a launcher that is not timed; see
+  /// `record_device_kernels`.
+  Result<std::vector<ProfiledKernel>> record(const DeviceCandidate& candidate, const Bench& bench,
+                                             Deadline deadline) const;
 
   /// Bytes that nobody holds.
   uint64_t free_memory() const { return verifier_->free_memory(); }

@@ -3,10 +3,12 @@
 // set's graph, end event, on one stream.
 #include <string>
 
+#include "runtime/cuda/cupti_kernels.hpp"
 #include "runtime/cuda/device_error.hpp"
 #include "runtime/cuda/virtual_memory.hpp"
 #include "sandbox/compile/cubin.hpp"
 #include "sandbox/jail/seccomp_filter.hpp"
+#include "sandbox/launch/demangled.hpp"
 #include "sandbox/launch/module_globals.hpp"
 #include "sandbox/launch/plan_device.hpp"
 #include "sandbox/launch/set_graphs.hpp"
@@ -27,10 +29,25 @@ cuda::GraphExec empty_graph(const cuda::Api& api) {
   return cuda::GraphExec{ready, {&api}};
 }
 
+/// CUPTI as it records all that this process launches, or why it does not.
+using Recorder = Result<cuda::DynamicLibrary>;
+
+/// Before the context is made. CUPTI's threads, if it has any, get the filter of `confine` as the
+/// driver's do.
+Recorder start_recording() {
+  auto cupti = cuda::load_cupti();
+  if (!cupti) return cupti;
+  if (auto started = cuda::start_kernel_records(*cupti); !started) {
+    return tl::unexpected(std::move(started.error()));
+  }
+  return cupti;
+}
+
 class CudaDevice final : public PlanDevice {
  public:
-  explicit CudaDevice(cuda::Context context)
-      : context_(std::move(context)),
+  CudaDevice(cuda::Context context, Recorder recorder)
+      : recorder_(std::move(recorder)),
+        context_(std::move(context)),
         api_(context_.api()),
         stream_(cuda::make_stream(api_)),
         start_(cuda::make_event(api_)),
@@ -57,7 +74,7 @@ class CudaDevice final : public PlanDevice {
   }
 
   nanoseconds run(uint32_t set) override {
-    if (globals_) globals_->begin_restore();
+    begin_restore();
     sweep();
     if (globals_) globals_->end_restore(stream_.get());
     return timed(sets_[set].get());
@@ -68,7 +85,28 @@ class CudaDevice final : public PlanDevice {
     return timed(empty_.get());
   }
 
+  /// The plan's steps are the only nodes of graphs: sweeps are none, and restored variables are
+  /// not while something is recorded.
+  Result<std::vector<cuda::KernelRecord>> records() override {
+    if (!recorder_) return tl::unexpected(recorder_.error());
+    context_.synchronize();
+    auto all = cuda::stop_kernel_records(*recorder_);
+    if (!all) return all;
+    std::erase_if(*all, [](const cuda::KernelRecord& one) { return !one.in_graph; });
+    for (cuda::KernelRecord& record : *all) record.name = demangled(record.name);
+    return all;
+  }
+
  private:
+  void begin_restore() const {
+    if (!globals_) return;
+    if (recorder_) {
+      globals_->begin_restore_without_graph();
+    } else {
+      globals_->begin_restore();
+    }
+  }
+
   void map_memories() {
     if (plan_.input_bytes > 0) {
       inputs_.emplace(cuda::VirtualMemory::import(context_, memories_.inputs.get(),
@@ -153,6 +191,7 @@ class CudaDevice final : public PlanDevice {
     return nanoseconds{static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6)};
   }
 
+  Recorder recorder_;
   cuda::Context context_;
   const cuda::Api& api_;
   cuda::Stream stream_;
@@ -172,11 +211,14 @@ class CudaDevice final : public PlanDevice {
 
 }  // namespace
 
-Result<std::unique_ptr<PlanDevice>> open_cuda_device() {
+Result<std::unique_ptr<PlanDevice>> open_cuda_device(Recording recording) {
+  Recorder recorder = recording == Recording::on
+                          ? start_recording()
+                          : Recorder{fail(ErrorCode::unsupported, "this launcher records nothing")};
   auto context = cuda::Context::open(0);
   if (!context) return tl::unexpected(std::move(context.error()));
   try {
-    return std::make_unique<CudaDevice>(std::move(*context));
+    return std::make_unique<CudaDevice>(std::move(*context), std::move(recorder));
   } catch (const cuda::DeviceError& error) {
     return fail(ErrorCode::infrastructure, error.what());
   }

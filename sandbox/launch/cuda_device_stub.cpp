@@ -4,7 +4,7 @@
 
 namespace warpsmith::sandbox {
 
-Result<std::unique_ptr<PlanDevice>> open_cuda_device() {
+Result<std::unique_ptr<PlanDevice>> open_cuda_device(Recording) {
   return fail(ErrorCode::unsupported, "launcher: built without a CUDA toolkit");
 }
 

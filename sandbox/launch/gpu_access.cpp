@@ -40,7 +40,7 @@ std::vector<fs::path> library_folders(const std::string& root, const std::string
     }
   }
   if (root.empty()) return folders;
-  for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib"}) {
+  for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib", "extras/CUPTI/lib64"}) {
     folders.push_back(fs::path(root) / folder);
   }
   return folders;
@@ -50,6 +50,19 @@ void add_once(std::vector<std::string>& list, const fs::path& path) {
   std::error_code error;
   const std::string real = fs::canonical(path, error).string();
   if (!error && std::ranges::find(list, real) == list.end()) list.push_back(real);
+}
+
+/// The first place of each library.
+std::vector<std::string> folders_of(std::initializer_list<const char*> libraries,
+                                    const std::string& root, const std::string& python) {
+  std::vector<std::string> found;
+  const std::vector<fs::path> folders = library_folders(root, python);
+  for (const char* library : libraries) {
+    const auto first =
+        std::ranges::find_if(folders, [&](const fs::path& one) { return holds(one, library); });
+    if (first != folders.end()) add_once(found, *first);
+  }
+  return found;
 }
 
 /// As the loader finds it, and where its links lead.
@@ -98,14 +111,11 @@ int device_minor(std::string_view information) {
 }
 
 std::vector<std::string> find_math_folders(const std::string& root, const std::string& python) {
-  std::vector<std::string> found;
-  const std::vector<fs::path> folders = library_folders(root, python);
-  for (const char* library : {"libcublasLt", "libcublas", "libcudnn"}) {
-    const auto first =
-        std::ranges::find_if(folders, [&](const fs::path& one) { return holds(one, library); });
-    if (first != folders.end()) add_once(found, *first);
-  }
-  return found;
+  return folders_of({"libcublasLt", "libcublas", "libcudnn"}, root, python);
+}
+
+std::vector<std::string> find_profiler_folders(const std::string& root, const std::string& python) {
+  return folders_of({"libcupti"}, root, python);
 }
 
 Result<GpuAccess> find_gpu_access(int index, const std::string& root, const std::string& python) {
@@ -125,6 +135,7 @@ Result<GpuAccess> find_gpu_access(int index, const std::string& root, const std:
     if (!fs::exists(node)) return fail(ErrorCode::unsupported, "no device node " + node);
   }
   access.math_folders = find_math_folders(root, python);
+  access.profiler_folders = find_profiler_folders(root, python);
   return access;
 }
 

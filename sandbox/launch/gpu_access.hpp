@@ -12,9 +12,10 @@
 namespace warpsmith::sandbox {
 
 struct GpuAccess {
-  std::vector<std::string> nodes;           // of /dev
-  std::vector<std::string> driver_folders;  // that hold libcuda.so.1
-  std::vector<std::string> math_folders;    // that hold cuBLAS and cuDNN; may be empty
+  std::vector<std::string> nodes;             // of /dev
+  std::vector<std::string> driver_folders;    // that hold libcuda.so.1
+  std::vector<std::string> math_folders;      // that hold cuBLAS and cuDNN; may be empty
+  std::vector<std::string> profiler_folders;  // that hold CUPTI; may be empty
 };
 
 /// Of GPU number `index` as the driver counts. Libraries for steps: those beside `python`, which
@@ -24,6 +25,9 @@ Result<GpuAccess> find_gpu_access(int index, const std::string& root, const std:
 
 /// The minor number in the text of /proc/driver/nvidia/gpus/ADDRESS/information; −1: none. Pure.
 int device_minor(std::string_view information);
+
+/// The folder that holds libcupti, as above; empty where there is none.
+std::vector<std::string> find_profiler_folders(const std::string& root, const std::string& python);
 
 /// Folders that hold libcublasLt, libcublas or libcudnn, the first place of each only.
 std::vector<std::string> find_math_folders(const std::string& root, const std::string& python);

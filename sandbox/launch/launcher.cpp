@@ -15,6 +15,7 @@
 #include "sandbox/commit/control_page.hpp"
 #include "sandbox/commit/futex.hpp"
 #include "sandbox/launch/plan_device.hpp"
+#include "sandbox/profile/record_file.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -40,8 +41,13 @@ Result<std::pair<LauncherPlan, LauncherMemories>> receive_plan(FrameSocket& sock
 
 class Launcher {
  public:
-  Launcher(ControlPage& page, std::unique_ptr<PlanDevice> device, FrameSocket socket)
-      : page_(page), device_(std::move(device)), socket_(std::move(socket)) {}
+  /// `records` is what `collect` writes to; empty where nothing is recorded.
+  Launcher(ControlPage& page, std::unique_ptr<PlanDevice> device, FrameSocket socket,
+           std::optional<MemoryFile> records)
+      : page_(page),
+        device_(std::move(device)),
+        socket_(std::move(socket)),
+        records_(std::move(records)) {}
 
   [[noreturn]] void serve() {
     uint32_t seen = 0;
@@ -81,6 +87,8 @@ class Launcher {
       case Command::run:
         if (state_ != State::loaded || set >= sets_) return RunnerStatus::bad_order;
         return took(device_->run(set));
+      case Command::collect:
+        return state_ == State::loaded && records_ ? collect() : RunnerStatus::bad_order;
       case Command::leave:
         return RunnerStatus::ok;
     }
@@ -107,6 +115,11 @@ class Launcher {
     return RunnerStatus::ok;
   }
 
+  RunnerStatus collect() {
+    write_records(records_->bytes(), device_->records());
+    return RunnerStatus::ok;
+  }
+
   RunnerStatus took(nanoseconds span) {
     page_.device_ns = static_cast<uint64_t>(std::max<int64_t>(span.count(), 0));
     return RunnerStatus::ok;
@@ -122,31 +135,40 @@ class Launcher {
   ControlPage& page_;
   std::unique_ptr<PlanDevice> device_;
   std::optional<FrameSocket> socket_;
+  std::optional<MemoryFile> records_;
   State state_ = State::warm;
   uint32_t sets_ = 0;
 };
 
-Result<std::unique_ptr<PlanDevice>> open_device(const std::string& name) {
-  if (name == software_device_name) return make_software_device();
-  if (name == cuda_device_name) return open_cuda_device();
+Result<std::unique_ptr<PlanDevice>> open_device(const std::string& name, Recording recording) {
+  if (name == software_device_name) return make_software_device(recording);
+  if (name == cuda_device_name) return open_cuda_device(recording);
   return fail(ErrorCode::invalid_argument, "launcher: no device \"" + name + "\"");
 }
 
 }  // namespace
 
-int run_launcher(const std::string& name) {
+int run_launcher(const std::string& name, Recording recording) {
   auto control = MemoryFile::map(UniqueFd{launcher_control_fd}, true);
   if (!control || control->bytes().size() < control_bytes) return bad_page;
   control->close_descriptor();
   auto& page = *reinterpret_cast<ControlPage*>(control->bytes().data());
   if (page.magic != control_magic || page.version != control_version) return bad_page;
-  auto device = open_device(name);
+  std::optional<MemoryFile> records;
+  if (recording == Recording::on) {
+    auto memory = MemoryFile::map(UniqueFd{launcher_records_fd}, true);
+    if (!memory || memory->bytes().size() < record_file_bytes) return bad_page;
+    memory->close_descriptor();
+    records.emplace(std::move(*memory));
+  }
+  auto device = open_device(name, recording);
   if (!device) {
     // Standard error is captured: the verifier tells it.
     (void)::write(STDERR_FILENO, device.error().message.data(), device.error().message.size());
     return no_device;
   }
-  Launcher{page, std::move(*device), FrameSocket{UniqueFd{launcher_socket_fd}}}.serve();
+  Launcher{page, std::move(*device), FrameSocket{UniqueFd{launcher_socket_fd}}, std::move(records)}
+      .serve();
 }
 
 }  // namespace warpsmith::sandbox

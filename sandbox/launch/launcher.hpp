@@ -5,20 +5,28 @@
 // Its life: warm (device open, answering no-ops); handed a plan over its socket; `confine` takes
 // plan and memories, closes the socket and puts on the last filter; `load` makes the plan ready;
 // `run` carries it out. After a fault of the device it answers nothing more.
+//
+// A launcher may be started to record: then `collect` leaves what the runs launched in one more
+// shared memory (record_file.hpp). It times nothing that counts.
 #pragma once
 
 #include <string>
+
+#include "sandbox/launch/plan_device.hpp"
 
 namespace warpsmith::sandbox {
 
 inline constexpr int launcher_control_fd = 3;
 inline constexpr int launcher_socket_fd = 4;
+inline constexpr int launcher_records_fd = 5;  // of one that records
 
 /// What a launcher carries plans out on: the words of its command line.
 inline constexpr const char* cuda_device_name = "cuda";
 inline constexpr const char* software_device_name = "software";
+/// The word behind it for a launcher that records.
+inline constexpr const char* recording_name = "recording";
 
 /// Returns the exit code. `device` is one of the names above.
-int run_launcher(const std::string& device);
+int run_launcher(const std::string& device, Recording recording);
 
 }  // namespace warpsmith::sandbox

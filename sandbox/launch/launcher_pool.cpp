@@ -31,6 +31,15 @@ void see_gpu(JailSpec& jail, const GpuAccess& gpu) {
   }
 }
 
+/// What a launcher sees; CUPTI's folder too, if it records.
+std::optional<GpuAccess> access_of(const LauncherOptions& options) {
+  std::optional<GpuAccess> gpu = options.gpu;
+  if (!gpu || options.records_fd < 0) return gpu;
+  gpu->math_folders.insert(gpu->math_folders.end(), gpu->profiler_folders.begin(),
+                           gpu->profiler_folders.end());
+  return gpu;
+}
+
 /// The loader looks for the driver first, then for the libraries, then where it always does.
 void search_gpu(JailSpec& jail, const GpuAccess& gpu) {
   std::string path;
@@ -44,18 +53,20 @@ void search_gpu(JailSpec& jail, const GpuAccess& gpu) {
 }  // namespace
 
 Result<JailSpec> launch_jail(const LauncherOptions& options) {
+  const std::optional<GpuAccess> gpu = access_of(options);
   JailSpec jail;
   jail.kind = JailKind::launch;
-  jail.argv = {own_program_path, "launcher", options.gpu ? cuda_device_name : software_device_name};
+  jail.argv = {own_program_path, "launcher", gpu ? cuda_device_name : software_device_name};
+  if (options.records_fd >= 0) jail.argv.emplace_back(recording_name);
   jail.limits = options.limits;
   jail.limits.tmp_bytes = 0;
   jail.core = options.core;
   jail.capture_output = true;  // why it could not start
-  if (options.gpu) see_gpu(jail, *options.gpu);
+  if (gpu) see_gpu(jail, *gpu);
   if (auto added = add_own_program(jail, options.program); !added) {
     return tl::unexpected(std::move(added.error()));
   }
-  if (options.gpu) search_gpu(jail, *options.gpu);
+  if (gpu) search_gpu(jail, *gpu);
   return jail;
 }
 
@@ -68,6 +79,7 @@ Result<LauncherPool::Waiting> LauncherPool::start() const {
   if (!control) return tl::unexpected(std::move(control.error()));
   jail->descriptors = {{launcher_control_fd, control->fd()},
                        {launcher_socket_fd, ends->second.fd()}};
+  if (options_.records_fd >= 0) jail->descriptors[launcher_records_fd] = options_.records_fd;
   auto process = JailedProcess::start(*jail);
   if (!process) return fail("launcher", std::move(process.error()));
   return Waiting{std::move(*process), std::move(*control), std::nullopt, std::move(ends->first)};

@@ -22,6 +22,8 @@ struct LauncherOptions {
   std::optional<int> core;
   size_t ready = 1;  // launchers that wait
   int calibration_calls = 64;
+  /// Memory of `record_file_bytes` for what launchers of this pool record; −1: they record nothing.
+  int records_fd = -1;
 };
 
 /// One launcher: it answers no-ops, is calibrated and stopped, and has been told nothing yet.

@@ -32,14 +32,18 @@ void ModuleGlobals::copy(CUdeviceptr to, CUdeviceptr from, uint64_t bytes) const
   cuda::check(*api_, api_->cuMemcpyDtoDAsync(to, from, bytes, beside_.get()), "cuMemcpyDtoDAsync");
 }
 
-void ModuleGlobals::record() {
-  cuda::check(*api_, api_->cuStreamBeginCapture(beside_.get(), CU_STREAM_CAPTURE_MODE_RELAXED),
-              "cuStreamBeginCapture");
+void ModuleGlobals::copy_back() const {
   CUdeviceptr from = image_.address();
   for (const auto& variable : variables_) {
     copy(variable.address, from, variable.bytes);
     from += variable.bytes;
   }
+}
+
+void ModuleGlobals::record() {
+  cuda::check(*api_, api_->cuStreamBeginCapture(beside_.get(), CU_STREAM_CAPTURE_MODE_RELAXED),
+              "cuStreamBeginCapture");
+  copy_back();
   CUgraph captured = nullptr;
   cuda::check(*api_, api_->cuStreamEndCapture(beside_.get(), &captured), "cuStreamEndCapture");
   const cuda::Graph graph{captured, {api_}};
@@ -50,6 +54,11 @@ void ModuleGlobals::record() {
 
 void ModuleGlobals::begin_restore() const {
   cuda::check(*api_, api_->cuGraphLaunch(copies_.get(), beside_.get()), "cuGraphLaunch");
+  cuda::check(*api_, api_->cuEventRecord(done_.get(), beside_.get()), "cuEventRecord");
+}
+
+void ModuleGlobals::begin_restore_without_graph() const {
+  copy_back();
   cuda::check(*api_, api_->cuEventRecord(done_.get(), beside_.get()), "cuEventRecord");
 }
 

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "runtime/cuda/kernel_record.hpp"
 #include "runtime/process/unique_fd.hpp"
 #include "runtime/result.hpp"
 #include "sandbox/launch/launcher_plan.hpp"
@@ -40,15 +42,22 @@ class PlanDevice {
   virtual std::chrono::nanoseconds run(uint32_t set) = 0;
   /// The same without any step.
   virtual std::chrono::nanoseconds noop() = 0;
+
+  /// What the plan's steps launched in all `run`s so far, in order; once. Of a device that was
+  /// opened to record. An error is what its profiler refuses, now or when it was opened.
+  virtual Result<std::vector<cuda::KernelRecord>> records() = 0;
 };
+
+/// Recording costs time in every run: what is timed is never recorded.
+enum class Recording : uint8_t { off, on };
 
 /// GPU number 0 of those that this process can see, with its context made. `unsupported` without a
 /// driver, or where the program was built without a CUDA toolkit.
-Result<std::unique_ptr<PlanDevice>> open_cuda_device();
+Result<std::unique_ptr<PlanDevice>> open_cuda_device(Recording recording);
 
 /// The processor. For tests of everything around a GPU on machines without one: its times say
 /// nothing about any GPU, its kernels are plain C++ compiled from CUDA's common subset
 /// (software_kernels.hpp), and what it judges is of the lowered trust class.
-std::unique_ptr<PlanDevice> make_software_device();
+std::unique_ptr<PlanDevice> make_software_device(Recording recording);
 
 }  // namespace warpsmith::sandbox

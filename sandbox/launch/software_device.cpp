@@ -13,6 +13,7 @@
 #include "sandbox/launch/software_kernels.hpp"
 #include "sandbox/launch/software_library.hpp"
 #include "sandbox/plan/match_kernels.hpp"
+#include "sandbox/profile/record_file.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -34,8 +35,30 @@ Result<MemoryFile> map_memory(UniqueFd fd, uint64_t bytes, bool writable) {
   return memory;
 }
 
+/// What a GPU's profiler would say of a step's shape; its time is this processor's.
+cuda::KernelRecord record_of(const BoundStep& step, const std::vector<BoundBuffer>& buffers) {
+  cuda::KernelRecord record{.in_graph = true};
+  if (const auto* launch = std::get_if<BoundLaunch>(&step.what)) {
+    record.name = launch->kernel;
+    record.grid = {launch->grid.x, launch->grid.y, launch->grid.z};
+    record.block = {launch->block.x, launch->block.y, launch->block.z};
+  } else if (const auto* memset = std::get_if<BoundMemset>(&step.what)) {
+    record.kind = cuda::RecordKind::fill;
+    record.bytes = buffers[memset->out].bytes;
+  } else if (const auto* copy = std::get_if<BoundCopy>(&step.what)) {
+    record.kind = cuda::RecordKind::copy;
+    record.bytes = buffers[copy->out].bytes;
+  } else {
+    record.name = std::holds_alternative<BoundGemm>(step.what) ? "software_gemm" : "software_conv";
+    record.grid = record.block = {1, 1, 1};
+  }
+  return record;
+}
+
 class SoftwareDevice final : public PlanDevice {
  public:
+  explicit SoftwareDevice(Recording recording) : recording_(recording) {}
+
   Result<void> prepare(LauncherPlan plan, LauncherMemories memories) override {
     plan_ = std::move(plan);
     auto inputs = map_memory(std::move(memories.inputs), plan_.input_bytes, false);
@@ -73,7 +96,11 @@ class SoftwareDevice final : public PlanDevice {
   std::chrono::nanoseconds run(uint32_t set) override {
     const BufferBases bases = bases_of(set);
     const auto begin = SteadyClock::now();
-    for (const BoundStep& step : plan_.plan.steps) carry_out(step, bases);
+    for (const BoundStep& step : plan_.plan.steps) {
+      const auto started = SteadyClock::now();
+      carry_out(step, bases);
+      if (recording_ == Recording::on) record(step, started);
+    }
     return SteadyClock::now() - begin;
   }
 
@@ -82,7 +109,16 @@ class SoftwareDevice final : public PlanDevice {
     return SteadyClock::now() - begin;
   }
 
+  Result<std::vector<cuda::KernelRecord>> records() override { return std::move(records_); }
+
  private:
+  void record(const BoundStep& step, SteadyClock::time_point started) {
+    if (records_.size() > most_records) return;  // one too many says that some are lost
+    records_.push_back(record_of(step, plan_.plan.buffers));
+    records_.back().start_ns = std::chrono::nanoseconds{started.time_since_epoch()}.count();
+    records_.back().duration_ns = std::chrono::nanoseconds{SteadyClock::now() - started}.count();
+  }
+
   Result<void> open_kernels() {
     const std::string path = "/proc/self/fd/" + std::to_string(artefact_.fd());
     void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -192,12 +228,14 @@ class SoftwareDevice final : public PlanDevice {
   MemoryFile inputs_, outputs_, artefact_, scratch_;
   std::vector<std::string> kernels_;
   Solve solve_ = nullptr;
+  Recording recording_;
+  std::vector<cuda::KernelRecord> records_;
 };
 
 }  // namespace
 
-std::unique_ptr<PlanDevice> make_software_device() {
-  return std::make_unique<SoftwareDevice>();
+std::unique_ptr<PlanDevice> make_software_device(Recording recording) {
+  return std::make_unique<SoftwareDevice>(recording);
 }
 
 }  // namespace warpsmith::sandbox

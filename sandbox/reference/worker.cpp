@@ -199,6 +199,13 @@ Result<BaselineReady> ReferenceWorker::compile(const Task& task, Baseline which,
                        .reason = reason.is_string() ? reason.get<std::string>() : ""};
 }
 
+Result<BaselineKernels> ReferenceWorker::profile(const Task& task, Deadline deadline) {
+  const Json request{{"op", "profile"}, {"key", task_key(task)}};
+  auto answered = ask(request.dump(), deadline);
+  if (!answered) return tl::unexpected(answered.error());
+  return parse_baseline_kernels(*answered);
+}
+
 Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemory& memory,
                                              const SessionOptions& options, Deadline deadline) {
   auto control = ControlMemory::create();

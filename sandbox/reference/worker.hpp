@@ -14,6 +14,7 @@
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/commit/shared_buffers.hpp"
 #include "sandbox/launch/gpu_access.hpp"
+#include "sandbox/profile/baseline_kernels.hpp"
 #include "sandbox/reference/description.hpp"
 
 namespace warpsmith::sandbox {
@@ -116,6 +117,9 @@ class ReferenceWorker {
   Result<TaskDescription> load(const Task& task, Deadline deadline);
   /// Makes a baseline ready. One that the task cannot have is no error: the answer says why.
   Result<BaselineReady> compile(const Task& task, Baseline which, Deadline deadline);
+  /// Kernels of one warm call of eager and of torch.compile. GPUs only: a refusal is
+  /// `invalid_argument`. A baseline that cannot be had says so itself.
+  Result<BaselineKernels> profile(const Task& task, Deadline deadline);
   /// Enters the commit protocol with a loaded task.
   Result<WorkerSession> enter(const Task& task, const SessionMemory& memory,
                               const SessionOptions& options, Deadline deadline);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "sandbox/commit/runner_plan.hpp"
 #include "sandbox/compile/nvrtc_worker.hpp"
@@ -19,12 +20,14 @@ namespace {
 
 namespace sandbox = warpsmith::sandbox;
 
+constexpr std::string_view recording_word = sandbox::recording_name;
 constexpr const char* usage =
     "warpsmith-sandbox is started by warpsmith, not by hand.\n"
     "  serve      answers requests on descriptor 3\n"
     "  runner     runs a kernel inside a jail (descriptors 3 to 6)\n"
     "  nvrtc      compiles one CUDA source inside a jail (descriptor 3)\n"
-    "  launcher   carries out a launch plan inside a jail: cuda or software (descriptors 3, 4)\n"
+    "  launcher   carries out a launch plan inside a jail: cuda or software (descriptors 3, 4);\n"
+    "             with \"recording\" it records what it launches (descriptor 5)\n"
     "  libraries  lists the files that the runner needs\n";
 
 int list_libraries() {
@@ -95,7 +98,10 @@ int main(int argc, char** argv) {
   if (mode == "runner") return warpsmith::sandbox::run_runner();
   if (mode == "nvrtc") return warpsmith::sandbox::run_nvrtc_worker();
   if (mode == "launcher" && arguments.size() == 3) {
-    return warpsmith::sandbox::run_launcher(arguments[2]);
+    return sandbox::run_launcher(arguments[2], sandbox::Recording::off);
+  }
+  if (mode == "launcher" && arguments.size() == 4 && arguments[3] == recording_word) {
+    return sandbox::run_launcher(arguments[2], sandbox::Recording::on);
   }
   if (mode == "libraries") return list_libraries();
   (void)std::fputs(usage, mode == "--help" ? stdout : stderr);

@@ -9,6 +9,7 @@
 #include "runtime/cuda/driver.hpp"
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/gpu/gpu_layout.hpp"
+#include "sandbox/profile/occupancy.hpp"
 #include "sandbox/timing/roofline.hpp"
 
 namespace warpsmith::sandbox {
@@ -28,6 +29,8 @@ class GpuVerifier {
   virtual uint64_t free_memory() const = 0;
   /// What the device can do at best, by measurements of 20 ms. Throws DeviceError.
   virtual MachineLimits measure_limits() const = 0;
+  /// What its multiprocessors hold. Throws DeviceError.
+  virtual DeviceLimits device_limits() const = 0;
   /// Whether the device still computes what it did when it was opened. Throws DeviceError.
   virtual bool still_right() const = 0;
 };

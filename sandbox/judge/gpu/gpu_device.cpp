@@ -70,6 +70,18 @@ GpuDevice::GpuDevice(cuda::Context context, cuda::Gpu facts)
       answer_(api(), answer_bytes),
       expected_(self_test()) {}
 
+DeviceLimits GpuDevice::device_limits() const {
+  const auto limit = [this](CUdevice_attribute which) {
+    return static_cast<uint32_t>(context_.attribute(which));
+  };
+  return {.multiprocessors = limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+          .threads = limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
+          .blocks = limit(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR),
+          .registers = limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR),
+          .shared_bytes = limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+          .reserved_shared_bytes = limit(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)};
+}
+
 void GpuDevice::launch_bytes(CUfunction kernel, uint64_t threads, uint64_t most_blocks,
                              const void* order) const {
   if (threads == 0) return;

@@ -31,6 +31,7 @@ class GpuDevice final : public GpuVerifier {
   const cuda::Gpu& facts() const override { return facts_; }
   uint64_t free_memory() const override { return context_.memory().free; }
   MachineLimits measure_limits() const override;
+  DeviceLimits device_limits() const override;
   bool still_right() const override { return self_test() == expected_; }
 
   const cuda::Context& context() const { return context_; }

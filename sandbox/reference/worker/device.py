@@ -102,8 +102,8 @@ class Cuda:
         # baseline's bits and times would differ from process to process.
         torch.backends.cudnn.benchmark = False
         self._allow_tf32(False)
-        swept = _SWEEP_OVER_CACHE * self.properties.L2_cache_size
-        self.sweep = torch.empty(swept, dtype=torch.uint8, device=self.place)
+        self._swept = _SWEEP_OVER_CACHE * self.properties.L2_cache_size
+        self.sweep = torch.empty(self._swept, dtype=torch.uint8, device=self.place)
         self.began, self.ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 
     def facts(self):
@@ -145,6 +145,12 @@ class Cuda:
         self.ended.record()
         self.ended.synchronize()
         return out, int(self.began.elapsed_time(self.ended) * 1e6)
+
+    def cool(self):
+        """Nothing that later work reads is in the caches, and nothing runs."""
+        swept = torch.empty(self._swept, dtype=torch.uint8, device=self.place) if self.sweep is None else self.sweep
+        swept.zero_()
+        self.wait()
 
     def peak(self, work):
         torch.cuda.reset_peak_memory_stats(self.place)

@@ -33,11 +33,14 @@ class Runner:
         return {"torch": torch.__version__, "python": platform.python_version(), "pid": os.getpid()}
 
     def enter(self, request):
-        control, inputs, outputs, artefact = self.peer.descriptors(4)
+        records = bool(request.get("records", False))
+        control, inputs, outputs, artefact, *recording = self.peer.descriptors(5 if records else 4)
         facts = host_task.facts_of(request["task"], self.device)
         candidate = Candidate(self.device, request, (inputs, outputs), facts)
         place_files(FOLDER, request["files"], request["task"])
-        for fd in (inputs, outputs):
+        if recording:
+            candidate.records = commit.map_memory(recording[0], os.fstat(recording[0]).st_size, writable=True)
+        for fd in (inputs, outputs, *recording):
             os.close(fd)
         page = commit.control_page(control)
         os.close(control)

@@ -1,44 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a baseline's kernels were: names, times and launch shapes, by CUPTI's activity records.
-import json
-import os
-import tempfile
-
+# What a task's baselines run on the GPU.
 import torch
-from torch.profiler import ProfilerActivity
 
 import baselines
+import kernel_trace
 from refusals import Refused
-
-_NAME = 200  # characters of a kernel's name
-_KERNELS = 512  # of one call
-
-
-def _kernel(event):
-    facts = event.get("args", {})
-    return {"name": event["name"][:_NAME], "device_us": float(event["dur"]), "grid": facts.get("grid", []),
-            "block": facts.get("block", []), "registers": facts.get("registers per thread", 0),
-            "shared_bytes": facts.get("shared memory", 0)}
 
 
 def _recorded(task, function, arguments):
-    with tempfile.TemporaryDirectory() as folder, task.device.lane(task.lane):
+    with task.device.lane(task.lane):
         function(*arguments)  # what only a first call does
-        torch.cuda.synchronize()
-        with torch.profiler.profile(activities=[ProfilerActivity.CUDA]) as profile:
-            function(*arguments)
-            torch.cuda.synchronize()
-        path = os.path.join(folder, "trace.json")
-        profile.export_chrome_trace(path)
-        with open(path, encoding="utf-8") as file:
-            events = json.load(file)["traceEvents"]
-    kernels = [e for e in events if e.get("ph") == "X" and e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
-    return [_kernel(e) for e in sorted(kernels, key=lambda e: e["ts"])[:_KERNELS]]
+        return kernel_trace.recorded(task.device, lambda: function(*arguments))
 
 
 @torch.no_grad()
 def profile(task):
-    """Kernels of one warm call of eager and of torch.compile; where that is not to be had, none and the reason."""
+    """Kernels of one call of eager and of torch.compile; where that is not to be had, none and the reason."""
     if not task.device.remote:
         raise Refused("a CPU's calls have no kernels to profile")
     try:

@@ -128,6 +128,9 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
   EXPECT_THAT(refusal({example, "--contract", "cpu", "--explain"}),
               HasSubstr("--explain: contract cpu has no plan"));
   EXPECT_THAT(refusal({example, "--compile-only", "--explain"}), HasSubstr("excludes"));
+  EXPECT_THAT(refusal({example, "--explain", "--profile", "kernels.json"}), HasSubstr("excludes"));
+  EXPECT_THAT(refusal({"--trace", "trace.json", "--task", cpu_task, file("kernel.cpp", "")}),
+              HasSubstr("--profile, --trace: contract cpu launches nothing on a GPU here"));
   EXPECT_THAT(refusal({"--contract", "device", "--task", cpu_task, file("k.cu", "")}),
               HasSubstr("contract device takes a folder with plan.toml and kernels.cu"));
   (void)file("large/plan.toml", "[[step]]\nmemset = \"y\"\n");

@@ -102,6 +102,11 @@ TEST(CheckReportTest, AFailureHasTheSameKeysAndNoVerdictOfTheCandidate) {
   EXPECT_EQ(judgement_text(failure), "infra_sandbox_lost: it is gone\n");
 }
 
+TEST(CheckReportTest, AProfileIsRewardedAsWhatIsFinal) {
+  EXPECT_EQ(judgement_text(measured(), Request::profile), judgement_text(measured()));
+  EXPECT_EQ(judgement_json(measured(), Request::profile), judgement_json(measured()));
+}
+
 TEST(CheckReportTest, BytesThatAreNoTextAreReplacedAndNotFatal) {
   Verdict verdict = measured();
   verdict.feedback = "kernel.cpp:1: stray \xff\xfe in program";

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contract `host` on a GPU: the example passes, and neither hole of a resident kernel pays.
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "runtime/cuda/driver.hpp"
+#include "sandbox/profile/profile.hpp"
 #include "tests/sandbox/judge/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
@@ -52,6 +54,20 @@ class EvaluatorHostGpuTest : public test::HostJudged {
     std::puts("");
   }
 };
+
+TEST_F(EvaluatorHostGpuTest, TellsItsKernelsAndWhichAreItsOwn) {
+  const Verdict v = example("", "", "", Request::profile);
+  print("profile", v);
+  ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  const auto text = profile_of_evidence(v.evidence);
+  ASSERT_TRUE(text);
+  const auto candidate = nlohmann::json::parse(*text)["candidate"];
+  EXPECT_EQ(candidate["told_by"], "candidate");
+  if (candidate["kernels"].empty()) GTEST_SKIP() << candidate["reason"];
+  EXPECT_GT(candidate["own_share"], 0.5);
+  EXPECT_THAT(candidate.dump(), HasSubstr("gated_sum"));
+  EXPECT_THAT(v.feedback, HasSubstr("candidate, by its own word: "));
+}
 
 TEST_F(EvaluatorHostGpuTest, TheExamplePasses) {
   const Verdict v = example("", "", "", Request::final);

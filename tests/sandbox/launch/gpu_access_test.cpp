@@ -32,7 +32,11 @@ TEST(GpuAccessTest, LibrariesBesideTheInterpreterComeFirst) {
   put("toolkit/lib64/libcudnn.so.9");
   const auto found = find_math_folders((folder.path() / "toolkit").string(),
                                        (folder.path() / "env/bin/python").string());
+  put("toolkit/extras/CUPTI/lib64/libcupti.so.13");
+  const auto profiler = find_profiler_folders((folder.path() / "toolkit").string(),
+                                              (folder.path() / "env/bin/python").string());
   const auto real = std::filesystem::canonical(folder.path());
+  EXPECT_EQ(profiler, (std::vector<std::string>{(real / "toolkit/extras/CUPTI/lib64").string()}));
   EXPECT_EQ(found, (std::vector<std::string>{(real / packages / "cu13/lib").string(),
                                              (real / "toolkit/lib64").string()}));
 }

@@ -12,6 +12,8 @@ import unittest
 import torch
 from worker_support import NO_GPU, ROOT, GpuMemory, code, device, devices
 
+import kernel_trace
+
 _FRAME = struct.Struct("<IIQ")
 _MAGIC = 0x314D5246
 _DEADLINE_S = 240
@@ -122,6 +124,20 @@ class CpuProcessTest(Cases, unittest.TestCase):
         self.assertEqual((said["ok"], said["refused"]), (False, True))
         self.assertIn("no kernels", said["error"])
 
+    def test_kernels_of_a_trace_are_told_in_order_from_the_first(self):
+        args = {"grid": [4, 1, 1], "block": [128, 1, 1], "registers per thread": 40, "shared memory": 2048}
+        told = kernel_trace.kernels_of([
+            {"ph": "X", "cat": "gpu_memset", "name": "Memset (Device)", "ts": 1007.5, "dur": 2, "args": {"bytes": 64}},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 900, "dur": 9},
+            {"ph": "X", "cat": "kernel", "name": "k" * 300, "ts": 1000.0, "dur": 5.5, "args": args},
+            {"ph": "M", "name": "process_name"}])
+        self.assertEqual(told, [
+            {"kind": "kernel", "name": "k" * 200, "start_us": 0.0, "device_us": 5.5, "grid": [4, 1, 1],
+             "block": [128, 1, 1], "registers": 40, "shared_bytes": 2048, "bytes": 0},
+            {"kind": "fill", "name": "Memset (Device)", "start_us": 7.5, "device_us": 2.0, "grid": [], "block": [],
+             "registers": 0, "shared_bytes": 0, "bytes": 64}])
+        self.assertEqual(kernel_trace.kernels_of([]), [])
+
     def test_a_graph_is_not_ready_and_says_why(self):
         self.load("graph", code("return a[0] * 2"))
         said = self.worker.ask(op="compile", key="graph", which="graphed")
@@ -164,6 +180,7 @@ class GpuProcessTest(Cases, unittest.TestCase):
         for which in ("eager", "compiled"):
             self.assertGreaterEqual(len(said[which]), 1)
             for kernel in said[which]:
+                self.assertEqual(kernel["kind"], "kernel")
                 self.assertGreater(kernel["device_us"], 0)
                 self.assertEqual((len(kernel["grid"]), len(kernel["block"])), (3, 3))
                 self.assertGreater(kernel["registers"], 0)

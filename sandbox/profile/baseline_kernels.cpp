@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/profile/baseline_kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace warpsmith::sandbox {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double most_us = 1e12;
+
+double span_of(const Json& entry, const char* name) {
+  const double us = entry.at(name).get<double>();
+  if (!std::isfinite(us) || us < 0 || us > most_us) {
+    throw std::runtime_error(std::string(name) + " is no time");
+  }
+  return us;
+}
+
+uint32_t count_of(const Json& value) {
+  const auto count = value.get<int64_t>();
+  if (count < 0 || count > UINT32_MAX) throw std::runtime_error("a count is out of range");
+  return static_cast<uint32_t>(count);
+}
+
+/// Empty for a copy or a fill.
+std::array<uint32_t, 3> extents_of(const Json& list) {
+  std::array<uint32_t, 3> extents{};
+  if (list.empty()) return extents;
+  if (list.size() != 3) throw std::runtime_error("a grid or a block has not three extents");
+  std::ranges::transform(list, extents.begin(), count_of);
+  return extents;
+}
+
+cuda::RecordKind kind_of(const std::string& name) {
+  using cuda::RecordKind;
+  for (const RecordKind kind : {RecordKind::kernel, RecordKind::copy, RecordKind::fill}) {
+    if (name == kind_name(kind)) return kind;
+  }
+  throw std::runtime_error("unknown kind \"" + clean_name(name) + '"');
+}
+
+ProfiledKernel kernel_of(const Json& entry) {
+  ProfiledKernel kernel{.kind = kind_of(entry.at("kind").get<std::string>()),
+                        .start_us = span_of(entry, "start_us"),
+                        .time_us = span_of(entry, "device_us")};
+  if (kernel.kind != cuda::RecordKind::kernel) {
+    kernel.name = kind_name(kernel.kind);
+    kernel.bytes = entry.at("bytes").get<uint64_t>();
+    return kernel;
+  }
+  kernel.name = clean_name(entry.at("name").get<std::string>());
+  kernel.grid = extents_of(entry.at("grid"));
+  kernel.block = extents_of(entry.at("block"));
+  kernel.registers = count_of(entry.at("registers"));
+  kernel.shared_bytes = count_of(entry.at("shared_bytes"));
+  return kernel;
+}
+
+PartyKernels party_of(const Json& list, const std::string& reason) {
+  PartyKernels party;
+  if (!list.is_array() || list.size() > most_profiled_kernels) {
+    throw std::runtime_error("expected a list of at most " + std::to_string(most_profiled_kernels) +
+                             " kernels");
+  }
+  std::ranges::transform(list, std::back_inserter(party.kernels), kernel_of);
+  if (party.kernels.empty()) party.reason = reason.empty() ? "it launches nothing" : reason;
+  return party;
+}
+
+constexpr size_t reason_bytes = 256;
+
+}  // namespace
+
+Result<std::vector<ProfiledKernel>> parse_told_kernels(const std::string& json) {
+  try {
+    const Json told = Json::parse(json);
+    PartyKernels party = party_of(told.at("kernels"), told.at("reason"));
+    if (!party.kernels.empty()) return std::move(party.kernels);
+    return fail(ErrorCode::unsupported, clean_name(party.reason).substr(0, reason_bytes));
+  } catch (const std::exception& e) {
+    return fail(ErrorCode::parse_failed, clean_name(std::string("told kernels: ") + e.what()));
+  }
+}
+
+Result<BaselineKernels> parse_baseline_kernels(const std::string& json) {
+  try {
+    const Json answer = Json::parse(json);
+    return BaselineKernels{party_of(answer.at("eager"), {}),
+                           party_of(answer.at("compiled"), answer.at("reason"))};
+  } catch (const std::exception& e) {
+    return fail(ErrorCode::parse_failed, std::string("the worker's kernels: ") + e.what());
+  }
+}
+
+}  // namespace warpsmith::sandbox

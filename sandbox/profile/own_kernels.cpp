@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/profile/own_kernels.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace warpsmith::sandbox {
+namespace {
+
+// Parts of names as torch 2.11 with CUDA 13 shows them.
+constexpr std::array<std::string_view, 19> library_parts{
+    "at::native",  "at::cuda",     "at_cuda_detail", "cublas",      "cudnn",
+    "cutlass",     "nvjet",        "xmma_",          "sgemm",       "gemv2",
+    "gemvNSP",     "splitKreduce", "convolve_",      "triton_poi_", "triton_red_",
+    "triton_per_", "triton_tem_",  "pytorch_flash",  "fmha_"};
+
+}  // namespace
+
+bool is_library_kernel(std::string_view name) {
+  return std::ranges::any_of(library_parts, [name](std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  });
+}
+
+std::optional<double> own_share(const Profile& profile) {
+  const double all = total_us(profile.candidate);
+  if (!profile.candidate_tells || !(all > 0)) return std::nullopt;
+  double own = 0;
+  for (const ProfiledKernel& kernel : profile.candidate.kernels) {
+    const bool launched = kernel.kind == cuda::RecordKind::kernel;
+    if (launched && !is_library_kernel(kernel.name)) own += kernel.time_us;
+  }
+  return own / all;
+}
+
+}  // namespace warpsmith::sandbox

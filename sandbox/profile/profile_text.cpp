@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <tuple>
+
+#include "sandbox/profile/own_kernels.hpp"
+#include "sandbox/profile/profile.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr size_t name_bytes = 44, reason_bytes = 120;
+constexpr size_t candidate_lines = 5, baseline_lines = 3;
+
+template <class... Args>
+std::string print(const char* format, Args... args) {
+  char text[256];
+  (void)std::snprintf(text, sizeof text, format, args...);
+  return text;
+}
+
+/// Equal kernels of one call.
+struct Group {
+  const ProfiledKernel* first = nullptr;
+  size_t count = 0;
+  double time_us = 0;  // of all
+};
+
+auto identity(const ProfiledKernel& one) {
+  return std::tie(one.kind, one.name, one.grid, one.block, one.registers, one.shared_bytes);
+}
+
+/// Longest first.
+std::vector<Group> groups_of(const PartyKernels& party) {
+  std::vector<Group> groups;
+  for (const ProfiledKernel& kernel : party.kernels) {
+    auto found = std::ranges::find_if(
+        groups, [&](const Group& group) { return identity(*group.first) == identity(kernel); });
+    if (found == groups.end()) found = groups.insert(found, {&kernel, 0, 0});
+    ++found->count;
+    found->time_us += kernel.time_us;
+  }
+  std::ranges::stable_sort(groups, std::ranges::greater{}, &Group::time_us);
+  return groups;
+}
+
+std::string cut(const std::string& text, size_t bytes) {
+  return text.size() <= bytes ? text : text.substr(0, bytes - 3) + "...";
+}
+
+/// Without the extents at the end that are 1.
+std::string extents_text(const std::array<uint32_t, 3>& extents) {
+  std::string text = std::to_string(extents[0]);
+  if (extents[1] > 1 || extents[2] > 1) text += "x" + std::to_string(extents[1]);
+  return extents[2] > 1 ? text + "x" + std::to_string(extents[2]) : text;
+}
+
+std::string occupancy_text(const ProfiledKernel& kernel, const DeviceLimits& limits) {
+  const auto occupancy = occupancy_of(kernel, limits);
+  if (!occupancy) return {};
+  std::string text = print(", occupancy %.0f %%", 100 * occupancy->share);
+  if (occupancy->share < 0.995) text += " by " + std::string(to_string(occupancy->limit));
+  return text + print(", %.2g waves", occupancy->waves);
+}
+
+std::string group_line(const Group& group, const DeviceLimits& limits) {
+  const ProfiledKernel& kernel = *group.first;
+  std::string line = print("  %.2f us  ", group.time_us);
+  if (group.count > 1) line += std::to_string(group.count) + " x ";
+  line += cut(kernel.name, name_bytes);
+  if (kernel.bytes) return line + print(" %.3g MB\n", static_cast<double>(*kernel.bytes) / 1e6);
+  line += " grid " + extents_text(kernel.grid) + " block " + extents_text(kernel.block);
+  line += print(": %u registers, %u B shared", kernel.registers, kernel.shared_bytes);
+  if (kernel.local_bytes.value_or(0) > 0) line += print(", %u B local", *kernel.local_bytes);
+  return line + occupancy_text(kernel, limits) + '\n';
+}
+
+std::string party_text(const char* name, const PartyKernels& party, const DeviceLimits& limits,
+                       size_t most) {
+  if (party.kernels.empty())
+    return std::string(name) + ": " + cut(party.reason, reason_bytes) + '\n';
+  const std::vector<Group> groups = groups_of(party);
+  std::string text =
+      print("%s: %zu launches, %.2f us\n", name, party.kernels.size(), total_us(party));
+  for (const Group& group : groups) {
+    if (most-- == 0) break;
+    text += group_line(group, limits);
+  }
+  return text;
+}
+
+/// What the host knows without a counter.
+std::string call_text(const Profile& profile) {
+  if (!profile.timed.candidate_ms || profile.call_bytes <= 0) return {};
+  const double ms = *profile.timed.candidate_ms;
+  const double gbytes_per_s = profile.call_bytes / ms / 1e6;
+  std::string text = print("whole call: at least %.4g MB in %.4f ms is %.4g GB/s",
+                           profile.call_bytes / 1e6, ms, gbytes_per_s);
+  if (profile.machine.memory_gbytes_per_s > 0) {
+    text += print(", %.0f %% of this GPU's measured %.0f",
+                  100 * gbytes_per_s / profile.machine.memory_gbytes_per_s,
+                  profile.machine.memory_gbytes_per_s);
+  }
+  return text + " (bytes of inputs, parameters and outputs; no counters)\n";
+}
+
+}  // namespace
+
+std::string profile_text(const Profile& profile) {
+  std::string text = "kernels of one call with cold caches, device time, longest first:\n";
+  const char* candidate = profile.candidate_tells ? "candidate, by its own word" : "candidate";
+  text += party_text(candidate, profile.candidate, profile.limits, candidate_lines);
+  text += party_text("eager", profile.eager, profile.limits, baseline_lines);
+  text += party_text("torch.compile", profile.compiled, profile.limits, baseline_lines);
+  if (const auto share = own_share(profile); share) {
+    text += print("%.0f %% of the candidate's device time in its own kernels, by their names\n",
+                  100 * *share);
+  }
+  text += call_text(profile);
+  return cut(text, profile_text_bytes);
+}
+
+}  // namespace warpsmith::sandbox

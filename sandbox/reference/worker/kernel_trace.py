@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# What one call ran on the GPU: names, times and launch shapes, by CUPTI's activity records.
+import json
+import os
+import tempfile
+
+import torch
+from torch.profiler import ProfilerActivity
+
+_NAME = 200  # characters of a kernel's name
+_KERNELS = 512  # of one call
+_KINDS = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "fill"}  # category of an event -> what it is
+
+
+def _kernel(event, began):
+    facts = event.get("args", {})
+    return {"kind": _KINDS[event["cat"]], "name": event["name"][:_NAME], "start_us": float(event["ts"]) - began,
+            "device_us": float(event["dur"]), "grid": facts.get("grid", []), "block": facts.get("block", []),
+            "registers": facts.get("registers per thread", 0), "shared_bytes": facts.get("shared memory", 0),
+            "bytes": facts.get("bytes", 0)}
+
+
+def kernels_of(events):
+    """Of a trace's events, in order; `start_us` counts from the first."""
+    kernels = sorted((e for e in events if e.get("ph") == "X" and e.get("cat") in _KINDS), key=lambda e: e["ts"])
+    return [_kernel(e, float(kernels[0]["ts"])) for e in kernels[:_KERNELS]]
+
+
+def recorded(device, call):
+    """Of a call that ran before, with cold caches."""
+    with tempfile.TemporaryDirectory() as folder:
+        device.cool()
+        with torch.profiler.profile(activities=[ProfilerActivity.CUDA]) as profile:
+            call()
+            device.wait()
+        path = os.path.join(folder, "trace.json")
+        profile.export_chrome_trace(path)
+        with open(path, encoding="utf-8") as file:
+            return kernels_of(json.load(file)["traceEvents"])

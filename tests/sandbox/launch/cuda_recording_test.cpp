@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan recorded on a GPU: its own steps and nothing of what the launcher does around them.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "sandbox/contract/device_recording.hpp"
+#include "tests/sandbox/launch/gpu_candidate.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using cuda::RecordKind;
+using testing::GpuHost;
+using testing::in_seconds;
+using testing::tensor;
+
+class CudaRecordingTest : public testing::OnGpu {};
+
+constexpr const char* kernels = R"cuda(
+__device__ int calls;
+extern "C" __global__ void scale(const float* x, float* out, int n) {
+  extern __shared__ float row[];
+  __shared__ float fixed[8];
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) row[threadIdx.x] = x[i];
+  if (threadIdx.x < 8) fixed[threadIdx.x] = 3;
+  __syncthreads();
+  if (i < n) out[i] = fixed[i % 8] * row[threadIdx.x];
+  if (i == 0) ++calls;
+}
+)cuda";
+
+constexpr const char* steps =
+    "[[step]]\nmemset = \"out\"\nvalue = 0\n"
+    "[[step]]\nlaunch = \"scale\"\ngrid = [\"ceildiv(d0, 64)\"]\nblock = [64]\nshared = 256\n"
+    "args = [\"x\", \"out\", \"d0\"]\n"
+    "[[step]]\ncopy = \"same\"\nfrom = \"x\"\n";
+
+Result<std::vector<ProfiledKernel>> recorded() {
+  GpuHost& host = GpuHost::get();
+  const TaskSignature signature = testing::signature_of(
+      {tensor("x", TensorRole::input, {100'000}), tensor("out", TensorRole::output, {100'000}),
+       tensor("same", TensorRole::output, {100'000})},
+      {100'000});
+  const BoundPlan plan = testing::bound_to(signature, steps);
+  const auto made = host.compiler->compile({{"kernels.cu", kernels}}, in_seconds(60));
+  if (!made) return tl::unexpected(made.error());
+  if (made->failure) return fail(ErrorCode::invalid_config, made->text);
+  const BufferLayout layout = make_layout(signature, 2, gpu_alignment);
+  const auto inputs = cuda::VirtualMemory::create(*host.context, layout.input_total());
+  const auto outputs = cuda::VirtualMemory::create(*host.context, layout.output_total());
+  const UniqueFd in = inputs.export_descriptor(), out = outputs.export_descriptor();
+  const DeviceContestantSpec spec{.plan = plan,
+                                  .artefact = made->artefact,
+                                  .layout = layout,
+                                  .inputs_fd = in.get(),
+                                  .outputs_fd = out.get(),
+                                  .input_bytes = inputs.bytes(),
+                                  .output_bytes = outputs.bytes()};
+  return record_device_kernels(host.pool->options(), spec, in_seconds(60));
+}
+
+TEST_F(CudaRecordingTest, HoldsTheStepsOfOneCallAlone) {
+  const auto all = recorded();
+  if (!all && all.error().code == ErrorCode::unsupported) GTEST_SKIP() << all.error().message;
+  ASSERT_TRUE(all) << all.error().message;
+  ASSERT_EQ(all->size(), 3U);
+  EXPECT_EQ((*all)[0].kind, RecordKind::fill);
+  EXPECT_EQ((*all)[0].bytes, 400'000U);
+  const ProfiledKernel& scale = (*all)[1];
+  EXPECT_EQ(scale.name, "scale");
+  EXPECT_EQ(scale.grid, (std::array<uint32_t, 3>{1563, 1, 1}));
+  EXPECT_EQ(scale.block, (std::array<uint32_t, 3>{64, 1, 1}));
+  EXPECT_EQ(scale.static_shared_bytes, 32U);
+  EXPECT_EQ(scale.shared_bytes, 288U);
+  EXPECT_GT(scale.registers, 0U);
+  EXPECT_EQ((*all)[2].kind, RecordKind::copy);
+  for (const ProfiledKernel& one : *all) {
+    EXPECT_GT(one.time_us, 0) << one.name;
+    EXPECT_LT(one.time_us, 1000) << one.name;
+  }
+  EXPECT_GE(scale.start_us, (*all)[0].start_us);
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/profile/baseline_kernels.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace warpsmith::sandbox {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* gemm =
+    R"({"kind": "kernel", "name": "sm90_xmma_gemm", "start_us": 0.0, "device_us": 7.5,
+        "grid": [4, 8, 1], "block": [384, 1, 1], "registers": 168, "shared_bytes": 213000,
+        "bytes": 0})";
+constexpr const char* fill =
+    R"({"kind": "fill", "name": "Memset", "start_us": 9.25, "device_us": 1.5, "grid": [],
+        "block": [], "registers": 0, "shared_bytes": 0, "bytes": 4096})";
+
+std::string answer(const std::string& eager, const std::string& compiled,
+                   const std::string& reason = "") {
+  return R"({"ok": true, "eager": [)" + eager + R"(], "compiled": [)" + compiled +
+         R"(], "reason": ")" + reason + "\"}";
+}
+
+TEST(BaselineKernelsTest, ReadsKernelsAndFills) {
+  const auto told = parse_baseline_kernels(answer(std::string(gemm) + "," + fill, gemm));
+  ASSERT_TRUE(told) << told.error().message;
+  ASSERT_EQ(told->eager.kernels.size(), 2U);
+  const ProfiledKernel& first = told->eager.kernels[0];
+  EXPECT_EQ(first.name, "sm90_xmma_gemm");
+  EXPECT_EQ(first.grid, (std::array<uint32_t, 3>{4, 8, 1}));
+  EXPECT_EQ(first.registers, 168U);
+  EXPECT_FALSE(first.local_bytes);
+  EXPECT_EQ(told->eager.kernels[1].name, "fill");
+  EXPECT_EQ(told->eager.kernels[1].bytes, 4096U);
+  EXPECT_DOUBLE_EQ(told->eager.kernels[1].start_us, 9.25);
+  EXPECT_EQ(told->compiled.kernels.size(), 1U);
+}
+
+TEST(BaselineKernelsTest, ABaselineWithoutKernelsHasAReason) {
+  const auto told = parse_baseline_kernels(answer("", "", "torch.compile failed"));
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->eager.reason, "it launches nothing");
+  EXPECT_EQ(told->compiled.reason, "torch.compile failed");
+}
+
+TEST(ToldKernelsTest, AreKernelsAReasonOrAnError) {
+  const auto told =
+      parse_told_kernels(R"({"kernels": [)" + std::string(gemm) + R"(], "reason": ""})");
+  ASSERT_TRUE(told) << told.error().message;
+  EXPECT_EQ(told->front().name, "sm90_xmma_gemm");
+  const auto none = parse_told_kernels(R"({"kernels": [], "reason": "CUPTI\nrefused"})");
+  EXPECT_EQ(none.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(none.error().message, "CUPTI?refused");
+  for (const char* text : {"", "{}", "[[[[", "\xff\xfe", R"({"kernels": 7, "reason": ""})"}) {
+    EXPECT_EQ(parse_told_kernels(text).error().code, ErrorCode::parse_failed) << text;
+  }
+  const auto deep = parse_told_kernels(std::string(1U << 20U, '['));
+  EXPECT_EQ(deep.error().code, ErrorCode::parse_failed);
+}
+
+TEST(BaselineKernelsTest, WhatIsWrongIsNamed) {
+  const auto complaint = [](std::string text, const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+    const auto told = parse_baseline_kernels(text);
+    return told ? "accepted" : told.error().message;
+  };
+  const std::string good = answer(gemm, gemm);
+  EXPECT_THAT(complaint(good, "7.5", "-7.5"), HasSubstr("device_us is no time"));
+  EXPECT_THAT(complaint(good, "[4, 8, 1]", "[4, 8]"), HasSubstr("three extents"));
+  EXPECT_THAT(complaint(good, "168", "-1"), HasSubstr("out of range"));
+  EXPECT_THAT(complaint(good, "\"kernel\"", "\"thing\""), HasSubstr("unknown kind"));
+  EXPECT_THAT(complaint(good, "registers", "others"), HasSubstr("registers"));
+  EXPECT_THAT(complaint(good, "{", ""), HasSubstr("the worker's kernels"));
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox
