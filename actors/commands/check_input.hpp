@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "actors/messages.hpp"
 #include "runtime/result.hpp"
@@ -16,6 +17,7 @@ struct CheckArguments {
   bool json = false, compile_only = false, explain = false;
   int timeout_s = 300;
   int gpu = 0;
+  std::vector<std::string> baselines{"auto"};  // sandbox.baselines; "none" alone: none
 };
 
 /// The task, and the solution as training takes it, headers and all. What is missing or wrong is
