@@ -93,8 +93,8 @@ json verdict_json(const Verdict& v, Request asked) {
 
 json failure_json(const InfraFailure& failure) {
   json out = times({});
-  for (const char* key :
-       {"contract", "trust", "correct", "reward", "seed_commitment", "jail", "evidence", "clocks"}) {
+  for (const char* key : {"contract", "trust", "correct", "reward", "seed_commitment", "jail",
+                          "evidence", "clocks"}) {
     out[key] = nullptr;
   }
   out["verdict"] = to_string(failure.kind);

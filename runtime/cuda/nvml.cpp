@@ -31,8 +31,7 @@ struct Calls {
   explicit Calls(const DynamicLibrary& library)
       : init(library.function<int()>("nvmlInit_v2")),
         error_text(library.function<const char*(int)>("nvmlErrorString")),
-        device(
-            library.function<int(const char*, Device*)>("nvmlDeviceGetHandleByPciBusId_v2")),
+        device(library.function<int(const char*, Device*)>("nvmlDeviceGetHandleByPciBusId_v2")),
         clock(library.function<int(Device, int, unsigned*)>("nvmlDeviceGetClockInfo")),
         power(library.function<int(Device, unsigned*)>("nvmlDeviceGetPowerUsage")),
         temperature(library.function<int(Device, int, unsigned*)>("nvmlDeviceGetTemperature")),

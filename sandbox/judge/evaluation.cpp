@@ -233,7 +233,8 @@ class Evaluation {
         continue;
       }
       if (party == Party::eager) eager_set = k;
-      auto done = is_further(party) ? time_further(party, k, times) : time_baseline(party, k, times);
+      auto done =
+          is_further(party) ? time_further(party, k, times) : time_baseline(party, k, times);
       if (!done) return done;
     }
     timings.guards_changed = !job_.bench.guards_intact(candidate_set);
@@ -279,8 +280,8 @@ class Evaluation {
   Result<void> time_further(Party party, uint32_t set, TimedBlock& times) {
     const Baseline which = baseline_of(party);
     const auto most = std::min(deadline_.left(), 5 * call_patience(job_.record.facts));
-    const auto ms = call_further(which, set, session_, *session_meter_, further_,
-                                 Deadline::after(most));
+    const auto ms =
+        call_further(which, set, session_, *session_meter_, further_, Deadline::after(most));
     if (!ms) return tl::unexpected(ms.error());
     if (*ms) times.further_ms[which] = **ms;
     return session_.forget(deadline_);
@@ -339,9 +340,9 @@ Result<void> measure(const EvaluationJob& job, CandidateCalls& calls, Evaluation
   FurtherBaselines& further = job.timed && job.further != nullptr ? *job.further : none;
   {
     const PhaseClock clock(outcome.phase_ms, "session");
-    auto entered = enter_with(job.worker, job.task, job.bench.session_memory(),
-                              {spread_evaluations, job.seed.seed ^ job.seed.salt[0]}, further,
-                              deadline);
+    auto entered =
+        enter_with(job.worker, job.task, job.bench.session_memory(),
+                   {spread_evaluations, job.seed.seed ^ job.seed.salt[0]}, further, deadline);
     if (!entered) return tl::unexpected(entered.error());
     session.emplace(std::move(*entered));
   }

@@ -37,7 +37,7 @@ struct EvaluatorOptions {
   std::chrono::milliseconds ingest_timeout{300'000};  // of one task, the worker being up
   bool require_cgroups = false;                       // else what is missing is recorded
   int verified_sets = 5;
-  int timed_blocks = 8;  // least number of calls of the candidate and of each baseline
+  int timed_blocks = 8;           // least number of calls of the candidate and of each baseline
   std::vector<Baseline> further;  // timed beside eager and torch.compile; on a GPU slot only
 };
 

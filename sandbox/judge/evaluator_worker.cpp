@@ -77,8 +77,7 @@ Result<IngestRecord> Evaluator::State::ingested(const Task& task, Deadline deadl
 Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadline, bool last) {
   auto ready = ready_worker(deadline);
   if (!ready) return tl::unexpected(ready.error());
-  const std::string key =
-      record_key(task, machine.key(), (*ready)->stack(), options.further);
+  const std::string key = record_key(task, machine.key(), (*ready)->stack(), options.further);
   if (auto known = read_record(facts_folder(), key)) return std::move(*known);
   auto record = ingested(task, deadline);
   if (!record) {

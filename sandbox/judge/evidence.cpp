@@ -130,10 +130,9 @@ Json ingested_json(const std::vector<BaselineFacts>& further) {
   Json json = Json::object();
   for (const BaselineFacts& facts : further) {
     const bool timed = facts.reason.empty();
-    json[std::string(to_string(facts.which))] = {
-        {"ready_s", facts.seconds},
-        {"ms", timed ? Json(facts.ms) : Json()},
-        {"reason", timed ? Json() : Json(facts.reason)}};
+    json[std::string(to_string(facts.which))] = {{"ready_s", facts.seconds},
+                                                 {"ms", timed ? Json(facts.ms) : Json()},
+                                                 {"reason", timed ? Json() : Json(facts.reason)}};
   }
   return json;
 }

@@ -45,9 +45,9 @@ struct DistributionFacts {
 /// What ingest found of a further baseline.
 struct BaselineFacts {
   Baseline which = Baseline::tuned;
-  double seconds = 0;     // that making it ready took
-  double ms = 0;          // median; 0 if it was not timed
-  std::string reason;     // why the task lacks it; else empty
+  double seconds = 0;  // that making it ready took
+  double ms = 0;       // median; 0 if it was not timed
+  std::string reason;  // why the task lacks it; else empty
 
   template <class Archive>
   void serialize(Archive& archive) {
@@ -60,7 +60,7 @@ struct IngestRecord {
   std::vector<InputRule> rules;  // one per input and parameter, in the signature's order
   std::vector<DistributionFacts> distributions;
   std::vector<std::vector<float>> profiles;  // per output: S of dense sets, per block of elements
-  std::vector<BaselineFacts> further;  // each that was wanted
+  std::vector<BaselineFacts> further;        // each that was wanted
   std::string refusal;  // not empty: the task is refused or quarantined, and why
 
   template <class Archive>

@@ -37,23 +37,23 @@ warpsmith::Result<sandbox::EvaluatorOptions> evaluator_options(
   auto further = sandbox::further_baselines_named(options.baselines);
   if (!further) return tl::unexpected(std::move(further.error()));
   return sandbox::EvaluatorOptions{.runner = options.program,
-          .python = options.python,
-          .worker_folder = WARPSMITH_WORKER_FOLDER,
-          .cache_folder = options.cache_dir,
-          .core = options.core,
-          .gpu = options.gpu,
-          .candidate_memory_bytes = options.candidate_memory_bytes,
-          .compile_cache_bytes = options.compile_cache_bytes,
-          .source_bytes = options.source_bytes,
-          .message_bytes = options.message_bytes,
-          .compile_tasks = options.compile_tasks,
-          .compile_timeout = std::chrono::milliseconds{options.compile_ms},
-          .call_timeout = std::chrono::milliseconds{options.call_ms},
-          .ingest_timeout = std::chrono::milliseconds{options.ingest_ms},
-          .require_cgroups = options.require_cgroups,
-          .verified_sets = options.verified_sets,
-          .timed_blocks = options.timed_blocks,
-          .further = std::move(*further)};
+                                   .python = options.python,
+                                   .worker_folder = WARPSMITH_WORKER_FOLDER,
+                                   .cache_folder = options.cache_dir,
+                                   .core = options.core,
+                                   .gpu = options.gpu,
+                                   .candidate_memory_bytes = options.candidate_memory_bytes,
+                                   .compile_cache_bytes = options.compile_cache_bytes,
+                                   .source_bytes = options.source_bytes,
+                                   .message_bytes = options.message_bytes,
+                                   .compile_tasks = options.compile_tasks,
+                                   .compile_timeout = std::chrono::milliseconds{options.compile_ms},
+                                   .call_timeout = std::chrono::milliseconds{options.call_ms},
+                                   .ingest_timeout = std::chrono::milliseconds{options.ingest_ms},
+                                   .require_cgroups = options.require_cgroups,
+                                   .verified_sets = options.verified_sets,
+                                   .timed_blocks = options.timed_blocks,
+                                   .further = std::move(*further)};
 }
 
 /// An evaluator if there is an interpreter; a service for command lines alone needs none.

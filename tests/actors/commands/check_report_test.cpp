@@ -82,10 +82,9 @@ TEST(CheckReportTest, AnExplanationStandsAlone) {
 
 TEST(CheckReportTest, JsonIsOfTheSlowestShapeAndHasEveryKey) {
   const json out = json::parse(judgement_json(measured()));
-  for (const char* key :
-       {"verdict", "contract", "trust", "correct", "reward", "candidate_ms", "eager_ms",
-        "compile_ms", "speedup_eager", "speedup_compile", "seed_commitment", "jail", "evidence",
-        "further_baselines", "clocks"}) {
+  for (const char* key : {"verdict", "contract", "trust", "correct", "reward", "candidate_ms",
+                          "eager_ms", "compile_ms", "speedup_eager", "speedup_compile",
+                          "seed_commitment", "jail", "evidence", "further_baselines", "clocks"}) {
     EXPECT_TRUE(out.contains(key)) << key;
   }
   EXPECT_EQ(out["speedup_eager"], 2.0);
@@ -109,10 +108,9 @@ TEST(CheckReportTest, FurtherBaselinesAreInTextAndJson) {
   EXPECT_THAT(text, HasSubstr("  1.20x max-autotune (95 % interval 1.10 to 1.30)\n"
                               "  cuda-graph not measured: it cannot be captured\n"));
   const json further = json::parse(judgement_json(measured_on_a_gpu()))["further_baselines"];
-  EXPECT_EQ(further["max-autotune"], (json{{"ms", 0.6},
-                                           {"speedup", 1.2},
-                                           {"speedup_interval", {1.1, 1.3}},
-                                           {"reason", nullptr}}));
+  EXPECT_EQ(
+      further["max-autotune"],
+      (json{{"ms", 0.6}, {"speedup", 1.2}, {"speedup_interval", {1.1, 1.3}}, {"reason", nullptr}}));
   EXPECT_EQ(further["cuda-graph"]["reason"], "it cannot be captured");
   EXPECT_TRUE(further["cuda-graph"]["ms"].is_null());
   EXPECT_TRUE(json::parse(judgement_json(measured()))["further_baselines"].is_null());

@@ -64,8 +64,7 @@ TEST(RunConfigTest, AGpusEvaluationsHaveAllBaselinesUnlessTheyAreNamed) {
   EXPECT_THAT(baselines_of({}), ElementsAre());
   EXPECT_THAT(baselines_of({"sandbox.contract=\"device\""}),
               ElementsAre("max-autotune", "cuda-graph"));
-  EXPECT_THAT(baselines_of({"sandbox.contract=\"device\"", "sandbox.baselines=[]"}),
-              ElementsAre());
+  EXPECT_THAT(baselines_of({"sandbox.contract=\"device\"", "sandbox.baselines=[]"}), ElementsAre());
   EXPECT_THAT(baselines_of({"sandbox.contract=\"host\"", "sandbox.baselines=[\"cuda-graph\"]"}),
               ElementsAre("cuda-graph"));
 }

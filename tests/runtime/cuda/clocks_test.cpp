@@ -15,8 +15,8 @@ using testing::IsEmpty;
 
 TEST(ClocksTest, ReasonsHaveNvmlsNames) {
   EXPECT_THAT(reason_names(0), IsEmpty());
-  EXPECT_THAT(reason_names(0x1 | 0x4 | 0x80), ElementsAre("gpu_idle", "sw_power_cap",
-                                                          "hw_power_brake_slowdown"));
+  EXPECT_THAT(reason_names(0x1 | 0x4 | 0x80),
+              ElementsAre("gpu_idle", "sw_power_cap", "hw_power_brake_slowdown"));
   EXPECT_THAT(reason_names(0x100 | 0x1000), ElementsAre("display_clock_setting", "bit 12"));
 }
 

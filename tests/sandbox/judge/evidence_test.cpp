@@ -16,13 +16,12 @@ EvaluationOutcome timed() {
   Timings timings{.on_device = true};
   timings.further = {{.which = Baseline::tuned, .scatter = 0.04},
                      {.which = Baseline::graphed, .reason = "it cannot be captured"}};
-  timings.blocks = {
-      {.candidate_ms = 0.3,
-       .order = {Party::candidate, Party::tuned, Party::eager, Party::compiled},
-       .further_ms = {{Baseline::tuned, 0.36}}},
-      {.candidate_ms = 0.3,
-       .order = {Party::compiled, Party::eager, Party::tuned, Party::candidate},
-       .further_ms = {{Baseline::tuned, 0.35}}}};
+  timings.blocks = {{.candidate_ms = 0.3,
+                     .order = {Party::candidate, Party::tuned, Party::eager, Party::compiled},
+                     .further_ms = {{Baseline::tuned, 0.36}}},
+                    {.candidate_ms = 0.3,
+                     .order = {Party::compiled, Party::eager, Party::tuned, Party::candidate},
+                     .further_ms = {{Baseline::tuned, 0.35}}}};
   timings.clocks = ClockRecord{
       .each_block = true,
       .first_reading_ms = 0.2,

@@ -84,8 +84,8 @@ TEST_F(GpuBaselinesTest, AreTimedInEachBlockBesideTheClocks) {
 
 /// A graph's launches take the host no time: it is never much slower than eager.
 TEST_F(GpuBaselinesTest, AGraphIsAtLeastAsFastAsEager) {
-  const Verdict v = judged(testing::device_task("centred_rows"),
-                           testing::honest_files("centred_rows"));
+  const Verdict v =
+      judged(testing::device_task("centred_rows"), testing::honest_files("centred_rows"));
   ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
   EXPECT_LT(v.shapes.at(0).further.at(1).ms.value_or(1e9), 1.1 * *v.shapes.at(0).eager_ms);
 }

@@ -182,9 +182,8 @@ TEST_F(SoftwareEvaluationTest, TimesFurtherBaselinesInEachBlockAndReadsTheClocks
   const std::string task = "centred_linear";
   FurtherBaselines further({Baseline::tuned, Baseline::graphed});
   FallingClocks clocks;
-  const Decision decision =
-      slot->judge(testing::device_task(task), testing::honest_files(task),
-                  {.timed = true, .further = &further, .clocks = &clocks});
+  const Decision decision = slot->judge(testing::device_task(task), testing::honest_files(task),
+                                        {.timed = true, .further = &further, .clocks = &clocks});
   ASSERT_TRUE(slot->measured().timings) << decision.feedback;
   const Timings& timings = *slot->measured().timings;
   ASSERT_EQ(timings.blocks.size() % static_cast<size_t>(cycle_of(4)), 0U);
@@ -205,8 +204,8 @@ TEST_F(SoftwareEvaluationTest, TimesFurtherBaselinesInEachBlockAndReadsTheClocks
 TEST_F(SoftwareEvaluationTest, GoesOnWithoutAFurtherBaselineWhoseCallsFail) {
   const Task task = testing::device_task("centred_rows");
   FurtherBaselines further({Baseline::graphed});
-  const Decision decision = slot->judge(
-      task, testing::honest_files(task.id), {.timed = true, .made_ready = false, .further = &further});
+  const Decision decision = slot->judge(task, testing::honest_files(task.id),
+                                        {.timed = true, .made_ready = false, .further = &further});
   ASSERT_TRUE(slot->measured().timings) << decision.feedback;
   EXPECT_GE(slot->measured().timings->blocks.size(), 8U);
   EXPECT_TRUE(slot->measured().timings->errors.right());
