@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sandbox/judge/candidate_calls.hpp"
+#include "sandbox/judge/parties.hpp"
 #include "sandbox/judge/phase_clock.hpp"
 #include "sandbox/reference/further_trials.hpp"
 #include "sandbox/reference/ingest.hpp"
@@ -56,14 +57,6 @@ std::unique_ptr<CallMeter> candidate_meter(const EvaluationJob& job, Contestant&
   if (job.stage != nullptr) return std::make_unique<ClockMeter>(candidate.noop());
   return job.on_device ? device_meter(candidate)
                        : core_meter(candidate.process().pid(), candidate.noop());
-}
-
-Party party_of(Baseline further) {
-  return further == Baseline::tuned ? Party::tuned : Party::graphed;
-}
-
-Baseline baseline_of(Party further) {
-  return further == Party::tuned ? Baseline::tuned : Baseline::graphed;
 }
 
 Deadline patience_with(const EvaluationJob& job, Deadline deadline) {
@@ -188,18 +181,12 @@ class Evaluation {
     return {};
   }
 
-  std::vector<Party> parties() const {
-    std::vector<Party> present{Party::candidate, Party::eager, Party::compiled};
-    for (const Baseline which : further_.left()) present.push_back(party_of(which));
-    return present;
-  }
-
   Result<void> time_blocks(Timings& timings, ClockLog* clocks) {
-    const std::vector<Party> present = parties();
+    const std::vector<Party> parties = parties_with(further_);
     const int count = block_count(job_.record.facts.eager_ms, timing_budget_ms, job_.timed_blocks,
-                                  cycle_of(present.size()));
+                                  cycle_of(parties.size()));
     // One more in front, checked but not counted: it warms what the verified calls left cold.
-    std::vector<Block> schedule = make_schedule(present, count, random_);
+    std::vector<Block> schedule = make_schedule(parties, count, random_);
     schedule.insert(schedule.begin(), schedule.back());
     for (size_t b = 0; b < schedule.size() && sound(timings); ++b) {
       if (auto done = time_block(schedule[b], first_timed + b, timings); !done) return done;
@@ -271,8 +258,6 @@ class Evaluation {
     }
     return session_.forget(deadline_);
   }
-
-  static bool is_further(Party party) { return party > Party::compiled; }
 
   /// One that was dropped on the way leaves its places in the schedule empty.
   bool present(Party party) const { return !is_further(party) || further_.has(baseline_of(party)); }

@@ -74,11 +74,6 @@ Result<Evaluator> Evaluator::open(EvaluatorOptions options) {
     return fail(ErrorCode::unsupported, "core " + std::to_string(*options.core) +
                                             " is not ours to use (sandbox.first_core)");
   }
-  if (!options.gpu && !options.further.empty()) {
-    return fail(ErrorCode::invalid_argument,
-                "baseline " + std::string(to_string(options.further.front())) +
-                    ": a CPU slot times eager and torch.compile alone");
-  }
   CompilerOptions compile = compiler_options(options);
   // While a slot compiles nothing is timed on it, so every core is free for that. A compiler that
   // works beside slots has none of its own and stays where the program was put.

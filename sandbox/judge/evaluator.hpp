@@ -38,7 +38,7 @@ struct EvaluatorOptions {
   bool require_cgroups = false;                       // else what is missing is recorded
   int verified_sets = 5;
   int timed_blocks = 8;           // least number of calls of the candidate and of each baseline
-  std::vector<Baseline> further;  // timed beside eager and torch.compile; on a GPU slot only
+  std::vector<Baseline> further;  // timed too; the configuration asks for them on GPUs only
 };
 
 /// Owns the reference worker, the compilers and their cache of one slot. Calls come from one

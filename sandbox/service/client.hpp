@@ -32,7 +32,7 @@ struct SandboxOptions {
   uint32_t ingest_ms = 300'000;           // wall time of measuring one task, the worker being up
   int32_t verified_sets = 5;
   int32_t timed_blocks = 8;            // at least
-  std::vector<std::string> baselines;  // further ones by name (reference/baseline.hpp); GPUs only
+  std::vector<std::string> baselines;  // further ones by name: reference/baseline.hpp
   bool require_cgroups = false;  // no jail of a candidate or an agent without its cgroup limits
 
   template <class Archive>
