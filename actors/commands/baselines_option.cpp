@@ -10,6 +10,7 @@ void add_baselines_option(CLI::App& app, std::vector<std::string>& names) {
                  "Timed besides eager and torch.compile, on GPUs: max-autotune, cuda-graph, or "
                  "none (default: both)")
       ->delimiter(',')
+      ->allow_extra_args(false)  // or it takes what stands behind it
       ->check(CLI::IsMember({"auto", "none", "max-autotune", "cuda-graph"}));
 }
 

@@ -14,6 +14,10 @@ bool is_auto(const SandboxConfig& c) {
 }
 
 void validate_baselines(const SandboxConfig& c, Complaints& complaints) {
+  for (const std::string& name : c.baselines) {
+    complaints.require(std::ranges::find(baseline_names, name) != baseline_names.end(),
+                       "sandbox.baselines", "no baseline is called \"" + name + '"');
+  }
   complaints.require(!is_auto(c) || c.baselines.size() == 1, "sandbox.baselines",
                      "expected \"auto\" alone, or the baselines by name");
   complaints.require(uses_gpus(c) || c.baselines.empty() || is_auto(c), "sandbox.baselines",

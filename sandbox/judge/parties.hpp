@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who takes part in timed blocks: the candidate, the two baselines of every evaluation, further ones.
+// Who takes part in timed blocks: the candidate, the two baselines of every evaluation, further
+// ones.
 #pragma once
 
 #include <vector>
