@@ -186,8 +186,9 @@ ExitCode bench_evaluate(const Arguments& args) {
 }
 
 const char* const footer =
-    "Each evaluation is a whole one: compiled, verified on secret inputs, timed beside eager and\n"
-    "torch.compile, by the service that `check` and `train` use. Kernels are right ones, written\n"
+    "Each evaluation is a whole one: compiled, verified on secret inputs, timed beside eager,\n"
+    "torch.compile and, on GPUs, --baselines, by the service that `check` and `train` use, by\n"
+    "default with the baselines that those have by default. Kernels are right ones, written\n"
     "in several styles; each text is new to the compile cache. Before the clock starts, every "
     "task\n"
     "is measured once (cached on disk afterwards). `other` is what no phase covers.";
