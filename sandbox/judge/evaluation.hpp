@@ -70,7 +70,7 @@ struct EvaluationOutcome {
 };
 
 /// An error is a failure of ours (code `timeout` if the deadline passed); then the worker must be
-/// replaced. Where a further baseline was the cause it was dropped: the next try goes without it.
+/// replaced. Where a further baseline was the cause a later try goes without it.
 /// What the candidate does wrong is part of the outcome.
 Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline);
 

@@ -52,7 +52,7 @@ Result<ReferenceWorker*> Evaluator::State::ready_worker(Deadline deadline) {
   return &*worker;
 }
 
-/// From the worker at hand. A further baseline that ends it costs a fresh one, and no try.
+/// From the worker at hand. A further baseline that is dropped with it costs a fresh one, no try.
 Result<IngestRecord> Evaluator::State::ingested(const Task& task, Deadline deadline) {
   FurtherBaselines& wanted = further_of(task);
   const size_t before = wanted.left().size();
@@ -265,7 +265,7 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
   auto record = record_of(request.task, deadline);
   if (!record) return infra_of(record.error(), InfraKind::reference_failed);
   const FurtherBaselines& wanted = further_of(request.task, **record);
-  // One more for each further baseline that ends its worker: it is gone without from then on.
+  // One more for each further baseline that is dropped with its worker.
   const int most = 2 + static_cast<int>(wanted.left().size());
   for (int attempts = 0; attempts < most; ++attempts) {
     const size_t before = wanted.left().size();

@@ -6,10 +6,26 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// A peer that does not answer says so in the words of a socket.
-std::string reason_of(const Error& error, std::chrono::milliseconds patience) {
-  if (error.code != ErrorCode::timeout) return error.message;
+constexpr int most_ended = 2;
+
+std::string too_long(std::chrono::milliseconds patience) {
   return "it was not ready within " + std::to_string((patience.count() + 500) / 1000) + " s";
+}
+
+/// Of one whose making failed; false where the worker is of no further use.
+bool note_failure(FurtherBaselines& further, Baseline which, const Error& error,
+                  std::chrono::milliseconds patience) {
+  switch (error.code) {
+    case ErrorCode::invalid_argument:  // refused
+      further.drop(which, error.message);
+      return true;
+    case ErrorCode::timeout:
+      further.drop(which, too_long(patience));
+      return false;
+    default:
+      further.worker_ended(which, error.message);
+      return false;
+  }
 }
 
 }  // namespace
@@ -29,6 +45,10 @@ void FurtherBaselines::drop(Baseline which, std::string reason) {
   dropped_.emplace(which, std::move(reason));
 }
 
+void FurtherBaselines::worker_ended(Baseline which, const std::string& reason) {
+  if (++ended_[which] >= most_ended) drop(which, reason);
+}
+
 std::string FurtherBaselines::reason(Baseline which) const {
   const auto found = dropped_.find(which);
   return found == dropped_.end() ? std::string() : found->second;
@@ -42,8 +62,7 @@ Result<void> make_ready(ReferenceWorker& worker, const Task& task, FurtherBaseli
     const auto patience = deadline.left() / 2;
     const auto made = worker.compile(task, which, Deadline::after(patience));
     if (!made) {
-      further.drop(which, reason_of(made.error(), patience));
-      if (made.error().code == ErrorCode::invalid_argument) continue;  // refused, and goes on
+      if (note_failure(further, which, made.error(), patience)) continue;
       return fail(std::string(to_string(which)), made.error());
     }
     if (seconds != nullptr) (*seconds)[which] = made->seconds;

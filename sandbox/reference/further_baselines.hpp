@@ -27,17 +27,22 @@ class FurtherBaselines {
   std::vector<Baseline> left() const;
   /// Goes without one from now on. The first reason stays.
   void drop(Baseline which, std::string reason);
+  /// A worker ended while it was made ready or called: the first time that may be chance, the
+  /// second time it is dropped.
+  void worker_ended(Baseline which, const std::string& reason);
   /// Why it was dropped; empty if it was not.
   std::string reason(Baseline which) const;
 
  private:
   std::vector<Baseline> wanted_;
   std::map<Baseline, std::string> dropped_;
+  std::map<Baseline, int> ended_;
 };
 
 /// Makes those that are left ready in a worker that holds the task; each may take half of the time
 /// that is left, for the first time of a stack it takes minutes. One that cannot be had is dropped.
-/// An error ended the worker: what caused it is dropped too, so that a fresh one goes without it.
+/// An error: the worker ended, or is to be ended because that time ran out. Where the baseline was
+/// the cause, a fresh worker goes without it, by the second time at the latest.
 /// `seconds` hears how long each one took.
 Result<void> make_ready(ReferenceWorker& worker, const Task& task, FurtherBaselines& further,
                         Deadline deadline, const Progress& progress,

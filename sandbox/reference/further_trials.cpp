@@ -10,9 +10,15 @@ Result<std::optional<double>> call_further(Baseline which, uint32_t set, WorkerS
                                            Deadline deadline) {
   const MeteredCall call = meter.measure([&] { return session.baseline(which, set, deadline); });
   if (!call.fault) return std::optional<double>{call.charged_ms};
-  const bool alive = session.alive();
-  further.drop(which, alive ? session.said() : call.fault->detail);
-  if (alive) return std::optional<double>{};
+  if (session.alive()) {
+    further.drop(which, session.said());
+    return std::optional<double>{};
+  }
+  if (call.fault->outcome == VerdictClass::timeout) {
+    further.drop(which, "it did not return in time");
+  } else {
+    further.worker_ended(which, call.fault->detail);
+  }
   return tl::unexpected(error_of(*call.fault, std::string(to_string(which))));
 }
 

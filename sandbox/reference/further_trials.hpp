@@ -15,7 +15,7 @@
 namespace warpsmith::sandbox {
 
 /// One call of a further baseline on buffer set `set`: milliseconds, or nothing where it failed and
-/// was dropped. An error: it ended the worker too.
+/// was dropped. An error: the worker ended too, after which it is dropped by the second time.
 Result<std::optional<double>> call_further(Baseline which, uint32_t set, WorkerSession& session,
                                            const CallMeter& meter, FurtherBaselines& further,
                                            Deadline deadline);

@@ -112,7 +112,7 @@ TEST_F(EvaluatorBaselinesTest, AVerdictHasTheTimesOfThoseThatATaskHas) {
   EXPECT_TRUE(evidence["timing"]["clocks"].is_null());
 }
 
-TEST_F(EvaluatorBaselinesTest, OneThatEndsTheWorkerCostsAFreshOneAndNotTheTask) {
+TEST_F(EvaluatorBaselinesTest, OneThatEndsTwoWorkersCostsAThirdAndNotTheTask) {
   const auto v = judged(code_of(deadly_before, deadly_compiled));
   if (!v) GTEST_SKIP() << "the machine is too noisy to decide";
   ASSERT_EQ(v->outcome, VerdictClass::passed) << v->feedback;

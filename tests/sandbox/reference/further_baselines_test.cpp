@@ -34,6 +34,16 @@ TEST(FurtherBaselinesTest, OneThatIsDroppedIsGoneWithItsFirstReason) {
   EXPECT_THAT(further.wanted(), ElementsAre(Baseline::tuned, Baseline::graphed));
 }
 
+TEST(FurtherBaselinesTest, AWorkerThatEndsUnderOneMayBeChanceOnce) {
+  FurtherBaselines further({Baseline::tuned, Baseline::graphed});
+  further.worker_ended(Baseline::tuned, "signal 9");
+  further.worker_ended(Baseline::graphed, "signal 9");
+  EXPECT_THAT(further.left(), ElementsAre(Baseline::tuned, Baseline::graphed));
+  further.worker_ended(Baseline::tuned, "exit code 7");
+  EXPECT_THAT(further.left(), ElementsAre(Baseline::graphed));
+  EXPECT_EQ(further.reason(Baseline::tuned), "exit code 7");
+}
+
 TEST(FurtherBaselinesTest, OneThatNobodyWantsIsNotThere) {
   const FurtherBaselines further({Baseline::graphed});
   EXPECT_FALSE(further.has(Baseline::tuned));
