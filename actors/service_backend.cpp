@@ -85,6 +85,7 @@ sandbox::SandboxOptions slot_options(const SandboxConfig& config, const std::str
   auto options = service_options(config, python);
   options.core = core_of(config, index);
   if (uses_gpus(config)) options.gpu = static_cast<int>(config.first_gpu + index % config.gpus);
+  options.baselines = further_baselines(config);
   return options;
 }
 

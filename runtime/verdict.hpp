@@ -67,6 +67,19 @@ struct Interval {
   }
 };
 
+/// A baseline that no reward depends on, beside eager and torch.compile.
+struct FurtherResult {
+  std::string name;    // "max-autotune", "cuda-graph"
+  std::string reason;  // why it was not measured; else empty
+  std::optional<double> ms, speedup;
+  std::optional<Interval> speedup_ci;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(name, reason, ms, speedup, speedup_ci);
+  }
+};
+
 /// One shape of the task. What was not measured is empty. Times are medians in milliseconds.
 struct ShapeResult {
   std::string shape;
@@ -76,12 +89,13 @@ struct ShapeResult {
   std::optional<double> worst_error;                             // error / bound; > 1 is wrong
   std::optional<double> gbytes_per_s, gflops_per_s;
   std::optional<double> roofline_ms;
+  std::vector<FurtherResult> further;  // of a timed verdict, those that were asked for
 
   template <class Archive>
   void serialize(Archive& archive) {
     archive(shape, candidate_ms, eager_ms, compile_ms, speedup_eager, speedup_compile,
             speedup_eager_ci, speedup_compile_ci, worst_error, gbytes_per_s, gflops_per_s,
-            roofline_ms);
+            roofline_ms, further);
   }
 };
 

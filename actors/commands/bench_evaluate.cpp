@@ -8,6 +8,7 @@
 
 #include "actors/bench/evaluation_rate.hpp"
 #include "actors/bench/workspace_peer.hpp"
+#include "actors/commands/baselines_option.hpp"
 #include "actors/commands/bench_parts.hpp"
 #include "actors/service_backend.hpp"
 #include "actors/slot_cores.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 struct Arguments {
   std::string contract = "cpu", tasks;
-  std::vector<std::string> styles;
+  std::vector<std::string> styles, baselines{"auto"};
   int64_t evaluations = 96, slots = 1, gpus = 1;
   bool repeat_sources = false, peer = false, json = false;
 };
@@ -164,6 +165,8 @@ ExitCode bench_evaluate(const Arguments& args) {
   config.contract = args.contract;
   config.count = args.slots;
   config.gpus = args.gpus;
+  config.baselines = baselines_asked(args.baselines);
+  if (auto valid = valid_slots(config); !valid) return report(valid.error());
   if (auto fits = check_slots(config); !fits) return report(fits.error());
   leave_slot_cores(config);
   std::vector<SandboxBackendFactory> slots;
@@ -183,8 +186,9 @@ ExitCode bench_evaluate(const Arguments& args) {
 }
 
 const char* const footer =
-    "Each evaluation is a whole one: compiled, verified on secret inputs, timed beside eager and\n"
-    "torch.compile, by the service that `check` and `train` use. Kernels are right ones, written\n"
+    "Each evaluation is a whole one: compiled, verified on secret inputs, timed beside eager,\n"
+    "torch.compile and, on GPUs, --baselines, by the service that `check` and `train` use, by\n"
+    "default with the baselines that those have by default. Kernels are right ones, written\n"
     "in several styles; each text is new to the compile cache. Before the clock starts, every "
     "task\n"
     "is measured once (cached on disk afterwards). `other` is what no phase covers.";
@@ -212,6 +216,7 @@ Command bench_evaluate_part() {
             app.add_option("--styles", args->styles,
                            "Styles of the kernels, in turn (default: all)")
                 ->delimiter(',');
+            add_baselines_option(app, args->baselines);
             app.add_flag("--repeat-sources", args->repeat_sources,
                          "The same texts again: shows what the compile cache saves");
             app.add_flag("--peer", args->peer,

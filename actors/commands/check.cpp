@@ -7,6 +7,7 @@
 #include <memory>
 #include <tuple>
 
+#include "actors/commands/baselines_option.hpp"
 #include "actors/commands/check_input.hpp"
 #include "actors/commands/check_profile.hpp"
 #include "actors/commands/check_report.hpp"
@@ -55,12 +56,13 @@ Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_poin
 }
 
 /// What compiles or explains needs no GPU, nor does contract host on a task for CPUs.
-SandboxConfig config_of(const EvaluateCall& call, int gpu) {
+SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
   SandboxConfig config;
   const bool runs = call.request != Request::compile && call.request != Request::explain;
   const bool on_cpu = call.submission.contract == "host" && call.task.device == DeviceClass::cpu;
   if (runs && !on_cpu) config.contract = call.submission.contract;
-  config.first_gpu = gpu;
+  config.first_gpu = args.gpu;
+  if (runs) config.baselines = baselines_asked(args.baselines);
   return config;
 }
 
@@ -84,7 +86,8 @@ ExitCode exit_code(const Judgement& judgement) {
 ExitCode check(const CheckArguments& args) {
   const auto call = check_call(args);
   if (!call) return report(call.error());
-  const SandboxConfig config = config_of(*call, args.gpu);
+  const SandboxConfig config = config_of(*call, args);
+  if (auto valid = valid_slots(config); !valid) return report(valid.error());
   if (auto fits = check_slots(config); !fits) return report(fits.error());
   leave_slot_cores(config);
   const Judgement judgement = judge(*call, config, seconds{args.timeout_s});
@@ -130,6 +133,7 @@ Command check_command() {
             app.add_option("--gpu", args->gpu, "Number of the GPU that contract device runs on")
                 ->capture_default_str()
                 ->check(CLI::Range(0, 63));
+            add_baselines_option(app, args->baselines);
             app.add_option("--timeout", args->timeout_s, "Seconds for the whole evaluation")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 86'400));

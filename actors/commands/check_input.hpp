@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "actors/messages.hpp"
 #include "runtime/result.hpp"
@@ -17,6 +18,7 @@ struct CheckArguments {
   std::string profile, trace;  // files for what ran on the GPU; empty: none
   int timeout_s = 300;
   int gpu = 0;
+  std::vector<std::string> baselines{"auto"};  // sandbox.baselines; "none" alone: none
 };
 
 /// The task, and the solution as training takes it, headers and all. What is missing or wrong is

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "policy/learn/reward.hpp"
+#include "runtime/cuda/clock_sample.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -30,6 +31,18 @@ const ShapeResult* worst_shape(const Verdict& verdict) {
   return worst == verdict.shapes.end() ? nullptr : &*worst;
 }
 
+/// By name; what was asked for and not measured says why.
+json further_json(const std::vector<FurtherResult>& further) {
+  json out = json::object();
+  for (const FurtherResult& one : further) {
+    out[one.name] = {{"ms", nullable(one.ms)},
+                     {"speedup", nullable(one.speedup)},
+                     {"speedup_interval", interval(one.speedup_ci)},
+                     {"reason", one.reason.empty() ? json(nullptr) : json(one.reason)}};
+  }
+  return out.empty() ? json(nullptr) : out;
+}
+
 json times(const ShapeResult& shape) {
   return {{"candidate_ms", nullable(shape.candidate_ms)},
           {"eager_ms", nullable(shape.eager_ms)},
@@ -38,6 +51,7 @@ json times(const ShapeResult& shape) {
           {"speedup_compile", nullable(shape.speedup_compile)},
           {"speedup_eager_interval", interval(shape.speedup_eager_ci)},
           {"speedup_compile_interval", interval(shape.speedup_compile_ci)},
+          {"further_baselines", further_json(shape.further)},
           {"worst_error", nullable(shape.worst_error)},
           {"gbytes_per_s", nullable(shape.gbytes_per_s)},
           {"gflops_per_s", nullable(shape.gflops_per_s)},
@@ -55,6 +69,13 @@ bool is_rewarded(Request asked) {
   return asked == Request::final || asked == Request::profile;
 }
 
+/// Of the GPU while it was timed: the record's summary, or why there is none; null on a CPU.
+json clocks_of(const json& evidence) {
+  if (!evidence.is_object()) return nullptr;
+  const json clocks = evidence.value(json::json_pointer("/timing/clocks"), json());
+  return clocks.is_object() ? clocks.value("summary", clocks) : json(nullptr);
+}
+
 json verdict_json(const Verdict& v, Request asked) {
   const ShapeResult* shape = worst_shape(v);
   json out = times(shape != nullptr ? *shape : ShapeResult{});
@@ -70,13 +91,14 @@ json verdict_json(const Verdict& v, Request asked) {
   out["jail"] = v.jail;
   out["phase_ms"] = v.phase_ms;
   out["evidence"] = evidence_of(v);
+  out["clocks"] = clocks_of(out["evidence"]);
   return out;
 }
 
 json failure_json(const InfraFailure& failure) {
   json out = times({});
-  for (const char* key :
-       {"contract", "trust", "correct", "reward", "seed_commitment", "jail", "evidence"}) {
+  for (const char* key : {"contract", "trust", "correct", "reward", "seed_commitment", "jail",
+                          "evidence", "clocks"}) {
     out[key] = nullptr;
   }
   out["verdict"] = to_string(failure.kind);
@@ -96,6 +118,29 @@ std::string speedup_line(const char* against, const std::optional<double>& speed
   if (!speedup) return {};
   if (!ci) return print("  %.2fx %s\n", *speedup, against);
   return print("  %.2fx %s (95 %% interval %.2f to %.2f)\n", *speedup, against, ci->low, ci->high);
+}
+
+std::string further_lines(const std::vector<FurtherResult>& further) {
+  std::string out;
+  for (const FurtherResult& one : further) {
+    out += one.reason.empty() ? speedup_line(one.name.c_str(), one.speedup, one.speedup_ci)
+                              : "  " + one.name + " not measured: " + one.reason + '\n';
+  }
+  return out;
+}
+
+/// The SM clock, and what held it back; nothing where it was not read.
+std::string clock_line(const Verdict& v) {
+  const json clocks = clocks_of(evidence_of(v));
+  if (!clocks.is_object() || !clocks.value("median_sm_mhz", json()).is_number()) return {};
+  std::string out = print("  SM clock %.0f MHz, lowest %.0f", clocks["median_sm_mhz"].get<double>(),
+                          clocks["lowest_sm_mhz"].get<double>());
+  for (const auto& [reason, count] : clocks["reasons"].items()) {
+    if (!cuda::slows_down(reason)) continue;
+    out += print(", %s in %d of %d readings", reason.c_str(), count.get<int>(),
+                 clocks["readings"].get<int>());
+  }
+  return out + '\n';
 }
 
 /// What kept the candidate in, where something ran or was compiled.
@@ -138,7 +183,9 @@ std::string verdict_text(const Verdict& v, Request asked) {
   if (const ShapeResult* shape = worst_shape(v)) {
     out += speedup_line("eager", shape->speedup_eager, shape->speedup_eager_ci);
     out += speedup_line("torch.compile", shape->speedup_compile, shape->speedup_compile_ci);
+    out += further_lines(shape->further);
   }
+  out += clock_line(v);
   return out + worth_line(v, asked) + jail_line(v.jail);
 }
 

@@ -22,6 +22,9 @@ void check_gpu(Findings& findings);
 /// libraries of `gemm` and `conv` steps, device nodes.
 void check_device_contract(Findings& findings);
 
+/// Whether NVML answers for each GPU: its clocks now.
+void check_clocks(Findings& findings);
+
 /// Of these folders the first with each library.
 void check_math_libraries(Findings& findings, const std::vector<std::string>& folders);
 /// The nodes that every GPU needs; `dev` is /dev.

@@ -4,6 +4,8 @@
 #include <chrono>
 
 #include "actors/commands/doctor_checks.hpp"
+#include "runtime/cuda/driver.hpp"
+#include "runtime/cuda/nvml.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
 #include "sandbox/compile/nvrtc_pool.hpp"
@@ -61,6 +63,16 @@ bool holds(const fs::path& folder, const std::string& library) {
   });
 }
 
+template <class T>
+std::string figure(const char* name, const std::optional<T>& value, const char* unit) {
+  return std::string(name) + (value ? std::to_string(static_cast<int>(*value)) + unit : "unknown");
+}
+
+std::string reading_text(const cuda::ClockSample& sample) {
+  return figure("SM ", sample.sm_mhz, " MHz") + figure(", memory ", sample.memory_mhz, " MHz") +
+         figure(", ", sample.power_w, " W") + figure(", ", sample.celsius, " C");
+}
+
 }  // namespace
 
 void check_math_libraries(Findings& findings, const std::vector<std::string>& folders) {
@@ -99,11 +111,28 @@ void check_device_nodes(Findings& findings, const fs::path& dev) {
              "kernels run on no GPU here; in a container, give it these nodes and /dev/nvidiaN");
 }
 
+void check_clocks(Findings& findings) {
+  const auto driver = cuda::Driver::load();
+  if (!driver) return;  // said in the area of GPUs
+  const auto gpus = driver->gpus();
+  for (const cuda::Gpu& gpu : gpus ? *gpus : std::vector<cuda::Gpu>{}) {
+    const std::string name = "clocks_" + std::to_string(gpu.index);
+    const auto clocks = cuda::open_clocks(gpu.bus_address);
+    if (clocks) {
+      findings.push_back({area, name, reading_text((*clocks)->read())});
+    } else {
+      add_absent(findings, name, clocks.error().message,
+                 "verdicts do not record this GPU's clocks and throttling");
+    }
+  }
+}
+
 void check_device_contract(Findings& findings) {
   check_toolchain(findings);
   check_math_libraries(findings, sandbox::find_math_folders(sandbox::built_with_toolkit(),
                                                             python_interpreter().string()));
   check_device_nodes(findings, "/dev");
+  check_clocks(findings);
 }
 
 }  // namespace warpsmith::actors

@@ -1,8 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/sandbox_config.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace warpsmith {
 namespace {
+
+constexpr std::array<std::string_view, 3> baseline_names{"auto", "max-autotune", "cuda-graph"};
+
+bool is_auto(const SandboxConfig& c) {
+  return std::ranges::find(c.baselines, baseline_names[0]) != c.baselines.end();
+}
+
+void validate_baselines(const SandboxConfig& c, Complaints& complaints) {
+  for (const std::string& name : c.baselines) {
+    complaints.require(std::ranges::find(baseline_names, name) != baseline_names.end(),
+                       "sandbox.baselines", "no baseline is called \"" + name + '"');
+  }
+  complaints.require(!is_auto(c) || c.baselines.size() == 1, "sandbox.baselines",
+                     "expected \"auto\" alone, or the baselines by name");
+  complaints.require(uses_gpus(c) || c.baselines.empty() || is_auto(c), "sandbox.baselines",
+                     "expected [] or [\"auto\"]: a slot of contract \"cpu\" times eager and "
+                     "torch.compile alone");
+}
 
 void describe_limits(Fields& fields, SandboxLimits& c) {
   using std::chrono::milliseconds;
@@ -22,6 +43,12 @@ bool uses_gpus(const SandboxConfig& c) {
   return c.contract != "cpu";
 }
 
+std::vector<std::string> further_baselines(const SandboxConfig& c) {
+  if (!is_auto(c)) return c.baselines;
+  if (!uses_gpus(c)) return {};
+  return {baseline_names.begin() + 1, baseline_names.end()};
+}
+
 void describe(Fields& fields, SandboxConfig& c) {
   fields.integer("count", c.count, {.low = 1, .high = 4096});
   fields.integer("cores", c.cores, {.low = 1, .high = 1024});
@@ -32,6 +59,7 @@ void describe(Fields& fields, SandboxConfig& c) {
   fields.integer("queue", c.queue, {.low = 1, .high = 65'536});
   fields.integer("sets", c.sets, {.low = 5, .high = 64});
   fields.integer("blocks", c.blocks, {.low = 8, .high = 1024});
+  fields.texts("baselines", c.baselines, baseline_names);
   fields.flag("require_cgroups", c.require_cgroups);
   fields.path("cache", c.cache);
   fields.bytes("cache_size", c.cache_bytes, {.low = 1 << 20});
@@ -47,6 +75,7 @@ void validate(const SandboxConfig& c, Complaints& complaints) {
   complaints.require(!uses_gpus(c) || c.count >= c.gpus, "sandbox.count",
                      "expected at least one slot for each of " + std::to_string(c.gpus) +
                          " GPUs (sandbox.gpus), got " + std::to_string(c.count));
+  validate_baselines(c, complaints);
   complaints.require(c.limits.call < c.limits.evaluation, "sandbox.limits.call",
                      "expected less than sandbox.limits.evaluation");
   complaints.require(c.limits.compile < c.limits.evaluation, "sandbox.limits.compile",

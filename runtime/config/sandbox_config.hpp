@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "runtime/config/complaints.hpp"
 #include "runtime/config/fields.hpp"
@@ -35,6 +36,9 @@ struct SandboxConfig {
   int64_t queue = 32;            // requests a slot lets wait before it refuses credit
   int64_t sets = 5;              // verified input sets, besides one like those that are timed
   int64_t blocks = 8;            // timed ABBA blocks, at least
+  // What a GPU's evaluations are timed against besides eager and torch.compile: "max-autotune",
+  // "cuda-graph"; "auto", alone, is both on a GPU and none on a CPU.
+  std::vector<std::string> baselines{"auto"};
   bool require_cgroups = false;  // fail closed where memory and pids cannot be capped by a cgroup
   std::filesystem::path cache;   // compile and ingest caches; empty: the user's cache folder
   int64_t cache_bytes = int64_t{1} << 30;
@@ -43,6 +47,9 @@ struct SandboxConfig {
 
 /// True for the contracts whose kernels run on GPUs.
 bool uses_gpus(const SandboxConfig& c);
+
+/// `baselines` without "auto".
+std::vector<std::string> further_baselines(const SandboxConfig& c);
 
 void describe(Fields& fields, SandboxConfig& c);
 void validate(const SandboxConfig& c, Complaints& complaints);

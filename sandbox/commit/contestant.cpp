@@ -212,6 +212,10 @@ CallResult Contestant::issue(Command command, uint32_t set, Deadline deadline,
   return result;
 }
 
+std::string Contestant::said() const {
+  return text_of(control_.page());
+}
+
 Fault Contestant::fault_of_dead() {
   const auto hint = static_cast<FaultHint>(control_.page().hint);
   const JailExit exit = process_->kill();

@@ -83,6 +83,8 @@ class Contestant {
   std::chrono::nanoseconds own_work() const { return own_work_; }
   /// What a reference worker answered to the last call.
   uint32_t answer() const { return control_.page().answer; }
+  /// What one wrote about its last call, which failed: one line of printable text.
+  std::string said() const;
 
   /// Puts the candidate's own system call filter in force, before any code of a candidate is
   /// loaded: where that fails the machine lacks it (`unsupported`).

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "sandbox/judge/candidate_calls.hpp"
+#include "sandbox/judge/parties.hpp"
 #include "sandbox/judge/phase_clock.hpp"
+#include "sandbox/reference/further_trials.hpp"
 #include "sandbox/reference/ingest.hpp"
 #include "sandbox/timing/call_meter.hpp"
 #include "sandbox/timing/schedule.hpp"
@@ -69,13 +71,14 @@ class Evaluation {
  public:
   /// What is measured goes to `outcome`. All of them outlive this.
   Evaluation(const EvaluationJob& job, CandidateCalls& calls, WorkerSession& session,
-             EvaluationOutcome& outcome, Deadline deadline)
+             FurtherBaselines& further, EvaluationOutcome& outcome, Deadline deadline)
       : job_(job),
         key_(job.seed.key()),
         random_(job.seed.seed, "schedule"),
         candidate_(calls.candidate()),
         calls_(calls),
         session_(session),
+        further_(further),
         outcome_(outcome),
         candidate_meter_(candidate_meter(job, candidate_)),
         session_meter_(job.on_device ? device_meter(session_)
@@ -164,17 +167,33 @@ class Evaluation {
 
   Result<void> time() {
     const auto clock = phase("timing");
-    Timings timings{.on_device = job_.on_device && job_.stage == nullptr};
+    Timings timings{.on_device = job_.on_device && job_.stage == nullptr,
+                    .no_clocks = job_.no_clocks};
     job_.bench.use_profiles(job_.record.profiles);
-    const int count = block_count(job_.record.facts.eager_ms, timing_budget_ms, job_.timed_blocks);
+    std::optional<ClockLog> clocks;
+    if (job_.clocks != nullptr) clocks.emplace(*job_.clocks);
+    if (auto done = time_blocks(timings, clocks ? &*clocks : nullptr); !done) return done;
+    if (clocks) timings.clocks = clocks->end();
+    for (const Baseline which : further_.wanted()) {
+      timings.further.push_back({.which = which, .reason = further_.reason(which)});
+    }
+    outcome_.measured.timings = std::move(timings);
+    return {};
+  }
+
+  Result<void> time_blocks(Timings& timings, ClockLog* clocks) {
+    const std::vector<Party> parties = parties_with(further_);
+    const int count = block_count(job_.record.facts.eager_ms, timing_budget_ms, job_.timed_blocks,
+                                  cycle_of(parties.size()));
     // One more in front, checked but not counted: it warms what the verified calls left cold.
-    std::vector<Block> schedule = make_schedule(count, random_);
+    std::vector<Block> schedule = make_schedule(parties, count, random_);
     schedule.insert(schedule.begin(), schedule.back());
     for (size_t b = 0; b < schedule.size() && sound(timings); ++b) {
       if (auto done = time_block(schedule[b], first_timed + b, timings); !done) return done;
-      if (b == 0 && !timings.blocks.empty()) timings.blocks.clear();
+      if (b == 0) timings.blocks.clear();
+      if (clocks != nullptr && b == 0) clocks->begin();
+      if (clocks != nullptr && b > 0) clocks->block_done();
     }
-    outcome_.measured.timings = std::move(timings);
     return {};
   }
 
@@ -187,6 +206,7 @@ class Evaluation {
     uint32_t candidate_set = 0, eager_set = 0;
     std::optional<uint32_t> drawn_in;
     for (const Party party : block) {
+      if (!present(party)) continue;
       const uint32_t k = next_set();
       if (drawn_in) {
         job_.bench.copy_inputs(*drawn_in, k);
@@ -200,7 +220,9 @@ class Evaluation {
         continue;
       }
       if (party == Party::eager) eager_set = k;
-      if (auto done = time_baseline(party, k, times); !done) return done;
+      auto done =
+          is_further(party) ? time_further(party, k, times) : time_baseline(party, k, times);
+      if (!done) return done;
     }
     timings.guards_changed = !job_.bench.guards_intact(candidate_set);
     timings.errors.add(job_.bench.compare_with_worker(Side::candidate, candidate_set, eager_set,
@@ -237,12 +259,26 @@ class Evaluation {
     return session_.forget(deadline_);
   }
 
+  /// One that was dropped on the way leaves its places in the schedule empty.
+  bool present(Party party) const { return !is_further(party) || further_.has(baseline_of(party)); }
+
+  Result<void> time_further(Party party, uint32_t set, TimedBlock& times) {
+    const Baseline which = baseline_of(party);
+    const auto most = std::min(deadline_.left(), 5 * call_patience(job_.record.facts));
+    const auto ms =
+        call_further(which, set, session_, *session_meter_, further_, Deadline::after(most));
+    if (!ms) return tl::unexpected(ms.error());
+    if (*ms) times.further_ms[which] = **ms;
+    return session_.forget(deadline_);
+  }
+
   const EvaluationJob& job_;
   StreamKey key_;
   RandomStream random_;
   Contestant& candidate_;
   CandidateCalls& calls_;
   WorkerSession& session_;
+  FurtherBaselines& further_;
   EvaluationOutcome& outcome_;
   std::unique_ptr<CallMeter> candidate_meter_, session_meter_;
   Deadline deadline_;
@@ -285,15 +321,17 @@ void load(const EvaluationJob& job, CandidateCalls& calls, EvaluationOutcome& ou
 Result<void> measure(const EvaluationJob& job, CandidateCalls& calls, EvaluationOutcome& outcome,
                      Deadline deadline) {
   std::optional<WorkerSession> session;
+  FurtherBaselines none;
+  FurtherBaselines& further = job.timed && job.further != nullptr ? *job.further : none;
   {
     const PhaseClock clock(outcome.phase_ms, "session");
     auto entered =
-        job.worker.enter(job.task, job.bench.session_memory(),
-                         {spread_evaluations, job.seed.seed ^ job.seed.salt[0]}, deadline);
+        enter_with(job.worker, job.task, job.bench.session_memory(),
+                   {spread_evaluations, job.seed.seed ^ job.seed.salt[0]}, further, deadline);
     if (!entered) return tl::unexpected(entered.error());
     session.emplace(std::move(*entered));
   }
-  Evaluation evaluation(job, calls, *session, outcome, deadline);
+  Evaluation evaluation(job, calls, *session, further, outcome, deadline);
   if (auto done = evaluation.run(); !done) {
     return tl::unexpected(job.worker.with_cause(done.error(), *session));
   }

@@ -16,6 +16,7 @@
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/judge/verdict_of.hpp"
+#include "sandbox/reference/further_baselines.hpp"
 #include "sandbox/reference/ingest_record.hpp"
 #include "sandbox/reference/worker.hpp"
 
@@ -42,6 +43,10 @@ struct EvaluationJob {
   int verified_sets = 5;
   int timed_blocks = 8;
   bool timed = false;
+  /// Made ready if `timed`; those that cannot be called are dropped from it. Null: none.
+  FurtherBaselines* further = nullptr;
+  cuda::ClockReader* clocks = nullptr;  // of a GPU slot whose board answers
+  std::string no_clocks;                // else why it does not
 };
 
 /// Of a candidate that was shown a stage.
@@ -65,7 +70,8 @@ struct EvaluationOutcome {
 };
 
 /// An error is a failure of ours (code `timeout` if the deadline passed); then the worker must be
-/// replaced. What the candidate does wrong is part of the outcome.
+/// replaced. Where a further baseline was the cause a later try goes without it.
+/// What the candidate does wrong is part of the outcome.
 Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline);
 
 }  // namespace warpsmith::sandbox

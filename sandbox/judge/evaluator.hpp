@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 #include "runtime/verdict.hpp"
+#include "sandbox/reference/baseline.hpp"
 #include "sandbox/reference/progress.hpp"
 #include "sandbox/service/requests.hpp"
 
@@ -35,7 +37,8 @@ struct EvaluatorOptions {
   std::chrono::milliseconds ingest_timeout{300'000};  // of one task, the worker being up
   bool require_cgroups = false;                       // else what is missing is recorded
   int verified_sets = 5;
-  int timed_blocks = 8;  // least number of calls of the candidate and of each baseline
+  int timed_blocks = 8;           // least number of calls of the candidate and of each baseline
+  std::vector<Baseline> further;  // timed too; the configuration asks for them on GPUs only
 };
 
 /// Owns the reference worker, the compilers and their cache of one slot. Calls come from one

@@ -57,6 +57,8 @@ struct Evaluator::State {
   std::unique_ptr<Bench> bench;                     // of the last task
   std::unique_ptr<Stage> stage;                     // of `bench`, once a candidate needs one
   Reproducibility eager_between, compiled_between;  // evaluations on this slot
+  std::map<Baseline, Reproducibility> further_between;
+  std::map<std::string, FurtherBaselines> further;  // by content hash
 
   State(EvaluatorOptions o, CpuCompiler c, std::unique_ptr<GpuSlot> g, Machine m)
       : options(std::move(o)), compiler(std::move(c)), gpu(std::move(g)), machine(std::move(m)) {}
@@ -92,6 +94,7 @@ struct Evaluator::State {
   Result<ReferenceWorker*> ready_worker(Deadline deadline);
   Result<const IngestRecord*> record_of(const Task& task, Deadline deadline);
   Result<IngestRecord> measure(const Task& task, Deadline deadline, bool last);
+  Result<IngestRecord> ingested(const Task& task, Deadline deadline);
   /// Loads the task on the CPU if it is not known: nothing is measured, no GPU is needed.
   Result<const TaskSignature*> signature_of(const Task& task, Deadline deadline);
   Result<TaskSignature> load_signature(const Task& task, Deadline deadline, bool last);
@@ -99,7 +102,8 @@ struct Evaluator::State {
   /// Of a GPU slot, else empty.
   Result<std::optional<DeviceLease>> lease(Deadline deadline);
   Result<Bench*> bench_of(const Task& task, const TaskSignature& signature);
-  Result<ReferenceWorker*> worker_with(const EvaluateRequest& request, Deadline deadline);
+  Result<ReferenceWorker*> worker_with(const EvaluateRequest& request, const IngestRecord& record,
+                                       Deadline deadline);
   Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
                                     const CandidateRun& run, const SecretSeed& seed,
                                     Deadline deadline);
@@ -108,6 +112,12 @@ struct Evaluator::State {
   Result<Stage*> stage_for(const CandidateRun& run);
   Judgement judge(const EvaluateRequest& request, Verdict verdict, const CandidateRun& run,
                   Deadline deadline);
+
+  // evaluator_baselines.cpp
+  /// What this slot is asked to time the task against, less what was dropped.
+  FurtherBaselines& further_of(const Task& task);
+  /// The same, less what ingest found that the task lacks.
+  FurtherBaselines& further_of(const Task& task, const IngestRecord& record);
   void compare_with_earlier(const Task& task, Timings& timings);
 
   // evaluator_profile.cpp

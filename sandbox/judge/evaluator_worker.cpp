@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/log.hpp"
-#include "runtime/median.hpp"
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/judge/evaluator_state.hpp"
 #include "sandbox/judge/evidence.hpp"
@@ -53,22 +52,34 @@ Result<ReferenceWorker*> Evaluator::State::ready_worker(Deadline deadline) {
   return &*worker;
 }
 
-/// One try, or the last. Where the fault can only be the task's own the code is `invalid_argument`:
-/// it outlasts what an ingest may take, or ended a fresh worker too.
-Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadline, bool last) {
-  auto ready = ready_worker(deadline);
-  if (!ready) return tl::unexpected(ready.error());
-  const std::string key = record_key(task, machine.key(), (*ready)->stack());
-  if (auto known = read_record(facts_folder(), key)) return std::move(*known);
-  const IngestJob job{.worker = **ready,
+/// From the worker at hand. A further baseline that is dropped with it costs a fresh one, no try.
+Result<IngestRecord> Evaluator::State::ingested(const Task& task, Deadline deadline) {
+  FurtherBaselines& wanted = further_of(task);
+  const size_t before = wanted.left().size();
+  const IngestJob job{.worker = *worker,
                       .machine = machine,
                       .task = task,
                       .progress = progress,
                       .make_bench = [this](const TaskSignature& s) { return make_bench(s); },
                       .lease = [this](Deadline by) { return lease(by); },
                       .on_device = gpu != nullptr,
-                      .budget = options.ingest_timeout};
+                      .budget = options.ingest_timeout,
+                      .further = &wanted};
   auto record = ingest_task(job, deadline);
+  if (record || wanted.left().size() == before) return record;
+  worker.reset();  // its state is unknown
+  auto fresh = ready_worker(deadline);
+  return fresh ? ingested(task, deadline) : tl::unexpected(std::move(fresh.error()));
+}
+
+/// One try, or the last. Where the fault can only be the task's own the code is `invalid_argument`:
+/// it outlasts what an ingest may take, or ended a fresh worker too.
+Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadline, bool last) {
+  auto ready = ready_worker(deadline);
+  if (!ready) return tl::unexpected(ready.error());
+  const std::string key = record_key(task, machine.key(), (*ready)->stack(), options.further);
+  if (auto known = read_record(facts_folder(), key)) return std::move(*known);
+  auto record = ingested(task, deadline);
   if (!record) {
     Error why = named(record.error(), task);
     const bool too_long = why.code == ErrorCode::timeout && !deadline.passed();
@@ -77,7 +88,8 @@ Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadli
                      std::to_string(options.ingest_timeout.count() / 1000) +
                      " s, a fifth of it for loading";
     }
-    if (too_long || (last && !(*ready)->alive())) why.code = ErrorCode::invalid_argument;
+    const bool ended = !worker || !worker->alive();
+    if (too_long || (last && ended)) why.code = ErrorCode::invalid_argument;
     worker.reset();  // its state is unknown
     return tl::unexpected(std::move(why));
   }
@@ -175,18 +187,25 @@ Result<Stage*> Evaluator::State::stage_for(const CandidateRun& run) {
   return stage.get();
 }
 
-/// The worker holds the task, and its compiled baseline where that is to be timed: the first time
-/// in a worker's life that takes seconds.
+/// The worker holds the task, and its compiled and further baselines where those are to be timed:
+/// the first time in a worker's life that takes seconds.
 Result<ReferenceWorker*> Evaluator::State::worker_with(const EvaluateRequest& request,
+                                                       const IngestRecord& record,
                                                        Deadline deadline) {
   auto ready = ready_worker(deadline);
   if (!ready) return ready;
   auto loaded = (*ready)->load(request.task, deadline);
   if (!loaded) return tl::unexpected(loaded.error());
-  if (!is_timed(request) || loaded->compiled) return ready;
-  tell(request.task.id + ": torch.compile, for this process's first timing");
-  auto compiled = (*ready)->compile(request.task, Baseline::compiled, deadline);
-  if (!compiled) return tl::unexpected(compiled.error());
+  if (!is_timed(request)) return ready;
+  const bool first = !loaded->compiled;
+  if (first) {
+    tell(request.task.id + ": torch.compile, for this process's first timing");
+    auto compiled = (*ready)->compile(request.task, Baseline::compiled, deadline);
+    if (!compiled) return tl::unexpected(compiled.error());
+  }
+  FurtherBaselines& wanted = further_of(request.task, record);
+  auto made = make_ready(**ready, request.task, wanted, deadline, first ? progress : Progress{});
+  if (!made) return tl::unexpected(std::move(made.error()));
   return ready;
 }
 
@@ -199,7 +218,7 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
   Result<Bench*> laid_out = nullptr;
   {
     const PhaseClock clock(phases, "prepare");
-    ready = worker_with(request, deadline);
+    ready = worker_with(request, record, deadline);
     if (!ready) return tl::unexpected(ready.error());
     laid_out = bench_of(request.task, record.facts.signature);
     if (!laid_out) return tl::unexpected(laid_out.error());
@@ -219,7 +238,10 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
                           .call_timeout = options.call_timeout,
                           .verified_sets = options.verified_sets,
                           .timed_blocks = options.timed_blocks,
-                          .timed = is_timed(request)};
+                          .timed = is_timed(request),
+                          .further = &further_of(request.task, record),
+                          .clocks = gpu ? gpu->clocks() : nullptr,
+                          .no_clocks = gpu ? gpu->no_clocks() : ""};
   tell(request.task.id + (job.timed ? ": verifying and timing" : ": verifying"));
   const uint64_t free_before = gpu ? gpu->free_memory() : 0;
   auto outcome = run_evaluation(job, deadline);
@@ -238,33 +260,23 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
   return outcome;
 }
 
-void Evaluator::State::compare_with_earlier(const Task& task, Timings& timings) {
-  std::vector<double> eager, compiled;
-  for (const TimedBlock& block : timings.blocks) {
-    eager.push_back(measurable(block.eager_ms));
-    compiled.push_back(measurable(block.compile_ms));
-  }
-  const std::string key = task_key(task);
-  if (!eager.empty()) {
-    eager_between.add(key, median(eager));
-    compiled_between.add(key, median(compiled));
-  }
-  timings.eager_scatter = eager_between.scatter();
-  timings.compile_scatter = compiled_between.scatter();
-}
-
 Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdict,
                                   const CandidateRun& run, Deadline deadline) {
   auto record = record_of(request.task, deadline);
   if (!record) return infra_of(record.error(), InfraKind::reference_failed);
-  for (int attempts = 0; attempts < 2; ++attempts) {
+  const FurtherBaselines& wanted = further_of(request.task, **record);
+  // One more for each further baseline that is dropped with its worker.
+  const int most = 2 + static_cast<int>(wanted.left().size());
+  for (int attempts = 0; attempts < most; ++attempts) {
+    const size_t before = wanted.left().size();
     auto seed = draw_seed();
     if (!seed) return infra_of(seed.error(), InfraKind::sandbox_lost);
     verdict.seed_commitment = seed->commitment(verdict.submission_hash);
     auto outcome = attempt(request, **record, run, *seed, deadline);
     if (!outcome) {
       worker.reset();  // its state is unknown
-      if (attempts == 0 && !deadline.passed()) continue;
+      const bool again = attempts == 0 || wanted.left().size() < before;
+      if (again && !deadline.passed()) continue;
       return infra_of(named(outcome.error(), request.task), InfraKind::reference_failed);
     }
     for (const auto& [name, ms] : outcome->phase_ms) verdict.phase_ms[name] += ms;

@@ -12,6 +12,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 using Json = nlohmann::json;
+using cuda::ClockSample;
 
 /// JSON knows no infinity: null.
 Json finite(double value) {
@@ -30,12 +31,66 @@ Json set_json(const VerifiedSet& set) {
   return json;
 }
 
-/// The parties' first letters in the order of their calls.
+/// The parties' letters in the order of their calls.
 std::string order_text(const Block& order) {
-  constexpr std::array letters{'k', 'e', 'c'};  // kernel, eager, compiled
+  constexpr std::array letters{'k', 'e', 'c', 'm', 'g'};  // kernel, eager, compiled, max, graph
   std::string text;
   for (const Party party : order) text += letters[static_cast<size_t>(party)];
   return text;
+}
+
+template <class T>
+Json nullable(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+template <class T>
+Json column(const std::vector<ClockSample>& samples, std::optional<T> ClockSample::* member) {
+  Json values = Json::array();
+  for (const ClockSample& sample : samples) values.push_back(nullable(sample.*member));
+  return values;
+}
+
+Json reasons_json(const std::vector<ClockSample>& samples) {
+  Json values = Json::array();
+  for (const ClockSample& sample : samples) {
+    values.push_back(sample.reasons ? Json(cuda::reason_names(*sample.reasons)) : Json());
+  }
+  return values;
+}
+
+Json summary_json(const cuda::ClockSummary& summary) {
+  return {{"lowest_sm_mhz", nullable(summary.lowest_sm_mhz)},
+          {"median_sm_mhz", nullable(summary.median_sm_mhz)},
+          {"lowest_memory_mhz", nullable(summary.lowest_memory_mhz)},
+          {"median_memory_mhz", nullable(summary.median_memory_mhz)},
+          {"highest_power_w", nullable(summary.highest_power_w)},
+          {"highest_celsius", nullable(summary.highest_celsius)},
+          {"reasons", summary.reasons}};
+}
+
+/// Arrays of one figure per reading, and a summary; the reason where nothing was read; null on a
+/// CPU.
+Json clocks_json(const Timings& timings) {
+  if (!timings.clocks) {
+    return timings.no_clocks.empty() ? Json() : Json{{"reason", timings.no_clocks}};
+  }
+  const ClockRecord& record = *timings.clocks;
+  Json summary = summary_json(cuda::summary_of(record.samples));
+  summary["readings"] = record.samples.size();
+  return {{"read", record.each_block ? "around each block" : "before and after all blocks"},
+          {"first_reading_ms", record.first_reading_ms},
+          {"sm_mhz", column(record.samples, &ClockSample::sm_mhz)},
+          {"memory_mhz", column(record.samples, &ClockSample::memory_mhz)},
+          {"power_w", column(record.samples, &ClockSample::power_w)},
+          {"celsius", column(record.samples, &ClockSample::celsius)},
+          {"reasons", reasons_json(record.samples)},
+          {"summary", summary}};
+}
+
+Json further_json(const FurtherTimed& timed, const std::vector<TimedBlock>& blocks) {
+  if (!timed.reason.empty()) return {{"reason", timed.reason}};
+  return {{"ms", times_of(timed.which, blocks)}, {"scatter", timed.scatter}};
 }
 
 Json samples_json(const Timings& timings) {
@@ -49,7 +104,13 @@ Json samples_json(const Timings& timings) {
     compiled.push_back(block.compile_ms);
     orders.push_back(order_text(block.order));
   }
-  Json json{{"candidate_ms", candidate},
+  Json further = Json::object();
+  for (const FurtherTimed& timed : timings.further) {
+    further[std::string(to_string(timed.which))] = further_json(timed, timings.blocks);
+  }
+  Json json{{"further", further},
+            {"clocks", clocks_json(timings)},
+            {"candidate_ms", candidate},
             {"candidate_elapsed_ms", elapsed},
             {"candidate_clock_ms", clock},
             {"clock", timings.on_device ? "device" : "core"},
@@ -61,6 +122,18 @@ Json samples_json(const Timings& timings) {
             {"worst_overtime_ms", timings.worst_overtime_ms},
             {"worst_error", finite(timings.errors.worst)}};
   if (timings.fault) json["fault"] = timings.fault->detail;
+  return json;
+}
+
+/// What ingest knows of each further baseline.
+Json ingested_json(const std::vector<BaselineFacts>& further) {
+  Json json = Json::object();
+  for (const BaselineFacts& facts : further) {
+    const bool timed = facts.reason.empty();
+    json[std::string(to_string(facts.which))] = {{"ready_s", facts.seconds},
+                                                 {"ms", timed ? Json(facts.ms) : Json()},
+                                                 {"reason", timed ? Json() : Json(facts.reason)}};
+  }
   return json;
 }
 
@@ -86,6 +159,10 @@ std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& 
             {"noop_ms",
              {{"candidate", outcome.candidate_noop_ms}, {"baselines", outcome.baseline_noop_ms}}},
             {"roofline_ms", record.facts.roofline_ms},
+            {"ingest",
+             {{"eager_ms", record.facts.eager_ms},
+              {"compile_ms", record.facts.compile_ms},
+              {"further", ingested_json(record.further)}}},
             {"machine",
              {{"name", machine.name},
               {"cores", machine.cores},

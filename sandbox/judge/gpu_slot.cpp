@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "runtime/cuda/nvml.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
 #include "sandbox/compile/device_architecture.hpp"
 #include "sandbox/contract/device_recording.hpp"
@@ -52,7 +53,14 @@ GpuSlot::GpuSlot(std::shared_ptr<GpuVerifier> verifier, Machine machine, Launche
     : verifier_(std::move(verifier)),
       machine_(std::move(machine)),
       launchers_(std::move(launchers)),
-      lease_folder_(std::move(lease_folder)) {}
+      lease_folder_(std::move(lease_folder)) {
+  auto clocks = cuda::open_clocks(verifier_->facts().bus_address);
+  if (clocks) {
+    clocks_ = std::move(*clocks);
+  } else {
+    no_clocks_ = std::move(clocks.error().message);
+  }
+}
 
 Result<std::unique_ptr<GpuSlot>> GpuSlot::open(const GpuSlotOptions& options) {
   auto access = find_gpu_access(options.gpu, built_with_toolkit(), options.python);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/clock.hpp"
+#include "runtime/cuda/clock_sample.hpp"
 #include "runtime/result.hpp"
 #include "sandbox/contract/device_candidate.hpp"
 #include "sandbox/device/lease.hpp"
@@ -38,6 +39,9 @@ class GpuSlot {
   std::string architecture() const;
   DeviceLimits device_limits() const { return verifier_->device_limits(); }
   const GpuAccess& access() const { return *launchers_.options().gpu; }
+  /// The board's readings; null where it has none, and then why.
+  cuda::ClockReader* clocks() const { return clocks_.get(); }
+  const std::string& no_clocks() const { return no_clocks_; }
   /// The GPU for this process alone, among the services that share it.
   Result<DeviceLease> lease(Deadline deadline) const;
   /// `capacity`, with both numbers, for a task that does not fit.
@@ -70,6 +74,8 @@ class GpuSlot {
   GpuBenchMemory memory_;
   LauncherPool launchers_;
   std::string lease_folder_;
+  std::unique_ptr<cuda::ClockReader> clocks_;
+  std::string no_clocks_;
 };
 
 }  // namespace warpsmith::sandbox

@@ -91,6 +91,18 @@ std::vector<double> column(const std::vector<TimedBlock>& blocks, double TimedBl
   return values;
 }
 
+FurtherResult further_result(const FurtherTimed& timed, const std::vector<TimedBlock>& blocks,
+                             const std::vector<double>& candidate, RandomStream& random) {
+  FurtherResult result{.name = std::string(to_string(timed.which)), .reason = timed.reason};
+  if (!timed.reason.empty()) return result;
+  const auto times = times_of(timed.which, blocks);
+  const Speedup over = paired_speedup(times, candidate, random);
+  result.ms = median(times);
+  result.speedup = over.ratio;
+  result.speedup_ci = widened(over, timed.scatter);
+  return result;
+}
+
 /// Of what the blocks themselves show, before it is widened.
 double relative_width(const Interval& interval) {
   const double middle = 0.5 * (interval.low + interval.high);
@@ -104,7 +116,8 @@ void put_rates(ShapeResult& shape, const TaskFacts& facts) {
   shape.roofline_ms = facts.roofline_ms;
 }
 
-/// False where the blocks differ too much to say anything.
+/// False where the blocks differ too much to say anything against eager or torch.compile; further
+/// baselines decide nothing.
 bool put_times(ShapeResult& shape, const Timings& timings, RandomStream& random) {
   const auto candidate = column(timings.blocks, &TimedBlock::candidate_ms);
   const auto eager = column(timings.blocks, &TimedBlock::eager_ms);
@@ -118,8 +131,21 @@ bool put_times(ShapeResult& shape, const Timings& timings, RandomStream& random)
   shape.speedup_eager_ci = widened(over_eager, timings.eager_scatter);
   shape.speedup_compile = over_compiled.ratio;
   shape.speedup_compile_ci = widened(over_compiled, timings.compile_scatter);
+  for (const FurtherTimed& timed : timings.further) {
+    shape.further.push_back(further_result(timed, timings.blocks, candidate, random));
+  }
   return std::max(relative_width(over_eager.interval), relative_width(over_compiled.interval)) <=
          widest_interval;
+}
+
+/// A line of those that were timed.
+std::string further_text(const ShapeResult& shape, const char* format) {
+  std::string text;
+  for (const FurtherResult& one : shape.further) {
+    if (!one.ms) continue;
+    text += (text.empty() ? "\nbeside: " : ", ") + one.name + ' ' + number(format, *one.ms) + " ms";
+  }
+  return text;
 }
 
 /// A GPU's kernels take microseconds: two decimals would hide what 5 % are.
@@ -128,7 +154,7 @@ std::string timed_text(const ShapeResult& shape, bool on_device) {
   return "passed: candidate " + number(format, *shape.candidate_ms) + " ms, eager " +
          number(format, *shape.eager_ms) + " ms, compile " + number(format, *shape.compile_ms) +
          " ms; " + number("%.1f", shape.gbytes_per_s.value_or(0)) + " GB/s, " +
-         number("%.1f", shape.gflops_per_s.value_or(0)) + " GFLOP/s";
+         number("%.1f", shape.gflops_per_s.value_or(0)) + " GFLOP/s" + further_text(shape, format);
 }
 
 /// How much longer our clock saw the candidate at work than the device's events say, at the median.
@@ -169,6 +195,15 @@ Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts
 }
 
 }  // namespace
+
+std::vector<double> times_of(Baseline which, const std::vector<TimedBlock>& blocks) {
+  std::vector<double> values;
+  values.reserve(blocks.size());
+  for (const TimedBlock& block : blocks) {
+    values.push_back(measurable(block.further_ms.at(which)));
+  }
+  return values;
+}
 
 Decision decide(const Measurements& measured, const TaskFacts& facts, int wanted_sets,
                 RandomStream& random) {

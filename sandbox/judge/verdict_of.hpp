@@ -2,6 +2,7 @@
 // Measurements in, verdict out: the one place that decides, free of processes and clocks.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/judge/inputs.hpp"
 #include "sandbox/judge/numerics.hpp"
+#include "sandbox/reference/baseline.hpp"
+#include "sandbox/timing/clock_log.hpp"
 #include "sandbox/timing/schedule.hpp"
 
 namespace warpsmith::sandbox {
@@ -32,6 +35,14 @@ struct TimedBlock {
   double candidate_elapsed_ms = 0;  // by the clock alone, for the record
   double candidate_clock_ms = 0;    // by the clock alone, no-op subtracted
   Block order{};
+  std::map<Baseline, double> further_ms;  // of those that were still timed
+};
+
+/// A further baseline that was asked for.
+struct FurtherTimed {
+  Baseline which = Baseline::tuned;
+  std::string reason;  // why it was not timed, or not to the end; else empty
+  double scatter = 0;  // reproducibility.hpp
 };
 
 /// A time that ratios can be made of. Zero or less is the clock's grain; the floor judges it.
@@ -48,7 +59,13 @@ struct Timings {
   // How far each baseline's time moves between evaluations: reproducibility.hpp
   double eager_scatter = 0, compile_scatter = 0;
   double worst_overtime_ms = 0;  // on the core after `done`: already charged, kept for the record
+  std::vector<FurtherTimed> further;
+  std::optional<ClockRecord> clocks;  // of a GPU
+  std::string no_clocks;              // why there are none; empty on a CPU
 };
+
+/// The times of one further baseline, one per block. Requires one that has no reason.
+std::vector<double> times_of(Baseline which, const std::vector<TimedBlock>& blocks);
 
 /// All that was measured before it ended.
 struct Measurements {

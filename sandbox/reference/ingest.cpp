@@ -2,10 +2,12 @@
 #include "sandbox/reference/ingest.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "runtime/median.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/judge/seed.hpp"
+#include "sandbox/reference/further_trials.hpp"
 #include "sandbox/timing/bootstrap.hpp"
 #include "sandbox/timing/call_meter.hpp"
 
@@ -21,7 +23,7 @@ constexpr int timed_sets = 9;       // at least so many timed outputs are checke
 class Ingest {
  public:
   Ingest(const IngestJob& job, const TaskDescription& description, Bench& bench,
-         WorkerSession& session, Deadline deadline)
+         WorkerSession& session, FurtherBaselines& further, Deadline deadline)
       : job_(job),
         description_(description),
         bench_(bench),
@@ -33,6 +35,7 @@ class Ingest {
     } else {
       meter_ = std::make_unique<CoreMeter>(session.pid(), session.noop());
     }
+    further_.emplace(TrialPlace{session, bench, *meter_, deadline}, further);
   }
 
   const std::string& doing() const { return doing_; }
@@ -196,7 +199,9 @@ class Ingest {
     bench_.use_profiles(record_.profiles);
     const ErrorStats both = bench_.compare_with_worker(Side::worker, 1, 0, bound_);
     if (!both.right()) record_.refusal = "torch.compile and eager differ on dense inputs";
-    return both.right() ? gate_timed() : Result<void>{};
+    if (!both.right()) return {};
+    if (auto done = further_->check(bound_); !done) return done;
+    return gate_timed();
   }
 
   /// Timed outputs are held against eager's with the looser bound of a profile: that must tell the
@@ -229,14 +234,18 @@ class Ingest {
   }
 
   Result<void> time_baselines() {
-    say("timing eager and torch.compile");
+    say("timing the baselines");
     std::vector<double> eager, compiled;
     for (int i = 0; i < 2 * baseline_calls; ++i) {
       if (auto ready = prepare(Distribution::dense); !ready) return ready;
       if (auto done = baseline(i % 2 == 1); !done) return done;
       (i % 2 == 1 ? compiled : eager).push_back(charged_ms_);
       if (auto done = session_.forget(deadline_); !done) return done;
+      if (i % 2 == 0) continue;
+      const auto fresh = [this] { return prepare(Distribution::dense); };
+      if (auto done = further_->time_each(fresh); !done) return done;
     }
+    record_.further = further_->facts();
     TaskFacts& facts = record_.facts;
     facts.eager_ms = median(eager);
     facts.compile_ms = median(compiled);
@@ -263,6 +272,7 @@ class Ingest {
   double charged_ms_ = 0;  // of the last baseline call
   std::vector<MutantTrial> trials_;
   std::string doing_;
+  std::optional<FurtherTrials> further_;
   IngestRecord record_;
 };
 
@@ -293,7 +303,7 @@ Result<IngestRecord> refused_or(Error error) {
 }
 
 Result<IngestRecord> measure(const IngestJob& job, const TaskDescription& description,
-                             Deadline deadline) {
+                             FurtherBaselines& further, Deadline deadline) {
   const auto patience = deadline.left();
   Result<std::optional<DeviceLease>> held = std::nullopt;
   if (job.lease) held = job.lease(deadline);
@@ -302,10 +312,10 @@ Result<IngestRecord> measure(const IngestJob& job, const TaskDescription& descri
   if (!bench) return refused_or(bench.error());
   auto seed = draw_seed();
   if (!seed) return tl::unexpected(seed.error());
-  auto session = job.worker.enter(job.task, (*bench)->session_memory(),
-                                  {spread_evaluations, seed->seed}, deadline);
+  auto session = enter_with(job.worker, job.task, (*bench)->session_memory(),
+                            {spread_evaluations, seed->seed}, further, deadline);
   if (!session) return tl::unexpected(session.error());
-  Ingest ingest(job, description, **bench, *session, deadline);
+  Ingest ingest(job, description, **bench, *session, further, deadline);
   auto record = ingest.run(seed->key());
   if (!record) {
     const Error cause = job.worker.with_cause(record.error(), *session);
@@ -356,7 +366,16 @@ Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline) {
   if (job.progress) job.progress(job.task.id + ": torch.compile");
   auto compiled = job.worker.compile(job.task, Baseline::compiled, end);
   if (!compiled) return refused_or(failed_in("torch.compile", compiled.error(), whole));
-  return measure(job, *description, end);
+  std::map<Baseline, double> seconds;
+  FurtherBaselines none;
+  FurtherBaselines& further = job.further != nullptr ? *job.further : none;
+  if (auto ready = make_ready(job.worker, job.task, further, end, job.progress, &seconds); !ready) {
+    return tl::unexpected(std::move(ready.error()));
+  }
+  auto record = measure(job, *description, further, end);
+  if (!record) return record;
+  for (BaselineFacts& facts : record->further) facts.seconds = seconds[facts.which];
+  return record;
 }
 
 }  // namespace warpsmith::sandbox

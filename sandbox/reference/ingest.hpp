@@ -11,6 +11,7 @@
 #include "sandbox/device/lease.hpp"
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/mutation_gate.hpp"
+#include "sandbox/reference/further_baselines.hpp"
 #include "sandbox/reference/progress.hpp"
 #include "sandbox/reference/worker.hpp"
 #include "sandbox/timing/machine.hpp"
@@ -37,10 +38,13 @@ struct IngestJob {
   AcquireLease lease;
   bool on_device = false;                     // the worker and the bench are a GPU's
   std::chrono::milliseconds budget{300'000};  // of it all; a fifth of it for the task's first runs
+  /// Wanted ones, made ready and timed too; those that cannot be are dropped from it. None: none.
+  FurtherBaselines* further = nullptr;
 };
 
 /// A record, possibly with a refusal. An error is a failure of ours, or a task that ends its
-/// worker or keeps it longer than its budget (`timeout`); the worker must then be replaced.
+/// worker or keeps it longer than its budget (`timeout`); the worker must then be replaced. Where
+/// a further baseline was the cause a later try goes without it.
 Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline);
 
 /// How inputs and parameters are filled when all inputs keep to `domain`, or to the narrowest

@@ -17,7 +17,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 // Part of every key: a change of what ingest measures or how it judges starts afresh.
-constexpr const char* ingest_version = "ingest 6";
+constexpr const char* ingest_version = "ingest 7";
 constexpr size_t digest_digits = 64;
 
 std::string path_of(const std::string& folder, const std::string& key) {
@@ -26,9 +26,12 @@ std::string path_of(const std::string& folder, const std::string& key) {
 
 }  // namespace
 
-std::string record_key(const Task& task, const std::string& machine, const std::string& stack) {
-  return sha256_hex(std::string(ingest_version) + '\n' + task_key(task) + '\n' + machine + '\n' +
-                    stack);
+std::string record_key(const Task& task, const std::string& machine, const std::string& stack,
+                       const std::vector<Baseline>& further) {
+  std::string text =
+      std::string(ingest_version) + '\n' + task_key(task) + '\n' + machine + '\n' + stack;
+  for (const Baseline which : further) text.append(1, '\n').append(to_string(which));
+  return sha256_hex(text);
 }
 
 std::optional<IngestRecord> read_record(const std::string& folder, const std::string& key) {

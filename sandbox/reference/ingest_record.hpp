@@ -9,6 +9,7 @@
 #include "runtime/result.hpp"
 #include "runtime/task.hpp"
 #include "sandbox/judge/inputs.hpp"
+#include "sandbox/reference/baseline.hpp"
 
 namespace warpsmith::sandbox {
 
@@ -41,21 +42,36 @@ struct DistributionFacts {
   }
 };
 
+/// What ingest found of a further baseline.
+struct BaselineFacts {
+  Baseline which = Baseline::tuned;
+  double seconds = 0;  // that making it ready took
+  double ms = 0;       // median; 0 if it was not timed
+  std::string reason;  // why the task lacks it; else empty
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(which, seconds, ms, reason);
+  }
+};
+
 struct IngestRecord {
   TaskFacts facts;
   std::vector<InputRule> rules;  // one per input and parameter, in the signature's order
   std::vector<DistributionFacts> distributions;
   std::vector<std::vector<float>> profiles;  // per output: S of dense sets, per block of elements
+  std::vector<BaselineFacts> further;        // each that was wanted
   std::string refusal;  // not empty: the task is refused or quarantined, and why
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(facts, rules, distributions, profiles, refusal);
+    archive(facts, rules, distributions, profiles, further, refusal);
   }
 };
 
-/// Content hash of the task, machine and stack: who may share a record.
-std::string record_key(const Task& task, const std::string& machine, const std::string& stack);
+/// Content hash of the task, machine, stack and wanted further baselines: who may share a record.
+std::string record_key(const Task& task, const std::string& machine, const std::string& stack,
+                       const std::vector<Baseline>& further);
 
 /// Nothing if there is none or it is damaged.
 std::optional<IngestRecord> read_record(const std::string& folder, const std::string& key);

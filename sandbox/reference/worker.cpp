@@ -216,6 +216,7 @@ Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemo
                      {"memory", memory.on_device ? "device" : "host"},
                      {"bytes", memory.bytes},
                      {"evaluations", options.evaluations},
+                     {"graphs", options.graphs},
                      {"seed", options.draw_seed >> 1U}};
   const std::string text = request.dump();
   if (auto sent = socket_.send({text.begin(), text.end()}, deadline); !sent) {

@@ -15,6 +15,7 @@
 #include "sandbox/commit/shared_buffers.hpp"
 #include "sandbox/launch/gpu_access.hpp"
 #include "sandbox/profile/baseline_kernels.hpp"
+#include "sandbox/reference/baseline.hpp"
 #include "sandbox/reference/description.hpp"
 
 namespace warpsmith::sandbox {
@@ -25,13 +26,6 @@ struct WorkerOptions {
   std::string cache_folder;  // inductor's artefacts live in a folder below it
   std::optional<int> core;
   std::optional<GpuAccess> gpu;  // none: everything runs on the CPU
-};
-
-/// What a task is timed against, besides eager.
-enum class Baseline : uint8_t {
-  compiled,  // torch.compile as it comes
-  tuned,     // torch.compile, mode max-autotune
-  graphed,   // eager as a CUDA graph; GPUs only
 };
 
 /// Of `ReferenceWorker::compile`.
@@ -54,6 +48,7 @@ struct SessionMemory {
 struct SessionOptions {
   int evaluations = 4;  // perturbed ones behind each spread; 0: references only
   uint64_t draw_seed = 0;
+  bool graphs = false;  // baseline `graphed` is called: a graph per buffer set takes memory
 };
 
 /// What tells tasks apart: their text, and the lane that binds their baselines.
@@ -96,6 +91,9 @@ class WorkerSession {
   std::chrono::nanoseconds noop() const { return contestant_.noop(); }
   std::chrono::nanoseconds device_noop() const { return contestant_.device_noop(); }
   pid_t pid() { return contestant_.process().pid(); }
+  bool alive() { return contestant_.process().alive(); }
+  /// What the worker wrote about its last call, which failed; it still lives.
+  std::string said() const { return contestant_.said(); }
 
   explicit WorkerSession(Contestant contestant) : contestant_(std::move(contestant)) {}
 

@@ -35,24 +35,28 @@ int list_libraries() {
   return 0;
 }
 
-sandbox::EvaluatorOptions evaluator_options(const sandbox::SandboxOptions& options) {
-  return {.runner = options.program,
-          .python = options.python,
-          .worker_folder = WARPSMITH_WORKER_FOLDER,
-          .cache_folder = options.cache_dir,
-          .core = options.core,
-          .gpu = options.gpu,
-          .candidate_memory_bytes = options.candidate_memory_bytes,
-          .compile_cache_bytes = options.compile_cache_bytes,
-          .source_bytes = options.source_bytes,
-          .message_bytes = options.message_bytes,
-          .compile_tasks = options.compile_tasks,
-          .compile_timeout = std::chrono::milliseconds{options.compile_ms},
-          .call_timeout = std::chrono::milliseconds{options.call_ms},
-          .ingest_timeout = std::chrono::milliseconds{options.ingest_ms},
-          .require_cgroups = options.require_cgroups,
-          .verified_sets = options.verified_sets,
-          .timed_blocks = options.timed_blocks};
+warpsmith::Result<sandbox::EvaluatorOptions> evaluator_options(
+    const sandbox::SandboxOptions& options) {
+  auto further = sandbox::further_baselines_named(options.baselines);
+  if (!further) return tl::unexpected(std::move(further.error()));
+  return sandbox::EvaluatorOptions{.runner = options.program,
+                                   .python = options.python,
+                                   .worker_folder = WARPSMITH_WORKER_FOLDER,
+                                   .cache_folder = options.cache_dir,
+                                   .core = options.core,
+                                   .gpu = options.gpu,
+                                   .candidate_memory_bytes = options.candidate_memory_bytes,
+                                   .compile_cache_bytes = options.compile_cache_bytes,
+                                   .source_bytes = options.source_bytes,
+                                   .message_bytes = options.message_bytes,
+                                   .compile_tasks = options.compile_tasks,
+                                   .compile_timeout = std::chrono::milliseconds{options.compile_ms},
+                                   .call_timeout = std::chrono::milliseconds{options.call_ms},
+                                   .ingest_timeout = std::chrono::milliseconds{options.ingest_ms},
+                                   .require_cgroups = options.require_cgroups,
+                                   .verified_sets = options.verified_sets,
+                                   .timed_blocks = options.timed_blocks,
+                                   .further = std::move(*further)};
 }
 
 /// An evaluator if there is an interpreter; a service for command lines alone needs none.
@@ -68,7 +72,9 @@ warpsmith::Result<sandbox::ServiceWork> make_work(const sandbox::SandboxOptions&
           return fail(ErrorCode::unsupported, "this sandbox was started without Python");
         }};
   }
-  auto opened = sandbox::Evaluator::open(evaluator_options(options));
+  auto wanted = evaluator_options(options);
+  if (!wanted) return tl::unexpected(std::move(wanted.error()));
+  auto opened = sandbox::Evaluator::open(std::move(*wanted));
   if (!opened) return tl::unexpected(std::move(opened.error()));
   const auto evaluator = std::make_shared<sandbox::Evaluator>(std::move(*opened));
   return sandbox::ServiceWork{

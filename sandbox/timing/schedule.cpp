@@ -2,24 +2,55 @@
 #include "sandbox/timing/schedule.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 namespace warpsmith::sandbox {
+namespace {
 
-int block_count(double baseline_ms, double budget_ms, int least) {
-  const double wanted = budget_ms / std::max(baseline_ms, 1e-3);
-  const double bounded = std::clamp(wanted, double(least), 4.0 * least);
-  return orders * static_cast<int>(std::ceil(bounded / orders));
+/// 0, 1, n−1, 2, n−2, …: its neighbours' differences are all of 1 … n−1, half of them twice if n is
+/// odd.
+std::vector<size_t> first_order(size_t n) {
+  std::vector<size_t> places{0};
+  for (size_t i = 1; places.size() < n; ++i) {
+    places.push_back(i);
+    if (places.size() < n) places.push_back(n - i);
+  }
+  return places;
 }
 
-std::vector<Block> make_schedule(int blocks, RandomStream& random) {
-  std::array<Block, orders / 2> firsts{{{Party::candidate, Party::eager, Party::compiled},
-                                        {Party::eager, Party::compiled, Party::candidate},
-                                        {Party::compiled, Party::candidate, Party::eager}}};
+/// One order of each mirrored pair. The design's square has n orders, each shifted by one; of an
+/// even n the mirror image of an order is the one half-way on, of an odd n it is in no square.
+std::vector<Block> half_cycle(const std::vector<Party>& parties) {
+  const size_t n = parties.size();
+  const std::vector<size_t> places = first_order(n);
+  std::vector<Block> orders(static_cast<size_t>(cycle_of(n)) / 2);
+  for (size_t shift = 0; shift < orders.size(); ++shift) {
+    for (const size_t place : places) orders[shift].push_back(parties[(place + shift) % n]);
+  }
+  return orders;
+}
+
+}  // namespace
+
+int cycle_of(size_t parties) {
+  assert(parties >= 2 && "nothing to compare");
+  return static_cast<int>(parties % 2 == 0 ? parties : 2 * parties);
+}
+
+int block_count(double baseline_ms, double budget_ms, int least, int cycle) {
+  const double wanted = budget_ms / std::max(baseline_ms, 1e-3);
+  const double bounded = std::clamp(wanted, double(least), 4.0 * least);
+  return cycle * static_cast<int>(std::ceil(bounded / cycle));
+}
+
+std::vector<Block> make_schedule(std::vector<Party> parties, int blocks, RandomStream& random) {
   std::vector<Block> schedule;
   while (static_cast<int>(schedule.size()) < blocks) {
+    std::shuffle(parties.begin(), parties.end(), random);
+    std::vector<Block> firsts = half_cycle(parties);
     std::shuffle(firsts.begin(), firsts.end(), random);
-    for (Block block : firsts) {
+    for (Block& block : firsts) {
       if (random.below(2) == 1) std::reverse(block.begin(), block.end());
       schedule.push_back(block);
       std::reverse(block.begin(), block.end());

@@ -30,7 +30,7 @@ def _nothing():
 
 
 class Session:
-    """`request` holds layout, the memories' sizes, evaluations and seed; `fds` are inputs, outputs, result."""
+    """`request` holds layout, sizes of the memories, evaluations, seed and graphs; `fds` are inputs, outputs, result."""
 
     def __init__(self, task, signature, request, fds):
         self.task, self.device, self.signature = task, task.device, signature
@@ -62,7 +62,7 @@ class Session:
             raise Refused(f'memory "{memory}": {own}')
         sets = request["layout"]["sets"]
         if self.device.remote:
-            needed = self.task.private_bytes(self.signature, sets)
+            needed = self.task.private_bytes(self.signature, sets, request.get("graphs", False))
             if why := footprint.complaint(needed, self.device.free(), sets):
                 raise Refused(f"beside the shared memory {why}")
 

@@ -264,10 +264,9 @@ class Task:
         sizes = {name: dtype.itemsize for dtype, name in DTYPES.items()}
         return [t | {"item_bytes": sizes[t["dtype"]]} for t in signature]
 
-    def private_bytes(self, signature, sets=1):
-        """Each set's graph keeps its outputs."""
-        graphs = sets if "graphed" in self.baselines else 0
-        return footprint.private_bytes(self._sized(signature), self.peaks, graphs)
+    def private_bytes(self, signature, sets=1, graphs=False):
+        """Where graphs are called each set's keeps its outputs."""
+        return footprint.private_bytes(self._sized(signature), self.peaks, sets if graphs else 0)
 
     def park(self):
         self.sample = [None if isinstance(v, torch.Tensor) else v for v in self.sample]

@@ -82,14 +82,55 @@ TEST(CheckReportTest, AnExplanationStandsAlone) {
 
 TEST(CheckReportTest, JsonIsOfTheSlowestShapeAndHasEveryKey) {
   const json out = json::parse(judgement_json(measured()));
-  for (const char* key :
-       {"verdict", "contract", "trust", "correct", "reward", "candidate_ms", "eager_ms",
-        "compile_ms", "speedup_eager", "speedup_compile", "seed_commitment", "jail", "evidence"}) {
+  for (const char* key : {"verdict", "contract", "trust", "correct", "reward", "candidate_ms",
+                          "eager_ms", "compile_ms", "speedup_eager", "speedup_compile",
+                          "seed_commitment", "jail", "evidence", "further_baselines", "clocks"}) {
     EXPECT_TRUE(out.contains(key)) << key;
   }
   EXPECT_EQ(out["speedup_eager"], 2.0);
   EXPECT_TRUE(out["speedup_compile"].is_null());
   EXPECT_TRUE(out["seed_commitment"].is_null());
+}
+
+Verdict measured_on_a_gpu() {
+  Verdict verdict = measured();
+  verdict.shapes[1].further = {
+      {.name = "max-autotune", .ms = 0.6, .speedup = 1.2, .speedup_ci = Interval{1.1, 1.3}},
+      {.name = "cuda-graph", .reason = "it cannot be captured"}};
+  verdict.evidence =
+      R"({"timing": {"clocks": {"sm_mhz": [1980, 1950], "summary": {"lowest_sm_mhz": 1950,
+        "median_sm_mhz": 1965, "reasons": {"gpu_idle": 1, "sw_power_cap": 2}, "readings": 9}}}})";
+  return verdict;
+}
+
+TEST(CheckReportTest, FurtherBaselinesAreInTextAndJson) {
+  const std::string text = judgement_text(measured_on_a_gpu());
+  EXPECT_THAT(text, HasSubstr("  1.20x max-autotune (95 % interval 1.10 to 1.30)\n"
+                              "  cuda-graph not measured: it cannot be captured\n"));
+  const json further = json::parse(judgement_json(measured_on_a_gpu()))["further_baselines"];
+  EXPECT_EQ(
+      further["max-autotune"],
+      (json{{"ms", 0.6}, {"speedup", 1.2}, {"speedup_interval", {1.1, 1.3}}, {"reason", nullptr}}));
+  EXPECT_EQ(further["cuda-graph"]["reason"], "it cannot be captured");
+  EXPECT_TRUE(further["cuda-graph"]["ms"].is_null());
+  EXPECT_TRUE(json::parse(judgement_json(measured()))["further_baselines"].is_null());
+}
+
+TEST(CheckReportTest, ClocksAreInTextWithWhatHeldThemBackAndInJson) {
+  EXPECT_THAT(judgement_text(measured_on_a_gpu()),
+              HasSubstr("  SM clock 1965 MHz, lowest 1950, sw_power_cap in 2 of 9 readings\n"));
+  const json out = json::parse(judgement_json(measured_on_a_gpu()));
+  EXPECT_EQ(out["clocks"]["reasons"]["sw_power_cap"], 2);
+  EXPECT_TRUE(json::parse(judgement_json(measured()))["clocks"].is_null());
+}
+
+TEST(CheckReportTest, ClocksThatWereNotReadSayWhyInJsonAlone) {
+  Verdict verdict = measured();
+  verdict.evidence = R"({"timing": {"clocks": {"reason": "no NVML"}}})";
+  EXPECT_EQ(json::parse(judgement_json(verdict))["clocks"]["reason"], "no NVML");
+  EXPECT_THAT(judgement_text(verdict), Not(HasSubstr("clock")));
+  verdict.evidence = R"({"timing": null})";
+  EXPECT_TRUE(json::parse(judgement_json(verdict))["clocks"].is_null());
 }
 
 TEST(CheckReportTest, AFailureHasTheSameKeysAndNoVerdictOfTheCandidate) {

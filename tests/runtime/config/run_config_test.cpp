@@ -53,6 +53,32 @@ TEST(RunConfigTest, OverridesReachEveryComponent) {
   EXPECT_EQ(config->sandbox.limits.call, std::chrono::seconds{2});
 }
 
+std::vector<std::string> baselines_of(const std::vector<std::string>& overrides) {
+  const auto config = parse_run_config("c.toml", least, overrides);
+  if (!config) return {config.error().message};
+  return further_baselines(config->sandbox);
+}
+
+TEST(RunConfigTest, AGpusEvaluationsHaveAllBaselinesUnlessTheyAreNamed) {
+  using testing::ElementsAre;
+  EXPECT_THAT(baselines_of({}), ElementsAre());
+  EXPECT_THAT(baselines_of({"sandbox.contract=\"device\""}),
+              ElementsAre("max-autotune", "cuda-graph"));
+  EXPECT_THAT(baselines_of({"sandbox.contract=\"device\"", "sandbox.baselines=[]"}), ElementsAre());
+  EXPECT_THAT(baselines_of({"sandbox.contract=\"host\"", "sandbox.baselines=[\"cuda-graph\"]"}),
+              ElementsAre("cuda-graph"));
+}
+
+TEST(RunConfigTest, BaselinesThatASlotCannotHaveAreRefused) {
+  EXPECT_THAT(error_of(least, {"sandbox.baselines=[\"cuda-graph\"]"}),
+              HasSubstr("sandbox.baselines: expected [] or [\"auto\"]: a slot of contract "
+                        "\"cpu\" times eager and torch.compile alone"));
+  EXPECT_THAT(error_of(least, {"sandbox.contract=\"device\"",
+                               "sandbox.baselines=[\"auto\", \"cuda-graph\"]"}),
+              HasSubstr("expected \"auto\" alone"));
+  EXPECT_THAT(error_of(least, {"sandbox.baselines=[\"fast\"]"}), HasSubstr("\"cuda-graph\""));
+}
+
 TEST(RunConfigTest, SynchronousModeMeansNoLag) {
   const auto config = parse_run_config("c.toml", least, {"run.mode=sync"});
   ASSERT_TRUE(config.has_value()) << config.error().message;

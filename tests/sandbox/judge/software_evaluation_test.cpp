@@ -35,6 +35,25 @@ T value_of(Result<T> result) {
   return std::move(*result);
 }
 
+struct Asked {
+  bool timed = false;
+  bool made_ready = true;
+  FurtherBaselines* further = nullptr;
+  cuda::ClockReader* clocks = nullptr;
+};
+
+/// A board whose clock falls by 15 MHz from reading to reading.
+class FallingClocks final : public cuda::ClockReader {
+ public:
+  cuda::ClockSample read() override {
+    mhz_ -= 15;
+    return {.sm_mhz = mhz_, .reasons = 0x4};
+  }
+
+ private:
+  int mhz_ = 1995;
+};
+
 /// One slot, with what it knows about tasks.
 class SoftwareSlot {
  public:
@@ -49,7 +68,7 @@ class SoftwareSlot {
         launchers_({.program = testing::sandbox_program(), .core = core, .calibration_calls = 16}) {
   }
 
-  Decision judge(const Task& task, const FileSet& files, bool timed) {
+  Decision judge(const Task& task, const FileSet& files, const Asked& asked) {
     const CorePin pin(core);
     const IngestRecord& record = record_of(task);
     const TaskSignature& signature = record.facts.signature;
@@ -62,10 +81,20 @@ class SoftwareSlot {
       compiled = value_of(compile_software_kernels(compiler_, files, *bound, in_seconds(60)));
     }
     if (compiled.failure) return refused(compiled);
-    return evaluate(task, record, *bound, compiled.artefact, timed);
+    if (asked.further != nullptr && asked.made_ready) {
+      (void)value_of(wrapped(make_ready(worker_, task, *asked.further, in_seconds(120), {})));
+    }
+    return evaluate(task, record, *bound, compiled.artefact, asked);
   }
 
+  /// Of the last evaluation.
+  const Measurements& measured() const { return measured_; }
+
  private:
+  static Result<int> wrapped(Result<void> done) {
+    if (!done) return tl::unexpected(std::move(done.error()));
+    return 0;
+  }
   static Decision refused(const Compiled& compiled) {
     return {.outcome = compiled.failure.value(), .feedback = compiled.text};
   }
@@ -80,7 +109,7 @@ class SoftwareSlot {
   }
 
   Decision evaluate(const Task& task, const IngestRecord& record, const BoundPlan& plan,
-                    const std::string& artefact, bool timed) {
+                    const std::string& artefact, const Asked& asked) {
     const auto bench = value_of(HostBench::create(record.facts.signature, memory_));
     const CandidateMemory memory = bench->candidate_memory();
     const SecretSeed seed = value_of(draw_seed());
@@ -95,17 +124,20 @@ class SoftwareSlot {
                                       .output_bytes = memory.output_bytes},
                                      by);
     };
-    const EvaluationOutcome outcome = value_of(run_evaluation({.task = task,
-                                                               .record = record,
-                                                               .bench = *bench,
-                                                               .seed = seed,
-                                                               .worker = worker_,
-                                                               .start_candidate = start,
-                                                               .verified_sets = verified_sets,
-                                                               .timed = timed},
-                                                              in_seconds(120)));
+    EvaluationOutcome outcome = value_of(run_evaluation({.task = task,
+                                                         .record = record,
+                                                         .bench = *bench,
+                                                         .seed = seed,
+                                                         .worker = worker_,
+                                                         .start_candidate = start,
+                                                         .verified_sets = verified_sets,
+                                                         .timed = asked.timed,
+                                                         .further = asked.further,
+                                                         .clocks = asked.clocks},
+                                                        in_seconds(120)));
+    measured_ = std::move(outcome.measured);
     RandomStream random(seed.seed, "bootstrap");
-    return decide(outcome.measured, record.facts, verified_sets + verified_dense_sets, random);
+    return decide(measured_, record.facts, verified_sets + verified_dense_sets, random);
   }
 
   testing::ScratchFolder folder_;
@@ -115,6 +147,7 @@ class SoftwareSlot {
   LauncherPool launchers_;
   BenchMemory memory_;
   std::map<std::string, IngestRecord> records_;
+  Measurements measured_;
 };
 
 class SoftwareEvaluationTest : public ::testing::Test {
@@ -127,7 +160,8 @@ class SoftwareEvaluationTest : public ::testing::Test {
 
   /// Times are a loaded machine's: what they say may be too little to decide.
   static Decision judge(const std::string& task, const FileSet& files, Request want) {
-    Decision decision = slot->judge(testing::device_task(task), files, want == Request::final);
+    Decision decision =
+        slot->judge(testing::device_task(task), files, {.timed = want == Request::final});
     if (decision.outcome != VerdictClass::unstable_timing) return decision;
     decision.outcome = VerdictClass::passed;  // its outputs, timed ones too, were all right
     return decision;
@@ -142,6 +176,42 @@ TEST_F(SoftwareEvaluationTest, PassesPlansOfKernelsProductsMemsetsAndCopies) {
     const Decision decision = judge(task, testing::honest_files(task), Request::final);
     EXPECT_EQ(decision.outcome, VerdictClass::passed) << task << ": " << decision.feedback;
   }
+}
+
+TEST_F(SoftwareEvaluationTest, TimesFurtherBaselinesInEachBlockAndReadsTheClocksAroundIt) {
+  const std::string task = "centred_linear";
+  FurtherBaselines further({Baseline::tuned, Baseline::graphed});
+  FallingClocks clocks;
+  const Decision decision = slot->judge(testing::device_task(task), testing::honest_files(task),
+                                        {.timed = true, .further = &further, .clocks = &clocks});
+  ASSERT_TRUE(slot->measured().timings) << decision.feedback;
+  const Timings& timings = *slot->measured().timings;
+  ASSERT_EQ(timings.blocks.size() % static_cast<size_t>(cycle_of(4)), 0U);
+  for (const TimedBlock& block : timings.blocks) {
+    EXPECT_EQ(block.order.size(), 4U);
+    EXPECT_NE(std::ranges::find(block.order, Party::tuned), block.order.end());
+    EXPECT_GT(block.further_ms.at(Baseline::tuned), 0);
+  }
+  ASSERT_EQ(decision.shape.further.size(), 2U);
+  EXPECT_GT(decision.shape.further[0].ms.value_or(0), 0);
+  EXPECT_EQ(decision.shape.further[1].reason, "a CPU has no graphs");
+  ASSERT_TRUE(timings.clocks);
+  EXPECT_EQ(timings.clocks->samples.size(), timings.blocks.size() + 1);
+  EXPECT_EQ(timings.clocks->samples.front().sm_mhz, 1980);
+}
+
+/// Nobody made it ready, so its first call fails.
+TEST_F(SoftwareEvaluationTest, GoesOnWithoutAFurtherBaselineWhoseCallsFail) {
+  const Task task = testing::device_task("centred_rows");
+  FurtherBaselines further({Baseline::graphed});
+  const Decision decision = slot->judge(task, testing::honest_files(task.id),
+                                        {.timed = true, .made_ready = false, .further = &further});
+  ASSERT_TRUE(slot->measured().timings) << decision.feedback;
+  EXPECT_GE(slot->measured().timings->blocks.size(), 8U);
+  EXPECT_TRUE(slot->measured().timings->errors.right());
+  ASSERT_EQ(decision.shape.further.size(), 1U);
+  EXPECT_NE(decision.shape.further[0].reason.find("a CPU has no graphs"), std::string::npos)
+      << decision.shape.further[0].reason;
 }
 
 TEST_F(SoftwareEvaluationTest, ShowsNoCandidateWhatAnEarlierOneLeft) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace warpsmith::sandbox {
 namespace {
 
@@ -91,6 +93,56 @@ TEST(VerdictOfTest, TimesOfAGpuShowWhatFivePerCentAre) {
   EXPECT_THAT(
       decided(measured).feedback,
       testing::StartsWith("passed: candidate 0.3100 ms, eager 0.6200 ms, compile 0.4000 ms; "));
+}
+
+/// max-autotune at 0.36 ms, and no graph.
+Timings with_further(double candidate) {
+  Timings made = timings(candidate);
+  made.further = {{.which = Baseline::tuned},
+                  {.which = Baseline::graphed, .reason = "it cannot be captured"}};
+  for (TimedBlock& block : made.blocks) block.further_ms[Baseline::tuned] = 0.36;
+  return made;
+}
+
+TEST(VerdictOfTest, FurtherBaselinesHaveTheirTimesSpeedupsAndIntervals) {
+  Measurements measured = five_good_sets();
+  measured.timings = with_further(0.30);
+  measured.timings->further[0].scatter = 0.1;
+  const Decision decision = decided(measured);
+  ASSERT_EQ(decision.outcome, VerdictClass::passed);
+  EXPECT_THAT(decision.feedback, testing::EndsWith("\nbeside: max-autotune 0.36 ms"));
+  ASSERT_EQ(decision.shape.further.size(), 2U);
+  const FurtherResult& tuned = decision.shape.further[0];
+  EXPECT_EQ(tuned.name, "max-autotune");
+  EXPECT_EQ(tuned.reason, "");
+  EXPECT_DOUBLE_EQ(*tuned.ms, 0.36);
+  EXPECT_DOUBLE_EQ(*tuned.speedup, 1.2);
+  EXPECT_NEAR(tuned.speedup_ci->low, 1.2 * std::exp(-0.196), 1e-9);
+  EXPECT_NEAR(tuned.speedup_ci->high, 1.2 * std::exp(0.196), 1e-9);
+}
+
+TEST(VerdictOfTest, AFurtherBaselineThatIsLackingSaysWhyAndTheVerdictStands) {
+  Measurements measured = five_good_sets();
+  measured.timings = with_further(0.30);
+  const Decision decision = decided(measured);
+  const FurtherResult& graphed = decision.shape.further.at(1);
+  EXPECT_EQ(graphed.name, "cuda-graph");
+  EXPECT_EQ(graphed.reason, "it cannot be captured");
+  EXPECT_FALSE(graphed.ms || graphed.speedup || graphed.speedup_ci);
+  EXPECT_EQ(decision.outcome, VerdictClass::passed);
+}
+
+TEST(VerdictOfTest, FurtherBaselinesDecideNothing) {
+  Measurements measured = five_good_sets();
+  measured.timings = with_further(0.31);
+  Decision without = decided(measured);
+  for (size_t i = 0; i < 8; i += 2) {
+    measured.timings->blocks[i].further_ms[Baseline::tuned] = 5;
+  }
+  const Decision wide = decided(measured);
+  EXPECT_EQ(wide.outcome, VerdictClass::passed);
+  EXPECT_EQ(wide.shape.speedup_eager_ci->low, without.shape.speedup_eager_ci->low);
+  EXPECT_EQ(wide.shape.speedup_compile_ci->low, without.shape.speedup_compile_ci->low);
 }
 
 TEST(VerdictOfTest, TimesBelowTheFloorAreImpossible) {

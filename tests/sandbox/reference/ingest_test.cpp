@@ -56,6 +56,27 @@ TEST_F(IngestTest, MeasuresAnHonestTask) {
   }
 }
 
+/// A CPU has no graphs: that is a reason, and max-autotune is timed all the same.
+TEST_F(IngestTest, TimesTheFurtherBaselinesThatATaskHasAndKeepsWhyItLacksOthers) {
+  const Machine machine{.limits = {100, 10, 50}};
+  const Task task = task_of("t", simple_code("return torch.relu(x @ x.T) * self.weight.sum() + "
+                                             "self.bias.sum() + x.mean()"));
+  FurtherBaselines further({Baseline::tuned, Baseline::graphed});
+  const auto record =
+      ingest_task({.worker = *worker, .machine = machine, .task = task, .further = &further},
+                  Deadline::after(seconds(200)));
+  ASSERT_TRUE(record) << record.error().message;
+  ASSERT_EQ(record->refusal, "");
+  ASSERT_EQ(record->further.size(), 2U);
+  EXPECT_EQ(record->further[0].which, Baseline::tuned);
+  EXPECT_EQ(record->further[0].reason, "");
+  EXPECT_GT(record->further[0].ms, 0);
+  EXPECT_GT(record->further[0].seconds, 0);
+  EXPECT_EQ(record->further[1].reason, "a CPU has no graphs");
+  EXPECT_EQ(record->further[1].ms, 0);
+  EXPECT_EQ(further.left(), std::vector{Baseline::tuned});
+}
+
 /// A task of rows whose forward is `forward`, all of one half type.
 std::string halves_code(const std::string& type, const std::string& forward) {
   return "import torch\nimport torch.nn as nn\n"
@@ -160,6 +181,14 @@ TEST_F(IngestTest, SaysWhatTheTaskRaisedAndTheWorkerGoesOn) {
   EXPECT_THAT(record.error().message,
               testing::HasSubstr("the call raised an error: ValueError: too large (task.py, line"));
   EXPECT_TRUE(worker->load(task_of("t", diagonal_product_code), Deadline::after(seconds(20))));
+}
+
+TEST(IngestRecordTest, TheKeyIsOfTheBaselinesThatWereWanted) {
+  const Task task = task_of("t", "code");
+  const std::string none = record_key(task, "machine", "stack", {});
+  const std::string tuned = record_key(task, "machine", "stack", {Baseline::tuned});
+  EXPECT_NE(none, tuned);
+  EXPECT_NE(tuned, record_key(task, "machine", "stack", {Baseline::tuned, Baseline::graphed}));
 }
 
 TEST(IngestRecordTest, AFailedWriteLeavesNothingBehind) {

@@ -2,6 +2,7 @@
 # Stays of the reference worker under the commit protocol, on a CPU and, where there is one, on a GPU.
 import ctypes
 import unittest
+from types import SimpleNamespace
 
 import torch
 from worker_support import NO_GPU, Stay, code, device, tasks
@@ -9,6 +10,7 @@ from worker_support import NO_GPU, Stay, code, device, tasks
 import baselines
 import commit
 import session as s
+from refusals import Refused
 
 LINEAR = code("return torch.softmax(self.l(a[0]), 1)", init="self.l = nn.Linear(256, 64)")
 NORM = "return torch.relu(self.n(self.c(a[0])))"
@@ -98,6 +100,17 @@ class SessionCases:
             said = made.call(what)
             self.assertEqual(said.status, commit.FAILED)
             self.assertIn(f"the {name} torch.compile baseline is not ready", said.text)
+
+    def test_graphs_take_memory_only_in_a_stay_that_calls_them(self):
+        stay = s.Session.__new__(s.Session)
+        stay.device = SimpleNamespace(memory="device", remote=True, free=lambda: 10**9)
+        stay.task = SimpleNamespace(private_bytes=lambda _, sets, graphs: (2 if graphs else 1) * sets * 4 * 10**8)
+        stay.signature = []
+        request = {"memory": "device", "layout": {"sets": 2}}
+        stay._check(request)
+        stay._check(request | {"graphs": False})
+        with self.assertRaisesRegex(Refused, "1.6 GB of device memory for 2 buffer sets"):
+            stay._check(request | {"graphs": True})
 
     def test_an_order_that_is_none_is_refused(self):
         made = self.stay(code("return a[0] * 2"))

@@ -151,6 +151,8 @@ class FootprintTest(unittest.TestCase):
         lean, fat = footprint.Peaks(0, 0), footprint.Peaks(0, 10**12)
         more = footprint.private_bytes(signature, fat) - footprint.private_bytes(signature, lean)
         self.assertGreater(more, 10**12 - 10**5)
+        graphs = footprint.private_bytes(signature, lean, 3) - footprint.private_bytes(signature, lean)
+        self.assertEqual(graphs, 3 * 20)
 
     def test_names_both_numbers(self):
         self.assertEqual(footprint.complaint(10, 10, 1), "")

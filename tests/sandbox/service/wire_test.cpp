@@ -32,6 +32,26 @@ TEST(WireTest, RecordsSurviveTheRoundTrip) {
   EXPECT_EQ(std::get<InfraFailure>(*judgement).detail, "n");
 }
 
+TEST(WireTest, OptionsAndVerdictsCarryFurtherBaselines) {
+  SandboxOptions options;
+  options.baselines = {"max-autotune", "cuda-graph"};
+  const auto read = unpack_body<SandboxOptions>(pack_body(options));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->baselines, options.baselines);
+  Verdict verdict;
+  verdict.shapes.resize(1);
+  verdict.shapes[0].further = {
+      {.name = "max-autotune", .ms = 0.5, .speedup = 2, .speedup_ci = Interval{1.9, 2.1}},
+      {.name = "cuda-graph", .reason = "it cannot be captured"}};
+  const auto judgement = unpack_body<Judgement>(pack_body(Judgement{verdict}));
+  ASSERT_TRUE(judgement);
+  const auto& further = std::get<Verdict>(*judgement).shapes.at(0).further;
+  ASSERT_EQ(further.size(), 2U);
+  EXPECT_EQ(further[0].speedup_ci->high, 2.1);
+  EXPECT_EQ(further[1].reason, "it cannot be captured");
+  EXPECT_FALSE(further[1].ms);
+}
+
 TEST(WireTest, RefusesForeignVersionsAndKinds) {
   WireRequest request;
   request.version = 9;

@@ -2,50 +2,102 @@
 #include "sandbox/timing/schedule.hpp"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "tests/support/rapidcheck_seed.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
-TEST(ScheduleTest, TimesEveryPartyOncePerBlock) {
-  RandomStream random(7, "schedule");
-  for (const Block& block : make_schedule(20, random)) {
-    EXPECT_EQ(std::set<Party>(block.begin(), block.end()).size(), party_count);
+std::vector<Party> parties(size_t count) {
+  const std::vector<Party> all{Party::candidate, Party::eager, Party::compiled, Party::tuned,
+                               Party::graphed};
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+/// Whole cycles, and how often each thing is to be seen in them.
+struct Drawn {
+  std::vector<Block> schedule;
+  size_t count = 0;
+};
+
+Drawn drawn() {
+  const auto count = *rc::gen::inRange<size_t>(3, 6);
+  const int blocks = cycle_of(count) * *rc::gen::inRange(1, 5);
+  RandomStream random(*rc::gen::arbitrary<uint64_t>(), "schedule");
+  return {make_schedule(parties(count), blocks, random), count};
+}
+
+RC_GTEST_PROP(ScheduleProperty, TimesEveryPartyOncePerBlock, ()) {
+  const Drawn d = drawn();
+  for (const Block& block : d.schedule) {
+    RC_ASSERT(std::set<Party>(block.begin(), block.end()).size() == d.count);
   }
 }
 
-TEST(ScheduleTest, FollowsEachOrderWithItsMirrorImage) {
-  RandomStream random(7, "schedule");
-  const auto schedule = make_schedule(10, random);
-  for (size_t i = 0; i + 1 < schedule.size(); i += 2) {
-    Block mirrored = schedule[i + 1];
+RC_GTEST_PROP(ScheduleProperty, FollowsEachOrderWithItsMirrorImage, ()) {
+  const Drawn d = drawn();
+  for (size_t i = 0; i + 1 < d.schedule.size(); i += 2) {
+    Block mirrored = d.schedule[i + 1];
     std::reverse(mirrored.begin(), mirrored.end());
-    EXPECT_EQ(schedule[i], mirrored);
+    RC_ASSERT(d.schedule[i] == mirrored);
   }
 }
 
-TEST(ScheduleTest, UsesEveryOrderEquallyOften) {
+RC_GTEST_PROP(ScheduleProperty, GivesEachPartyEachPlaceEquallyOften, ()) {
+  const Drawn d = drawn();
+  std::map<std::pair<Party, size_t>, size_t> times;
+  for (const Block& block : d.schedule) {
+    for (size_t place = 0; place < block.size(); ++place) ++times[{block[place], place}];
+  }
+  RC_ASSERT(times.size() == d.count * d.count);
+  for (const auto& [what, seen] : times) RC_ASSERT(seen == d.schedule.size() / d.count);
+}
+
+RC_GTEST_PROP(ScheduleProperty, LetsEachPartyFollowEachOtherEquallyOften, ()) {
+  const Drawn d = drawn();
+  std::map<std::pair<Party, Party>, size_t> times;
+  for (const Block& block : d.schedule) {
+    for (size_t place = 1; place < block.size(); ++place) ++times[{block[place - 1], block[place]}];
+  }
+  RC_ASSERT(times.size() == d.count * (d.count - 1));
+  for (const auto& [what, seen] : times) RC_ASSERT(seen == d.schedule.size() / d.count);
+}
+
+TEST(ScheduleTest, OfThreePartiesUsesAllSixOrders) {
   RandomStream random(7, "schedule");
   std::map<Block, int> times;
-  for (const Block& block : make_schedule(24, random)) ++times[block];
+  for (const Block& block : make_schedule(parties(3), 24, random)) ++times[block];
   EXPECT_EQ(times.size(), 6U);
   for (const auto& [block, count] : times) EXPECT_EQ(count, 4);
 }
 
 TEST(ScheduleTest, CannotBeForetold) {
-  RandomStream one(7, "schedule"), other(8, "schedule");
-  EXPECT_NE(make_schedule(24, one), make_schedule(24, other));
+  for (const size_t count : {3U, 4U, 5U}) {
+    RandomStream one(7, "schedule"), other(8, "schedule");
+    EXPECT_NE(make_schedule(parties(count), 24, one), make_schedule(parties(count), 24, other));
+  }
 }
 
 TEST(ScheduleTest, FixesTheCountByTheBaselineAlone) {
-  EXPECT_EQ(block_count(100, 12, 8), 12);
-  EXPECT_EQ(block_count(1, 12, 8), 12);
-  EXPECT_EQ(block_count(0.75, 12, 8), 18);
-  EXPECT_EQ(block_count(0.01, 12, 8), 36);
-  EXPECT_EQ(block_count(0, 12, 8), 36);
+  EXPECT_EQ(block_count(100, 12, 8, 6), 12);
+  EXPECT_EQ(block_count(1, 12, 8, 6), 12);
+  EXPECT_EQ(block_count(0.75, 12, 8, 6), 18);
+  EXPECT_EQ(block_count(0.01, 12, 8, 6), 36);
+  EXPECT_EQ(block_count(0, 12, 8, 6), 36);
+}
+
+TEST(ScheduleTest, TheCountIsOfWholeCycles) {
+  EXPECT_EQ(cycle_of(3), 6);
+  EXPECT_EQ(cycle_of(4), 4);
+  EXPECT_EQ(cycle_of(5), 10);
+  EXPECT_EQ(block_count(100, 12, 8, cycle_of(4)), 8);
+  EXPECT_EQ(block_count(100, 12, 8, cycle_of(5)), 10);
+  EXPECT_EQ(block_count(0, 12, 8, cycle_of(5)), 40);
 }
 
 }  // namespace

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/nvml.hpp"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "runtime/cuda/dynamic_library.hpp"
+
+namespace warpsmith::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* file_name = "libnvidia-ml.so.1";
+
+// NVML's binary interface, as far as it is used here (NVML API reference; 0 is success).
+using Device = void*;
+enum ClockType : int { sm_clock = 1, memory_clock = 2 };
+constexpr int board_sensor = 0;
+
+struct Calls {
+  int (*init)() = nullptr;
+  const char* (*error_text)(int) = nullptr;
+  int (*device)(const char*, Device*) = nullptr;
+  int (*clock)(Device, int, unsigned*) = nullptr;
+  int (*power)(Device, unsigned*) = nullptr;
+  int (*temperature)(Device, int, unsigned*) = nullptr;
+  int (*reasons)(Device, unsigned long long*) = nullptr;
+
+  explicit Calls(const DynamicLibrary& library)
+      : init(library.function<int()>("nvmlInit_v2")),
+        error_text(library.function<const char*(int)>("nvmlErrorString")),
+        device(library.function<int(const char*, Device*)>("nvmlDeviceGetHandleByPciBusId_v2")),
+        clock(library.function<int(Device, int, unsigned*)>("nvmlDeviceGetClockInfo")),
+        power(library.function<int(Device, unsigned*)>("nvmlDeviceGetPowerUsage")),
+        temperature(library.function<int(Device, int, unsigned*)>("nvmlDeviceGetTemperature")),
+        reasons(library.function<int(Device, unsigned long long*)>(
+            "nvmlDeviceGetCurrentClocksEventReasons")) {
+    if (reasons != nullptr) return;
+    // Its name before driver 535.
+    reasons = library.function<int(Device, unsigned long long*)>(
+        "nvmlDeviceGetCurrentClocksThrottleReasons");
+  }
+  bool complete() const {
+    return init != nullptr && device != nullptr && clock != nullptr && power != nullptr &&
+           temperature != nullptr && reasons != nullptr;
+  }
+  std::string failed(const char* call, int code) const {
+    const char* text = error_text == nullptr ? nullptr : error_text(code);
+    return std::string{call} + ": " +
+           (text == nullptr ? "error " + std::to_string(code) : std::string{text});
+  }
+};
+
+/// What a call writes; a failing one answers nothing: another reading may be there.
+std::optional<int> answer_of(const auto& call) {
+  unsigned value = 0;
+  if (call(&value) != 0) return std::nullopt;
+  return static_cast<int>(value);
+}
+
+class NvmlReader final : public ClockReader {
+ public:
+  NvmlReader(const Calls& calls, Device device) : calls_(calls), device_(device) {}
+
+  ClockSample read() override {
+    ClockSample sample;
+    sample.sm_mhz = answer_of([&](unsigned* v) { return calls_.clock(device_, sm_clock, v); });
+    sample.memory_mhz =
+        answer_of([&](unsigned* v) { return calls_.clock(device_, memory_clock, v); });
+    sample.celsius =
+        answer_of([&](unsigned* v) { return calls_.temperature(device_, board_sensor, v); });
+    const auto milliwatts = answer_of([&](unsigned* v) { return calls_.power(device_, v); });
+    if (milliwatts) sample.power_w = *milliwatts / 1000.0;
+    unsigned long long reasons = 0;
+    if (calls_.reasons(device_, &reasons) == 0) sample.reasons = reasons;
+    return sample;
+  }
+
+ private:
+  Calls calls_;
+  Device device_;
+};
+
+}  // namespace
+
+std::vector<std::string> nvml_names() {
+  std::vector<std::string> names{file_name};
+  const auto driver = DynamicLibrary::open({"libcuda.so.1"});
+  Dl_info place{};
+  if (driver && dladdr(driver->find("cuInit"), &place) != 0 && place.dli_fname != nullptr) {
+    names.push_back((fs::path(place.dli_fname).parent_path() / file_name).string());
+  }
+  for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+                             "/usr/lib64", "/usr/local/nvidia/lib64", "/usr/lib/wsl/lib"}) {
+    names.push_back((fs::path(folder) / file_name).string());
+  }
+  return names;
+}
+
+Result<std::unique_ptr<ClockReader>> open_clocks(const std::string& bus_address,
+                                                 const std::vector<std::string>& libraries) {
+  const auto library = DynamicLibrary::open(libraries);
+  if (!library) return fail("no NVML", library.error());
+  const Calls calls{*library};
+  if (!calls.complete()) {
+    return fail(ErrorCode::unsupported, "NVML lacks one of the calls that read clocks");
+  }
+  if (bus_address.empty()) {
+    return fail(ErrorCode::not_found, "NVML: the driver does not say the GPU's PCI address");
+  }
+  // Counted by the library; never undone, as the library is never closed.
+  if (const int code = calls.init(); code != 0) {
+    return fail(ErrorCode::unsupported, calls.failed("nvmlInit", code));
+  }
+  Device device = nullptr;
+  if (const int code = calls.device(bus_address.c_str(), &device); code != 0) {
+    return fail(ErrorCode::not_found, "NVML, GPU " + bus_address + ": " +
+                                          calls.failed("nvmlDeviceGetHandleByPciBusId", code));
+  }
+  return std::make_unique<NvmlReader>(calls, device);
+}
+
+}  // namespace warpsmith::cuda

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a task is timed against, besides eager.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/result.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Every timed evaluation has `compiled`. The others are further ones: no reward depends on them.
+enum class Baseline : uint8_t {
+  compiled,  // torch.compile as it comes
+  tuned,     // torch.compile, mode max-autotune
+  graphed,   // eager as a CUDA graph; GPUs only
+};
+inline constexpr size_t further_baseline_count = 2;
+
+/// "torch.compile", "max-autotune", "cuda-graph": in configuration, records and verdicts.
+std::string_view to_string(Baseline which) noexcept;
+
+/// Further baselines by their names, each once, in the order of the enumeration;
+/// `invalid_argument` names one that is none.
+Result<std::vector<Baseline>> further_baselines_named(const std::vector<std::string>& names);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/timing/clock_log.hpp"
+
+#include <utility>
+
+namespace warpsmith::sandbox {
+
+void ClockLog::begin() {
+  const auto start = now_();
+  record_.samples.push_back(reader_.read());
+  const auto took = now_() - start;
+  record_.first_reading_ms = std::chrono::duration<double, std::milli>(took).count();
+  record_.each_block = took < longest_reading;
+}
+
+void ClockLog::block_done() {
+  if (record_.each_block) record_.samples.push_back(reader_.read());
+}
+
+ClockRecord ClockLog::end() {
+  const bool begun = !record_.samples.empty();
+  if (begun && !record_.each_block) record_.samples.push_back(reader_.read());
+  return std::move(record_);
+}
+
+}  // namespace warpsmith::sandbox

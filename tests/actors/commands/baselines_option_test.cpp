@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/baselines_option.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+
+namespace warpsmith::actors {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// What is timed besides eager and torch.compile, or what is wrong with the words.
+std::vector<std::string> timed(const std::string& words, const std::string& contract = "device") {
+  CLI::App app;
+  std::string place;
+  std::vector<std::string> names{"auto"};
+  app.add_option("place", place);
+  add_baselines_option(app, names);
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {
+    return {error.what()};
+  }
+  SandboxConfig config;
+  config.contract = contract;
+  config.baselines = baselines_asked(names);
+  const auto valid = valid_slots(config);
+  return valid ? further_baselines(config) : std::vector{valid.error().message};
+}
+
+TEST(BaselinesOptionTest, IsAllOnGpusAndNothingOnCpusUnlessItIsGiven) {
+  EXPECT_THAT(timed(""), ElementsAre("max-autotune", "cuda-graph"));
+  EXPECT_THAT(timed("", "cpu"), IsEmpty());
+}
+
+TEST(BaselinesOptionTest, TakesNamesAndNoneAndLeavesThePlaceAlone) {
+  EXPECT_THAT(timed("--baselines cuda-graph DIR"), ElementsAre("cuda-graph"));
+  EXPECT_THAT(timed("--baselines max-autotune,cuda-graph DIR"),
+              ElementsAre("max-autotune", "cuda-graph"));
+  EXPECT_THAT(timed("DIR --baselines none"), IsEmpty());
+  EXPECT_THAT(timed("--baselines none", "cpu"), IsEmpty());
+}
+
+TEST(BaselinesOptionTest, RefusesWhatIsNoneAndWhatACpuCannotHave) {
+  EXPECT_THAT(timed("--baselines fast"), ElementsAre(HasSubstr("fast")));
+  EXPECT_THAT(timed("--baselines none,cuda-graph"),
+              ElementsAre(HasSubstr("no baseline is called \"none\"")));
+  EXPECT_THAT(timed("--baselines cuda-graph", "cpu"),
+              ElementsAre(HasSubstr("a slot of contract \"cpu\" times eager and torch.compile")));
+}
+
+}  // namespace
+}  // namespace warpsmith::actors
