@@ -52,8 +52,20 @@ struct InfraFailure {
   }
 };
 
-/// How far the verdict can be trusted, given the contract and the jail in force.
-enum class TrustClass : uint8_t { device, commit, lowered };
+/// How near an output must be to the reference.
+enum class Numerics : uint8_t {
+  strict,  // a bound that follows each element's own rounding errors
+  paper,   // |y − ŷ| ≤ 1e-2 + 1e-2 |ŷ| on 5 input sets: for comparison with published numbers
+};
+std::string_view to_string(Numerics numerics) noexcept;
+
+/// How far the verdict can be trusted, given the contract, the jail in force and the numerics.
+enum class TrustClass : uint8_t {
+  device,
+  commit,
+  lowered,
+  paper,  // whatever the jail: numerics `paper` let pass what `strict` would not
+};
 std::string_view to_string(TrustClass trust) noexcept;
 
 /// A 95 % interval of a ratio.

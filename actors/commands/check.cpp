@@ -52,12 +52,13 @@ Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_poin
 }
 
 /// What compiles or explains needs no GPU, nor does contract host on a task for CPUs.
-SandboxConfig config_of(const EvaluateCall& call, int gpu) {
+SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
   SandboxConfig config;
   const bool runs = call.request != Request::compile && call.request != Request::explain;
   const bool on_cpu = call.submission.contract == "host" && call.task.device == DeviceClass::cpu;
   if (runs && !on_cpu) config.contract = call.submission.contract;
-  config.first_gpu = gpu;
+  config.first_gpu = args.gpu;
+  config.numerics = args.numerics;
   return config;
 }
 
@@ -81,7 +82,7 @@ ExitCode exit_code(const Judgement& judgement) {
 ExitCode check(const CheckArguments& args) {
   const auto call = check_call(args);
   if (!call) return report(call.error());
-  const SandboxConfig config = config_of(*call, args.gpu);
+  const SandboxConfig config = config_of(*call, args);
   if (auto fits = check_slots(config); !fits) return report(fits.error());
   leave_slot_cores(config);
   const Judgement judgement = judge(*call, config, seconds{args.timeout_s});
@@ -108,6 +109,11 @@ Command check_command() {
                            "What a solution is: cpu, device or host. Without it: host if the "
                            "solution holds model_new.py, device if it holds plan.toml or "
                            "kernels.cu, else cpu");
+            app.add_option("--numerics", args->numerics,
+                           "strict; or paper: 1e-2, absolute and relative, on 5 input sets, for "
+                           "comparison with published numbers")
+                ->capture_default_str()
+                ->check(CLI::IsMember({"strict", "paper"}));
             app.add_flag("--json", args->json, "One JSON object on standard output");
             auto* explain = app.add_flag("--explain", args->explain,
                                          "Contract device: print what would be launched, and run "

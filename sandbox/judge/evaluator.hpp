@@ -36,6 +36,7 @@ struct EvaluatorOptions {
   bool require_cgroups = false;                       // else what is missing is recorded
   int verified_sets = 5;
   int timed_blocks = 8;  // least number of calls of the candidate and of each baseline
+  Numerics numerics = Numerics::strict;
 };
 
 /// Owns the reference worker, the compilers and their cache of one slot. Calls come from one

@@ -17,6 +17,8 @@ namespace {
 constexpr std::chrono::seconds worker_start_patience{120};  // importing torch on a loaded machine
 constexpr int loading_share = 5;  // of the time for an ingest, one part is for loading the task
 
+constexpr const char* paper_note = " (numerics paper: within 1e-2 + 1e-2 |y|)";
+
 bool is_timed(const EvaluateRequest& request) {
   return request.want == Request::profile || request.want == Request::final;
 }
@@ -29,7 +31,9 @@ bool ended_badly(const Measurements& measured) {
 }
 
 TrustClass trust_of(const Verdict& verdict, const CandidateRun& run,
-                    const std::optional<StageFacts>& stage) {
+                    const EvaluationOutcome& outcome) {
+  if (outcome.numerics == Numerics::paper) return TrustClass::paper;
+  const auto& stage = outcome.stage;
   const bool within_share = !stage || stage->within_share;
   if (!is_full_jail(verdict.jail, run.jail) || !within_share) return TrustClass::lowered;
   return run.jail == JailKind::launch ? TrustClass::device : TrustClass::commit;
@@ -219,7 +223,8 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
                           .call_timeout = options.call_timeout,
                           .verified_sets = options.verified_sets,
                           .timed_blocks = options.timed_blocks,
-                          .timed = is_timed(request)};
+                          .timed = is_timed(request),
+                          .numerics = options.numerics};
   tell(request.task.id + (job.timed ? ": verifying and timing" : ": verifying"));
   const uint64_t free_before = gpu ? gpu->free_memory() : 0;
   auto outcome = run_evaluation(job, deadline);
@@ -274,7 +279,7 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
       const PhaseClock clock(verdict.phase_ms, "decision");
       RandomStream random(seed->seed, "bootstrap");
       decision = decide(outcome->measured, (*record)->facts,
-                        options.verified_sets + verified_dense_sets, random);
+                        wanted_sets(options.numerics, options.verified_sets), random);
     }
     if (decision.outcome == VerdictClass::unstable_timing) {
       if (attempts == 0 && !deadline.passed()) continue;
@@ -286,9 +291,10 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
     }
     verdict.outcome = decision.outcome;
     verdict.feedback = std::move(decision.feedback);
+    if (options.numerics == Numerics::paper) verdict.feedback += paper_note;
     verdict.shapes = {std::move(decision.shape)};
     verdict.jail = std::move(outcome->jail);
-    verdict.trust = trust_of(verdict, run, outcome->stage);
+    verdict.trust = trust_of(verdict, run, *outcome);
     verdict.device_held_ms = outcome->device_held_ms;
     verdict.evidence = evidence_json(*outcome, **record, *seed, machine);
     return verdict;

@@ -30,6 +30,15 @@ Json set_json(const VerifiedSet& set) {
   return json;
 }
 
+/// A task's mutation gate and its distributions are those of `strict` whatever the numerics.
+Json bound_json(Numerics numerics) {
+  const BoundRule bound = bound_for(numerics, spread_evaluations);
+  if (numerics == Numerics::paper) {
+    return {{"atol", bound.tolerance}, {"rtol", bound.tolerance}, {"mutation_gate", "strict"}};
+  }
+  return {{"c", bound.c}, {"u", bound.u}, {"evaluations", spread_evaluations}};
+}
+
 /// The parties' first letters in the order of their calls.
 std::string order_text(const Block& order) {
   constexpr std::array letters{'k', 'e', 'c'};  // kernel, eager, compiled
@@ -80,9 +89,9 @@ Json stage_json(const StageFacts& stage) {
 
 std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& record,
                           const SecretSeed& seed, const Machine& machine) {
-  const BoundRule bound = bound_for(spread_evaluations);
   Json json{{"seed", seed.reveal()},
-            {"bound", {{"c", bound.c}, {"u", bound.u}, {"evaluations", spread_evaluations}}},
+            {"numerics", to_string(outcome.numerics)},
+            {"bound", bound_json(outcome.numerics)},
             {"noop_ms",
              {{"candidate", outcome.candidate_noop_ms}, {"baselines", outcome.baseline_noop_ms}}},
             {"roofline_ms", record.facts.roofline_ms},

@@ -30,14 +30,15 @@ struct SandboxOptions {
   uint32_t call_ms = 5'000;               // wall time of one call of the candidate, at most
   uint32_t ingest_ms = 300'000;           // wall time of measuring one task, the worker being up
   int32_t verified_sets = 5;
-  int32_t timed_blocks = 8;      // at least
+  int32_t timed_blocks = 8;  // at least
+  Numerics numerics = Numerics::strict;
   bool require_cgroups = false;  // no jail of a candidate or an agent without its cgroup limits
 
   template <class Archive>
   void serialize(Archive& archive) {
     archive(program, python, cache_dir, core, gpu, compile_cache_bytes, candidate_memory_bytes);
     archive(source_bytes, message_bytes, compile_tasks, compile_ms, call_ms, ingest_ms);
-    archive(verified_sets, timed_blocks, require_cgroups);
+    archive(verified_sets, timed_blocks, numerics, require_cgroups);
   }
 };
 

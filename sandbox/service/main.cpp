@@ -49,7 +49,8 @@ sandbox::EvaluatorOptions evaluator_options(const sandbox::SandboxOptions& optio
           .ingest_timeout = std::chrono::milliseconds{options.ingest_ms},
           .require_cgroups = options.require_cgroups,
           .verified_sets = options.verified_sets,
-          .timed_blocks = options.timed_blocks};
+          .timed_blocks = options.timed_blocks,
+          .numerics = options.numerics};
 }
 
 /// An evaluator if there is an interpreter; a service for command lines alone needs none.

@@ -12,7 +12,7 @@
 
 namespace warpsmith::sandbox {
 
-inline constexpr uint32_t wire_version = 2;
+inline constexpr uint32_t wire_version = 3;
 /// The service finds its socket under this number.
 inline constexpr int service_socket_fd = 3;
 

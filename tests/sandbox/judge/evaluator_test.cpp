@@ -82,11 +82,15 @@ class EvaluatorTest : public testing::Test {
                          const std::string& code = task_code,
                          milliseconds patience = seconds(500)) {
     const Task task{.id = "task", .code = code, .content_hash = sha256_hex(code)};
+    return evaluator->evaluate(request_for(task, source, want), Deadline::after(patience));
+  }
+
+  static EvaluateRequest request_for(const Task& task, const std::string& source, Request want) {
     EvaluateRequest request;
     request.task = task;
     request.submission = {.task_id = task.id, .files = {{"kernel.cpp", source}}};
     request.want = want;
-    return evaluator->evaluate(request, Deadline::after(patience));
+    return request;
   }
 
   static Verdict verdict(const std::string& source, Request want = Request::verify,
@@ -257,6 +261,75 @@ TEST_F(EvaluatorTest, RefusesATaskItCannotJudge) {
   const auto& infra = std::get<InfraFailure>(judgement);
   EXPECT_EQ(infra.kind, InfraKind::task_refused);
   EXPECT_EQ(infra.detail, "bad: the task defines no Model");
+}
+
+/// Judged by an evaluator of numerics `paper`. Its tasks are measured as `strict` measures them.
+class PaperEvaluatorTest : public EvaluatorTest {
+ protected:
+  static void SetUpTestSuite() {
+    EvaluatorTest::SetUpTestSuite();
+    if (evaluator == nullptr) return;
+    auto opened = Evaluator::open({.runner = WARPSMITH_TEST_RUNNER,
+                                   .python = python_interpreter().string(),
+                                   .worker_folder = "sandbox/reference/worker",
+                                   .cache_folder = folder,
+                                   .core = 0,
+                                   .numerics = Numerics::paper});
+    ASSERT_TRUE(opened) << opened.error().message;
+    *evaluator = std::move(*opened);
+  }
+};
+
+/// Right to three digits: far too little for `strict`.
+constexpr const char* coarse_body =
+    "    float s = 0; for (int64_t c = 0; c < C; ++c) s += row[c] + b[c];\n"
+    "    s /= (float)C;\n"
+    "    for (int64_t c = 0; c < C; ++c) y[c] = (row[c] + b[c] - s) * 1.005f;\n";
+
+TEST_F(PaperEvaluatorTest, PassesWhatPublishedNumbersAllowAndSaysSo) {
+  const Verdict v = verdict(kernel(coarse_body));
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  EXPECT_EQ(v.trust, TrustClass::paper);
+  EXPECT_THAT(v.feedback, testing::StartsWith("passed: 5 of 5 sets, worst error 0."));
+  EXPECT_THAT(v.feedback, testing::HasSubstr("numerics paper"));
+  EXPECT_THAT(v.evidence, testing::HasSubstr(R"("numerics":"paper")"));
+  EXPECT_THAT(v.evidence,
+              testing::HasSubstr(R"("bound":{"atol":0.01,"mutation_gate":"strict","rtol":0.01})"));
+}
+
+TEST_F(PaperEvaluatorTest, StillTellsWrongKernelsByTheirClass) {
+  EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = 0;"), VerdictClass::wrong);
+  EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = row[c] + b[c];"), VerdictClass::wrong);
+  EXPECT_EQ(outcome("for (int64_t c = 0; c + 1 < C; ++c) y[c] = row[c];"), VerdictClass::nonfinite);
+  EXPECT_EQ(outcome("((volatile float*)row)[0] = 1;"), VerdictClass::input_mutated);
+  EXPECT_EQ(outcome(std::string(honest_body) + "o[R * C] = 1;"), VerdictClass::oob_write);
+}
+
+TEST_F(PaperEvaluatorTest, ChecksEveryTimedOutputToo) {
+  const Judgement judgement = judge(
+      kernel("    static int calls = 0; if (r == 0) ++calls;\n"
+             "    if (calls > 5) { for (int64_t c = 0; c < C; ++c) y[c] = row[c]; continue; }\n" +
+             std::string(honest_body)),
+      Request::final);
+  ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
+  const Verdict& v = std::get<Verdict>(judgement);
+  EXPECT_EQ(v.outcome, VerdictClass::wrong) << v.feedback;
+  EXPECT_THAT(v.feedback, testing::StartsWith("wrong: timed call:"));
+}
+
+TEST_F(PaperEvaluatorTest, InputsVaryAboutTheTasksOwnMean) {
+  std::string code = task_code;
+  code.replace(code.find("torch.randn(512, 256)"), 21, "torch.randn(512, 256) * 0.001 + 7");
+  const std::string narrow_body =
+      "    if (!(row[0] > 6.9f && row[0] < 7.1f)) { y[0] = 1e9f; continue; }\n";
+  const Verdict v = verdict(kernel(narrow_body + honest_body), Request::verify, code);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+}
+
+TEST_F(EvaluatorTest, StrictRefusesWhatPublishedNumbersAllow) {
+  const Verdict v = verdict(kernel(coarse_body));
+  EXPECT_EQ(v.outcome, VerdictClass::wrong);
+  EXPECT_THAT(v.evidence, testing::HasSubstr(R"("numerics":"strict")"));
 }
 
 }  // namespace

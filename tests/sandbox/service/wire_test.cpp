@@ -32,6 +32,16 @@ TEST(WireTest, RecordsSurviveTheRoundTrip) {
   EXPECT_EQ(std::get<InfraFailure>(*judgement).detail, "n");
 }
 
+TEST(WireTest, OptionsCarryTheNumerics) {
+  SandboxOptions options;
+  options.numerics = Numerics::paper;
+  options.require_cgroups = true;
+  const auto read = unpack_body<SandboxOptions>(pack_body(options));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->numerics, Numerics::paper);
+  EXPECT_TRUE(read->require_cgroups);
+}
+
 TEST(WireTest, RefusesForeignVersionsAndKinds) {
   WireRequest request;
   request.version = 9;
