@@ -115,8 +115,8 @@ Result<TaskSignature> Evaluator::State::load_signature(const Task& task, Deadlin
   if (!ready) return tl::unexpected(ready.error());
   tell(task.id + ": loading the task");
   const auto patience = std::min(deadline.left(), options.ingest_timeout / loading_share);
-  auto loaded = (*ready)->load(task, Deadline::after(patience));
-  if (loaded) return std::move(loaded->signature);
+  auto loaded = (*ready)->signature(task, Deadline::after(patience));
+  if (loaded) return loaded;
   Error why = named(loaded.error(), task);
   if (why.code == ErrorCode::invalid_argument) return tl::unexpected(std::move(why));
   const bool too_long = why.code == ErrorCode::timeout && !deadline.passed();

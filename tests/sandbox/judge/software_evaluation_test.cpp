@@ -229,6 +229,26 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, CompiledHackTest,
                          })),
                          [](const auto& hack) { return hack.param; });
 
+TEST_F(DeviceSubmissionTest, ExplainsATaskThatThisMachineCouldNotHold) {
+  EvaluateRequest request;
+  request.task = {.id = "large",
+                  .code =
+                      "import torch\nimport torch.nn as nn\n"
+                      "class Model(nn.Module):\n    def forward(self, x):\n"
+                      "        return x.clone()\n"
+                      "def get_inputs():\n    return [torch.randn(65536, 131072)]\n"
+                      "def get_init_inputs():\n    return []\n"};
+  request.submission = {
+      "large", "device", {{"plan.toml", "[[step]]\ncopy = \"y\"\nfrom = \"x\"\n"}}};
+  request.want = Request::explain;
+  const Judgement judgement = evaluator->evaluate(request, in_seconds(120));
+  ASSERT_TRUE(std::holds_alternative<Verdict>(judgement))
+      << std::get<InfraFailure>(judgement).detail;
+  const Verdict& v = std::get<Verdict>(judgement);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  EXPECT_TRUE(v.feedback.starts_with("extents d0 = 65536, d1 = 131072\n")) << v.feedback;
+}
+
 TEST_F(DeviceSubmissionTest, HonestSolutionsCompileAndBind) {
   for (const char* task : {"centred_rows", "centred_linear"}) {
     const Verdict verdict = explained(task, testing::honest_files(task));

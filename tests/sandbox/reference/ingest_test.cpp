@@ -116,8 +116,9 @@ TEST_F(IngestTest, TakesATaskWhoseDenseSetsRoundOneTermAway) {
 
 /// Here no set tells the last term: its weight is an honest rounding's.
 TEST_F(IngestTest, RefusesATaskOfHalvesWhoseSetsAllRoundOneTermAway) {
-  const auto record = ingest_code(
-      halves_code("bfloat16", "return torch.cumsum(torch.sigmoid(x), -1).mean(-1, keepdim=True) * "
+  const auto record =
+      ingest_code(halves_code("bfloat16",
+                              "return torch.cumsum(torch.sigmoid(x), -1).mean(-1, keepdim=True) * "
                               "self.weight + self.bias"));
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_THAT(record->refusal, testing::HasSubstr("short_reduction"));
