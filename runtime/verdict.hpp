@@ -88,12 +88,15 @@ struct ShapeResult {
   std::optional<double> worst_error;                             // error / bound; > 1 is wrong
   std::optional<double> gbytes_per_s, gflops_per_s;
   std::optional<double> roofline_ms;
+  // Sizes that whoever wrote the kernel was not shown: nothing of them is timed, none counts for a
+  // speed-up.
+  bool hidden = false;
 
   template <class Archive>
   void serialize(Archive& archive) {
     archive(shape, candidate_ms, eager_ms, compile_ms, speedup_eager, speedup_compile,
             speedup_eager_ci, speedup_compile_ci, worst_error, gbytes_per_s, gflops_per_s,
-            roofline_ms);
+            roofline_ms, hidden);
   }
 };
 

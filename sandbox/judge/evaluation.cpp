@@ -31,6 +31,11 @@ int evaluations_of(Numerics numerics) {
   return numerics == Numerics::paper ? 0 : spread_evaluations;
 }
 
+/// Of integer and boolean inputs.
+uint64_t draw_seed_of(const EvaluationJob& job) {
+  return job.seed.seed ^ job.seed.salt[0] ^ job.contents_before;
+}
+
 /// The kept distributions, repeated up to `count`, and the one of timed sets, in a secret order:
 /// what looks at its inputs cannot tell that nothing but the cheap check waits.
 std::vector<Distribution> distributions_for(const EvaluationJob& job, RandomStream& random) {
@@ -133,7 +138,7 @@ class Evaluation {
   }
 
   Result<void> verify() {
-    uint64_t number = 0;
+    uint64_t number = job_.contents_before;
     for (const Distribution d : distributions_for(job_, random_)) {
       auto set = verify_one(++number, d);
       if (!set) return tl::unexpected(set.error());
@@ -305,9 +310,8 @@ Result<void> measure(const EvaluationJob& job, CandidateCalls& calls, Evaluation
   std::optional<WorkerSession> session;
   {
     const PhaseClock clock(outcome.phase_ms, "session");
-    auto entered = job.worker.enter(
-        job.task, job.bench.session_memory(),
-        {evaluations_of(job.numerics), job.seed.seed ^ job.seed.salt[0]}, deadline);
+    auto entered = job.worker.enter(job.task, job.bench.session_memory(),
+                                    {evaluations_of(job.numerics), draw_seed_of(job)}, deadline);
     if (!entered) return tl::unexpected(entered.error());
     session.emplace(std::move(*entered));
   }

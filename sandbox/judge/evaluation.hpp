@@ -53,6 +53,7 @@ struct EvaluationJob {
   int verified_sets = 5;
   int timed_blocks = 8;
   bool timed = false;
+  uint64_t contents_before = 0;  // numbers up to this are another evaluation's with the same seed
   Numerics numerics = Numerics::strict;  // the record is that of `strict` either way
 };
 

@@ -26,8 +26,10 @@ std::string path_of(const std::string& folder, const std::string& key) {
 
 }  // namespace
 
-std::string record_key(const Task& task, const std::string& machine, const std::string& stack) {
-  return sha256_hex(std::string(ingest_version) + '\n' + task_key(task) + '\n' + machine + '\n' +
+std::string record_key(const Task& task, const std::string& machine, const std::string& stack,
+                       IngestScope scope) {
+  const char* of = scope == IngestScope::verified ? " verified\n" : "\n";
+  return sha256_hex(ingest_version + std::string(of) + task_key(task) + '\n' + machine + '\n' +
                     stack);
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "runtime/checksum.hpp"
+#include "runtime/run/durable_file.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
 
 namespace warpsmith::sandbox {
@@ -261,6 +262,69 @@ TEST_F(EvaluatorTest, RefusesATaskItCannotJudge) {
   const auto& infra = std::get<InfraFailure>(judgement);
   EXPECT_EQ(infra.kind, InfraKind::task_refused);
   EXPECT_EQ(infra.detail, "bad: the task defines no Model");
+}
+
+const std::string ragged_code =
+    std::string(task_code) + "def get_ragged_inputs():\n    return [torch.randn(301, 256)]\n";
+
+TEST_F(EvaluatorTest, VerifiesHiddenShapesToo) {
+  const Verdict v = verdict(kernel(honest_body), Request::verify, ragged_code);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  ASSERT_EQ(v.shapes.size(), 2U);
+  EXPECT_EQ(v.shapes[0].shape, "d0=512 d1=256");
+  EXPECT_EQ(v.shapes[1].shape, "d0=301 d1=256");
+  EXPECT_TRUE(v.shapes[1].hidden);
+  EXPECT_TRUE(v.shapes[1].worst_error.has_value());
+  EXPECT_FALSE(v.shapes[1].candidate_ms.has_value());
+  EXPECT_THAT(v.evidence, testing::HasSubstr("\"hidden_sets\""));
+  EXPECT_GT(v.phase_ms.at("hidden_shapes"), 0);
+}
+
+TEST_F(EvaluatorTest, TheExampleOfHiddenShapesPasses) {
+  const std::string example = "configs/examples/ragged_rows/";
+  const auto text = [&](const char* file) {
+    return read_text_file(example + file, 1U << 16U).value();
+  };
+  const Verdict v = verdict(text("solution/kernel.cpp"), Request::verify, text("reference.py"));
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  EXPECT_EQ(v.shapes.size(), 2U);
+}
+
+TEST_F(EvaluatorTest, ASizeThatIsHardCodedFailsWithoutItsNumberBeingTold) {
+  const std::string fixed = "    if (R != 512) { y[0] = (float)R; continue; }\n";
+  const Verdict v = verdict(kernel(fixed + honest_body), Request::final, ragged_code);
+  EXPECT_EQ(v.outcome, VerdictClass::nonfinite);
+  EXPECT_EQ(v.feedback, "nonfinite: on other sizes of the task's inputs than those shown");
+  EXPECT_FALSE(v.shapes.at(0).candidate_ms.has_value()) << "nothing is timed then";
+}
+
+TEST_F(EvaluatorTest, WhatIsWrongOnTheShownSizesIsToldAsEver) {
+  const Verdict v = verdict(kernel("    for (int64_t c = 0; c < C; ++c) y[c] = row[c];\n"),
+                            Request::final, ragged_code);
+  EXPECT_EQ(v.outcome, VerdictClass::wrong);
+  EXPECT_THAT(v.feedback, testing::StartsWith("wrong: set "));
+}
+
+TEST_F(EvaluatorTest, RefusesHiddenShapesThatAreNoSizesOfTheSameInputs) {
+  const auto refusal = [](const std::string& inputs) {
+    const Task task{
+        .id = "t",
+        .source = "t.py",
+        .code = std::string(task_code) + "def get_ragged_inputs():\n    return [" + inputs + "]\n"};
+    const auto facts = evaluator->ingest(task, Deadline::after(seconds(300)));
+    return facts ? "taken" : facts.error().message;
+  };
+  EXPECT_EQ(refusal("torch.randn(512, 256)"),
+            "t.py: get_ragged_inputs: all sizes are those of get_inputs");
+  EXPECT_EQ(refusal("torch.randn(7, 301, 256)"),
+            "t.py: get_ragged_inputs: ranks differ: x [7, 301, 256], by get_inputs x [512, 256]");
+  EXPECT_THAT(refusal("torch.randn(301, 128)"),
+              testing::StartsWith("t.py: get_ragged_inputs: forward raised RuntimeError: "));
+  EXPECT_EQ(refusal("torch.randn(301, 256).double()"),
+            "t.py: get_ragged_inputs: the type of x differs");
+  EXPECT_EQ(
+      refusal("undefined"),
+      "t.py: get_ragged_inputs: get_inputs raised NameError: name 'undefined' is not defined");
 }
 
 /// Judged by an evaluator of numerics `paper`. Its tasks are measured as `strict` measures them.

@@ -17,6 +17,7 @@
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/launch/software_kernels.hpp"
 #include "sandbox/reference/ingest.hpp"
+#include "sandbox/reference/ragged.hpp"
 #include "tests/sandbox/hacks/device_submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
@@ -150,6 +151,18 @@ TEST_F(SoftwareEvaluationTest, ShowsNoCandidateWhatAnEarlierOneLeft) {
             VerdictClass::passed);
   const Decision lazy = judge(task, testing::device_files("does_nothing"), Request::verify);
   EXPECT_EQ(lazy.outcome, VerdictClass::nonfinite) << lazy.feedback;
+}
+
+TEST_F(SoftwareEvaluationTest, APlanIsBoundAnewOnHiddenSizes) {
+  const Task ragged = ragged_task(testing::ragged_device_task()).value();
+  FileSet files = testing::honest_files("centred_rows");
+  const Decision honest = slot->judge(ragged, files, false);
+  EXPECT_EQ(honest.outcome, VerdictClass::passed) << honest.feedback;
+  EXPECT_EQ(honest.shape.shape, "d0=301 d1=256");
+  std::string& plan = files.at("plan.toml");
+  plan.replace(plan.find("\"d0\", \"d1\""), 10, "\"256\", \"d1\"");
+  const Decision fixed = slot->judge(ragged, files, false);
+  EXPECT_EQ(fixed.outcome, VerdictClass::nonfinite) << fixed.feedback;
 }
 
 class SoftwareHackTest : public SoftwareEvaluationTest,

@@ -24,6 +24,12 @@ def shapes_of(tensors):
     return [{k: v for k, v in t.items() if k not in SUMMARY} for t in tensors]
 
 
+def symbols_of(tensors):
+    """Each extent by the place where it is first seen, as a launch plan names them."""
+    seen = list(dict.fromkeys(e for t in tensors for e in t["shape"]))
+    return [[seen.index(e) for e in t["shape"]] for t in tensors]
+
+
 class OutlineTest(unittest.TestCase):
     def agrees(self, text):
         self.assertEqual(outline.Outline(text).tensors(), shapes_of(tasks.Task(text, device("cpu")).tensors()))
@@ -42,6 +48,19 @@ class OutlineTest(unittest.TestCase):
         for path in sorted((ROOT / "configs/tasks/cuda").rglob("*.py")):
             with self.subTest(path.stem):
                 self.assertGreater(len(outline.Outline(path.read_text()).tensors()), 1)
+
+    def test_hidden_sizes_of_our_tasks_are_sizes_of_the_same_inputs(self):
+        named = [p for p in sorted((ROOT / "configs").rglob("*.py")) if "def get_ragged_inputs" in p.read_text()]
+        self.assertGreater(len(named), 8)
+        for path in named:
+            with self.subTest(path.stem):
+                shown = outline.Outline(path.read_text()).tensors()
+                hidden = outline.Outline(path.read_text() + "\n\nget_inputs = get_ragged_inputs\n").tensors()
+                self.assertEqual(symbols_of(shown), symbols_of(hidden))
+                for a, b in zip(shown, hidden):
+                    self.assertEqual((a["name"], a["dtype"]), (b["name"], b["dtype"]))
+                    self.assertEqual(a["shape"] == b["shape"], a["role"] == "parameter", a["name"])
+                    self.assertTrue(a["role"] == "parameter" or b["shape"][0] % 32, "a multiple of 32")
 
     def test_only_what_is_too_large_is_answered_by_shapes(self):
         large = code("return (a[0] * self.w).sum(-1)", "[torch.randn(2**20, 2**14)]", "self.w = nn.Parameter(torch.ones(2**14))")
