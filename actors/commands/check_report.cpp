@@ -50,9 +50,20 @@ json evidence_of(const Verdict& verdict) {
   return parsed.is_discarded() ? json(verdict.evidence) : parsed;
 }
 
+/// Sizes that were verified and not shown to whoever wrote the kernel.
+json hidden_shapes(const Verdict& verdict) {
+  json list = json::array();
+  for (const ShapeResult& s : verdict.shapes) {
+    if (!s.hidden) continue;
+    list.push_back({{"shape", s.shape}, {"worst_error", nullable(s.worst_error)}});
+  }
+  return list;
+}
+
 json verdict_json(const Verdict& v, Request asked) {
   const ShapeResult* shape = worst_shape(v);
   json out = times(shape != nullptr ? *shape : ShapeResult{});
+  out["hidden_shapes"] = hidden_shapes(v);
   out["verdict"] = to_string(v.outcome);
   out["contract"] = v.contract;
   out["trust"] = to_string(v.trust);
@@ -71,8 +82,8 @@ json verdict_json(const Verdict& v, Request asked) {
 
 json failure_json(const InfraFailure& failure) {
   json out = times({});
-  for (const char* key :
-       {"contract", "trust", "correct", "reward", "seed_commitment", "jail", "evidence"}) {
+  for (const char* key : {"contract", "trust", "correct", "reward", "seed_commitment", "jail",
+                          "evidence", "hidden_shapes"}) {
     out[key] = nullptr;
   }
   out["verdict"] = to_string(failure.kind);

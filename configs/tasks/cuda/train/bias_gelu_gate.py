@@ -25,7 +25,7 @@ def get_inputs():
 
 
 def get_ragged_inputs():
-    return [torch.randn(1153, C), torch.randn(1153, C)]
+    return [torch.randn(557, C), torch.randn(557, C)]
 
 
 def get_init_inputs():

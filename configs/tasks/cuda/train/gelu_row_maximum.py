@@ -20,7 +20,7 @@ def get_inputs():
 
 
 def get_ragged_inputs():
-    return [torch.randn(2503, C)]
+    return [torch.randn(1013, C)]
 
 
 def get_init_inputs():

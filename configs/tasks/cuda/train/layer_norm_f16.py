@@ -24,7 +24,7 @@ def get_inputs():
 
 
 def get_ragged_inputs():
-    return [torch.randn(1783, C).half()]
+    return [torch.randn(509, C).half()]
 
 
 def get_init_inputs():

@@ -19,7 +19,7 @@ def get_inputs():
 
 
 def get_ragged_inputs():
-    return [torch.randn(1301, C), torch.rand(1301, C) < 0.25]
+    return [torch.randn(601, C), torch.rand(601, C) < 0.25]
 
 
 def get_init_inputs():

@@ -20,7 +20,7 @@ def get_inputs():
 
 
 def get_ragged_inputs():
-    return [torch.randn(1429, C).bfloat16(), torch.randn(1429, C).bfloat16()]
+    return [torch.randn(421, C).bfloat16(), torch.randn(421, C).bfloat16()]
 
 
 def get_init_inputs():

@@ -19,7 +19,7 @@ def get_inputs():
 
 
 def get_ragged_inputs():
-    return [torch.randn(1613, C)]
+    return [torch.randn(811, C)]
 
 
 def get_init_inputs():
