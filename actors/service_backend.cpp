@@ -76,6 +76,7 @@ sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::
   options.ingest_ms = static_cast<uint32_t>(limits.ingest.count());
   options.verified_sets = static_cast<int32_t>(config.sets);
   options.timed_blocks = static_cast<int32_t>(config.blocks);
+  options.numerics = config.numerics == "paper" ? Numerics::paper : Numerics::strict;
   options.require_cgroups = config.require_cgroups;
   return options;
 }

@@ -30,8 +30,13 @@ std::string_view to_string(InfraKind kind) noexcept {
   return name_in(names, kind);
 }
 
+std::string_view to_string(Numerics numerics) noexcept {
+  static constexpr std::array<std::string_view, 2> names{"strict", "paper"};
+  return name_in(names, numerics);
+}
+
 std::string_view to_string(TrustClass trust) noexcept {
-  static constexpr std::array<std::string_view, 3> names{"device", "commit", "lowered"};
+  static constexpr std::array<std::string_view, 4> names{"device", "commit", "lowered", "paper"};
   return name_in(names, trust);
 }
 

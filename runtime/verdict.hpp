@@ -52,8 +52,20 @@ struct InfraFailure {
   }
 };
 
-/// How far the verdict can be trusted, given the contract and the jail in force.
-enum class TrustClass : uint8_t { device, commit, lowered };
+/// How near an output must be to the reference.
+enum class Numerics : uint8_t {
+  strict,  // a bound that follows each element's own rounding errors
+  paper,   // |y − ŷ| ≤ 1e-2 + 1e-2 |ŷ| on 5 input sets: for comparison with published numbers
+};
+std::string_view to_string(Numerics numerics) noexcept;
+
+/// How far the verdict can be trusted, given the contract, the jail in force and the numerics.
+enum class TrustClass : uint8_t {
+  device,
+  commit,
+  lowered,
+  paper,  // whatever the jail: numerics `paper` let pass what `strict` would not
+};
 std::string_view to_string(TrustClass trust) noexcept;
 
 /// A 95 % interval of a ratio.
@@ -90,12 +102,15 @@ struct ShapeResult {
   std::optional<double> gbytes_per_s, gflops_per_s;
   std::optional<double> roofline_ms;
   std::vector<FurtherResult> further;  // of a timed verdict, those that were asked for
+  // Sizes that whoever wrote the kernel was not shown: nothing of them is timed, none counts for a
+  // speed-up.
+  bool hidden = false;
 
   template <class Archive>
   void serialize(Archive& archive) {
     archive(shape, candidate_ms, eager_ms, compile_ms, speedup_eager, speedup_compile,
             speedup_eager_ci, speedup_compile_ci, worst_error, gbytes_per_s, gflops_per_s,
-            roofline_ms, further);
+            roofline_ms, further, hidden);
   }
 };
 

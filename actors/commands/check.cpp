@@ -63,6 +63,7 @@ SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
   if (runs && !on_cpu) config.contract = call.submission.contract;
   config.first_gpu = args.gpu;
   if (runs) config.baselines = baselines_asked(args.baselines);
+  config.numerics = args.numerics;
   return config;
 }
 
@@ -115,6 +116,11 @@ Command check_command() {
                            "What a solution is: cpu, device or host. Without it: host if the "
                            "solution holds model_new.py, device if it holds plan.toml or "
                            "kernels.cu, else cpu");
+            app.add_option("--numerics", args->numerics,
+                           "strict; or paper: 1e-2, absolute and relative, on 5 input sets, for "
+                           "comparison with published numbers")
+                ->capture_default_str()
+                ->check(CLI::IsMember({"strict", "paper"}));
             app.add_flag("--json", args->json, "One JSON object on standard output");
             auto* explain = app.add_flag("--explain", args->explain,
                                          "Contract device: print what would be launched, and run "

@@ -14,6 +14,7 @@ struct CheckArguments {
   std::string place;     // DIR, or with --task the solution
   std::string task;      // file; empty: reference.py in DIR
   std::string contract;  // empty: by the solution's files
+  std::string numerics = "strict";
   bool json = false, compile_only = false, explain = false;
   std::string profile, trace;  // files for what ran on the GPU; empty: none
   int timeout_s = 300;

@@ -76,9 +76,20 @@ json clocks_of(const json& evidence) {
   return clocks.is_object() ? clocks.value("summary", clocks) : json(nullptr);
 }
 
+/// Sizes that were verified and not shown to whoever wrote the kernel.
+json hidden_shapes(const Verdict& verdict) {
+  json list = json::array();
+  for (const ShapeResult& s : verdict.shapes) {
+    if (!s.hidden) continue;
+    list.push_back({{"shape", s.shape}, {"worst_error", nullable(s.worst_error)}});
+  }
+  return list;
+}
+
 json verdict_json(const Verdict& v, Request asked) {
   const ShapeResult* shape = worst_shape(v);
   json out = times(shape != nullptr ? *shape : ShapeResult{});
+  out["hidden_shapes"] = hidden_shapes(v);
   out["verdict"] = to_string(v.outcome);
   out["contract"] = v.contract;
   out["trust"] = to_string(v.trust);
@@ -98,7 +109,7 @@ json verdict_json(const Verdict& v, Request asked) {
 json failure_json(const InfraFailure& failure) {
   json out = times({});
   for (const char* key : {"contract", "trust", "correct", "reward", "seed_commitment", "jail",
-                          "evidence", "clocks"}) {
+                          "evidence", "clocks", "hidden_shapes"}) {
     out[key] = nullptr;
   }
   out["verdict"] = to_string(failure.kind);

@@ -10,11 +10,13 @@ namespace {
 
 using Speedup = std::optional<Interval> ShapeResult::*;
 
-/// Lowest lower end over the shapes; empty if any was not measured, or the verdict is not correct.
+/// Lowest lower end over the shapes that are timed; empty if any was not measured, or the verdict
+/// is not correct.
 std::optional<double> worst(const Verdict& verdict, Speedup speedup) {
   if (!verdict.correct()) return std::nullopt;
   std::optional<double> low;
   for (const ShapeResult& shape : verdict.shapes) {
+    if (shape.hidden) continue;
     if (!(shape.*speedup)) return std::nullopt;
     const double its = (shape.*speedup)->low;
     low = std::min(low.value_or(its), its);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 namespace warpsmith::policy {
@@ -20,13 +19,15 @@ double logarithmic(double speedup) {
 
 using Bound = std::optional<Interval> ShapeResult::*;
 
-/// Lowest bound over the shapes; empty when a shape was not measured: no measurement, no reward.
+/// Lowest bound over the shapes that are timed; empty when one was not measured: no measurement, no
+/// reward.
 std::optional<double> worst_low(const Verdict& verdict, Bound bound) {
-  if (verdict.shapes.empty()) return std::nullopt;
-  double low = std::numeric_limits<double>::infinity();
+  std::optional<double> low;
   for (const ShapeResult& shape : verdict.shapes) {
+    if (shape.hidden) continue;
     if (!(shape.*bound)) return std::nullopt;
-    low = std::min(low, (shape.*bound)->low);
+    const double its = (shape.*bound)->low;
+    low = std::min(low.value_or(its), its);
   }
   return low;
 }

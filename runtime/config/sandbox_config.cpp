@@ -57,6 +57,7 @@ void describe(Fields& fields, SandboxConfig& c) {
   fields.integer("first_gpu", c.first_gpu, {.low = 0, .high = 63});
   fields.text("contract", c.contract);
   fields.integer("queue", c.queue, {.low = 1, .high = 65'536});
+  fields.text("numerics", c.numerics);
   fields.integer("sets", c.sets, {.low = 5, .high = 64});
   fields.integer("blocks", c.blocks, {.low = 8, .high = 1024});
   fields.texts("baselines", c.baselines, baseline_names);
@@ -70,6 +71,8 @@ void validate(const SandboxConfig& c, Complaints& complaints) {
   complaints.require(c.contract == "cpu" || c.contract == "device" || c.contract == "host",
                      "sandbox.contract",
                      "expected \"cpu\", \"device\" or \"host\", got \"" + c.contract + "\"");
+  complaints.require(c.numerics == "strict" || c.numerics == "paper", "sandbox.numerics",
+                     "expected \"strict\" or \"paper\", got \"" + c.numerics + "\"");
   complaints.require(c.cores == 1, "sandbox.cores",
                      "expected 1: a slot is pinned to one core, and its timings are those of one");
   complaints.require(!uses_gpus(c) || c.count >= c.gpus, "sandbox.count",

@@ -15,9 +15,11 @@ namespace warpsmith::sandbox {
 /// (reference/worker/modes.py), plus an eighth of the deviation that sums suffer when the errors of
 /// equal and small terms all add up (reference/worker/correlated.py). Integer and boolean outputs:
 /// |y − ŷ| ≤ c · S, so exact wherever rounding decides nothing.
+/// With a tolerance, outputs of every type: |y − ŷ| ≤ tolerance · (1 + |ŷ|), S counts for nothing.
 struct BoundRule {
   double c = 8;
   double u = 0x1.0p-24;  // of the accumulation: float32
+  double tolerance = 0;  // absolute and relative; 0: the bound follows S
 };
 
 struct ErrorStats {
@@ -46,14 +48,16 @@ struct Scale {
   double floor = 0;      // × |ŷ|, inside c
   double floor_abs = 0;  // inside c
   double store = 0;      // × |ŷ|, outside c
+  bool by_spread = true;
 };
 
 WARPSMITH_HOST_DEVICE inline Scale scale_of(Dtype dtype, const BoundRule& rule) {
   // Below this an exponential in float32 may honestly have underflowed before it was scaled up.
   constexpr double smallest = 0x1.0p-100;
+  if (rule.tolerance > 0) return {1, rule.tolerance, rule.tolerance, 0, false};
   const double unit = unit_of(dtype);
-  if (unit == 0) return {rule.c, 0, 0, 0};
-  return {rule.c, 4 * rule.u, smallest, unit};
+  if (unit == 0) return {rule.c, 0, 0, 0, true};
+  return {rule.c, 4 * rule.u, smallest, unit, true};
 }
 
 /// Adds element y to `stats`, all but the count of elements.
@@ -67,7 +71,7 @@ WARPSMITH_HOST_DEVICE inline void judge_element(double y, double expected, doubl
   }
   const double size = std::fabs(expected);
   const double error = std::fabs(y - expected);
-  const double rounding = larger(spread, s.floor * size + s.floor_abs);
+  const double rounding = larger(s.by_spread ? spread : 0, s.floor * size + s.floor_abs);
   const double bound = s.c * rounding + s.store * size;
   if (!(error <= bound)) ++stats.wrong;
   if (error > stats.worst * bound) stats.worst = bound > 0 ? error / bound : HUGE_VAL;

@@ -28,12 +28,23 @@ milliseconds call_patience(const TaskFacts& facts) {
   return milliseconds{2000 + static_cast<int64_t>(50 * facts.eager_ms)};
 }
 
+/// Spreads that no bound asks for are not computed.
+int evaluations_of(Numerics numerics) {
+  return numerics == Numerics::paper ? 0 : spread_evaluations;
+}
+
+/// Of integer and boolean inputs.
+uint64_t draw_seed_of(const EvaluationJob& job) {
+  return job.seed.seed ^ job.seed.salt[0] ^ job.contents_before;
+}
+
 /// The kept distributions, repeated up to `count`, and the one of timed sets, in a secret order:
 /// what looks at its inputs cannot tell that nothing but the cheap check waits.
-std::vector<Distribution> distributions_for(const IngestRecord& record, int count,
-                                            RandomStream& random) {
+std::vector<Distribution> distributions_for(const EvaluationJob& job, RandomStream& random) {
+  if (job.numerics == Numerics::paper) return std::vector(paper_sets, Distribution::normal);
+  const int count = job.verified_sets;
   std::vector<Distribution> kept;
-  for (const DistributionFacts& facts : record.distributions) {
+  for (const DistributionFacts& facts : job.record.distributions) {
     if (facts.kept) kept.push_back(facts.distribution);
   }
   std::vector<Distribution> chosen;
@@ -77,6 +88,9 @@ class Evaluation {
         random_(job.seed.seed, "schedule"),
         candidate_(calls.candidate()),
         calls_(calls),
+        verified_rules_(job.numerics == Numerics::paper ? paper_rules(job.record.rules)
+                                                        : job.record.rules),
+        bound_(bound_for(job.numerics, spread_evaluations)),
         session_(session),
         further_(further),
         outcome_(outcome),
@@ -107,7 +121,7 @@ class Evaluation {
 
   bool all_right() const {
     const auto& sets = outcome_.measured.sets;
-    return static_cast<int>(sets.size()) == job_.verified_sets + verified_dense_sets &&
+    return static_cast<int>(sets.size()) == wanted_sets(job_.numerics, job_.verified_sets) &&
            std::all_of(sets.begin(), sets.end(), [](const VerifiedSet& set) {
              return !set.fault && !set.inputs_changed && !set.guards_changed && set.errors.right();
            });
@@ -115,19 +129,20 @@ class Evaluation {
 
   uint32_t next_set() { return set_ = (set_ + 1) % job_.bench.sets(); }
 
-  Result<void> fill(uint32_t set, uint64_t number, Distribution distribution) {
+  Result<void> fill(uint32_t set, uint64_t number, Distribution distribution,
+                    std::span<const InputRule> rules) {
     if (draws_ && drawn_ != number) {
       if (auto drawn = session_.draw(deadline_); !drawn) return drawn;
       drawn_ = number;
     }
-    if (draws_) job_.bench.take_drawn(set, job_.record.rules);
-    job_.bench.fill(set, {key_, number, distribution}, job_.record.rules);
+    if (draws_) job_.bench.take_drawn(set, rules);
+    job_.bench.fill(set, {key_, number, distribution}, rules);
     return {};
   }
 
   Result<void> verify() {
-    uint64_t number = 0;
-    for (const Distribution d : distributions_for(job_.record, job_.verified_sets, random_)) {
+    uint64_t number = job_.contents_before;
+    for (const Distribution d : distributions_for(job_, random_)) {
       auto set = verify_one(++number, d);
       if (!set) return tl::unexpected(set.error());
       outcome_.measured.sets.push_back(std::move(*set));
@@ -143,7 +158,7 @@ class Evaluation {
     uint64_t hash = 0;
     {
       const auto clock = phase("inputs");
-      if (auto filled = fill(k, number, distribution); !filled)
+      if (auto filled = fill(k, number, distribution, verified_rules_); !filled)
         return tl::unexpected(filled.error());
       job_.bench.reset(k);
       hash = job_.bench.inputs_hash(k);
@@ -160,9 +175,15 @@ class Evaluation {
       if (auto done = session_.reference(k, deadline_); !done) return tl::unexpected(done.error());
     }
     const auto clock = phase("comparison");
-    set.errors =
-        job_.bench.compare_with_reference(Side::candidate, k, bound_for(spread_evaluations));
+    set.errors = job_.bench.compare_with_reference(Side::candidate, k, bound_);
+    if (job_.numerics == Numerics::paper && set.errors.undefined > 0) return not_finite();
     return set;
+  }
+
+  /// Only the distributions of `strict` were tried when the task was measured.
+  static Result<VerifiedSet> not_finite() {
+    return fail(ErrorCode::invalid_argument,
+                "numerics paper: the reference is not finite on inputs like the task's own");
   }
 
   Result<void> time() {
@@ -210,7 +231,7 @@ class Evaluation {
       const uint32_t k = next_set();
       if (drawn_in) {
         job_.bench.copy_inputs(*drawn_in, k);
-      } else if (auto filled = fill(k, number, Distribution::dense); !filled) {
+      } else if (auto filled = fill(k, number, Distribution::dense, job_.record.rules); !filled) {
         return filled;
       }
       if (!drawn_in) drawn_in = k;
@@ -225,8 +246,8 @@ class Evaluation {
       if (!done) return done;
     }
     timings.guards_changed = !job_.bench.guards_intact(candidate_set);
-    timings.errors.add(job_.bench.compare_with_worker(Side::candidate, candidate_set, eager_set,
-                                                      bound_for(spread_evaluations)));
+    timings.errors.add(
+        job_.bench.compare_with_worker(Side::candidate, candidate_set, eager_set, bound_));
     timings.blocks.push_back(times);
     return {};
   }
@@ -277,6 +298,8 @@ class Evaluation {
   RandomStream random_;
   Contestant& candidate_;
   CandidateCalls& calls_;
+  std::vector<InputRule> verified_rules_;
+  BoundRule bound_;
   WorkerSession& session_;
   FurtherBaselines& further_;
   EvaluationOutcome& outcome_;
@@ -325,9 +348,8 @@ Result<void> measure(const EvaluationJob& job, CandidateCalls& calls, Evaluation
   FurtherBaselines& further = job.timed && job.further != nullptr ? *job.further : none;
   {
     const PhaseClock clock(outcome.phase_ms, "session");
-    auto entered =
-        enter_with(job.worker, job.task, job.bench.session_memory(),
-                   {spread_evaluations, job.seed.seed ^ job.seed.salt[0]}, further, deadline);
+    auto entered = enter_with(job.worker, job.task, job.bench.session_memory(),
+                              {evaluations_of(job.numerics), draw_seed_of(job)}, further, deadline);
     if (!entered) return tl::unexpected(entered.error());
     session.emplace(std::move(*entered));
   }
@@ -363,8 +385,13 @@ double held_ms(const DeviceLease& lease) {
 
 }  // namespace
 
+std::vector<InputRule> paper_rules(std::vector<InputRule> rules) {
+  for (InputRule& rule : rules) rule.parameter = rule.parameter || rule.domain != Domain::unit;
+  return rules;
+}
+
 Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline) {
-  EvaluationOutcome outcome;
+  EvaluationOutcome outcome{.numerics = job.numerics};
   Result<std::optional<DeviceLease>> held = std::nullopt;
   // A candidate's own process may work on the device as soon as it is loaded.
   const bool held_to_load = job.stage != nullptr;

@@ -24,6 +24,17 @@ namespace warpsmith::sandbox {
 
 /// Of the distribution that timed sets have, besides `verified_sets` of the others.
 inline constexpr int verified_dense_sets = 1;
+/// All that numerics `paper` verifies.
+inline constexpr int paper_sets = 5;
+
+/// How many sets must be right for a pass; `sets` are those of `strict` besides the dense one.
+constexpr int wanted_sets(Numerics numerics, int sets) {
+  return numerics == Numerics::paper ? paper_sets : sets + verified_dense_sets;
+}
+
+/// How inputs are filled in the sets of numerics `paper`: about the mean of the task's own, with
+/// their deviation, as parameters are. What must lie in (0, 1) keeps to that.
+std::vector<InputRule> paper_rules(std::vector<InputRule> rules);
 
 /// Everything that one evaluation works with; all of it outlives the call.
 struct EvaluationJob {
@@ -47,6 +58,8 @@ struct EvaluationJob {
   FurtherBaselines* further = nullptr;
   cuda::ClockReader* clocks = nullptr;  // of a GPU slot whose board answers
   std::string no_clocks;                // else why it does not
+  uint64_t contents_before = 0;  // numbers up to this are another evaluation's with the same seed
+  Numerics numerics = Numerics::strict;  // the record is that of `strict` either way
 };
 
 /// Of a candidate that was shown a stage.
@@ -61,6 +74,7 @@ struct StageFacts {
 
 /// What happened, for `decide` and for the evidence.
 struct EvaluationOutcome {
+  Numerics numerics = Numerics::strict;
   Measurements measured;
   std::map<std::string, double> phase_ms;
   std::map<std::string, std::string> jail;

@@ -120,7 +120,9 @@ Judgement Evaluator::State::evaluate_cpu(const EvaluateRequest& request, Verdict
                                  .limits = candidate_limits(options)};
     return start_cpu_contestant(spec, by);
   };
-  return judge(request, std::move(verdict), {.start = start}, deadline);
+  // The extents come with the bench.
+  const auto for_sizes = [&](const Task&, const TaskSignature&) { return StartCandidate(start); };
+  return judge(request, std::move(verdict), {.start = start, .for_sizes = for_sizes}, deadline);
 }
 
 Judgement Evaluator::State::evaluate_device(const EvaluateRequest& request, Verdict verdict,
@@ -144,8 +146,12 @@ Judgement Evaluator::State::evaluate_device(const EvaluateRequest& request, Verd
   if (!gpu) {
     return InfraFailure{InfraKind::jail_unavailable, "contract device: this slot has no GPU"};
   }
+  const auto for_sizes = [&](const Task& task, const TaskSignature& signature) {
+    return start_for(*candidate, request.submission.files, task, signature);
+  };
   const CandidateRun run{
       .start = [&](const Bench& on, Deadline by) { return gpu->start(*candidate, on, by); },
+      .for_sizes = for_sizes,
       .jail = JailKind::launch,
       .record = [&](const Bench& on, Deadline by) { return gpu->record(*candidate, on, by); }};
   return judge(request, std::move(verdict), run, deadline);

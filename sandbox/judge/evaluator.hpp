@@ -39,6 +39,7 @@ struct EvaluatorOptions {
   int verified_sets = 5;
   int timed_blocks = 8;           // least number of calls of the candidate and of each baseline
   std::vector<Baseline> further;  // timed too; the configuration asks for them on GPUs only
+  Numerics numerics = Numerics::strict;
 };
 
 /// Owns the reference worker, the compilers and their cache of one slot. Calls come from one

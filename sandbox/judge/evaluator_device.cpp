@@ -78,4 +78,18 @@ Result<DeviceBuild> Evaluator::State::build_device(const EvaluateRequest& reques
   return build;
 }
 
+OrFailed<StartCandidate> Evaluator::State::start_for(const DeviceCandidate& built,
+                                                     const FileSet& files, const Task& task,
+                                                     const TaskSignature& signature) {
+  const auto plan = device_plan(files);
+  if (!plan) return tl::unexpected(plan.error());
+  Compiled compiled;
+  compiled.artefact = built.cubin;
+  auto candidate = device_candidate(*plan, std::move(compiled), signature, task.lane);
+  if (!candidate) return tl::unexpected(std::move(candidate.error()));
+  return [this, bound = std::move(*candidate)](const Bench& on, Deadline by) {
+    return gpu->start(bound, on, by);
+  };
+}
+
 }  // namespace warpsmith::sandbox

@@ -10,6 +10,7 @@
 #include "sandbox/judge/host_review.hpp"
 #include "sandbox/judge/phase_clock.hpp"
 #include "sandbox/profile/record_file.hpp"
+#include "sandbox/reference/ragged.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -121,18 +122,26 @@ Judgement Evaluator::State::evaluate_host(const EvaluateRequest& request, Verdic
   if (!task_options) return infra_of(named(task_options.error(), request.task), {});
   const auto submission = host_submission(request.submission.files, options.source_bytes);
   if (!submission) return failing(std::move(verdict), submission.error());
+  // Its process finds the text as a module.
+  const Task shown = shown_task(request.task);
   Result<Compiled> compiled;
   {
     const PhaseClock clock(verdict.phase_ms, "compile");
-    compiled = compile_host(*submission, request.task, deadline);
+    compiled = compile_host(*submission, shown, deadline);
   }
   if (!compiled) return infra_of(compiled.error(), InfraKind::jail_unavailable);
   verdict.jail = compiled->jail;
   if (compiled->failure) return failing(std::move(verdict), *compiled);
   if (request.want == Request::compile) return passing(std::move(verdict), "compiled");
+  const auto for_sizes = [&](const Task& task, const TaskSignature&) {
+    return StartCandidate([&, of = task](const Bench&, Deadline by) {
+      return start_host(*submission, *compiled, of, by);
+    });
+  };
   const CandidateRun run{
       .start = [&](const Bench&,
-                   Deadline by) { return start_host(*submission, *compiled, request.task, by); },
+                   Deadline by) { return start_host(*submission, *compiled, shown, by); },
+      .for_sizes = for_sizes,
       .jail = JailKind::host,
       .staged = true,
       .review =

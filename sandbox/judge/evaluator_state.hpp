@@ -26,6 +26,8 @@ namespace warpsmith::sandbox {
 
 /// Starts a compiled candidate's process over a bench's memory.
 using StartCandidate = std::function<Result<Contestant>(const Bench&, Deadline)>;
+/// The same candidate made ready for other sizes of the task's inputs, or how it fails with them.
+using ForSizes = std::function<OrFailed<StartCandidate>(const Task&, const TaskSignature&)>;
 
 /// What the candidate launches in one call over a bench's memory, once it was judged right.
 using RecordCandidate = std::function<Result<std::vector<ProfiledKernel>>(const Bench&, Deadline)>;
@@ -33,10 +35,17 @@ using RecordCandidate = std::function<Result<std::vector<ProfiledKernel>>(const 
 /// How a compiled candidate is run, and what its contract adds to the decision.
 struct CandidateRun {
   StartCandidate start;
+  ForSizes for_sizes;
   JailKind jail = JailKind::run;                       // whose primitives the trust class rests on
   bool staged = false;                                 // it is shown `State::stage`, not the bench
   std::function<void(StageFacts&, Decision&)> review;  // of a staged one
   RecordCandidate record;                              // empty: its kernels cannot be recorded
+};
+
+/// How a candidate did on the task's hidden shapes.
+struct RaggedResult {
+  Decision decision;
+  EvaluationOutcome outcome;  // empty where the candidate could not be made ready for them
 };
 
 struct Evaluator::State {
@@ -92,9 +101,11 @@ struct Evaluator::State {
 
   // evaluator_worker.cpp
   Result<ReferenceWorker*> ready_worker(Deadline deadline);
+  /// Of the task, whose ragged shapes were found fit too, if it names any.
   Result<const IngestRecord*> record_of(const Task& task, Deadline deadline);
-  Result<IngestRecord> measure(const Task& task, Deadline deadline, bool last);
-  Result<IngestRecord> ingested(const Task& task, Deadline deadline);
+  Result<const IngestRecord*> record_of(const Task& task, IngestScope scope, Deadline deadline);
+  Result<IngestRecord> measure(const Task& task, IngestScope scope, Deadline deadline, bool last);
+  Result<IngestRecord> ingested(const Task& task, IngestScope scope, Deadline deadline);
   /// Loads the task on the CPU if it is not known: nothing is measured, no GPU is needed.
   Result<const TaskSignature*> signature_of(const Task& task, Deadline deadline);
   Result<TaskSignature> load_signature(const Task& task, Deadline deadline, bool last);
@@ -106,12 +117,14 @@ struct Evaluator::State {
                                        Deadline deadline);
   Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
                                     const CandidateRun& run, const SecretSeed& seed,
-                                    Deadline deadline);
+                                    uint64_t contents_before, Deadline deadline);
   /// The process that the candidate will get.
   Result<void> warm_up(const CandidateRun& run, Deadline deadline);
   Result<Stage*> stage_for(const CandidateRun& run);
   Judgement judge(const EvaluateRequest& request, Verdict verdict, const CandidateRun& run,
                   Deadline deadline);
+  Decision decide_on(const EvaluateRequest& request, EvaluationOutcome& outcome,
+                     const IngestRecord& record, const CandidateRun& run, const SecretSeed& seed);
 
   // evaluator_baselines.cpp
   /// What this slot is asked to time the task against, less what was dropped.
@@ -128,11 +141,22 @@ struct Evaluator::State {
   Result<PartyKernels> candidate_kernels(const CandidateRun& run, Deadline deadline);
   BaselineKernels kernels_of_baselines(const EvaluateRequest& request, Deadline deadline);
 
+  // evaluator_ragged.cpp
+  Result<const IngestRecord*> ragged_record_of(const Task& ragged, const IngestRecord& shown,
+                                               Deadline deadline);
+  /// Nothing where the task names no ragged shapes. An error is a failure of ours.
+  Result<std::optional<RaggedResult>> verify_ragged(const EvaluateRequest& request,
+                                                    const CandidateRun& run, const SecretSeed& seed,
+                                                    Deadline deadline);
+
   // evaluator_device.cpp
   Result<CudaCompiler*> ready_cuda(Deadline deadline);
   Result<Compiled> compile_kernels(const FileSet& files, const Plan& plan, Deadline deadline);
   /// What is launched, or the failing class. An error is a failure of ours.
   Result<DeviceBuild> build_device(const EvaluateRequest& request, Deadline deadline);
+  /// The plan bound anew; the kernels are those that were compiled.
+  OrFailed<StartCandidate> start_for(const DeviceCandidate& built, const FileSet& files,
+                                     const Task& task, const TaskSignature& signature);
 };
 
 /// With the task's file, or its name, in front.

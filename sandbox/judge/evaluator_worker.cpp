@@ -8,6 +8,7 @@
 #include "sandbox/judge/evidence.hpp"
 #include "sandbox/judge/host_review.hpp"
 #include "sandbox/judge/phase_clock.hpp"
+#include "sandbox/reference/ragged.hpp"
 #include "sandbox/timing/bootstrap.hpp"
 
 namespace warpsmith::sandbox {
@@ -16,8 +17,24 @@ namespace {
 constexpr std::chrono::seconds worker_start_patience{120};  // importing torch on a loaded machine
 constexpr int loading_share = 5;  // of the time for an ingest, one part is for loading the task
 
+constexpr const char* paper_note = " (numerics paper: within 1e-2 + 1e-2 |y|)";
+
 bool is_timed(const EvaluateRequest& request) {
   return request.want == Request::profile || request.want == Request::final;
+}
+
+/// What verifying hidden shapes adds to the record.
+void add_hidden(Verdict& verdict, const RaggedResult& ragged) {
+  verdict.shapes.push_back(ragged.decision.shape);
+  double& took = verdict.phase_ms["hidden_shapes"];
+  for (const auto& [name, ms] : ragged.outcome.phase_ms) took += ms;
+  if (!ragged.outcome.device_held_ms) return;
+  verdict.device_held_ms = verdict.device_held_ms.value_or(0) + *ragged.outcome.device_held_ms;
+}
+
+EvaluateRequest untimed(EvaluateRequest request) {
+  request.want = Request::verify;
+  return request;
 }
 
 /// Its process died, hung, or was refused by the device.
@@ -28,7 +45,9 @@ bool ended_badly(const Measurements& measured) {
 }
 
 TrustClass trust_of(const Verdict& verdict, const CandidateRun& run,
-                    const std::optional<StageFacts>& stage) {
+                    const EvaluationOutcome& outcome) {
+  if (outcome.numerics == Numerics::paper) return TrustClass::paper;
+  const auto& stage = outcome.stage;
   const bool within_share = !stage || stage->within_share;
   if (!is_full_jail(verdict.jail, run.jail) || !within_share) return TrustClass::lowered;
   return run.jail == JailKind::launch ? TrustClass::device : TrustClass::commit;
@@ -53,7 +72,8 @@ Result<ReferenceWorker*> Evaluator::State::ready_worker(Deadline deadline) {
 }
 
 /// From the worker at hand. A further baseline that is dropped with it costs a fresh one, no try.
-Result<IngestRecord> Evaluator::State::ingested(const Task& task, Deadline deadline) {
+Result<IngestRecord> Evaluator::State::ingested(const Task& task, IngestScope scope,
+                                                Deadline deadline) {
   FurtherBaselines& wanted = further_of(task);
   const size_t before = wanted.left().size();
   const IngestJob job{.worker = *worker,
@@ -62,6 +82,7 @@ Result<IngestRecord> Evaluator::State::ingested(const Task& task, Deadline deadl
                       .progress = progress,
                       .make_bench = [this](const TaskSignature& s) { return make_bench(s); },
                       .lease = [this](Deadline by) { return lease(by); },
+                      .scope = scope,
                       .on_device = gpu != nullptr,
                       .budget = options.ingest_timeout,
                       .further = &wanted};
@@ -69,17 +90,20 @@ Result<IngestRecord> Evaluator::State::ingested(const Task& task, Deadline deadl
   if (record || wanted.left().size() == before) return record;
   worker.reset();  // its state is unknown
   auto fresh = ready_worker(deadline);
-  return fresh ? ingested(task, deadline) : tl::unexpected(std::move(fresh.error()));
+  return fresh ? ingested(task, scope, deadline) : tl::unexpected(std::move(fresh.error()));
 }
 
 /// One try, or the last. Where the fault can only be the task's own the code is `invalid_argument`:
 /// it outlasts what an ingest may take, or ended a fresh worker too.
-Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadline, bool last) {
+Result<IngestRecord> Evaluator::State::measure(const Task& task, IngestScope scope,
+                                               Deadline deadline, bool last) {
   auto ready = ready_worker(deadline);
   if (!ready) return tl::unexpected(ready.error());
-  const std::string key = record_key(task, machine.key(), (*ready)->stack(), options.further);
+  const std::vector<Baseline> further =
+      scope == IngestScope::whole ? options.further : std::vector<Baseline>{};
+  const std::string key = record_key(task, machine.key(), (*ready)->stack(), scope, further);
   if (auto known = read_record(facts_folder(), key)) return std::move(*known);
-  auto record = ingested(task, deadline);
+  auto record = ingested(task, scope, deadline);
   if (!record) {
     Error why = named(record.error(), task);
     const bool too_long = why.code == ErrorCode::timeout && !deadline.passed();
@@ -100,13 +124,24 @@ Result<IngestRecord> Evaluator::State::measure(const Task& task, Deadline deadli
 }
 
 Result<const IngestRecord*> Evaluator::State::record_of(const Task& task, Deadline deadline) {
+  auto shown = record_of(task, IngestScope::whole, deadline);
+  const auto ragged = ragged_task(task);
+  if (!shown || !ragged) return shown;
+  if (auto fit = ragged_record_of(*ragged, **shown, deadline); !fit) {
+    return tl::unexpected(named(std::move(fit.error()), task));
+  }
+  return shown;
+}
+
+Result<const IngestRecord*> Evaluator::State::record_of(const Task& task, IngestScope scope,
+                                                        Deadline deadline) {
   const std::string key = task_key(task);
   auto found = records.find(key);
   if (found == records.end()) {
-    auto record = measure(task, deadline, false);
+    auto record = measure(task, scope, deadline, false);
     // A worker that died may have been another task's fault: one more try with a fresh one.
     const bool ours = !record && record.error().code != ErrorCode::invalid_argument;
-    if (ours && !deadline.passed()) record = measure(task, deadline, true);
+    if (ours && !deadline.passed()) record = measure(task, scope, deadline, true);
     if (!record) return tl::unexpected(record.error());
     found = records.emplace(key, std::move(*record)).first;
   }
@@ -123,8 +158,8 @@ Result<TaskSignature> Evaluator::State::load_signature(const Task& task, Deadlin
   if (!ready) return tl::unexpected(ready.error());
   tell(task.id + ": loading the task");
   const auto patience = std::min(deadline.left(), options.ingest_timeout / loading_share);
-  auto loaded = (*ready)->load(task, Deadline::after(patience));
-  if (loaded) return std::move(loaded->signature);
+  auto loaded = (*ready)->signature(task, Deadline::after(patience));
+  if (loaded) return loaded;
   Error why = named(loaded.error(), task);
   if (why.code == ErrorCode::invalid_argument) return tl::unexpected(std::move(why));
   const bool too_long = why.code == ErrorCode::timeout && !deadline.passed();
@@ -212,7 +247,7 @@ Result<ReferenceWorker*> Evaluator::State::worker_with(const EvaluateRequest& re
 Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& request,
                                                     const IngestRecord& record,
                                                     const CandidateRun& run, const SecretSeed& seed,
-                                                    Deadline deadline) {
+                                                    uint64_t contents_before, Deadline deadline) {
   std::map<std::string, double> phases;
   Result<ReferenceWorker*> ready = nullptr;
   Result<Bench*> laid_out = nullptr;
@@ -241,7 +276,9 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
                           .timed = is_timed(request),
                           .further = &further_of(request.task, record),
                           .clocks = gpu ? gpu->clocks() : nullptr,
-                          .no_clocks = gpu ? gpu->no_clocks() : ""};
+                          .no_clocks = gpu ? gpu->no_clocks() : "",
+                          .contents_before = contents_before,
+                          .numerics = options.numerics};
   tell(request.task.id + (job.timed ? ": verifying and timing" : ": verifying"));
   const uint64_t free_before = gpu ? gpu->free_memory() : 0;
   auto outcome = run_evaluation(job, deadline);
@@ -260,6 +297,20 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
   return outcome;
 }
 
+Decision Evaluator::State::decide_on(const EvaluateRequest& request, EvaluationOutcome& outcome,
+                                     const IngestRecord& record, const CandidateRun& run,
+                                     const SecretSeed& seed) {
+  if (auto& timings = outcome.measured.timings) compare_with_earlier(request.task, *timings);
+  RandomStream random(seed.seed, "bootstrap");
+  Decision decision = decide(outcome.measured, record.facts,
+                             wanted_sets(options.numerics, options.verified_sets), random);
+  if (outcome.stage) {
+    weigh_subtracted(*outcome.stage, decision.shape);
+    if (run.review) run.review(*outcome.stage, decision);
+  }
+  return decision;
+}
+
 Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdict,
                                   const CandidateRun& run, Deadline deadline) {
   auto record = record_of(request.task, deadline);
@@ -272,7 +323,12 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
     auto seed = draw_seed();
     if (!seed) return infra_of(seed.error(), InfraKind::sandbox_lost);
     verdict.seed_commitment = seed->commitment(verdict.submission_hash);
-    auto outcome = attempt(request, **record, run, *seed, deadline);
+    // On hidden shapes first: what is wrong there need not be timed.
+    auto ragged = verify_ragged(request, run, *seed, deadline);
+    const bool wrong = ragged && *ragged && (*ragged)->decision.outcome != VerdictClass::passed;
+    auto outcome =
+        ragged ? attempt(wrong ? untimed(request) : request, **record, run, *seed, 0, deadline)
+               : tl::unexpected(ragged.error());
     if (!outcome) {
       worker.reset();  // its state is unknown
       const bool again = attempts == 0 || wanted.left().size() < before;
@@ -281,28 +337,25 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
     }
     for (const auto& [name, ms] : outcome->phase_ms) verdict.phase_ms[name] += ms;
     Decision decision;
-    if (auto& timings = outcome->measured.timings) compare_with_earlier(request.task, *timings);
     {
       const PhaseClock clock(verdict.phase_ms, "decision");
-      RandomStream random(seed->seed, "bootstrap");
-      decision = decide(outcome->measured, (*record)->facts,
-                        options.verified_sets + verified_dense_sets, random);
+      decision = decide_on(request, *outcome, **record, run, *seed);
     }
     if (decision.outcome == VerdictClass::unstable_timing) {
       if (attempts == 0 && !deadline.passed()) continue;
       return InfraFailure{InfraKind::noise, decision.feedback};
     }
-    if (outcome->stage) {
-      weigh_subtracted(*outcome->stage, decision.shape);
-      if (run.review) run.review(*outcome->stage, decision);
-    }
-    verdict.outcome = decision.outcome;
-    verdict.feedback = std::move(decision.feedback);
+    const bool only_there = wrong && decision.outcome == VerdictClass::passed;
+    verdict.outcome = only_there ? (*ragged)->decision.outcome : decision.outcome;
+    verdict.feedback = only_there ? (*ragged)->decision.feedback : std::move(decision.feedback);
+    if (options.numerics == Numerics::paper) verdict.feedback += paper_note;
     verdict.shapes = {std::move(decision.shape)};
     verdict.jail = std::move(outcome->jail);
-    verdict.trust = trust_of(verdict, run, outcome->stage);
+    verdict.trust = trust_of(verdict, run, *outcome);
     verdict.device_held_ms = outcome->device_held_ms;
-    verdict.evidence = evidence_json(*outcome, **record, *seed, machine);
+    if (*ragged) add_hidden(verdict, **ragged);
+    verdict.evidence =
+        evidence_json(*outcome, **record, *seed, machine, *ragged ? &(*ragged)->outcome : nullptr);
     if (gpu && request.want == Request::profile && verdict.correct()) {
       const auto profiled = add_profile(request, **record, run, verdict, deadline);
       if (!profiled) return infra_of(profiled.error(), InfraKind::sandbox_lost);

@@ -31,6 +31,23 @@ Json set_json(const VerifiedSet& set) {
   return json;
 }
 
+/// A task's mutation gate and its distributions are those of `strict` whatever the numerics.
+Json bound_json(Numerics numerics) {
+  const BoundRule bound = bound_for(numerics, spread_evaluations);
+  if (numerics == Numerics::paper) {
+    return {{"atol", bound.tolerance}, {"rtol", bound.tolerance}, {"mutation_gate", "strict"}};
+  }
+  return {{"c", bound.c}, {"u", bound.u}, {"evaluations", spread_evaluations}};
+}
+
+/// Of a candidate that did not come to be called, too.
+Json sets_json(const Measurements& measured) {
+  Json sets = Json::array();
+  if (measured.early) sets.push_back({{"fault", measured.early->detail}});
+  for (const VerifiedSet& set : measured.sets) sets.push_back(set_json(set));
+  return sets;
+}
+
 /// The parties' letters in the order of their calls.
 std::string order_text(const Block& order) {
   constexpr std::array letters{'k', 'e', 'c', 'm', 'g'};  // kernel, eager, compiled, max, graph
@@ -152,10 +169,11 @@ Json stage_json(const StageFacts& stage) {
 }  // namespace
 
 std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& record,
-                          const SecretSeed& seed, const Machine& machine) {
-  const BoundRule bound = bound_for(spread_evaluations);
+                          const SecretSeed& seed, const Machine& machine,
+                          const EvaluationOutcome* ragged) {
   Json json{{"seed", seed.reveal()},
-            {"bound", {{"c", bound.c}, {"u", bound.u}, {"evaluations", spread_evaluations}}},
+            {"numerics", to_string(outcome.numerics)},
+            {"bound", bound_json(outcome.numerics)},
             {"noop_ms",
              {{"candidate", outcome.candidate_noop_ms}, {"baselines", outcome.baseline_noop_ms}}},
             {"roofline_ms", record.facts.roofline_ms},
@@ -170,8 +188,8 @@ std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& 
               {"memory_gbytes_per_s", machine.limits.memory_gbytes_per_s},
               {"gflops_per_s", machine.limits.gflops_per_s}}}};
   if (outcome.stage) json["stage"] = stage_json(*outcome.stage);
-  json["sets"] = Json::array();
-  for (const VerifiedSet& set : outcome.measured.sets) json["sets"].push_back(set_json(set));
+  json["sets"] = sets_json(outcome.measured);
+  if (ragged != nullptr) json["hidden_sets"] = sets_json(ragged->measured);
   json["timing"] = outcome.measured.timings ? samples_json(*outcome.measured.timings) : Json();
   return json.dump();
 }

@@ -9,8 +9,10 @@
 
 namespace warpsmith::sandbox {
 
-/// JSON: the revealed seed, errors of each set, raw samples, no-ops, bounds, machine.
+/// JSON: the revealed seed, errors of each set, raw samples, no-ops, bounds, machine. `ragged`:
+/// what happened on hidden shapes, if the task has any.
 std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& record,
-                          const SecretSeed& seed, const Machine& machine);
+                          const SecretSeed& seed, const Machine& machine,
+                          const EvaluationOutcome* ragged = nullptr);
 
 }  // namespace warpsmith::sandbox

@@ -11,10 +11,22 @@ void record_trial(MutantTrial& trial, const ErrorStats& stats) {
   trial.worst = std::max(trial.worst, stats.worst);
 }
 
+void record_exact(MutantTrial& trial, const ErrorStats& stats) {
+  trial.lost = trial.lost && stats.nonfinite == 0 && stats.worst <= lost_in_rounding;
+}
+
+bool any_waits(const std::vector<MutantTrial>& trials) {
+  return std::ranges::any_of(trials, [](const MutantTrial& t) { return t.applies && !t.caught; });
+}
+
+void drop_lost(std::vector<MutantTrial>& trials) {
+  for (MutantTrial& trial : trials) trial.applies = trial.applies && (trial.caught || !trial.lost);
+}
+
 std::string names_uncaught(const std::vector<MutantTrial>& trials) {
   std::string names;
   for (const MutantTrial& trial : trials) {
-    if (!trial.applies || trial.caught) continue;
+    if (!trial.applies || trial.caught || trial.lost) continue;
     names += (names.empty() ? "" : ", ") + trial.name;
   }
   return names;

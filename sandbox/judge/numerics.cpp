@@ -37,6 +37,11 @@ BoundRule bound_for(int evaluations) {
   return {.c = 24};
 }
 
+BoundRule bound_for(Numerics numerics, int evaluations) {
+  if (numerics == Numerics::paper) return {.c = 1, .tolerance = paper_tolerance};
+  return bound_for(evaluations);
+}
+
 size_t profile_block_of(size_t count) {
   constexpr size_t least = 64;
   constexpr size_t most_entries = size_t{1} << 20U;

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "runtime/task.hpp"
+#include "runtime/verdict.hpp"
 #include "sandbox/judge/element_bound.hpp"
 
 namespace warpsmith::sandbox {
@@ -14,6 +15,11 @@ namespace warpsmith::sandbox {
 /// Fewer perturbed evaluations underestimate S more often: the constant pays for that.
 /// Eight evaluations give the design's c = 8.
 BoundRule bound_for(int evaluations);
+
+/// Of numerics `paper`, absolute and relative: what published numbers on KernelBench allow.
+inline constexpr double paper_tolerance = 1e-2;
+/// `evaluations` are those behind S, which only `strict` asks for.
+BoundRule bound_for(Numerics numerics, int evaluations);
 
 /// What an output is compared with, element by element.
 struct Reference {

@@ -53,7 +53,8 @@ double number(const Json& entry, const char* name) {
   return found != entry.end() && found->is_number() ? found->get<double>() : 0;
 }
 
-TaskDescription description_of(const Json& json) {
+/// The tensors, and what is said about their values.
+TaskDescription tensors_in(const Json& json) {
   TaskDescription d;
   int last_role = 0;
   std::set<std::string> names;
@@ -70,6 +71,12 @@ TaskDescription description_of(const Json& json) {
   check(!d.values.empty() && d.values.size() <= max_tensors,
         "signature: 1 to 256 tensors expected");
   check(last_role == static_cast<int>(TensorRole::output), "signature: no output");
+  name_extents(d.signature);
+  return d;
+}
+
+TaskDescription description_of(const Json& json) {
+  TaskDescription d = tensors_in(json);
   d.flops = number(json, "flops");
   d.mutants = json.at("mutants").get<std::vector<std::string>>();
   d.lower_precisions = json.at("lower_precisions").get<std::vector<std::string>>();
@@ -77,8 +84,16 @@ TaskDescription description_of(const Json& json) {
   check(d.honest_orders.size() <= 16, "more than 16 orders");
   check(d.mutants.size() + d.lower_precisions.size() <= 256, "more than 256 mutants");
   d.compiled = json.at("compiled").get<bool>();
-  name_extents(d.signature);
   return d;
+}
+
+/// What `read` makes of the text; what it throws is an error.
+auto parsed(const std::string& text, const auto& read) -> Result<decltype(read(Json{}))> {
+  try {
+    return read(Json::parse(text));
+  } catch (const std::exception& e) {
+    return fail(ErrorCode::parse_failed, std::string("the worker's description: ") + e.what());
+  }
 }
 
 }  // namespace
@@ -106,11 +121,11 @@ void name_extents(TaskSignature& signature) {
 }
 
 Result<TaskDescription> parse_description(const std::string& json) {
-  try {
-    return description_of(Json::parse(json));
-  } catch (const std::exception& e) {
-    return fail(ErrorCode::parse_failed, std::string("the worker's description: ") + e.what());
-  }
+  return parsed(json, description_of);
+}
+
+Result<TaskSignature> parse_signature(const std::string& json) {
+  return parsed(json, [](const Json& answer) { return tensors_in(answer).signature; });
 }
 
 }  // namespace warpsmith::sandbox

@@ -28,6 +28,9 @@ struct TaskDescription {
 /// Parses the worker's answer to `load`. `parse_failed` names the field.
 Result<TaskDescription> parse_description(const std::string& json);
 
+/// Parses its answer to `signature`, likewise.
+Result<TaskSignature> parse_signature(const std::string& json);
+
 /// Names the distinct extents d0, d1, … in order of first appearance and lists them as dims.
 void name_extents(TaskSignature& signature);
 

@@ -36,6 +36,7 @@ struct IngestJob {
   MakeBench make_bench = make_host_bench;
   /// Held from the first measurement on; empty where there is nothing to share.
   AcquireLease lease;
+  IngestScope scope = IngestScope::whole;
   bool on_device = false;                     // the worker and the bench are a GPU's
   std::chrono::milliseconds budget{300'000};  // of it all; a fifth of it for the task's first runs
   /// Wanted ones, made ready and timed too; those that cannot be are dropped from it. None: none.

@@ -27,9 +27,10 @@ std::string path_of(const std::string& folder, const std::string& key) {
 }  // namespace
 
 std::string record_key(const Task& task, const std::string& machine, const std::string& stack,
-                       const std::vector<Baseline>& further) {
+                       IngestScope scope, const std::vector<Baseline>& further) {
+  const char* of = scope == IngestScope::verified ? " verified\n" : "\n";
   std::string text =
-      std::string(ingest_version) + '\n' + task_key(task) + '\n' + machine + '\n' + stack;
+      ingest_version + std::string(of) + task_key(task) + '\n' + machine + '\n' + stack;
   for (const Baseline which : further) text.append(1, '\n').append(to_string(which));
   return sha256_hex(text);
 }

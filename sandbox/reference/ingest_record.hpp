@@ -69,9 +69,16 @@ struct IngestRecord {
   }
 };
 
-/// Content hash of the task, machine, stack and wanted further baselines: who may share a record.
+/// How much of a task is measured.
+enum class IngestScope : uint8_t {
+  whole,
+  verified,  // what verifying needs: no compiled baseline, no times, no profiles
+};
+
+/// Content hash of the task, machine, stack, scope and wanted further baselines: who may share a
+/// record.
 std::string record_key(const Task& task, const std::string& machine, const std::string& stack,
-                       const std::vector<Baseline>& further);
+                       IngestScope scope, const std::vector<Baseline>& further);
 
 /// Nothing if there is none or it is damaged.
 std::optional<IngestRecord> read_record(const std::string& folder, const std::string& key);

@@ -172,17 +172,28 @@ Result<std::string> ReferenceWorker::answer(Deadline deadline) {
               reason.is_string() ? reason.get<std::string>() : reason.dump());
 }
 
-Result<TaskDescription> ReferenceWorker::load(const Task& task, Deadline deadline) {
+Result<std::string> ReferenceWorker::ask_about(const char* what, const Task& task,
+                                               Deadline deadline) {
   const bool strict = task.lane == PrecisionLane::fp32_strict;
-  const Json request{{"op", "load"},
+  const Json request{{"op", what},
                      {"key", task_key(task)},
                      {"code", task.code},
                      {"lane", strict ? "fp32_strict" : "tf32_allowed"},
                      {"sets", least_sets}};
   // Invalid UTF-8 in a task's text is replaced: Python then refuses or runs it, and says which.
-  auto answered = ask(request.dump(-1, ' ', false, Json::error_handler_t::replace), deadline);
+  return ask(request.dump(-1, ' ', false, Json::error_handler_t::replace), deadline);
+}
+
+Result<TaskDescription> ReferenceWorker::load(const Task& task, Deadline deadline) {
+  auto answered = ask_about("load", task, deadline);
   if (!answered) return tl::unexpected(answered.error());
   return parse_description(*answered);
+}
+
+Result<TaskSignature> ReferenceWorker::signature(const Task& task, Deadline deadline) {
+  auto answered = ask_about("signature", task, deadline);
+  if (!answered) return tl::unexpected(answered.error());
+  return parse_signature(*answered);
 }
 
 Result<BaselineReady> ReferenceWorker::compile(const Task& task, Baseline which,

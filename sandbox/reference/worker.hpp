@@ -113,6 +113,9 @@ class ReferenceWorker {
 
   /// Loads a task if need be. A refused one: `invalid_argument`, with the place.
   Result<TaskDescription> load(const Task& task, Deadline deadline);
+  /// Of a task that need not fit this device: nothing of it can be judged then. Refused ones as by
+  /// `load`.
+  Result<TaskSignature> signature(const Task& task, Deadline deadline);
   /// Makes a baseline ready. One that the task cannot have is no error: the answer says why.
   Result<BaselineReady> compile(const Task& task, Baseline which, Deadline deadline);
   /// Kernels of one warm call of eager and of torch.compile. GPUs only: a refusal is
@@ -136,6 +139,8 @@ class ReferenceWorker {
   ReferenceWorker(std::shared_ptr<JailedProcess> process, FrameSocket socket)
       : process_(std::move(process)), socket_(std::move(socket)) {}
   Result<std::string> ask(const std::string& request, Deadline deadline);
+  /// The answer to a request that carries the task.
+  Result<std::string> ask_about(const char* what, const Task& task, Deadline deadline);
   Result<std::string> answer(Deadline deadline);
   /// Says how the process ended, if that is why the peer is lost.
   Error explain(Error error);

@@ -33,13 +33,14 @@ struct SandboxOptions {
   int32_t verified_sets = 5;
   int32_t timed_blocks = 8;            // at least
   std::vector<std::string> baselines;  // further ones by name: reference/baseline.hpp
+  Numerics numerics = Numerics::strict;
   bool require_cgroups = false;  // no jail of a candidate or an agent without its cgroup limits
 
   template <class Archive>
   void serialize(Archive& archive) {
     archive(program, python, cache_dir, core, gpu, compile_cache_bytes, candidate_memory_bytes);
     archive(source_bytes, message_bytes, compile_tasks, compile_ms, call_ms, ingest_ms);
-    archive(verified_sets, timed_blocks, baselines, require_cgroups);
+    archive(verified_sets, timed_blocks, baselines, numerics, require_cgroups);
   }
 };
 

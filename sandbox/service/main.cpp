@@ -56,7 +56,8 @@ warpsmith::Result<sandbox::EvaluatorOptions> evaluator_options(
                                    .require_cgroups = options.require_cgroups,
                                    .verified_sets = options.verified_sets,
                                    .timed_blocks = options.timed_blocks,
-                                   .further = std::move(*further)};
+                                   .further = std::move(*further),
+                                   .numerics = options.numerics};
 }
 
 /// An evaluator if there is an interpreter; a service for command lines alone needs none.

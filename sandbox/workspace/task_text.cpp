@@ -8,6 +8,7 @@
 #include "runtime/task_options.hpp"
 #include "sandbox/contract/contract_files.hpp"
 #include "sandbox/plan/explain.hpp"
+#include "sandbox/reference/ragged.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -67,19 +68,24 @@ std::string_view lane_name(PrecisionLane lane) {
   return lane == PrecisionLane::tf32_allowed ? "tf32-allowed" : "fp32-strict";
 }
 
+/// Behind the lines of a task that names ragged shapes. Which, is secret.
+constexpr const char* other_sizes =
+    "\nThe kernel is verified on other sizes of the inputs too, parameters as they are.\n";
+
 /// The heading says what the lines are for.
 std::string named_buffers(const Task& task, const TaskSignature& signature,
                           std::string_view contract) {
+  const std::string sizes = ragged_task(task) ? other_sizes : "";
   if (contract == "host") {
     return "Inputs of `forward`, parameters and buffers that ModelNew holds by these names, and "
            "outputs, in the lane " +
-           std::string(lane_name(task.lane)) + ":\n\n" + buffer_lines(signature) + '\n';
+           std::string(lane_name(task.lane)) + ":\n\n" + buffer_lines(signature) + '\n' + sizes;
   }
   if (contract != "device") {
-    return "Buffers that `solve` receives, in order:\n\n" + buffer_lines(signature) + '\n';
+    return "Buffers that `solve` receives, in order:\n\n" + buffer_lines(signature) + '\n' + sizes;
   }
   return "What plan.toml may name, in the lane " + std::string(lane_name(task.lane)) + ":\n\n" +
-         explain(signature);
+         explain(signature) + sizes;
 }
 
 }  // namespace
@@ -158,6 +164,7 @@ std::string task_json(const Task& task, const TaskSignature& signature, std::str
   if (contract != "cpu") json["lane"] = lane_name(task.lane);
   const auto options = read_task_options(task.code);
   if (options && options->custom_kernels_only) json["custom_kernels_only"] = true;
+  if (ragged_task(task)) json["other_sizes"] = true;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -15,6 +15,7 @@ import torch
 
 import baselines
 import kernel_profile
+import outline
 import task as tasks
 from device import LANES, Cpu, NoDevice, device_named
 from mutants import lower_precisions
@@ -42,7 +43,8 @@ class Worker:
         return {"torch": torch.__version__, "python": platform.python_version(), "pid": os.getpid(),
                 "threads": torch.get_num_threads(), **facts}
 
-    def load(self, request):
+    def _ready(self, request):
+        """The task and its signature, loaded if need be."""
         key, lane = request["key"], request.get("lane", LANES[0])
         if lane not in LANES:
             raise ValueError(f'no lane is called "{lane}": {" or ".join(LANES)}')
@@ -53,10 +55,18 @@ class Worker:
             self.tasks[key] = self._loaded(request["code"], lane, request.get("sets", 1))
             while len(self.tasks) > _MAX_TASKS:
                 self.tasks.pop(next(iter(self.tasks)))
-        task, signature = self.tasks[key]
+        return self.tasks[key]
+
+    def load(self, request):
+        task, signature = self._ready(request)
         return {"signature": signature, "flops": task.flops,
                 "mutants": list(task.mutants), "lower_precisions": list(lower_precisions()),
                 "honest_orders": list(honest_orders()), "compiled": "default" in task.baselines}
+
+    def signature(self, request):
+        """All that a launch plan needs to know: of a task too large for this device too."""
+        large = None if self.device.remote else outline.beyond(request["code"], tasks.MAX_ELEMENTS)
+        return {"signature": large or self._ready(request)[1]}
 
     def _loaded(self, code, lane, sets):
         task = Task(code, self.device, lane)
@@ -86,7 +96,7 @@ class Worker:
         return {"error_seen": session.error}
 
     def answer(self, request):
-        handler = {"hello": self.hello, "load": self.load, "compile": self.compile, "enter": self.enter,
+        handler = {"hello": self.hello, "load": self.load, "signature": self.signature, "compile": self.compile, "enter": self.enter,
                    "profile": self.profile}
         try:
             return {"ok": True, **handler[request["op"]](request)}

@@ -41,7 +41,7 @@ def _attention_by_parts():
         torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(before)
 
 
-def _as_outputs(result):
+def as_outputs(result):
     outs = list(result) if isinstance(result, (list, tuple)) else [result]
     for out in outs:
         if not isinstance(out, torch.Tensor):
@@ -60,7 +60,7 @@ def _holds_closures(model):
     return any(isinstance(v, types.FunctionType) and v.__closure__ for m in model.modules() for v in vars(m).values())
 
 
-def _tensors(model):
+def tensors_of(model):
     return dict([*model.named_parameters(), *model.named_buffers()])
 
 
@@ -79,12 +79,7 @@ class Task:
     def __init__(self, code, device=None, lane=LANES[0]):
         self.device, self.lane = device or Cpu(), lane
         self.makes_on_device = self.device.remote  # until the task's code refuses
-        self.module = types.ModuleType("task")
-        with place("the task's text"):
-            exec(compile(code, "task.py", "exec"), self.module.__dict__)
-        for name in REQUIRED:
-            if not hasattr(self.module, name):
-                raise Refused(f"the task defines no {name}")
+        self._read(code)
         self.model = self._build()
         self._refuse_the_impossible()
         self.sample = self.draw(1)
@@ -98,6 +93,14 @@ class Task:
         self.mutants = mutants_of(self)
         self.baselines = {}  # which -> what to call
         self.strides = [self._own_strides(self.sample[at]) for at in self.tensor_at]
+
+    def _read(self, code):
+        self.module = types.ModuleType("task")
+        with place("the task's text"):
+            exec(compile(code, "task.py", "exec"), self.module.__dict__)
+        for name in REQUIRED:
+            if not hasattr(self.module, name):
+                raise Refused(f"the task defines no {name}")
 
     def _made(self, make):
         """What the task's own code makes: on the device where it can, else moved there."""
@@ -164,12 +167,12 @@ class Task:
 
     def _survey(self):
         inputs = [v.clone() if isinstance(v, torch.Tensor) else v for v in self.sample]
-        state = _tensors(self.model)
+        state = tensors_of(self.model)
         before = {n: (t._version, t.detach().clone()) for n, t in state.items()}
         survey = modes.Survey()
         with place("forward"), torch.no_grad(), survey:
             result, self.narrow_peak = self.device.peak(lambda: self.model(*inputs))
-        outs = _as_outputs(result)
+        outs = as_outputs(result)
         if survey.random:
             raise Refused(f"forward is random: it calls {survey.random}")
         for at in self.tensor_at:
@@ -202,13 +205,19 @@ class Task:
     @torch.no_grad()
     def _again(self, arguments):
         with place("forward, called again"):
-            return _as_outputs(self.model(*arguments()))
+            return as_outputs(self.model(*arguments()))
 
     def _named(self, model):
-        return [(n, t) for n, t in _tensors(model).items()
+        return [(n, t) for n, t in tensors_of(model).items()
                 if n not in self.private and not n.endswith("num_batches_tracked")]
 
     def signature(self):
+        tensors = self.tensors()
+        if sum(t["elements"] for t in tensors) > MAX_ELEMENTS:
+            raise Refused(f"the signature holds more than {MAX_ELEMENTS} elements")
+        return tensors
+
+    def tensors(self):
         """Tensors in the order of the contract, each with a name of its own and what the input generator must know."""
         taken = set()
 
@@ -229,15 +238,16 @@ class Task:
         tensors += [self._describe(named(n), "parameter", t) for n, t in self.named]
         for i, out in enumerate(self.outputs):
             tensors.append(self._describe(named("y" if len(self.outputs) == 1 else f"y{i}"), "output", out))
-        if sum(t["elements"] for t in tensors) > MAX_ELEMENTS:
-            raise Refused(f"the signature holds more than {MAX_ELEMENTS} elements")
         return tensors
 
-    def _describe(self, name, role, value):
+    def _entry(self, name, role, value):
         if value.dtype not in DTYPES:
             raise Refused(f"{role} {name} has dtype {value.dtype}, which no contract carries")
-        entry = {"name": name, "role": role, "dtype": DTYPES[value.dtype], "shape": list(value.shape),
-                 "elements": value.numel()}
+        return {"name": name, "role": role, "dtype": DTYPES[value.dtype], "shape": list(value.shape),
+                "elements": value.numel()}
+
+    def _describe(self, name, role, value):
+        entry = self._entry(name, role, value)
         if role != "output" and value.is_floating_point() and value.numel():
             entry |= dict(zip(("mean", "deviation", "low", "high"), chunks.summary(value)))
         return entry
@@ -308,7 +318,7 @@ class Task:
     def restore(self):
         """What forward itself changes starts each call from the same values."""
         for model in (self.model, self.double) if self.private else ():
-            tensors = _tensors(model)
+            tensors = tensors_of(model)
             for name, value in self.private.items():
                 tensors[name].copy_(value)
 
@@ -326,7 +336,7 @@ class Task:
         torch.set_default_dtype(torch.float64)
         try:
             with modes.Float64():
-                return _as_outputs(self.double(*self.arguments(wide)))
+                return as_outputs(self.double(*self.arguments(wide)))
         finally:
             torch.set_default_dtype(default)
             if self.device.remote:
@@ -337,7 +347,7 @@ class Task:
         self.restore()
         self.set_parameters(self.named, parameters)
         with mode if mode is not None else contextlib.nullcontext():
-            return _as_outputs(self.model(*self.arguments(inputs)))
+            return as_outputs(self.model(*self.arguments(inputs)))
 
     def _perturbed(self, noise, inputs, parameters):
         """Outputs of a perturbed evaluation; of a task of half types in float64."""

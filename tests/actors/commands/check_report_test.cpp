@@ -156,5 +156,20 @@ TEST(CheckReportTest, BytesThatAreNoTextAreReplacedAndNotFatal) {
   EXPECT_NO_THROW((void)judgement_json(InfraFailure{InfraKind::disk, "\x80"}));
 }
 
+TEST(CheckReportTest, HiddenShapesAreListedAndNotMistakenForTheTimedOne) {
+  Verdict verdict = measured();
+  verdict.shapes.push_back({.shape = "d0=301", .worst_error = 0.25, .hidden = true});
+  const json out = json::parse(judgement_json(verdict));
+  EXPECT_EQ(out["hidden_shapes"], json::parse(R"([{"shape": "d0=301", "worst_error": 0.25}])"));
+  EXPECT_EQ(out["speedup_eager"], 2);
+  EXPECT_EQ(json::parse(judgement_json(measured()))["hidden_shapes"], json::array());
+}
+
+TEST(CheckReportTest, NumericsPaperShowInTheTrustClass) {
+  Verdict verdict = measured();
+  verdict.trust = TrustClass::paper;
+  EXPECT_THAT(judgement_text(verdict), HasSubstr("trust class paper"));
+}
+
 }  // namespace
 }  // namespace warpsmith::actors

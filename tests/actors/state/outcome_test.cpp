@@ -37,5 +37,12 @@ TEST(OutcomeTest, OnlyALimitIsPenalised) {
   EXPECT_EQ(empty_outcome(true, 0.5).reward, -1.5);
 }
 
+TEST(OutcomeTest, HiddenShapesHaveNoSpeedUp) {
+  Verdict verdict = passed_verdict(1.5);
+  verdict.shapes.push_back({.hidden = true});
+  const Outcome outcome = judged_outcome(verdict, {}, policy::RewardRule::milestone);
+  EXPECT_EQ(outcome.speedup_eager, verdict.shapes[0].speedup_eager_ci->low);
+}
+
 }  // namespace
 }  // namespace warpsmith::actors

@@ -61,5 +61,15 @@ TEST(RewardTest, WhatWasNotMeasuredEarnsNothing) {
   EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 1.0);
 }
 
+TEST(RewardTest, HiddenShapesCountForNothingButTheVerdict) {
+  Verdict verdict = passed(2.0, 2.0);
+  verdict.shapes.push_back({.hidden = true});
+  EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 3.0);
+  EXPECT_EQ(reward_of(verdict, RewardRule::speedup),
+            reward_of(passed(2.0, 2.0), RewardRule::speedup));
+  verdict.shapes.erase(verdict.shapes.begin());
+  EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 1.0) << "nothing was timed";
+}
+
 }  // namespace
 }  // namespace warpsmith::policy

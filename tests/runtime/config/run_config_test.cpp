@@ -149,6 +149,12 @@ TEST(RunConfigTest, QuotedDotsAreNoKeysOfATable) {
               HasSubstr("unknown table \"sandbox.limits\"; the nearest is sandbox.limits"));
 }
 
+TEST(RunConfigTest, NumericsAreStrictOrThePapers) {
+  EXPECT_EQ(error_of(least, {"sandbox.numerics=paper"}), "");
+  EXPECT_THAT(error_of(least, {"sandbox.numerics=loose"}),
+              HasSubstr("sandbox.numerics: expected \"strict\" or \"paper\", got \"loose\""));
+}
+
 TEST(RunConfigTest, AMissingFileIsNamed) {
   const auto config = load_run_config("no/such.toml", {});
   ASSERT_FALSE(config.has_value());

@@ -63,9 +63,12 @@ class OnDevice : public ::testing::Test {
     if (evaluator == nullptr) GTEST_SKIP() << lacking;
   }
   static Judgement judge(const std::string& task, FileSet files, Request want) {
+    return judge(testing::device_task(task), std::move(files), want);
+  }
+  static Judgement judge(const Task& task, FileSet files, Request want) {
     EvaluateRequest request;
-    request.task = testing::device_task(task);
-    request.submission = {task, "device", std::move(files)};
+    request.task = task;
+    request.submission = {task.id, "device", std::move(files)};
     request.want = want;
     return evaluator->evaluate(request, in_seconds(240));
   }
@@ -85,6 +88,45 @@ TEST_F(DeviceHonestTest, SolutionsPass) {
     const Judgement judgement = judge(task, testing::honest_files(task), Request::final);
     EXPECT_EQ(class_of(judgement), "passed") << task << ": " << told(judgement);
   }
+}
+
+TEST_F(DeviceHonestTest, PassOnHiddenSizesWhereWhatIsHardCodedFails) {
+  FileSet files = testing::honest_files("centred_rows");
+  const Judgement honest = judge(testing::ragged_device_task(), files, Request::final);
+  ASSERT_EQ(class_of(honest), "passed") << told(honest);
+  const Verdict& verdict = std::get<Verdict>(honest);
+  ASSERT_EQ(verdict.shapes.size(), 2U);
+  EXPECT_TRUE(verdict.shapes[0].candidate_ms.has_value());
+  EXPECT_EQ(verdict.shapes[1].shape, "d0=301 d1=256");
+  EXPECT_TRUE(verdict.shapes[1].hidden);
+  std::string& plan = files.at("plan.toml");
+  plan.replace(plan.find("\"d0\", \"d1\""), 10, "\"512\", \"d1\"");
+  const Judgement fixed = judge(testing::ragged_device_task(), files, Request::final);
+  EXPECT_TRUE(class_of(fixed) == "oob_write" || class_of(fixed) == "device_fault") << told(fixed);
+  EXPECT_NE(told(fixed).find("other sizes of the task's inputs"), std::string::npos);
+}
+
+/// Bound as published numbers are: by the GPU's comparison too.
+TEST_F(DeviceHonestTest, PaperNumericsPassWhatStrictRefuses) {
+  auto opened = Evaluator::open({.runner = testing::sandbox_program(),
+                                 .python = python_interpreter().string(),
+                                 .worker_folder = "sandbox/reference/worker",
+                                 .cache_folder = folder->path(),
+                                 .gpu = 0,
+                                 .numerics = Numerics::paper});
+  ASSERT_TRUE(opened) << opened.error().message;
+  FileSet files = testing::honest_files("centred_rows");
+  std::string& text = files.at("kernels.cu");
+  text.replace(text.find("sum / columns;"), 14, "sum / columns * 1.001f;");
+  EvaluateRequest request;
+  request.task = testing::device_task("centred_rows");
+  request.submission = {request.task.id, "device", files};
+  request.want = Request::final;
+  const Judgement lax = opened->evaluate(request, in_seconds(240));
+  EXPECT_EQ(class_of(lax), "passed") << told(lax);
+  const auto* verdict = std::get_if<Verdict>(&lax);
+  EXPECT_TRUE(verdict != nullptr && verdict->trust == TrustClass::paper);
+  EXPECT_EQ(class_of(judge("centred_rows", files, Request::verify)), "wrong");
 }
 
 class DeviceHackTest : public OnDevice, public ::testing::WithParamInterface<std::string> {};

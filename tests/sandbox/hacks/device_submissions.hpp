@@ -78,6 +78,14 @@ inline Task device_task(const std::string& name) {
   return task;
 }
 
+/// centred_rows with hidden sizes too: 301 rows.
+inline Task ragged_device_task() {
+  Task task = device_task("centred_rows");
+  task.code += "\n\ndef get_ragged_inputs():\n    return [torch.randn(301, 256)]\n";
+  task.content_hash = sha256_hex(task.code);
+  return task;
+}
+
 /// Of a hack, or of `honest/TASK`.
 inline FileSet device_files(const std::filesystem::path& name) {
   FileSet files;

@@ -40,6 +40,33 @@ TEST_F(EvaluatorHostTest, TheTaskItselfMayBeLeantOn) {
             VerdictClass::passed);
 }
 
+const std::string ragged_code =
+    std::string(test::centred_code) +
+    "def get_ragged_inputs():\n    return [torch.randn(301, 256), 2.0]\n";
+
+TEST_F(EvaluatorHostTest, IsVerifiedOnHiddenShapesToo) {
+  const Verdict v = verdict(model_new(honest_forward), Request::verify, ragged_code);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  ASSERT_EQ(v.shapes.size(), 2U);
+  EXPECT_EQ(v.shapes[1].shape, "d0=301 d1=256");
+  const Verdict fixed =
+      verdict(model_new("assert x.shape[0] == 512, x.shape; " + std::string(honest_forward)),
+              Request::verify, ragged_code);
+  EXPECT_EQ(fixed.outcome, VerdictClass::launch_error);
+  EXPECT_EQ(fixed.feedback, "launch_error: on other sizes of the task's inputs than those shown");
+}
+
+TEST_F(EvaluatorHostTest, FindsNoHiddenSizesInTheTasksText) {
+  const Verdict v = verdict(
+      "import model\nclass ModelNew(model.Model):\n"
+      "    def forward(self, x, scale):\n"
+      "        assert hasattr(model, 'get_inputs')\n"
+      "        assert x.shape[0] != 512 or not hasattr(model, 'get_ragged_inputs')\n"
+      "        return super().forward(x, scale)\n",
+      Request::verify, ragged_code);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+}
+
 TEST_F(EvaluatorHostTest, WrongResultsAreWrong) {
   EXPECT_EQ(verdict(model_new("return x * scale + self.bias")).outcome, VerdictClass::wrong);
   EXPECT_EQ(verdict(model_new("return x * float('nan')")).outcome, VerdictClass::nonfinite);

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "runtime/checksum.hpp"
+#include "runtime/run/durable_file.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
 
 namespace warpsmith::sandbox {
@@ -82,11 +83,15 @@ class EvaluatorTest : public testing::Test {
                          const std::string& code = task_code,
                          milliseconds patience = seconds(500)) {
     const Task task{.id = "task", .code = code, .content_hash = sha256_hex(code)};
+    return evaluator->evaluate(request_for(task, source, want), Deadline::after(patience));
+  }
+
+  static EvaluateRequest request_for(const Task& task, const std::string& source, Request want) {
     EvaluateRequest request;
     request.task = task;
     request.submission = {.task_id = task.id, .files = {{"kernel.cpp", source}}};
     request.want = want;
-    return evaluator->evaluate(request, Deadline::after(patience));
+    return request;
   }
 
   static Verdict verdict(const std::string& source, Request want = Request::verify,
@@ -257,6 +262,138 @@ TEST_F(EvaluatorTest, RefusesATaskItCannotJudge) {
   const auto& infra = std::get<InfraFailure>(judgement);
   EXPECT_EQ(infra.kind, InfraKind::task_refused);
   EXPECT_EQ(infra.detail, "bad: the task defines no Model");
+}
+
+const std::string ragged_code =
+    std::string(task_code) + "def get_ragged_inputs():\n    return [torch.randn(301, 256)]\n";
+
+TEST_F(EvaluatorTest, VerifiesHiddenShapesToo) {
+  const Verdict v = verdict(kernel(honest_body), Request::verify, ragged_code);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  ASSERT_EQ(v.shapes.size(), 2U);
+  EXPECT_EQ(v.shapes[0].shape, "d0=512 d1=256");
+  EXPECT_EQ(v.shapes[1].shape, "d0=301 d1=256");
+  EXPECT_TRUE(v.shapes[1].hidden);
+  EXPECT_TRUE(v.shapes[1].worst_error.has_value());
+  EXPECT_FALSE(v.shapes[1].candidate_ms.has_value());
+  EXPECT_THAT(v.evidence, testing::HasSubstr("\"hidden_sets\""));
+  EXPECT_GT(v.phase_ms.at("hidden_shapes"), 0);
+}
+
+TEST_F(EvaluatorTest, TheExampleOfHiddenShapesPasses) {
+  const std::string example = "configs/examples/ragged_rows/";
+  const auto text = [&](const char* file) {
+    return read_text_file(example + file, 1U << 16U).value();
+  };
+  const Verdict v = verdict(text("solution/kernel.cpp"), Request::verify, text("reference.py"));
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  EXPECT_EQ(v.shapes.size(), 2U);
+}
+
+TEST_F(EvaluatorTest, ASizeThatIsHardCodedFailsWithoutItsNumberBeingTold) {
+  const std::string fixed = "    if (R != 512) { y[0] = (float)R; continue; }\n";
+  const Verdict v = verdict(kernel(fixed + honest_body), Request::final, ragged_code);
+  EXPECT_EQ(v.outcome, VerdictClass::nonfinite);
+  EXPECT_EQ(v.feedback, "nonfinite: on other sizes of the task's inputs than those shown");
+  EXPECT_FALSE(v.shapes.at(0).candidate_ms.has_value()) << "nothing is timed then";
+}
+
+TEST_F(EvaluatorTest, WhatIsWrongOnTheShownSizesIsToldAsEver) {
+  const Verdict v = verdict(kernel("    for (int64_t c = 0; c < C; ++c) y[c] = row[c];\n"),
+                            Request::final, ragged_code);
+  EXPECT_EQ(v.outcome, VerdictClass::wrong);
+  EXPECT_THAT(v.feedback, testing::StartsWith("wrong: set "));
+}
+
+TEST_F(EvaluatorTest, RefusesHiddenShapesThatAreNoSizesOfTheSameInputs) {
+  const auto refusal = [](const std::string& inputs) {
+    const Task task{
+        .id = "t",
+        .source = "t.py",
+        .code = std::string(task_code) + "def get_ragged_inputs():\n    return [" + inputs + "]\n"};
+    const auto facts = evaluator->ingest(task, Deadline::after(seconds(300)));
+    return facts ? "taken" : facts.error().message;
+  };
+  EXPECT_EQ(refusal("torch.randn(512, 256)"),
+            "t.py: get_ragged_inputs: all sizes are those of get_inputs");
+  EXPECT_EQ(refusal("torch.randn(7, 301, 256)"),
+            "t.py: get_ragged_inputs: ranks differ: x [7, 301, 256], by get_inputs x [512, 256]");
+  EXPECT_THAT(refusal("torch.randn(301, 128)"),
+              testing::StartsWith("t.py: get_ragged_inputs: forward raised RuntimeError: "));
+  EXPECT_EQ(refusal("torch.randn(301, 256).double()"),
+            "t.py: get_ragged_inputs: the type of x differs");
+  EXPECT_EQ(
+      refusal("undefined"),
+      "t.py: get_ragged_inputs: get_inputs raised NameError: name 'undefined' is not defined");
+}
+
+/// Judged by an evaluator of numerics `paper`. Its tasks are measured as `strict` measures them.
+class PaperEvaluatorTest : public EvaluatorTest {
+ protected:
+  static void SetUpTestSuite() {
+    EvaluatorTest::SetUpTestSuite();
+    if (evaluator == nullptr) return;
+    auto opened = Evaluator::open({.runner = WARPSMITH_TEST_RUNNER,
+                                   .python = python_interpreter().string(),
+                                   .worker_folder = "sandbox/reference/worker",
+                                   .cache_folder = folder,
+                                   .core = 0,
+                                   .numerics = Numerics::paper});
+    ASSERT_TRUE(opened) << opened.error().message;
+    *evaluator = std::move(*opened);
+  }
+};
+
+/// Right to three digits: far too little for `strict`.
+constexpr const char* coarse_body =
+    "    float s = 0; for (int64_t c = 0; c < C; ++c) s += row[c] + b[c];\n"
+    "    s /= (float)C;\n"
+    "    for (int64_t c = 0; c < C; ++c) y[c] = (row[c] + b[c] - s) * 1.005f;\n";
+
+TEST_F(PaperEvaluatorTest, PassesWhatPublishedNumbersAllowAndSaysSo) {
+  const Verdict v = verdict(kernel(coarse_body));
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  EXPECT_EQ(v.trust, TrustClass::paper);
+  EXPECT_THAT(v.feedback, testing::StartsWith("passed: 5 of 5 sets, worst error 0."));
+  EXPECT_THAT(v.feedback, testing::HasSubstr("numerics paper"));
+  EXPECT_THAT(v.evidence, testing::HasSubstr(R"("numerics":"paper")"));
+  EXPECT_THAT(v.evidence,
+              testing::HasSubstr(R"("bound":{"atol":0.01,"mutation_gate":"strict","rtol":0.01})"));
+}
+
+TEST_F(PaperEvaluatorTest, StillTellsWrongKernelsByTheirClass) {
+  EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = 0;"), VerdictClass::wrong);
+  EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = row[c] + b[c];"), VerdictClass::wrong);
+  EXPECT_EQ(outcome("for (int64_t c = 0; c + 1 < C; ++c) y[c] = row[c];"), VerdictClass::nonfinite);
+  EXPECT_EQ(outcome("((volatile float*)row)[0] = 1;"), VerdictClass::input_mutated);
+  EXPECT_EQ(outcome(std::string(honest_body) + "o[R * C] = 1;"), VerdictClass::oob_write);
+}
+
+TEST_F(PaperEvaluatorTest, ChecksEveryTimedOutputToo) {
+  const Judgement judgement = judge(
+      kernel("    static int calls = 0; if (r == 0) ++calls;\n"
+             "    if (calls > 5) { for (int64_t c = 0; c < C; ++c) y[c] = row[c]; continue; }\n" +
+             std::string(honest_body)),
+      Request::final);
+  ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
+  const Verdict& v = std::get<Verdict>(judgement);
+  EXPECT_EQ(v.outcome, VerdictClass::wrong) << v.feedback;
+  EXPECT_THAT(v.feedback, testing::StartsWith("wrong: timed call:"));
+}
+
+TEST_F(PaperEvaluatorTest, InputsVaryAboutTheTasksOwnMean) {
+  std::string code = task_code;
+  code.replace(code.find("torch.randn(512, 256)"), 21, "torch.randn(512, 256) * 0.001 + 7");
+  const std::string narrow_body =
+      "    if (!(row[0] > 6.9f && row[0] < 7.1f)) { y[0] = 1e9f; continue; }\n";
+  const Verdict v = verdict(kernel(narrow_body + honest_body), Request::verify, code);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+}
+
+TEST_F(EvaluatorTest, StrictRefusesWhatPublishedNumbersAllow) {
+  const Verdict v = verdict(kernel(coarse_body));
+  EXPECT_EQ(v.outcome, VerdictClass::wrong);
+  EXPECT_THAT(v.evidence, testing::HasSubstr(R"("numerics":"strict")"));
 }
 
 }  // namespace

@@ -81,7 +81,8 @@ TEST_F(GpuJudgementTest, JudgesByReferencesAsTheHostDoes) {
       const auto bench = bench_of(pair_of(dtype, count));
       const auto places = reference_places(bench->signature());
       const auto result = result_of(*bench);
-      ErrorStats candidates, workers;
+      const BoundRule paper = bound_for(Numerics::paper, 4);
+      ErrorStats candidates, workers, lax;
       for (const size_t k : {0UL, 1UL}) {
         const Case a = random_case(dtype, places[k].count, random);
         const Case b = random_case(dtype, places[k].count, random);
@@ -91,10 +92,12 @@ TEST_F(GpuJudgementTest, JudgesByReferencesAsTheHostDoes) {
         worker_of(*bench).write(place_of(*bench, 0, k + 1), b.output);
         candidates.add(compare(dtype, a.output, {a.expected, a.spread}, {.c = 10}));
         workers.add(compare(dtype, b.output, {a.expected, a.spread}, {}));
+        lax.add(compare(dtype, a.output, {a.expected, a.spread}, paper));
       }
       SCOPED_TRACE(static_cast<int>(dtype));
       expect_equal(bench->compare_with_reference(Side::candidate, 1, {.c = 10}), candidates);
       expect_equal(bench->compare_with_reference(Side::worker, 0, {}), workers);
+      expect_equal(bench->compare_with_reference(Side::candidate, 1, paper), lax);
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/reference/ingest.hpp"
+#include "sandbox/reference/ragged.hpp"
 
 namespace warpsmith::sandbox::test {
 namespace {
@@ -20,9 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::seconds;
 
-std::vector<fs::path> all_tasks() {
+std::vector<fs::path> tasks_below(const char* folder) {
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::recursive_directory_iterator("configs/tasks/cpu")) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.path().extension() == ".py") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
@@ -75,8 +76,37 @@ TEST_P(MarginsTest, HonestOrdersPassLowerPrecisionsFailAndNoMutantPasses) {
   EXPECT_GT(bf16, 10);
 }
 
-INSTANTIATE_TEST_SUITE_P(OurTasks, MarginsTest, ::testing::ValuesIn(all_tasks()),
+INSTANTIATE_TEST_SUITE_P(OurTasks, MarginsTest,
+                         ::testing::ValuesIn(tasks_below("configs/tasks/cpu")),
                          [](const auto& task) { return task.param.stem().string(); });
+
+std::vector<fs::path> tasks_with_hidden_sizes() {
+  std::vector<fs::path> paths = tasks_below("configs");
+  std::erase_if(paths, [](const fs::path& path) { return !ragged_task(task_at(path)); });
+  return paths;
+}
+
+/// On hidden sizes, those of tasks for GPUs too, the gate must tell wrong answers as well.
+class HiddenSizesTest : public MarginsTest {};
+
+TEST_P(HiddenSizesTest, CanBeJudged) {
+  if (python_interpreter().empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON";
+  const Machine machine{.limits = {100, 10, 50}};
+  const Task task = ragged_task(task_at(GetParam())).value();
+  const auto record = ingest_task(
+      {.worker = *worker, .machine = machine, .task = task, .scope = IngestScope::verified},
+      Deadline::after(seconds(300)));
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->refusal, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(OurTasks, HiddenSizesTest, ::testing::ValuesIn(tasks_with_hidden_sizes()),
+                         [](const auto& task) {
+                           const auto& path = task.param;
+                           return path.stem() == "reference"
+                                      ? path.parent_path().filename().string()
+                                      : path.stem().string();
+                         });
 
 }  // namespace
 }  // namespace warpsmith::sandbox::test

@@ -25,5 +25,29 @@ TEST(MutationGateTest, NamesEveryMutantThatWouldPass) {
   EXPECT_EQ(quarantine_reason(trials), "mutation gate: wrong answers would pass: bf16, first_row");
 }
 
+TEST(MutationGateTest, WhatRoundingHidesOnEverySetIsLostWhatShowsOnceIsNot) {
+  MutantTrial hidden{.name = "short", .applies = true, .lost = true};
+  record_exact(hidden, {.worst = 0.9, .elements = 4});
+  record_exact(hidden, {.worst = 1.2, .wrong = 1, .elements = 4});
+  EXPECT_TRUE(hidden.lost);
+  MutantTrial shown{.name = "tail", .applies = true, .lost = true};
+  record_exact(shown, {.worst = 40, .wrong = 1, .elements = 4});
+  record_exact(shown, {.worst = 0.3, .elements = 4});
+  EXPECT_FALSE(shown.lost);
+  EXPECT_EQ(names_uncaught({hidden, shown}), "tail");
+}
+
+TEST(MutationGateTest, ALostMutantMayStillBeCaughtOneOfFullPrecisionIsNeverLost) {
+  MutantTrial lost{.name = "short", .applies = true, .lost = true};
+  EXPECT_TRUE(any_waits({lost}));
+  std::vector<MutantTrial> trials{lost};
+  drop_lost(trials);
+  EXPECT_FALSE(any_waits(trials));
+  EXPECT_FALSE(any_waits({{.name = "identity", .lost = true}}));
+  MutantTrial full{.name = "short", .applies = true};
+  record_exact(full, {.worst = 0.1, .elements = 4});
+  EXPECT_EQ(names_uncaught({full}), "short");
+}
+
 }  // namespace
 }  // namespace warpsmith::sandbox

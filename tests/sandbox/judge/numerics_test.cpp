@@ -100,5 +100,35 @@ TEST(NumericsTest, FewerEvaluationsPayWithALargerConstant) {
   EXPECT_EQ(bound_for(8).u, u);
 }
 
+ErrorStats judged_as_published(Dtype dtype, double expected, float y) {
+  const std::vector<double> reference{expected};
+  const std::vector<float> spread{std::numeric_limits<float>::infinity()}, output{y};
+  const std::vector<int32_t> whole{static_cast<int32_t>(std::isfinite(y) ? y : 0)};
+  const auto bytes =
+      dtype == Dtype::f32 ? std::as_bytes(std::span{output}) : std::as_bytes(std::span{whole});
+  return compare(dtype, bytes, {reference, spread}, bound_for(Numerics::paper, 4));
+}
+
+TEST(NumericsTest, PaperAllowsOneHundredthAbsoluteAndRelativeWhateverTheSpread) {
+  EXPECT_TRUE(judged_as_published(Dtype::f32, 0, 0.0099F).right());
+  EXPECT_FALSE(judged_as_published(Dtype::f32, 0, 0.0101F).right());
+  EXPECT_TRUE(judged_as_published(Dtype::f32, -100, -101.0F).right());
+  EXPECT_FALSE(judged_as_published(Dtype::f32, -100, -101.02F).right());
+  EXPECT_TRUE(judged_as_published(Dtype::i32, 1000, 1010).right());
+  EXPECT_FALSE(judged_as_published(Dtype::i32, 3, 4).right());
+  EXPECT_NEAR(judged_as_published(Dtype::f32, 1, 1.01F).worst, 0.5, 1e-6);
+}
+
+TEST(NumericsTest, PaperLetsNoNumberThroughThatIsNone) {
+  for (const float y : {std::numeric_limits<float>::quiet_NaN(), HUGE_VALF}) {
+    EXPECT_EQ(judged_as_published(Dtype::f32, 1, y).nonfinite, 1U);
+  }
+}
+
+TEST(NumericsTest, StrictIsTheRuleOfTheEvaluations) {
+  EXPECT_EQ(bound_for(Numerics::strict, 4).c, bound_for(4).c);
+  EXPECT_EQ(bound_for(Numerics::strict, 4).tolerance, 0);
+}
+
 }  // namespace
 }  // namespace warpsmith::sandbox

@@ -17,6 +17,7 @@
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/launch/software_kernels.hpp"
 #include "sandbox/reference/ingest.hpp"
+#include "sandbox/reference/ragged.hpp"
 #include "tests/sandbox/hacks/device_submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
@@ -222,6 +223,18 @@ TEST_F(SoftwareEvaluationTest, ShowsNoCandidateWhatAnEarlierOneLeft) {
   EXPECT_EQ(lazy.outcome, VerdictClass::nonfinite) << lazy.feedback;
 }
 
+TEST_F(SoftwareEvaluationTest, APlanIsBoundAnewOnHiddenSizes) {
+  const Task ragged = ragged_task(testing::ragged_device_task()).value();
+  FileSet files = testing::honest_files("centred_rows");
+  const Decision honest = slot->judge(ragged, files, false);
+  EXPECT_EQ(honest.outcome, VerdictClass::passed) << honest.feedback;
+  EXPECT_EQ(honest.shape.shape, "d0=301 d1=256");
+  std::string& plan = files.at("plan.toml");
+  plan.replace(plan.find("\"d0\", \"d1\""), 10, "\"256\", \"d1\"");
+  const Decision fixed = slot->judge(ragged, files, false);
+  EXPECT_EQ(fixed.outcome, VerdictClass::nonfinite) << fixed.feedback;
+}
+
 class SoftwareHackTest : public SoftwareEvaluationTest,
                          public ::testing::WithParamInterface<std::string> {};
 
@@ -298,6 +311,26 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, CompiledHackTest,
                            return true;
                          })),
                          [](const auto& hack) { return hack.param; });
+
+TEST_F(DeviceSubmissionTest, ExplainsATaskThatThisMachineCouldNotHold) {
+  EvaluateRequest request;
+  request.task = {.id = "large",
+                  .code =
+                      "import torch\nimport torch.nn as nn\n"
+                      "class Model(nn.Module):\n    def forward(self, x):\n"
+                      "        return x.clone()\n"
+                      "def get_inputs():\n    return [torch.randn(65536, 131072)]\n"
+                      "def get_init_inputs():\n    return []\n"};
+  request.submission = {
+      "large", "device", {{"plan.toml", "[[step]]\ncopy = \"y\"\nfrom = \"x\"\n"}}};
+  request.want = Request::explain;
+  const Judgement judgement = evaluator->evaluate(request, in_seconds(120));
+  ASSERT_TRUE(std::holds_alternative<Verdict>(judgement))
+      << std::get<InfraFailure>(judgement).detail;
+  const Verdict& v = std::get<Verdict>(judgement);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  EXPECT_TRUE(v.feedback.starts_with("extents d0 = 65536, d1 = 131072\n")) << v.feedback;
+}
 
 TEST_F(DeviceSubmissionTest, HonestSolutionsCompileAndBind) {
   for (const char* task : {"centred_rows", "centred_linear"}) {

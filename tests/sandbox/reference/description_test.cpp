@@ -33,6 +33,19 @@ TEST(DescriptionTest, ReadsTensorsAndNamesExtents) {
   EXPECT_EQ(d->honest_orders, std::vector<std::string>{"sequential"});
 }
 
+TEST(DescriptionTest, ASignatureAloneNeedsTensorsAndNoMore) {
+  const std::string alone =
+      R"({"ok":true,"signature":[{"name":"x","role":"input","dtype":"f32","shape":[4,8]},)"
+      R"({"name":"y","role":"output","dtype":"f32","shape":[4]}]})";
+  const auto signature = parse_signature(alone);
+  ASSERT_TRUE(signature) << signature.error().message;
+  EXPECT_EQ(signature->dims, (std::vector<int64_t>{4, 8}));
+  EXPECT_EQ(parse_signature(valid)->tensors.size(), 2U);
+  for (const char* text : {"", "{}", R"({"signature":[]})", R"({"signature":[{"name":"x"}]})"}) {
+    EXPECT_FALSE(parse_signature(text)) << text;
+  }
+}
+
 TEST(DescriptionTest, RejectsWhatCannotBe) {
   const auto message = [](const std::string& text) {
     const auto d = parse_description(text);

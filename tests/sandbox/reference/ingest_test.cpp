@@ -121,9 +121,39 @@ TEST_F(IngestTest, TakesTasksOfHalvesAndTellsBfloat16FromFloat16) {
   }
 }
 
-/// One term of 256 changes a norm by half of what bfloat16 rounds.
-TEST_F(IngestTest, RefusesWhatTheRoundingOfDenseSetsHides) {
-  const auto record = ingest_code(halves_code("bfloat16", rms_norm));
+/// One term of 256 changes a norm of dense rows by half of what bfloat16 rounds. Rows with a huge
+/// element tell it.
+TEST_F(IngestTest, TakesATaskWhoseDenseSetsRoundOneTermAway) {
+  for (const int width : {128, 192, 256, 512}) {
+    std::string code = halves_code("bfloat16", rms_norm);
+    for (size_t at = code.find("256"); at != std::string::npos; at = code.find("256", at + 3)) {
+      code.replace(at, 3, std::to_string(width));
+    }
+    const auto record = ingest_code(code);
+    ASSERT_TRUE(record) << record.error().message;
+    EXPECT_EQ(record->refusal, "") << width;
+  }
+}
+
+/// Here no set tells the last term: its weight is an honest rounding's.
+TEST_F(IngestTest, RefusesATaskOfHalvesWhoseSetsAllRoundOneTermAway) {
+  const auto record =
+      ingest_code(halves_code("bfloat16",
+                              "return torch.cumsum(torch.sigmoid(x), -1).mean(-1, keepdim=True) * "
+                              "self.weight + self.bias"));
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_THAT(record->refusal, testing::HasSubstr("short_reduction"));
+}
+
+/// Of float32 the timed sets must tell every mutant themselves.
+TEST_F(IngestTest, RefusesWhatTheDenseSetsOfFloat32Hide) {
+  const auto record = ingest_code(
+      "import torch\nimport torch.nn as nn\n"
+      "class Model(nn.Module):\n"
+      "    def forward(self, x):\n"
+      "        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-3)\n"
+      "def get_inputs():\n    return [torch.randn(32, 32768)]\n"
+      "def get_init_inputs():\n    return []\n");
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_EQ(record->refusal, "mutation gate: timed outputs would accept: short_reduction");
 }
@@ -185,10 +215,12 @@ TEST_F(IngestTest, SaysWhatTheTaskRaisedAndTheWorkerGoesOn) {
 
 TEST(IngestRecordTest, TheKeyIsOfTheBaselinesThatWereWanted) {
   const Task task = task_of("t", "code");
-  const std::string none = record_key(task, "machine", "stack", {});
-  const std::string tuned = record_key(task, "machine", "stack", {Baseline::tuned});
+  const std::string none = record_key(task, "machine", "stack", IngestScope::whole, {});
+  const std::string tuned =
+      record_key(task, "machine", "stack", IngestScope::whole, {Baseline::tuned});
   EXPECT_NE(none, tuned);
-  EXPECT_NE(tuned, record_key(task, "machine", "stack", {Baseline::tuned, Baseline::graphed}));
+  EXPECT_NE(tuned, record_key(task, "machine", "stack", IngestScope::whole,
+                              {Baseline::tuned, Baseline::graphed}));
 }
 
 TEST(IngestRecordTest, AFailedWriteLeavesNothingBehind) {

@@ -162,6 +162,19 @@ class CpuProcessTest(Cases, unittest.TestCase):
         said = self.load("large", code("return a[0] * 2", "[torch.zeros(2**26 + 1) + torch.randn(1)]"))
         self.assertEqual((said["ok"], said["refused"]), (False, True))
 
+    def test_gives_the_signature_of_what_it_cannot_hold_and_of_what_it_can(self):
+        large = code("return a[0] * self.w", "[torch.randn(2**20, 2**12)]", "self.w = nn.Parameter(torch.ones(2**12))")
+        said = self.worker.ask(op="signature", key="outline", code=large)
+        self.assertTrue(said["ok"], said)
+        self.assertEqual([t["shape"] for t in said["signature"]], [[2**20, 2**12], [2**12], [2**20, 2**12]])
+        small = code("return a[0] * 2", "[torch.randn(8, 4)]")
+        self.assertEqual(self.worker.ask(op="signature", key="small", code=small)["signature"],
+                         self.load("small", small)["signature"])
+
+    def test_refuses_to_give_the_signature_of_what_is_no_task(self):
+        said = self.worker.ask(op="signature", key="none", code="x = 1")
+        self.assertEqual((said["ok"], said["refused"], said["error"]), (False, True, "the task defines no Model"))
+
 
 @unittest.skipIf(NO_GPU, NO_GPU)
 class GpuProcessTest(Cases, unittest.TestCase):

@@ -52,6 +52,16 @@ TEST(WireTest, OptionsAndVerdictsCarryFurtherBaselines) {
   EXPECT_FALSE(further[1].ms);
 }
 
+TEST(WireTest, OptionsCarryTheNumerics) {
+  SandboxOptions options;
+  options.numerics = Numerics::paper;
+  options.require_cgroups = true;
+  const auto read = unpack_body<SandboxOptions>(pack_body(options));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->numerics, Numerics::paper);
+  EXPECT_TRUE(read->require_cgroups);
+}
+
 TEST(WireTest, RefusesForeignVersionsAndKinds) {
   WireRequest request;
   request.version = 9;

@@ -154,6 +154,28 @@ TEST(TaskTextTest, TaskJsonOfContractDeviceNamesTheLane) {
   EXPECT_EQ(read("device")["lane"], "tf32-allowed");
 }
 
+TEST(TaskTextTest, ThatOtherSizesAreVerifiedIsSaidWhichIsNot) {
+  Task task = sample_task();
+  task.code += "\ndef get_ragged_inputs():\n    return [torch.randn(8191, 3)]\n";
+  for (const char* contract : {"cpu", "device", "host"}) {
+    const auto files = workspace_files(task, sample_signature(), {contract, "skill"});
+    ASSERT_TRUE(files);
+    EXPECT_EQ(nlohmann::json::parse(files->at("task.json"))["other_sizes"], true);
+    for (const auto& [name, text] : *files) {
+      EXPECT_THAT(text, Not(HasSubstr("8191"))) << name;
+      EXPECT_THAT(text, Not(HasSubstr("ragged"))) << name;
+    }
+    const std::string user = full_prompt(task, sample_signature(), {contract, ""}, "")->user;
+    EXPECT_THAT(user, HasSubstr("verified on other sizes of the inputs too"));
+    EXPECT_THAT(user, Not(HasSubstr("8191")));
+    const std::string plain =
+        full_prompt(sample_task(), sample_signature(), {contract, ""}, "")->user;
+    EXPECT_THAT(plain, Not(HasSubstr("other sizes")));
+  }
+  EXPECT_EQ(*brief_prompt(task, sample_signature()),
+            *brief_prompt(sample_task(), sample_signature()));
+}
+
 TEST(TaskTextTest, WorkspaceStartsWithThreeFiles) {
   const auto files = workspace_files(sample_task(), sample_signature(), {"device", "skill"});
   ASSERT_TRUE(files);

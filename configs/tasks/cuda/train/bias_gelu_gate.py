@@ -24,5 +24,9 @@ def get_inputs():
     return [torch.randn(R, C), torch.randn(R, C)]
 
 
+def get_ragged_inputs():
+    return [torch.randn(557, C), torch.randn(557, C)]
+
+
 def get_init_inputs():
     return [C]

@@ -19,5 +19,9 @@ def get_inputs():
     return [torch.randn(R, C)]
 
 
+def get_ragged_inputs():
+    return [torch.randn(1013, C)]
+
+
 def get_init_inputs():
     return []

@@ -23,5 +23,9 @@ def get_inputs():
     return [torch.randn(R, C).half()]
 
 
+def get_ragged_inputs():
+    return [torch.randn(509, C).half()]
+
+
 def get_init_inputs():
     return [C]

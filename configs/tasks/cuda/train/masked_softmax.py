@@ -18,5 +18,9 @@ def get_inputs():
     return [torch.randn(R, C), torch.rand(R, C) < 0.25]
 
 
+def get_ragged_inputs():
+    return [torch.randn(601, C), torch.rand(601, C) < 0.25]
+
+
 def get_init_inputs():
     return []

@@ -19,5 +19,9 @@ def get_inputs():
     return [torch.randn(R, C).bfloat16(), torch.randn(R, C).bfloat16()]
 
 
+def get_ragged_inputs():
+    return [torch.randn(421, C).bfloat16(), torch.randn(421, C).bfloat16()]
+
+
 def get_init_inputs():
     return []

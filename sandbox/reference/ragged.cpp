@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/reference/ragged.hpp"
+
+#include <string_view>
+
+#include "runtime/checksum.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr std::string_view definition = "def get_ragged_inputs(";
+constexpr std::string_view trailer = "\n\nget_inputs = get_ragged_inputs\n";
+
+bool begins_statement(std::string_view line) {
+  return !line.empty() && std::string_view(" \t\r#)]}").find(line[0]) == std::string_view::npos;
+}
+
+/// The text with the lines of the function empty.
+std::string without_definition(std::string_view code) {
+  std::string text;
+  bool inside = false;
+  while (!code.empty()) {
+    const std::string_view line = code.substr(0, code.find('\n'));
+    if (begins_statement(line)) inside = line.starts_with(definition);
+    if (!inside) text += line;
+    const bool ended = line.size() < code.size();
+    if (ended) text += '\n';
+    code.remove_prefix(line.size() + (ended ? 1 : 0));
+  }
+  return text;
+}
+
+std::string shape_text(const TensorSpec& spec) {
+  std::string text;
+  for (const int64_t extent : spec.shape) {
+    text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  }
+  return spec.name + " [" + text + ']';
+}
+
+/// What keeps one tensor from standing in for another; empty where nothing does.
+std::string complaint(const TensorSpec& shown, const TensorSpec& ragged) {
+  const auto both = [&] { return shape_text(ragged) + ", by get_inputs " + shape_text(shown); };
+  if (shown.role != ragged.role || shown.name != ragged.name) {
+    return "tensors differ: " + both();
+  }
+  if (shown.dtype != ragged.dtype) return "the type of " + shown.name + " differs";
+  if (shown.shape.size() != ragged.shape.size()) return "ranks differ: " + both();
+  if (shown.role == TensorRole::parameter && shown.shape != ragged.shape) {
+    return "a parameter differs: " + both();
+  }
+  if (shown.symbols != ragged.symbols) {
+    return "extents are equal to others, or are not, as they are not by get_inputs: " + both();
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<Task> ragged_task(const Task& task) {
+  if (without_definition(task.code) == task.code) return std::nullopt;
+  Task ragged = task;
+  ragged.id += "#ragged";
+  ragged.source = "get_ragged_inputs";  // what refusals name
+  ragged.code += trailer;
+  ragged.content_hash = sha256_hex(ragged.code);
+  return ragged;
+}
+
+Task shown_task(const Task& task) {
+  Task shown = task;
+  shown.code = without_definition(task.code);
+  shown.content_hash = sha256_hex(shown.code);
+  return shown;
+}
+
+std::string ragged_complaint(const TaskSignature& shown, const TaskSignature& ragged) {
+  if (shown.tensors.size() != ragged.tensors.size()) {
+    return std::to_string(ragged.tensors.size()) + " tensors, by get_inputs " +
+           std::to_string(shown.tensors.size());
+  }
+  for (size_t i = 0; i < shown.tensors.size(); ++i) {
+    const std::string why = complaint(shown.tensors[i], ragged.tensors[i]);
+    if (!why.empty()) return why;
+  }
+  return shown.dims == ragged.dims ? "all sizes are those of get_inputs" : "";
+}
+
+}  // namespace warpsmith::sandbox

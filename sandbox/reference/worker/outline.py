@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# A task's signature from shapes alone, where its tensors are too large to be made.
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import operators as op
+from device import LANES, Cpu
+from refusals import Refused, place
+from task import Task, as_outputs, tensors_of
+
+
+class _Nowhere(Cpu):
+    """Tensors have shapes and types, and no memory."""
+
+    place = torch.device("meta")
+
+
+class _Statistics(TorchDispatchMode):
+    """The tensors that batch norms given statistics in training change, of which no version tells."""
+
+    def __init__(self):
+        super().__init__()
+        self.changed = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if "batch_norm" in op.name_of(func) and any(a is True for a in args):
+            self.changed |= {id(a) for a in args[3:5] if isinstance(a, torch.Tensor)}
+        return func(*args, **(kwargs or {}))
+
+
+class Outline(Task):
+    """What `Task` finds out without values: its signature has no summaries of them, and nothing can be run."""
+
+    def __init__(self, code):
+        self.device, self.lane, self.makes_on_device = _Nowhere(), LANES[0], True
+        self._read(code)
+        self.model = self._build()
+        self.sample = self.draw(1)
+        self.tensor_at = [i for i, v in enumerate(self.sample) if isinstance(v, torch.Tensor)]
+        self._survey()
+        self.named = self._named(self.model)
+
+    def _survey(self):
+        state = tensors_of(self.model)
+        before = {n: t._version for n, t in state.items()}
+        statistics = _Statistics()
+        with place("forward"), torch.no_grad(), self.device.place, statistics:
+            self.outputs = as_outputs(self.model(*self.sample))
+        self.private = {n for n, t in state.items() if t._version != before[n] or id(t) in statistics.changed}
+
+    def _describe(self, name, role, value):
+        return self._entry(name, role, value)
+
+
+def beyond(code, most):
+    """The signature of a task of more than `most` elements; nothing for others, and where only values tell."""
+    try:
+        tensors = Outline(code).tensors()
+    except Refused:
+        return None
+    return tensors if sum(t["elements"] for t in tensors) > most else None
