@@ -80,7 +80,7 @@ std::string ragged_complaint(const TaskSignature& shown, const TaskSignature& ra
            std::to_string(shown.tensors.size());
   }
   for (size_t i = 0; i < shown.tensors.size(); ++i) {
-    const std::string why = complaint(shown.tensors[i], ragged.tensors[i]);
+    std::string why = complaint(shown.tensors[i], ragged.tensors[i]);
     if (!why.empty()) return why;
   }
   return shown.dims == ragged.dims ? "all sizes are those of get_inputs" : "";
