@@ -6,8 +6,9 @@
 
 namespace warpsmith {
 
-/// Goes up with every change of the tables; an older or newer file is refused by name.
-inline constexpr int64_t run_schema_version = 1;
+/// Goes up with every change of the tables, or of the records packed in them; an older or newer
+/// file is refused by name.
+inline constexpr int64_t run_schema_version = 2;
 /// "WARP": marks the file as a run database.
 inline constexpr int64_t run_application_id = 0x57415250;
 

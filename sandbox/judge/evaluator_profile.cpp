@@ -44,12 +44,13 @@ Result<PartyKernels> Evaluator::State::candidate_kernels(const CandidateRun& run
 }
 
 BaselineKernels Evaluator::State::kernels_of_baselines(const EvaluateRequest& request,
+                                                       const IngestRecord& record,
                                                        Deadline deadline) {
   const std::string key = task_key(request.task);
   if (const auto known = baseline_kernels.find(key); known != baseline_kernels.end()) {
     return known->second;
   }
-  auto ready = worker_with(request, deadline);
+  auto ready = worker_with(request, record, deadline);
   auto told = ready ? (*ready)->profile(request.task, deadline)
                     : Result<BaselineKernels>{tl::unexpected(ready.error())};
   if (told) return baseline_kernels.emplace(key, std::move(*told)).first->second;
@@ -80,7 +81,7 @@ Result<void> Evaluator::State::add_profile(const EvaluateRequest& request,
     auto candidate = candidate_kernels(run, by);
     if (!candidate) return tl::unexpected(std::move(candidate.error()));
     profile.candidate = std::move(*candidate);
-    baselines = kernels_of_baselines(request, by);
+    baselines = kernels_of_baselines(request, record, by);
     if (*held) verdict.device_held_ms = verdict.device_held_ms.value_or(0) + held_ms(**held);
   }
   profile.eager = std::move(baselines.eager);

@@ -139,7 +139,8 @@ struct Evaluator::State {
   Result<void> add_profile(const EvaluateRequest& request, const IngestRecord& record,
                            const CandidateRun& run, Verdict& verdict, Deadline deadline);
   Result<PartyKernels> candidate_kernels(const CandidateRun& run, Deadline deadline);
-  BaselineKernels kernels_of_baselines(const EvaluateRequest& request, Deadline deadline);
+  BaselineKernels kernels_of_baselines(const EvaluateRequest& request, const IngestRecord& record,
+                                       Deadline deadline);
 
   // evaluator_ragged.cpp
   Result<const IngestRecord*> ragged_record_of(const Task& ragged, const IngestRecord& shown,
@@ -158,6 +159,11 @@ struct Evaluator::State {
   OrFailed<StartCandidate> start_for(const DeviceCandidate& built, const FileSet& files,
                                      const Task& task, const TaskSignature& signature);
 };
+
+/// Whether times are wanted, not only whether outputs are right.
+inline bool is_timed(const EvaluateRequest& request) {
+  return request.want == Request::profile || request.want == Request::final;
+}
 
 /// With the task's file, or its name, in front.
 Error named(Error error, const Task& task);

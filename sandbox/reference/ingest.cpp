@@ -392,12 +392,12 @@ Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline) {
   if (job.progress) job.progress(job.task.id + ": loading");
   auto description = job.worker.load(job.task, Deadline::after(first));
   if (!description) return refused_or(failed_in("loading", description.error(), first));
-  if (job.scope == IngestScope::verified) return measure(job, *description, end);
+  FurtherBaselines none;
+  if (job.scope == IngestScope::verified) return measure(job, *description, none, end);
   if (job.progress) job.progress(job.task.id + ": torch.compile");
   auto compiled = job.worker.compile(job.task, Baseline::compiled, end);
   if (!compiled) return refused_or(failed_in("torch.compile", compiled.error(), whole));
   std::map<Baseline, double> seconds;
-  FurtherBaselines none;
   FurtherBaselines& further = job.further != nullptr ? *job.further : none;
   if (auto ready = make_ready(job.worker, job.task, further, end, job.progress, &seconds); !ready) {
     return tl::unexpected(std::move(ready.error()));
