@@ -226,12 +226,12 @@ TEST_F(SoftwareEvaluationTest, ShowsNoCandidateWhatAnEarlierOneLeft) {
 TEST_F(SoftwareEvaluationTest, APlanIsBoundAnewOnHiddenSizes) {
   const Task ragged = ragged_task(testing::ragged_device_task()).value();
   FileSet files = testing::honest_files("centred_rows");
-  const Decision honest = slot->judge(ragged, files, false);
+  const Decision honest = slot->judge(ragged, files, {.timed = false});
   EXPECT_EQ(honest.outcome, VerdictClass::passed) << honest.feedback;
   EXPECT_EQ(honest.shape.shape, "d0=301 d1=256");
   std::string& plan = files.at("plan.toml");
   plan.replace(plan.find("\"d0\", \"d1\""), 10, "\"256\", \"d1\"");
-  const Decision fixed = slot->judge(ragged, files, false);
+  const Decision fixed = slot->judge(ragged, files, {.timed = false});
   EXPECT_EQ(fixed.outcome, VerdictClass::nonfinite) << fixed.feedback;
 }
 
