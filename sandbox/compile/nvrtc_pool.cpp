@@ -40,9 +40,11 @@ Result<void> NvrtcPool::refill() {
 Result<ByteBuffer> NvrtcPool::greeting(NvrtcProcess& worker, Deadline deadline) {
   auto frame = worker.socket.receive(deadline);
   if (frame) return frame;
-  const JailExit exit = worker.process->kill();
-  if (auto whole = unharmed(exit); !whole) return tl::unexpected(std::move(whole.error()));
-  return fail("compile worker" + (exit.err.empty() ? "" : " (" + exit.err + ")"), frame.error());
+  // Its socket closes a moment before it has ended.
+  const auto exit = worker.process->wait(Deadline::after(end_patience));
+  if (!exit) return tl::unexpected(exit.error());
+  if (auto whole = unharmed(*exit); !whole) return tl::unexpected(std::move(whole.error()));
+  return fail("compile worker" + (exit->err.empty() ? "" : " (" + exit->err + ")"), frame.error());
 }
 
 /// A worker that is warm. It is taken from the front: the longest at it.

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/evaluation_stay.hpp"
+
+#include "sandbox/reference/ingest.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+/// The kept distributions, repeated up to `count`, and the one of timed sets, in a secret order:
+/// what looks at its inputs cannot tell that nothing but the cheap check waits.
+std::vector<Distribution> distributions_for(const EvaluationJob& job, RandomStream& random) {
+  if (job.numerics == Numerics::paper) return std::vector(paper_sets, Distribution::normal);
+  const int count = job.verified_sets;
+  std::vector<Distribution> kept;
+  for (const DistributionFacts& facts : job.record.distributions) {
+    if (facts.kept) kept.push_back(facts.distribution);
+  }
+  std::vector<Distribution> chosen;
+  chosen.reserve(static_cast<size_t>(count) + verified_dense_sets);
+  for (int i = 0; i < count; ++i) chosen.push_back(kept[static_cast<size_t>(i) % kept.size()]);
+  chosen.insert(chosen.end(), verified_dense_sets, Distribution::dense);
+  std::shuffle(chosen.begin(), chosen.end(), random);
+  return chosen;
+}
+
+std::unique_ptr<CallMeter> core_meter(pid_t pid, std::chrono::nanoseconds noop) {
+  return std::make_unique<CoreMeter>(pid, noop);
+}
+
+/// Of a contestant or a session of the reference worker.
+std::unique_ptr<CallMeter> device_meter(const auto& timed) {
+  return std::make_unique<DeviceMeter>(DeviceMeter::Noop{timed.noop(), timed.device_noop()});
+}
+
+std::unique_ptr<CallMeter> candidate_meter(const EvaluationJob& job, Contestant& candidate) {
+  if (job.stage != nullptr) return std::make_unique<ClockMeter>(candidate.noop());
+  return job.on_device ? device_meter(candidate)
+                       : core_meter(candidate.process().pid(), candidate.noop());
+}
+
+/// Only the distributions of `strict` were tried when the task was measured.
+tl::unexpected<Error> not_finite() {
+  return fail(ErrorCode::invalid_argument,
+              "numerics paper: the reference is not finite on inputs like the task's own");
+}
+
+}  // namespace
+
+Deadline patience_with(const EvaluationJob& job, Deadline deadline) {
+  // What a process loads lazily, its first call pays: all the time that there is.
+  const auto call = job.stage != nullptr
+                        ? job.call_timeout
+                        : std::min(job.call_timeout, call_patience(job.record.facts));
+  return Deadline::after(std::min(deadline.left(), call));
+}
+
+EvaluationStay::EvaluationStay(const EvaluationJob& job, CandidateCalls& calls,
+                               WorkerSession& session, FurtherBaselines& further,
+                               EvaluationOutcome& outcome, Deadline deadline)
+    : job_(job),
+      key_(job.seed.key()),
+      random_(job.seed.seed, "schedule"),
+      candidate_(calls.candidate()),
+      calls_(calls),
+      verified_rules_(job.numerics == Numerics::paper ? paper_rules(job.record.rules)
+                                                      : job.record.rules),
+      bound_(bound_for(job.numerics, spread_evaluations)),
+      session_(session),
+      further_(further),
+      outcome_(outcome),
+      candidate_meter_(candidate_meter(job, candidate_)),
+      session_meter_(job.on_device ? device_meter(session_)
+                                   : core_meter(session_.pid(), session_.noop())),
+      deadline_(deadline) {
+  draws_ = std::any_of(job.record.rules.begin(), job.record.rules.end(),
+                       [](const InputRule& rule) { return rule.drawn; });
+}
+
+Result<void> EvaluationStay::run() {
+  outcome_.baseline_noop_ms = in_ms(session_.noop());
+  if (auto done = verify(); !done) return tl::unexpected(done.error());
+  if (job_.timed && all_right()) {
+    if (auto done = time(); !done) return tl::unexpected(done.error());
+  }
+  // A call that our own deadline cut short says nothing about the candidate.
+  if (deadline_.passed()) return fail(ErrorCode::timeout, "the evaluation's deadline passed");
+  const auto clock = phase("end");
+  return session_.leave(deadline_);
+}
+
+bool EvaluationStay::all_right() const {
+  const auto& sets = outcome_.measured.sets;
+  return static_cast<int>(sets.size()) == wanted_sets(job_.numerics, job_.verified_sets) &&
+         std::all_of(sets.begin(), sets.end(), [](const VerifiedSet& set) {
+           return !set.fault && !set.inputs_changed && !set.guards_changed && set.errors.right();
+         });
+}
+
+Result<void> EvaluationStay::fill(uint32_t set, uint64_t number, Distribution distribution,
+                                  std::span<const InputRule> rules) {
+  if (draws_ && drawn_ != number) {
+    if (auto drawn = session_.draw(deadline_); !drawn) return drawn;
+    drawn_ = number;
+  }
+  if (draws_) job_.bench.take_drawn(set, rules);
+  job_.bench.fill(set, {key_, number, distribution}, rules);
+  return {};
+}
+
+Result<void> EvaluationStay::verify() {
+  uint64_t number = job_.contents_before;
+  for (const Distribution d : distributions_for(job_, random_)) {
+    auto set = verify_one(++number, d);
+    if (!set) return tl::unexpected(set.error());
+    outcome_.measured.sets.push_back(std::move(*set));
+    const VerifiedSet& last = outcome_.measured.sets.back();
+    if (last.fault || last.guards_changed || !last.errors.right()) return {};
+  }
+  return {};
+}
+
+Result<VerifiedSet> EvaluationStay::verify_one(uint64_t number, Distribution distribution) {
+  const uint32_t k = next_set();
+  VerifiedSet set{.distribution = distribution};
+  uint64_t hash = 0;
+  {
+    const auto clock = phase("inputs");
+    if (auto filled = fill(k, number, distribution, verified_rules_); !filled)
+      return tl::unexpected(filled.error());
+    job_.bench.reset(k);
+    hash = job_.bench.inputs_hash(k);
+  }
+  {
+    const auto clock = phase("candidate");
+    set.fault = calls_.call(k, patience()).fault;
+  }
+  if (set.fault) return set;
+  set.inputs_changed = job_.bench.inputs_hash(k) != hash;
+  set.guards_changed = !job_.bench.guards_intact(k);
+  {
+    const auto clock = phase("references");
+    if (auto done = session_.reference(k, deadline_); !done) return tl::unexpected(done.error());
+  }
+  const auto clock = phase("comparison");
+  set.errors = job_.bench.compare_with_reference(Side::candidate, k, bound_);
+  if (job_.numerics == Numerics::paper && set.errors.undefined > 0) return not_finite();
+  return set;
+}
+
+}  // namespace warpsmith::sandbox

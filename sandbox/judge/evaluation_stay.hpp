@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loaded candidate over one stay of the reference worker: verified, then timed.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sandbox/judge/candidate_calls.hpp"
+#include "sandbox/judge/evaluation.hpp"
+#include "sandbox/judge/phase_clock.hpp"
+#include "sandbox/timing/call_meter.hpp"
+#include "sandbox/timing/schedule.hpp"
+
+namespace warpsmith::sandbox {
+
+inline double in_ms(std::chrono::nanoseconds span) {
+  return std::chrono::duration<double, std::milli>(span).count();
+}
+
+/// Patience with one call: generous, for a machine under load.
+inline std::chrono::milliseconds call_patience(const TaskFacts& facts) {
+  return std::chrono::milliseconds{2000 + static_cast<int64_t>(50 * facts.eager_ms)};
+}
+
+/// The same for a candidate's.
+Deadline patience_with(const EvaluationJob& job, Deadline deadline);
+
+class EvaluationStay {
+ public:
+  /// What is measured goes to `outcome`. All of them outlive this.
+  EvaluationStay(const EvaluationJob& job, CandidateCalls& calls, WorkerSession& session,
+                 FurtherBaselines& further, EvaluationOutcome& outcome, Deadline deadline);
+
+  Result<void> run();
+
+ private:
+  Deadline patience() const { return patience_with(job_, deadline_); }
+  PhaseClock phase(const char* name) { return {outcome_.phase_ms, name}; }
+  uint32_t next_set() { return set_ = (set_ + 1) % job_.bench.sets(); }
+  Result<void> fill(uint32_t set, uint64_t number, Distribution distribution,
+                    std::span<const InputRule> rules);
+
+  // evaluation_stay.cpp
+  bool all_right() const;
+  Result<void> verify();
+  Result<VerifiedSet> verify_one(uint64_t number, Distribution distribution);
+
+  // evaluation_timing.cpp
+  Result<void> time();
+  Result<void> time_blocks(Timings& timings, ClockLog* clocks);
+  Result<void> time_block(const Block& block, uint64_t number, Timings& timings);
+  bool time_candidate(uint32_t set, TimedBlock& times, Timings& timings);
+  Result<void> time_baseline(Party party, uint32_t set, TimedBlock& times);
+  Result<void> time_further(Party party, uint32_t set, TimedBlock& times);
+  bool present(Party party) const;
+
+  const EvaluationJob& job_;
+  StreamKey key_;
+  RandomStream random_;
+  Contestant& candidate_;
+  CandidateCalls& calls_;
+  std::vector<InputRule> verified_rules_;
+  BoundRule bound_;
+  WorkerSession& session_;
+  FurtherBaselines& further_;
+  EvaluationOutcome& outcome_;
+  std::unique_ptr<CallMeter> candidate_meter_, session_meter_;
+  Deadline deadline_;
+  bool draws_ = false;
+  uint64_t drawn_ = 0;  // number of the contents that were drawn last
+  uint32_t set_ = 0;
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of calls of the candidate and its baselines, in turns.
+#include "sandbox/judge/evaluation_stay.hpp"
+#include "sandbox/judge/parties.hpp"
+#include "sandbox/reference/further_trials.hpp"
+#include "sandbox/reference/ingest.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr double timing_budget_ms = 12;    // of eager's share: fixes the number of blocks
+constexpr uint64_t first_timed = 1 << 20;  // contents numbers below belong to verified sets
+
+bool sound(const Timings& timings) {
+  return !timings.fault && !timings.guards_changed && timings.errors.right();
+}
+
+}  // namespace
+
+Result<void> EvaluationStay::time() {
+  const auto clock = phase("timing");
+  Timings timings{.on_device = job_.on_device && job_.stage == nullptr,
+                  .no_clocks = job_.no_clocks};
+  job_.bench.use_profiles(job_.record.profiles);
+  std::optional<ClockLog> clocks;
+  if (job_.clocks != nullptr) clocks.emplace(*job_.clocks);
+  if (auto done = time_blocks(timings, clocks ? &*clocks : nullptr); !done) return done;
+  if (clocks) timings.clocks = clocks->end();
+  for (const Baseline which : further_.wanted()) {
+    timings.further.push_back({.which = which, .reason = further_.reason(which)});
+  }
+  outcome_.measured.timings = std::move(timings);
+  return {};
+}
+
+Result<void> EvaluationStay::time_blocks(Timings& timings, ClockLog* clocks) {
+  const std::vector<Party> parties = parties_with(further_);
+  const int count = block_count(job_.record.facts.eager_ms, timing_budget_ms, job_.timed_blocks,
+                                cycle_of(parties.size()));
+  // One more in front, checked but not counted: it warms what the verified calls left cold.
+  std::vector<Block> schedule = make_schedule(parties, count, random_);
+  schedule.insert(schedule.begin(), schedule.back());
+  for (size_t b = 0; b < schedule.size() && sound(timings); ++b) {
+    if (auto done = time_block(schedule[b], first_timed + b, timings); !done) return done;
+    if (b == 0) timings.blocks.clear();
+    if (clocks != nullptr && b == 0) clocks->begin();
+    if (clocks != nullptr && b > 0) clocks->block_done();
+  }
+  return {};
+}
+
+Result<void> EvaluationStay::time_block(const Block& block, uint64_t number, Timings& timings) {
+  TimedBlock times{.order = block};
+  uint32_t candidate_set = 0, eager_set = 0;
+  std::optional<uint32_t> drawn_in;
+  for (const Party party : block) {
+    if (!present(party)) continue;
+    const uint32_t k = next_set();
+    if (drawn_in) {
+      job_.bench.copy_inputs(*drawn_in, k);
+    } else if (auto filled = fill(k, number, Distribution::dense, job_.record.rules); !filled) {
+      return filled;
+    }
+    if (!drawn_in) drawn_in = k;
+    if (party == Party::candidate) {
+      candidate_set = k;
+      if (!time_candidate(k, times, timings)) return {};
+      continue;
+    }
+    if (party == Party::eager) eager_set = k;
+    auto done = is_further(party) ? time_further(party, k, times) : time_baseline(party, k, times);
+    if (!done) return done;
+  }
+  timings.guards_changed = !job_.bench.guards_intact(candidate_set);
+  timings.errors.add(
+      job_.bench.compare_with_worker(Side::candidate, candidate_set, eager_set, bound_));
+  timings.blocks.push_back(times);
+  return {};
+}
+
+bool EvaluationStay::time_candidate(uint32_t set, TimedBlock& times, Timings& timings) {
+  job_.bench.reset(set);
+  // A GPU then runs the candidate's context: changing to it is nobody's time.
+  const bool roused = job_.on_device && job_.stage == nullptr;
+  if (roused) timings.fault = candidate_.rouse(patience()).fault;
+  if (timings.fault) return false;
+  const MeteredCall call = candidate_meter_->measure([&] { return calls_.call(set, patience()); });
+  timings.fault = call.fault;
+  times.candidate_ms = call.charged_ms;
+  times.candidate_elapsed_ms = call.elapsed_ms;
+  times.candidate_clock_ms = call.clock_ms;
+  timings.worst_overtime_ms = std::max(timings.worst_overtime_ms, call.overtime_ms);
+  return !call.fault;
+}
+
+Result<void> EvaluationStay::time_baseline(Party party, uint32_t set, TimedBlock& times) {
+  const bool eager = party == Party::eager;
+  const MeteredCall call = session_meter_->measure(
+      [&] { return eager ? session_.eager(set, deadline_) : session_.compiled(set, deadline_); });
+  if (call.fault) return tl::unexpected(error_of(*call.fault, "baseline"));
+  (eager ? times.eager_ms : times.compile_ms) = call.charged_ms;
+  if (eager) {
+    if (auto done = session_.collect(set, deadline_); !done) return done;
+  }
+  return session_.forget(deadline_);
+}
+
+/// One that was dropped on the way leaves its places in the schedule empty.
+bool EvaluationStay::present(Party party) const {
+  return !is_further(party) || further_.has(baseline_of(party));
+}
+
+Result<void> EvaluationStay::time_further(Party party, uint32_t set, TimedBlock& times) {
+  const Baseline which = baseline_of(party);
+  const auto most = std::min(deadline_.left(), 5 * call_patience(job_.record.facts));
+  const auto ms =
+      call_further(which, set, session_, *session_meter_, further_, Deadline::after(most));
+  if (!ms) return tl::unexpected(ms.error());
+  if (*ms) times.further_ms[which] = **ms;
+  return session_.forget(deadline_);
+}
+
+}  // namespace warpsmith::sandbox
