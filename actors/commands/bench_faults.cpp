@@ -164,6 +164,29 @@ std::string to_text(const FaultFigures& f) {
   return out;
 }
 
+/// This process and those that it starts put temporary files into a folder of their own meanwhile.
+class OwnTemporaries {
+ public:
+  OwnTemporaries() {
+    if (const char* before = std::getenv(variable)) before_ = before;
+    ::setenv(variable, folder_.path().c_str(), 1);
+  }
+  ~OwnTemporaries() {
+    if (before_) {
+      ::setenv(variable, before_->c_str(), 1);
+    } else {
+      ::unsetenv(variable);
+    }
+  }
+  OwnTemporaries(const OwnTemporaries&) = delete;
+  OwnTemporaries& operator=(const OwnTemporaries&) = delete;
+
+ private:
+  static constexpr const char* variable = "TMPDIR";
+  const ScratchFolder folder_;
+  std::optional<std::string> before_;
+};
+
 ExitCode bench_faults(const Arguments& args) {
   const auto load = load_of(args);
   if (!load) return report(load.error());
@@ -171,8 +194,7 @@ ExitCode bench_faults(const Arguments& args) {
   if (auto fits = check_slots(config); !fits) return report(fits.error());
   leave_slot_cores(config);
   // What services put into the folder for temporary files is then theirs alone.
-  const ScratchFolder temporary;
-  ::setenv("TMPDIR", temporary.path().c_str(), 1);
+  const OwnTemporaries temporaries;
   const auto memories = DeviceMemories::open(config);
   if (!memories) return report(memories.error());
   std::vector<sandbox::SandboxOptions> slots;

@@ -30,12 +30,14 @@ run_ctest() {
   return 1
 }
 
-# Unit tests share the machine; the others time things, start jails and systems, and run alone.
+# Unit tests share the machine, and so do long ones that time nothing (label untimed); the others time
+# things, start jails and systems, and run alone.
 run_dev() {
   local good=0 filter=("$@")
   ensure_built all all
   run_ctest "$preset" unit -L unit -j "$jobs" "${filter[@]}" || good=1
-  [ -n "$quick" ] || run_ctest "$preset" rest -LE unit "${filter[@]}" || good=1
+  [ -n "$quick" ] || run_ctest "$preset" untimed -L untimed -j "$jobs" "${filter[@]}" || good=1
+  [ -n "$quick" ] || run_ctest "$preset" rest -LE 'unit|untimed' "${filter[@]}" || good=1
   return $good
 }
 
