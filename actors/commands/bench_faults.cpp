@@ -6,6 +6,8 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "actors/bench/fault_run.hpp"
 #include "actors/bench/scratch_folder.hpp"
