@@ -52,6 +52,7 @@ class OnDevice : public ::testing::Test {
     if (opened) {
       evaluator = std::make_unique<Evaluator>(std::move(*opened));
     } else {
+      ASSERT_EQ(opened.error().code, ErrorCode::unsupported) << opened.error().message;
       lacking = opened.error().message;
     }
   }

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "runtime/cuda/canary.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
@@ -29,6 +30,7 @@ std::string text_of(const std::string& file) {
 class EvaluatorProfileGpuTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
+    lacking = "no WARPSMITH_PYTHON";
     if (!std::filesystem::exists(python_interpreter())) return;
     const auto driver = cuda::Driver::load();
     lacking = driver ? "" : driver.error().message;
@@ -83,7 +85,11 @@ TEST_F(EvaluatorProfileGpuTest, ShowsTheExamplesKernelsBesideItsBaselines) {
   ASSERT_TRUE(text);
   const Json profile = Json::parse(*text);
   const Json& candidate = profile["candidate"];
-  if (candidate["kernels"].empty()) GTEST_SKIP() << candidate["reason"];
+  if (candidate["kernels"].empty()) {
+    // What records outside a jail must record in it.
+    ASSERT_FALSE(cuda::run_canary(0).has_value()) << candidate["reason"];
+    GTEST_SKIP() << candidate["reason"];
+  }
   const Json& norm = candidate["kernels"][0];
   EXPECT_EQ(norm["name"], "rms_norm");
   EXPECT_EQ(norm["grid"], Json({256, 1, 1}));

@@ -33,6 +33,7 @@ class GpuBaselinesTest : public ::testing::Test {
     if (opened) {
       evaluator = std::make_unique<Evaluator>(std::move(*opened));
     } else {
+      ASSERT_EQ(opened.error().code, ErrorCode::unsupported) << opened.error().message;
       lacking = opened.error().message;
     }
   }

@@ -44,7 +44,11 @@ struct GpuHost {
 
  private:
   GpuHost() {
-    if (auto ready = open(); !ready) lacking = ready.error().message;
+    const auto ready = open();
+    if (ready) return;
+    if (ready.error().code != ErrorCode::unsupported)
+      throw std::runtime_error(ready.error().message);
+    lacking = ready.error().message;
   }
   Result<void> open() {
     auto access = find_gpu_access(0, built_with_toolkit(), python_interpreter());
