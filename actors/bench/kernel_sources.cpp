@@ -7,6 +7,7 @@
 #include "runtime/environment.hpp"
 #include "runtime/process/child.hpp"
 #include "runtime/run/durable_file.hpp"
+#include "synthesis/task_source.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -76,6 +77,22 @@ Result<KernelSources> write_kernels(const KernelOrder& order) {
                                                std::to_string(exit->exit_code) + ": " + exit->err);
   }
   return read_sources(scratch.path());
+}
+
+Result<KernelTasks> tasks_with_kernels(const std::string& contract, std::string folder,
+                                       const std::vector<std::string>& styles) {
+  const bool on_cpu = contract == "cpu";
+  if (folder.empty()) {
+    folder = (source_folder() / "configs/tasks" / (on_cpu ? "cpu" : "cuda") / "train").string();
+  }
+  auto tasks = synthesis::load_tasks({folder});
+  if (!tasks) return tl::unexpected(std::move(tasks.error()));
+  auto sources = write_kernels(
+      {.contract = contract, .folders = {folder}, .styles = styles, .skip_unknown = !on_cpu});
+  if (!sources) return tl::unexpected(std::move(sources.error()));
+  std::erase_if(*tasks, [&](const Task& task) { return !sources->contains(task.id); });
+  if (tasks->empty()) return fail(ErrorCode::not_found, folder + ": no task with kernels");
+  return KernelTasks{std::move(*tasks), std::move(*sources)};
 }
 
 }  // namespace warpsmith::actors

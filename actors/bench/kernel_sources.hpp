@@ -9,6 +9,7 @@
 
 #include "runtime/result.hpp"
 #include "runtime/submission.hpp"
+#include "runtime/task.hpp"
 
 namespace warpsmith::actors {
 
@@ -26,5 +27,16 @@ struct KernelOrder {
 /// Runs scripts/write_kernels.py for at most three minutes. The message of a failure is the
 /// script's own.
 Result<KernelSources> write_kernels(const KernelOrder& order);
+
+/// Tasks, each with at least one submission.
+struct KernelTasks {
+  std::vector<Task> tasks;
+  KernelSources sources;
+};
+
+/// Those of `folder` that kernels are known for; empty: our own training tasks of the contract.
+/// `not_found` where there is none.
+Result<KernelTasks> tasks_with_kernels(const std::string& contract, std::string folder,
+                                       const std::vector<std::string>& styles = {});
 
 }  // namespace warpsmith::actors

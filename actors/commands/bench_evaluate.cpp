@@ -13,7 +13,6 @@
 #include "actors/service_backend.hpp"
 #include "actors/slot_cores.hpp"
 #include "runtime/environment.hpp"
-#include "synthesis/task_source.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -40,23 +39,12 @@ Bars bars_of(const Arguments& args) {
 }
 
 Result<EvaluationLoad> load_of(const Arguments& args) {
-  const std::string own = args.contract == "cpu" ? "cpu" : "cuda";
-  const std::string folder = args.tasks.empty()
-                                 ? (source_folder() / "configs/tasks" / own / "train").string()
-                                 : args.tasks;
-  auto tasks = synthesis::load_tasks({folder});
-  if (!tasks) return tl::unexpected(std::move(tasks.error()));
-  auto sources = write_kernels({.contract = args.contract,
-                                .folders = {folder},
-                                .styles = args.styles,
-                                .skip_unknown = args.contract != "cpu"});
-  if (!sources) return tl::unexpected(std::move(sources.error()));
-  std::erase_if(*tasks, [&](const Task& task) { return !sources->contains(task.id); });
-  if (tasks->empty()) return fail(ErrorCode::not_found, folder + ": no task with kernels");
+  auto known = tasks_with_kernels(args.contract, args.tasks, args.styles);
+  if (!known) return tl::unexpected(std::move(known.error()));
   EvaluationLoad load;
   load.contract = args.contract;
-  load.tasks = std::move(*tasks);
-  load.sources = std::move(*sources);
+  load.tasks = std::move(known->tasks);
+  load.sources = std::move(known->sources);
   load.evaluations = args.evaluations;
   load.repeat_sources = args.repeat_sources;
   load.progress = [](const std::string& what) { std::cerr << "making ready " << what << '\n'; };

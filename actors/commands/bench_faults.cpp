@@ -16,7 +16,6 @@
 #include "actors/slot_cores.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/judge/gpu/gpu_bench.hpp"
-#include "synthesis/task_source.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -29,22 +28,11 @@ struct Arguments {
 };
 
 Result<FaultLoad> load_of(const Arguments& args) {
-  const std::string own = args.contract == "cpu" ? "cpu" : "cuda";
-  const std::string folder = args.tasks.empty()
-                                 ? (source_folder() / "configs/tasks" / own / "train").string()
-                                 : args.tasks;
-  auto tasks = synthesis::load_tasks({folder});
-  if (!tasks) return tl::unexpected(std::move(tasks.error()));
-  auto sources = write_kernels({.contract = args.contract,
-                                .folders = {folder},
-                                .styles = {},
-                                .skip_unknown = args.contract != "cpu"});
-  if (!sources) return tl::unexpected(std::move(sources.error()));
-  std::erase_if(*tasks, [&](const Task& task) { return !sources->contains(task.id); });
-  if (tasks->empty()) return fail(ErrorCode::not_found, folder + ": no task with kernels");
+  auto known = tasks_with_kernels(args.contract, args.tasks);
+  if (!known) return tl::unexpected(std::move(known.error()));
   return FaultLoad{.contract = args.contract,
-                   .tasks = std::move(*tasks),
-                   .sources = std::move(*sources),
+                   .tasks = std::move(known->tasks),
+                   .sources = std::move(known->sources),
                    .kernels = args.kernels,
                    .evaluations = args.evaluations,
                    .faults = args.faults,
