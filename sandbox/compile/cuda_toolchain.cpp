@@ -35,8 +35,13 @@ CudaToolchain toolchain_in(const fs::path& root) {
   return found;
 }
 
-/// Where pip puts NVIDIA's packages in the environment of an interpreter.
-std::vector<fs::path> environment_folders(const std::string& python) {
+bool is_whole(const CudaToolchain& found) {
+  return !found.library_folder.empty() && !found.includes.empty();
+}
+
+}  // namespace
+
+std::vector<fs::path> nvidia_packages(const std::string& python) {
   std::vector<fs::path> folders;
   std::error_code error;
   const fs::path lib = fs::path(python).parent_path().parent_path() / "lib";
@@ -50,19 +55,13 @@ std::vector<fs::path> environment_folders(const std::string& python) {
   return folders;
 }
 
-bool is_whole(const CudaToolchain& found) {
-  return !found.library_folder.empty() && !found.includes.empty();
-}
-
-}  // namespace
-
 Result<CudaToolchain> find_cuda_toolchain(const std::string& root, const std::string& python) {
   if (!root.empty()) {
     CudaToolchain found = toolchain_in(root);
     found.root = root;
     if (is_whole(found)) return found;
   }
-  for (const fs::path& folder : environment_folders(python)) {
+  for (const fs::path& folder : nvidia_packages(python)) {
     CudaToolchain found = toolchain_in(folder);
     if (is_whole(found)) return found;
   }

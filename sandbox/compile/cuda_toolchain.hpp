@@ -2,6 +2,7 @@
 // Where CUDA's compilers and headers are on this machine.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,8 @@ Result<CudaToolchain> find_cuda_toolchain(const std::string& root, const std::st
 
 /// Of the toolkit that this program was built with; empty: none.
 std::string built_with_toolkit();
+
+/// Where pip puts NVIDIA's packages in the environment of an interpreter.
+std::vector<std::filesystem::path> nvidia_packages(const std::string& python);
 
 }  // namespace warpsmith::sandbox

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "runtime/cuda/driver.hpp"
+#include "sandbox/compile/cuda_toolchain.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -28,17 +29,7 @@ bool holds(const fs::path& folder, const std::string& library) {
 /// Folders of libraries beside an interpreter, where pip puts NVIDIA's packages, then a toolkit's.
 std::vector<fs::path> library_folders(const std::string& root, const std::string& python) {
   std::vector<fs::path> folders;
-  std::error_code error;
-  const fs::path lib = fs::path(python).parent_path().parent_path() / "lib";
-  for (const auto& version : fs::directory_iterator(lib, error)) {
-    for (const char* packages : {"site-packages", "dist-packages"}) {
-      std::error_code ignored;
-      for (const auto& one :
-           fs::directory_iterator(version.path() / packages / "nvidia", ignored)) {
-        folders.push_back(one.path() / "lib");
-      }
-    }
-  }
+  for (const fs::path& package : nvidia_packages(python)) folders.push_back(package / "lib");
   if (root.empty()) return folders;
   for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib", "extras/CUPTI/lib64"}) {
     folders.push_back(fs::path(root) / folder);
