@@ -12,6 +12,9 @@ import operators as op
 U = 2.0**-24  # half a unit in the last place of float32
 # Amplitude of a perturbation in units of u: at least one unit in the last place of float32 after rounding.
 AMPLITUDE = 3.0
+# A row's one sum errs alike for all elements that read it, and neighbours do not tell. Its output's error is this much
+# larger than its inputs', so that the two never cancel where one term is nearly all of the sum.
+FOLD = 2.0
 # Of float types: the largest relative error of rounding to them, and the largest absolute one near zero.
 UNITS = {torch.float16: (2.0**-11, 2.0**-25), torch.bfloat16: (2.0**-8, 0.0)}
 # Of a rounding to a half type, in its units: with the bound's constant about twice what honest kernels err at most,
@@ -142,12 +145,12 @@ class Perturbed(TorchDispatchMode):
             return value
         return self.noise.added(value, self._amplitude(n))
 
-    def _write(self, value, n):
+    def _write(self, value, n, times=1.0):
         if isinstance(value, (list, tuple)):
             for v in value:
-                self._write(v, n)
+                self._write(v, n, times)
         elif op.is_float(value) and value.numel():
-            self.noise.add(value, value, self._amplitude(n))
+            self.noise.add(value, value, times * self._amplitude(n))
             setattr(value, _MARK, n)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -165,7 +168,7 @@ class Perturbed(TorchDispatchMode):
             if n == 1:
                 first = out if isinstance(out, torch.Tensor) else None
                 n = op.reduction_length(func, args, first)
-        self._write(out, n)
+        self._write(out, n, FOLD if op.folds(func, args, out) else 1.0)
         scale = op.cancelled(func, args)
         if scale is not None:
             self.noise.add(out, scale, self._amplitude(1))

@@ -77,6 +77,11 @@ def reduced_dims(func, args):
     return None
 
 
+def folds(func, args, out):
+    """Whether each element of `out` stands for a whole row of the input."""
+    return bool(is_float(out) and reduced_dims(func, args) and out.numel() < args[0].numel())
+
+
 def reduction_length(func, args, out):
     """n: how many terms one output element adds up; 1 if it does not."""
     name = name_of(func)
