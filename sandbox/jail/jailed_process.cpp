@@ -241,7 +241,11 @@ Result<void> Jail::observe() {
   const std::string account = text_of("/proc/" + std::to_string(pid_) + "/schedstat");
   note("core_account", account.empty() || account.starts_with("0 0 ") ? "none" : "schedstat");
   note("no_new_privs", state.no_new_privs ? "yes" : "no");
-  note("seccomp", state.seccomp_filters > 0 ? seccomp_name(kind_) : "none");
+  // One more for what the process puts on itself. Ours, if we run under any, are inherited.
+  const bool twice = kind_ == JailKind::launch || kind_ == JailKind::host;
+  const int inherited = parse_status(text_of("/proc/self/status")).seccomp_filters;
+  const bool whole = state.seccomp_filters - inherited >= (twice ? 2 : 1);
+  note("seccomp", whole ? seccomp_name(kind_) : "none");
   return {};
 }
 
