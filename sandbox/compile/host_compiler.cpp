@@ -110,6 +110,10 @@ Result<Compiled> HostCompiler::build(const JailSpec& spec, Deadline deadline) co
   auto exit = (*jail)->wait(own);
   if (!exit) return tl::unexpected(std::move(exit.error()));
   if (exit->never_began) return fail(ErrorCode::unsupported, "compile: " + exit->err);
+  // torch's loaders run the candidate's own Python, which may end as if it had been killed.
+  if (spec.argv.front() != options_.toolchain.python) {
+    if (auto whole = unharmed(*exit); !whole) return tl::unexpected(std::move(whole.error()));
+  }
   if (exit->timed_out && deadline.passed()) {
     return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
   }
