@@ -122,6 +122,10 @@ pid_t parse_child_pid(std::string_view info) {
   return pid;
 }
 
+tl::unexpected<Error> no_hold(const std::string& what) {
+  return fail(ErrorCode::io_failed, "jail: " + what + ": " + std::strerror(errno));
+}
+
 bool Jail::read_status(std::chrono::milliseconds within) {
   pollfd poll{status_.get(), POLLIN, 0};
   if (::poll(&poll, 1, static_cast<int>(within.count())) <= 0) return true;
@@ -144,9 +148,12 @@ Result<void> Jail::attach(UniqueFd status, Deadline deadline) {
     const ChildExit exit = child_.wait(Deadline::after(seconds{5}));
     return fail(ErrorCode::unsupported, "jail: bubblewrap could not make it: " + exit.err);
   }
+  // Without them nothing could be said of the process; only one that has ended needs none.
   pidfd_ = UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))};
+  if (!pidfd_ && errno != ESRCH) return no_hold("pidfd_open");
   const std::string stat = "/proc/" + std::to_string(pid_) + "/stat";
   stat_ = UniqueFd{::open(stat.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (!stat_ && errno != ENOENT && errno != ESRCH) return no_hold(stat);
   if (pidfd_) {
     const std::lock_guard lock(registry().mutex);
     registry().pidfds.insert(pidfd_.get());
