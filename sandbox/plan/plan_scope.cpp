@@ -9,7 +9,6 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr uint64_t scratch_alignment = 256;
 constexpr int64_t most_extent = int64_t{1} << 40;
 constexpr uint64_t most_scratch = 1ULL << 48U;  // bytes of one buffer
 
@@ -43,8 +42,7 @@ void PlanScope::add_scratch(const ScratchBuffer& scratch) {
       break;
     }
   }
-  const uint64_t rounded = (buffer.bytes + scratch_alignment - 1) & ~(scratch_alignment - 1);
-  scratch_bytes_ += rounded;
+  scratch_bytes_ += rounded_scratch(buffer.bytes);
   buffers_.push_back(std::move(buffer));
 }
 
