@@ -3,7 +3,6 @@
 
 #include <csignal>
 
-#include "runtime/clock.hpp"
 #include "runtime/codec.hpp"
 
 namespace warpsmith::sandbox {
@@ -38,6 +37,12 @@ void keep(CompileCache& cache, const std::string& key, const Compiled& result) {
   cache.insert(key, {bytes.data(), bytes.size()});
 }
 
+/// A limit or a signal ended the compiler: that may be the machine's doing, not the source's.
+bool was_stopped(const JailExit& exit) {
+  return exit.timed_out || exit.out_of_memory || exit.signal != 0 ||
+         exit.err.find("terminated program") != std::string::npos;
+}
+
 }  // namespace
 
 Compiled failed_compiling(VerdictClass outcome, std::string text) {
@@ -45,11 +50,6 @@ Compiled failed_compiling(VerdictClass outcome, std::string text) {
   result.failure = outcome;
   result.text = std::move(text);
   return result;
-}
-
-bool was_stopped(const JailExit& exit) {
-  return exit.timed_out || exit.out_of_memory || exit.signal != 0 ||
-         exit.err.find("terminated program") != std::string::npos;
 }
 
 Result<void> unharmed(const JailExit& exit) {
@@ -65,6 +65,27 @@ std::optional<Compiled> stopped_by_limit(const JailExit& exit) {
     return failed_compiling(VerdictClass::out_of_memory, "compiling exceeded its memory limit");
   }
   return std::nullopt;
+}
+
+Result<Compiled> run_compiler(const JailSpec& spec, std::chrono::milliseconds patience,
+                              Deadline deadline, const std::function<Compiled(JailExit)>& judged) {
+  const Deadline own = Deadline::after(patience);
+  const bool sooner = own.at() < deadline.at();
+  auto jail = JailedProcess::start(spec);
+  if (!jail) return tl::unexpected(std::move(jail.error()));
+  auto exit = (*jail)->wait(sooner ? own : deadline);
+  if (!exit) return tl::unexpected(std::move(exit.error()));
+  if (exit->never_began) return fail(ErrorCode::unsupported, "compile: " + exit->err);
+  if (auto whole = unharmed(*exit); !whole) return tl::unexpected(std::move(whole.error()));
+  if (exit->timed_out && !sooner) {
+    return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
+  }
+  const bool lasting = !was_stopped(*exit);
+  auto stopped = stopped_by_limit(*exit);
+  Compiled result = stopped ? std::move(*stopped) : judged(std::move(*exit));
+  result.lasting = lasting;
+  result.jail = (*jail)->report();
+  return result;
 }
 
 std::string content_of(const FileSet& files) {

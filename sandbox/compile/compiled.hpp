@@ -2,11 +2,13 @@
 // What compiling a submission gave, and a store of it.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 
+#include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 #include "runtime/submission.hpp"
 #include "runtime/verdict.hpp"
@@ -32,14 +34,17 @@ using OrFailed = tl::expected<T, Compiled>;
 
 Compiled failed_compiling(VerdictClass outcome, std::string text);
 
-/// A limit or a signal ended the compiler: that may be the machine's doing, not the source's.
-bool was_stopped(const JailExit& exit);
-
 /// An error (`process_failed`) where something outside killed the compiler: another try may do.
 Result<void> unharmed(const JailExit& exit);
 
 /// The class of a compiler that a limit ended, if one did.
 std::optional<Compiled> stopped_by_limit(const JailExit& exit);
+
+/// Runs a compiler in its jail for at most `patience`; `judged` says what an end of its own gave.
+/// An error is ours: there is no jail, something outside killed the compiler, or the caller's
+/// deadline came first.
+Result<Compiled> run_compiler(const JailSpec& spec, std::chrono::milliseconds patience,
+                              Deadline deadline, const std::function<Compiled(JailExit)>& judged);
 
 /// A submission as one text: the content that is addressed.
 std::string content_of(const FileSet& files);

@@ -119,7 +119,6 @@ JailSpec CpuCompiler::jail_for(const FileSet& files) const {
 }
 
 Compiled CpuCompiler::judged(JailExit exit) const {
-  if (auto stopped = stopped_by_limit(exit)) return std::move(*stopped);
   if (exit.exit_code != 0) {
     exit.err.resize(std::min<size_t>(exit.err.size(), options_.message_bytes));
     return failed_compiling(VerdictClass::compile_error, summarise_errors(exit.err));
@@ -133,21 +132,8 @@ Compiled CpuCompiler::judged(JailExit exit) const {
 Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadline) {
   // The folder is shared: a user may have emptied it meanwhile.
   if (!prelude_.empty() && !std::filesystem::exists(prelude_)) ready_prelude();
-  const Deadline own = Deadline::after(options_.timeout);
-  auto jail = JailedProcess::start(jail_for(files));
-  if (!jail) return tl::unexpected(std::move(jail.error()));
-  auto exit = (*jail)->wait(own.at() < deadline.at() ? own : deadline);
-  if (!exit) return tl::unexpected(std::move(exit.error()));
-  if (exit->never_began) return fail(ErrorCode::unsupported, "compile: " + exit->err);
-  if (auto whole = unharmed(*exit); !whole) return tl::unexpected(std::move(whole.error()));
-  if (exit->timed_out && own.at() >= deadline.at()) {
-    return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
-  }
-  const bool lasting = !was_stopped(*exit);
-  Compiled result = judged(std::move(*exit));
-  result.lasting = lasting;
-  result.jail = (*jail)->report();
-  return result;
+  return run_compiler(jail_for(files), options_.timeout, deadline,
+                      [this](JailExit exit) { return judged(std::move(exit)); });
 }
 
 Result<Compiled> CpuCompiler::compile(const FileSet& submitted, Deadline deadline) {

@@ -101,18 +101,16 @@ class CubinReader {
                                           sections_[section].name == ".nv.global.init");
   }
 
-  /// Sections whose name begins with `prefix` belong to the kernel that the rest names.
+  /// A kernel's shared memory has a section that is named after the kernel.
   void measure(const Section& section) {
-    const auto of = [&](std::string_view prefix) -> KernelFacts* {
-      if (!section.name.starts_with(prefix)) return nullptr;
-      const auto kernel = facts_.kernels.find(section.name.substr(prefix.size()));
-      return kernel == facts_.kernels.end() ? nullptr : &kernel->second;
-    };
-    if (KernelFacts* kernel = of(".text.")) kernel->code_bytes = section.header.sh_size;
-    if (KernelFacts* kernel = of(".nv.shared.")) {
+    constexpr std::string_view prefix = ".nv.shared.";
+    const auto kernel = section.name.starts_with(prefix)
+                            ? facts_.kernels.find(section.name.substr(prefix.size()))
+                            : facts_.kernels.end();
+    if (kernel != facts_.kernels.end()) {
       const uint64_t all = section.header.sh_size;
       const uint64_t systems = facts_.architecture < 90 ? 0 : reserved_shared_bytes;
-      kernel->shared_bytes =
+      kernel->second.shared_bytes =
           static_cast<uint32_t>(std::min<uint64_t>(all - std::min(all, systems), UINT32_MAX));
     }
     if (section.name == ".nv.global" || section.name == ".nv.global.init") {

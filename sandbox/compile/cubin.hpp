@@ -36,7 +36,6 @@ struct KernelFacts {
   uint32_t stack_bytes = 0;   // local memory of one thread: arrays, spilled registers
   uint32_t shared_bytes = 0;  // static shared memory of one block, without the system's own
   uint32_t max_threads = 0;   // of a block, by __launch_bounds__; 0: not said
-  uint64_t code_bytes = 0;
   std::vector<KernelParameter> parameters;  // by position
 };
 

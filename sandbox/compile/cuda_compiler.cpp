@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/compile/cuda_compiler.hpp"
 
-#include <algorithm>
-
 #include "runtime/checksum.hpp"
 #include "sandbox/compile/cubin.hpp"
 #include "sandbox/compile/diagnostics.hpp"
@@ -125,26 +123,10 @@ Compiled CudaCompiler::refused(const std::string& log) const {
 }
 
 Result<Compiled> CudaCompiler::by_nvcc(const FileSet& files, Deadline deadline) const {
-  const Deadline own = Deadline::after(std::min(options_.timeout, deadline.left()));
-  auto jail = JailedProcess::start(nvcc_jail(options_, files));
-  if (!jail) return tl::unexpected(std::move(jail.error()));
-  auto exit = (*jail)->wait(own);
-  if (!exit) return tl::unexpected(std::move(exit.error()));
-  if (exit->never_began) return fail(ErrorCode::unsupported, "compile: " + exit->err);
-  if (auto whole = unharmed(*exit); !whole) return tl::unexpected(std::move(whole.error()));
-  if (exit->timed_out && deadline.passed()) {
-    return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
-  }
-  Compiled result;
-  if (auto stopped = stopped_by_limit(*exit))
-    result = std::move(*stopped);
-  else if (exit->exit_code != 0)
-    result = refused(exit->err);
-  else
-    result = inspected(std::move(exit->out));
-  result.lasting = !was_stopped(*exit);
-  result.jail = (*jail)->report();
-  return result;
+  return run_compiler(
+      nvcc_jail(options_, files), options_.timeout, deadline, [this](JailExit exit) {
+        return exit.exit_code != 0 ? refused(exit.err) : inspected(std::move(exit.out));
+      });
 }
 
 Result<Compiled> CudaCompiler::compile_fresh(const FileSet& files, Deadline deadline) {

@@ -6,29 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "sandbox/compile/utf8.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
 constexpr size_t longest_line = 300;
-
-unsigned char byte_at(std::string_view text, size_t at) {
-  return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
-}
-
-/// Bytes of the UTF-8 character at `at`; 0 where none begins.
-size_t character_bytes(std::string_view text, size_t at) {
-  const unsigned char first = byte_at(text, at), second = byte_at(text, at + 1);
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4) return 0;
-  const size_t count = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  for (size_t i = 1; i < count; ++i) {
-    if ((byte_at(text, at + i) & 0xC0U) != 0x80U) return 0;
-  }
-  // Longer than need be, surrogates, and beyond the last character.
-  const bool never = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
-                     (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
-  return never ? 0 : count;
-}
 
 /// At most `longest` bytes, whole characters; a byte that is none becomes '?'. The compiler quotes
 /// the source, which may hold anything, and JSON takes no such text.

@@ -38,7 +38,8 @@ std::string libraries(const HostBuild& build) {
 
 std::string host_compile_script(const HostBuild& build) {
   const std::string code = "arch=compute_" + build.architecture + ",code=sm_" + build.architecture;
-  return "object=/tmp/objects/$(printf %s \"$1\" | tr / _).o\n"
+  // No name holds a '+': every source has an object of its own.
+  return "object=/tmp/objects/$(printf %s \"$1\" | tr / +).o\n"
          "case \"$1\" in\n"
          "  *.cu) set -- " +
          std::string(jail_toolkit) + "/bin/nvcc -O3 -gencode=" + code +

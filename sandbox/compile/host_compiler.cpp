@@ -70,7 +70,7 @@ JailSpec HostCompiler::extension_jail(const HostSubmission& submission) const {
 JailSpec HostCompiler::loaders_jail(const HostSubmission& submission,
                                     const std::string& task) const {
   JailSpec spec = worker_jail(options_.toolchain.python);
-  spec.kind = JailKind::compile;
+  spec.kind = JailKind::host;  // it runs model_new.py, which may end as if it had been killed
   see_toolkit(spec, options_.toolchain);
   spec.argv.insert(spec.argv.end(), {"-P", "-s", "/worker/host_builder.py"});
   spec.read_only.push_back({std::filesystem::absolute(options_.worker_folder), "/worker"});
@@ -88,7 +88,6 @@ JailSpec HostCompiler::loaders_jail(const HostSubmission& submission,
 }
 
 Compiled HostCompiler::judged(JailExit exit) const {
-  if (auto stopped = stopped_by_limit(exit)) return std::move(*stopped);
   if (exit.exit_code != 0) {
     exit.err.resize(std::min<size_t>(exit.err.size(), options_.message_bytes));
     return failed_compiling(VerdictClass::compile_error, summarise_host_errors(exit.err));
@@ -100,23 +99,6 @@ Compiled HostCompiler::judged(JailExit exit) const {
   }
   Compiled result;
   result.artefact = std::move(exit.out);
-  return result;
-}
-
-Result<Compiled> HostCompiler::build(const JailSpec& spec, Deadline deadline) const {
-  const Deadline own = Deadline::after(std::min(options_.timeout, deadline.left()));
-  auto jail = JailedProcess::start(spec);
-  if (!jail) return tl::unexpected(std::move(jail.error()));
-  auto exit = (*jail)->wait(own);
-  if (!exit) return tl::unexpected(std::move(exit.error()));
-  if (exit->never_began) return fail(ErrorCode::unsupported, "compile: " + exit->err);
-  if (exit->timed_out && deadline.passed()) {
-    return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
-  }
-  const bool lasting = !was_stopped(*exit);
-  Compiled result = judged(std::move(*exit));
-  result.lasting = lasting;
-  result.jail = (*jail)->report();
   return result;
 }
 
@@ -136,7 +118,8 @@ Result<Compiled> HostCompiler::compile(const HostSubmission& submission, const s
     JailSpec spec = ours ? extension_jail(submission) : loaders_jail(submission, task);
     spec.core = options_.core;
     spec.limits = options_.limits;
-    return build(spec, deadline);
+    return run_compiler(spec, options_.timeout, deadline,
+                        [this](JailExit exit) { return judged(std::move(exit)); });
   });
 }
 

@@ -52,7 +52,6 @@ class HostCompiler {
   HostCompiler(HostCompilerOptions options, CompileCache cache);
   JailSpec extension_jail(const HostSubmission& submission) const;
   JailSpec loaders_jail(const HostSubmission& submission, const std::string& task) const;
-  Result<Compiled> build(const JailSpec& spec, Deadline deadline) const;
   Compiled judged(JailExit exit) const;
 
   HostCompilerOptions options_;

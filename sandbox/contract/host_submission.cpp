@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sandbox/compile/utf8.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
@@ -45,22 +47,12 @@ bool is_compiled(std::string_view name) {
 
 /// Why the content is no text; empty: it is.
 std::string not_text(std::string_view content) {
-  const size_t zero = content.find('\0');
-  if (zero != std::string_view::npos) return "byte " + std::to_string(zero) + " is zero";
-  int following = 0;
-  for (size_t at = 0; at < content.size(); ++at) {
-    const auto byte = static_cast<unsigned char>(content[at]);
-    const bool continues = (byte & 0xC0U) == 0x80U;
-    if (continues != (following > 0) || byte >= 0xF8U) {
-      return "byte " + std::to_string(at) + " is not UTF-8";
-    }
-    if (continues) {
-      --following;
-    } else {
-      following = byte < 0x80U ? 0 : byte < 0xE0U ? 1 : byte < 0xF0U ? 2 : 3;
-    }
+  for (size_t at = 0, bytes = 0; at < content.size(); at += bytes) {
+    if (content[at] == '\0') return "byte " + std::to_string(at) + " is zero";
+    bytes = character_bytes(content, at);
+    if (bytes == 0) return "byte " + std::to_string(at) + " is not UTF-8";
   }
-  return following > 0 ? "it ends within a character" : "";
+  return "";
 }
 
 /// Puts the file where it belongs, or says why it belongs nowhere.

@@ -101,7 +101,7 @@ class JailedProcess {
   /// process, on its very core. `wait` and `kill` let it go on; a death signal reaches it anyway.
   virtual void park_monitor() = 0;
   /// Looks at the running process from outside: namespaces, capabilities, no_new_privs and filters
-  /// as the kernel shows them go into `report`. Call it once the jailed program runs.
+  /// as the kernel shows them go into `report`. Of `launch` and `host`: after their own filter.
   virtual Result<void> observe() = 0;
   /// Primitive → what is in force, for the verdict.
   virtual const std::map<std::string, std::string>& report() const = 0;

@@ -122,6 +122,10 @@ pid_t parse_child_pid(std::string_view info) {
   return pid;
 }
 
+tl::unexpected<Error> no_hold(const std::string& what) {
+  return fail(ErrorCode::io_failed, "jail: " + what + ": " + std::strerror(errno));
+}
+
 bool Jail::read_status(std::chrono::milliseconds within) {
   pollfd poll{status_.get(), POLLIN, 0};
   if (::poll(&poll, 1, static_cast<int>(within.count())) <= 0) return true;
@@ -144,9 +148,12 @@ Result<void> Jail::attach(UniqueFd status, Deadline deadline) {
     const ChildExit exit = child_.wait(Deadline::after(seconds{5}));
     return fail(ErrorCode::unsupported, "jail: bubblewrap could not make it: " + exit.err);
   }
+  // Without them nothing could be said of the process; only one that has ended needs none.
   pidfd_ = UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))};
+  if (!pidfd_ && errno != ESRCH) return no_hold("pidfd_open");
   const std::string stat = "/proc/" + std::to_string(pid_) + "/stat";
   stat_ = UniqueFd{::open(stat.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (!stat_ && errno != ENOENT && errno != ESRCH) return no_hold(stat);
   if (pidfd_) {
     const std::lock_guard lock(registry().mutex);
     registry().pidfds.insert(pidfd_.get());
@@ -241,7 +248,11 @@ Result<void> Jail::observe() {
   const std::string account = text_of("/proc/" + std::to_string(pid_) + "/schedstat");
   note("core_account", account.empty() || account.starts_with("0 0 ") ? "none" : "schedstat");
   note("no_new_privs", state.no_new_privs ? "yes" : "no");
-  note("seccomp", state.seccomp_filters > 0 ? seccomp_name(kind_) : "none");
+  // One more for what the process puts on itself. Ours, if we run under any, are inherited.
+  const bool twice = kind_ == JailKind::launch || kind_ == JailKind::host;
+  const int inherited = parse_status(text_of("/proc/self/status")).seccomp_filters;
+  const bool whole = state.seccomp_filters - inherited >= (twice ? 2 : 1);
+  note("seccomp", whole ? seccomp_name(kind_) : "none");
   return {};
 }
 

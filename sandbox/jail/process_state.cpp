@@ -83,9 +83,13 @@ bool is_stopped(pid_t pid, int stat_fd) {
   if (leader->threads <= 1) return true;
   std::error_code error;
   const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
-  for (const auto& task : fs::directory_iterator(tasks, error)) {
-    const int fd = ::open((task.path() / "stat").c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) continue;  // ended meanwhile
+  // Not the range's own step: that throws where the process is gone meanwhile.
+  for (fs::directory_iterator task(tasks, error); !error && task != fs::directory_iterator{};
+       task.increment(error)) {
+    const int fd = ::open((task->path() / "stat").c_str(), O_RDONLY | O_CLOEXEC);
+    const bool ended = fd < 0 && (errno == ENOENT || errno == ESRCH);
+    if (ended) continue;
+    if (fd < 0) return false;  // no descriptor is left to look with
     const auto state = read_stat(fd);
     (void)::close(fd);
     if (state && !is_stopped_letter(state->letter)) return false;

@@ -135,9 +135,10 @@ constexpr std::array denied_calls{
 
 // What a launcher has done by the time that it takes its candidate: started, and been handed all.
 constexpr std::array launcher_denied_calls{
-    SCMP_SYS(execve),     SCMP_SYS(execveat), SCMP_SYS(fork),  SCMP_SYS(vfork),  SCMP_SYS(socket),
-    SCMP_SYS(socketpair), SCMP_SYS(connect),  SCMP_SYS(bind),  SCMP_SYS(listen), SCMP_SYS(accept),
-    SCMP_SYS(accept4),    SCMP_SYS(kill),     SCMP_SYS(tkill), SCMP_SYS(setsid), SCMP_SYS(setpgid),
+    SCMP_SYS(execve), SCMP_SYS(execveat),     SCMP_SYS(fork),    SCMP_SYS(vfork),
+    SCMP_SYS(socket), SCMP_SYS(socketpair),   SCMP_SYS(connect), SCMP_SYS(bind),
+    SCMP_SYS(listen), SCMP_SYS(accept),       SCMP_SYS(accept4), SCMP_SYS(kill),
+    SCMP_SYS(tkill),  SCMP_SYS(timer_create), SCMP_SYS(setsid),  SCMP_SYS(setpgid),
 };
 
 /// What the library's macros say with a compound literal, which C++ does not have.
@@ -243,6 +244,14 @@ int refuse_new_processes(scmp_filter_ctx filter) {
                           argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
 }
 
+/// Which signal tells of input and output: a SIGCONT for later, as `timer_create` could order one,
+/// would let a stopped process go on.
+int refuse_chosen_signals(scmp_filter_ctx filter) {
+  constexpr uint64_t set_signal = 10;  // F_SETSIG
+  return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 1,
+                          argument(1, SCMP_CMP_MASKED_EQ, 0xffffffffU, set_signal));
+}
+
 Result<Filter> threads_only() {
   Filter filter{seccomp_init(SCMP_ACT_ALLOW)};
   if (!filter) return fail(ErrorCode::unsupported, "seccomp: no filter can be made");
@@ -252,6 +261,7 @@ Result<Filter> threads_only() {
     if (code == 0) code = seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), call, 0);
   }
   if (code == 0) code = refuse_new_processes(filter.get());
+  if (code == 0) code = refuse_chosen_signals(filter.get());
   if (code != 0) return refused("deny-list", code);
   return filter;
 }
@@ -278,10 +288,10 @@ Result<std::string> seccomp_program(JailKind kind) {
 std::string seccomp_name(JailKind kind) {
   if (kind == JailKind::launch || kind == JailKind::host) {
     return "deny-list of " + std::to_string(denied_calls.size() + 3) + " calls, then of " +
-           std::to_string(launcher_denied_calls.size() + 1) + " more";
+           std::to_string(launcher_denied_calls.size() + 2) + " more";
   }
   return kind == JailKind::run
-             ? "allow-list of " + std::to_string(candidate_calls.size() + 2) + " calls"
+             ? "allow-list of " + std::to_string(candidate_calls.size() + 5) + " calls"
              : "deny-list of " + std::to_string(denied_calls.size() + 3) + " calls";
 }
 

@@ -150,21 +150,10 @@ class CudaDevice final : public PlanDevice {
   }
 
   DeviceBases bases_of(uint32_t set) const {
-    const BufferLayout& layout = plan_.layout;
-    DeviceBases bases;
-    CUdeviceptr scratch = scratch_->address();
-    for (size_t i = 0; i < plan_.plan.buffers.size(); ++i) {
-      if (i >= layout.slots.size()) {
-        bases.push_back(scratch);
-        scratch += rounded_scratch(plan_.plan.buffers[i].bytes);
-        continue;
-      }
-      const BufferSlot& slot = layout.slots[i];
-      const CUdeviceptr memory = slot.output ? outputs_->address() : inputs_->address();
-      const uint64_t stride = slot.output ? layout.output_stride : layout.input_stride;
-      bases.push_back(memory + set * stride + slot.offset);
-    }
-    return bases;
+    const auto address = [](const std::optional<cuda::VirtualMemory>& memory) {
+      return memory ? memory->address() : CUdeviceptr{0};
+    };
+    return sandbox::bases_of(plan_, set, address(inputs_), address(outputs_), scratch_->address());
   }
 
   /// The sweep leaves the caches cold, and keeps the device busy until all that follows is queued.

@@ -71,20 +71,20 @@ Result<std::vector<std::string>> driver_folders() {
   return folders;
 }
 
-/// /dev/nvidiaN of a GPU; where the kernel module does not say, the only one, or number `index`.
+/// /dev/nvidiaN of a GPU. Where the kernel module does not say, or a container numbers its nodes
+/// anew, those that are there count in the driver's order.
 std::string node_of(int index, const std::string& address) {
   std::ifstream file("/proc/driver/nvidia/gpus/" + address + "/information");
   std::stringstream text;
   text << file.rdbuf();
-  int minor = device_minor(text.str());
-  if (minor < 0) minor = index;
-  std::string node = "/dev/nvidia" + std::to_string(minor);
-  if (fs::exists(node)) return node;
-  for (int other = 0; other < 64; ++other) {
-    std::string candidate = "/dev/nvidia" + std::to_string(other);
-    if (fs::exists(candidate)) return candidate;
+  const auto numbered = [](int number) { return "/dev/nvidia" + std::to_string(number); };
+  const int minor = device_minor(text.str());
+  if (minor >= 0 && fs::exists(numbered(minor))) return numbered(minor);
+  int before = 0;
+  for (int number = 0; number < 64; ++number) {
+    if (fs::exists(numbered(number)) && before++ == index) return numbered(number);
   }
-  return node;
+  return numbered(minor >= 0 ? minor : index);
 }
 
 }  // namespace

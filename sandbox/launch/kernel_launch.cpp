@@ -23,10 +23,6 @@ struct alignas(64) ParameterValue {
   }
 };
 
-uint64_t volume(const Extent3& extent) {
-  return uint64_t{extent.x} * extent.y * extent.z;
-}
-
 tl::unexpected<Error> refused(const std::string& what) {
   return fail(ErrorCode::invalid_config, what);
 }
@@ -154,8 +150,8 @@ Result<void> KernelLaunch::match_arguments() {
 
 Result<void> KernelLaunch::ask_for_memory() {
   const int threads = attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-  if (volume(launch_->block) > static_cast<uint64_t>(threads)) {
-    return refused("a block of " + std::to_string(volume(launch_->block)) +
+  if (launch_->block.volume() > static_cast<uint64_t>(threads)) {
+    return refused("a block of " + std::to_string(launch_->block.volume()) +
                    " threads, its registers allow " + std::to_string(threads));
   }
   const auto fixed = static_cast<uint64_t>(attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
@@ -175,7 +171,7 @@ Result<void> KernelLaunch::ask_for_memory() {
   if (static_cast<int>(launch_->shared) > asked) {
     set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(launch_->shared));
   }
-  if (launch_->cluster && volume(*launch_->cluster) > portable_cluster) {
+  if (launch_->cluster && launch_->cluster->volume() > portable_cluster) {
     set(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
   }
   return {};
@@ -190,7 +186,7 @@ Result<void> KernelLaunch::check_cooperation() const {
     int clusters = 0;
     const CUresult code = api.cuOccupancyMaxActiveClusters(&clusters, function_, &asked);
     if (code != CUDA_SUCCESS || clusters == 0) {
-      return refused("no cluster of " + std::to_string(volume(*launch_->cluster)) +
+      return refused("no cluster of " + std::to_string(launch_->cluster->volume()) +
                      " such blocks fits this device");
     }
   }
@@ -198,13 +194,13 @@ Result<void> KernelLaunch::check_cooperation() const {
   int blocks = 0;
   cuda::check(api,
               api.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                  &blocks, function_, static_cast<int>(volume(launch_->block)), launch_->shared),
+                  &blocks, function_, static_cast<int>(launch_->block.volume()), launch_->shared),
               "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   const uint64_t most =
       static_cast<uint64_t>(blocks) *
       static_cast<uint64_t>(context_->attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
-  if (volume(launch_->grid) <= most) return {};
-  return refused("a cooperative grid of " + std::to_string(volume(launch_->grid)) +
+  if (launch_->grid.volume() <= most) return {};
+  return refused("a cooperative grid of " + std::to_string(launch_->grid.volume()) +
                  " blocks, of which this device holds " + std::to_string(most) + " at once");
 }
 

@@ -98,11 +98,6 @@ Result<void> LauncherPlan::validate() const {
   return {};
 }
 
-uint64_t rounded_scratch(uint64_t bytes) {
-  constexpr uint64_t alignment = 256;
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
 std::string at_place(PlanPlace place, const std::string& what) {
   return std::string(plan_file) + ":" + std::to_string(place.line) + ": " + what;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "runtime/result.hpp"
 #include "sandbox/commit/shared_buffers.hpp"
@@ -29,8 +30,25 @@ struct LauncherPlan {
   Result<void> validate() const;
 };
 
-/// What a scratch buffer takes of the plan's `scratch_bytes`.
-uint64_t rounded_scratch(uint64_t bytes);
+/// Where each buffer lies for one set, by index: tensors in the memories, scratch in its own.
+/// `Address` is a pointer to bytes or a device's number of one. Requires a plan found good.
+template <class Address>
+std::vector<Address> bases_of(const LauncherPlan& plan, uint32_t set, Address inputs,
+                              Address outputs, Address scratch) {
+  const BufferLayout& layout = plan.layout;
+  std::vector<Address> bases;
+  for (size_t i = 0; i < plan.plan.buffers.size(); ++i) {
+    if (i >= layout.slots.size()) {
+      bases.push_back(scratch);
+      scratch += rounded_scratch(plan.plan.buffers[i].bytes);
+      continue;
+    }
+    const BufferSlot& slot = layout.slots[i];
+    const uint64_t stride = slot.output ? layout.output_stride : layout.input_stride;
+    bases.push_back((slot.output ? outputs : inputs) + set * stride + slot.offset);
+  }
+  return bases;
+}
 
 /// "plan.toml:LINE: WHAT", as refusals of a step are told.
 std::string at_place(PlanPlace place, const std::string& what);

@@ -128,21 +128,8 @@ class SoftwareDevice final : public PlanDevice {
   }
 
   BufferBases bases_of(uint32_t set) const {
-    const BufferLayout& layout = plan_.layout;
-    BufferBases bases;
-    std::byte* scratch = scratch_.bytes().data();
-    for (size_t i = 0; i < plan_.plan.buffers.size(); ++i) {
-      if (i >= layout.slots.size()) {
-        bases.push_back(scratch);
-        scratch += rounded_scratch(plan_.plan.buffers[i].bytes);
-        continue;
-      }
-      const BufferSlot& slot = layout.slots[i];
-      std::byte* memory = (slot.output ? outputs_ : inputs_).bytes().data();
-      bases.push_back(memory + set * (slot.output ? layout.output_stride : layout.input_stride) +
-                      slot.offset);
-    }
-    return bases;
+    return sandbox::bases_of(plan_, set, inputs_.bytes().data(), outputs_.bytes().data(),
+                             scratch_.bytes().data());
   }
 
   /// Asks the kernel with an empty grid whether its arguments fit.

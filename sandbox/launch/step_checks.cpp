@@ -32,7 +32,7 @@ class Checks {
       return "no name of a kernel";
     }
     if (!fits(launch.grid, {most_extent, 65535, 65535}) || !fits(launch.block, {1024, 1024, 64}) ||
-        volume(launch.block) > 1024) {
+        launch.block.volume() > 1024) {
       return "impossible grid or block";
     }
     if (launch.cluster && !divides(*launch.cluster, launch.grid)) return "impossible cluster";
@@ -142,9 +142,8 @@ class Checks {
     return within(extent.x, 1, most[0]) && within(extent.y, 1, most[1]) &&
            within(extent.z, 1, most[2]);
   }
-  static uint64_t volume(const Extent3& extent) { return uint64_t{extent.x} * extent.y * extent.z; }
   static bool divides(const Extent3& cluster, const Extent3& grid) {
-    return fits(cluster, {16, 16, 16}) && volume(cluster) <= 16 && grid.x % cluster.x == 0 &&
+    return fits(cluster, {16, 16, 16}) && cluster.volume() <= 16 && grid.x % cluster.x == 0 &&
            grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
   }
 

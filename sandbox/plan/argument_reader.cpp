@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "sandbox/plan/plan_names.hpp"
+#include "sandbox/plan/plan_reader.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -21,7 +22,9 @@ bool is_name(std::string_view text) {
   const auto starts = [](unsigned char letter) {
     return std::isalpha(letter) != 0 || letter == '_';
   };
-  if (text.empty() || !std::ranges::all_of(text, part)) return false;
+  if (text.empty() || text.size() > plan_name_bytes || !std::ranges::all_of(text, part)) {
+    return false;
+  }
   if (text.find('.') == std::string_view::npos) return !digit(static_cast<unsigned char>(text[0]));
   return std::ranges::any_of(text, starts);
 }

@@ -26,19 +26,15 @@ Extent3 extent_of(const std::vector<PlacedExpression>& list, const Ranges& range
   return {values[0], values[1], values[2]};
 }
 
-uint64_t volume(const Extent3& extent) {
-  return uint64_t{extent.x} * extent.y * extent.z;
-}
-
 std::optional<Extent3> cluster_of(const LaunchStep& step, const BoundLaunch& launch,
                                   PlanPlace place, const BindContext& to) {
   if (step.cluster.empty()) return std::nullopt;
   const int64_t most = to.limits.cluster_blocks;
   const Extent3 cluster =
       extent_of(step.cluster, {{{1, most}, {1, most}, {1, most}}}, "cluster", to.scope);
-  if (volume(cluster) > to.limits.cluster_blocks) {
+  if (cluster.volume() > to.limits.cluster_blocks) {
     to.scope.errors().at(place, "cluster: expected at most " + std::to_string(most) +
-                                    " blocks, got " + std::to_string(volume(cluster)));
+                                    " blocks, got " + std::to_string(cluster.volume()));
   }
   if (launch.grid.x % cluster.x != 0 || launch.grid.y % cluster.y != 0 ||
       launch.grid.z % cluster.z != 0) {
@@ -129,9 +125,9 @@ BoundLaunch bind_launch(const LaunchStep& step, PlanPlace place, const BindConte
                      .cooperative = step.cooperative};
   launch.grid = extent_of(step.grid, grid_ranges, "grid", to.scope);
   launch.block = extent_of(step.block, block_ranges, "block", to.scope);
-  if (volume(launch.block) > most_threads) {
-    to.scope.errors().at(
-        place, "block: expected at most 1024 threads, got " + std::to_string(volume(launch.block)));
+  if (launch.block.volume() > most_threads) {
+    to.scope.errors().at(place, "block: expected at most 1024 threads, got " +
+                                    std::to_string(launch.block.volume()));
   }
   launch.cluster = cluster_of(step, launch, place, to);
   launch.shared =

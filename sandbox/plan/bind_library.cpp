@@ -111,6 +111,13 @@ void check_conv(const ConvStep& step, const BoundConv& conv, PlanScope& scope) {
   const auto complain = [&](const std::string& what) {
     scope.errors().at(step.out.place, "conv: " + what);
   };
+  for (const BoundBuffer* buffer : {&x, &w, &out}) {
+    for (const int64_t extent : buffer->shape) {
+      if (extent >= extents.least && extent <= extents.most) continue;
+      return complain("an extent of \"" + buffer->name + "\", " + shape_text(buffer->shape) +
+                      ", is not from 1 to " + std::to_string(most_extent));
+    }
+  }
   const size_t count = x.shape.size() - 2;  // more than two: the caller looked
   if (conv.stride.size() != count || conv.padding.size() != count ||
       conv.dilation.size() != count) {

@@ -32,6 +32,7 @@ struct BoundBuffer {
 
 struct Extent3 {
   uint32_t x = 1, y = 1, z = 1;
+  uint64_t volume() const { return uint64_t{x} * y * z; }
 
   template <class Archive>
   void serialize(Archive& archive) {
@@ -165,6 +166,12 @@ struct BoundPlan {
     archive(buffers, scratch_bytes, variant, steps);
   }
 };
+
+/// What a scratch buffer takes of a plan's `scratch_bytes`.
+inline uint64_t rounded_scratch(uint64_t bytes) {
+  constexpr uint64_t alignment = 256;
+  return (bytes + alignment - 1) / alignment * alignment;
+}
 
 /// What the device and the task allow.
 struct PlanLimits {

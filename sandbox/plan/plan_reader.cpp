@@ -35,7 +35,8 @@ void read_scratch(const toml::table& root, Plan& plan, PlanErrors& errors) {
       continue;
     }
     PlanTable reader(*table, "a scratch buffer", errors);
-    ScratchBuffer buffer{.name = std::string(key), .place = reader.place()};
+    ScratchBuffer buffer{.name = reader.bounded(std::string(key), "scratch", reader.place()),
+                         .place = reader.place()};
     buffer.dtype = reader.choice("dtype", dtypes, Dtype::f32);
     buffer.shape = reader.expressions("shape", {1, scratch_extents});
     reader.finish();

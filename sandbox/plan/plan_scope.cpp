@@ -9,8 +9,8 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr uint64_t scratch_alignment = 256;
 constexpr int64_t most_extent = int64_t{1} << 40;
+constexpr uint64_t most_scratch = 1ULL << 48U;  // bytes of one buffer
 
 }  // namespace
 
@@ -35,14 +35,14 @@ void PlanScope::add_scratch(const ScratchBuffer& scratch) {
   for (const PlacedExpression& extent : scratch.shape) {
     buffer.shape.push_back(value(extent, {0, most_extent}, "an extent of scratch"));
     const auto factor = static_cast<uint64_t>(buffer.shape.back());
-    if (__builtin_mul_overflow(buffer.bytes, factor, &buffer.bytes)) {
+    if (__builtin_mul_overflow(buffer.bytes, factor, &buffer.bytes) ||
+        buffer.bytes > most_scratch) {
       errors_.at(scratch.place, "scratch \"" + scratch.name + "\" is larger than any memory");
       buffer.bytes = 0;
       break;
     }
   }
-  const uint64_t rounded = (buffer.bytes + scratch_alignment - 1) & ~(scratch_alignment - 1);
-  if (__builtin_add_overflow(scratch_bytes_, rounded, &scratch_bytes_)) scratch_bytes_ = ~0ULL;
+  scratch_bytes_ += rounded_scratch(buffer.bytes);
   buffers_.push_back(std::move(buffer));
 }
 

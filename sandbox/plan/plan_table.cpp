@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/config/nearest_name.hpp"
+#include "sandbox/plan/plan_reader.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -68,12 +69,20 @@ PlacedExpression PlanTable::expression_of(const toml::node& node) {
   return placed;
 }
 
+std::string PlanTable::bounded(std::string name, std::string_view key, PlanPlace place) {
+  if (name.size() <= plan_name_bytes) return name;
+  errors_.at(place, std::string(key) + ": expected a name of at most " +
+                        std::to_string(plan_name_bytes) + " bytes, got " +
+                        std::to_string(name.size()));
+  return {};
+}
+
 std::optional<BufferName> PlanTable::maybe_name(std::string_view key) {
   const toml::node* node = find(key, false);
   if (node == nullptr) return std::nullopt;
   const auto text = node->value_exact<std::string>();
   if (!text) expected(*node, key, "a name in quotes");
-  return BufferName{text.value_or(""), place_of(*node)};
+  return BufferName{bounded(text.value_or(""), key, place_of(*node)), place_of(*node)};
 }
 
 BufferName PlanTable::name(std::string_view key) {

@@ -70,6 +70,9 @@ class PlanTable {
   /// A number or an expression in quotes. Complains and gives 0 for anything else.
   PlacedExpression expression_of(const toml::node& node);
 
+  /// The name, or nothing and a complaint if it is longer than `plan_name_bytes`.
+  std::string bounded(std::string name, std::string_view key, PlanPlace place);
+
   /// `key` is known, and read elsewhere.
   void ask(std::string_view key) { asked_.emplace(key); }
   /// Complains about the keys that nobody asked for, with the nearest that was.

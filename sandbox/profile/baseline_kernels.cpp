@@ -21,18 +21,27 @@ double span_of(const Json& entry, const char* name) {
   return us;
 }
 
-uint32_t count_of(const Json& value) {
-  const auto count = value.get<int64_t>();
-  if (count < 0 || count > UINT32_MAX) throw std::runtime_error("a count is out of range");
-  return static_cast<uint32_t>(count);
+/// What a conversion would make of a fraction or a negative number is not asked.
+uint64_t whole_of(const Json& value, uint64_t most) {
+  if (!value.is_number_integer()) throw std::runtime_error("a count is no whole number");
+  const bool negative = !value.is_number_unsigned() && value.get<int64_t>() < 0;
+  if (negative || value.get<uint64_t>() > most) {
+    throw std::runtime_error("a count is out of range");
+  }
+  return value.get<uint64_t>();
+}
+
+uint32_t count_of(const Json& value, uint32_t most) {
+  return static_cast<uint32_t>(whole_of(value, most));
 }
 
 /// Empty for a copy or a fill.
-std::array<uint32_t, 3> extents_of(const Json& list) {
+std::array<uint32_t, 3> extents_of(const Json& list, uint32_t most) {
   std::array<uint32_t, 3> extents{};
   if (list.empty()) return extents;
   if (list.size() != 3) throw std::runtime_error("a grid or a block has not three extents");
-  std::ranges::transform(list, extents.begin(), count_of);
+  std::ranges::transform(list, extents.begin(),
+                         [most](const Json& extent) { return count_of(extent, most); });
   return extents;
 }
 
@@ -50,14 +59,14 @@ ProfiledKernel kernel_of(const Json& entry) {
                         .time_us = span_of(entry, "device_us")};
   if (kernel.kind != cuda::RecordKind::kernel) {
     kernel.name = kind_name(kernel.kind);
-    kernel.bytes = entry.at("bytes").get<uint64_t>();
+    kernel.bytes = whole_of(entry.at("bytes"), UINT64_MAX);
     return kernel;
   }
   kernel.name = clean_name(entry.at("name").get<std::string>());
-  kernel.grid = extents_of(entry.at("grid"));
-  kernel.block = extents_of(entry.at("block"));
-  kernel.registers = count_of(entry.at("registers"));
-  kernel.shared_bytes = count_of(entry.at("shared_bytes"));
+  kernel.grid = extents_of(entry.at("grid"), UINT32_MAX);
+  kernel.block = extents_of(entry.at("block"), most_block_threads);
+  kernel.registers = count_of(entry.at("registers"), most_registers);
+  kernel.shared_bytes = count_of(entry.at("shared_bytes"), most_shared_bytes);
   return kernel;
 }
 
@@ -72,8 +81,6 @@ PartyKernels party_of(const Json& list, const std::string& reason) {
   return party;
 }
 
-constexpr size_t reason_bytes = 256;
-
 }  // namespace
 
 Result<std::vector<ProfiledKernel>> parse_told_kernels(const std::string& json) {
@@ -81,7 +88,7 @@ Result<std::vector<ProfiledKernel>> parse_told_kernels(const std::string& json) 
     const Json told = Json::parse(json);
     PartyKernels party = party_of(told.at("kernels"), told.at("reason"));
     if (!party.kernels.empty()) return std::move(party.kernels);
-    return fail(ErrorCode::unsupported, clean_name(party.reason).substr(0, reason_bytes));
+    return fail(ErrorCode::unsupported, clean_name(party.reason));
   } catch (const std::exception& e) {
     return fail(ErrorCode::parse_failed, clean_name(std::string("told kernels: ") + e.what()));
   }

@@ -62,7 +62,7 @@ std::optional<Occupancy> occupancy_of(const ProfiledKernel& kernel, const Device
   const uint64_t threads = product(kernel.block);
   const uint32_t most_warps = limits.threads / warp_threads;
   if (threads == 0 || most_warps == 0 || limits.multiprocessors == 0) return std::nullopt;
-  const uint64_t warps = (threads + warp_threads - 1) / warp_threads;
+  const uint64_t warps = (threads - 1) / warp_threads + 1;
   const Bound bound = tightest(warps, kernel, limits);
   Occupancy occupancy{.blocks = static_cast<uint32_t>(bound.blocks), .limit = bound.limit};
   occupancy.share = static_cast<double>(bound.blocks * warps) / most_warps;

@@ -34,6 +34,11 @@ struct PartyKernels {
 /// Kernels of one party's call that are kept; a call may have more.
 inline constexpr size_t most_profiled_kernels = 512;
 
+/// No device has more: of threads along one extent of a block, of registers a thread, of shared
+/// bytes a block. Whoever tells of more is not believed.
+inline constexpr uint32_t most_block_threads = 1024, most_registers = 1024;
+inline constexpr uint32_t most_shared_bytes = 1U << 24U;
+
 /// Cut to 200 bytes; what is no printable ASCII becomes '?'. Nothing else is believed of a name.
 std::string clean_name(const std::string& name);
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runtime/codec.hpp"
+#include "sandbox/profile/profiled_kernel.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -16,8 +17,6 @@ using cuda::RecordKind;
 
 constexpr size_t most_name_bytes = 256, most_reason_bytes = 256;
 constexpr int64_t most_ns = 86'400'000'000'000;  // a day
-constexpr uint32_t most_shared_bytes = 1U << 24U, most_registers = 1024;
-constexpr uint32_t most_block_threads = 1024;
 
 bool is_possible(const KernelRecord& record) {
   const bool times =

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a launcher can still ask of the kernel once it has its candidate.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <functional>
 #include <thread>
 
+#include "runtime/run/durable_file.hpp"
+#include "sandbox/jail/presets.hpp"
 #include "sandbox/jail/seccomp_filter.hpp"
 
 namespace warpsmith::sandbox {
@@ -40,6 +45,42 @@ TEST(LauncherFilterTest, RefusesNewProgramsAndProcesses) {
 TEST(LauncherFilterTest, RefusesSocketsAndSignalsToOthers) {
   EXPECT_TRUE(under_the_filter([] { return refused(::socket(AF_UNIX, SOCK_STREAM, 0)); }));
   EXPECT_TRUE(under_the_filter([] { return refused(::kill(::getppid(), 0)); }));
+}
+
+/// The kernel sends what was ordered earlier to a stopped process, too, and SIGCONT wakes it.
+TEST(LauncherFilterTest, RefusesSignalsToItselfForLater) {
+  EXPECT_TRUE(under_the_filter([] {
+    sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGCONT;
+    timer_t timer{};
+    return refused(::timer_create(CLOCK_MONOTONIC, &event, &timer));
+  }));
+  EXPECT_TRUE(under_the_filter([] {
+    std::array<int, 2> pipe{};
+    return ::pipe(pipe.data()) == 0 && refused(::fcntl(pipe[0], F_SETSIG, SIGCONT)) &&
+           ::fcntl(pipe[0], F_SETFL, O_NONBLOCK) == 0;
+  }));
+}
+
+TEST(LauncherFilterTest, IsReportedOnlyWhereItIsInForce) {
+  JailSpec spec = compile_jail();
+  spec.argv = {"/bin/sleep", "60"};
+  spec.directory = "/";
+  const auto reported = [&](JailKind kind) -> std::string {
+    spec.kind = kind;
+    auto jail = JailedProcess::start(spec);
+    if (!jail) return jail.error().message;
+    const std::string name = "/proc/" + std::to_string((*jail)->pid()) + "/comm";
+    const Deadline deadline = Deadline::after(std::chrono::seconds{20});
+    while (read_text_file(name, 64).value_or("") != "sleep\n" && !deadline.passed()) {
+      std::this_thread::yield();
+    }
+    const auto seen = (*jail)->observe();
+    return seen ? (*jail)->report().at("seccomp") : seen.error().message;
+  };
+  EXPECT_EQ(reported(JailKind::compile), seccomp_name(JailKind::compile));
+  EXPECT_EQ(reported(JailKind::launch), "none");
 }
 
 TEST(LauncherFilterTest, LetsTheDriverHaveThreads) {

@@ -120,6 +120,13 @@ TEST_F(HostBuildTest, WhatTorchsLoadersBuildIsJudged) {
   EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
 }
 
+/// The jail that builds runs model_new.py: an end like a kill is no failure of ours.
+TEST_F(HostBuildTest, WhatEndsItsBuildAsIfKilledDoesNotCompile) {
+  const Verdict v = verdict(
+      model_new("return x", "import os  # and torch.utils.cpp_extension\nos._exit(128 + 9)\n"));
+  EXPECT_EQ(v.outcome, VerdictClass::compile_error) << v.feedback;
+}
+
 TEST_F(HostBuildTest, WhatTorchsLoadersCannotBuildIsNamed) {
   const Verdict v = verdict(inlined("auto y = torch::sum_up(bias, x, scale);"));
   EXPECT_EQ(v.outcome, VerdictClass::compile_error);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/codec.hpp"
+#include "sandbox/plan/match_kernels.hpp"
 #include "tests/sandbox/launch/plans.hpp"
 #include "tests/support/mutate.hpp"
 
@@ -150,6 +151,28 @@ TEST(LauncherPlanTest, LaunchesAreWhatADeviceCouldTake) {
   EXPECT_NE(launch([](BoundLaunch& l) { l.kernel = std::string("a\0b", 3); }), "");
   EXPECT_NE(launch([](BoundLaunch& l) { std::get<BoundTensorMap>(l.args[4]).box.clear(); }), "");
   EXPECT_NE(launch([](BoundLaunch& l) { std::get<BoundTensorMap>(l.args[4]).shape[1] = 97; }), "");
+}
+
+/// What a candidate writes is refused when it is bound, never first here: that would be our
+/// failure.
+TEST(LauncherPlanTest, WhatIsBoundIsBelieved) {
+  RandomStream random(5, "bound");
+  LauncherPlan plan = whole();
+  CubinFacts cubin;
+  cubin.kernels["rows"].parameters = {{0, 8}, {8, 8}, {16, 4}, {20, 4}, {64, 128}};
+  int bound = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string text = test::mutate(every_step, random);
+    const auto read = read_plan(text);
+    if (!read) continue;
+    auto made = bind_plan(*read, signature(), {});
+    if (!made || !match_kernels(*made, cubin, {})) continue;
+    ++bound;
+    plan.plan = std::move(*made);
+    const auto valid = plan.validate();
+    EXPECT_TRUE(valid) << valid.error().message << '\n' << text;
+  }
+  EXPECT_GT(bound, 100);
 }
 
 TEST(LauncherPlanTest, DamagedBytesAreRefusedOrGood) {

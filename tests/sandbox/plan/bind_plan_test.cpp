@@ -122,6 +122,9 @@ TEST(BindPlanTest, ScratchIsBounded) {
             "plan.toml:1:1: scratch: expected at most 10000 bytes in all, got 15360");
   const std::string bomb = "[scratch.t]\nshape = [1000000000000, 1000000000000, 1000000000000]\n";
   EXPECT_EQ(complaint(bomb + launch("")), "plan.toml:1:1: scratch \"t\" is larger than any memory");
+  // 2^64 - 16 bytes: rounded up they would be none.
+  const std::string wrap = "[scratch.t]\ndtype = \"f32\"\nshape = [1073741823, 4294967300]\n";
+  EXPECT_EQ(complaint(wrap + launch("")), "plan.toml:1:1: scratch \"t\" is larger than any memory");
   EXPECT_EQ(complaint("[scratch.x]\nshape = [1]\n" + launch("")),
             "plan.toml:1:1: scratch \"x\" has the name of a tensor or an extent");
   EXPECT_EQ(complaint("[scratch.t]\nshape = [\"0 - 1\"]\n" + launch("")),
@@ -174,6 +177,15 @@ TEST(BindPlanTest, ConvolutionsAgreeWithTheirShapes) {
             "plan.toml:4:8: conv: the output is [2, 4, -1, -1], \"y\" is [2, 4, 5, 5]");
   EXPECT_EQ(complaint("[[step]]\nconv = \"out\"\nx = \"x\"\nw = \"weight\"\n"),
             "plan.toml:2:8: conv: x and w have 1 to 3 spatial extents, equally many");
+}
+
+TEST(BindPlanTest, ConvolutionsAreNotEmpty) {
+  const std::string nothing =
+      "[scratch.u]\nshape = [1, 0, 4]\n[scratch.v]\nshape = [3, 0, 2]\n"
+      "[scratch.y]\nshape = [1, 3, 3]\n[[step]]\nmemset = \"u\"\n[[step]]\nmemset = \"v\"\n"
+      "[[step]]\nconv = \"y\"\nx = \"u\"\nw = \"v\"\n";
+  EXPECT_EQ(complaint(nothing + launch("")),
+            "plan.toml:12:8: conv: an extent of \"u\", [1, 0, 4], is not from 1 to 2147483647");
 }
 
 TEST(BindPlanTest, WhatIsReadWasWritten) {

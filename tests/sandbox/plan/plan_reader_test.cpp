@@ -128,6 +128,21 @@ TEST(PlanReaderTest, WholePlansAreChecked) {
   EXPECT_EQ(complaint(std::string(plan_bytes + 1, '#')), "plan.toml:1:1: longer than 65536 bytes");
 }
 
+/// The nearest name is looked for at a cost of both lengths multiplied.
+TEST(PlanReaderTest, NamesAreBounded) {
+  const std::string longest(plan_name_bytes, 'n'), longer = longest + 'n';
+  const auto launch = [](const std::string& kernel, const std::string& argument) {
+    return "[[step]]\nlaunch = \"" + kernel + "\"\ngrid = [1]\nblock = [1]\nargs = [\"" + argument +
+           "\"]\n";
+  };
+  EXPECT_EQ(complaint(launch(longest, longest)), "");
+  EXPECT_EQ(complaint(launch(longer, "x")),
+            "plan.toml:2:10: launch: expected a name of at most 512 bytes, got 513");
+  EXPECT_EQ(complaint(launch("k", longer)), "plan.toml:5:10: longer than 512 bytes");
+  EXPECT_EQ(complaint("[scratch." + longer + "]\nshape = [1]\n" + launch("k", "x")),
+            "plan.toml:1:1: scratch: expected a name of at most 512 bytes, got 513");
+}
+
 TEST(PlanReaderTest, GemmsAndArgumentsAreChecked) {
   const std::string gemm = "[[step]]\ngemm = \"o\"\na = \"x\"\nb = \"w\"\nm = 1\nn = 1\nk = 1\n";
   EXPECT_EQ(complaint(gemm), "");

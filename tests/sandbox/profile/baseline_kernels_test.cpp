@@ -60,6 +60,25 @@ TEST(ToldKernelsTest, AreKernelsAReasonOrAnError) {
   EXPECT_EQ(deep.error().code, ErrorCode::parse_failed);
 }
 
+/// A candidate tells what it likes: block extents whose product is one below 2^64, for one.
+TEST(ToldKernelsTest, NumbersThatNoDeviceHasAreRefused) {
+  const auto complaint = [](const std::string& from, const std::string& to) {
+    std::string entry = from == "4096" ? fill : gemm;
+    entry.replace(entry.find(from), from.size(), to);
+    const auto told = parse_told_kernels(R"({"kernels": [)" + entry + R"(], "reason": ""})");
+    return told ? "accepted" : told.error().message;
+  };
+  EXPECT_THAT(complaint("[384, 1, 1]", "[42009217, 6700417, 65535]"), HasSubstr("out of range"));
+  EXPECT_THAT(complaint("[384, 1, 1]", "[1025, 1, 1]"), HasSubstr("out of range"));
+  EXPECT_THAT(complaint("[4, 8, 1]", "[4294967296, 8, 1]"), HasSubstr("out of range"));
+  EXPECT_THAT(complaint("168", "4294967295"), HasSubstr("out of range"));
+  EXPECT_THAT(complaint("213000", "4294967295"), HasSubstr("out of range"));
+  EXPECT_THAT(complaint("168", "1e300"), HasSubstr("no whole number"));
+  EXPECT_THAT(complaint("168", "18446744073709551615"), HasSubstr("out of range"));
+  EXPECT_THAT(complaint("4096", "1e300"), HasSubstr("no whole number"));
+  EXPECT_THAT(complaint("4096", "-1"), HasSubstr("out of range"));
+}
+
 TEST(BaselineKernelsTest, WhatIsWrongIsNamed) {
   const auto complaint = [](std::string text, const std::string& from, const std::string& to) {
     text.replace(text.find(from), from.size(), to);

@@ -49,6 +49,9 @@ TEST(OccupancyTest, EveryBlockPaysForTheSystemsSharedMemory) {
 TEST(OccupancyTest, WhatDoesNotFitHasNoBlocks) {
   // 96 * 32 = 3,072: 5 warps a partition, 20 in all, a block has 32.
   expect(kernel("k", 1, 1, 1024, 96), 0, 0, OccupancyLimit::registers);
+  ProfiledKernel impossible = kernel("k", 1);
+  impossible.block = {42'009'217, 6'700'417, 65'535};  // 2^64 - 1 threads
+  expect(impossible, 0, 0, OccupancyLimit::threads);
 }
 
 TEST(OccupancyTest, WavesCountTheWholeDevice) {
