@@ -150,7 +150,7 @@ Judgement Evaluator::State::evaluate_host(const EvaluateRequest& request, Verdic
             if (task_options->custom_kernels_only) forbid_libraries(facts, decision);
           },
       .record = [&](const Bench&,
-                    Deadline by) { return record_host(*submission, *compiled, request.task, by); }};
+                    Deadline by) { return record_host(*submission, *compiled, shown, by); }};
   Judgement judgement = judge(request, std::move(verdict), run, deadline);
   // It warms up while the caller is busy; the next candidate would find out itself.
   if (auto next = start_host_runner(); !next) log::warn(next.error().message);
