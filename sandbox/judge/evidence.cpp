@@ -191,7 +191,8 @@ std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& 
   json["sets"] = sets_json(outcome.measured);
   if (ragged != nullptr) json["hidden_sets"] = sets_json(ragged->measured);
   json["timing"] = outcome.measured.timings ? samples_json(*outcome.measured.timings) : Json();
-  return json.dump();
+  // Names of a candidate's libraries are its own: they need not be UTF-8.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace warpsmith::sandbox

@@ -66,6 +66,12 @@ TEST(EvidenceTest, SaysWhyNoClocksWereReadAndIsNullOnACpu) {
   EXPECT_EQ(evidence_of(outcome)["timing"]["clocks"], (json{{"reason", "no NVML"}}));
 }
 
+TEST(EvidenceTest, TakesNamesOfLibrariesThatAreNoText) {
+  EvaluationOutcome outcome;
+  outcome.stage = StageFacts{.libraries = {"libcu\xff.so"}};
+  EXPECT_EQ(evidence_of(outcome)["stage"]["libraries"], (json{"libcu\xEF\xBF\xBD.so"}));
+}
+
 TEST(EvidenceTest, SaysWhatIngestFoundOfEachBaseline) {
   IngestRecord record;
   record.facts.eager_ms = 0.5;
