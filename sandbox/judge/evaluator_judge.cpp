@@ -131,10 +131,6 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
       return tl::unexpected(well.error());
     }
   }
-  // Beside the next submission's compilation.
-  if (auto begun = gpu ? gpu->begin_warming() : Result<void>{}; !begun) {
-    return tl::unexpected(begun.error());
-  }
   return outcome;
 }
 
