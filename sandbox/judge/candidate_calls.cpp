@@ -29,8 +29,7 @@ CallResult CandidateCalls::load(Deadline deadline) {
 CallResult CandidateCalls::call(uint32_t set, Deadline deadline) {
   Stage* const stage = job_.stage;
   if (stage == nullptr) return candidate_.call(set, deadline);
-  stage->arm(set, draw_positions(job_.bench.signature(), stage->memory().layout, sampled_positions,
-                                 random_));
+  stage->arm(set, draw_positions(job_.bench.signature(), stage->memory().layout, random_));
   const CallEdges edges{[&] { stage->reveal(set); }, [&] { stage->sample(); }};
   CallResult result = candidate_.call(0, deadline, edges);
   if (!result.fault && !stage->take(set)) {

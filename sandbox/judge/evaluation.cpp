@@ -12,6 +12,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr std::chrono::seconds load_patience{30};  // with code that imports what it likes
+
 /// Spreads that no bound asks for are not computed.
 int evaluations_of(Numerics numerics) {
   return numerics == Numerics::paper ? 0 : spread_evaluations;
@@ -47,9 +49,10 @@ Result<Contestant> started_candidate(const EvaluationJob& job, EvaluationOutcome
 void load(const EvaluationJob& job, CandidateCalls& calls, EvaluationOutcome& outcome,
           Deadline deadline) {
   const PhaseClock clock(outcome.phase_ms, "start");
-  const auto most = job.stage != nullptr ? job.load_timeout : patience_with(job, deadline).left();
-  outcome.measured.early =
-      calls.load(Deadline::after(std::min<milliseconds>(deadline.left(), most))).fault;
+  const Deadline by = job.stage == nullptr
+                          ? patience_with(job, deadline)
+                          : Deadline::after(std::min<milliseconds>(deadline.left(), load_patience));
+  outcome.measured.early = calls.load(by).fault;
 }
 
 /// A stay of the worker, over which the candidate is verified and timed.

@@ -22,8 +22,7 @@ HostCompilerOptions host_options(const EvaluatorOptions& options, HostToolchain 
                            .worker_folder = options.worker_folder,
                            .cache_dir = options.cache_folder + "/compiled",
                            .cache_bytes = options.compile_cache_bytes,
-                           .message_bytes = options.message_bytes,
-                           .timeout = options.host_compile_timeout};
+                           .message_bytes = options.message_bytes};
   host.limits.cgroup_required = options.require_cgroups;
   if (options.core) host.core = -1;  // as for the other compilers: every core
   return host;
