@@ -10,10 +10,6 @@
 namespace warpsmith::sandbox {
 namespace {
 
-double in_ms(std::chrono::nanoseconds span) {
-  return std::chrono::duration<double, std::milli>(span).count();
-}
-
 std::vector<std::string> libraries_of(pid_t pid) {
   std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
   return computing_libraries({std::istreambuf_iterator<char>(maps), {}});

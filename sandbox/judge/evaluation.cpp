@@ -94,10 +94,6 @@ std::optional<Error> struck(const Measurements& measured) {
   return Error{ErrorCode::process_failed, "the candidate's process: something outside killed it"};
 }
 
-double held_ms(const DeviceLease& lease) {
-  return in_ms(SteadyClock::now() - lease.since());
-}
-
 }  // namespace
 
 std::vector<InputRule> paper_rules(std::vector<InputRule> rules) {
@@ -124,7 +120,7 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
     }
   }
   if (auto error = struck(outcome.measured)) return tl::unexpected(std::move(*error));
-  if (*held) outcome.device_held_ms = held_ms(**held);
+  if (*held) outcome.device_held_ms = (*held)->held_ms();
   const PhaseClock clock(outcome.phase_ms, "end");
   outcome.stage = calls.facts();
   (void)candidate->process().kill();
