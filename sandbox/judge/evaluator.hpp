@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges submissions on one slot: compile, verify, time, verdict. Those of contract `device` are
-// compiled and explained.
+// Judges submissions on one slot: compile, verify, time, verdict.
 #pragma once
 
 #include <chrono>
