@@ -25,7 +25,9 @@ class ForkedService {
     if (!ends) throw std::runtime_error(ends.error().message);
     pid_ = ::fork();
     if (pid_ == 0) {
-      { const FrameSocket ours = std::move(ends->first); }
+      {
+        const FrameSocket ours = std::move(ends->first);
+      }
       ::_exit(serve(std::move(ends->second), make_work));
     }
     socket_.emplace(std::move(ends->first));
@@ -64,13 +66,12 @@ Result<ServiceWork> refused_at_once(const SandboxOptions& /*options*/) {
 
 /// Every call meets a device that refuses.
 Result<ServiceWork> refused_later(const SandboxOptions& /*options*/) {
-  return ServiceWork{
-      [](const EvaluateRequest&, Deadline, const Progress&) -> Judgement {
-        throw cuda::DeviceError("cuLaunchKernel: refused", 700);
-      },
-      [](const Task&, Deadline, const Progress&) -> Result<TaskFacts> {
-        throw cuda::DeviceError("cuLaunchKernel: refused", 700);
-      }};
+  return ServiceWork{[](const EvaluateRequest&, Deadline, const Progress&) -> Judgement {
+                       throw cuda::DeviceError("cuLaunchKernel: refused", 700);
+                     },
+                     [](const Task&, Deadline, const Progress&) -> Result<TaskFacts> {
+                       throw cuda::DeviceError("cuLaunchKernel: refused", 700);
+                     }};
 }
 
 TEST(ServerTest, ADeviceThatRefusesAtTheStartIsItsAnswerAndItsEnd) {
@@ -86,9 +87,9 @@ TEST(ServerTest, ADeviceThatRefusesLaterIsTheAnswerAndTheEndToo) {
   for (const bool evaluates : {true, false}) {
     ForkedService service(refused_later);
     EXPECT_FALSE(service.ask(RequestKind::hello, pack_body(SandboxOptions{})).failed);
-    const WireAnswer answer =
-        evaluates ? service.ask(RequestKind::evaluate, pack_body(EvaluateRequest{}))
-                  : service.ask(RequestKind::ingest, pack_body(Task{}));
+    const WireAnswer answer = evaluates
+                                  ? service.ask(RequestKind::evaluate, pack_body(EvaluateRequest{}))
+                                  : service.ask(RequestKind::ingest, pack_body(Task{}));
     EXPECT_TRUE(answer.failed);
     EXPECT_EQ(answer.body, "cuLaunchKernel: refused");
     EXPECT_EQ(service.ended(), 0);
