@@ -28,7 +28,7 @@ class ForkedService {
       {
         const FrameSocket ours = std::move(ends->first);
       }
-      ::_exit(serve(std::move(ends->second), make_work));
+      ::_exit(served(std::move(ends->second), make_work));
     }
     socket_.emplace(std::move(ends->first));
   }
@@ -56,6 +56,10 @@ class ForkedService {
   }
 
  private:
+  /// What leaves the loop must not come back into the test's other process.
+  static int served(FrameSocket socket, const MakeWork& make_work) noexcept {
+    return serve(std::move(socket), make_work);
+  }
   pid_t pid_ = 0;
   std::optional<FrameSocket> socket_;
 };
