@@ -37,10 +37,6 @@ class ShellServices : public sandbox::ToolServices {
   ShellServices(sandbox::SandboxOptions options, std::shared_ptr<sandbox::EndSwitch> ender)
       : options_(std::move(options)), ender_(std::move(ender)) {}
 
-  /// Never asked: a tool box hands submissions back, and a sandbox actor judges them.
-  Judgement evaluate(const Submission& /*submission*/, Request /*request*/) override {
-    return InfraFailure{InfraKind::sandbox_lost, "a tool executor does not judge"};
-  }
   Result<sandbox::ShellResult> shell(const sandbox::ShellRequest& request) override {
     if (!client_ || client_->lost()) {
       auto started = sandbox::Client::start(options_, Deadline::after(start_budget), ender_);

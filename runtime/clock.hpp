@@ -9,6 +9,10 @@ namespace warpsmith {
 
 using SteadyClock = std::chrono::steady_clock;
 
+inline double in_ms(std::chrono::nanoseconds span) {
+  return std::chrono::duration<double, std::milli>(span).count();
+}
+
 /// A point in time by which a wait must end. Every wait takes one.
 class Deadline {
  public:

@@ -21,10 +21,6 @@ using std::chrono::minutes;
 constexpr minutes ingest_budget{10};
 constexpr minutes evaluation_budget{2};
 
-double in_ms(SteadyClock::duration span) {
-  return std::chrono::duration<double, std::milli>(span).count();
-}
-
 double median_or_zero(const std::vector<double>& values) {
   return values.empty() ? 0 : median(values);
 }

@@ -12,7 +12,7 @@ namespace warpsmith::cuda {
 // The headers rename calls to their newest version (cuMemAlloc to cuMemAlloc_v2), members alike.
 // clang-format off
 #define WARPSMITH_CUDA_CALLS(X)                                                                   \
-  X(cuDeviceGet) X(cuDeviceGetAttribute) X(cuDeviceGetUuid) X(cuGetErrorName) X(cuGetErrorString) \
+  X(cuDeviceGet) X(cuDeviceGetAttribute) X(cuGetErrorName) X(cuGetErrorString)                    \
   X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuCtxSynchronize) \
   X(cuCtxResetPersistingL2Cache)                                                                  \
   X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuModuleGetGlobal)               \
@@ -21,11 +21,11 @@ namespace warpsmith::cuda {
   X(cuOccupancyMaxActiveClusters) X(cuLaunchKernel) X(cuLaunchKernelEx) X(cuTensorMapEncodeTiled) \
   X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemGetInfo)                      \
   X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async)               \
-  X(cuMemsetD32Async) X(cuMemHostAlloc) X(cuMemFreeHost)                                          \
+  X(cuMemsetD32Async)                                                                             \
   X(cuMemGetAllocationGranularity) X(cuMemCreate) X(cuMemRelease) X(cuMemAddressReserve)          \
   X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)                                 \
   X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle)                               \
-  X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery)                    \
+  X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize)                                     \
   X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamWaitEvent)                              \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize)       \
   X(cuEventElapsedTime)                                                                           \

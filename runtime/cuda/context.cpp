@@ -85,11 +85,8 @@ KernelModule::KernelModule(const Api& api, const void* image) : api_(&api) {
   check(api, api.cuModuleLoadData(&module_, image), "cuModuleLoadData");
 }
 
-KernelModule::KernelModule(KernelModule&& other) noexcept
-    : api_(other.api_), module_(std::exchange(other.module_, nullptr)) {}
-
 KernelModule::~KernelModule() {
-  if (module_ != nullptr) (void)api_->cuModuleUnload(module_);
+  (void)api_->cuModuleUnload(module_);
 }
 
 CUfunction KernelModule::function(const char* name) const {

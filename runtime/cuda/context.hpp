@@ -78,8 +78,8 @@ class DeviceMemory {
 class KernelModule {
  public:
   KernelModule(const Api& api, const void* image);
-  KernelModule(KernelModule&& other) noexcept;
-  KernelModule& operator=(KernelModule&&) = delete;
+  KernelModule(const KernelModule&) = delete;
+  KernelModule& operator=(const KernelModule&) = delete;
   ~KernelModule();
 
   CUfunction function(const char* name) const;

@@ -77,17 +77,6 @@ VirtualMemory::VirtualMemory(VirtualMemory&& other) noexcept
       mapped_(std::exchange(other.mapped_, false)),
       address_(std::exchange(other.address_, 0)) {}
 
-VirtualMemory& VirtualMemory::operator=(VirtualMemory&& other) noexcept {
-  std::swap(api_, other.api_);
-  std::swap(device_, other.device_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(handle_, other.handle_);
-  std::swap(held_, other.held_);
-  std::swap(mapped_, other.mapped_);
-  std::swap(address_, other.address_);
-  return *this;
-}
-
 VirtualMemory::~VirtualMemory() {
   if (mapped_) (void)api_->cuMemUnmap(address_, bytes_);
   if (address_ != 0) (void)api_->cuMemAddressFree(address_, bytes_);

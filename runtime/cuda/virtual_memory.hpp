@@ -26,7 +26,7 @@ class VirtualMemory {
   uint64_t bytes() const { return bytes_; }
 
   VirtualMemory(VirtualMemory&& other) noexcept;
-  VirtualMemory& operator=(VirtualMemory&& other) noexcept;
+  VirtualMemory& operator=(VirtualMemory&&) = delete;
   ~VirtualMemory();
 
  private:

@@ -64,8 +64,9 @@ extern "C" void solve(const void* const* in, void* const* out, const long*) {
 Result<SelfCheck> self_check(const SelfCheckOptions& options, Deadline deadline) {
   const BufferLayout layout = make_layout(loop_signature(), 4);
   auto inputs = SharedBuffers::inputs(layout);
+  if (!inputs) return fail("self check", std::move(inputs.error()));
   auto outputs = SharedBuffers::outputs(layout);
-  if (!inputs || !outputs) return fail(ErrorCode::infrastructure, "self check: no shared memory");
+  if (!outputs) return fail("self check", std::move(outputs.error()));
   std::optional<CorePin> pin;
   if (options.core) pin.emplace(*options.core);
   const auto begin = SteadyClock::now();

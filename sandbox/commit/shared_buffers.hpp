@@ -44,6 +44,8 @@ struct BufferLayout {
 
   uint64_t input_total() const { return input_stride * sets; }
   uint64_t output_total() const { return output_stride * sets; }
+  /// The same tensors at the same places, of one set.
+  BufferLayout one_set() const { return {slots, input_stride, output_stride, 1}; }
 
   template <class Archive>
   void serialize(Archive& archive) {

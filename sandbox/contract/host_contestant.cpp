@@ -73,8 +73,7 @@ ByteBuffer frame_of(const Json& json) {
 Result<void> calibrate(Contestant& contestant, const HostContestantSpec& spec, Deadline deadline) {
   if (auto done = contestant.calibrate(spec.calibration_calls, deadline); !done) return done;
   RandomStream random(0, "calibration");  // nothing secret is written yet
-  const auto positions =
-      draw_positions(spec.signature, spec.stage.memory().layout, sampled_positions, random);
+  const auto positions = draw_positions(spec.signature, spec.stage.memory().layout, random);
   spec.stage.arm(0, positions);
   const CallEdges edges{[&] { spec.stage.reveal(0); }, [&] { spec.stage.sample(); }};
   return contestant.calibrate(spec.calibration_calls, edges, deadline);

@@ -40,7 +40,7 @@ Result<DeviceLease> DeviceLease::acquire(const std::string& folder, const std::s
     }
     std::this_thread::sleep_for(between_tries);
   }
-  return DeviceLease{std::move(*file), SteadyClock::now()};
+  return DeviceLease{std::move(*file)};
 }
 
 }  // namespace warpsmith::sandbox

@@ -3,7 +3,6 @@
 // compile, start their jails and judge what needs no device.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,17 +16,16 @@ namespace warpsmith::sandbox {
 /// Held while it lives; the kernel gives it back when its process ends, however it ends.
 class DeviceLease {
  public:
-  /// Waits for `device` (a name that all services on this machine agree on: the GPU's UUID) until
-  /// the deadline: `timeout` names it. Lock files live in `folder`, which all services share.
+  /// Waits for `device` (a name that all services on this machine agree on: of a GPU's PCI address)
+  /// until the deadline: `timeout` names it. Lock files live in `folder`, which they share.
   static Result<DeviceLease> acquire(const std::string& folder, const std::string& device,
                                      Deadline deadline);
-  std::chrono::steady_clock::time_point since() const { return since_; }
+  double held_ms() const { return in_ms(SteadyClock::now() - since_); }
 
  private:
-  DeviceLease(UniqueFd file, std::chrono::steady_clock::time_point since)
-      : file_(std::move(file)), since_(since) {}
+  explicit DeviceLease(UniqueFd file) : file_(std::move(file)) {}
   UniqueFd file_;
-  std::chrono::steady_clock::time_point since_;
+  SteadyClock::time_point since_ = SteadyClock::now();
 };
 
 /// Of a GPU that services share; gives nothing on a CPU slot.

@@ -10,10 +10,6 @@
 namespace warpsmith::sandbox {
 namespace {
 
-double in_ms(std::chrono::nanoseconds span) {
-  return std::chrono::duration<double, std::milli>(span).count();
-}
-
 std::vector<std::string> libraries_of(pid_t pid) {
   std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
   return computing_libraries({std::istreambuf_iterator<char>(maps), {}});
@@ -29,8 +25,7 @@ CallResult CandidateCalls::load(Deadline deadline) {
 CallResult CandidateCalls::call(uint32_t set, Deadline deadline) {
   Stage* const stage = job_.stage;
   if (stage == nullptr) return candidate_.call(set, deadline);
-  stage->arm(set, draw_positions(job_.bench.signature(), stage->memory().layout, sampled_positions,
-                                 random_));
+  stage->arm(set, draw_positions(job_.bench.signature(), stage->memory().layout, random_));
   const CallEdges edges{[&] { stage->reveal(set); }, [&] { stage->sample(); }};
   CallResult result = candidate_.call(0, deadline, edges);
   if (!result.fault && !stage->take(set)) {

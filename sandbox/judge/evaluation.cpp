@@ -12,6 +12,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr std::chrono::seconds load_patience{30};  // with code that imports what it likes
+
 /// Spreads that no bound asks for are not computed.
 int evaluations_of(Numerics numerics) {
   return numerics == Numerics::paper ? 0 : spread_evaluations;
@@ -47,9 +49,10 @@ Result<Contestant> started_candidate(const EvaluationJob& job, EvaluationOutcome
 void load(const EvaluationJob& job, CandidateCalls& calls, EvaluationOutcome& outcome,
           Deadline deadline) {
   const PhaseClock clock(outcome.phase_ms, "start");
-  const auto most = job.stage != nullptr ? job.load_timeout : patience_with(job, deadline).left();
-  outcome.measured.early =
-      calls.load(Deadline::after(std::min<milliseconds>(deadline.left(), most))).fault;
+  const Deadline by = job.stage == nullptr
+                          ? patience_with(job, deadline)
+                          : Deadline::after(std::min<milliseconds>(deadline.left(), load_patience));
+  outcome.measured.early = calls.load(by).fault;
 }
 
 /// A stay of the worker, over which the candidate is verified and timed.
@@ -91,10 +94,6 @@ std::optional<Error> struck(const Measurements& measured) {
   return Error{ErrorCode::process_failed, "the candidate's process: something outside killed it"};
 }
 
-double held_ms(const DeviceLease& lease) {
-  return in_ms(SteadyClock::now() - lease.since());
-}
-
 }  // namespace
 
 std::vector<InputRule> paper_rules(std::vector<InputRule> rules) {
@@ -121,7 +120,7 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
     }
   }
   if (auto error = struck(outcome.measured)) return tl::unexpected(std::move(*error));
-  if (*held) outcome.device_held_ms = held_ms(**held);
+  if (*held) outcome.device_held_ms = (*held)->held_ms();
   const PhaseClock clock(outcome.phase_ms, "end");
   outcome.stage = calls.facts();
   (void)candidate->process().kill();

@@ -49,8 +49,7 @@ struct EvaluationJob {
   AcquireLease lease;
   bool on_device = false;  // times are a GPU's
   Stage* stage = nullptr;  // what the candidate is shown; none: it maps the bench itself
-  std::chrono::milliseconds call_timeout{5'000};   // of one of its calls, at most
-  std::chrono::milliseconds load_timeout{30'000};  // of loading it, where there is a stage
+  std::chrono::milliseconds call_timeout{5'000};  // of one of its calls, at most
   int verified_sets = 5;
   int timed_blocks = 8;
   bool timed = false;

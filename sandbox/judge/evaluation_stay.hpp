@@ -16,10 +16,6 @@
 
 namespace warpsmith::sandbox {
 
-inline double in_ms(std::chrono::nanoseconds span) {
-  return std::chrono::duration<double, std::milli>(span).count();
-}
-
 /// Patience with one call: generous, for a machine under load.
 inline std::chrono::milliseconds call_patience(const TaskFacts& facts) {
   return std::chrono::milliseconds{2000 + static_cast<int64_t>(50 * facts.eager_ms)};

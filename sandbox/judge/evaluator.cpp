@@ -2,6 +2,7 @@
 // Routes a submission by its contract: compile, then judge.
 #include "sandbox/judge/evaluator.hpp"
 
+#include "runtime/log.hpp"
 #include "sandbox/contract/cpu_contestant.hpp"
 #include "sandbox/judge/evaluator_state.hpp"
 #include "sandbox/judge/phase_clock.hpp"
@@ -154,7 +155,10 @@ Judgement Evaluator::State::evaluate_device(const EvaluateRequest& request, Verd
       .for_sizes = for_sizes,
       .jail = JailKind::launch,
       .record = [&](const Bench& on, Deadline by) { return gpu->record(*candidate, on, by); }};
-  return judge(request, std::move(verdict), run, deadline);
+  Judgement judgement = judge(request, std::move(verdict), run, deadline);
+  // It warms up beside the next submission's compilation, which would find out itself.
+  if (auto next = gpu->begin_warming(); !next) log::warn(next.error().message);
+  return judgement;
 }
 
 Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,

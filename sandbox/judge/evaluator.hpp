@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges submissions on one slot: compile, verify, time, verdict. Those of contract `device` are
-// compiled and explained.
+// Judges submissions on one slot: compile, verify, time, verdict.
 #pragma once
 
 #include <chrono>
@@ -31,8 +30,6 @@ struct EvaluatorOptions {
   uint64_t message_bytes = 64ULL << 10U;  // kept of the compiler's messages
   uint32_t compile_tasks = 64;            // processes and threads of one compilation
   std::chrono::milliseconds compile_timeout{20'000};
-  // Of contract `host`: torch's headers take 10 to 20 s a file.
-  std::chrono::milliseconds host_compile_timeout{180'000};
   std::chrono::milliseconds call_timeout{5'000};      // of one call of the candidate, at most
   std::chrono::milliseconds ingest_timeout{300'000};  // of one task, the worker being up
   bool require_cgroups = false;                       // else what is missing is recorded

@@ -22,8 +22,7 @@ HostCompilerOptions host_options(const EvaluatorOptions& options, HostToolchain 
                            .worker_folder = options.worker_folder,
                            .cache_dir = options.cache_folder + "/compiled",
                            .cache_bytes = options.compile_cache_bytes,
-                           .message_bytes = options.message_bytes,
-                           .timeout = options.host_compile_timeout};
+                           .message_bytes = options.message_bytes};
   host.limits.cgroup_required = options.require_cgroups;
   if (options.core) host.core = -1;  // as for the other compilers: every core
   return host;
@@ -150,7 +149,7 @@ Judgement Evaluator::State::evaluate_host(const EvaluateRequest& request, Verdic
             if (task_options->custom_kernels_only) forbid_libraries(facts, decision);
           },
       .record = [&](const Bench&,
-                    Deadline by) { return record_host(*submission, *compiled, request.task, by); }};
+                    Deadline by) { return record_host(*submission, *compiled, shown, by); }};
   Judgement judgement = judge(request, std::move(verdict), run, deadline);
   // It warms up while the caller is busy; the next candidate would find out itself.
   if (auto next = start_host_runner(); !next) log::warn(next.error().message);

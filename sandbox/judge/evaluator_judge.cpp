@@ -13,6 +13,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 constexpr const char* paper_note = " (numerics paper: within 1e-2 + 1e-2 |y|)";
+
 /// What verifying hidden shapes adds to the record.
 void add_hidden(Verdict& verdict, const RaggedResult& ragged) {
   verdict.shapes.push_back(ragged.decision.shape);
@@ -85,6 +86,7 @@ Result<Stage*> Evaluator::State::stage_for(const CandidateRun& run) {
   }
   return stage.get();
 }
+
 Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& request,
                                                     const IngestRecord& record,
                                                     const CandidateRun& run, const SecretSeed& seed,
@@ -130,10 +132,6 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
     if (auto well = gpu->check_health(free_before, deadline); !well) {
       return tl::unexpected(well.error());
     }
-  }
-  // Beside the next submission's compilation.
-  if (auto begun = gpu ? gpu->begin_warming() : Result<void>{}; !begun) {
-    return tl::unexpected(begun.error());
   }
   return outcome;
 }

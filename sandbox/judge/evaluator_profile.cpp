@@ -20,10 +20,6 @@ Deadline profile_deadline(Deadline deadline) {
   return Deadline::after(std::clamp<milliseconds>(left, milliseconds{0}, profile_patience));
 }
 
-double held_ms(const DeviceLease& lease) {
-  return std::chrono::duration<double, std::milli>(SteadyClock::now() - lease.since()).count();
-}
-
 /// Of parties that have none.
 BaselineKernels not_known(const std::string& reason) {
   return {{.reason = reason}, {.reason = reason}};
@@ -82,7 +78,7 @@ Result<void> Evaluator::State::add_profile(const EvaluateRequest& request,
     if (!candidate) return tl::unexpected(std::move(candidate.error()));
     profile.candidate = std::move(*candidate);
     baselines = kernels_of_baselines(request, record, by);
-    if (*held) verdict.device_held_ms = verdict.device_held_ms.value_or(0) + held_ms(**held);
+    if (*held) verdict.device_held_ms = verdict.device_held_ms.value_or(0) + (*held)->held_ms();
   }
   profile.eager = std::move(baselines.eager);
   profile.compiled = std::move(baselines.compiled);

@@ -109,12 +109,14 @@ struct Evaluator::State {
   /// Loads the task on the CPU if it is not known: nothing is measured, no GPU is needed.
   Result<const TaskSignature*> signature_of(const Task& task, Deadline deadline);
   Result<TaskSignature> load_signature(const Task& task, Deadline deadline, bool last);
+  Result<ReferenceWorker*> worker_with(const EvaluateRequest& request, const IngestRecord& record,
+                                       Deadline deadline);
+
+  // evaluator_judge.cpp
   Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
   /// Of a GPU slot, else empty.
   Result<std::optional<DeviceLease>> lease(Deadline deadline);
   Result<Bench*> bench_of(const Task& task, const TaskSignature& signature);
-  Result<ReferenceWorker*> worker_with(const EvaluateRequest& request, const IngestRecord& record,
-                                       Deadline deadline);
   Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
                                     const CandidateRun& run, const SecretSeed& seed,
                                     uint64_t contents_before, Deadline deadline);

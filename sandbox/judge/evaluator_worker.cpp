@@ -139,6 +139,7 @@ Result<const TaskSignature*> Evaluator::State::signature_of(const Task& task, De
   }
   return &found->second;
 }
+
 /// The worker holds the task, and its compiled and further baselines where those are to be timed:
 /// the first time in a worker's life that takes seconds.
 Result<ReferenceWorker*> Evaluator::State::worker_with(const EvaluateRequest& request,

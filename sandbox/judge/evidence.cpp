@@ -110,7 +110,13 @@ Json further_json(const FurtherTimed& timed, const std::vector<TimedBlock>& bloc
   return {{"ms", times_of(timed.which, blocks)}, {"scatter", timed.scatter}};
 }
 
-Json samples_json(const Timings& timings) {
+/// Whose clock counts for the candidate.
+const char* clock_of(const EvaluationOutcome& outcome, const Timings& timings) {
+  if (outcome.stage) return "verifier";
+  return timings.on_device ? "device" : "core";
+}
+
+Json samples_json(const Timings& timings, const char* clock_name) {
   Json candidate = Json::array(), elapsed = Json::array(), clock = Json::array();
   Json eager = Json::array(), compiled = Json::array(), orders = Json::array();
   for (const TimedBlock& block : timings.blocks) {
@@ -130,7 +136,7 @@ Json samples_json(const Timings& timings) {
             {"candidate_ms", candidate},
             {"candidate_elapsed_ms", elapsed},
             {"candidate_clock_ms", clock},
-            {"clock", timings.on_device ? "device" : "core"},
+            {"clock", clock_name},
             {"eager_ms", eager},
             {"compile_ms", compiled},
             {"order", orders},
@@ -190,8 +196,10 @@ std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& 
   if (outcome.stage) json["stage"] = stage_json(*outcome.stage);
   json["sets"] = sets_json(outcome.measured);
   if (ragged != nullptr) json["hidden_sets"] = sets_json(ragged->measured);
-  json["timing"] = outcome.measured.timings ? samples_json(*outcome.measured.timings) : Json();
-  return json.dump();
+  const auto& timings = outcome.measured.timings;
+  json["timing"] = timings ? samples_json(*timings, clock_of(outcome, *timings)) : Json();
+  // Names of a candidate's libraries are its own: they need not be UTF-8.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace warpsmith::sandbox

@@ -72,7 +72,7 @@ Result<std::unique_ptr<HostBench>> HostBench::create(const TaskSignature& signat
 }
 
 Result<std::unique_ptr<Stage>> HostBench::make_stage() const {
-  auto made = HostStage::create(signature_, inputs_, candidate_);
+  auto made = HostStage::create(inputs_, candidate_);
   if (!made) return tl::unexpected(std::move(made.error()));
   return std::unique_ptr<Stage>(std::move(*made));
 }

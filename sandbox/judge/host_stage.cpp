@@ -18,10 +18,9 @@ void read_positions(std::span<const std::byte> set, std::span<const SamplePositi
 
 }  // namespace
 
-Result<std::unique_ptr<HostStage>> HostStage::create(const TaskSignature& signature,
-                                                     const SharedBuffers& inputs,
+Result<std::unique_ptr<HostStage>> HostStage::create(const SharedBuffers& inputs,
                                                      const SharedBuffers& outputs) {
-  const BufferLayout layout = make_layout(signature, 1);
+  const BufferLayout layout = inputs.layout().one_set();
   auto shown = SharedBuffers::inputs(layout);
   if (!shown) return fail("the stage's inputs", std::move(shown.error()));
   auto written = SharedBuffers::outputs(layout);

@@ -11,8 +11,7 @@ namespace warpsmith::sandbox {
 class HostStage final : public Stage {
  public:
   /// `inputs` and `outputs` are the bench's, and outlive it as memory.
-  static Result<std::unique_ptr<HostStage>> create(const TaskSignature& signature,
-                                                   const SharedBuffers& inputs,
+  static Result<std::unique_ptr<HostStage>> create(const SharedBuffers& inputs,
                                                    const SharedBuffers& outputs);
 
   CandidateMemory memory() const override { return candidate_memory(shown_, written_); }

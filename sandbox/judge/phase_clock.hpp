@@ -2,7 +2,6 @@
 // Where the time of an evaluation goes.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <string>
 #include <utility>
@@ -16,10 +15,7 @@ class PhaseClock {
  public:
   PhaseClock(std::map<std::string, double>& phases, std::string name)
       : phases_(phases), name_(std::move(name)), began_(SteadyClock::now()) {}
-  ~PhaseClock() {
-    phases_[name_] +=
-        std::chrono::duration<double, std::milli>(SteadyClock::now() - began_).count();
-  }
+  ~PhaseClock() { phases_[name_] += in_ms(SteadyClock::now() - began_); }
   PhaseClock(const PhaseClock&) = delete;
   PhaseClock& operator=(const PhaseClock&) = delete;
 

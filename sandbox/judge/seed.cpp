@@ -10,6 +10,7 @@
 #include "runtime/checksum.hpp"
 
 namespace warpsmith::sandbox {
+
 std::string SecretSeed::reveal() const {
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(seed));

@@ -4,8 +4,7 @@
 namespace warpsmith::sandbox {
 
 std::vector<SamplePosition> draw_positions(const TaskSignature& signature,
-                                           const BufferLayout& layout, size_t count,
-                                           RandomStream& random) {
+                                           const BufferLayout& layout, RandomStream& random) {
   std::vector<SamplePosition> outputs;  // of their first elements
   std::vector<uint64_t> elements;
   for (size_t i = 0; i < signature.tensors.size(); ++i) {
@@ -16,7 +15,7 @@ std::vector<SamplePosition> draw_positions(const TaskSignature& signature,
     elements.push_back(slot.bytes / size);
   }
   std::vector<SamplePosition> positions;
-  for (size_t n = 0; n < count && !outputs.empty(); ++n) {
+  for (size_t n = 0; n < sampled_positions && !outputs.empty(); ++n) {
     SamplePosition position = outputs[n % outputs.size()];
     position.offset += random.below(elements[n % outputs.size()]) * position.bytes;
     positions.push_back(position);

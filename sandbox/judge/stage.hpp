@@ -22,10 +22,9 @@ struct SamplePosition {
 /// How many positions a call is sampled at.
 inline constexpr size_t sampled_positions = 256;
 
-/// Every output gets its share of `count`, anywhere in it. Empty outputs give none.
+/// So many; every output gets its share, anywhere in it. Empty outputs give none.
 std::vector<SamplePosition> draw_positions(const TaskSignature& signature,
-                                           const BufferLayout& layout, size_t count,
-                                           RandomStream& random);
+                                           const BufferLayout& layout, RandomStream& random);
 
 /// Made by the bench whose sets it shows. On a GPU every member may throw cuda::DeviceError.
 class Stage {

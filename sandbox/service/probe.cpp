@@ -12,8 +12,9 @@ Result<std::map<std::string, std::string>> probe_run_jail(const std::string& run
   signature.tensors.push_back({"y", TensorRole::output, Dtype::f32, {16}, {"n"}});
   const BufferLayout layout = make_layout(signature, 1);
   auto inputs = SharedBuffers::inputs(layout);
+  if (!inputs) return fail("probe", std::move(inputs.error()));
   auto outputs = SharedBuffers::outputs(layout);
-  if (!inputs || !outputs) return fail(ErrorCode::unsupported, "probe: no sealed shared memory");
+  if (!outputs) return fail("probe", std::move(outputs.error()));
   const CpuContestantSpec spec{
       runner, "no artefact", {16}, candidate_memory(*inputs, *outputs), {}, {}, 1};
   auto contestant = start_cpu_contestant(spec, deadline);

@@ -68,7 +68,7 @@ class Server {
       if (!frame) return 0;
       auto request = codec::unpack<WireRequest>(*frame);
       number_ = request ? request->number : 0;
-      WireAnswer answer = request ? carry_out(*request) : failed(request.error());
+      WireAnswer answer = request ? guarded(*request) : failed(request.error());
       answer.number = number_;
       if (!socket_.send(codec::pack(answer), Deadline::after(answer_patience))) return 1;
     }
@@ -76,12 +76,25 @@ class Server {
   }
 
  private:
+  /// A device that refuses its verifier is asked no more: this process ends, and its client starts
+  /// another.
+  WireAnswer guarded(const WireRequest& request) {
+    try {
+      return carry_out(request);
+    } catch (const cuda::DeviceError& error) {
+      ending_ = true;
+      return failed({ErrorCode::infrastructure, error.what()});
+    }
+  }
+
   WireAnswer carry_out(const WireRequest& request) {
     const auto left = milliseconds{request.left_ms};
     const Deadline deadline =
         Deadline::after(left > 2 * answer_reserve ? left - answer_reserve : left / 2);
     if (request.kind == RequestKind::hello) return greet(request.body);
-    if (!work_) return failed({ErrorCode::invalid_argument, "sandbox: the first request is hello"});
+    if (!work_ && request.kind != RequestKind::shutdown) {
+      return failed({ErrorCode::invalid_argument, "sandbox: the first request is hello"});
+    }
     switch (request.kind) {
       case RequestKind::evaluate:
         return evaluate(request.body, deadline);
@@ -132,30 +145,14 @@ class Server {
     if (!request) return failed(request.error());
     ++evaluations_;
     WireAnswer answer;
-    answer.body = pack_body(judged(*request, deadline));
+    answer.body = pack_body(work_->evaluate(*request, deadline, teller()));
     return answer;
-  }
-
-  /// A device that refuses its verifier is asked no more: this process ends, and its client starts
-  /// another.
-  Judgement judged(const EvaluateRequest& request, Deadline deadline) {
-    try {
-      return work_->evaluate(request, deadline, teller());
-    } catch (const cuda::DeviceError& error) {
-      ending_ = true;
-      return InfraFailure{InfraKind::sandbox_lost, error.what()};
-    }
   }
 
   WireAnswer ingest(const std::string& body, Deadline deadline) {
     const auto task = unpack_body<Task>(body);
     if (!task) return failed(task.error());
-    try {
-      return answer_of(work_->ingest(*task, deadline, teller()));
-    } catch (const cuda::DeviceError& error) {
-      ending_ = true;
-      return failed({ErrorCode::infrastructure, error.what()});
-    }
+    return answer_of(work_->ingest(*task, deadline, teller()));
   }
 
   WireAnswer shell(const std::string& body, Deadline deadline) const {

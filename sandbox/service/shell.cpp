@@ -56,7 +56,8 @@ class Growth {
 
 JailSpec jail_of(const ShellRequest& request) {
   JailSpec spec = shell_jail(request.workspace);
-  const bool has_bash = fs::exists("/bin/bash");
+  std::error_code error;
+  const bool has_bash = fs::exists("/bin/bash", error);
   spec.argv = {has_bash ? "/bin/bash" : "/bin/sh", "-c", request.command};
   spec.limits.output_bytes = request.output_bytes;
   spec.limits.memory_bytes = request.memory_bytes;
@@ -73,7 +74,8 @@ ShellResult result_of(JailExit exit) {
 
 Result<ShellResult> run_shell(const ShellRequest& request, Deadline deadline,
                               bool cgroup_required) {
-  if (!fs::path(request.workspace).is_absolute() || !fs::is_directory(request.workspace)) {
+  std::error_code error;
+  if (!fs::path(request.workspace).is_absolute() || !fs::is_directory(request.workspace, error)) {
     return fail(ErrorCode::invalid_argument,
                 "shell: the workspace " + request.workspace + " is not an absolute folder");
   }

@@ -3,14 +3,9 @@
 
 #include <algorithm>
 
+#include "runtime/clock.hpp"
+
 namespace warpsmith::sandbox {
-namespace {
-
-double in_ms(std::chrono::nanoseconds span) {
-  return std::chrono::duration<double, std::milli>(span).count();
-}
-
-}  // namespace
 
 std::optional<Fault> fault_of(const CallAccount& account) {
   if (account.on_core - account.elapsed <= max_overtime) return std::nullopt;

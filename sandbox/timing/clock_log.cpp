@@ -9,7 +9,7 @@ void ClockLog::begin() {
   const auto start = now_();
   record_.samples.push_back(reader_.read());
   const auto took = now_() - start;
-  record_.first_reading_ms = std::chrono::duration<double, std::milli>(took).count();
+  record_.first_reading_ms = in_ms(took);
   record_.each_block = took < longest_reading;
 }
 

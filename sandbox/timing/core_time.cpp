@@ -8,6 +8,8 @@
 #include <charconv>
 #include <string>
 
+#include "runtime/clock.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
@@ -47,8 +49,7 @@ std::optional<CoreReading> CoreTime::read() const {
 
 double charged_ms(const CallAccount& account, std::chrono::nanoseconds noop) {
   const auto waits = account.contestant_wait + account.verifier_wait;
-  const auto charged = std::max(account.elapsed - waits, account.on_core) - noop;
-  return std::chrono::duration<double, std::milli>(charged).count();
+  return in_ms(std::max(account.elapsed - waits, account.on_core) - noop);
 }
 
 }  // namespace warpsmith::sandbox

@@ -20,11 +20,8 @@ struct Machine {
   std::string key() const;
 };
 
-/// Of one core. Takes about 0.3 s. The best of several passes: noise only slows down.
-Machine measure_machine();
-
-/// From `cache_folder`/machine-KEY.json, or measured and written there. A damaged file is measured
-/// anew; a folder that cannot be written only costs the file.
+/// One core's, from `cache_folder`/machine-KEY.json, or measured and written there. A damaged file
+/// is measured anew; a folder that cannot be written only costs the file.
 Machine known_machine(const std::string& cache_folder);
 
 /// The same for any `machine` that has all but its limits, which `measure` gives.

@@ -64,6 +64,13 @@ std::string joined(const std::vector<std::string_view>& lines) {
   return text;
 }
 
+std::string_view dtype_name(Dtype dtype) {
+  static constexpr std::array<std::string_view, 10> names{"f32", "f64", "f16", "bf16", "i64",
+                                                          "i32", "i16", "i8",  "u8",   "bool"};
+  const auto index = static_cast<size_t>(dtype);
+  return index < names.size() ? names[index] : "unknown";
+}
+
 std::string_view lane_name(PrecisionLane lane) {
   return lane == PrecisionLane::tf32_allowed ? "tf32-allowed" : "fp32-strict";
 }
@@ -118,13 +125,6 @@ Result<std::string> reference_file(std::string_view code) {
     quotes.feed(line);
   }
   return file + "\n\n" + *text + "\n";
-}
-
-std::string_view dtype_name(Dtype dtype) {
-  static constexpr std::array<std::string_view, 10> names{"f32", "f64", "f16", "bf16", "i64",
-                                                          "i32", "i16", "i8",  "u8",   "bool"};
-  const auto index = static_cast<size_t>(dtype);
-  return index < names.size() ? names[index] : "unknown";
 }
 
 std::string buffer_lines(const TaskSignature& signature) {

@@ -23,9 +23,6 @@ Result<std::string> reference_file(std::string_view code);
 /// One line per buffer, e.g. `in[1] weight f32 [1024]`, then `dims 256 1024`. No trailing newline.
 std::string buffer_lines(const TaskSignature& signature);
 
-/// "f32", "i64", …
-std::string_view dtype_name(Dtype dtype);
-
 /// task.json: the buffers in order, as `solve` receives them or a plan names them; the lane too
 /// where a plan chooses what the library computes in.
 std::string task_json(const Task& task, const TaskSignature& signature, std::string_view contract);

@@ -64,17 +64,6 @@ Result<ToolStep> ToolBox::begin(const ParsedCall& call, ToolServices& services) 
   return ToolStep{truncate_result(*text, config_.result_bytes), std::nullopt};
 }
 
-Result<ToolResult> ToolBox::run(const ParsedCall& call, ToolServices& services) {
-  auto step = begin(call, services);
-  if (!step) return tl::unexpected(std::move(step.error()));
-  if (!step->judge) return ToolResult{std::move(step->text), std::nullopt};
-  const Request request = step->judge->request;
-  Judgement judgement = services.evaluate(step->judge->submission, request);
-  const auto* verdict = std::get_if<Verdict>(&judgement);
-  std::string text = verdict ? verdict_text(request, *verdict) : std::string();
-  return ToolResult{truncate_result(text, config_.result_bytes), std::move(judgement)};
-}
-
 Result<std::string> ToolBox::text_of(const ParsedCall& call, ToolServices& services) {
   if (call.name == "todo") return todo(call);
   if (call.name == "bash") return shell(call, services);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/parsed_call.hpp"
+#include "runtime/verdict.hpp"
 #include "sandbox/workspace/file_tools.hpp"
 #include "sandbox/workspace/solution.hpp"
 #include "sandbox/workspace/tool_services.hpp"
@@ -40,12 +41,6 @@ struct ToolStep {
   std::optional<JudgeNeeded> judge;
 };
 
-/// A call's whole answer.
-struct ToolResult {
-  std::string text;
-  std::optional<Judgement> judgement;  // of compile, verify, profile and submit
-};
-
 /// Owns the agent's todo list; borrows the workspace, which must outlive it. One call at a time.
 class ToolBox {
  public:
@@ -54,9 +49,6 @@ class ToolBox {
   /// An agent's mistake is a text that starts with "error: ". An Error is a failure of ours (shell
   /// jail, full disk) that must not reach the agent.
   Result<ToolStep> begin(const ParsedCall& call, ToolServices& services);
-
-  /// `begin`, and judging where needed.
-  Result<ToolResult> run(const ParsedCall& call, ToolServices& services);
 
  private:
   Result<std::string> text_of(const ParsedCall& call, ToolServices& services);

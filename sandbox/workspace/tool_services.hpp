@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tools need from outside the workspace: trusted judging and the shell jail.
+// What tools need from outside the workspace: the shell jail. Judging is its owner's
+// (tool_box.hpp).
 #pragma once
 
 #include "runtime/result.hpp"
-#include "runtime/submission.hpp"
-#include "runtime/verdict.hpp"
 #include "sandbox/service/requests.hpp"
 
 namespace warpsmith::sandbox {
 
 /// Bound to the sandbox program by its owner, to scripts by tests. Each call has its owner's
-/// deadline; a failure of the machinery is an InfraFailure or an Error, never a text for the agent.
+/// deadline; a failure of the machinery is an Error, never a text for the agent.
 class ToolServices {
  public:
   virtual ~ToolServices() = default;
-  virtual Judgement evaluate(const Submission& submission, Request request) = 0;
   virtual Result<ShellResult> shell(const ShellRequest& request) = 0;
 };
 

@@ -24,30 +24,39 @@ tl::unexpected<Error> refuse(const fs::path& path, const std::string& what, int 
   return fail(code, path.string() + ": " + what + ": " + std::strerror(error));
 }
 
-/// Holds the lock, or is empty if someone else does.
+/// Holds the lock, or is empty if someone else does or has just swept the folder.
 UniqueFd try_lock(const fs::path& folder, int flags) {
   UniqueFd fd{::open((folder / lock_name).c_str(), flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600)};
-  if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) fd.reset();
+  struct stat status{};
+  const bool held = fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 &&
+                    ::fstat(fd.get(), &status) == 0 && status.st_nlink > 0;
+  if (!held) fd.reset();
   return fd;
 }
 
-/// A folder without a lock file is one that its owner is just making, or that nobody owns: its age
-/// decides.
-bool is_abandoned(const fs::path& folder) {
-  if (fs::exists(folder / lock_name)) return static_cast<bool>(try_lock(folder, 0));
+bool is_old(const fs::path& folder) {
   std::error_code error;
   const auto age = fs::file_time_type::clock::now() - fs::last_write_time(folder, error);
   return !error && age > std::chrono::minutes(1);
 }
 
-size_t sweep(const fs::path& base) {
-  size_t swept = 0;
+/// Removes the folder if nobody owns it. One without a lock file is one that its owner is just
+/// making, or that nobody owns: its age decides.
+void sweep(const fs::path& folder) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(base, error)) {
-    if (!entry.path().filename().string().starts_with(prefix)) continue;
-    if (is_abandoned(entry.path()) && remove_tree(entry.path())) ++swept;
+  const bool has_lock = fs::exists(folder / lock_name, error);
+  if (error) return;  // not ours to look into
+  // Held until the folder is gone: nobody takes it for theirs meanwhile.
+  const UniqueFd lock = has_lock ? try_lock(folder, 0) : UniqueFd{};
+  if (has_lock ? static_cast<bool>(lock) : is_old(folder)) (void)remove_tree(folder);
+}
+
+void sweep_all(const fs::path& base) {
+  std::error_code error;
+  for (fs::directory_iterator entry(base, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(prefix)) sweep(entry->path());
   }
-  return swept;
 }
 
 Result<void> fill(const SafeFolder& files, const fs::path& folder, const FileSet& given) {
@@ -75,13 +84,11 @@ Workspace::~Workspace() {
   if (!remove_tree(folder_)) log::warn("workspace not removed: " + folder_.string());
 }
 
-WorkspaceBase::WorkspaceBase(fs::path folder, UniqueFd lock, size_t swept)
-    : folder_(std::move(folder)), lock_(std::move(lock)), swept_(swept) {}
+WorkspaceBase::WorkspaceBase(fs::path folder, UniqueFd lock)
+    : folder_(std::move(folder)), lock_(std::move(lock)) {}
 
 WorkspaceBase::WorkspaceBase(WorkspaceBase&& other) noexcept
-    : folder_(std::exchange(other.folder_, {})),
-      lock_(std::move(other.lock_)),
-      swept_(other.swept_) {}
+    : folder_(std::exchange(other.folder_, {})), lock_(std::move(other.lock_)) {}
 
 WorkspaceBase::~WorkspaceBase() {
   if (!folder_.empty()) (void)remove_tree(folder_);
@@ -91,13 +98,13 @@ Result<WorkspaceBase> WorkspaceBase::open(const fs::path& base) {
   std::error_code error;
   fs::create_directories(base, error);
   if (error) return refuse(base, "cannot make the folder for workspaces", error.value());
-  const size_t swept = sweep(base);
+  sweep_all(base);
   // Another process that sweeps may look between our making a folder and locking it, and take it.
   for (int attempt = 0; attempt < 3; ++attempt) {
     std::string folder = (base / prefix).string() + "XXXXXX";
     if (::mkdtemp(folder.data()) == nullptr) return refuse(base, "cannot make a folder", errno);
     UniqueFd lock = try_lock(folder, O_CREAT);
-    if (lock) return WorkspaceBase{folder, std::move(lock), swept};
+    if (lock) return WorkspaceBase{folder, std::move(lock)};
   }
   return fail(ErrorCode::locked, base.string() + ": cannot lock a folder for workspaces");
 }

@@ -3,7 +3,6 @@
 // owner died without removing them.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -48,14 +47,12 @@ class WorkspaceBase {
 
   /// `name` is new within this base, e.g. "trajectory-17". `given`: SKILL.md, reference.py, …
   Result<Workspace> create(const std::string& name, const FileSet& given) const;
-  size_t swept() const { return swept_; }
 
  private:
-  WorkspaceBase(std::filesystem::path folder, UniqueFd lock, size_t swept);
+  WorkspaceBase(std::filesystem::path folder, UniqueFd lock);
 
   std::filesystem::path folder_;
   UniqueFd lock_;
-  size_t swept_ = 0;
 };
 
 /// Removes a tree without following links and without recursion: no depth, no missing permission

@@ -81,15 +81,4 @@ WARPSMITH_HOST_DEVICE inline uint64_t stream_counter(uint32_t tensor, uint32_t p
 /// threads write consecutive groups of four.
 inline constexpr uint64_t tile_elements = 512;
 
-/// Where in a plane the word of an element is.
-struct WordPlace {
-  uint64_t block = 0;
-  uint32_t word = 0;
-};
-
-WARPSMITH_HOST_DEVICE inline WordPlace place_of_word(uint64_t element) {
-  const auto at = static_cast<uint32_t>(element % tile_elements);
-  return {element / tile_elements * 32 + at % 128 / 4, at / 128 * 4 + at % 4};
-}
-
 }  // namespace warpsmith::sandbox

@@ -51,8 +51,7 @@ Result<std::unique_ptr<Stage>> DeviceBench::make_stage() const {
   const auto at = [this](GpuRegion which) { return regions_[static_cast<size_t>(which)]; };
   try {
     return std::make_unique<DeviceStage>(
-        device_, signature_, layout_,
-        StagedRegions{at(GpuRegion::inputs), at(GpuRegion::candidate)});
+        device_, layout_, StagedRegions{at(GpuRegion::inputs), at(GpuRegion::candidate)});
   } catch (const cuda::DeviceError& error) {
     const bool full = error.code() == CUDA_ERROR_OUT_OF_MEMORY;
     return fail(full ? ErrorCode::capacity : ErrorCode::infrastructure,

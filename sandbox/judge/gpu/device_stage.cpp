@@ -2,7 +2,6 @@
 #include "sandbox/judge/gpu/device_stage.hpp"
 
 #include <algorithm>
-#include <cassert>
 
 namespace warpsmith::cuda {
 extern const unsigned char stage_gather_image[];  // gather.cu
@@ -19,10 +18,10 @@ uint64_t swept_by(const GpuDevice& device) {
 
 }  // namespace
 
-DeviceStage::DeviceStage(std::shared_ptr<const GpuDevice> device, const TaskSignature& signature,
-                         const BufferLayout& layout, StagedRegions bench)
+DeviceStage::DeviceStage(std::shared_ptr<const GpuDevice> device, const BufferLayout& layout,
+                         StagedRegions bench)
     : device_(std::move(device)),
-      layout_(make_layout(signature, 1)),
+      layout_(layout.one_set()),
       bench_(std::move(bench)),
       shown_(device_, std::max<uint64_t>(layout_.input_total(), 1)),
       written_(device_, std::max<uint64_t>(layout_.output_total(), 1)),
@@ -33,9 +32,6 @@ DeviceStage::DeviceStage(std::shared_ptr<const GpuDevice> device, const TaskSign
       taken_(device_->context().api(), sample_bytes),
       module_(device_->context().api(), cuda::stage_gather_image),
       gather_(module_.function("warpsmith_gather")) {
-  assert(layout_.input_stride == layout.input_stride &&
-         layout_.output_stride == layout.output_stride && "a set is a set");
-  (void)layout;
   for (const GpuAllocation* memory : {&shown_, &written_}) {
     device_->set_bytes(memory->address(), 0, memory->bytes());
   }

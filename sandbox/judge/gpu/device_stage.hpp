@@ -18,8 +18,8 @@ struct StagedRegions {
 class DeviceStage final : public Stage {
  public:
   /// `layout` is the bench's. Throws DeviceError.
-  DeviceStage(std::shared_ptr<const GpuDevice> device, const TaskSignature& signature,
-              const BufferLayout& layout, StagedRegions bench);
+  DeviceStage(std::shared_ptr<const GpuDevice> device, const BufferLayout& layout,
+              StagedRegions bench);
 
   CandidateMemory memory() const override;
   void arm(uint32_t set, std::span<const SamplePosition> positions) override;

@@ -13,9 +13,6 @@ namespace {
 /// No shell and no judge behind the tools: begin() hands submissions back.
 class NoServices : public sandbox::ToolServices {
  public:
-  Judgement evaluate(const Submission& /*submission*/, Request /*request*/) override {
-    return InfraFailure{};
-  }
   Result<sandbox::ShellResult> shell(const sandbox::ShellRequest& /*request*/) override {
     return fail(ErrorCode::unsupported, "no shell in this test");
   }

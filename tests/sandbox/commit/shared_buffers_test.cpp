@@ -35,6 +35,19 @@ TEST(BufferLayoutTest, AlignsEveryTensorAndKeepsGuardsApart) {
   EXPECT_EQ(layout.slots[2].bytes, 4004U);
 }
 
+TEST(BufferLayoutTest, OneSetOfItKeepsEveryTensorsPlace) {
+  const BufferLayout many = make_layout(three, 3, gpu_alignment);
+  const BufferLayout one = many.one_set();
+  EXPECT_EQ(one.input_total(), many.input_stride);
+  EXPECT_EQ(one.output_total(), many.output_stride);
+  for (size_t i = 0; i < three.tensors.size(); ++i) {
+    EXPECT_EQ(one.slots[i].offset, many.slots[i].offset);
+    EXPECT_EQ(one.slots[i].output, many.slots[i].output);
+  }
+  EXPECT_NE(one.slots[2].offset, make_layout(three, 1).slots[2].offset)
+      << "the alignment of another memory places tensors elsewhere";
+}
+
 TEST(BufferLayoutTest, RotatesOverMoreThanTwiceTheCache) {
   const TaskSignature big = signature_of({{TensorRole::input, 1 << 20}});
   const uint64_t cache = 32U << 20U;

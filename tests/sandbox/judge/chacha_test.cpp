@@ -40,7 +40,7 @@ TEST(ChachaTest, EqualsOpenSslForEveryPartOfTheState) {
 TEST(ChachaTest, EveryElementOfATileHasAWordOfItsOwn) {
   std::set<std::pair<uint64_t, uint32_t>> taken;
   for (uint64_t element = 0; element < 2 * tile_elements; ++element) {
-    const WordPlace place = place_of_word(element);
+    const test::WordPlace place = test::place_of_word(element);
     EXPECT_EQ(place.block / 32, element / tile_elements);
     EXPECT_LT(place.word, 16U);
     taken.emplace(place.block, place.word);

@@ -23,7 +23,7 @@ class DeviceStageTest : public GpuTest {
     input_at_ = memory.layout.slots[0].offset;
     output_at_ = memory.layout.slots[1].offset;
     RandomStream random(7, "positions");
-    positions_ = draw_positions(signature_, memory.layout, sampled_positions, random);
+    positions_ = draw_positions(signature_, memory.layout, random);
   }
   void write_outputs(float value) { written_->write(output_at_, std::vector<float>(512, value)); }
 

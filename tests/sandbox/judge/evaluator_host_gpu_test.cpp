@@ -14,6 +14,7 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::Eq;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class EvaluatorHostGpuTest : public test::HostJudged {
  protected:
@@ -72,6 +73,20 @@ TEST_F(EvaluatorHostGpuTest, TellsItsKernelsAndWhichAreItsOwn) {
   EXPECT_GT(candidate["own_share"], 0.5);
   EXPECT_THAT(candidate.dump(), HasSubstr("gated_sum"));
   EXPECT_THAT(v.feedback, HasSubstr("candidate, by its own word: "));
+}
+
+TEST_F(EvaluatorHostGpuTest, FindsNoHiddenSizesInTheTasksTextWhileItIsRecorded) {
+  const std::string hidden = task() +
+                             "\ndef get_ragged_inputs():\n"
+                             "    return [torch.randn(4001, 2048), torch.randn(4001, 2048)]\n";
+  const char* const looks =
+      "import model\nclass ModelNew(model.Model):\n"
+      "    def forward(self, x, y):\n"
+      "        assert x.shape[0] != 4096 or not hasattr(model, 'get_ragged_inputs')\n"
+      "        return super().forward(x, y)\n";
+  const Verdict v = verdict(FileSet{{"model_new.py", looks}}, Request::profile, hidden);
+  ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  EXPECT_THAT(v.evidence, Not(HasSubstr("recording: the call raised an error")));
 }
 
 TEST_F(EvaluatorHostGpuTest, TheExamplePasses) {

@@ -66,6 +66,21 @@ TEST(EvidenceTest, SaysWhyNoClocksWereReadAndIsNullOnACpu) {
   EXPECT_EQ(evidence_of(outcome)["timing"]["clocks"], (json{{"reason", "no NVML"}}));
 }
 
+TEST(EvidenceTest, SaysWhoseClockCounts) {
+  EvaluationOutcome outcome = timed();
+  EXPECT_EQ(evidence_of(outcome)["timing"]["clock"], "device");
+  outcome.measured.timings->on_device = false;
+  EXPECT_EQ(evidence_of(outcome)["timing"]["clock"], "core");
+  outcome.stage.emplace();
+  EXPECT_EQ(evidence_of(outcome)["timing"]["clock"], "verifier");
+}
+
+TEST(EvidenceTest, TakesNamesOfLibrariesThatAreNoText) {
+  EvaluationOutcome outcome;
+  outcome.stage = StageFacts{.libraries = {"libcu\xff.so"}};
+  EXPECT_EQ(evidence_of(outcome)["stage"]["libraries"], (json{"libcu\xEF\xBF\xBD.so"}));
+}
+
 TEST(EvidenceTest, SaysWhatIngestFoundOfEachBaseline) {
   IngestRecord record;
   record.facts.eager_ms = 0.5;

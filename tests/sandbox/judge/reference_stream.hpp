@@ -34,6 +34,17 @@ inline Words openssl_block(const StreamKey& key, uint64_t counter, uint64_t nonc
   return words;
 }
 
+/// Where in a plane the word of an element is.
+struct WordPlace {
+  uint64_t block = 0;
+  uint32_t word = 0;
+};
+
+inline WordPlace place_of_word(uint64_t element) {
+  const auto at = static_cast<uint32_t>(element % tile_elements);
+  return {element / tile_elements * 32 + at % 128 / 4, at / 128 * 4 + at % 4};
+}
+
 /// Words of one plane of one tensor of one set, block by block.
 class ReferenceStream {
  public:

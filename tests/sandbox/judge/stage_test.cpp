@@ -40,7 +40,7 @@ class StageTest : public testing::Test {
   }
   std::vector<SamplePosition> positions() {
     RandomStream random(7, "positions");
-    return draw_positions(signature(), layout_, sampled_positions, random);
+    return draw_positions(signature(), layout_, random);
   }
   static std::span<float> floats(std::span<std::byte> bytes) {
     return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};

@@ -19,20 +19,12 @@ using testing::StartsWith;
 /// Answers with what the test put in; remembers what it was asked.
 class ScriptedServices : public ToolServices {
  public:
-  Judgement evaluate(const Submission& submission, Request request) override {
-    submissions.push_back(submission);
-    requests.push_back(request);
-    return judgement;
-  }
   Result<ShellResult> shell(const ShellRequest& request) override {
     commands.push_back(request);
     return shell_result;
   }
 
-  Judgement judgement = Verdict{};
   Result<ShellResult> shell_result = ShellResult{};
-  std::vector<Submission> submissions;
-  std::vector<Request> requests;
   std::vector<ShellRequest> commands;
 };
 
@@ -47,13 +39,19 @@ class ToolBoxTest : public WorkspaceFixture {
     box_ = std::make_unique<ToolBox>(*workspace_, config);
   }
 
+  /// What a judge is needed for goes to `judged_`, and is answered by `verdict_`.
   std::string run(const std::string& name, std::map<std::string, std::string> arguments = {}) {
-    const auto result = box_->run({name, std::move(arguments)}, services_);
-    return result ? result->text : "infrastructure: " + result.error().message;
+    const auto step = box_->begin({name, std::move(arguments)}, services_);
+    if (!step) return "infrastructure: " + step.error().message;
+    if (!step->judge) return step->text;
+    judged_.push_back(*step->judge);
+    return verdict_text(step->judge->request, verdict_);
   }
   void write_kernel() { run("write", {{"path", "solution/kernel.cpp"}, {"content", "int a;"}}); }
 
   ScriptedServices services_;
+  Verdict verdict_;
+  std::vector<JudgeNeeded> judged_;
   std::unique_ptr<ToolBox> box_;
 };
 
@@ -131,7 +129,7 @@ TEST_F(ToolBoxTest, TodoIsKept) {
 
 TEST_F(ToolBoxTest, WithoutASolutionNothingIsJudged) {
   EXPECT_EQ(run("submit"), "error: there is no solution yet: write solution/kernel.cpp first");
-  EXPECT_TRUE(services_.submissions.empty());
+  EXPECT_TRUE(judged_.empty());
 }
 
 TEST_F(ToolBoxTest, ContractDeviceLeavesItToTheJudgeWhatIsMissing) {
@@ -140,15 +138,13 @@ TEST_F(ToolBoxTest, ContractDeviceLeavesItToTheJudgeWhatIsMissing) {
   box_ = std::make_unique<ToolBox>(*workspace_, config);
   EXPECT_EQ(run("compile"), "error: there is no solution yet: no file in solution/");
   run("write", {{"path", "solution/kernels.cu"}, {"content", "// kernels"}});
-  Verdict verdict;
-  verdict.outcome = VerdictClass::compile_error;
-  verdict.feedback = "compile_error: solution/plan.toml is missing";
-  services_.judgement = verdict;
-  EXPECT_EQ(run("compile"), verdict.feedback);
+  verdict_.outcome = VerdictClass::compile_error;
+  verdict_.feedback = "compile_error: solution/plan.toml is missing";
+  EXPECT_EQ(run("compile"), verdict_.feedback);
   const FileSet expected{{"kernels.cu", "// kernels"}};
-  ASSERT_EQ(services_.submissions.size(), 1U);
-  EXPECT_EQ(services_.submissions[0].files, expected);
-  EXPECT_EQ(services_.submissions[0].contract, "device");
+  ASSERT_EQ(judged_.size(), 1U);
+  EXPECT_EQ(judged_[0].submission.files, expected);
+  EXPECT_EQ(judged_[0].submission.contract, "device");
   std::filesystem::remove_all(folder() / "solution");
   EXPECT_THAT(run("submit"), StartsWith("error: "));
 }
@@ -156,27 +152,16 @@ TEST_F(ToolBoxTest, ContractDeviceLeavesItToTheJudgeWhatIsMissing) {
 TEST_F(ToolBoxTest, SolutionIsFrozenAsItStands) {
   write_kernel();
   run("write", {{"path", "solution/parts/a.h"}, {"content", "//"}});
-  Verdict verdict;
-  verdict.outcome = VerdictClass::passed;
-  verdict.feedback = "passed: candidate 0.31 ms";
-  services_.judgement = verdict;
+  verdict_.outcome = VerdictClass::passed;
+  verdict_.feedback = "passed: candidate 0.31 ms";
   EXPECT_EQ(run("compile"), "compiled");
-  const auto result = box_->run({"submit", {}}, services_);
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->text, "passed: candidate 0.31 ms");
-  EXPECT_TRUE(result->judgement.has_value());
-  EXPECT_EQ(services_.requests, (std::vector{Request::compile, Request::final}));
+  EXPECT_EQ(run("submit"), "passed: candidate 0.31 ms");
+  ASSERT_EQ(judged_.size(), 2U);
+  EXPECT_EQ(judged_[0].request, Request::compile);
+  EXPECT_EQ(judged_[1].request, Request::final);
   const FileSet expected{{"kernel.cpp", "int a;"}, {"parts/a.h", "//"}};
-  EXPECT_EQ(services_.submissions[1].files, expected);
-  EXPECT_EQ(services_.submissions[1].task_id, "softmax");
-}
-
-TEST_F(ToolBoxTest, BeginHandsTheSubmissionBackWithoutJudging) {
-  write_kernel();
-  const auto step = box_->begin({"verify", {}}, services_);
-  ASSERT_TRUE(step && step->judge);
-  EXPECT_EQ(step->judge->request, Request::verify);
-  EXPECT_TRUE(services_.requests.empty());
+  EXPECT_EQ(judged_[1].submission.files, expected);
+  EXPECT_EQ(judged_[1].submission.task_id, "softmax");
 }
 
 TEST_F(ToolBoxTest, OversizedSolutionIsTheAgentsMistake) {
@@ -185,15 +170,6 @@ TEST_F(ToolBoxTest, OversizedSolutionIsTheAgentsMistake) {
     run("write", {{"path", "solution/" + std::to_string(i)}, {"content", "x"}});
   }
   EXPECT_THAT(run("submit"), StartsWith("error: the solution holds too much"));
-}
-
-TEST_F(ToolBoxTest, InfrastructureFailureOfAJudgementGivesNoText) {
-  write_kernel();
-  services_.judgement = InfraFailure{InfraKind::sandbox_lost, "gone"};
-  const auto result = box_->run({"verify", {}}, services_);
-  ASSERT_TRUE(result);
-  EXPECT_TRUE(result->text.empty());
-  EXPECT_EQ(result->judgement->index(), 1U);
 }
 
 TEST_F(ToolBoxTest, BashTellsOutputAndHowItEnded) {
@@ -215,11 +191,12 @@ TEST_F(ToolBoxTest, BashTellsOutputAndHowItEnded) {
 
 TEST_F(ToolBoxTest, LostShellNeverBecomesATextForTheAgent) {
   services_.shell_result = fail(ErrorCode::not_found, "no bwrap");
-  const auto result = box_->run({"bash", {{"command", "ls"}}}, services_);
+  const auto result = box_->begin({"bash", {{"command", "ls"}}}, services_);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::infrastructure);
   services_.shell_result = fail(ErrorCode::peer_lost, "service ended");
-  EXPECT_EQ(box_->run({"bash", {{"command", "ls"}}}, services_).error().code, ErrorCode::peer_lost)
+  EXPECT_EQ(box_->begin({"bash", {{"command", "ls"}}}, services_).error().code,
+            ErrorCode::peer_lost)
       << "the owner starts the service anew";
 }
 
@@ -244,7 +221,7 @@ TEST_F(ToolBoxTest, RandomCallsNeverTouchTheHost) {
     for (uint64_t n = random.below(4); n > 0; --n) {
       call.arguments[keys[random.below(keys.size())]] = values[random.below(values.size())];
     }
-    const auto result = box_->run(call, services_);
+    const auto result = box_->begin(call, services_);
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ(result->text.find("host"), std::string::npos);
   }

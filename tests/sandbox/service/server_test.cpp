@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The service's loop over work of the test's own, in a process that a test may end.
+#include "sandbox/service/server.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "runtime/cuda/device_error.hpp"
+#include "sandbox/service/wire.hpp"
+#include "tests/sandbox/support/sandbox_fixture.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using testing::in_seconds;
+
+class ForkedService {
+ public:
+  explicit ForkedService(const MakeWork& make_work) {
+    auto ends = FrameSocket::pair();
+    if (!ends) throw std::runtime_error(ends.error().message);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      {
+        const FrameSocket ours = std::move(ends->first);
+      }
+      ::_exit(served(std::move(ends->second), make_work));
+    }
+    socket_.emplace(std::move(ends->first));
+  }
+  ~ForkedService() {
+    socket_.reset();
+    if (pid_ > 0) (void)::waitpid(pid_, nullptr, 0);
+  }
+  ForkedService(const ForkedService&) = delete;
+  ForkedService& operator=(const ForkedService&) = delete;
+
+  WireAnswer ask(RequestKind kind, std::string body = {}) {
+    const WireRequest request{.kind = kind, .left_ms = 20'000, .body = std::move(body)};
+    if (auto sent = socket_->send(codec::pack(request), in_seconds(20)); !sent) {
+      throw std::runtime_error(sent.error().message);
+    }
+    auto frame = socket_->receive(in_seconds(20));
+    if (!frame) throw std::runtime_error(frame.error().message);
+    return codec::unpack<WireAnswer>(*frame).value();
+  }
+  /// Its exit code, while its client's end is still open.
+  int ended() {
+    int status = 0;
+    (void)::waitpid(std::exchange(pid_, 0), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  /// What leaves the loop must not come back into the test's other process.
+  static int served(FrameSocket socket, const MakeWork& make_work) noexcept {
+    return serve(std::move(socket), make_work);
+  }
+  pid_t pid_ = 0;
+  std::optional<FrameSocket> socket_;
+};
+
+Result<ServiceWork> refused_at_once(const SandboxOptions& /*options*/) {
+  throw cuda::DeviceError("cuMemAlloc: out of memory", 2);
+}
+
+/// Every call meets a device that refuses.
+Result<ServiceWork> refused_later(const SandboxOptions& /*options*/) {
+  return ServiceWork{[](const EvaluateRequest&, Deadline, const Progress&) -> Judgement {
+                       throw cuda::DeviceError("cuLaunchKernel: refused", 700);
+                     },
+                     [](const Task&, Deadline, const Progress&) -> Result<TaskFacts> {
+                       throw cuda::DeviceError("cuLaunchKernel: refused", 700);
+                     }};
+}
+
+TEST(ServerTest, ADeviceThatRefusesAtTheStartIsItsAnswerAndItsEnd) {
+  ForkedService service(refused_at_once);
+  const WireAnswer answer = service.ask(RequestKind::hello, pack_body(SandboxOptions{}));
+  EXPECT_TRUE(answer.failed);
+  EXPECT_EQ(answer.code, ErrorCode::infrastructure);
+  EXPECT_EQ(answer.body, "cuMemAlloc: out of memory");
+  EXPECT_EQ(service.ended(), 0);
+}
+
+TEST(ServerTest, ADeviceThatRefusesLaterIsTheAnswerAndTheEndToo) {
+  for (const bool evaluates : {true, false}) {
+    ForkedService service(refused_later);
+    EXPECT_FALSE(service.ask(RequestKind::hello, pack_body(SandboxOptions{})).failed);
+    const WireAnswer answer = evaluates
+                                  ? service.ask(RequestKind::evaluate, pack_body(EvaluateRequest{}))
+                                  : service.ask(RequestKind::ingest, pack_body(Task{}));
+    EXPECT_TRUE(answer.failed);
+    EXPECT_EQ(answer.body, "cuLaunchKernel: refused");
+    EXPECT_EQ(service.ended(), 0);
+  }
+}
+
+TEST(ServerTest, EndsWhenItIsToldSoBeforeAnythingElse) {
+  ForkedService service(refused_later);
+  EXPECT_FALSE(service.ask(RequestKind::shutdown).failed);
+  EXPECT_EQ(service.ended(), 0);
+}
+
+TEST(ServerTest, AnswersNothingElseBeforeItKnowsItsOptions) {
+  ForkedService service(refused_later);
+  const WireAnswer answer = service.ask(RequestKind::health);
+  EXPECT_TRUE(answer.failed);
+  EXPECT_EQ(answer.body, "sandbox: the first request is hello");
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox
