@@ -226,7 +226,7 @@ TEST(IngestRecordTest, TheKeyIsOfTheBaselinesThatWereWanted) {
 TEST(IngestRecordTest, AFailedWriteLeavesNothingBehind) {
   IngestRecord record;
   TemporaryFolder folder;
-  std::filesystem::create_directories(folder.path() + "/key.facts/taken");
+  std::filesystem::create_directories(folder.path() / "key.facts/taken");
   const auto taken = write_record(folder.path(), "key", record);
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().code, ErrorCode::io_failed);
@@ -243,7 +243,7 @@ TEST(IngestRecordTest, ComesBackFromDiskAndDamageCountsAsAbsent) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->facts.eager_ms, 1.5);
   EXPECT_EQ(back->profiles, record.profiles);
-  std::filesystem::resize_file(folder.path() + "/key.facts", 70);
+  std::filesystem::resize_file(folder.path() / "key.facts", 70);
   EXPECT_FALSE(read_record(folder.path(), "key"));
 }
 
