@@ -88,7 +88,7 @@ TEST_F(ShellIsolationTest, LeavesNobodyBehind) {
 /// Counts, while it lives, the processes of this machine that have the text in their command line.
 class Census {
  public:
-  explicit Census(std::string what)
+  explicit Census(const std::string& what)
       : thread_([this, what](const std::stop_token& stop) {
           while (!stop.stop_requested()) most_ = std::max(most_, how_many_run(what));
         }) {}
