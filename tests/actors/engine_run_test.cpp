@@ -13,16 +13,16 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Holds the supervisor in a handler, once that is wanted, until it is let go, at most 30 s.
+/// Holds the supervisor in a handler once the run is up, until it is let go, at most 30 s.
 class HoldingTap : public Tap {
  public:
   struct Signs {
-    std::atomic<bool> wanted = false;  // by a run that is up: a supervisor that is held starts none
+    std::atomic<bool> up{false};
     std::promise<void> holds, let_go, back;
   };
   explicit HoldingTap(std::shared_ptr<Signs> signs) : signs_(std::move(signs)) {}
   void delivered(const Delivery& d) override {
-    if (!signs_->wanted || d.actor != "supervisor" || d.handler != "counted") return;
+    if (d.actor != "supervisor" || d.handler != "counted" || !signs_->up) return;
     if (std::exchange(held_, true)) return;
     signs_->holds.set_value();
     (void)signs_->let_go.get_future().wait_for(seconds{30});
@@ -62,7 +62,7 @@ TEST_F(EngineRunTest, EndLeavesAnActorBehindThatDoesNotReturn) {
   auto back = signs->back.get_future();
   const RunConfig c = config({"supervisor.stop_timeout=200"});
   const auto took = end_of(c, std::make_unique<HoldingTap>(signs), [&](EngineRun& /*engine*/) {
-    signs->wanted = true;
+    signs->up = true;
     EXPECT_EQ(signs->holds.get_future().wait_for(seconds{30}), std::future_status::ready);
   });
   EXPECT_GE(took, c.supervisor.stop_timeout);
