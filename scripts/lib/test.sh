@@ -4,7 +4,7 @@
 test_help() {
   cat <<'HELP'
 Usage: ./warpsmith test [OPTIONS]
-Without options: checks, build and all tests, then the tests without tensors under the sanitizers.
+Without options: checks, build and all tests, then the unit tests without tensors under the sanitizers.
 
   --quick        build and the unit tests only
   --asan         the sanitizer part only
@@ -45,7 +45,7 @@ run_dev() {
 # start our jailed runner (labels jailed and slow): its filter refuses the sanitizers' system calls.
 run_asan() {
   local preset=asan build=$root/build/asan
-  ensure_built all all
+  ensure_built unit unit_tests
   ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1 \
     UBSAN_OPTIONS=print_stacktrace=1 \
     run_ctest asan asan -L unit -j "$jobs" "$@"

@@ -23,6 +23,11 @@ const std::string head =
 
 class CpuCompilerTest : public ::testing::Test {
  protected:
+  /// All cases share the precompiled header, which takes two seconds.
+  void SetUp() override {
+    static const ScratchFolder shared;
+    std::filesystem::create_directory_symlink(shared.path(), folder_.path() + "/cache-prelude");
+  }
   Compiled compile(const std::string& source) {
     if (!compiler_) {
       CompilerOptions options;
@@ -166,6 +171,12 @@ TEST_F(CpuCompilerTest, VectorisesMathematicsOfOurHeaderAlone) {
   EXPECT_EQ(plain.artefact.find("v_tanhf"), std::string::npos);
 }
 
+/// With a precompiled header of its own.
+class PreludeTest : public CpuCompilerTest {
+ protected:
+  void SetUp() override {}
+};
+
 const std::string vector_source =
     "#include <immintrin.h>\n#include <cmath>\n" + head +
     "{ _mm_storeu_ps((float*)out[0], _mm_set1_ps(std::exp(*(const float*)in[0]))); }";
@@ -178,7 +189,7 @@ ino_t only_file_of(const std::filesystem::path& folder) {
   return std::distance(begin(files), end(files)) == 1 ? file.st_ino : 0;
 }
 
-TEST_F(CpuCompilerTest, PrecompiledHeaderIsMadeOnceAndShared) {
+TEST_F(PreludeTest, PrecompiledHeaderIsMadeOnceAndShared) {
   ASSERT_FALSE(compile(vector_source).failure);
   const ino_t made = only_file_of(folder_.path() + "/cache-prelude");
   EXPECT_NE(made, 0U);
@@ -187,7 +198,7 @@ TEST_F(CpuCompilerTest, PrecompiledHeaderIsMadeOnceAndShared) {
   EXPECT_EQ(only_file_of(folder_.path() + "/cache-prelude"), made);
 }
 
-TEST_F(CpuCompilerTest, PrecompiledHeaderThatVanishesIsMadeAnew) {
+TEST_F(PreludeTest, PrecompiledHeaderThatVanishesIsMadeAnew) {
   ASSERT_FALSE(compile(vector_source).failure);
   const std::filesystem::path folder = folder_.path() + "/cache-prelude";
   std::filesystem::remove_all(folder);
@@ -195,7 +206,7 @@ TEST_F(CpuCompilerTest, PrecompiledHeaderThatVanishesIsMadeAnew) {
   EXPECT_NE(only_file_of(folder), 0U);
 }
 
-TEST_F(CpuCompilerTest, PrecompiledHeadersOfOthersGoOnlyWhenForgotten) {
+TEST_F(PreludeTest, PrecompiledHeadersOfOthersGoOnlyWhenForgotten) {
   const std::filesystem::path folder = folder_.path() + "/cache-prelude";
   std::filesystem::create_directories(folder);
   std::ofstream{folder / "young.gch"} << "x";
@@ -208,7 +219,7 @@ TEST_F(CpuCompilerTest, PrecompiledHeadersOfOthersGoOnlyWhenForgotten) {
   EXPECT_FALSE(std::filesystem::exists(folder / "old.gch"));
 }
 
-TEST_F(CpuCompilerTest, PreludeServesOnlySourcesThatIncludeLibraryHeaders) {
+TEST(WantsPreludeTest, OnlySourcesThatIncludeLibraryHeadersDo) {
   EXPECT_FALSE(wants_prelude({{"kernel.cpp", "#include \"warpsmith.h\"\n#include <cstdint>\n"}}));
   EXPECT_TRUE(wants_prelude({{"kernel.cpp", "#include <cstdint>\n#include <cmath>\n"}}));
 }

@@ -18,6 +18,7 @@
 #include "sandbox/jail/cgroup.hpp"
 #include "sandbox/service/client.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/support/after_all_tests.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -77,9 +78,12 @@ std::string interpreter() {
   return python_interpreter().string();
 }
 
+/// Its suites share one service, unless a hack ends it.
 class Judged : public ::testing::Test {
+ public:
+  static void let_go() { service().reset(); }
+
  protected:
-  static void TearDownTestSuite() { service().reset(); }
   void SetUp() override {
     if (interpreter().empty() || !fs::exists(interpreter())) {
       GTEST_SKIP() << "no Python environment: set WARPSMITH_PYTHON";
@@ -122,6 +126,8 @@ class Judged : public ::testing::Test {
     return verdict->shapes.front().speedup_eager.value_or(0);
   }
 };
+
+const bool registered = test_support::after_all_tests(Judged::let_go);
 
 class HackTest : public Judged, public ::testing::WithParamInterface<std::string> {};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Escape attempts of an agent's command line.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -44,6 +45,11 @@ bool somebody_runs(const std::string& what) {
   return how_many_run(what) > 0;
 }
 
+/// Tests of another checkout may run at the same time.
+std::string seconds_of_our_own() {
+  return std::to_string(10'000'000 + ::getpid());
+}
+
 TEST_F(ShellIsolationTest, HasNoNetwork) {
   EXPECT_NE(run("echo x > /dev/tcp/192.0.2.1/80").exit_code, 0);
   EXPECT_EQ(run("grep -c : /proc/net/dev").out, "1\n");  // the loop-back alone
@@ -73,15 +79,16 @@ TEST_F(ShellIsolationTest, MakesNoNamespaceAndMountsNothing) {
 }
 
 TEST_F(ShellIsolationTest, LeavesNobodyBehind) {
-  const ShellResult result = run("setsid sleep 86123 & (setsid sleep 86123 &) ; echo gone");
+  const std::string sleep = "sleep " + seconds_of_our_own();
+  const ShellResult result = run("setsid " + sleep + " & (setsid " + sleep + " &) ; echo gone");
   EXPECT_EQ(result.out, "gone\n");
-  EXPECT_FALSE(somebody_runs(std::string("sleep\0", 6) + "86123"));
+  EXPECT_FALSE(somebody_runs(std::string("sleep\0", 6) + seconds_of_our_own()));
 }
 
 /// Counts, while it lives, the processes of this machine that have the text in their command line.
 class Census {
  public:
-  explicit Census(std::string what)
+  explicit Census(const std::string& what)
       : thread_([this, what](const std::stop_token& stop) {
           while (!stop.stop_requested()) most_ = std::max(most_, how_many_run(what));
         }) {}
@@ -103,13 +110,14 @@ TEST_F(ShellIsolationTest, BoundsForkBombs) {
   ASSERT_TRUE(jail) << jail.error().message;
   const std::string in_force = (*jail)->report().at("processes");
   if (in_force.starts_with("not limited")) GTEST_SKIP() << "processes: " << in_force;
-  Census census("sleep 86124");
-  const ShellResult result = run("f() { f | f & }; f; sleep 86124", 700);
+  const std::string sleep = "sleep " + seconds_of_our_own();
+  Census census(sleep);
+  const ShellResult result = run("f() { f | f & }; f; " + sleep, 700);
   const size_t most = census.most();
   EXPECT_TRUE(result.timed_out || result.exit_code != 0);
   EXPECT_GT(most, 20U) << "the bomb did not go off";
   EXPECT_LE(most, spec.limits.processes + 2) << in_force;  // bubblewrap's own two
-  EXPECT_FALSE(somebody_runs(std::string("sleep\0", 6) + "86124"));
+  EXPECT_FALSE(somebody_runs(std::string("sleep\0", 6) + seconds_of_our_own()));
   EXPECT_EQ(run("echo fine").out, "fine\n");
 }
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 
 #include "arithmetic.hpp"
@@ -13,6 +12,7 @@
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/reference/ingest.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox::test {
 namespace {
@@ -153,7 +153,7 @@ std::vector<std::vector<double>> margins(ReferenceWorker& worker, const Operator
   auto session =
       worker.enter(task, bench.session_memory(), {spread_evaluations, 1}, deadline).value();
   const auto rules = rules_for(description, Domain::free);
-  const SecretSeed seed = draw_seed().value();
+  const SecretSeed seed{.seed = 20260131};  // the same sets in every run
   std::vector<std::vector<double>> table(all_arithmetics().size());
   uint64_t number = 0;
   for (const Distribution distribution : verified_distributions) {
@@ -176,11 +176,10 @@ std::vector<std::vector<double>> margins(ReferenceWorker& worker, const Operator
 
 TEST(CalibrationTest, HonestArithmeticPassesAndLowerPrecisionFailsPerOperatorClass) {
   if (python_interpreter().empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON";
-  std::string folder = "/tmp/warpsmith-test-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const test_support::TemporaryFolder folder;
   auto worker = ReferenceWorker::start({.python = python_interpreter().string(),
                                         .folder = "sandbox/reference/worker",
-                                        .cache_folder = folder},
+                                        .cache_folder = folder.path().string()},
                                        Deadline::after(seconds(120)));
   ASSERT_TRUE(worker) << worker.error().message;
   std::printf("error / bound            normal  shifted     wide     huge   sparse\n");
@@ -201,7 +200,6 @@ TEST(CalibrationTest, HonestArithmeticPassesAndLowerPrecisionFailsPerOperatorCla
       }
     }
   }
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/judge/evaluator.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/sandbox/judge/evaluator_options.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -58,20 +58,14 @@ class EvaluatorBaselinesTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (!std::filesystem::exists(python_interpreter())) return;
-    folder = std::make_unique<test_support::TemporaryFolder>();
-    auto opened = Evaluator::open({.runner = WARPSMITH_TEST_RUNNER,
-                                   .python = python_interpreter().string(),
-                                   .worker_folder = "sandbox/reference/worker",
-                                   .cache_folder = folder->path().string(),
-                                   .core = 0,
-                                   .further = {Baseline::tuned, Baseline::graphed}});
+    EvaluatorOptions options = test::evaluator_options();
+    options.core = 0;
+    options.further = {Baseline::tuned, Baseline::graphed};
+    auto opened = Evaluator::open(std::move(options));
     ASSERT_TRUE(opened) << opened.error().message;
     evaluator = std::make_unique<Evaluator>(std::move(*opened));
   }
-  static void TearDownTestSuite() {
-    evaluator.reset();
-    folder.reset();
-  }
+  static void TearDownTestSuite() { evaluator.reset(); }
   void SetUp() override {
     if (evaluator == nullptr) GTEST_SKIP() << "no WARPSMITH_PYTHON";
   }
@@ -90,10 +84,8 @@ class EvaluatorBaselinesTest : public testing::Test {
     return std::get<Verdict>(judgement);
   }
 
-  static std::unique_ptr<test_support::TemporaryFolder> folder;
   static std::unique_ptr<Evaluator> evaluator;
 };
-std::unique_ptr<test_support::TemporaryFolder> EvaluatorBaselinesTest::folder;
 std::unique_ptr<Evaluator> EvaluatorBaselinesTest::evaluator;
 
 TEST_F(EvaluatorBaselinesTest, AVerdictHasTheTimesOfThoseThatATaskHas) {

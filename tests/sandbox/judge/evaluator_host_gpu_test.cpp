@@ -23,14 +23,10 @@ class EvaluatorHostGpuTest : public test::HostJudged {
     const auto driver = cuda::Driver::load();
     missing() = driver ? "" : driver.error().message;
     if (!driver) return;
-    folder() = std::make_unique<test_support::TemporaryFolder>();
-    EvaluatorOptions options = test::host_options(folder()->path().string());
-    options.core.reset();
+    EvaluatorOptions options = test::evaluator_options();
     options.gpu = 0;
     options.call_timeout = std::chrono::milliseconds{10'000};
-    auto opened = Evaluator::open(options);
-    ASSERT_TRUE(opened) << opened.error().message;
-    evaluator() = std::make_unique<Evaluator>(std::move(*opened));
+    open(std::move(options));
   }
   void SetUp() override {
     if (evaluator() == nullptr) {

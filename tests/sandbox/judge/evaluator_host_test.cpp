@@ -22,19 +22,6 @@ TEST_F(EvaluatorHostTest, PassesPlainTorchCode) {
   EXPECT_EQ(v.trust, probe_cgroups() ? TrustClass::commit : TrustClass::lowered);
 }
 
-TEST_F(EvaluatorHostTest, TimesByItsOwnClockAndRecordsWhatItSubtracted) {
-  const Judgement judgement = judge({{"model_new.py", model_new(honest_forward)}}, Request::final);
-  if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
-    EXPECT_EQ(failure->kind, InfraKind::noise) << failure->detail;
-    return;
-  }
-  const Verdict& v = std::get<Verdict>(judgement);
-  ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
-  EXPECT_GT(*v.shapes.at(0).candidate_ms, *v.shapes.at(0).roofline_ms);
-  EXPECT_THAT(v.evidence, HasSubstr("\"output_copy_ms\""));
-  EXPECT_THAT(v.evidence, HasSubstr("\"sampled_positions\":256"));
-}
-
 TEST_F(EvaluatorHostTest, TheTaskItselfMayBeLeantOn) {
   EXPECT_EQ(verdict("from model import Model\nclass ModelNew(Model):\n    pass\n").outcome,
             VerdictClass::passed);

@@ -10,6 +10,7 @@
 
 #include "runtime/checksum.hpp"
 #include "runtime/run/durable_file.hpp"
+#include "tests/sandbox/judge/evaluator_options.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
 
 namespace warpsmith::sandbox {
@@ -59,22 +60,19 @@ constexpr const char* honest_body =
 
 class EvaluatorTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    if (python_interpreter().empty()) return;
-    std::string name = "/tmp/warpsmith-test-XXXXXX";
-    folder = mkdtemp(name.data());
-    auto opened = Evaluator::open({.runner = WARPSMITH_TEST_RUNNER,
-                                   .python = python_interpreter().string(),
-                                   .worker_folder = "sandbox/reference/worker",
-                                   .cache_folder = folder,
-                                   .core = 0});
+  static void SetUpTestSuite() { open(on_core()); }
+  static EvaluatorOptions on_core() {
+    EvaluatorOptions options = test::evaluator_options();
+    options.core = 0;
+    return options;
+  }
+  static void open(EvaluatorOptions options) {
+    if (!std::filesystem::exists(python_interpreter())) return;
+    auto opened = Evaluator::open(std::move(options));
     ASSERT_TRUE(opened) << opened.error().message;
     evaluator = std::make_unique<Evaluator>(std::move(*opened));
   }
-  static void TearDownTestSuite() {
-    evaluator.reset();
-    if (!folder.empty()) std::filesystem::remove_all(folder);
-  }
+  static void TearDownTestSuite() { evaluator.reset(); }
   void SetUp() override {
     if (evaluator == nullptr) GTEST_SKIP() << "no WARPSMITH_PYTHON";
   }
@@ -106,10 +104,8 @@ class EvaluatorTest : public testing::Test {
 
   static VerdictClass outcome(const std::string& body) { return verdict(kernel(body)).outcome; }
 
-  static std::string folder;
   static std::unique_ptr<Evaluator> evaluator;
 };
-std::string EvaluatorTest::folder;
 std::unique_ptr<Evaluator> EvaluatorTest::evaluator;
 
 TEST_F(EvaluatorTest, PassesAnHonestKernelWithEvidence) {
@@ -206,35 +202,10 @@ TEST_F(EvaluatorTest, ADeadlineOfOursIsNeverTheKernelsFault) {
   EXPECT_EQ(std::get<InfraFailure>(judgement).kind, InfraKind::deadline);
 }
 
-TEST_F(EvaluatorTest, AWorkerThatDiesIsNeverTheKernelsFault) {
-  std::string code = test::raising_code;
-  code.replace(code.find("raise ValueError(\"too large\")"), 29, "__import__('os')._exit(3)");
-  const Judgement judgement = judge(kernel(honest_body), Request::verify, code);
-  ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
-  const auto& infra = std::get<InfraFailure>(judgement);
-  EXPECT_EQ(infra.kind, InfraKind::task_refused);  // it ended a fresh worker too
-  EXPECT_THAT(infra.detail, testing::StartsWith("task: input sets (free): baseline: "));
-}
-
-TEST_F(EvaluatorTest, NamesATaskThatEndsItsWorker) {
-  const Task task{.id = "ends",
-                  .source = "tasks/ends.py",
-                  .code = "__import__('os')._exit(0)\n" + std::string(task_code)};
-  const auto facts = evaluator->ingest(task, Deadline::after(seconds(120)));
-  ASSERT_FALSE(facts);
-  EXPECT_EQ(facts.error().code, ErrorCode::invalid_argument);
-  EXPECT_EQ(facts.error().message,
-            "tasks/ends.py: loading: the reference worker ended: exit code 0");
-  EXPECT_EQ(outcome(honest_body), VerdictClass::passed);  // the next task gets a fresh one
-}
-
 TEST_F(EvaluatorTest, ATaskThatHangsIsRefusedWithinItsBudget) {
-  auto impatient = Evaluator::open({.runner = WARPSMITH_TEST_RUNNER,
-                                    .python = python_interpreter().string(),
-                                    .worker_folder = "sandbox/reference/worker",
-                                    .cache_folder = folder,
-                                    .core = 0,
-                                    .ingest_timeout = seconds(5)});
+  EvaluatorOptions options = on_core();
+  options.ingest_timeout = seconds(5);
+  auto impatient = Evaluator::open(options);
   ASSERT_TRUE(impatient) << impatient.error().message;
   const Task task{.id = "hangs", .source = "tasks/hangs.py", .code = "while True: pass\n"};
   const auto facts = impatient->ingest(task, Deadline::after(seconds(200)));
@@ -327,28 +298,50 @@ TEST_F(EvaluatorTest, RefusesHiddenShapesThatAreNoSizesOfTheSameInputs) {
       "t.py: get_ragged_inputs: get_inputs raised NameError: name 'undefined' is not defined");
 }
 
-/// Judged by an evaluator of numerics `paper`. Its tasks are measured as `strict` measures them.
-class PaperEvaluatorTest : public EvaluatorTest {
- protected:
-  static void SetUpTestSuite() {
-    EvaluatorTest::SetUpTestSuite();
-    if (evaluator == nullptr) return;
-    auto opened = Evaluator::open({.runner = WARPSMITH_TEST_RUNNER,
-                                   .python = python_interpreter().string(),
-                                   .worker_folder = "sandbox/reference/worker",
-                                   .cache_folder = folder,
-                                   .core = 0,
-                                   .numerics = Numerics::paper});
-    ASSERT_TRUE(opened) << opened.error().message;
-    *evaluator = std::move(*opened);
-  }
-};
-
 /// Right to three digits: far too little for `strict`.
 constexpr const char* coarse_body =
     "    float s = 0; for (int64_t c = 0; c < C; ++c) s += row[c] + b[c];\n"
     "    s /= (float)C;\n"
     "    for (int64_t c = 0; c < C; ++c) y[c] = (row[c] + b[c] - s) * 1.005f;\n";
+
+TEST_F(EvaluatorTest, StrictRefusesWhatPublishedNumbersAllow) {
+  const Verdict v = verdict(kernel(coarse_body));
+  EXPECT_EQ(v.outcome, VerdictClass::wrong);
+  EXPECT_THAT(v.evidence, testing::HasSubstr(R"("numerics":"strict")"));
+}
+
+// The last two: each costs the evaluator its worker, and the next timing a fresh torch.compile.
+TEST_F(EvaluatorTest, AWorkerThatDiesIsNeverTheKernelsFault) {
+  std::string code = test::raising_code;
+  code.replace(code.find("raise ValueError(\"too large\")"), 29, "__import__('os')._exit(3)");
+  const Judgement judgement = judge(kernel(honest_body), Request::verify, code);
+  ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
+  const auto& infra = std::get<InfraFailure>(judgement);
+  EXPECT_EQ(infra.kind, InfraKind::task_refused);  // it ended a fresh worker too
+  EXPECT_THAT(infra.detail, testing::StartsWith("task: input sets (free): baseline: "));
+}
+
+TEST_F(EvaluatorTest, NamesATaskThatEndsItsWorker) {
+  const Task task{.id = "ends",
+                  .source = "tasks/ends.py",
+                  .code = "__import__('os')._exit(0)\n" + std::string(task_code)};
+  const auto facts = evaluator->ingest(task, Deadline::after(seconds(120)));
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(facts.error().message,
+            "tasks/ends.py: loading: the reference worker ended: exit code 0");
+  EXPECT_EQ(outcome(honest_body), VerdictClass::passed);  // the next task gets a fresh one
+}
+
+/// Judged by an evaluator of numerics `paper`. Its tasks are measured as `strict` measures them.
+class PaperEvaluatorTest : public EvaluatorTest {
+ protected:
+  static void SetUpTestSuite() {
+    EvaluatorOptions options = on_core();
+    options.numerics = Numerics::paper;
+    open(options);
+  }
+};
 
 TEST_F(PaperEvaluatorTest, PassesWhatPublishedNumbersAllowAndSaysSo) {
   const Verdict v = verdict(kernel(coarse_body));
@@ -388,12 +381,6 @@ TEST_F(PaperEvaluatorTest, InputsVaryAboutTheTasksOwnMean) {
       "    if (!(row[0] > 6.9f && row[0] < 7.1f)) { y[0] = 1e9f; continue; }\n";
   const Verdict v = verdict(kernel(narrow_body + honest_body), Request::verify, code);
   EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
-}
-
-TEST_F(EvaluatorTest, StrictRefusesWhatPublishedNumbersAllow) {
-  const Verdict v = verdict(kernel(coarse_body));
-  EXPECT_EQ(v.outcome, VerdictClass::wrong);
-  EXPECT_THAT(v.evidence, testing::HasSubstr(R"("numerics":"strict")"));
 }
 
 }  // namespace

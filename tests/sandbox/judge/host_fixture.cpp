@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/sandbox/judge/host_fixture.hpp"
 
+#include "tests/support/after_all_tests.hpp"
+
 namespace warpsmith::sandbox::test {
+namespace {
 
-std::string host_test_program() {
-  return WARPSMITH_TEST_RUNNER;
-}
+const bool registered = test_support::after_all_tests(HostJudged::let_go);
 
+}  // namespace
 }  // namespace warpsmith::sandbox::test

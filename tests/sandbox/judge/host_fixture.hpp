@@ -13,7 +13,7 @@
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/judge/evaluator.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/sandbox/judge/evaluator_options.hpp"
 
 namespace warpsmith::sandbox::test {
 
@@ -78,31 +78,24 @@ inline constexpr const char* honest_forward =
     "y = torch.addcmul(self.bias, x, torch.full((), scale)); "
     "return y - y.sum(-1, keepdim=True) * (1 / 256)";
 
-/// warpsmith-sandbox, as built.
-std::string host_test_program();
-
-/// On core 0; judges on the CPU.
-inline EvaluatorOptions host_options(const std::string& cache) {
-  return {.runner = host_test_program(),
-          .python = python_interpreter().string(),
-          .worker_folder = "sandbox/reference/worker",
-          .cache_folder = cache,
-          .core = 0,
-          .call_timeout = std::chrono::milliseconds{3'000}};
-}
-
+/// Its suites share one evaluator: a worker starts, and a task is measured, once in a program.
 class HostJudged : public ::testing::Test {
+ public:
+  static void let_go() { evaluator().reset(); }
+
  protected:
-  static void SetUpTestSuite() {
-    if (!std::filesystem::exists(python_interpreter())) return;
-    folder() = std::make_unique<test_support::TemporaryFolder>();
-    auto opened = Evaluator::open(host_options(folder()->path().string()));
+  static void SetUpTestSuite() { open_on(std::nullopt); }
+  static void open_on(std::optional<int> core) {
+    if (evaluator() != nullptr || !std::filesystem::exists(python_interpreter())) return;
+    EvaluatorOptions options = evaluator_options();
+    options.core = core;
+    options.call_timeout = std::chrono::milliseconds{3'000};
+    open(std::move(options));
+  }
+  static void open(EvaluatorOptions options) {
+    auto opened = Evaluator::open(std::move(options));
     ASSERT_TRUE(opened) << opened.error().message;
     evaluator() = std::make_unique<Evaluator>(std::move(*opened));
-  }
-  static void TearDownTestSuite() {
-    evaluator().reset();
-    folder().reset();
   }
   void SetUp() override {
     if (evaluator() == nullptr) GTEST_SKIP() << "no WARPSMITH_PYTHON";
@@ -115,11 +108,6 @@ class HostJudged : public ::testing::Test {
     request.submission = {"task", "host", std::move(files)};
     request.want = want;
     return evaluator()->evaluate(request, Deadline::after(std::chrono::seconds{300}));
-  }
-  /// The machine was too loud to decide: the one failure that a test may skip for.
-  static bool is_noise(const Judgement& judgement) {
-    const auto* failure = std::get_if<InfraFailure>(&judgement);
-    return failure != nullptr && failure->kind == InfraKind::noise;
   }
   static Verdict verdict(FileSet files, Request want = Request::verify,
                          const std::string& code = centred_code) {
@@ -135,10 +123,6 @@ class HostJudged : public ::testing::Test {
     return verdict(FileSet{{"model_new.py", model}}, want, code);
   }
 
-  static std::unique_ptr<test_support::TemporaryFolder>& folder() {
-    static std::unique_ptr<test_support::TemporaryFolder> made;
-    return made;
-  }
   static std::unique_ptr<Evaluator>& evaluator() {
     static std::unique_ptr<Evaluator> made;
     return made;

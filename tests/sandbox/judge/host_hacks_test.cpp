@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contract `host` against candidates that cheat from within their own process.
-#include <algorithm>
-
 #include "tests/sandbox/judge/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
@@ -13,12 +11,7 @@ using ::testing::AnyOf;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 
-class HostHackTest : public test::HostJudged {
- protected:
-  static Judgement timed(const std::string& model) {
-    return judge({{"model_new.py", model}}, Request::final);
-  }
-};
+class HostHackTest : public test::HostJudged {};
 
 // The runner's own loop, found among the callers.
 constexpr const char* ring_done =
@@ -36,41 +29,6 @@ TEST_F(HostHackTest, WhoeverRingsDoneEarlyHasNoOutputs) {
   const Verdict v =
       verdict(model_new(std::string("ring_done(); time.sleep(0.3); ") + honest_forward, ring_done));
   EXPECT_THAT(v.outcome, AnyOf(Eq(VerdictClass::wrong), Eq(VerdictClass::nonfinite))) << v.feedback;
-}
-
-// Watches the buffers and has the answer before forward asks for it, if it ever runs in between.
-constexpr const char* ahead =
-    "import threading\n"
-    "class Ahead(threading.Thread):\n"
-    "    def __init__(self):\n"
-    "        super().__init__(daemon=True)\n"
-    "        self.args = self.seen = self.y = None\n"
-    "    def run(self):\n"
-    "        while True:\n"
-    "            if self.args is None: continue\n"
-    "            x, bias, scale = self.args\n"
-    "            now = (float(x[0, 0]), float(x[-1, -1]))\n"
-    "            if now != self.seen:\n"
-    "                y = x * scale + bias\n"
-    "                self.y, self.seen = y - y.mean(-1, keepdim=True), now\n";
-
-TEST_F(HostHackTest, AThreadThatComputesAheadGainsNothing) {
-  const std::string hack = model_new(
-      "self.ahead.args = (x, self.bias, scale); now = (float(x[0, 0]), float(x[-1, -1]))\n"
-      "        while self.ahead.seen != now: pass\n"
-      "        return self.ahead.y",
-      ahead, "self.ahead = Ahead(); self.ahead.start()");
-  const Judgement cheated = timed(hack), honest = timed(model_new(honest_forward));
-  for (const Judgement& judgement : {cheated, honest}) {
-    if (is_noise(judgement)) GTEST_SKIP() << std::get<InfraFailure>(judgement).detail;
-    ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
-  }
-  const auto& gained = std::get<Verdict>(cheated);
-  const auto& usual = std::get<Verdict>(honest);
-  ASSERT_EQ(usual.outcome, VerdictClass::passed) << usual.feedback;
-  if (!gained.correct()) return;  // nothing, then
-  EXPECT_LT(gained.shapes.front().speedup_eager.value(),
-            1.5 * usual.shapes.front().speedup_eager.value());
 }
 
 TEST_F(HostHackTest, NoProcessCanBeLeftBehind) {

@@ -20,6 +20,7 @@
 #include "sandbox/reference/ragged.hpp"
 #include "tests/sandbox/hacks/device_submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/support/after_all_tests.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -151,9 +152,12 @@ class SoftwareSlot {
   Measurements measured_;
 };
 
+/// Its suites share one slot: a worker starts, and a task is measured, once in the program.
 class SoftwareEvaluationTest : public ::testing::Test {
+ public:
+  static void let_go() { slot.reset(); }
+
  protected:
-  static void TearDownTestSuite() { slot.reset(); }
   void SetUp() override {
     if (!std::filesystem::exists(python_interpreter())) GTEST_SKIP() << "no WARPSMITH_PYTHON";
     if (slot == nullptr) slot = std::make_unique<SoftwareSlot>();
@@ -171,6 +175,7 @@ class SoftwareEvaluationTest : public ::testing::Test {
   static std::unique_ptr<SoftwareSlot> slot;
 };
 std::unique_ptr<SoftwareSlot> SoftwareEvaluationTest::slot;
+const bool slot_registered = test_support::after_all_tests(SoftwareEvaluationTest::let_go);
 
 TEST_F(SoftwareEvaluationTest, PassesPlansOfKernelsProductsMemsetsAndCopies) {
   for (const char* task : {"centred_rows", "centred_linear"}) {
@@ -256,9 +261,15 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, SoftwareHackTest,
 
 /// What is refused before anything is launched: CUDA's own compiler and the plan's checks.
 class DeviceSubmissionTest : public ::testing::Test {
+ public:
+  static void let_go() {
+    evaluator.reset();
+    folder.reset();
+  }
+
  protected:
   static void SetUpTestSuite() {
-    if (!std::filesystem::exists(python_interpreter())) return;
+    if (evaluator != nullptr || !std::filesystem::exists(python_interpreter())) return;
     if (!find_cuda_toolchain(built_with_toolkit(), python_interpreter())) return;
     folder = std::make_unique<testing::ScratchFolder>();
     evaluator = std::make_unique<Evaluator>(
@@ -266,10 +277,6 @@ class DeviceSubmissionTest : public ::testing::Test {
                                   .python = python_interpreter().string(),
                                   .worker_folder = "sandbox/reference/worker",
                                   .cache_folder = folder->path()})));
-  }
-  static void TearDownTestSuite() {
-    evaluator.reset();
-    folder.reset();
   }
   void SetUp() override {
     if (evaluator == nullptr) GTEST_SKIP() << "no WARPSMITH_PYTHON, or no NVRTC in it";
@@ -291,6 +298,7 @@ class DeviceSubmissionTest : public ::testing::Test {
 };
 std::unique_ptr<testing::ScratchFolder> DeviceSubmissionTest::folder;
 std::unique_ptr<Evaluator> DeviceSubmissionTest::evaluator;
+const bool evaluator_registered = test_support::after_all_tests(DeviceSubmissionTest::let_go);
 
 class CompiledHackTest : public DeviceSubmissionTest,
                          public ::testing::WithParamInterface<std::string> {};

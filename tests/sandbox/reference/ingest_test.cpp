@@ -15,7 +15,7 @@ class IngestTest : public testing::Test {
     if (python_interpreter().empty()) return;
     folder = std::make_unique<TemporaryFolder>();
     auto started =
-        ReferenceWorker::start(worker_options(folder->path()), Deadline::after(seconds(60)));
+        ReferenceWorker::start(worker_options(folder->path()), Deadline::after(seconds(120)));
     ASSERT_TRUE(started) << started.error().message;
     worker = std::make_unique<ReferenceWorker>(std::move(*started));
   }
@@ -28,7 +28,7 @@ class IngestTest : public testing::Test {
   static Result<IngestRecord> ingest_code(const std::string& code) {
     const Machine machine{.limits = {100, 10, 50}};
     const Task task = task_of("t", code);
-    return ingest_task({*worker, machine, task, {}}, Deadline::after(seconds(120)));
+    return ingest_task({*worker, machine, task, {}}, Deadline::after(seconds(300)));
   }
   static Result<IngestRecord> ingest(const std::string& forward) {
     return ingest_code(simple_code(forward));
@@ -64,7 +64,7 @@ TEST_F(IngestTest, TimesTheFurtherBaselinesThatATaskHasAndKeepsWhyItLacksOthers)
   FurtherBaselines further({Baseline::tuned, Baseline::graphed});
   const auto record =
       ingest_task({.worker = *worker, .machine = machine, .task = task, .further = &further},
-                  Deadline::after(seconds(200)));
+                  Deadline::after(seconds(300)));
   ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(record->refusal, "");
   ASSERT_EQ(record->further.size(), 2U);
@@ -210,7 +210,7 @@ TEST_F(IngestTest, SaysWhatTheTaskRaisedAndTheWorkerGoesOn) {
   EXPECT_EQ(record.error().code, ErrorCode::infrastructure);
   EXPECT_THAT(record.error().message,
               testing::HasSubstr("the call raised an error: ValueError: too large (task.py, line"));
-  EXPECT_TRUE(worker->load(task_of("t", diagonal_product_code), Deadline::after(seconds(20))));
+  EXPECT_TRUE(worker->load(task_of("t", diagonal_product_code), Deadline::after(seconds(60))));
 }
 
 TEST(IngestRecordTest, TheKeyIsOfTheBaselinesThatWereWanted) {
@@ -226,7 +226,7 @@ TEST(IngestRecordTest, TheKeyIsOfTheBaselinesThatWereWanted) {
 TEST(IngestRecordTest, AFailedWriteLeavesNothingBehind) {
   IngestRecord record;
   TemporaryFolder folder;
-  std::filesystem::create_directories(folder.path() + "/key.facts/taken");
+  std::filesystem::create_directories(folder.path() / "key.facts/taken");
   const auto taken = write_record(folder.path(), "key", record);
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().code, ErrorCode::io_failed);
@@ -243,7 +243,7 @@ TEST(IngestRecordTest, ComesBackFromDiskAndDamageCountsAsAbsent) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->facts.eager_ms, 1.5);
   EXPECT_EQ(back->profiles, record.profiles);
-  std::filesystem::resize_file(folder.path() + "/key.facts", 70);
+  std::filesystem::resize_file(folder.path() / "key.facts", 70);
   EXPECT_FALSE(read_record(folder.path(), "key"));
 }
 

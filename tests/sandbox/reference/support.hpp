@@ -5,16 +5,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/reference/ingest.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox::test {
 
 using std::chrono::seconds;
+using test_support::TemporaryFolder;
 
 inline Task task_of(const std::string& id, const std::string& code) {
   return Task{.id = id, .source = "test", .code = code, .content_hash = sha256_hex(code)};
@@ -35,22 +36,6 @@ inline std::string simple_code(const std::string& forward) {
          "def get_inputs():\n    return [torch.randn(512, 256)]\n"
          "def get_init_inputs():\n    return []\n";
 }
-
-/// A folder that goes with its owner.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = "/tmp/warpsmith-test-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 inline WorkerOptions worker_options(const std::string& cache_folder) {
   return {.python = python_interpreter().string(),

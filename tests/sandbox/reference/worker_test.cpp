@@ -14,7 +14,7 @@ class ReferenceWorkerTest : public testing::Test {
     if (python_interpreter().empty()) return;
     folder = std::make_unique<TemporaryFolder>();
     auto started =
-        ReferenceWorker::start(worker_options(folder->path()), Deadline::after(seconds(60)));
+        ReferenceWorker::start(worker_options(folder->path()), Deadline::after(seconds(120)));
     ASSERT_TRUE(started) << started.error().message;
     worker = std::make_unique<ReferenceWorker>(std::move(*started));
   }
@@ -25,7 +25,7 @@ class ReferenceWorkerTest : public testing::Test {
   void SetUp() override { REQUIRE_TORCH(); }
 
   static std::string refusal(const std::string& code) {
-    auto loaded = worker->load(task_of("t", code), Deadline::after(seconds(20)));
+    auto loaded = worker->load(task_of("t", code), Deadline::after(seconds(60)));
     if (loaded) return "accepted";
     EXPECT_EQ(loaded.error().code, ErrorCode::invalid_argument);
     return loaded.error().message;
@@ -39,7 +39,7 @@ std::unique_ptr<ReferenceWorker> ReferenceWorkerTest::worker;
 
 TEST_F(ReferenceWorkerTest, DescribesInputsParametersAndOutputsInOrder) {
   auto task = worker->load(task_of("t", simple_code("return x * self.weight + self.bias")),
-                           Deadline::after(seconds(20)));
+                           Deadline::after(seconds(60)));
   ASSERT_TRUE(task) << task.error().message;
   ASSERT_EQ(task->signature.tensors.size(), 4U);
   EXPECT_EQ(task->signature.tensors[0].name, "x");
@@ -60,7 +60,7 @@ TEST_F(ReferenceWorkerTest, EveryTensorHasANameOfItsOwn) {
   put("        self.bias = nn.Parameter(torch.zeros(256))\n",
       "        self.y = nn.Linear(256, 1, bias=False)\n");
   put("[torch.randn(512, 256)]", "[torch.randn(512, 256), torch.randn(512, 256)]");
-  auto task = worker->load(task_of("t", code), Deadline::after(seconds(20)));
+  auto task = worker->load(task_of("t", code), Deadline::after(seconds(60)));
   ASSERT_TRUE(task) << task.error().message;
   std::vector<std::string> names;
   for (const TensorSpec& tensor : task->signature.tensors) names.push_back(tensor.name);
@@ -93,7 +93,7 @@ TEST_F(ReferenceWorkerTest, SurvivesATaskThatFloodsItsOutput) {
 
 TEST_F(ReferenceWorkerTest, ATaskThatHangsMeetsTheDeadline) {
   TemporaryFolder own;
-  auto hung = ReferenceWorker::start(worker_options(own.path()), Deadline::after(seconds(60)));
+  auto hung = ReferenceWorker::start(worker_options(own.path()), Deadline::after(seconds(120)));
   ASSERT_TRUE(hung) << hung.error().message;
   auto loaded = hung->load(task_of("t", "while True: pass\n"), Deadline::after(seconds(1)));
   ASSERT_FALSE(loaded);
@@ -102,9 +102,9 @@ TEST_F(ReferenceWorkerTest, ATaskThatHangsMeetsTheDeadline) {
 
 TEST_F(ReferenceWorkerTest, ATaskThatKillsTheWorkerIsNoticed) {
   TemporaryFolder own;
-  auto lost = ReferenceWorker::start(worker_options(own.path()), Deadline::after(seconds(60)));
+  auto lost = ReferenceWorker::start(worker_options(own.path()), Deadline::after(seconds(120)));
   ASSERT_TRUE(lost) << lost.error().message;
-  auto loaded = lost->load(task_of("t", "import os\nos._exit(3)\n"), Deadline::after(seconds(20)));
+  auto loaded = lost->load(task_of("t", "import os\nos._exit(3)\n"), Deadline::after(seconds(60)));
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, ErrorCode::peer_lost);
 }

@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
+
+#include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -17,8 +18,8 @@ TEST(RooflineTest, WritesOutputsIntoTheCacheWithSlack) {
 }
 
 TEST(MachineTest, KeepsItsMeasurementsAndRepairsDamage) {
-  std::string name = "/tmp/warpsmith-test-XXXXXX";
-  const std::string folder = mkdtemp(name.data());
+  const test_support::TemporaryFolder own;
+  const std::string folder = own.path().string();
   const Machine first = known_machine(folder);
   EXPECT_GT(first.limits.cache_gbytes_per_s, first.limits.memory_gbytes_per_s / 2);
   EXPECT_LT(first.limits.cache_gbytes_per_s, 5000) << "a loop was optimised away";
@@ -26,7 +27,6 @@ TEST(MachineTest, KeepsItsMeasurementsAndRepairsDamage) {
   EXPECT_EQ(known_machine(folder).limits.gflops_per_s, first.limits.gflops_per_s);
   std::ofstream(folder + "/machine-" + first.key() + ".json") << "{ damaged";
   EXPECT_GT(known_machine(folder).limits.gflops_per_s, 1);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
