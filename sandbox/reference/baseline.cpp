@@ -2,6 +2,7 @@
 #include "sandbox/reference/baseline.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace warpsmith::sandbox {
 

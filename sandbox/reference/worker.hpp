@@ -111,7 +111,8 @@ class ReferenceWorker {
  public:
   static Result<ReferenceWorker> start(const WorkerOptions& options, Deadline deadline);
 
-  /// Loads a task if need be. A refused one: `invalid_argument`, with the place.
+  /// Loads a task if need be. A refused one: `invalid_argument`, with the place; one that the
+  /// device has no room for now: `capacity`.
   Result<TaskDescription> load(const Task& task, Deadline deadline);
   /// Of a task that need not fit this device: nothing of it can be judged then. Refused ones as by
   /// `load`.

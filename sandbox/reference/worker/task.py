@@ -167,7 +167,7 @@ class Task:
             return
         needed = sum(v.numel() * v.element_size() for v in values if isinstance(v, torch.Tensor))
         if complaint := footprint.complaint(needed, self.device.free(), 1):
-            raise Refused(complaint)
+            raise DoesNotFit(complaint)
 
     def _own_strides(self, value):
         """Of a task's own input that is dense but not contiguous, as a contract's buffers are.
@@ -285,7 +285,7 @@ class Task:
         self.peaks = footprint.Peaks(self.narrow_peak, wide)
         needed = self.private_bytes(signature) + footprint.shared_bytes(self._sized(signature), sets)
         if complaint := footprint.complaint(needed, self.device.free(), sets):
-            raise Refused(complaint)
+            raise DoesNotFit(complaint)
 
     def _sized(self, signature):
         sizes = {name: dtype.itemsize for dtype, name in DTYPES.items()}

@@ -13,6 +13,7 @@ import torch
 from worker_support import NO_GPU, ROOT, GpuMemory, code, device, devices
 
 import kernel_trace
+import main
 
 _FRAME = struct.Struct("<IIQ")
 _MAGIC = 0x314D5246
@@ -188,6 +189,20 @@ class CpuProcessTest(Cases, unittest.TestCase):
             said = self.load(why, text)
             self.assertEqual((said["ok"], said["refused"]), (False, True), said)
             self.assertIn(why, said["error"])
+
+    def test_a_fault_of_the_device_refuses_no_task(self):
+        said = self.load("fault", code("raise torch.AcceleratorError('CUDA error: unspecified launch failure')"))
+        self.assertEqual((said["ok"], said["refused"]), (False, False), said)
+        self.assertIn("unspecified launch failure", said["error"])
+
+    def test_want_of_memory_refuses_a_task_for_now_alone(self):
+        small = device("managed")
+        self.addCleanup(setattr, small, "room", small.room)
+        worker = main.Worker(peer=None)
+        worker.device, text = small, code("return a[0] * 2", "[torch.rand(100, 1000)]")
+        for small.room, said in ((100_000, True), (2_000_000, True), (1 << 40, None)):
+            self.assertEqual(worker.answer({"op": "load", "key": "k", "code": text, "sets": 3}).get("passing"), said)
+        self.assertFalse(worker.answer({"op": "load", "key": "none", "code": "x = 1"})["passing"])
 
     def test_half_a_character_in_a_text_does_not_spoil_the_answer(self):
         said = self.load("half", code("raise ValueError('\\ud800')"))
