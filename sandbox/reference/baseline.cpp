@@ -2,7 +2,6 @@
 #include "sandbox/reference/baseline.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace warpsmith::sandbox {
 

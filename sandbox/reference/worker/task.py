@@ -15,6 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 import chunks
 import footprint
 import modes
+import noise
 import orders
 from correlated import errors_for
 from device import LANES, Cpu
@@ -366,23 +367,23 @@ class Task:
         with mode if mode is not None else contextlib.nullcontext():
             return as_outputs(self.model(*self.arguments(inputs)))
 
-    def _perturbed(self, noise, inputs, parameters):
+    def _perturbed(self, bank, inputs, parameters):
         """Outputs of a perturbed evaluation; of a task of half types in float64."""
         if not modes.any_narrow(inputs, parameters):
-            return self.run_in(modes.Perturbed(noise), inputs, parameters)
-        mode = modes.Narrow(noise)
+            return self.run_in(modes.Perturbed(bank), inputs, parameters)
+        mode = modes.Narrow(bank)
         with _attention_by_parts():
             return mode.twin(self.run_in(mode, inputs, parameters))
 
     def spread(self, inputs, parameters, reference, sums, evaluations):
         """Mean absolute deviation of perturbed float32 evaluations from the float64 reference, into `sums`."""
-        noise = modes.noise_for(max(t.numel() for t in (*inputs, *parameters, *reference)), self.device.place)
+        bank = noise.noise_for(max(t.numel() for t in (*inputs, *parameters, *reference)), self.device.place)
         for total in sums:
             total.zero_()
         evaluations *= modes.NARROW_SHARE if modes.any_narrow(inputs, parameters) else 1
         # Deviations are taken in float32: the reference's own rounding is below the bound's floor.
         for _ in range(evaluations):
-            outs = self._perturbed(noise, inputs, parameters)
+            outs = self._perturbed(bank, inputs, parameters)
             for total, exact, out in zip(sums, reference, outs):
                 for t, e, o in chunks.chunks(total, exact, out):
                     t.add_((o.float() - e.float()).abs_())  # squares would underflow below 1e-19
