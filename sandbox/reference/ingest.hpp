@@ -45,7 +45,7 @@ struct IngestJob {
 
 /// A record, possibly with a refusal. An error is a failure of ours, a task that ends its worker or
 /// keeps it longer than its budget (`timeout`), or one without room now (`invalid_argument`); the
-/// worker must then be replaced. Where a further baseline was the cause a later try goes without it.
+/// worker must then be replaced. Where a further baseline was the cause, another try goes without.
 Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline);
 
 /// How inputs and parameters are filled when all inputs keep to `domain`, or to the narrowest
