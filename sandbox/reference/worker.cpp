@@ -233,12 +233,12 @@ Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemo
                      {"seed", options.draw_seed >> 1U}};
   const std::string text = request.dump();
   if (auto sent = socket_.send({text.begin(), text.end()}, deadline); !sent) {
-    return tl::unexpected(sent.error());
+    return tl::unexpected(explain(std::move(sent.error())));
   }
   std::vector<int> fds{control->fd()};
   fds.insert(fds.end(), memory.descriptors.begin(), memory.descriptors.end());
   if (auto sent = socket_.send_descriptors(fds, deadline); !sent) {
-    return tl::unexpected(sent.error());
+    return tl::unexpected(explain(std::move(sent.error())));
   }
   if (auto entered = answer(deadline); !entered) return tl::unexpected(entered.error());
   auto contestant = Contestant::adopt(process_, std::move(*control), deadline);
