@@ -162,6 +162,7 @@ ExitCode bench_evaluate(const Arguments& args) {
   const auto peer = peer_of(args, *load);
   if (!peer) return report(peer.error());
   std::vector<SandboxBackendFactory> services;
+  services.reserve(slots->size());
   for (const sandbox::SandboxOptions& slot : *slots) services.push_back(service_backend(slot));
   const auto figures = measure_evaluations(services, *load);
   if (!figures) return report(figures.error());

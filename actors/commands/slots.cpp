@@ -19,6 +19,7 @@ Result<std::vector<sandbox::SandboxOptions>> take_slots(const SandboxConfig& con
   leave_slot_cores(config);
   const std::string python = python_interpreter().string();
   std::vector<sandbox::SandboxOptions> slots;
+  slots.reserve(static_cast<size_t>(config.count));
   for (uint32_t slot = 0; slot < config.count; ++slot) {
     slots.push_back(slot_options(config, python, slot));
   }
