@@ -46,6 +46,7 @@ std::unique_ptr<ReferenceWorker> IngestTest::worker;
 constexpr const char* full_worker = R"(
 import json, socket, struct
 peer, header = socket.socket(fileno=3), struct.Struct("<IIQ")
+peer.setblocking(True)
 while True:
     length = header.unpack(peer.recv(header.size, socket.MSG_WAITALL))[2]
     load = json.loads(peer.recv(length, socket.MSG_WAITALL))["op"] == "load"
