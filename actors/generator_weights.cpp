@@ -15,7 +15,8 @@ constexpr std::chrono::seconds pull_again{1};  // after a pull that failed: roll
 
 void GeneratorState::weights_ready(const WeightsReady& ready) {
   if (store_.node() == self_->node()) return pull_by_reference();
-  if (pull_) pull_.reset();  // an older version was on its way
+  // After a failure an older version is asked for again, and a newer one may be on its way by now.
+  if (pull_ && ready.version < pull_->version) return;
   RandomStream unused{0, "pull"};
   pull_.emplace(Pull{ready.version, policy::make_weights(settings_.model, unused), 0});
   pull_shard();
@@ -50,6 +51,7 @@ void GeneratorState::shard_arrived(const WeightShard& shard) {
   if (auto applied = apply_shard(shard, pull_->weights); !applied) {
     log::warn(label() + ": " + applied.error().message);
     pull_.reset();
+    self_->delayed_send(self_, pull_again, WeightsReady{shard.version});
     return;
   }
   if (++pull_->next < shard.count) return pull_shard();

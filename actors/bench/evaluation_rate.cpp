@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <thread>
 
 #include "runtime/clock.hpp"
@@ -109,10 +110,10 @@ class Measurement {
   /// Once the last answer is there.
   void await_answers() const { done_.wait(); }
 
-  /// Once every slot is ready: lets them go over the tasks that were not refused.
+  /// Once every slot is ready: lets them go over what was made ready and not refused.
   void begin() {
     ready_.wait();
-    for (const Task& task : load_.tasks) {
+    for (const Task& task : used()) {
       if (!refused_.contains(task.id)) measured_.push_back(&task);
     }
     if (measured_.empty()) stop({ErrorCode::invalid_argument, "every task was refused"});
@@ -126,12 +127,19 @@ class Measurement {
   Tally& tally() { return tally_; }
 
  private:
+  /// No more tasks than evaluations.
+  std::span<const Task> used() const {
+    return std::span(load_.tasks)
+        .first(std::min(load_.tasks.size(), static_cast<size_t>(load_.evaluations)));
+  }
+
   Result<void> prepare(SandboxBackend& backend) {
-    const auto used = std::min<size_t>(load_.tasks.size(), static_cast<size_t>(load_.evaluations));
     Tasks ready;
-    for (size_t t = 0; t < used && !failed(); ++t) {
-      const Task& task = load_.tasks[t];
-      load_.progress(std::to_string(t + 1) + " of " + std::to_string(used) + ": " + task.id);
+    size_t number = 0;
+    for (const Task& task : used()) {
+      if (failed()) break;
+      load_.progress(std::to_string(++number) + " of " + std::to_string(used().size()) + ": " +
+                     task.id);
       auto facts = backend.ingest(task, ingest_budget);
       if (!facts && facts.error().code != ErrorCode::invalid_argument) {
         return tl::unexpected(std::move(facts.error()));

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "actors/bench/scratch_folder.hpp"
+#include "actors/script.hpp"
 #include "runtime/environment.hpp"
-#include "runtime/process/child.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "synthesis/task_source.hpp"
 
@@ -16,20 +16,14 @@ namespace fs = std::filesystem;
 
 constexpr size_t max_source_bytes = size_t{4} << 20U;
 
-ChildSpec script_of(const KernelOrder& order, const fs::path& output) {
-  ChildSpec spec;
-  spec.argv = {python_interpreter().string(),
-               (source_folder() / "scripts" / "write_kernels.py").string(),
-               "--contract",
-               order.contract,
-               "--output",
-               output.string(),
-               "--tasks"};
-  spec.argv.insert(spec.argv.end(), order.folders.begin(), order.folders.end());
-  if (!order.styles.empty()) spec.argv.emplace_back("--styles");
-  spec.argv.insert(spec.argv.end(), order.styles.begin(), order.styles.end());
-  if (order.skip_unknown) spec.argv.emplace_back("--skip-unknown");
-  return spec;
+std::vector<std::string> words_of(const KernelOrder& order, const fs::path& output) {
+  std::vector<std::string> words{"--contract", order.contract, "--output", output.string(),
+                                 "--tasks"};
+  words.insert(words.end(), order.folders.begin(), order.folders.end());
+  if (!order.styles.empty()) words.emplace_back("--styles");
+  words.insert(words.end(), order.styles.begin(), order.styles.end());
+  if (order.skip_unknown) words.emplace_back("--skip-unknown");
+  return words;
 }
 
 /// One style of a task: STYLE.cpp, or a folder of files.
@@ -69,13 +63,9 @@ Result<KernelSources> read_sources(const fs::path& output) {
 
 Result<KernelSources> write_kernels(const KernelOrder& order) {
   const ScratchFolder scratch;
-  auto exit = run_child(script_of(order, scratch.path()), Deadline::after(std::chrono::minutes{3}));
-  if (!exit) return fail("kernels", std::move(exit.error()));
-  if (exit->timed_out) return fail(ErrorCode::timeout, "kernels: the script took over 3 minutes");
-  if (exit->exit_code != 0) {
-    return fail(ErrorCode::infrastructure, "scripts/write_kernels.py: exit code " +
-                                               std::to_string(exit->exit_code) + ": " + exit->err);
-  }
+  const auto ran = run_script(source_folder() / "scripts/write_kernels.py",
+                              words_of(order, scratch.path()), std::chrono::minutes{3});
+  if (!ran) return tl::unexpected(ran.error());
   return read_sources(scratch.path());
 }
 

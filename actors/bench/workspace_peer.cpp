@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/bench/workspace_peer.hpp"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "actors/bench/scratch_folder.hpp"
+#include "actors/script.hpp"
 #include "runtime/environment.hpp"
-#include "runtime/process/child.hpp"
+#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -35,22 +35,15 @@ Result<WorkspacePeer> read_answer(const std::string& text) {
 Result<WorkspacePeer> measure_workspace_peer(const std::string& task_file,
                                              const FileSet& solution) {
   const ScratchFolder scratch;
-  for (const auto& [name, text] : solution) std::ofstream(scratch.path() / name) << text;
-  ChildSpec spec;
-  spec.argv = {python_interpreter().string(),
-               (source_folder() / script).string(),
-               "--task",
-               task_file,
-               "--solution",
-               scratch.path().string()};
-  auto exit = run_child(spec, Deadline::after(patience));
-  if (!exit) return fail("peer", std::move(exit.error()));
-  if (exit->timed_out) return fail(ErrorCode::timeout, std::string(script) + " took too long");
-  if (exit->exit_code != 0) {
-    return fail(ErrorCode::infrastructure, std::string(script) + ": exit code " +
-                                               std::to_string(exit->exit_code) + ": " + exit->err);
+  for (const auto& [name, text] : solution) {
+    auto written = write_file_durably(scratch.path() / name, text);
+    if (!written) return tl::unexpected(std::move(written.error()));
   }
-  return read_answer(exit->out);
+  const auto said =
+      run_script(source_folder() / script,
+                 {"--task", task_file, "--solution", scratch.path().string()}, patience);
+  if (!said) return tl::unexpected(said.error());
+  return read_answer(*said);
 }
 
 }  // namespace warpsmith::actors

@@ -19,10 +19,4 @@ std::vector<std::string> baselines_asked(std::vector<std::string> names) {
   return names;
 }
 
-Result<void> valid_slots(const SandboxConfig& config) {
-  Complaints complaints{"options"};
-  validate(config, complaints);
-  return complaints.result();
-}
-
 }  // namespace warpsmith::actors

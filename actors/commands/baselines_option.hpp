@@ -5,9 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/config/sandbox_config.hpp"
-#include "runtime/result.hpp"
-
 namespace CLI {
 class App;
 }
@@ -19,8 +16,5 @@ void add_baselines_option(CLI::App& app, std::vector<std::string>& names);
 
 /// sandbox.baselines of the option's words: "none" is an empty list.
 std::vector<std::string> baselines_asked(std::vector<std::string> names);
-
-/// The configuration's own rules, for one that options made: `invalid_config` names the key.
-Result<void> valid_slots(const SandboxConfig& config);
 
 }  // namespace warpsmith::actors

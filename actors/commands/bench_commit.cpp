@@ -9,8 +9,8 @@
 
 #include "actors/bench/commit_honesty.hpp"
 #include "actors/commands/bench_parts.hpp"
+#include "actors/commands/slots.hpp"
 #include "actors/service_backend.hpp"
-#include "actors/slot_cores.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/median.hpp"
 #include "runtime/process/child.hpp"
@@ -58,14 +58,6 @@ class LearnerBeside {
  private:
   std::optional<Child> child_;
 };
-
-sandbox::SandboxOptions slot_options() {
-  const SandboxConfig config;
-  leave_slot_cores(config);
-  auto options = service_options(config, python_interpreter().string());
-  options.core = core_of(config, 0);
-  return options;
-}
 
 /// The figure of one process that lies farthest from what it should be.
 double worst(const std::vector<sandbox::SelfCheck>& all, double sandbox::SelfCheck::* field,
@@ -126,11 +118,12 @@ void print_commit(const std::vector<sandbox::SelfCheck>& all, const Arguments& a
 }
 
 ExitCode bench_commit(const Arguments& args) {
-  const auto options = slot_options();
+  const auto slots = take_slots({});
+  if (!slots) return report(slots.error());
   auto load = LearnerBeside::start(args.while_learning);
   if (!load) return report(load.error());
   const auto all =
-      measure_commit(options, args.processes, Deadline::after(std::chrono::minutes{10}));
+      measure_commit(slots->front(), args.processes, Deadline::after(std::chrono::minutes{10}));
   if (!all) return report(all.error());
   if (auto loaded = load->still_runs(); !loaded) return report(loaded.error());
   print_commit(*all, args);
@@ -170,8 +163,9 @@ ExitCode bench_pairs(const Arguments& args) {
       args.task.empty() ? folder.string() : std::filesystem::path{args.task}.parent_path().string();
   const auto sources = write_kernels({.folders = {beside}, .styles = {args.style}});
   if (!sources) return report(sources.error());
-  const auto options = slot_options();
-  auto backend = service_backend(options)();
+  const auto slots = take_slots({});
+  if (!slots) return report(slots.error());
+  auto backend = service_backend(slots->front())();
   if (!backend) return report(backend.error());
   auto load = LearnerBeside::start(args.while_learning);
   if (!load) return report(load.error());

@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/commands/bench_parts.hpp"
+#include "actors/script.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "runtime/environment.hpp"
-#include "runtime/process/child.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -34,25 +34,15 @@ struct Figures {
 };
 
 Result<nlohmann::json> run_peer(const fs::path& folder, int64_t batch, const Arguments& args) {
-  ChildSpec spec;
-  spec.argv = {python_interpreter().string(),
-               (source_folder() / "scripts/bench_decode_peer.py").string(),
-               folder.string(),
-               "--batch",
-               std::to_string(batch),
-               "--prompt-tokens",
-               std::to_string(args.prompt_tokens),
-               "--new-tokens",
-               std::to_string(args.new_tokens)};
-  auto exit = run_child(spec, Deadline::after(std::chrono::minutes{30}));
-  if (!exit) return fail("peer", std::move(exit.error()));
-  if (exit->exit_code != 0) {
-    return fail(ErrorCode::infrastructure, "scripts/bench_decode_peer.py: exit code " +
-                                               std::to_string(exit->exit_code) + ": " + exit->err);
-  }
-  auto json = nlohmann::json::parse(exit->out, nullptr, /*allow_exceptions=*/false);
+  const auto said = run_script(
+      source_folder() / "scripts/bench_decode_peer.py",
+      {folder.string(), "--batch", std::to_string(batch), "--prompt-tokens",
+       std::to_string(args.prompt_tokens), "--new-tokens", std::to_string(args.new_tokens)},
+      std::chrono::minutes{30});
+  if (!said) return tl::unexpected(said.error());
+  auto json = nlohmann::json::parse(*said, nullptr, /*allow_exceptions=*/false);
   if (json.is_object()) return json;
-  return fail(ErrorCode::parse_failed, "scripts/bench_decode_peer.py said: " + exit->out);
+  return fail(ErrorCode::parse_failed, "scripts/bench_decode_peer.py said: " + *said);
 }
 
 Result<Figures> measure(const policy::Transformer& model, const fs::path& folder, int64_t batch,

@@ -10,9 +10,8 @@
 #include "actors/bench/workspace_peer.hpp"
 #include "actors/commands/baselines_option.hpp"
 #include "actors/commands/bench_parts.hpp"
+#include "actors/commands/slots.hpp"
 #include "actors/service_backend.hpp"
-#include "actors/slot_cores.hpp"
-#include "runtime/environment.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -147,6 +146,9 @@ Result<Peer> peer_of(const Arguments& args, const EvaluationLoad& load) {
 }
 
 ExitCode bench_evaluate(const Arguments& args) {
+  if (args.peer && args.contract != "device") {
+    return report({ErrorCode::invalid_argument, "--peer: expected --contract device beside it"});
+  }
   const auto load = load_of(args);
   if (!load) return report(load.error());
   SandboxConfig config;
@@ -154,18 +156,16 @@ ExitCode bench_evaluate(const Arguments& args) {
   config.count = args.slots;
   config.gpus = args.gpus;
   config.baselines = baselines_asked(args.baselines);
-  if (auto valid = valid_slots(config); !valid) return report(valid.error());
-  if (auto fits = check_slots(config); !fits) return report(fits.error());
-  leave_slot_cores(config);
-  std::vector<SandboxBackendFactory> slots;
-  slots.reserve(static_cast<size_t>(args.slots));
-  for (uint32_t slot = 0; slot < args.slots; ++slot) {
-    slots.push_back(service_backend(slot_options(config, python_interpreter().string(), slot)));
-  }
-  const auto figures = measure_evaluations(slots, *load);
-  if (!figures) return report(figures.error());
+  const auto slots = take_slots(config);
+  if (!slots) return report(slots.error());
+  // Before the measurement: what keeps the peer from being timed loses no figures.
   const auto peer = peer_of(args, *load);
   if (!peer) return report(peer.error());
+  std::vector<SandboxBackendFactory> services;
+  services.reserve(slots->size());
+  for (const sandbox::SandboxOptions& slot : *slots) services.push_back(service_backend(slot));
+  const auto figures = measure_evaluations(services, *load);
+  if (!figures) return report(figures.error());
   // What did not pass is told in the compiler's words: they need not be UTF-8.
   constexpr auto replace = nlohmann::json::error_handler_t::replace;
   std::cout << (args.json ? to_json(*figures, *peer, args).dump(-1, ' ', false, replace) + '\n'

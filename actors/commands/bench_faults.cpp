@@ -12,9 +12,7 @@
 #include "actors/bench/fault_run.hpp"
 #include "actors/bench/scratch_folder.hpp"
 #include "actors/commands/bench_parts.hpp"
-#include "actors/service_backend.hpp"
-#include "actors/slot_cores.hpp"
-#include "runtime/environment.hpp"
+#include "actors/commands/slots.hpp"
 #include "sandbox/judge/gpu/gpu_bench.hpp"
 
 namespace warpsmith::actors {
@@ -181,19 +179,14 @@ ExitCode bench_faults(const Arguments& args) {
   const auto load = load_of(args);
   if (!load) return report(load.error());
   const SandboxConfig config = config_of(args);
-  if (auto fits = check_slots(config); !fits) return report(fits.error());
-  leave_slot_cores(config);
+  const auto slots = take_slots(config);
+  if (!slots) return report(slots.error());
   // What services put into the folder for temporary files is then theirs alone.
   const OwnTemporaries temporaries;
   const auto memories = DeviceMemories::open(config);
   if (!memories) return report(memories.error());
-  std::vector<sandbox::SandboxOptions> slots;
-  slots.reserve(static_cast<size_t>(args.slots));
-  for (uint32_t slot = 0; slot < args.slots; ++slot) {
-    slots.push_back(slot_options(config, python_interpreter().string(), slot));
-  }
   const auto free_before = memories->free_bytes();
-  auto figures = run_faults(slots, *load);
+  auto figures = run_faults(*slots, *load);
   if (!figures) return report(figures.error());
   figures->remains.free_bytes_before = free_before;
   figures->remains.free_bytes_after = memories->free_bytes();

@@ -8,9 +8,8 @@
 #include "actors/bench/repetition.hpp"
 #include "actors/commands/bench_parts.hpp"
 #include "actors/commands/check_input.hpp"
+#include "actors/commands/slots.hpp"
 #include "actors/service_backend.hpp"
-#include "actors/slot_cores.hpp"
-#include "runtime/environment.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -27,13 +26,17 @@ struct Repeated {
   Repetition repetition;
 };
 
+std::string contract_of(const EvaluateCall& call) {
+  return slot_contract(call.submission.contract, call.task.device);
+}
+
 Result<std::vector<EvaluateCall>> calls_of(const Arguments& args) {
   std::vector<EvaluateCall> calls;
   for (const std::string& place : args.places) {
     auto call = check_call({.place = place});
     if (!call) return tl::unexpected(std::move(call.error()));
     calls.push_back(std::move(*call));
-    if (calls.back().submission.contract != calls.front().submission.contract) {
+    if (contract_of(calls.back()) != contract_of(calls.front())) {
       return fail(ErrorCode::invalid_argument, place + ": of another contract than the first");
     }
   }
@@ -43,11 +46,11 @@ Result<std::vector<EvaluateCall>> calls_of(const Arguments& args) {
 Result<std::vector<Repeated>> repeat_all(const Arguments& args,
                                          const std::vector<EvaluateCall>& calls) {
   SandboxConfig config;
-  config.contract = calls.front().submission.contract;
+  config.contract = contract_of(calls.front());
   config.first_gpu = args.gpu;
-  if (auto fits = check_slots(config); !fits) return tl::unexpected(std::move(fits.error()));
-  leave_slot_cores(config);
-  auto backend = service_backend(slot_options(config, python_interpreter().string(), 0))();
+  const auto slots = take_slots(config);
+  if (!slots) return tl::unexpected(slots.error());
+  auto backend = service_backend(slots->front())();
   if (!backend) return tl::unexpected(std::move(backend.error()));
   std::vector<Repeated> all;
   for (size_t i = 0; i < calls.size(); ++i) {

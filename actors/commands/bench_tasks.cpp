@@ -2,15 +2,15 @@
 // `warpsmith bench tasks`: which tasks of a folder are taken in here, and how solutions of them
 // fare.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "actors/bench/task_survey.hpp"
 #include "actors/commands/bench_parts.hpp"
+#include "actors/commands/slots.hpp"
 #include "actors/service_backend.hpp"
-#include "actors/slot_cores.hpp"
-#include "runtime/environment.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::actors {
@@ -107,19 +107,21 @@ std::string sum_text(const SurveyCounts& sum) {
   return table_of(rows);
 }
 
-Result<std::unique_ptr<SandboxBackend>> backend_of(const Arguments& args) {
+Result<std::unique_ptr<SandboxBackend>> backend_of(const Arguments& args,
+                                                   const std::vector<Task>& tasks) {
+  const bool on_gpu = std::ranges::find(tasks, DeviceClass::cuda, &Task::device) != tasks.end();
   SandboxConfig config;
-  config.contract = args.contract;
+  config.contract = slot_contract(args.contract, on_gpu ? DeviceClass::cuda : DeviceClass::cpu);
   config.first_gpu = args.gpu;
-  if (auto fits = check_slots(config); !fits) return tl::unexpected(std::move(fits.error()));
-  leave_slot_cores(config);
-  return service_backend(slot_options(config, python_interpreter().string(), 0))();
+  const auto slots = take_slots(config);
+  if (!slots) return tl::unexpected(slots.error());
+  return service_backend(slots->front())();
 }
 
 Result<Survey> survey_all(const Arguments& args) {
   const auto tasks = synthesis::load_tasks(args.places);
   if (!tasks) return tl::unexpected(tasks.error());
-  auto backend = backend_of(args);
+  auto backend = backend_of(args, *tasks);
   if (!backend) return tl::unexpected(std::move(backend.error()));
   const BenchProgress tell = [](const std::string& line) { std::cerr << line << '\n'; };
   Survey survey;

@@ -12,10 +12,9 @@
 #include "actors/commands/check_profile.hpp"
 #include "actors/commands/check_report.hpp"
 #include "actors/commands/command.hpp"
+#include "actors/commands/slots.hpp"
 #include "actors/service_backend.hpp"
-#include "actors/slot_cores.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/environment.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -59,16 +58,15 @@ Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_poin
 SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
   SandboxConfig config;
   const bool runs = call.request != Request::compile && call.request != Request::explain;
-  const bool on_cpu = call.submission.contract == "host" && call.task.device == DeviceClass::cpu;
-  if (runs && !on_cpu) config.contract = call.submission.contract;
+  if (runs) config.contract = slot_contract(call.submission.contract, call.task.device);
   config.first_gpu = args.gpu;
   if (runs) config.baselines = baselines_asked(args.baselines);
   config.numerics = args.numerics;
   return config;
 }
 
-Judgement judge(const EvaluateCall& call, const SandboxConfig& config, seconds budget) {
-  auto backend = service_backend(slot_options(config, python_interpreter().string(), 0))();
+Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, seconds budget) {
+  auto backend = service_backend(slot)();
   if (!backend) return InfraFailure{InfraKind::sandbox_lost, backend.error().message};
   if (isatty(STDERR_FILENO) == 1) (*backend)->on_progress(tell);
   const auto began = SteadyClock::now();
@@ -87,11 +85,9 @@ ExitCode exit_code(const Judgement& judgement) {
 ExitCode check(const CheckArguments& args) {
   const auto call = check_call(args);
   if (!call) return report(call.error());
-  const SandboxConfig config = config_of(*call, args);
-  if (auto valid = valid_slots(config); !valid) return report(valid.error());
-  if (auto fits = check_slots(config); !fits) return report(fits.error());
-  leave_slot_cores(config);
-  const Judgement judgement = judge(*call, config, seconds{args.timeout_s});
+  const auto slots = take_slots(config_of(*call, args));
+  if (!slots) return report(slots.error());
+  const Judgement judgement = judge(*call, slots->front(), seconds{args.timeout_s});
   if (args.json) {
     std::cout << judgement_json(judgement, call->request) << '\n';
   } else {

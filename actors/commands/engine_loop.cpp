@@ -46,7 +46,7 @@ class ProgressPrinter {
 
 void handle_signal(EngineRun& engine, bool& stopping) {
   stopping = true;
-  std::cerr << "\nstopping: a checkpoint is written; press Ctrl-C again to end at once\n";
+  std::cerr << "\nstopping: what was done is kept; press Ctrl-C again to end at once\n";
   engine.stop();
 }
 

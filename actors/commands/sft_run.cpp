@@ -8,13 +8,12 @@
 
 #include "actors/commands/progress.hpp"
 #include "actors/commands/signals.hpp"
+#include "actors/script.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
 #include "policy/learn/stages/sft.hpp"
 #include "policy/text/conversation_file.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/environment.hpp"
-#include "runtime/process/child.hpp"
 #include "runtime/run/checkpoint.hpp"
 #include "runtime/run/run_folder.hpp"
 
@@ -28,20 +27,14 @@ Result<fs::path> write_demonstrations(const RunConfig& config, const fs::path& f
   fs::path whole = folder / "demonstrations.jsonl";
   if (fs::exists(whole)) return whole;  // of the run that goes on
   const fs::path out = folder / "demonstrations.partial.jsonl";
-  std::vector<std::string> argv{python_interpreter().string(),
-                                config.sft.script.string(),
-                                "--seed",
-                                std::to_string(config.run.seed),
-                                "--out",
-                                out.string(),
-                                "--tasks"};
-  for (const fs::path& tasks : config.synthesis.tasks) argv.push_back(tasks.string());
-  argv.emplace_back("--apart-from");
-  for (const fs::path& tasks : config.synthesis.held_out) argv.push_back(tasks.string());
+  std::vector<std::string> words{"--seed", std::to_string(config.run.seed), "--out", out.string(),
+                                 "--tasks"};
+  for (const fs::path& tasks : config.synthesis.tasks) words.push_back(tasks.string());
+  words.emplace_back("--apart-from");
+  for (const fs::path& tasks : config.synthesis.held_out) words.push_back(tasks.string());
   std::cerr << "writing demonstrations with " << config.sft.script.string() << '\n';
-  const auto run = run_child({.argv = argv}, Deadline::after(std::chrono::minutes{30}));
-  if (!run) return tl::unexpected(run.error());
-  if (run->exit_code != 0) return fail(ErrorCode::process_failed, argv[1] + ": " + run->err);
+  const auto ran = run_script(config.sft.script, words, std::chrono::minutes{30});
+  if (!ran) return tl::unexpected(ran.error());
   std::error_code error;
   fs::rename(out, whole, error);
   if (error) return fail_with_errno("cannot rename to", whole, error.value());

@@ -23,7 +23,7 @@ struct EvalFigures {
   size_t samples = 0;
   double pass_rate = 0;
   double mean_reward = 0;
-  double fast_eager = 0, fast_compile = 0;               // shares that earned reward ≥ 2, ≥ 3
+  double fast_eager = 0, fast_compile = 0;               // shares correct and > 5 % faster
   std::optional<double> geomean_eager, geomean_compile;  // over correct samples
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// [run]: what is run, how long, and whether it can be repeated bit for bit.
+// [run]: what is run, and for how long.
 #pragma once
 
 #include <chrono>

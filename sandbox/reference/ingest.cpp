@@ -99,6 +99,10 @@ Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline) {
   const Deadline end = Deadline::after(whole);
   if (job.progress) job.progress(job.task.id + ": loading");
   auto description = job.worker.load(job.task, Deadline::after(first));
+  if (!description && description.error().code == ErrorCode::capacity) {
+    // Refused now; the record would refuse it when its neighbours on the device are gone too.
+    return fail(ErrorCode::invalid_argument, description.error().message);
+  }
   if (!description) return refused_or(failed_in("loading", description.error(), first));
   FurtherBaselines none;
   if (job.scope == IngestScope::verified) return measure(job, *description, none, end);

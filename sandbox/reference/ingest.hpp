@@ -43,9 +43,9 @@ struct IngestJob {
   FurtherBaselines* further = nullptr;
 };
 
-/// A record, possibly with a refusal. An error is a failure of ours, or a task that ends its
-/// worker or keeps it longer than its budget (`timeout`); the worker must then be replaced. Where
-/// a further baseline was the cause a later try goes without it.
+/// A record, possibly with a refusal. An error is a failure of ours, a task that ends its worker or
+/// keeps it longer than its budget (`timeout`), or one without room now (`invalid_argument`); the
+/// worker must then be replaced. Where a further baseline was the cause, another try goes without.
 Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline);
 
 /// How inputs and parameters are filled when all inputs keep to `domain`, or to the narrowest

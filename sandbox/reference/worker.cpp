@@ -166,10 +166,12 @@ Result<std::string> ReferenceWorker::answer(Deadline deadline) {
     return fail(ErrorCode::parse_failed, "the worker's answer is not an object with \"ok\"");
   }
   if (json["ok"].get<bool>()) return text;
-  const bool refused = json.value("refused", Json(false)) == Json(true);
+  const auto says = [&](const char* what) { return json.value(what, Json(false)) == Json(true); };
+  const ErrorCode code = !says("refused")  ? ErrorCode::infrastructure
+                         : says("passing") ? ErrorCode::capacity
+                                           : ErrorCode::invalid_argument;
   const Json reason = json.value("error", Json("no reason given"));
-  return fail(refused ? ErrorCode::invalid_argument : ErrorCode::infrastructure,
-              reason.is_string() ? reason.get<std::string>() : reason.dump());
+  return fail(code, reason.is_string() ? reason.get<std::string>() : reason.dump());
 }
 
 Result<std::string> ReferenceWorker::ask_about(const char* what, const Task& task,
@@ -231,12 +233,12 @@ Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemo
                      {"seed", options.draw_seed >> 1U}};
   const std::string text = request.dump();
   if (auto sent = socket_.send({text.begin(), text.end()}, deadline); !sent) {
-    return tl::unexpected(sent.error());
+    return tl::unexpected(explain(std::move(sent.error())));
   }
   std::vector<int> fds{control->fd()};
   fds.insert(fds.end(), memory.descriptors.begin(), memory.descriptors.end());
   if (auto sent = socket_.send_descriptors(fds, deadline); !sent) {
-    return tl::unexpected(sent.error());
+    return tl::unexpected(explain(std::move(sent.error())));
   }
   if (auto entered = answer(deadline); !entered) return tl::unexpected(entered.error());
   auto contestant = Contestant::adopt(process_, std::move(*control), deadline);

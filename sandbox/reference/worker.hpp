@@ -111,7 +111,7 @@ class ReferenceWorker {
  public:
   static Result<ReferenceWorker> start(const WorkerOptions& options, Deadline deadline);
 
-  /// Loads a task if need be. A refused one: `invalid_argument`, with the place.
+  /// Loads a task if need be. Refused: `invalid_argument`, with the place; no room now: `capacity`.
   Result<TaskDescription> load(const Task& task, Deadline deadline);
   /// Of a task that need not fit this device: nothing of it can be judged then. Refused ones as by
   /// `load`.

@@ -46,10 +46,6 @@ class TaskFile:
     returned: tuple = ("x",)  # names of what forward returns
     sizes: tuple = ()  # (name, extent): module constants with other values than the file's
 
-    def index_of(self, name):
-        """Position of an input or parameter in `in`."""
-        return [b.name for b in self.inputs].index(name)
-
     def reference_text(self):
         """reference.py as the workspace holds it: the imports and the class."""
         lines = self.path.read_text(encoding="utf-8").splitlines()

@@ -63,8 +63,6 @@ def _captured(task):
 
 def make_ready(task, which):
     """Makes baseline `which` once; raises what stands in its way."""
-    if which != "graphed" and which not in _MODES:
-        raise ValueError(f'no baseline is called "{which}": default, tuned or graphed')
     if which in task.baselines:
         return
     try:
@@ -78,11 +76,11 @@ def make_ready(task, which):
 
 def ready(task, which):
     """Whether the baseline can be called, and why not. Without the default one a task is refused."""
+    if which != "graphed" and which not in _MODES:
+        raise ValueError(f'no baseline is called "{which}": default, tuned or graphed')
     try:
         make_ready(task, which)
         return True, ""
-    except ValueError:
-        raise
     except Exception as error:
         reason = str(error) if isinstance(error, Refused) else f"it raised {_reason(error)}"
         if which == "default":

@@ -2,7 +2,8 @@
 # The reference worker: a jailed process that holds torch and runs tasks, never a candidate.
 #
 # Speaks frames (peer.py) on the socket that is descriptor 3. Each request gets one answer:
-# {"ok": true, ...} or {"ok": false, "error": text, "refused": bool}.
+# {"ok": true, ...} or {"ok": false, "error": text, "refused": bool}; of a task that was refused for want of memory, which
+# its neighbours on the device may give back, {..., "passing": true}.
 import contextlib
 import gc
 import os
@@ -21,7 +22,7 @@ from device import LANES, Cpu, NoDevice, device_named
 from mutants import lower_precisions
 from orders import honest_orders
 from peer import Peer
-from refusals import Refused
+from refusals import DoesNotFit, Refused
 from session import Session
 from task import Task
 
@@ -96,12 +97,13 @@ class Worker:
         return {"error_seen": session.error}
 
     def answer(self, request):
-        handler = {"hello": self.hello, "load": self.load, "signature": self.signature, "compile": self.compile, "enter": self.enter,
-                   "profile": self.profile}
+        handler = {"hello": self.hello, "load": self.load, "signature": self.signature, "compile": self.compile,
+                   "enter": self.enter, "profile": self.profile}
         try:
             return {"ok": True, **handler[request["op"]](request)}
         except (Refused, torch.OutOfMemoryError) as error:
-            said = {"ok": False, "refused": True, "error": str(error)[:1000]}
+            passing = request["op"] == "load" and isinstance(error, (DoesNotFit, torch.OutOfMemoryError))
+            said = {"ok": False, "refused": True, "passing": passing, "error": str(error)[:1000]}
         except NoDevice as error:
             said = {"ok": False, "refused": False, "error": str(error)}
         except Exception as error:

@@ -30,7 +30,8 @@ class Peer:
         return json.loads(self._exactly(length))
 
     def send(self, answer):
-        text = json.dumps(answer).encode()
+        # Texts of tasks may hold halves of characters, which UTF-8 has no bytes for.
+        text = json.dumps(answer, ensure_ascii=False).encode(errors="replace")
         self.socket.sendall(_HEADER.pack(_MAGIC, 0, len(text)) + text)
 
     def descriptors(self, count):

@@ -10,7 +10,7 @@ class Refused(Exception):
 
 
 class DoesNotFit(Refused):
-    """The device's memory does not suffice; the text says how much was asked for."""
+    """The device's memory does not suffice now; the text says how much was asked for."""
 
 
 @contextlib.contextmanager
@@ -20,6 +20,8 @@ def place(where):
         yield
     except Refused:
         raise
+    except torch.AcceleratorError:
+        raise  # it stays with the process: an earlier task may have caused it
     except torch.OutOfMemoryError as error:
         raise DoesNotFit(f"{where}: {str(error).strip()[:200]}") from None
     except BaseException as error:  # a task may raise anything, SystemExit too

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import gc
 import inspect
+import math
 import re
 import types
 
@@ -14,6 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 import chunks
 import footprint
 import modes
+import noise
 import orders
 from correlated import errors_for
 from device import LANES, Cpu
@@ -41,11 +43,19 @@ def _attention_by_parts():
         torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(before)
 
 
+def _check_dense(what, value):
+    if value.layout != torch.strided or value.is_nested:
+        raise Refused(f"{what} is a sparse or nested tensor; contracts carry dense ones")
+
+
 def as_outputs(result):
     outs = list(result) if isinstance(result, (list, tuple)) else [result]
-    for out in outs:
+    if not outs:
+        raise Refused("forward gave no output")
+    for i, out in enumerate(outs):
         if not isinstance(out, torch.Tensor):
             raise Refused(f"forward gave {type(out).__name__}; expected tensors")
+        _check_dense(f"output {i}", out)
     return outs
 
 
@@ -84,8 +94,11 @@ class Task:
         self._refuse_the_impossible()
         self.sample = self.draw(1)
         self.tensor_at = [i for i, v in enumerate(self.sample) if isinstance(v, torch.Tensor)]
+        for at in self.tensor_at:
+            _check_dense(f"input {at}", self.sample[at])
         self._survey()
-        self.double = (self._build() if _holds_closures(self.model) else copy.deepcopy(self.model)).double()
+        with place("a copy of Model"):
+            self.double = (self._build() if _holds_closures(self.model) else copy.deepcopy(self.model)).double()
         self.named = self._named(self.model)
         self.named_double = self._named(self.double)
         # Index tables, masks, …: kept aside, because a stay maps `named` to shared memory.
@@ -155,7 +168,7 @@ class Task:
             return
         needed = sum(v.numel() * v.element_size() for v in values if isinstance(v, torch.Tensor))
         if complaint := footprint.complaint(needed, self.device.free(), 1):
-            raise Refused(complaint)
+            raise DoesNotFit(complaint)
 
     def _own_strides(self, value):
         """Of a task's own input that is dense but not contiguous, as a contract's buffers are.
@@ -187,14 +200,14 @@ class Task:
 
     def _check_outputs(self, outs):
         same = chunks.nearly_equal if self.device.remote else chunks.equal  # sums by atomic additions are honest
-        self.outputs = [torch.empty_like(o, device="meta") for o in outs]
         for i, a in enumerate(outs):
             if a.dtype not in DTYPES:
                 raise Refused(f"output {i} has dtype {a.dtype}, which no contract carries")
-        for i, (a, b) in enumerate(zip(outs, self._again(lambda: self.sample))):
+        self.outputs = [torch.empty_like(o, device="meta") for o in outs]
+        for i, (a, b) in enumerate(zip(outs, self._again(lambda: self.sample, outs))):
             if not same(a, b):
                 raise Refused(f"output {i} differs between two runs on equal inputs")
-        for i, (a, c) in enumerate(zip(outs, self._again(lambda: self.draw(2)))):
+        for i, (a, c) in enumerate(zip(outs, self._again(lambda: self.draw(2), outs))):
             if a.shape != c.shape:
                 raise Refused(f"output {i} changes its shape with the inputs' values")
             if a.numel() and chunks.equal(a, c):
@@ -203,9 +216,12 @@ class Task:
                 raise Refused(f"output {i} is constant")
 
     @torch.no_grad()
-    def _again(self, arguments):
+    def _again(self, arguments, before):
         with place("forward, called again"):
-            return as_outputs(self.model(*arguments()))
+            outs = as_outputs(self.model(*arguments()))
+        if len(outs) != len(before):
+            raise Refused(f"forward gave {len(before)} outputs, then {len(outs)}")
+        return outs
 
     def _named(self, model):
         return [(n, t) for n, t in tensors_of(model).items()
@@ -250,6 +266,8 @@ class Task:
         entry = self._entry(name, role, value)
         if role != "output" and value.is_floating_point() and value.numel():
             entry |= dict(zip(("mean", "deviation", "low", "high"), chunks.summary(value)))
+            if not all(math.isfinite(entry[key]) for key in ("mean", "deviation", "low", "high")):
+                raise Refused(f"{role} {name} holds values that are not finite: no others can be drawn like them")
         return entry
 
     # Memory. Only a GPU's is managed here.
@@ -268,7 +286,7 @@ class Task:
         self.peaks = footprint.Peaks(self.narrow_peak, wide)
         needed = self.private_bytes(signature) + footprint.shared_bytes(self._sized(signature), sets)
         if complaint := footprint.complaint(needed, self.device.free(), sets):
-            raise Refused(complaint)
+            raise DoesNotFit(complaint)
 
     def _sized(self, signature):
         sizes = {name: dtype.itemsize for dtype, name in DTYPES.items()}
@@ -349,23 +367,23 @@ class Task:
         with mode if mode is not None else contextlib.nullcontext():
             return as_outputs(self.model(*self.arguments(inputs)))
 
-    def _perturbed(self, noise, inputs, parameters):
+    def _perturbed(self, bank, inputs, parameters):
         """Outputs of a perturbed evaluation; of a task of half types in float64."""
         if not modes.any_narrow(inputs, parameters):
-            return self.run_in(modes.Perturbed(noise), inputs, parameters)
-        mode = modes.Narrow(noise)
+            return self.run_in(modes.Perturbed(bank), inputs, parameters)
+        mode = modes.Narrow(bank)
         with _attention_by_parts():
             return mode.twin(self.run_in(mode, inputs, parameters))
 
     def spread(self, inputs, parameters, reference, sums, evaluations):
         """Mean absolute deviation of perturbed float32 evaluations from the float64 reference, into `sums`."""
-        noise = modes.noise_for(max(t.numel() for t in (*inputs, *parameters, *reference)), self.device.place)
+        bank = noise.noise_for(max(t.numel() for t in (*inputs, *parameters, *reference)), self.device.place)
         for total in sums:
             total.zero_()
         evaluations *= modes.NARROW_SHARE if modes.any_narrow(inputs, parameters) else 1
         # Deviations are taken in float32: the reference's own rounding is below the bound's floor.
         for _ in range(evaluations):
-            outs = self._perturbed(noise, inputs, parameters)
+            outs = self._perturbed(bank, inputs, parameters)
             for total, exact, out in zip(sums, reference, outs):
                 for t, e, o in chunks.chunks(total, exact, out):
                     t.add_((o.float() - e.float()).abs_())  # squares would underflow below 1e-19

@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "actors/commands/slots.hpp"
+
 namespace warpsmith::actors {
 namespace {
 

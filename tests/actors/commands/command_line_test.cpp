@@ -54,6 +54,12 @@ TEST(CommandLineTest, VersionIsTheProjects) {
   EXPECT_EQ(run({"--version"}).out, "warpsmith " + program_version() + "\n");
 }
 
+TEST(CommandLineTest, ThePeerOfABenchIsOfContractDevice) {
+  const Answer answer = run({"bench", "evaluate", "--peer"});
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  EXPECT_THAT(answer.err, HasSubstr("--contract device"));
+}
+
 TEST(CommandLineTest, UnknownCommandsAndOptionsAreBadInput) {
   EXPECT_EQ(run({}).code, ExitCode::bad_input);
   EXPECT_EQ(run({"fly"}).code, ExitCode::bad_input);

@@ -20,6 +20,13 @@ TEST(EvalSummaryTest, FiguresAreSharesMeansAndGeometricMeans) {
   EXPECT_EQ(summary.by_task.at("a").samples, 2U);
 }
 
+TEST(EvalSummaryTest, WhatIsFasterDoesNotDependOnTheRewardRule) {
+  // Rewards are speed-ups here.
+  const EvalFigures figures = figures_of({{"a", 1.2, true, 1.2, 1.1}, {"a", 1.0, true, 1.0, 2.5}});
+  EXPECT_NEAR(figures.fast_eager, 0.5, 1e-12);
+  EXPECT_NEAR(figures.fast_compile, 1.0, 1e-12);
+}
+
 TEST(EvalSummaryTest, IntervalHoldsTheMeanAndStaysWithinTasks) {
   const EvalSummary summary = summarize_eval(samples(), 1);
   EXPECT_LE(summary.mean_reward_low, summary.all.mean_reward);

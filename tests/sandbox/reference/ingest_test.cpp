@@ -3,6 +3,8 @@
 #include "sandbox/reference/ingest.hpp"
 #include "runtime/environment.hpp"
 
+#include <fstream>
+
 #include "support.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
 
@@ -39,6 +41,34 @@ class IngestTest : public testing::Test {
 };
 std::unique_ptr<TemporaryFolder> IngestTest::folder;
 std::unique_ptr<ReferenceWorker> IngestTest::worker;
+
+/// A worker that says of every task that there is no room for it now.
+constexpr const char* full_worker = R"(
+import json, socket, struct
+peer, header = socket.socket(fileno=3), struct.Struct("<IIQ")
+peer.setblocking(True)
+while True:
+    length = header.unpack(peer.recv(header.size, socket.MSG_WAITALL))[2]
+    load = json.loads(peer.recv(length, socket.MSG_WAITALL))["op"] == "load"
+    no = {"ok": False, "refused": True, "passing": True, "error": "the task needs 9 GB"}
+    text = json.dumps(no if load else {"ok": True}).encode()
+    peer.sendall(header.pack(0x314D5246, 0, len(text)) + text)
+)";
+
+TEST_F(IngestTest, WantOfMemoryIsNoRecord) {
+  const TemporaryFolder own;
+  std::ofstream(own.path() + "/main.py") << full_worker;
+  auto options = worker_options(own.path());
+  options.folder = own.path();
+  auto full = ReferenceWorker::start(options, Deadline::after(seconds(60)));
+  ASSERT_TRUE(full) << full.error().message;
+  const Machine machine{.limits = {100, 10, 50}};
+  const Task task = task_of("t", simple_code("return x"));
+  const auto record = ingest_task({*full, machine, task, {}}, Deadline::after(seconds(20)));
+  ASSERT_FALSE(record);
+  EXPECT_EQ(record.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(record.error().message, "the task needs 9 GB");
+}
 
 TEST_F(IngestTest, MeasuresAnHonestTask) {
   auto record = ingest("return torch.softmax(x * self.weight + self.bias, -1)");

@@ -13,6 +13,7 @@ import torch
 from worker_support import NO_GPU, ROOT, GpuMemory, code, device, devices
 
 import kernel_trace
+import main
 
 _FRAME = struct.Struct("<IIQ")
 _MAGIC = 0x314D5246
@@ -170,6 +171,42 @@ class CpuProcessTest(Cases, unittest.TestCase):
         small = code("return a[0] * 2", "[torch.randn(8, 4)]")
         self.assertEqual(self.worker.ask(op="signature", key="small", code=small)["signature"],
                          self.load("small", small)["signature"])
+
+    def test_refuses_what_no_contract_carries_and_says_what_it_is(self):
+        masked = "self.register_buffer('m', torch.full((8, 4), float('-inf')).triu(1))"
+        small = "[torch.randn(8, 4)]"
+        counts = "self.n = getattr(self, 'n', 0) + 1; return (a[0],) * self.n"
+        for text, why in (
+            (code("return a[0] + self.m", small, masked), "parameter m holds values that are not finite"),
+            (code("return a[0] + a[1]", "[torch.randn(2), torch.tensor([1, float('nan')])]"), "input x1 holds values that are not"),
+            (code("return a[0].to_sparse()", small), "output 0 is a sparse or nested tensor"),
+            (code("return a[0].to_dense()", "[torch.randn(8, 4).to_sparse()]"), "input 0 is a sparse or nested tensor"),
+            (code("return torch.quantize_per_tensor(a[0], 0.1, 0, torch.qint8)", small), "output 0 has dtype torch.qint8"),
+            (code("return ()", small), "forward gave no output"),
+            (code(counts, small), "forward gave 1 outputs, then 2"),
+            (code("return a[0] * 2", small, "import threading; self.k = threading.Lock()"), "a copy of Model raised TypeError"),
+        ):
+            said = self.load(why, text)
+            self.assertEqual((said["ok"], said["refused"]), (False, True), said)
+            self.assertIn(why, said["error"])
+
+    def test_a_fault_of_the_device_refuses_no_task(self):
+        said = self.load("fault", code("raise torch.AcceleratorError('CUDA error: unspecified launch failure')"))
+        self.assertEqual((said["ok"], said["refused"]), (False, False), said)
+        self.assertIn("unspecified launch failure", said["error"])
+
+    def test_want_of_memory_refuses_a_task_for_now_alone(self):
+        small = device("managed")
+        self.addCleanup(setattr, small, "room", small.room)
+        worker = main.Worker(peer=None)
+        worker.device, text = small, code("return a[0] * 2", "[torch.rand(100, 1000)]")
+        for small.room, said in ((100_000, True), (2_000_000, True), (1 << 40, None)):
+            self.assertEqual(worker.answer({"op": "load", "key": "k", "code": text, "sets": 3}).get("passing"), said)
+        self.assertFalse(worker.answer({"op": "load", "key": "none", "code": "x = 1"})["passing"])
+
+    def test_half_a_character_in_a_text_does_not_spoil_the_answer(self):
+        said = self.load("half", code("raise ValueError('\\ud800')"))
+        self.assertEqual(said["error"], "forward raised ValueError: ?")
 
     def test_refuses_to_give_the_signature_of_what_is_no_task(self):
         said = self.worker.ask(op="signature", key="none", code="x = 1")

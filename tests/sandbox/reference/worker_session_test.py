@@ -3,6 +3,7 @@
 import ctypes
 import unittest
 from types import SimpleNamespace
+from unittest import mock
 
 import torch
 from worker_support import NO_GPU, Stay, code, device, tasks
@@ -175,6 +176,16 @@ class SessionCases:
         again = self.stay(LINEAR, task=made.task)
         (eager,), (compiled,) = self.outputs(again, s.EAGER), self.outputs(again, s.COMPILED)
         torch.testing.assert_close(compiled, eager, rtol=1e-4, atol=1e-6)
+
+    def test_a_compiler_that_raises_any_error_is_the_reason(self):
+        task = tasks.Task(code("return a[0] * 2", "[torch.randn(8, 8)]"), device(self.name))
+        task.settle(task.signature(), 1)
+        with mock.patch.object(torch, "compile", side_effect=UnicodeDecodeError("utf-8", b"x", 0, 1, "bad")):
+            ready, reason = baselines.ready(task, "tuned")
+            self.assertFalse(ready)
+            self.assertIn("it raised UnicodeDecodeError", reason)
+            with self.assertRaisesRegex(Refused, "torch.compile: it raised UnicodeDecodeError"):
+                baselines.ready(task, "default")
 
     def test_random_tasks_are_refused_and_dropout_of_nothing_is_not_random(self):
         for forward, random in (("return F.dropout(a[0], 0.2)", True), ("return F.dropout(a[0], 0.0) * 2", False)):

@@ -10,9 +10,9 @@ from worker_support import NO_GPU
 import chunks
 import device_sums
 import footprint
-import modes
 import orders
 from correlated import CorrelatedErrors, DeviceCorrelatedErrors
+from noise import ChunkedNoise
 
 U = 2.0**-24
 PLACES = ["cpu"] if NO_GPU else ["cpu", "cuda"]
@@ -122,7 +122,7 @@ class CorrelatedTest(unittest.TestCase):
 class NoiseTest(unittest.TestCase):
     def test_a_tensor_larger_than_the_bank_is_perturbed_piece_by_piece(self):
         for place in PLACES:
-            noise = modes.ChunkedNoise(1000, torch.device(place))
+            noise = ChunkedNoise(1000, torch.device(place))
             for x in (seeded((70, 50), place), seeded((70, 50), place).t(), seeded((1, 50), place).expand(70, 50)):
                 for out in (noise.added(x, 0.125), noise.add(x.clone(), x, 0.125)):
                     share = ((out - x) / x / 0.125).abs()

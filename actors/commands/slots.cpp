@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/slots.hpp"
+
+#include "actors/service_backend.hpp"
+#include "actors/slot_cores.hpp"
+#include "runtime/environment.hpp"
+
+namespace warpsmith::actors {
+
+Result<void> valid_slots(const SandboxConfig& config) {
+  Complaints complaints{"options"};
+  validate(config, complaints);
+  return complaints.result();
+}
+
+Result<std::vector<sandbox::SandboxOptions>> take_slots(const SandboxConfig& config) {
+  if (auto valid = valid_slots(config); !valid) return tl::unexpected(std::move(valid.error()));
+  if (auto fits = check_slots(config); !fits) return tl::unexpected(std::move(fits.error()));
+  leave_slot_cores(config);
+  const std::string python = python_interpreter().string();
+  std::vector<sandbox::SandboxOptions> slots;
+  slots.reserve(static_cast<size_t>(config.count));
+  for (uint32_t slot = 0; slot < config.count; ++slot) {
+    slots.push_back(slot_options(config, python, slot));
+  }
+  return slots;
+}
+
+std::string slot_contract(const std::string& contract, DeviceClass device) {
+  return contract == "host" && device == DeviceClass::cpu ? "cpu" : contract;
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The slots that a command judges on, of a configuration that its options made.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/config/sandbox_config.hpp"
+#include "runtime/result.hpp"
+#include "runtime/task.hpp"
+#include "sandbox/service/client.hpp"
+
+namespace warpsmith::actors {
+
+/// The configuration's own rules: `invalid_config` names the key.
+Result<void> valid_slots(const SandboxConfig& config);
+
+/// What each slot's service is started with. An error: the configuration is not valid, or this
+/// machine lacks something for it. From then on this process is off the slots' cores.
+Result<std::vector<sandbox::SandboxOptions>> take_slots(const SandboxConfig& config);
+
+/// The contract that a slot must be for: `host` on a task for CPUs needs no GPU.
+std::string slot_contract(const std::string& contract, DeviceClass device);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/script.hpp"
+
+#include "runtime/environment.hpp"
+#include "runtime/process/child.hpp"
+
+namespace warpsmith::actors {
+
+Result<std::string> run_script(const std::filesystem::path& script,
+                               const std::vector<std::string>& arguments,
+                               std::chrono::milliseconds patience) {
+  ChildSpec spec{.argv = {python_interpreter().string(), script.string()}};
+  spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
+  auto exit = run_child(spec, Deadline::after(patience));
+  if (!exit) return fail(script.string(), std::move(exit.error()));
+  if (exit->timed_out) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
+    return fail(ErrorCode::timeout,
+                script.string() + ": not done within " + std::to_string(seconds.count()) + " s");
+  }
+  if (exit->exit_code == 0) return std::move(exit->out);
+  const std::string end = exit->signal != 0 ? "signal " + std::to_string(exit->signal)
+                                            : "exit code " + std::to_string(exit->exit_code);
+  return fail(ErrorCode::process_failed, script.string() + ": " + end + ": " + exit->err);
+}
+
+}  // namespace warpsmith::actors

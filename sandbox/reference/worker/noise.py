@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+# What perturbs evaluations: noise out of one bank per device.
+import math
+
+import torch
+
+import chunks
+
+
+class Noise:
+    """Signs times magnitudes in [1/2, 1]: never near zero, so that no element's deviation vanishes by one draw."""
+
+    def __init__(self, elements):
+        self.generator = torch.Generator().manual_seed(20260)
+        self.size = elements
+        self.bank = self._bank(elements, self.generator)
+
+    @staticmethod
+    def _bank(elements, generator):
+        span, where = 2 * elements + 4099, generator.device
+        signs = torch.randint(0, 2, (span,), generator=generator, dtype=torch.float32, device=where) * 2 - 1
+        return signs * (0.5 + 0.5 * torch.rand(span, generator=generator, device=where))
+
+    def take(self, shape):
+        count = math.prod(shape)
+        if count > self.size:
+            wanted = -(-count // self.bank.numel())
+            return self.bank.repeat(wanted)[:count].view(shape)
+        start = int(torch.randint(0, self.bank.numel() - count + 1, (1,), generator=self.generator))
+        return self.bank[start:start + count].view(shape)
+
+    def add(self, value, scale, amplitude):
+        """Adds noise of `amplitude` times `scale` to a tensor in place."""
+        return value.addcmul_(scale, self.take(value.shape), value=amplitude)
+
+    def added(self, value, amplitude):
+        """A copy with noise relative to itself."""
+        return torch.addcmul(value, value, self.take(value.shape), value=amplitude)
+
+
+def _side_by_side(a, b):
+    """Whether equal places in memory hold equal elements."""
+    return a.is_contiguous() and b.is_contiguous() or chunks.dense(a) and a.stride() == b.stride()
+
+
+def _flat(value):
+    """All elements of a dense tensor in the order of memory."""
+    return value.as_strided((value.numel(),), (1,))
+
+
+class ChunkedNoise(Noise):
+    """The same out of a bank of bounded size, drawn on the device: a large tensor takes it piece by piece."""
+
+    def __init__(self, elements, place):
+        super().__init__(0)
+        self.size = elements
+        self.bank = self._bank(elements, torch.Generator(place).manual_seed(20260))
+
+    def add(self, value, scale, amplitude):
+        if value.numel() <= self.size:
+            return super().add(value, scale, amplitude)
+        if not _side_by_side(value, scale):
+            return value.copy_(self.add(value.contiguous(), scale.contiguous(), amplitude))
+        for v, s in zip(_flat(value).split(self.size), _flat(scale).split(self.size)):
+            v.addcmul_(s, self.take(v.shape), value=amplitude)
+        return value
+
+    def added(self, value, amplitude):
+        if value.numel() <= self.size:
+            return super().added(value, amplitude)
+        if not chunks.dense(value):
+            value = value.contiguous()
+        out = torch.empty_like(value)
+        for o, v in zip(_flat(out).split(self.size), _flat(value).split(self.size)):
+            torch.addcmul(v, v, self.take(v.shape), value=amplitude, out=o)
+        return out
+
+
+_CHUNK = 2**25  # elements of noise for a device
+_noises = {}  # one bank per device for all tasks; on a CPU as large as the largest asked for
+
+
+def noise_for(elements, place=torch.device("cpu")):
+    known = _noises.get(place)
+    if place.type != "cpu":
+        known = known or ChunkedNoise(_CHUNK, place)
+    else:
+        elements = max(elements, 2**20)  # intermediates may be larger than what a signature names
+        known = known if known and known.size >= elements else Noise(elements)
+    _noises[place] = known
+    return known

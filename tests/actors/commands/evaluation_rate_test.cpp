@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/bench/evaluation_rate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace warpsmith::actors {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Takes in every task but "random"; passes kernels of tasks that it has taken in.
+class TakesInFirst : public SandboxBackend {
+ public:
+  Judgement evaluate(const Task& task, const Submission& /*submission*/, Request /*request*/,
+                     milliseconds /*budget*/) override {
+    const bool known = known_.contains(task.id);
+    return Verdict{.outcome = known ? VerdictClass::passed : VerdictClass::wrong,
+                   .feedback = "not taken in before it was timed"};
+  }
+  Result<TaskFacts> ingest(const Task& task, milliseconds /*budget*/) override {
+    if (task.id == "random") return fail(ErrorCode::invalid_argument, "two calls differ");
+    known_.insert(task.id);
+    return TaskFacts{};
+  }
+
+ private:
+  std::set<std::string> known_;
+};
+
+EvaluationLoad load_of(const std::vector<std::string>& ids, int64_t evaluations) {
+  EvaluationLoad load{.evaluations = evaluations, .progress = [](const std::string&) {}};
+  for (const std::string& id : ids) {
+    load.tasks.push_back(Task{.id = id});
+    load.sources[id] = {{{"kernel.cpp", ""}}};
+  }
+  return load;
+}
+
+Result<EvaluationFigures> measure(const EvaluationLoad& load) {
+  const SandboxBackendFactory slot = [] { return std::make_unique<TakesInFirst>(); };
+  return measure_evaluations({slot, slot}, load);
+}
+
+TEST(EvaluationRateTest, OnlyWhatWasMadeReadyIsTimedWhereATaskIsRefused) {
+  const auto figures = measure(load_of({"random", "rows", "later"}, 2));
+  ASSERT_TRUE(figures) << figures.error().message;
+  EXPECT_EQ(figures->evaluations, 2);
+  EXPECT_TRUE(figures->not_passed.empty()) << figures->not_passed.front();
+}
+
+TEST(EvaluationRateTest, NothingIsMeasuredWhereEveryTaskIsRefused) {
+  const auto figures = measure(load_of({"random"}, 2));
+  ASSERT_FALSE(figures);
+  EXPECT_EQ(figures.error().message, "every task was refused");
+}
+
+}  // namespace
+}  // namespace warpsmith::actors
