@@ -5,6 +5,16 @@
 #include "runtime/process/child.hpp"
 
 namespace warpsmith::actors {
+namespace {
+
+constexpr int bad_arguments = 2;  // how argparse ends: the usage, then a line that says why
+
+std::string last_line(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+}  // namespace
 
 Result<std::string> run_script(const std::filesystem::path& script,
                                const std::vector<std::string>& arguments,
@@ -19,6 +29,9 @@ Result<std::string> run_script(const std::filesystem::path& script,
                 script.string() + ": not done within " + std::to_string(seconds.count()) + " s");
   }
   if (exit->exit_code == 0) return std::move(exit->out);
+  if (exit->exit_code == bad_arguments) {
+    return fail(ErrorCode::invalid_argument, last_line(exit->err));
+  }
   const std::string end = exit->signal != 0 ? "signal " + std::to_string(exit->signal)
                                             : "exit code " + std::to_string(exit->exit_code);
   return fail(ErrorCode::process_failed, script.string() + ": " + end + ": " + exit->err);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith check`: a verdict on one kernel, with its evidence.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -37,7 +35,8 @@ const char* const footer =
     "  warpsmith check --explain configs/examples/rms_norm_linear\n"
     "  warpsmith check --profile kernels.json --trace trace.json configs/examples/rms_norm_linear\n"
     "Exit codes: 0 correct, 1 judged not correct, 2 bad input, 3 infrastructure.\n"
-    "The first check of a task measures its baselines, which takes a while.";
+    "The first check of a task measures its baselines, which takes minutes; standard error tells\n"
+    "what is being done.";
 
 void tell(const std::string& line) {
   std::cerr << line << '\n';
@@ -68,7 +67,7 @@ SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
 Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, seconds budget) {
   auto backend = service_backend(slot)();
   if (!backend) return InfraFailure{InfraKind::sandbox_lost, backend.error().message};
-  if (isatty(STDERR_FILENO) == 1) (*backend)->on_progress(tell);
+  (*backend)->on_progress(tell);
   const auto began = SteadyClock::now();
   return with_cause((*backend)->evaluate(call.task, call.submission, call.request, budget), budget,
                     began);

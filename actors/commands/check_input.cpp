@@ -27,6 +27,9 @@ Result<std::string> contract_of(const CheckArguments& args, const fs::path& solu
                 "--contract " + args.contract + ": expected cpu, device or host");
   }
   std::error_code error;
+  if (!fs::exists(solution, error)) {
+    return fail(ErrorCode::not_found, solution.string() + ": no such file or folder");
+  }
   const auto holds = [&](const char* name) { return fs::exists(solution / name, error); };
   const bool module_alone = solution.extension() == ".py" && fs::is_regular_file(solution, error);
   if (module_alone || holds(sandbox::host_module_file)) return "host";

@@ -2,8 +2,10 @@
 // The command line: one subcommand, its options, its exit code.
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <map>
 #include <set>
-#include <string_view>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "actors/commands/command.hpp"
@@ -77,15 +79,20 @@ ExitCode report(const Error& error) {
   return is_users_fault(error.code) ? ExitCode::bad_input : ExitCode::infrastructure;
 }
 
-/// The library's own message would not name the word.
-Result<void> check_command(const CLI::App& app, std::string_view word) {
-  if (word.empty() || word.starts_with('-')) return {};
+/// The library's own message would not name the word. `words` begin with a command of `app`'s, or
+/// with an option.
+Result<void> check_command(const CLI::App& app, std::span<const char* const> words) {
+  std::map<std::string, const CLI::App*> commands;
+  for (const CLI::App* command : app.get_subcommands({})) commands[command->get_name()] = command;
+  if (commands.empty() || words.empty() || *words.front() == '-') return {};
+  const std::string word = words.front();
+  const auto found = commands.find(word);
+  if (found != commands.end()) return check_command(*found->second, words.subspan(1));
   std::set<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.insert(command->get_name());
-  if (names.contains(std::string(word))) return {};
-  return fail(ErrorCode::invalid_argument, "no command \"" + std::string(word) +
-                                               "\"; the nearest is \"" + nearest_name(word, names) +
-                                               "\"");
+  for (const auto& [name, command] : commands) names.insert(name);
+  const std::string within = app.get_parent() == nullptr ? "command" : app.get_name() + " command";
+  return fail(ErrorCode::invalid_argument, "no " + within + " \"" + word + "\"; the nearest is \"" +
+                                               nearest_name(word, names) + "\"");
 }
 
 ExitCode run_command_line(int argc, const char* const* argv) {
@@ -94,9 +101,8 @@ ExitCode run_command_line(int argc, const char* const* argv) {
   app.set_version_flag("--version", "warpsmith " + program_version());
   app.require_subcommand(1);
   const std::vector<Registered> commands = add_all(app);
-  if (auto known = check_command(app, argc > 1 ? argv[1] : ""); !known) {
-    return report(known.error());
-  }
+  const std::span words{argv, static_cast<size_t>(argc)};
+  if (auto known = check_command(app, words.subspan(1)); !known) return report(known.error());
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

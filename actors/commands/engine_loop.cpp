@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <optional>
 
 #include "actors/commands/progress.hpp"
 #include "runtime/clock.hpp"
@@ -29,8 +30,14 @@ class ProgressPrinter {
     if (!counts || !numbers) return;
     const auto elapsed = std::chrono::duration_cast<seconds>(SteadyClock::now() - begin);
     const auto limit = std::chrono::duration_cast<seconds>(options.time_limit);
-    const std::string line =
-        line_.next({std::move(*counts), options.trajectories, std::move(*numbers), elapsed, limit});
+    ProgressView view{.counts = std::move(*counts),
+                      .trajectories = options.trajectories,
+                      .seen = std::move(*numbers),
+                      .elapsed = elapsed,
+                      .limit = limit};
+    if (!done_before_) done_before_ = trajectories_done(view);
+    view.done_before = *done_before_;
+    const std::string line = line_.next(view);
     std::cerr << (live_ ? "\r\x1b[K" : "") << line << (live_ ? "" : "\n") << std::flush;
   }
   void end() const {
@@ -41,6 +48,7 @@ class ProgressPrinter {
   static constexpr int plain_every = 10;
   bool quiet_, live_;
   int calls_ = 0;
+  std::optional<uint64_t> done_before_;
   ProgressLine line_;
 };
 

@@ -30,9 +30,10 @@ bool somebody_learns(const ProgressView& view) {
   return view.seen.values.contains("learner-0.step");
 }
 
-/// Figures come with the first step; where nobody learns, with the first that ended.
+/// Figures come with this process's first step; where nobody learns, with the first that ended.
 bool has_figures(const ProgressView& view) {
-  return ended(view) > 0 && (!somebody_learns(view) || value(view, "learner-0.step") > 0);
+  return ended(view) > 0 &&
+         (!somebody_learns(view) || view.seen.values.contains("learner-0.reward"));
 }
 
 /// What a sandbox does beside its daily work; empty while it does nothing else.
@@ -52,12 +53,11 @@ std::string print(const char* format, Args... args) {
 /// Time that the sooner of the two ends, trajectories or limit, still allows; none while neither
 /// can be told.
 std::optional<std::chrono::seconds> time_left(const ProgressView& view) {
-  // Where nobody learns, nothing leaves the ledger: what is closed is done.
-  const uint64_t done =
-      somebody_learns(view) ? view.counts.admitted - view.counts.in_flight : ended(view);
+  const uint64_t done = trajectories_done(view);
   std::optional<std::chrono::seconds> left;
-  if (done > 0 && view.trajectories >= done) {
-    const double per_one = static_cast<double>(view.elapsed.count()) / static_cast<double>(done);
+  if (done > view.done_before && view.trajectories >= done) {
+    const double per_one =
+        static_cast<double>(view.elapsed.count()) / static_cast<double>(done - view.done_before);
     left = std::chrono::seconds{
         static_cast<int64_t>(per_one * static_cast<double>(view.trajectories - done))};
   }
@@ -77,6 +77,11 @@ std::string duration_text(std::chrono::seconds span) {
   const auto s = static_cast<long long>(span.count());
   if (s >= 3600) return print("%lldh%02lldm", s / 3600, s / 60 % 60);
   return s >= 60 ? print("%lldm%02llds", s / 60, s % 60) : print("%llds", s);
+}
+
+uint64_t trajectories_done(const ProgressView& view) {
+  // Where nobody learns, nothing leaves the ledger: what is closed is done.
+  return somebody_learns(view) ? view.counts.admitted - view.counts.in_flight : ended(view);
 }
 
 double ProgressLine::rate(const ProgressView& view, const std::string& key) const {

@@ -14,10 +14,14 @@ namespace warpsmith::actors {
 struct ProgressView {
   LedgerCounts counts;
   uint64_t trajectories = 0;  // of the whole run
+  uint64_t done_before = 0;   // of them, when a run that goes on began anew
   Observation seen;           // the telemetry's, "learner-0.reward_mean"
   std::chrono::seconds elapsed{0};
   std::chrono::seconds limit{0};  // of the run; 0: none
 };
+
+/// Trajectories that need nothing more.
+uint64_t trajectories_done(const ProgressView& view);
 
 /// Keeps the views of a window, so that rates and shares are those of its length.
 class ProgressLine {

@@ -16,6 +16,14 @@ die() {
   exit "${2:-3}"
 }
 
+# WARPSMITH_PRESET comes from outside: a folder of build/ is named after it.
+check_preset() {
+  case $preset in
+    dev | asan | release) ;;
+    *) die "WARPSMITH_PRESET=$preset: expected dev, asan or release" 2 ;;
+  esac
+}
+
 # Waits for the lock file $1 on descriptor 9, and says so when it has to.
 take_lock() {
   mkdir -p "$(dirname "$1")"

@@ -51,25 +51,6 @@ run_asan() {
     run_ctest asan asan -L unit -j "$jobs" "$@"
 }
 
-sum_up() {
-  python3 - "$@" <<'SUM'
-import os, sys, xml.etree.ElementTree as tree
-passed = failed = skipped = 0
-for name in sys.argv[1:]:
-    if not os.path.exists(name):
-        failed += 1
-        print(f"no results in {name}: the tests did not start")
-        continue
-    suite = tree.parse(name).getroot()
-    bad, left = int(suite.get("failures")), int(suite.get("skipped")) + int(suite.get("disabled"))
-    failed, skipped = failed + bad, skipped + left
-    passed += int(suite.get("tests")) - bad - left
-print(f"{passed} passed, {failed} failed, {skipped} skipped")
-if passed + failed + skipped == 0:
-    sys.exit("warpsmith: no test ran; does the name that -R asks for exist?")
-SUM
-}
-
 run_tests() {
   local quick= parts="checks dev asan" all=() filter=() good=0
   while [ $# -gt 0 ]; do
@@ -78,7 +59,11 @@ run_tests() {
       --asan) parts=asan ;;
       --all) all=(--all) ;;
       --no-checks) parts=${parts/checks/} ;;
-      -R) filter=(--no-tests=ignore -R "${2:?-R takes a regular expression}"); shift ;;
+      -R)
+        [ -n "${2:-}" ] || die "-R takes a regular expression" 2
+        filter=(--no-tests=ignore -R "$2")
+        shift
+        ;;
       -h | --help) test_help; return ;;
       *) die "unknown option of test: $1 (see ./warpsmith test --help)" 2 ;;
     esac
@@ -98,6 +83,6 @@ run_tests() {
     esac
   done
   [ $good -eq 0 ] || say "something failed above"
-  sum_up "${results[@]}" || good=1
+  python3 "$root/scripts/lib/test_summary.py" "${results[@]}" || good=1
   return $good
 }

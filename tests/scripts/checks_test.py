@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(ROOT, "scripts/lib"))
 import check_config_keys  # noqa: E402
 import check_includes  # noqa: E402
 import compile_flags  # noqa: E402
+import test_summary  # noqa: E402
 
 
 class IncludesTest(unittest.TestCase):
@@ -81,6 +82,20 @@ class CompileFlagsTest(unittest.TestCase):
                     "runtime/config/c.cpp": ["-DC"], "policy/d.cpp": ["-DD"]}
         self.assertEqual(compile_flags.nearest(commands, "runtime/config/c.hpp"), ["-DC"])
         self.assertEqual(compile_flags.nearest(commands, "policy/x.hpp"), ["-DD"])
+
+
+class SummaryTest(unittest.TestCase):
+    def test_the_place_of_a_failure_is_told(self):
+        output = "\n".join(["noise"] * 50 + ["a_test.cpp:7: Failure", "Expected: 1", "  Which is: 2"] + ["more"] * 50)
+        told = test_summary.telling(output)
+        self.assertEqual(told[:3], ["a_test.cpp:7: Failure", "Expected: 1", "  Which is: 2"])
+        self.assertNotIn("noise", told)
+
+    def test_else_the_end(self):
+        self.assertEqual(test_summary.telling("\n".join(map(str, range(100))))[-1], "99")
+
+    def test_what_is_long_is_cut(self):
+        self.assertEqual(len(test_summary.telling("x: Failure\n" * 1000)), test_summary.MOST_LINES)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ case "$*" in
   "-m venv "*) echo venv >> "$FAKE/calls.log"; mkdir -p "$3/bin"; cp "$0" "$3/bin/python"
     printf '#!%s/bin/python\n' "$3" > "$3/bin/tool" ;;
   "-m pip "*) echo pip >> "$FAKE/calls.log"; sleep ${FAKE_PIP_SECONDS:-0}; [ ! -e "$FAKE/no-network" ] ;;
-  "- "*) exec /usr/bin/python3 "$@" ;;
+  "- "* | */test_summary.py\ *) exec /usr/bin/python3 "$@" ;;
   "-c import torch") [ -e "$FAKE/has-torch" ] ;;
 esac
 '''
@@ -222,6 +222,13 @@ class LauncherTest(unittest.TestCase):
         self.assertEqual((code, out), (1, "0 passed, 0 failed, 0 skipped\n"))
         self.assertIn("no test ran", err)
         self.assertEqual(self.launch("test", "--no-checks", "-R", "name", FAKE_TESTS="1")[0], 0)
+
+    def test_a_missing_expression_and_an_unknown_preset_are_bad_input(self):
+        code, _, err = self.launch("test", "-R")
+        self.assertEqual((code, err), (2, "warpsmith: -R takes a regular expression\n"))
+        code, _, err = self.launch("doctor", WARPSMITH_PRESET="fast")
+        self.assertEqual((code, err), (2, "warpsmith: WARPSMITH_PRESET=fast: expected dev, asan or release\n"))
+        self.assertFalse(os.path.exists(os.path.join(self.tree, "build")))
 
     def test_an_environment_that_failed_half_way_is_not_used(self):
         self.put("no-network")

@@ -63,6 +63,9 @@ TEST(CommandLineTest, ThePeerOfABenchIsOfContractDevice) {
 TEST(CommandLineTest, UnknownCommandsAndOptionsAreBadInput) {
   EXPECT_EQ(run({}).code, ExitCode::bad_input);
   EXPECT_EQ(run({"fly"}).code, ExitCode::bad_input);
+  const Answer part = run({"bench", "evaluat"});
+  EXPECT_EQ(part.code, ExitCode::bad_input);
+  EXPECT_EQ(part.err, "warpsmith: no bench command \"evaluat\"; the nearest is \"evaluate\"\n");
   EXPECT_EQ(run({"doctor", "--nurse"}).code, ExitCode::bad_input);
 }
 

@@ -40,7 +40,9 @@ TEST(ProgressLineTest, SaysWhatIsDoneUntilTheFirstStep) {
   EXPECT_THAT(line, HasSubstr("judge queue 3 | sandbox: softmax: torch.compile | 40s"));
   early.counts.closed = 2;  // closed, not yet trained
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("10 admitted, 2 ended"));
-  early.seen.values["learner-0.step"] = 1;
+  early.seen.values["learner-0.step"] = 1;  // of a run that goes on
+  EXPECT_THAT(ProgressLine{}.next(early), Not(HasSubstr("reward")));
+  early.seen.values["learner-0.reward"] = 1;
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("reward"));
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("| 40s | sandbox: softmax: torch.compile"));
   early.seen.texts["sandbox-0.phase"] = "judging";
@@ -79,7 +81,7 @@ TEST(ProgressLineTest, AnEvaluationShowsNothingOfALearner) {
 TEST(ProgressLineTest, NoTimeIsLeftToTellWhereNothingEnded) {
   ProgressView now = view(10, seconds{40});
   now.counts.trained = 0;
-  now.seen.values = {{"learner-0.step", 1}};
+  now.seen.values = {{"learner-0.step", 1}, {"learner-0.reward", 1}};
   now.counts.closed = 1;
   EXPECT_THAT(ProgressLine{}.next(now), Not(HasSubstr("left")));
   now.limit = seconds{70};

@@ -47,6 +47,13 @@ TEST_F(ScriptTest, SaysHowAFailedOneEnded) {
   EXPECT_THAT(run("kill -9 $$").error().message, EndsWith(": signal 9: "));
 }
 
+TEST_F(ScriptTest, TellsWhichArgumentsItRefuses) {
+  const auto failed = run("printf 'usage: script\\nscript: error: no style x\\n' >&2; exit 2");
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(failed.error().message, "script: error: no style x");
+}
+
 TEST_F(ScriptTest, DoesNotOutlastItsPatience) {
   const auto late = run("exec sleep 100", milliseconds{1000});
   ASSERT_FALSE(late);

@@ -57,7 +57,7 @@ while True:
 
 TEST_F(IngestTest, WantOfMemoryIsNoRecord) {
   const TemporaryFolder own;
-  std::ofstream(own.path() + "/main.py") << full_worker;
+  std::ofstream(own.path() / "main.py") << full_worker;
   auto options = worker_options(own.path());
   options.folder = own.path();
   auto full = ReferenceWorker::start(options, Deadline::after(seconds(60)));
