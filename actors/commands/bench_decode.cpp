@@ -100,7 +100,7 @@ ExitCode bench_decode(const Arguments& args) {
   for (const int64_t batch : args.batches) {
     auto figures = measure(*model, folder, batch, args);
     if (!figures) return report(figures.error());
-    all.push_back(std::move(*figures));
+    all.push_back(*figures);
   }
   if (!args.json) {
     std::cout << to_text(all);
