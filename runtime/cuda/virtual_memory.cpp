@@ -11,7 +11,8 @@ CUmemAllocationProp properties(CUdevice device) {
   CUmemAllocationProp prop{};
   prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device}};
+  prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  prop.location.id = device;
   return prop;
 }
 
@@ -38,9 +39,10 @@ VirtualMemory VirtualMemory::create(const Context& context, uint64_t bytes) {
 VirtualMemory VirtualMemory::import(const Context& context, int fd, uint64_t bytes, Access access) {
   const Api& api = context.api();
   VirtualMemory made{context, bytes};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the call takes a descriptor's number as one
+  auto* const handle = reinterpret_cast<void*>(static_cast<intptr_t>(fd));
   check(api,
-        api.cuMemImportFromShareableHandle(&made.handle_,
-                                           reinterpret_cast<void*>(static_cast<intptr_t>(fd)),
+        api.cuMemImportFromShareableHandle(&made.handle_, handle,
                                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
         "cuMemImportFromShareableHandle");
   made.held_ = true;
@@ -53,7 +55,8 @@ void VirtualMemory::map(Access access) {
   check(*api_, api_->cuMemMap(address_, bytes_, 0, handle_, 0), "cuMemMap");
   mapped_ = true;
   CUmemAccessDesc allowed{};
-  allowed.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device_}};
+  allowed.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  allowed.location.id = device_;
   allowed.flags = access == Access::read_only ? CU_MEM_ACCESS_FLAGS_PROT_READ
                                               : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   check(*api_, api_->cuMemSetAccess(address_, bytes_, &allowed, 1), "cuMemSetAccess");
