@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/bench/commit_honesty.hpp"
 
+#include "actors/bench/final_verdict.hpp"
 #include "sandbox/compile/cpu_compiler.hpp"
 
 namespace warpsmith::actors {
@@ -49,13 +50,12 @@ Result<std::vector<sandbox::SelfCheck>> measure_commit(const sandbox::SandboxOpt
 Result<std::vector<VerdictPair>> measure_pairs(SandboxBackend& backend, const Task& task,
                                                const std::string& source, int64_t pairs,
                                                const BenchProgress& progress) {
-  constexpr std::chrono::minutes budget{10};  // the first one may measure the task
   const Submission submission{task.id, "cpu", {{"kernel.cpp", source}}};
   std::vector<VerdictPair> all;
   for (int64_t i = 0; i < pairs; ++i) {
     VerdictPair pair;
     for (Sighting* sighting : {&pair.first, &pair.second}) {
-      auto seen = sighting_of(backend.evaluate(task, submission, Request::final, budget));
+      auto seen = sighting_of(final_verdict(backend, task, submission).judgement);
       if (!seen) return tl::unexpected(std::move(seen.error()));
       *sighting = std::move(*seen);
     }

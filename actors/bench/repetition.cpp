@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "actors/bench/final_verdict.hpp"
 #include "policy/learn/reward.hpp"
 #include "runtime/median.hpp"
 
 namespace warpsmith::actors {
 namespace {
-
-constexpr std::chrono::minutes evaluation_budget{10};
 
 bool holds_milestone(const std::optional<Interval>& interval) {
   return interval && !policy::clearly_faster(interval->low) &&
@@ -68,8 +67,8 @@ Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& c
                                   const BenchProgress& progress) {
   Repetition repetition;
   for (int64_t i = 0; i < times; ++i) {
-    const Judgement judgement =
-        backend.evaluate(call.task, call.submission, Request::final, evaluation_budget);
+    const auto [judgement, asked_again] = final_verdict(backend, call.task, call.submission);
+    repetition.asked_again += asked_again;
     if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
       return fail(ErrorCode::infrastructure,
                   std::string{to_string(failure->kind)} + ": " + failure->detail);

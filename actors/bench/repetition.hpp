@@ -22,6 +22,7 @@ struct Sighted {
 
 struct Repetition {
   std::vector<Sighted> verdicts;
+  int64_t asked_again = 0;  // evaluations that the machine's noise spoilt
 
   std::map<int, int64_t> milestones() const;  // milestone → how many
   /// Verdicts that differ from the commonest milestone though no interval of theirs straddles one,
@@ -34,7 +35,7 @@ struct Repetition {
 /// Of a timed verdict.
 Sighted sighted(const Verdict& verdict);
 
-/// A failure that is not the kernel's ends it.
+/// A failure that is not the kernel's ends it; noise does only if it goes on (`final_verdict`).
 Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& call, int64_t times,
                                   const BenchProgress& progress);
 

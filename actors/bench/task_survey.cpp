@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/bench/task_survey.hpp"
 
+#include "actors/bench/final_verdict.hpp"
 #include "policy/learn/reward.hpp"
 #include "runtime/clock.hpp"
 #include "sandbox/contract/contract_files.hpp"
@@ -12,7 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::minutes ingest_budget{10};
-constexpr std::chrono::minutes evaluation_budget{10};
 constexpr const char* wrong_folder = "wrong";
 
 Result<Submission> submission_in(const fs::path& place, const Task& task,
@@ -35,7 +35,7 @@ std::optional<Judgement> judged(SandboxBackend& backend, const Task& task,
                                 const Submission& submission, const BenchProgress& progress) {
   if (submission.files.empty()) return std::nullopt;
   progress(task.id + ": judging");
-  return backend.evaluate(task, submission, Request::final, evaluation_budget);
+  return final_verdict(backend, task, submission).judgement;
 }
 
 bool passed(const std::optional<Judgement>& judgement) {

@@ -76,6 +76,7 @@ nlohmann::json to_json(const std::vector<Repeated>& all) {
                    {"median_speedup_eager", one.repetition.median_speedup_eager()},
                    {"median_speedup_compile", one.repetition.median_speedup_compile()},
                    {"unexplained", one.repetition.unexplained()},
+                   {"asked_again", one.repetition.asked_again},
                    {"verdicts", each}});
   }
   return out;
@@ -90,6 +91,8 @@ std::string to_text(const std::vector<Repeated>& all) {
       rows.push_back({"milestone " + std::to_string(milestone), std::to_string(count), {}});
     }
     rows.push_back({"unexplained changes", std::to_string(one.repetition.unexplained()), "0"});
+    rows.push_back(
+        {"spoilt by noise, asked again", std::to_string(one.repetition.asked_again), {}});
     rows.push_back({"median speed-up, eager", fixed(one.repetition.median_speedup_eager(), 3), {}});
     rows.push_back(
         {"median speed-up, torch.compile", fixed(one.repetition.median_speedup_compile(), 3), {}});

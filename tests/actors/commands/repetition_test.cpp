@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+
+#include "actors/bench/final_verdict.hpp"
+
 namespace warpsmith::actors {
 namespace {
 
@@ -43,6 +47,43 @@ TEST(RepetitionTest, OnlyALowerMilestoneThatIsStraddledIsExplained) {
   repetition.verdicts.push_back(higher);
   EXPECT_EQ(repetition.unexplained(), 2);
   EXPECT_DOUBLE_EQ(repetition.median_speedup_eager(), 1.2);
+}
+
+/// Answers with what it was given, in order.
+class ScriptedBackend : public SandboxBackend {
+ public:
+  explicit ScriptedBackend(std::deque<Judgement> answers) : answers_(std::move(answers)) {}
+  Judgement evaluate(const Task& /*task*/, const Submission& /*submission*/, Request /*request*/,
+                     std::chrono::milliseconds /*budget*/) override {
+    Judgement answer = answers_.front();
+    answers_.pop_front();
+    return answer;
+  }
+  Result<TaskFacts> ingest(const Task& /*task*/, std::chrono::milliseconds /*budget*/) override {
+    return fail(ErrorCode::unsupported, "not asked for");
+  }
+
+ private:
+  std::deque<Judgement> answers_;
+};
+
+TEST(RepetitionTest, WhatNoiseSpoilsIsAskedAgain) {
+  const InfraFailure noise{InfraKind::noise, "unstable"};
+  ScriptedBackend backend{{noise, Verdict{}, noise, noise, Verdict{}}};
+  const auto repetition = repeat_verdict(backend, {}, 2, [](const std::string&) {});
+  ASSERT_TRUE(repetition);
+  EXPECT_EQ(repetition->verdicts.size(), 2U);
+  EXPECT_EQ(repetition->asked_again, 3);
+}
+
+TEST(RepetitionTest, EndlessNoiseAndOtherFailuresEndIt) {
+  const InfraFailure noise{InfraKind::noise, "unstable"};
+  ScriptedBackend noisy{std::deque<Judgement>(most_spoilt, noise)};
+  EXPECT_EQ(repeat_verdict(noisy, {}, 1, [](const std::string&) {}).error().message,
+            "infra_noise: unstable");
+  ScriptedBackend lost{{InfraFailure{InfraKind::sandbox_lost, "gone"}}};
+  EXPECT_EQ(repeat_verdict(lost, {}, 1, [](const std::string&) {}).error().message,
+            "infra_sandbox_lost: gone");
 }
 
 TEST(RepetitionTest, NothingJudgedIsNothingUnexplained) {
