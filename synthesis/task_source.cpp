@@ -107,6 +107,11 @@ class Collection {
 }  // namespace
 
 Result<Task> load_task(const fs::path& file) {
+  std::error_code error;
+  if (fs::is_directory(file, error)) {
+    return fail(ErrorCode::invalid_argument,
+                file.string() + ": expected a task's file, got a folder");
+  }
   auto text = read_text_file(file, max_task_bytes);
   if (!text) return tl::unexpected(std::move(text.error()));
   for (const Needed& part : needed) {

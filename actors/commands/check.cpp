@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith check`: a verdict on one kernel, with its evidence.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -53,13 +55,16 @@ Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_poin
   return judgement;
 }
 
+bool runs(const EvaluateCall& call) {
+  return call.request != Request::compile && call.request != Request::explain;
+}
+
 /// What compiles or explains needs no GPU, nor does contract host on a task for CPUs.
 SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
   SandboxConfig config;
-  const bool runs = call.request != Request::compile && call.request != Request::explain;
-  if (runs) config.contract = slot_contract(call.submission.contract, call.task.device);
+  if (runs(call)) config.contract = slot_contract(call.submission.contract, call.task.device);
   config.first_gpu = args.gpu;
-  if (runs) config.baselines = baselines_asked(args.baselines);
+  if (runs(call)) config.baselines = baselines_asked(args.baselines);
   config.numerics = args.numerics;
   return config;
 }
@@ -67,7 +72,8 @@ SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
 Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, seconds budget) {
   auto backend = service_backend(slot)();
   if (!backend) return InfraFailure{InfraKind::sandbox_lost, backend.error().message};
-  (*backend)->on_progress(tell);
+  // What is quick tells a terminal alone.
+  if (runs(call) || isatty(STDERR_FILENO) == 1) (*backend)->on_progress(tell);
   const auto began = SteadyClock::now();
   return with_cause((*backend)->evaluate(call.task, call.submission, call.request, budget), budget,
                     began);

@@ -101,6 +101,7 @@ TEST_F(TaskSourceTest, AnOddOptionIsNamedByFileAndLine) {
 TEST_F(TaskSourceTest, HugeFileMissingFileAndEmptyFolderAreRefused) {
   const auto file = write("b.py", std::string(max_task_bytes + 1, '#'));
   EXPECT_EQ(load_task(file).error().code, ErrorCode::parse_failed);
+  EXPECT_EQ(load_task(file.parent_path()).error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(load_tasks({folder / "none"}).error().code, ErrorCode::not_found);
   EXPECT_EQ(load_tasks({folder / "a"}).error().code, ErrorCode::not_found);
 }

@@ -46,7 +46,7 @@ TEST(DurableFileTest, FolderIsNoTextFile) {
   const TemporaryFolder folder;
   const auto read = read_text_file(folder.path(), 10);
   ASSERT_FALSE(read.has_value());
-  EXPECT_EQ(read.error().message, folder.path().string() + ": expected a regular file");
+  EXPECT_EQ(read.error().message, "cannot read " + folder.path().string() + ": Is a directory");
 }
 
 TEST(DurableFileTest, MissingFileIsNamed) {
