@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import torch
 
-import task as tasks
+import model_parts
 
 
 class Facts(NamedTuple):
@@ -22,7 +22,7 @@ def module_of(code):
 
 def init_arguments(module):
     torch.manual_seed(0)
-    return tasks.split_init(module.get_init_inputs())
+    return model_parts.split_init(module.get_init_inputs())
 
 
 def _inputs(module):

@@ -5,8 +5,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import operators as op
 from device import LANES, Cpu
+from model_parts import as_outputs, tensors_of
 from refusals import Refused, place
-from task import Task, as_outputs, tensors_of
+from task import Task
 
 
 class _Nowhere(Cpu):

@@ -14,6 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import chunks
 import footprint
+import model_parts
 import modes
 import noise
 import orders
@@ -43,43 +44,6 @@ def _attention_by_parts():
         torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(before)
 
 
-def _check_dense(what, value):
-    if value.layout != torch.strided or value.is_nested:
-        raise Refused(f"{what} is a sparse or nested tensor; contracts carry dense ones")
-
-
-def as_outputs(result):
-    outs = list(result) if isinstance(result, (list, tuple)) else [result]
-    if not outs:
-        raise Refused("forward gave no output")
-    for i, out in enumerate(outs):
-        if not isinstance(out, torch.Tensor):
-            raise Refused(f"forward gave {type(out).__name__}; expected tensors")
-        _check_dense(f"output {i}", out)
-    return outs
-
-
-def split_init(init):
-    if len(init) == 2 and isinstance(init[0], (list, tuple)) and isinstance(init[1], dict):
-        return list(init[0]), init[1]
-    return list(init), {}
-
-
-def _holds_closures(model):
-    """A function kept as an attribute goes on to use the model that it was made with, in a copy too."""
-    return any(isinstance(v, types.FunctionType) and v.__closure__ for m in model.modules() for v in vars(m).values())
-
-
-def tensors_of(model):
-    return dict([*model.named_parameters(), *model.named_buffers()])
-
-
-def _park(named):
-    """Each tensor keeps its shape and type, and the memory of one element."""
-    for _, tensor in named:
-        tensor.data = tensor.data.new_empty(()).expand(tensor.shape)
-
-
 class Task:
     """Holds the module as written (float32) and a float64 copy; tensors of both are set from shared memory.
 
@@ -95,10 +59,11 @@ class Task:
         self.sample = self.draw(1)
         self.tensor_at = [i for i, v in enumerate(self.sample) if isinstance(v, torch.Tensor)]
         for at in self.tensor_at:
-            _check_dense(f"input {at}", self.sample[at])
+            model_parts.check_dense(f"input {at}", self.sample[at])
         self._survey()
         with place("a copy of Model"):
-            self.double = (self._build() if _holds_closures(self.model) else copy.deepcopy(self.model)).double()
+            other = self._build() if model_parts.holds_closures(self.model) else copy.deepcopy(self.model)
+            self.double = other.double()
         self.named = self._named(self.model)
         self.named_double = self._named(self.double)
         # Index tables, masks, …: kept aside, because a stay maps `named` to shared memory.
@@ -130,7 +95,7 @@ class Task:
     def _construct(self):
         torch.manual_seed(0)
         with place("get_init_inputs"):
-            args, kwargs = split_init(self.module.get_init_inputs())
+            args, kwargs = model_parts.split_init(self.module.get_init_inputs())
         with place("Model.__init__"):
             return self.module.Model(*args, **kwargs).to(self.device.place)
 
@@ -180,12 +145,12 @@ class Task:
 
     def _survey(self):
         inputs = [v.clone() if isinstance(v, torch.Tensor) else v for v in self.sample]
-        state = tensors_of(self.model)
+        state = model_parts.tensors_of(self.model)
         before = {n: (t._version, t.detach().clone()) for n, t in state.items()}
         survey = modes.Survey()
         with place("forward"), torch.no_grad(), survey:
             result, self.narrow_peak = self.device.peak(lambda: self.model(*inputs))
-        outs = as_outputs(result)
+        outs = model_parts.as_outputs(result)
         if survey.random:
             raise Refused(f"forward is random: it calls {survey.random}")
         for at in self.tensor_at:
@@ -218,13 +183,13 @@ class Task:
     @torch.no_grad()
     def _again(self, arguments, before):
         with place("forward, called again"):
-            outs = as_outputs(self.model(*arguments()))
+            outs = model_parts.as_outputs(self.model(*arguments()))
         if len(outs) != len(before):
             raise Refused(f"forward gave {len(before)} outputs, then {len(outs)}")
         return outs
 
     def _named(self, model):
-        return [(n, t) for n, t in tensors_of(model).items()
+        return [(n, t) for n, t in model_parts.tensors_of(model).items()
                 if n not in self.private and not n.endswith("num_batches_tracked")]
 
     def signature(self):
@@ -298,8 +263,8 @@ class Task:
 
     def park(self):
         self.sample = [None if isinstance(v, torch.Tensor) else v for v in self.sample]
-        _park(self.named)
-        _park(self.named_double)
+        model_parts.park(self.named)
+        model_parts.park(self.named_double)
         self.device.tidy()
 
     def example(self):
@@ -336,7 +301,7 @@ class Task:
     def restore(self):
         """What forward itself changes starts each call from the same values."""
         for model in (self.model, self.double) if self.private else ():
-            tensors = tensors_of(model)
+            tensors = model_parts.tensors_of(model)
             for name, value in self.private.items():
                 tensors[name].copy_(value)
 
@@ -354,18 +319,18 @@ class Task:
         torch.set_default_dtype(torch.float64)
         try:
             with modes.Float64():
-                return as_outputs(self.double(*self.arguments(wide)))
+                return model_parts.as_outputs(self.double(*self.arguments(wide)))
         finally:
             torch.set_default_dtype(default)
             if self.device.remote:
-                _park(self.named_double)
+                model_parts.park(self.named_double)
 
     @torch.no_grad()
     def run_in(self, mode, inputs, parameters):
         self.restore()
         self.set_parameters(self.named, parameters)
         with mode if mode is not None else contextlib.nullcontext():
-            return as_outputs(self.model(*self.arguments(inputs)))
+            return model_parts.as_outputs(self.model(*self.arguments(inputs)))
 
     def _perturbed(self, bank, inputs, parameters):
         """Outputs of a perturbed evaluation; of a task of half types in float64."""

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a module of torch holds, takes and gives.
+import types
+
+import torch
+
+from refusals import Refused
+
+
+def check_dense(what, value):
+    if value.layout != torch.strided or value.is_nested:
+        raise Refused(f"{what} is a sparse or nested tensor; contracts carry dense ones")
+
+
+def as_outputs(result):
+    outs = list(result) if isinstance(result, (list, tuple)) else [result]
+    if not outs:
+        raise Refused("forward gave no output")
+    for i, out in enumerate(outs):
+        if not isinstance(out, torch.Tensor):
+            raise Refused(f"forward gave {type(out).__name__}; expected tensors")
+        check_dense(f"output {i}", out)
+    return outs
+
+
+def split_init(init):
+    if len(init) == 2 and isinstance(init[0], (list, tuple)) and isinstance(init[1], dict):
+        return list(init[0]), init[1]
+    return list(init), {}
+
+
+def holds_closures(model):
+    """A function kept as an attribute goes on to use the model that it was made with, in a copy too."""
+    return any(isinstance(v, types.FunctionType) and v.__closure__ for m in model.modules() for v in vars(m).values())
+
+
+def tensors_of(model):
+    return dict([*model.named_parameters(), *model.named_buffers()])
+
+
+def park(named):
+    """Each tensor keeps its shape and type, and the memory of one element."""
+    for _, tensor in named:
+        tensor.data = tensor.data.new_empty(()).expand(tensor.shape)
