@@ -45,7 +45,7 @@ class Tally {
   }
 
   EvaluationFigures figures(double wall_ms, size_t slots) {
-    const auto count = static_cast<double>(each_ms_.size());
+    const auto count = static_cast<double>(each_ms_.size());  // 0 where it was stopped early
     const double worked = wall_ms * static_cast<double>(slots);
     for (const auto& [name, values] : phase_ms_) {
       const double sum = std::accumulate(values.begin(), values.end(), 0.0);
@@ -85,24 +85,27 @@ class Measurement {
  public:
   Measurement(const EvaluationLoad& load, size_t slots)
       : load_(load),
+        slots_(slots),
         nonce_(std::to_string(std::chrono::system_clock::now().time_since_epoch().count())),
         ready_(static_cast<std::ptrdiff_t>(slots)),
         done_(static_cast<std::ptrdiff_t>(slots)) {}
 
   /// The life of one slot's thread. Its service ends after the last answer: that is not measured.
-  void serve(const SandboxBackendFactory& make) {
+  void serve(const SandboxBackendFactory& make, size_t slot) {
     auto backend = make();
-    auto prepared = backend ? prepare(**backend) : Result<void>{tl::unexpected(backend.error())};
+    auto prepared =
+        backend ? prepare(**backend, slot) : Result<void>{tl::unexpected(backend.error())};
     if (!prepared) stop(std::move(prepared.error()));
     ready_.count_down();
     go_.wait();
-    while (!failed()) {
+    while (!ended()) {
       const int64_t i = next_++;
       if (i >= load_.evaluations) break;
       const auto start = SteadyClock::now();
       const Judgement judgement = evaluate(**backend, measured_, i);
       tally_.count(judgement, in_ms(SteadyClock::now() - start),
                    task_of(measured_, i).id + ", style " + std::to_string(style_of(measured_, i)));
+      tell(i + 1);
     }
     done_.count_down();
   }
@@ -119,27 +122,39 @@ class Measurement {
     if (measured_.empty()) stop({ErrorCode::invalid_argument, "every task was refused"});
     go_.count_down();
   }
-  bool failed() {
-    const std::lock_guard lock{mutex_};
-    return failure_.has_value();
-  }
   const std::optional<Error>& failure() const { return failure_; }
   Tally& tally() { return tally_; }
 
  private:
+  /// Failed, or told to stop.
+  bool ended() {
+    const std::lock_guard lock{mutex_};
+    return failure_.has_value() || load_.stop();
+  }
+
+  /// Each tenth of the way.
+  void tell(int64_t done) const {
+    const int64_t step = std::max<int64_t>(1, load_.evaluations / 10);
+    if (done % step != 0) return;
+    load_.progress("evaluated " + std::to_string(done) + " of " +
+                   std::to_string(load_.evaluations));
+  }
+
   /// No more tasks than evaluations.
   std::span<const Task> used() const {
     return std::span(load_.tasks)
         .first(std::min(load_.tasks.size(), static_cast<size_t>(load_.evaluations)));
   }
 
-  Result<void> prepare(SandboxBackend& backend) {
+  /// Slots begin at tasks apart: what one has measured, the others find on the disk.
+  Result<void> prepare(SandboxBackend& backend, size_t slot) {
     Tasks ready;
-    size_t number = 0;
-    for (const Task& task : used()) {
-      if (failed()) break;
-      load_.progress(std::to_string(++number) + " of " + std::to_string(used().size()) + ": " +
-                     task.id);
+    const size_t count = used().size();
+    const size_t first = slot * count / slots_;
+    for (size_t number = 0; number < count && !ended(); ++number) {
+      const Task& task = used()[(first + number) % count];
+      load_.progress("making ready " + std::to_string(number + 1) + " of " + std::to_string(count) +
+                     ": " + task.id);
       auto facts = backend.ingest(task, ingest_budget);
       if (!facts && facts.error().code != ErrorCode::invalid_argument) {
         return tl::unexpected(std::move(facts.error()));
@@ -189,6 +204,7 @@ class Measurement {
   }
 
   const EvaluationLoad& load_;
+  size_t slots_;
   std::string nonce_;  // of this run, so that no earlier run compiled the same text
   std::latch ready_, done_, go_{1};
   std::set<std::string> refused_;
@@ -207,8 +223,8 @@ Result<EvaluationFigures> measure_evaluations(const std::vector<SandboxBackendFa
   Measurement measurement(load, slots.size());
   std::vector<std::jthread> threads;
   threads.reserve(slots.size());
-  for (const SandboxBackendFactory& slot : slots) {
-    threads.emplace_back([&] { measurement.serve(slot); });
+  for (size_t i = 0; i < slots.size(); ++i) {
+    threads.emplace_back([&, i] { measurement.serve(slots[i], i); });
   }
   measurement.begin();
   const auto begin = SteadyClock::now();

@@ -21,7 +21,9 @@ struct EvaluationLoad {
   /// Sources come again as they are, compiled before the clock starts; else each gets a comment of
   /// its own, so that no cache knows it.
   bool repeat_sources = false;
-  std::function<void(const std::string&)> progress;  // what is being made ready; not timed
+  std::function<void(const std::string&)> progress;  // a line; called on the slots' threads
+  /// Asked between evaluations: whether to end with those that there are.
+  std::function<bool()> stop = [] { return false; };
 };
 
 /// Milliseconds of one phase over all evaluations.

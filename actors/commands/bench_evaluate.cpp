@@ -10,6 +10,7 @@
 #include "actors/bench/workspace_peer.hpp"
 #include "actors/commands/baselines_option.hpp"
 #include "actors/commands/bench_parts.hpp"
+#include "actors/commands/signals.hpp"
 #include "actors/commands/slots.hpp"
 #include "actors/service_backend.hpp"
 
@@ -46,7 +47,7 @@ Result<EvaluationLoad> load_of(const Arguments& args) {
   load.sources = std::move(known->sources);
   load.evaluations = args.evaluations;
   load.repeat_sources = args.repeat_sources;
-  load.progress = [](const std::string& what) { std::cerr << "making ready " << what << '\n'; };
+  load.progress = [](const std::string& what) { std::cerr << what + '\n'; };
   return load;
 }
 
@@ -145,12 +146,23 @@ Result<Peer> peer_of(const Arguments& args, const EvaluationLoad& load) {
   return Peer{*measured};
 }
 
+/// What was measured before a Ctrl-C is told as it is.
+ExitCode tell_shortfall(const EvaluationFigures& figures, const Arguments& args) {
+  if (figures.evaluations == args.evaluations) return ExitCode::success;
+  std::cerr << "stopped: " << figures.evaluations << " of " << args.evaluations << " evaluations\n";
+  return ExitCode::interrupted;
+}
+
 ExitCode bench_evaluate(const Arguments& args) {
   if (args.peer && args.contract != "device") {
     return report({ErrorCode::invalid_argument, "--peer: expected --contract device beside it"});
   }
-  const auto load = load_of(args);
+  const SignalWait signals;
+  auto load = load_of(args);
   if (!load) return report(load.error());
+  load->stop = [&, stopped = false]() mutable {
+    return stopped = stopped || signals.arrived(std::chrono::milliseconds{0});
+  };
   SandboxConfig config;
   config.contract = args.contract;
   config.count = args.slots;
@@ -170,7 +182,7 @@ ExitCode bench_evaluate(const Arguments& args) {
   constexpr auto replace = nlohmann::json::error_handler_t::replace;
   std::cout << (args.json ? to_json(*figures, *peer, args).dump(-1, ' ', false, replace) + '\n'
                           : to_text(*figures, *peer, args));
-  return ExitCode::success;
+  return tell_shortfall(*figures, args);
 }
 
 const char* const footer =
@@ -179,7 +191,8 @@ const char* const footer =
     "default with the baselines that those have by default. Kernels are right ones, written\n"
     "in several styles; each text is new to the compile cache. Before the clock starts, every "
     "task\n"
-    "is measured once (cached on disk afterwards). `other` is what no phase covers.";
+    "is measured once (cached on disk afterwards). `other` is what no phase covers. Ctrl-C ends\n"
+    "with the figures so far.";
 
 }  // namespace
 

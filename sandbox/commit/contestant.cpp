@@ -141,7 +141,8 @@ CallResult Contestant::load(Deadline deadline) {
 }
 
 CallResult Contestant::rouse(Deadline deadline) {
-  return issue(Command::noop, 0, deadline);
+  CallResult first = issue(Command::noop, 0, deadline);
+  return first.fault ? first : issue(Command::noop, 0, deadline);
 }
 
 CallResult Contestant::call(uint32_t set, Deadline deadline, const CallEdges& edges) {

@@ -91,7 +91,8 @@ class Contestant {
   Result<void> confine(Deadline deadline);
   /// Makes the candidate's code ready. A fault says why it cannot be.
   CallResult load(Deadline deadline);
-  /// An answer to nothing, right before a timed call: what then has to be woken is awake.
+  /// Two answers to nothing, right before a timed call: what then has to be woken is awake, and the
+  /// second tells what an empty call costs just now.
   CallResult rouse(Deadline deadline);
   /// One call on buffer set `set`. Reset the outputs and write the inputs first.
   CallResult call(uint32_t set, Deadline deadline, const CallEdges& edges = {});

@@ -24,6 +24,13 @@ uint64_t draw_seed_of(const EvaluationJob& job) {
   return job.seed.seed ^ job.seed.salt[0] ^ job.contents_before;
 }
 
+/// A host candidate's launches are charged to it, so those of its baselines are too.
+SessionOptions session_options(const EvaluationJob& job) {
+  return {.evaluations = evaluations_of(job.numerics),
+          .draw_seed = draw_seed_of(job),
+          .by_clock = job.on_device && job.stage != nullptr};
+}
+
 /// A candidate's process that cannot start is no failure of the reference's.
 Error start_error(Error error) {
   const bool lost = error.code == ErrorCode::infrastructure || error.code == ErrorCode::peer_lost;
@@ -64,7 +71,7 @@ Result<void> measure(const EvaluationJob& job, CandidateCalls& calls, Evaluation
   {
     const PhaseClock clock(outcome.phase_ms, "session");
     auto entered = enter_with(job.worker, job.task, job.bench.session_memory(),
-                              {evaluations_of(job.numerics), draw_seed_of(job)}, further, deadline);
+                              session_options(job), further, deadline);
     if (!entered) return tl::unexpected(entered.error());
     session.emplace(std::move(*entered));
   }

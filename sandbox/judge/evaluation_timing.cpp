@@ -81,14 +81,15 @@ Result<void> EvaluationStay::time_block(const Block& block, uint64_t number, Tim
 bool EvaluationStay::time_candidate(uint32_t set, TimedBlock& times, Timings& timings) {
   job_.bench.reset(set);
   // A GPU then runs the candidate's context: changing to it is nobody's time.
-  const bool roused = job_.on_device && job_.stage == nullptr;
-  if (roused) timings.fault = candidate_.rouse(patience()).fault;
+  std::optional<CallResult> roused;
+  if (job_.on_device && job_.stage == nullptr) roused = candidate_.rouse(patience());
+  if (roused) timings.fault = roused->fault;
   if (timings.fault) return false;
   const MeteredCall call = candidate_meter_->measure([&] { return calls_.call(set, patience()); });
   timings.fault = call.fault;
   times.candidate_ms = call.charged_ms;
   times.candidate_elapsed_ms = call.elapsed_ms;
-  times.candidate_clock_ms = call.clock_ms;
+  times.candidate_clock_ms = roused ? call.elapsed_ms - in_ms(roused->elapsed) : call.clock_ms;
   timings.worst_overtime_ms = std::max(timings.worst_overtime_ms, call.overtime_ms);
   return !call.fault;
 }

@@ -162,6 +162,7 @@ Json ingested_json(const std::vector<BaselineFacts>& further) {
 
 Json stage_json(const StageFacts& stage) {
   return {{"clock", "verifier"},
+          {"baselines_clock", stage.on_device ? "their processor's" : "core"},
           {"reveal_ms", stage.reveal_ms},
           {"output_copy_ms", stage.output_copy_ms},
           {"subtracted_share", stage.share ? Json(*stage.share) : Json()},

@@ -2,7 +2,10 @@
 #include "sandbox/reference/worker.hpp"
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "runtime/checksum.hpp"
 #include "sandbox/reference/python_jail.hpp"
@@ -71,6 +74,17 @@ std::string tail_of(std::string text) {
   return text.substr(text.find_last_of('\n') + 1);
 }
 
+/// Of what decides how tasks are judged, and so what a record of one is worth.
+std::string digest_of_sources(const std::string& folder) {
+  std::set<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".py") paths.insert(entry.path());
+  }
+  std::ostringstream all;
+  for (const auto& path : paths) all << std::ifstream(path, std::ios::binary).rdbuf();
+  return sha256_hex(all.str()).substr(0, 16);
+}
+
 }  // namespace
 
 std::string task_key(const Task& task) {
@@ -128,7 +142,8 @@ Result<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Dea
   if (!hello) return fail("start", hello.error());
   const Json facts = Json::parse(*hello);
   worker.stack_ = "torch " + facts.value("torch", "?") + " python " + facts.value("python", "?") +
-                  ' ' + facts.value("capability", "?");
+                  ' ' + facts.value("capability", "?") + " worker " +
+                  digest_of_sources(options.folder);
   return worker;
 }
 
@@ -230,6 +245,7 @@ Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemo
                      {"bytes", memory.bytes},
                      {"evaluations", options.evaluations},
                      {"graphs", options.graphs},
+                     {"by_clock", options.by_clock},
                      {"seed", options.draw_seed >> 1U}};
   const std::string text = request.dump();
   if (auto sent = socket_.send({text.begin(), text.end()}, deadline); !sent) {

@@ -48,7 +48,8 @@ struct SessionMemory {
 struct SessionOptions {
   int evaluations = 4;  // perturbed ones behind each spread; 0: references only
   uint64_t draw_seed = 0;
-  bool graphs = false;  // baseline `graphed` is called: a graph per buffer set takes memory
+  bool graphs = false;    // baseline `graphed` is called: a graph per buffer set takes memory
+  bool by_clock = false;  // on a GPU: baselines are timed until the processor sees their end
 };
 
 /// What tells tasks apart: their text, and the lane that binds their baselines.
@@ -131,7 +132,7 @@ class ReferenceWorker {
   /// worker can still say it.
   Error with_cause(Error error, WorkerSession& session);
 
-  /// Versions of torch and Python, one line; part of cache keys.
+  /// Versions of torch, Python and the worker's own sources, one line; part of cache keys.
   const std::string& stack() const { return stack_; }
   bool alive() { return process_->alive(); }
 

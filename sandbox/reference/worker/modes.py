@@ -68,6 +68,12 @@ class Perturbed(TorchDispatchMode):
             self.noise.add(value, value, times * self._amplitude(n))
             setattr(value, _MARK, n)
 
+    def _write_log(self, out, n):
+        """What the sum errs, as said of `op.logs_a_sum`, and the logarithm's rounding."""
+        self.noise.add(out, torch.ones_like(out), self._amplitude(n))
+        self._write(out, 1)
+        setattr(out, _MARK, n)
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = op.name_of(func)
@@ -83,7 +89,10 @@ class Perturbed(TorchDispatchMode):
             if n == 1:
                 first = out if isinstance(out, torch.Tensor) else None
                 n = op.reduction_length(func, args, first)
-        self._write(out, n, FOLD if op.folds(func, args, out) else 1.0)
+        if op.logs_a_sum(func):
+            self._write_log(out, n)
+        else:
+            self._write(out, n, FOLD if op.folds(func, args, out) else 1.0)
         scale = op.cancelled(func, args)
         if scale is not None:
             self.noise.add(out, scale, self._amplitude(1))

@@ -77,6 +77,14 @@ def reduced_dims(func, args):
     return None
 
 
+_LOGS_OF_SUMS = {"logsumexp", "logcumsumexp"}
+
+
+def logs_a_sum(func):
+    """Whether the result is a sum's logarithm: what the sum errs relatively it errs absolutely, whatever its size."""
+    return name_of(func) in _LOGS_OF_SUMS
+
+
 def folds(func, args, out):
     """Whether each element of `out` stands for a whole row of the input."""
     return bool(is_float(out) and reduced_dims(func, args) and out.numel() < args[0].numel())

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
 
 namespace warpsmith::actors {
@@ -54,6 +55,16 @@ TEST(EvaluationRateTest, NothingIsMeasuredWhereEveryTaskIsRefused) {
   const auto figures = measure(load_of({"random"}, 2));
   ASSERT_FALSE(figures);
   EXPECT_EQ(figures.error().message, "every task was refused");
+}
+
+TEST(EvaluationRateTest, EndsWithWhatThereIsOnceItIsToldToStop) {
+  EvaluationLoad load = load_of({"rows"}, 1'000'000);
+  std::atomic<int> answers{0};
+  load.stop = [&] { return ++answers > 50; };
+  const auto figures = measure(load);
+  ASSERT_TRUE(figures) << figures.error().message;
+  EXPECT_GT(figures->evaluations, 0);
+  EXPECT_LE(figures->evaluations, 50);
 }
 
 }  // namespace

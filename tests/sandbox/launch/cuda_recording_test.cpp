@@ -36,13 +36,13 @@ constexpr const char* steps =
     "[[step]]\nmemset = \"out\"\nvalue = 0\n"
     "[[step]]\nlaunch = \"scale\"\ngrid = [\"ceildiv(d0, 64)\"]\nblock = [64]\nshared = 256\n"
     "args = [\"x\", \"out\", \"d0\"]\n"
-    "[[step]]\ncopy = \"same\"\nfrom = \"x\"\n";
+    "[[step]]\ncopy = \"same\"\nfrom = \"y\"\n";
 
 Result<std::vector<ProfiledKernel>> recorded() {
   GpuHost& host = GpuHost::get();
   const TaskSignature signature = testing::signature_of(
-      {tensor("x", TensorRole::input, {100'000}), tensor("out", TensorRole::output, {100'000}),
-       tensor("same", TensorRole::output, {100'000})},
+      {tensor("x", TensorRole::input, {100'000}), tensor("y", TensorRole::input, {50'000}),
+       tensor("out", TensorRole::output, {100'000}), tensor("same", TensorRole::output, {50'000})},
       {100'000});
   const BoundPlan plan = testing::bound_to(signature, steps);
   const auto made = host.compiler->compile({{"kernels.cu", kernels}}, in_seconds(60));
@@ -71,6 +71,10 @@ TEST_F(CudaRecordingTest, HoldsTheStepsOfOneCallAlone) {
   }
   ASSERT_TRUE(all) << all.error().message;
   ASSERT_EQ(all->size(), 3U);
+  for (const ProfiledKernel& one : *all) {
+    std::printf("%-8s at %.3f us for %.3f us, %llu bytes\n", one.name.c_str(), one.start_us,
+                one.time_us, static_cast<unsigned long long>(one.bytes.value_or(0)));
+  }
   EXPECT_EQ((*all)[0].kind, RecordKind::fill);
   EXPECT_EQ((*all)[0].bytes, 400'000U);
   const ProfiledKernel& scale = (*all)[1];
@@ -81,6 +85,7 @@ TEST_F(CudaRecordingTest, HoldsTheStepsOfOneCallAlone) {
   EXPECT_EQ(scale.shared_bytes, 288U);
   EXPECT_GT(scale.registers, 0U);
   EXPECT_EQ((*all)[2].kind, RecordKind::copy);
+  EXPECT_EQ((*all)[2].bytes, 200'000U);
   for (const ProfiledKernel& one : *all) {
     EXPECT_GT(one.time_us, 0) << one.name;
     EXPECT_LT(one.time_us, 1000) << one.name;

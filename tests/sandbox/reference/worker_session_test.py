@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Stays of the reference worker under the commit protocol, on a CPU and, where there is one, on a GPU.
 import ctypes
+import time
 import unittest
 from types import SimpleNamespace
 from unittest import mock
@@ -280,6 +281,26 @@ class GpuSessionTest(RemoteCases, unittest.TestCase):
         full = [made.call(s.EAGER).device_ns for _ in range(9)]
         self.assertLess(min(empty), 20_000)
         self.assertGreater(sorted(full)[4], 100_000)  # 512 MiB at 5 TB/s
+
+    def test_how_fast_the_processor_launches_counts_by_the_clock_alone(self):
+        gpu, x = device(self.name), torch.ones(1, device="cuda")
+
+        def hesitant():
+            time.sleep(0.0005)
+            return x + 1
+
+        self.assertLess(gpu.call("fp32_strict", hesitant, ())[1], 100_000)
+        self.assertGreater(gpu.call_by_clock("fp32_strict", hesitant, ())[1], 500_000)
+
+    def test_what_waits_for_the_gpu_is_charged_for_its_pauses(self):
+        x = torch.ones(1, device="cuda")
+
+        def waits():
+            float(x)
+            time.sleep(0.0005)
+            return x + 1
+
+        self.assertGreater(device(self.name).call("fp32_strict", waits, ())[1], 500_000)
 
     def test_a_graph_per_set_gives_eager_s_outputs_for_fresh_contents(self):
         made = self.stay(LINEAR, sets=3)
