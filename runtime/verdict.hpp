@@ -136,6 +136,11 @@ struct Verdict {
   }
 };
 
+/// A speed-up s = t0 / t counts as faster when 1 − 1/s > 0.05: at least that much less time.
+constexpr bool clearly_faster(double speedup) {
+  return speedup > 1 / 0.95;
+}
+
 /// What judging gives: a verdict, or a failure that is not the candidate's.
 using Judgement = std::variant<Verdict, InfraFailure>;
 

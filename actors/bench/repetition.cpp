@@ -12,8 +12,7 @@ namespace warpsmith::actors {
 namespace {
 
 bool holds_milestone(const std::optional<Interval>& interval) {
-  return interval && !policy::clearly_faster(interval->low) &&
-         policy::clearly_faster(interval->high);
+  return interval && !clearly_faster(interval->low) && clearly_faster(interval->high);
 }
 
 double median_of(const std::vector<Sighted>& verdicts, double Sighted::* member) {

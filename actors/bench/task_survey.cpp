@@ -2,7 +2,6 @@
 #include "actors/bench/task_survey.hpp"
 
 #include "actors/bench/final_verdict.hpp"
-#include "policy/learn/reward.hpp"
 #include "runtime/clock.hpp"
 #include "sandbox/contract/contract_files.hpp"
 #include "sandbox/workspace/solution.hpp"
@@ -46,7 +45,7 @@ bool passed(const std::optional<Judgement>& judgement) {
 bool beats_compile(const std::optional<Judgement>& judgement) {
   if (!passed(judgement)) return false;
   const auto& interval = std::get<Verdict>(*judgement).shapes.at(0).speedup_compile_ci;
-  return interval && policy::clearly_faster(interval->low);
+  return interval && clearly_faster(interval->low);
 }
 
 }  // namespace

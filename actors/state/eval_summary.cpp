@@ -9,6 +9,7 @@
 
 #include "runtime/median.hpp"
 #include "runtime/random_stream.hpp"
+#include "runtime/verdict.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -17,9 +18,8 @@ constexpr int resamples = 2000;
 
 using ByTask = std::map<std::string, std::vector<EvalSample>>;
 
-/// A milestone is 5 % less time: a ratio of 1 / 0.95.
 bool is_faster(const EvalSample& sample, std::optional<double> EvalSample::* speedup) {
-  return sample.passed && (sample.*speedup).value_or(0) > 1 / 0.95;
+  return sample.passed && clearly_faster((sample.*speedup).value_or(0));
 }
 
 std::optional<double> geometric_mean(const std::vector<EvalSample>& samples,

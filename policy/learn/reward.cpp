@@ -41,10 +41,6 @@ double milestone(const Verdict& verdict) {
 
 }  // namespace
 
-bool clearly_faster(double speedup_low) {
-  return speedup_low > 1.0 / 0.95;
-}
-
 double reward_of(const Verdict& verdict, RewardRule rule) {
   if (!verdict.correct()) return rejected;
   if (rule == RewardRule::milestone) return milestone(verdict);

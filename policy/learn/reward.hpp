@@ -20,7 +20,4 @@ enum class RewardRule : uint8_t {
 /// (CUDA Agent, arXiv 2602.24286, section 3.3; t0 the baseline: (t0 − t) / t0 > 0.05.)
 double reward_of(const Verdict& verdict, RewardRule rule);
 
-/// A speed-up s = t0 / t counts as faster when 1 − 1/s > 0.05.
-bool clearly_faster(double speedup_low);
-
 }  // namespace warpsmith::policy

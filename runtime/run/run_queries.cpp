@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/codec.hpp"
+#include "runtime/verdict.hpp"
 
 namespace warpsmith {
 namespace {
@@ -59,9 +60,8 @@ struct LastWindow {
     ++rows;
     reward += outcome.reward;
     passed += outcome.verdict == "passed" ? 1 : 0;
-    // A milestone is 5 % less time: a ratio of 1 / 0.95.
-    fast_eager += outcome.speedup_eager.value_or(0) > 1 / 0.95 ? 1 : 0;
-    fast_compile += outcome.speedup_compile.value_or(0) > 1 / 0.95 ? 1 : 0;
+    fast_eager += clearly_faster(outcome.speedup_eager.value_or(0)) ? 1 : 0;
+    fast_compile += clearly_faster(outcome.speedup_compile.value_or(0)) ? 1 : 0;
     if (!outcome.source_hash.empty()) sources.insert(outcome.source_hash);
     tool_calls.push_back(outcome.tool_calls);
   }

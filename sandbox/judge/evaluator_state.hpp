@@ -102,6 +102,7 @@ struct Evaluator::State {
   // evaluator_worker.cpp
   Result<ReferenceWorker*> ready_worker(Deadline deadline);
   /// Of the task, whose ragged shapes were found fit too, if it names any.
+  /// Holds until the next such call.
   Result<const IngestRecord*> record_of(const Task& task, Deadline deadline);
   Result<const IngestRecord*> record_of(const Task& task, IngestScope scope, Deadline deadline);
   Result<IngestRecord> measure(const Task& task, IngestScope scope, Deadline deadline, bool last);

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::chrono::seconds worker_start_patience{120};  // importing torch on a loaded machine
 constexpr int loading_share = 5;  // of the time for an ingest, one part is for loading the task
+// Of tasks, with up to 4 MB for each output: others are read from the disk again.
+constexpr size_t most_records = 128;
 
 }  // namespace
 
@@ -83,6 +85,7 @@ Result<IngestRecord> Evaluator::State::measure(const Task& task, IngestScope sco
 }
 
 Result<const IngestRecord*> Evaluator::State::record_of(const Task& task, Deadline deadline) {
+  if (records.size() >= most_records) records.clear();
   auto shown = record_of(task, IngestScope::whole, deadline);
   const auto ragged = ragged_task(task);
   if (!shown || !ragged) return shown;

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import time
+from typing import NamedTuple
 
 import torch
 
@@ -14,7 +15,7 @@ NO_GRAPHS = "a CPU has no graphs"
 LANES = ("fp32_strict", "tf32_allowed")
 _SWEEP_OVER_CACHE = 2  # times the last cache: nothing of the inputs is left in it
 _BRIEF = 2_000_000  # nanoseconds: below, the launches of a call weigh
-_MORE_CALLS = 4  # of a brief call beside the first
+_MORE_CALLS, _MORE_HIDDEN = 4, 2  # of a brief call beside the first
 _LEAST_HELD, _MOST_HELD = 50_000, 2_000_000  # nanoseconds that the GPU waits for a call to be queued
 _CYCLES_OF_NS = 2  # at 2 GHz; a slower clock holds longer
 _KEPT_CACHED = 1 << 30  # bytes that torch may hold back between stays
@@ -59,6 +60,13 @@ class Cpu:
 
     def tidy(self):
         """After work that leaves nothing behind."""
+
+
+class _Timed(NamedTuple):
+    out: object
+    ns: int  # on the GPU
+    queued_ns: int  # until the processor had queued it
+    hidden: bool  # all was queued before any of it ran
 
 
 def _middle(times):
@@ -147,25 +155,26 @@ class Cuda:
         with self.lane(lane):
             began = time.perf_counter_ns()
             function(*arguments)  # the GPU changes to this process, and Python is warm: nobody's time
-            hold = min(max(2 * (time.perf_counter_ns() - began), _LEAST_HELD), _MOST_HELD)
-            out, taken, hidden = self._timed(function, arguments, hold)
-            if not hidden:
-                hold = _MOST_HELD
-                out, taken, hidden = self._timed(function, arguments, hold)
-            if taken < _BRIEF:
-                taken = _middle([taken, *(self._timed(function, arguments, hold)[1] for _ in range(_MORE_CALLS))])
-        return out, taken
+            timed = self._timed(function, arguments, time.perf_counter_ns() - began)
+            if not timed.hidden:
+                timed = self._timed(function, arguments, _MOST_HELD)
+            if timed.ns >= _BRIEF:
+                return timed.out, timed.ns
+            patience, more = (timed.queued_ns, _MORE_HIDDEN) if timed.hidden else (_MOST_HELD, _MORE_CALLS)
+            return timed.out, _middle([timed.ns, *(self._timed(function, arguments, patience).ns for _ in range(more))])
 
-    def _timed(self, function, arguments, hold):
-        """Outputs, nanoseconds, and whether all was queued before any of it ran."""
+    def _timed(self, function, arguments, expected_ns):
+        """One call behind a hold of twice the time that queueing it is expected to take."""
+        hold = min(max(2 * expected_ns, _LEAST_HELD), _MOST_HELD)
+        begins = time.perf_counter_ns()
         torch.cuda._sleep(hold * _CYCLES_OF_NS)
         self.sweep.zero_()
         self.began.record()
         out = function(*arguments)
         self.ended.record()
-        hidden = not self.began.query()
+        queued_ns, hidden = time.perf_counter_ns() - begins, not self.began.query()
         self.ended.synchronize()
-        return out, int(self.began.elapsed_time(self.ended) * 1e6), hidden
+        return _Timed(out, int(self.began.elapsed_time(self.ended) * 1e6), queued_ns, hidden)
 
     def call_by_clock(self, lane, function, arguments):
         """As `call`, but from the first launch until the processor sees the end: what contract `host` charges."""
