@@ -103,6 +103,8 @@ class Measurement {
       if (i >= load_.evaluations) break;
       const auto start = SteadyClock::now();
       const Judgement judgement = evaluate(**backend, measured_, i);
+      // What told us to stop may have ended the service too.
+      if (std::holds_alternative<InfraFailure>(judgement) && ended()) break;
       tally_.count(judgement, in_ms(SteadyClock::now() - start),
                    task_of(measured_, i).id + ", style " + std::to_string(style_of(measured_, i)));
       tell(i + 1);

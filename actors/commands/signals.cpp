@@ -13,6 +13,9 @@ namespace {
 
 constexpr int interrupted = 130;  // what a shell answers for a program that SIGINT ended
 
+// `timeout` and others signal a process and then its group: that is one wish to stop.
+constexpr std::chrono::milliseconds one_press{300};
+
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -47,11 +50,14 @@ void SignalWait::listen() {
     if (sigwait(&set, &number) != 0) continue;
     const std::lock_guard lock(mutex_);
     if (closing_) return;
+    const auto now = SteadyClock::now();
+    if (first_ && now - *first_ < one_press) continue;
     if (one_ends_) {
       log::flush();
       std::_Exit(interrupted);
     }
     waiting_ = one_ends_ = true;
+    first_ = now;
     changed_.notify_all();
   }
 }

@@ -6,13 +6,16 @@
 #include <condition_variable>
 #include <csignal>
 #include <mutex>
+#include <optional>
 #include <thread>
+
+#include "runtime/clock.hpp"
 
 namespace warpsmith::actors {
 
 /// Blocks SIGINT and SIGTERM for this thread and all it starts; children get the old mask back.
-/// The first one is asked for with `arrived`; the second ends the process with 130, whatever the
-/// other threads wait for. Make it before the first thread.
+/// The first one is asked for with `arrived`; the second, 0.3 s later or more, ends the process
+/// with 130, whatever the other threads wait for. Make it before the first thread.
 class SignalWait {
  public:
   SignalWait();
@@ -33,6 +36,7 @@ class SignalWait {
   mutable bool waiting_ = false;   // the first one came and was not asked for yet
   mutable bool one_ends_ = false;  // the next one ends the process
   bool closing_ = false;
+  std::optional<SteadyClock::time_point> first_;  // when it came
   sigset_t before_{};
   std::thread listener_;
 };
