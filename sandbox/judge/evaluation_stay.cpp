@@ -29,7 +29,7 @@ std::unique_ptr<CallMeter> core_meter(pid_t pid, std::chrono::nanoseconds noop) 
 
 /// Of a contestant or a session of the reference worker.
 std::unique_ptr<CallMeter> device_meter(const auto& timed) {
-  return std::make_unique<DeviceMeter>(DeviceMeter::Noop{timed.noop(), timed.device_noop()});
+  return std::make_unique<DeviceMeter>(timed.device_noop());
 }
 
 std::unique_ptr<CallMeter> candidate_meter(const EvaluationJob& job, Contestant& candidate) {

@@ -91,7 +91,7 @@ class Agreement {
     if (auto loaded = contestant->load(Deadline::after(call_patience)); loaded.fault) {
       return tl::unexpected(error_of(*loaded.fault, row.kernel));
     }
-    const DeviceMeter meter({contestant->noop(), contestant->device_noop()});
+    const DeviceMeter meter(contestant->device_noop());
     std::vector<double> graph, commit;
     for (int call = 0; call <= job_.calls; ++call) {
       const auto taken = time_one(*contestant, meter);

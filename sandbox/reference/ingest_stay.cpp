@@ -9,8 +9,7 @@ IngestStay::IngestStay(const IngestJob& job, const TaskDescription& description,
                        WorkerSession& session, FurtherBaselines& further, Deadline deadline)
     : job_(job), description_(description), bench_(bench), session_(session), deadline_(deadline) {
   if (job.on_device) {
-    meter_ =
-        std::make_unique<DeviceMeter>(DeviceMeter::Noop{session.noop(), session.device_noop()});
+    meter_ = std::make_unique<DeviceMeter>(session.device_noop());
   } else {
     meter_ = std::make_unique<CoreMeter>(session.pid(), session.noop());
   }

@@ -47,9 +47,8 @@ MeteredCall ClockMeter::measure(const Call& call) const {
 
 MeteredCall DeviceMeter::measure(const Call& call) const {
   const CallResult result = call();
-  return {.charged_ms = in_ms(result.device - noop_.device),
+  return {.charged_ms = in_ms(result.device - noop_),
           .elapsed_ms = in_ms(result.elapsed),
-          .clock_ms = in_ms(result.elapsed - noop_.host),
           .fault = result.fault};
 }
 

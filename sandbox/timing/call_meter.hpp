@@ -20,7 +20,7 @@ struct MeteredCall {
   double charged_ms = 0;   // what counts
   double elapsed_ms = 0;   // by the clock alone, no-op not subtracted
   double overtime_ms = 0;  // on the core after `done`
-  double clock_ms = 0;     // by the clock alone, no-op subtracted
+  double clock_ms = 0;  // by the clock alone, no-op subtracted; a GPU's is told by what roused it
   std::optional<Fault> fault;
 };
 
@@ -67,17 +67,15 @@ class ClockMeter final : public CallMeter {
 };
 
 /// Of a contestant that works on a GPU and says how long that took. What it says is charged; who
-/// judges holds it against `clock_ms` (verdict_of.hpp).
+/// judges holds it against the clock (verdict_of.hpp), less the no-op that `Contestant::rouse`
+/// gave.
 class DeviceMeter final : public CallMeter {
  public:
-  struct Noop {
-    std::chrono::nanoseconds host{0}, device{0};
-  };
-  explicit DeviceMeter(const Noop& noop) : noop_(noop) {}
+  explicit DeviceMeter(std::chrono::nanoseconds noop) : noop_(noop) {}
   MeteredCall measure(const Call& call) const override;
 
  private:
-  Noop noop_;
+  std::chrono::nanoseconds noop_;  // by the device's events
 };
 
 }  // namespace warpsmith::sandbox
