@@ -103,6 +103,12 @@ Result<Function*> entry(const DynamicLibrary& cupti, const char* name) {
   return fail(ErrorCode::unsupported, std::string{"libcupti lacks "} + name);
 }
 
+Result<void> flush_records(const DynamicLibrary& cupti) {
+  const auto flush = entry<decltype(cuptiActivityFlushAll)>(cupti, "cuptiActivityFlushAll");
+  if (!flush) return tl::unexpected(flush.error());
+  return checked("cuptiActivityFlushAll", (*flush)(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+}
+
 }  // namespace
 
 Result<DynamicLibrary> load_cupti() {
@@ -134,12 +140,18 @@ Result<void> start_kernel_records(const DynamicLibrary& cupti) {
   return done;
 }
 
+Result<void> forget_kernel_records(const DynamicLibrary& cupti) {
+  if (auto done = flush_records(cupti); !done) return done;
+  const std::lock_guard lock{collection().mutex};
+  collection().records.clear();
+  collection().lost = false;
+  return {};
+}
+
 Result<std::vector<KernelRecord>> stop_kernel_records(const DynamicLibrary& cupti) {
-  const auto flush = entry<decltype(cuptiActivityFlushAll)>(cupti, "cuptiActivityFlushAll");
   const auto disable = entry<decltype(cuptiActivityDisable)>(cupti, "cuptiActivityDisable");
-  if (!flush) return tl::unexpected(flush.error());
   if (!disable) return tl::unexpected(disable.error());
-  auto done = checked("cuptiActivityFlushAll", (*flush)(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+  auto done = flush_records(cupti);
   for (const CUpti_ActivityKind kind : kinds) {
     if (done) done = checked("cuptiActivityDisable", (*disable)(kind));
   }

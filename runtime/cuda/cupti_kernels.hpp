@@ -21,6 +21,8 @@ Result<DynamicLibrary> load_cupti();
 /// Call before the context is made. `unsupported` when CUPTI refuses (a container without the
 /// permission, another profiler attached).
 Result<void> start_kernel_records(const DynamicLibrary& cupti);
+/// What ended so far is in no collection.
+Result<void> forget_kernel_records(const DynamicLibrary& cupti);
 /// Flushes and returns what was collected, in order of starts; stops collecting. Everything that
 /// was launched must have ended. `capacity` where there was more than is kept.
 Result<std::vector<KernelRecord>> stop_kernel_records(const DynamicLibrary& cupti);

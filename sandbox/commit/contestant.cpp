@@ -153,6 +153,10 @@ CallResult Contestant::collect(Deadline deadline) {
   return issue(Command::collect, 0, deadline);
 }
 
+CallResult Contestant::release(Deadline deadline) {
+  return issue(Command::release, 0, deadline);
+}
+
 Result<void> Contestant::leave(Deadline deadline) {
   const CallResult result = issue(Command::leave, 0, deadline);
   if (result.fault) return tl::unexpected(error_of(*result.fault, "leave"));

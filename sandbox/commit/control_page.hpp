@@ -37,8 +37,9 @@ enum class Command : uint32_t {
   load = 2,     // make the candidate's code ready (dlopen); also: run an untimed warm-up of ours
   run = 3,      // one call on buffer set `set`
   leave = 4,    // answer, then end the loop
-  confine = 5,  // put the candidate's own filter in force: once, before `load`
+  confine = 5,  // put the candidate's own filter in force, before `load`
   collect = 6,  // of a launcher that records kernels: leave the records of all runs, once
+  release = 7,  // of a launcher: let go of its plan; the next `confine` takes another
 };
 
 /// What the contestant says about itself. Believed only where it accuses itself.

@@ -18,23 +18,28 @@ Result<MemoryFile> packed_plan(const DeviceContestantSpec& spec) {
 
 }  // namespace
 
-Result<Contestant> start_device_contestant(LauncherPool& pool, const DeviceContestantSpec& spec,
-                                           Deadline deadline) {
+Result<WarmLauncher> start_device_contestant(LauncherPool& pool, const DeviceContestantSpec& spec,
+                                             Deadline deadline) {
+  auto launcher = pool.take(deadline);
+  if (!launcher) return launcher;
+  return hand_over(std::move(*launcher), spec, deadline);
+}
+
+Result<WarmLauncher> hand_over(WarmLauncher launcher, const DeviceContestantSpec& spec,
+                               Deadline deadline) {
   const auto plan = packed_plan(spec);
   if (!plan) return tl::unexpected(plan.error());
-  auto launcher = pool.take(deadline);
-  if (!launcher) return tl::unexpected(std::move(launcher.error()));
   // It is stopped: one message waits for it in the socket.
   const auto sent =
-      launcher->socket.send_descriptors({plan->fd(), spec.inputs_fd, spec.outputs_fd}, deadline);
+      launcher.socket.send_descriptors({plan->fd(), spec.inputs_fd, spec.outputs_fd}, deadline);
   if (!sent) return fail("launcher", sent.error());
-  if (auto done = launcher->contestant.confine(deadline); !done) {
+  if (auto done = launcher.contestant.confine(deadline); !done) {
     return tl::unexpected(std::move(done.error()));
   }
-  if (auto seen = launcher->contestant.process().observe(); !seen) {
+  if (auto seen = launcher.contestant.process().observe(); !seen) {
     return tl::unexpected(std::move(seen.error()));
   }
-  return std::move(launcher->contestant);
+  return launcher;
 }
 
 }  // namespace warpsmith::sandbox

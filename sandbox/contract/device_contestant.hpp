@@ -28,7 +28,12 @@ struct DeviceContestantSpec {
 /// A contestant that is jailed, calibrated by no-ops and stopped, with its last filter in force.
 /// `load` makes the plan ready: what the device refuses there is the candidate's fault
 /// (`launch_error`, with the plan's line). Failures here are ours.
-Result<Contestant> start_device_contestant(LauncherPool& pool, const DeviceContestantSpec& spec,
-                                           Deadline deadline);
+Result<WarmLauncher> start_device_contestant(LauncherPool& pool, const DeviceContestantSpec& spec,
+                                             Deadline deadline);
+
+/// The same in a launcher that holds no plan: a warm one, or one that released the same candidate's
+/// plan for other sizes.
+Result<WarmLauncher> hand_over(WarmLauncher launcher, const DeviceContestantSpec& spec,
+                               Deadline deadline);
 
 }  // namespace warpsmith::sandbox

@@ -36,8 +36,8 @@ Result<std::vector<ProfiledKernel>> record_device_kernels(const LauncherOptions&
   LauncherPool pool{recording};
   auto launcher = start_device_contestant(pool, spec, deadline);
   if (!launcher) return tl::unexpected(std::move(launcher.error()));
-  auto ran = run_recorded(*launcher, deadline);
-  (void)launcher->process().kill();  // it writes nothing any more
+  auto ran = run_recorded(launcher->contestant, deadline);
+  (void)launcher->contestant.process().kill();  // it writes nothing any more
   if (!ran) return tl::unexpected(std::move(ran.error()));
   const auto records = read_records(memory->bytes());
   if (!records) return tl::unexpected(records.error());

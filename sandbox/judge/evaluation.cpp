@@ -101,7 +101,21 @@ std::optional<Error> struck(const Measurements& measured) {
   return Error{ErrorCode::process_failed, "the candidate's process: something outside killed it"};
 }
 
+void end(const EvaluationJob& job, Contestant candidate, const Measurements& measured,
+         Deadline deadline) {
+  if (job.keep_candidate && !ended_badly(measured)) {
+    return job.keep_candidate(std::move(candidate), deadline);
+  }
+  (void)candidate.process().kill();
+}
+
 }  // namespace
+
+bool ended_badly(const Measurements& measured) {
+  return measured.early || (measured.timings && measured.timings->fault) ||
+         std::ranges::any_of(measured.sets,
+                             [](const VerifiedSet& set) { return set.fault.has_value(); });
+}
 
 std::vector<InputRule> paper_rules(std::vector<InputRule> rules) {
   for (InputRule& rule : rules) rule.parameter = rule.parameter || rule.domain != Domain::unit;
@@ -130,7 +144,7 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
   if (*held) outcome.device_held_ms = (*held)->held_ms();
   const PhaseClock clock(outcome.phase_ms, "end");
   outcome.stage = calls.facts();
-  (void)candidate->process().kill();
+  end(job, std::move(*candidate), outcome.measured, deadline);
   return outcome;
 }
 

@@ -45,6 +45,8 @@ struct EvaluationJob {
   ReferenceWorker& worker;  // has loaded the task, and compiled it if `timed`
   /// A jailed, calibrated, stopped process that has not loaded the candidate yet.
   std::function<Result<Contestant>(Deadline)> start_candidate;
+  /// Takes one that did all that was asked of it; empty, and any other, is ended.
+  std::function<void(Contestant, Deadline)> keep_candidate;
   /// Held while the candidate is verified and timed; empty where nothing is shared.
   AcquireLease lease;
   bool on_device = false;  // times are a GPU's
@@ -81,6 +83,9 @@ struct EvaluationOutcome {
   std::optional<StageFacts> stage;
   std::optional<double> device_held_ms;  // how long no other evaluation had the GPU
 };
+
+/// Its process died, hung, or was refused by the device.
+bool ended_badly(const Measurements& measured);
 
 /// An error is a failure of ours (code `timeout` if the deadline passed); then the worker must be
 /// replaced. Where a further baseline was the cause a later try goes without it.

@@ -152,10 +152,12 @@ Judgement Evaluator::State::evaluate_device(const EvaluateRequest& request, Verd
   };
   const CandidateRun run{
       .start = [&](const Bench& on, Deadline by) { return gpu->start(*candidate, on, by); },
+      .keep = [&](Contestant running, Deadline by) { gpu->keep(std::move(running), by); },
       .for_sizes = for_sizes,
       .jail = JailKind::launch,
       .record = [&](const Bench& on, Deadline by) { return gpu->record(*candidate, on, by); }};
   Judgement judgement = judge(request, std::move(verdict), run, deadline);
+  gpu->end_kept();
   // It warms up beside the next submission's compilation, which would find out itself.
   if (auto next = gpu->begin_warming(); !next) log::warn(next.error().message);
   return judgement;

@@ -12,6 +12,9 @@
 namespace warpsmith::sandbox {
 namespace {
 
+/// Contents of an evaluation on hidden shapes are numbered from here on.
+constexpr uint64_t hidden_contents = uint64_t{1} << 40U;
+
 constexpr const char* paper_note = " (numerics paper: within 1e-2 + 1e-2 |y|)";
 
 /// What verifying hidden shapes adds to the record.
@@ -26,13 +29,6 @@ void add_hidden(Verdict& verdict, const RaggedResult& ragged) {
 EvaluateRequest untimed(EvaluateRequest request) {
   request.want = Request::verify;
   return request;
-}
-
-/// Its process died, hung, or was refused by the device.
-bool ended_badly(const Measurements& measured) {
-  return measured.early || (measured.timings && measured.timings->fault) ||
-         std::ranges::any_of(measured.sets,
-                             [](const VerifiedSet& set) { return set.fault.has_value(); });
 }
 
 TrustClass trust_of(const Verdict& verdict, const CandidateRun& run,
@@ -90,7 +86,7 @@ Result<Stage*> Evaluator::State::stage_for(const CandidateRun& run) {
 Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& request,
                                                     const IngestRecord& record,
                                                     const CandidateRun& run, const SecretSeed& seed,
-                                                    uint64_t contents_before, Deadline deadline) {
+                                                    Shapes shapes, Deadline deadline) {
   std::map<std::string, double> phases;
   Result<ReferenceWorker*> ready = nullptr;
   Result<Bench*> laid_out = nullptr;
@@ -102,6 +98,7 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
     if (!laid_out) return tl::unexpected(laid_out.error());
     if (auto warm = warm_up(run, deadline); !warm) return tl::unexpected(warm.error());
   }
+  const bool hidden = shapes == Shapes::hidden;
   const auto shown = stage_for(run);
   if (!shown) return tl::unexpected(shown.error());
   const EvaluationJob job{.task = request.task,
@@ -110,6 +107,7 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
                           .seed = seed,
                           .worker = **ready,
                           .start_candidate = [&](Deadline by) { return run.start(**laid_out, by); },
+                          .keep_candidate = hidden ? run.keep : KeepCandidate{},
                           .lease = [this](Deadline by) { return lease(by); },
                           .on_device = gpu != nullptr,
                           .stage = *shown,
@@ -120,7 +118,7 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
                           .further = &further_of(request.task, record),
                           .clocks = gpu ? gpu->clocks() : nullptr,
                           .no_clocks = gpu ? gpu->no_clocks() : "",
-                          .contents_before = contents_before,
+                          .contents_before = hidden ? hidden_contents : 0,
                           .numerics = options.numerics};
   tell(request.task.id + (job.timed ? ": verifying and timing" : ": verifying"));
   const uint64_t free_before = gpu ? gpu->free_memory() : 0;
@@ -165,9 +163,9 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
     // On hidden shapes first: what is wrong there need not be timed.
     auto ragged = verify_ragged(request, run, *seed, deadline);
     const bool wrong = ragged && *ragged && (*ragged)->decision.outcome != VerdictClass::passed;
-    auto outcome =
-        ragged ? attempt(wrong ? untimed(request) : request, **record, run, *seed, 0, deadline)
-               : tl::unexpected(ragged.error());
+    auto outcome = ragged ? attempt(wrong ? untimed(request) : request, **record, run, *seed,
+                                    Shapes::shown, deadline)
+                          : tl::unexpected(ragged.error());
     if (!outcome) {
       worker.reset();  // its state is unknown
       const bool again = attempts == 0 || wanted.left().size() < before;

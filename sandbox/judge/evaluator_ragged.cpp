@@ -6,9 +6,6 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// Contents of an evaluation on hidden shapes are numbered from here on.
-constexpr uint64_t hidden_contents = uint64_t{1} << 40U;
-
 /// A candidate's own words and numbers might tell the sizes: its class is all that is said.
 Decision concealed(Decision decision) {
   decision.shape.hidden = true;
@@ -50,7 +47,7 @@ Result<std::optional<RaggedResult>> Evaluator::State::verify_ragged(const Evalua
   EvaluateRequest verify = request;
   verify.task = std::move(*ragged);
   verify.want = Request::verify;
-  auto outcome = attempt(verify, **record, there, seed, hidden_contents, deadline);
+  auto outcome = attempt(verify, **record, there, seed, Shapes::hidden, deadline);
   if (!outcome) return tl::unexpected(std::move(outcome.error()));
   result.outcome = std::move(*outcome);
   result.decision = concealed(decide_on(verify, result.outcome, **record, there, seed));

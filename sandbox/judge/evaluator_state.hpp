@@ -26,6 +26,8 @@ namespace warpsmith::sandbox {
 
 /// Starts a compiled candidate's process over a bench's memory.
 using StartCandidate = std::function<Result<Contestant>(const Bench&, Deadline)>;
+/// Takes a candidate's process that goes on with other sizes of the task's inputs.
+using KeepCandidate = std::function<void(Contestant, Deadline)>;
 /// The same candidate made ready for other sizes of the task's inputs, or how it fails with them.
 using ForSizes = std::function<OrFailed<StartCandidate>(const Task&, const TaskSignature&)>;
 
@@ -35,12 +37,16 @@ using RecordCandidate = std::function<Result<std::vector<ProfiledKernel>>(const 
 /// How a compiled candidate is run, and what its contract adds to the decision.
 struct CandidateRun {
   StartCandidate start;
+  KeepCandidate keep;  // after hidden shapes, for the next `start`; empty: a process for each
   ForSizes for_sizes;
   JailKind jail = JailKind::run;                       // whose primitives the trust class rests on
   bool staged = false;                                 // it is shown `State::stage`, not the bench
   std::function<void(StageFacts&, Decision&)> review;  // of a staged one
   RecordCandidate record;                              // empty: its kernels cannot be recorded
 };
+
+/// Whose sizes a candidate is tried on: the task's as shown, or its hidden ones, which come first.
+enum class Shapes : uint8_t { shown, hidden };
 
 /// How a candidate did on the task's hidden shapes.
 struct RaggedResult {
@@ -119,8 +125,8 @@ struct Evaluator::State {
   Result<std::optional<DeviceLease>> lease(Deadline deadline);
   Result<Bench*> bench_of(const Task& task, const TaskSignature& signature);
   Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
-                                    const CandidateRun& run, const SecretSeed& seed,
-                                    uint64_t contents_before, Deadline deadline);
+                                    const CandidateRun& run, const SecretSeed& seed, Shapes shapes,
+                                    Deadline deadline);
   /// The process that the candidate will get.
   Result<void> warm_up(const CandidateRun& run, Deadline deadline);
   Result<Stage*> stage_for(const CandidateRun& run);

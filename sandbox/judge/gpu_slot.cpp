@@ -2,6 +2,7 @@
 #include "sandbox/judge/gpu_slot.hpp"
 
 #include <thread>
+#include <utility>
 
 #include "runtime/cuda/nvml.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
@@ -96,6 +97,7 @@ Result<std::unique_ptr<Bench>> GpuSlot::make_bench(const TaskSignature& signatur
 }
 
 Result<void> GpuSlot::warm_up(Deadline deadline) {
+  if (kept_) return {};
   if (auto filled = launchers_.refill(); !filled) return filled;
   return launchers_.settle(deadline);
 }
@@ -103,7 +105,26 @@ Result<void> GpuSlot::warm_up(Deadline deadline) {
 Result<Contestant> GpuSlot::start(const DeviceCandidate& candidate, const Bench& bench,
                                   Deadline deadline) {
   const CandidateMemory memory = bench.candidate_memory();
-  return start_device_contestant(launchers_, spec_of(candidate, memory), deadline);
+  const DeviceContestantSpec spec = spec_of(candidate, memory);
+  auto kept = std::exchange(kept_, std::nullopt);
+  auto launcher = kept ? hand_over(std::move(*kept), spec, deadline)
+                       : start_device_contestant(launchers_, spec, deadline);
+  if (!launcher) return tl::unexpected(std::move(launcher.error()));
+  socket_.emplace(std::move(launcher->socket));
+  return std::move(launcher->contestant);
+}
+
+void GpuSlot::keep(Contestant contestant, Deadline deadline) {
+  if (contestant.release(deadline).fault) {
+    (void)contestant.process().kill();
+    return;
+  }
+  kept_.emplace(WarmLauncher{std::move(contestant), std::move(*socket_)});
+}
+
+void GpuSlot::end_kept() {
+  if (kept_) (void)kept_->contestant.process().kill();
+  kept_.reset();
 }
 
 Result<std::vector<ProfiledKernel>> GpuSlot::record(const DeviceCandidate& candidate,

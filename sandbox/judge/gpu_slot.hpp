@@ -51,8 +51,15 @@ class GpuSlot {
   Result<void> begin_warming() { return launchers_.refill(); }
   /// Returns once it is warm.
   Result<void> warm_up(Deadline deadline);
-  /// A candidate of contract `device` in a jail of its own, over a bench of this slot.
+  /// A candidate of contract `device` in a jail of its own, over a bench of this slot. If a
+  /// launcher is kept the candidate must be that one's.
   Result<Contestant> start(const DeviceCandidate& candidate, const Bench& bench, Deadline deadline);
+  /// The process that was started last lets go of its plan and waits for another of the same
+  /// candidate: a context less that comes up beside what others time. One that does not let go is
+  /// ended.
+  void keep(Contestant contestant, Deadline deadline);
+  /// Ends the one that is kept, if any: before another candidate's turn.
+  void end_kept();
 
   /// What the same candidate launches, in a launcher that is not timed; see
   /// `record_device_kernels`.
@@ -73,6 +80,8 @@ class GpuSlot {
   Machine machine_;
   GpuBenchMemory memory_;
   LauncherPool launchers_;
+  std::optional<FrameSocket> socket_;  // of the launcher that was started last
+  std::optional<WarmLauncher> kept_;
   std::string lease_folder_;
   std::unique_ptr<cuda::ClockReader> clocks_;
   std::string no_clocks_;

@@ -8,6 +8,13 @@ namespace {
 
 constexpr int64_t elements = int64_t{16} << 20;  // a power of two: kernels mask by it
 
+constexpr const char* head =
+    "extern \"C\" __global__ void timed(const float* x, float* y, long long n,\n"
+    "                                 long long amount) {\n"
+    "  const long long last = n - 1;\n"
+    "  const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;\n"
+    "  const long long all = gridDim.x * (long long)blockDim.x;\n";
+
 // i: number of the thread; all: of all threads. Both memories are used round and round.
 const std::map<std::string, std::string> bodies{
     {"loop",
@@ -19,6 +26,9 @@ const std::map<std::string, std::string> bodies{
      "  float sum = 0;\n"
      "  for (long long at = i; at < amount; at += all) sum += x[at * 33 & last];\n"
      "  y[i & last] = sum;\n"}};
+
+// A header that many kernels include: its device variables are brought back before each call.
+constexpr const char* with_variables = "strided";
 
 }  // namespace
 
@@ -39,13 +49,9 @@ TaskSignature timing_signature() {
 }
 
 FileSet timing_kernel(const std::string& name, int64_t amount) {
-  return {{"kernels.cu",
-           "extern \"C\" __global__ void timed(const float* x, float* y, long long n,\n"
-           "                                 long long amount) {\n"
-           "  const long long last = n - 1;\n"
-           "  const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;\n"
-           "  const long long all = gridDim.x * (long long)blockDim.x;\n" +
-               bodies.at(name) + "}\n"},
+  const std::string include =
+      name == with_variables ? "#include <cooperative_groups/reduce.h>\n" : "";
+  return {{"kernels.cu", include + head + bodies.at(name) + "}\n"},
           {"plan.toml",
            "[[step]]\nlaunch = \"timed\"\ngrid = [1056]\nblock = [256]\n"
            "args = [\"x\", \"y\", \"d0\", \"" +

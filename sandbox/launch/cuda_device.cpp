@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan on a GPU. Every call is: caches swept and variables restored beside that, start event, the
 // set's graph, end event, on one stream.
+//
+// While it records, the plan's steps are launched one by one and all else as graphs: CUPTI 13 tells
+// a graph's copies and fills at each other's times, and what is no graph's node is the plan's.
 #include <string>
 
 #include "runtime/cuda/cupti_kernels.hpp"
@@ -20,13 +23,33 @@ using std::chrono::nanoseconds;
 
 constexpr unsigned char poison = 0xff;  // of every byte: NaN in every real type
 
-cuda::GraphExec empty_graph(const cuda::Api& api) {
-  CUgraph made = nullptr;
-  cuda::check(api, api.cuGraphCreate(&made, 0), "cuGraphCreate");
+cuda::GraphExec ready_graph(const cuda::Api& api, CUgraph made) {
   const cuda::Graph graph{made, {&api}};
   CUgraphExec ready = nullptr;
   cuda::check(api, api.cuGraphInstantiate(&ready, made, 0), "cuGraphInstantiate");
   return cuda::GraphExec{ready, {&api}};
+}
+
+cuda::GraphExec empty_graph(const cuda::Api& api) {
+  CUgraph made = nullptr;
+  cuda::check(api, api.cuGraphCreate(&made, 0), "cuGraphCreate");
+  return ready_graph(api, made);
+}
+
+void fill_words(const cuda::Api& api, const cuda::DeviceMemory& memory, unsigned value,
+                CUstream stream) {
+  cuda::check(api, api.cuMemsetD32Async(memory.address(), value, memory.bytes() / 4, stream),
+              "cuMemsetD32Async");
+}
+
+cuda::GraphExec sweep_graph(const cuda::Api& api, const cuda::DeviceMemory& memory,
+                            CUstream stream) {
+  cuda::check(api, api.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+              "cuStreamBeginCapture");
+  fill_words(api, memory, 0, stream);
+  CUgraph made = nullptr;
+  cuda::check(api, api.cuStreamEndCapture(stream, &made), "cuStreamEndCapture");
+  return ready_graph(api, made);
 }
 
 /// CUPTI as it records all that this process launches, or why it does not.
@@ -53,7 +76,9 @@ class CudaDevice final : public PlanDevice {
         start_(cuda::make_event(api_)),
         end_(cuda::make_event(api_)),
         sweep_(api_, 2 * context_.l2_bytes()),
-        empty_(empty_graph(api_)) {}
+        empty_(empty_graph(api_)) {
+    if (recorder_) recorded_sweep_ = sweep_graph(api_, sweep_, stream_.get());
+  }
 
   Result<void> prepare(LauncherPlan plan, LauncherMemories memories) override {
     plan_ = std::move(plan);
@@ -67,46 +92,50 @@ class CudaDevice final : public PlanDevice {
     try {
       map_memories();
       if (auto done = load_module(); !done) return done;
-      return record_sets();
+      if (auto done = record_sets(); !done) return done;
+      // Only what the runs launch is the plan's.
+      return recorder_ ? cuda::forget_kernel_records(*recorder_) : Result<void>{};
     } catch (const cuda::DeviceError& error) {
       return fail(ErrorCode::invalid_config, error.what());
     }
   }
 
+  bool releases() const override { return true; }
+
+  void release() override {
+    context_.synchronize();
+    sets_.clear();
+    graphs_.reset();
+    globals_.reset();
+    module_.reset();
+    scratch_.reset();
+    outputs_.reset();
+    inputs_.reset();
+    plan_ = {};
+  }
+
   nanoseconds run(uint32_t set) override {
-    begin_restore();
-    sweep();
-    if (globals_) globals_->end_restore(stream_.get());
-    return timed(sets_[set].get());
+    make_cold();
+    if (recorder_) return timed([&] { graphs_->launch(stream_.get(), bases_of(set)); });
+    return timed_graph(sets_[set].get());
   }
 
   nanoseconds noop() override {
-    sweep();
-    return timed(empty_.get());
+    make_cold();
+    return timed_graph(empty_.get());
   }
 
-  /// The plan's steps are the only nodes of graphs: sweeps are none, and restored variables are
-  /// not while something is recorded.
   Result<std::vector<cuda::KernelRecord>> records() override {
     if (!recorder_) return tl::unexpected(recorder_.error());
     context_.synchronize();
     auto all = cuda::stop_kernel_records(*recorder_);
     if (!all) return all;
-    std::erase_if(*all, [](const cuda::KernelRecord& one) { return !one.in_graph; });
+    std::erase_if(*all, [](const cuda::KernelRecord& one) { return one.in_graph; });
     for (cuda::KernelRecord& record : *all) record.name = demangled(record.name);
     return all;
   }
 
  private:
-  void begin_restore() const {
-    if (!globals_) return;
-    if (recorder_) {
-      globals_->begin_restore_without_graph();
-    } else {
-      globals_->begin_restore();
-    }
-  }
-
   void map_memories() {
     if (plan_.input_bytes > 0) {
       inputs_.emplace(cuda::VirtualMemory::import(context_, memories_.inputs.get(),
@@ -156,18 +185,33 @@ class CudaDevice final : public PlanDevice {
     return sandbox::bases_of(plan_, set, address(inputs_), address(outputs_), scratch_->address());
   }
 
-  /// The sweep leaves the caches cold, and keeps the device busy until all that follows is queued.
-  void sweep() {
-    cuda::check(api_, api_.cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache");
-    cuda::check(
-        api_, api_.cuMemsetD32Async(sweep_.address(), ++swept_, sweep_.bytes() / 4, stream_.get()),
-        "cuMemsetD32Async");
+  /// The same before a call as before none: both take the verifier's clock as long.
+  void make_cold() {
+    if (globals_) globals_->begin_restore();
+    sweep();
+    if (globals_) globals_->end_restore(stream_.get());
   }
 
-  nanoseconds timed(CUgraphExec graph) {
+  /// It leaves the caches cold, and keeps the device busy until all that follows is queued.
+  void sweep() {
+    cuda::check(api_, api_.cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache");
+    if (recorder_) return launch(recorded_sweep_.get());
+    fill_words(api_, sweep_, ++swept_, stream_.get());
+  }
+
+  void launch(CUgraphExec graph) {
+    cuda::check(api_, api_.cuGraphLaunch(graph, stream_.get()), "cuGraphLaunch");
+  }
+
+  nanoseconds timed_graph(CUgraphExec graph) {
+    return timed([&] { launch(graph); });
+  }
+
+  template <class Work>
+  nanoseconds timed(const Work& work) {
     CUstream stream = stream_.get();
     cuda::check(api_, api_.cuEventRecord(start_.get(), stream), "cuEventRecord");
-    cuda::check(api_, api_.cuGraphLaunch(graph, stream), "cuGraphLaunch");
+    work();
     cuda::check(api_, api_.cuEventRecord(end_.get(), stream), "cuEventRecord");
     // Asked again and again: a blocking wait adds an interrupt's way to the verifier's clock. A
     // kernel without an end is the verifier's to cut.
@@ -187,7 +231,7 @@ class CudaDevice final : public PlanDevice {
   cuda::Event start_, end_;
   cuda::DeviceMemory sweep_;
   unsigned swept_ = 0;  // what the last sweep wrote
-  cuda::GraphExec empty_;
+  cuda::GraphExec empty_, recorded_sweep_;
   LauncherPlan plan_;
   LauncherMemories memories_;
   std::optional<cuda::VirtualMemory> inputs_, outputs_;

@@ -89,6 +89,8 @@ class Launcher {
         return took(device_->run(set));
       case Command::collect:
         return state_ == State::loaded && records_ ? collect() : RunnerStatus::bad_order;
+      case Command::release:
+        return state_ == State::loaded && device_->releases() ? release() : RunnerStatus::bad_order;
       case Command::leave:
         return RunnerStatus::ok;
     }
@@ -97,12 +99,13 @@ class Launcher {
 
   RunnerStatus confine() {
     auto received = receive_plan(*socket_);
-    socket_.reset();
+    if (!device_->releases()) socket_.reset();
     if (!received) return told(RunnerStatus::unlaunchable, received.error().message);
     sets_ = received->first.layout.sets;
     auto done = device_->prepare(std::move(received->first), std::move(received->second));
-    if (done) done = device_->confine();
+    if (done && !filtered_) done = device_->confine();
     if (!done) return told(RunnerStatus::unlaunchable, done.error().message);
+    filtered_ = true;
     state_ = State::confined;
     return RunnerStatus::ok;
   }
@@ -112,6 +115,13 @@ class Launcher {
       return told(RunnerStatus::unlaunchable, done.error().message);
     }
     state_ = State::loaded;
+    return RunnerStatus::ok;
+  }
+
+  RunnerStatus release() {
+    device_->release();
+    sets_ = 0;
+    state_ = State::warm;
     return RunnerStatus::ok;
   }
 
@@ -137,6 +147,7 @@ class Launcher {
   std::optional<FrameSocket> socket_;
   std::optional<MemoryFile> records_;
   State state_ = State::warm;
+  bool filtered_ = false;
   uint32_t sets_ = 0;
 };
 

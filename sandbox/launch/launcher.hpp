@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launcher: a jailed process of our own that carries out one candidate's launch plan. It starts
-// before its candidate is known and is used once. No host code of the candidate runs in it.
+// The launcher: a jailed process of our own that carries out one candidate's launch plans. It
+// starts before its candidate is known and serves that one alone. No host code of the candidate
+// runs in it.
 //
 // Its life: warm (device open, answering no-ops); handed a plan over its socket; `confine` takes
-// plan and memories, closes the socket and puts on the last filter; `load` makes the plan ready;
-// `run` carries it out. After a fault of the device it answers nothing more.
+// plan and memories and puts on the last filter; `load` makes the plan ready; `run` carries it out;
+// `release` lets go of it, and the same candidate's plan for other sizes can be handed over (not on
+// the software device, where a candidate's code is in this process). After a fault of the device it
+// answers nothing more.
 //
 // A launcher may be started to record: then `collect` leaves what the runs launched in one more
 // shared memory (record_file.hpp). It times nothing that counts.

@@ -26,16 +26,16 @@ struct LauncherOptions {
   int records_fd = -1;
 };
 
-/// One launcher: it answers no-ops, is calibrated and stopped, and has been told nothing yet.
+/// One launcher: it answers no-ops, is calibrated and stopped.
 struct WarmLauncher {
   Contestant contestant;
-  FrameSocket socket;  // for the plan and the memories, before `confine`
+  FrameSocket socket;  // for a plan and its memories, before `confine`
 };
 
 /// The jail that a launcher runs in.
 Result<JailSpec> launch_jail(const LauncherOptions& options);
 
-/// Not thread-safe; jails belong to the calling thread. A launcher is used once.
+/// Not thread-safe; jails belong to the calling thread. A launcher serves one candidate.
 class LauncherPool {
  public:
   explicit LauncherPool(LauncherOptions options) : options_(std::move(options)) {}

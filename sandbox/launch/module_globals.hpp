@@ -19,20 +19,12 @@ class ModuleGlobals {
 
   /// Brings the image back beside what `stream` is given until it is told to wait for that.
   void begin_restore() const;
-  /// The same by copies that are no nodes of a graph: a profiler tells the plan's steps by that.
-  void begin_restore_without_graph() const;
   void end_restore(CUstream stream) const;
 
  private:
   using Variables = std::vector<cuda::KernelModule::Variable>;
-  ModuleGlobals(const cuda::Context& context, Variables variables, uint64_t bytes)
-      : api_(&context.api()),
-        variables_(std::move(variables)),
-        image_(*api_, bytes),
-        beside_(cuda::make_stream(*api_)),
-        done_(cuda::make_event(*api_)) {}
+  ModuleGlobals(const cuda::Context& context, Variables variables);
   void copy(CUdeviceptr to, CUdeviceptr from, uint64_t bytes) const;
-  void copy_back() const;
   void record();
 
   const cuda::Api* api_;

@@ -20,8 +20,8 @@ struct LauncherMemories {
   UniqueFd inputs, outputs;
 };
 
-/// One plan, once. Every member may throw cuda::DeviceError where the device reports a fault; the
-/// process is then to end.
+/// One plan at a time. Every member may throw cuda::DeviceError where the device reports a fault;
+/// the process is then to end.
 class PlanDevice {
  public:
   PlanDevice() = default;
@@ -31,16 +31,20 @@ class PlanDevice {
 
   /// Takes what it must have before the filter of `confine` is in force. Failures are ours.
   virtual Result<void> prepare(LauncherPlan plan, LauncherMemories memories) = 0;
-  /// The system call filter under which the candidate's kernels run.
+  /// The system call filter under which the candidate's kernels run: once.
   virtual Result<void> confine() = 0;
   /// Makes every set ready and runs nothing of the candidate. An error is what the device refuses
   /// about the plan, naming its line.
   virtual Result<void> load() = 0;
+  /// Whether it can be given one plan after another: not where a candidate's code is host code.
+  virtual bool releases() const = 0;
+  /// Undoes `load` and `prepare`: nothing of the plan and its memories is left here.
+  virtual void release() = 0;
 
   /// Carries out the plan on one set; how long its steps took on the device. Requires `load` and a
   /// set of the layout.
   virtual std::chrono::nanoseconds run(uint32_t set) = 0;
-  /// The same without any step.
+  /// The same without any step: what else a `run` does is done.
   virtual std::chrono::nanoseconds noop() = 0;
 
   /// What the plan's steps launched in all `run`s so far, in order; once. Of a device that was

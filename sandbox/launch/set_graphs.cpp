@@ -105,4 +105,8 @@ Result<cuda::GraphExec> SetGraphs::record(CUstream stream, const DeviceBases& ba
   return made;
 }
 
+void SetGraphs::launch(CUstream stream, const DeviceBases& bases) const {
+  for (const Ready& step : steps_) step.enqueue(stream, bases);
+}
+
 }  // namespace warpsmith::sandbox

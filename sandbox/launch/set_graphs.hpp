@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan's steps as CUDA graphs, one for each buffer set. Sources built with the toolkit only.
+// A plan's steps made ready, and as CUDA graphs, one for each buffer set. Sources built with the
+// toolkit only.
 #pragma once
 
 #include <vector>
@@ -16,10 +17,12 @@ class SetGraphs {
   SetGraphs(const cuda::Context& context, const cuda::KernelModule* module, const BoundPlan& plan)
       : context_(context), module_(module), plan_(plan) {}
 
-  /// Once, before `record`. An error names the line of what the device or a library refuses.
+  /// Once, before the others. An error names the line of what the device or a library refuses.
   Result<void> prepare();
   /// The steps over one set's buffers, ready to be launched. An error as above.
   Result<cuda::GraphExec> record(CUstream stream, const DeviceBases& bases);
+  /// Launches them one by one, over a set that was recorded. Throws DeviceError.
+  void launch(CUstream stream, const DeviceBases& bases) const;
 
  private:
   struct Ready {

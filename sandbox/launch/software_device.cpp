@@ -37,7 +37,7 @@ Result<MemoryFile> map_memory(UniqueFd fd, uint64_t bytes, bool writable) {
 
 /// What a GPU's profiler would say of a step's shape; its time is this processor's.
 cuda::KernelRecord record_of(const BoundStep& step, const std::vector<BoundBuffer>& buffers) {
-  cuda::KernelRecord record{.in_graph = true};
+  cuda::KernelRecord record;
   if (const auto* launch = std::get_if<BoundLaunch>(&step.what)) {
     record.name = launch->kernel;
     record.grid = {launch->grid.x, launch->grid.y, launch->grid.z};
@@ -92,6 +92,9 @@ class SoftwareDevice final : public PlanDevice {
     }
     return {};
   }
+
+  bool releases() const override { return false; }
+  void release() override {}
 
   std::chrono::nanoseconds run(uint32_t set) override {
     const BufferBases bases = bases_of(set);

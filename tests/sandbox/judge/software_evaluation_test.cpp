@@ -115,16 +115,18 @@ class SoftwareSlot {
     const auto bench = value_of(HostBench::create(record.facts.signature, memory_));
     const CandidateMemory memory = bench->candidate_memory();
     const SecretSeed seed = value_of(draw_seed());
-    const auto start = [&](Deadline by) {
-      return start_device_contestant(launchers_,
-                                     {.plan = plan,
-                                      .artefact = artefact,
-                                      .layout = memory.layout,
-                                      .inputs_fd = memory.inputs,
-                                      .outputs_fd = memory.outputs,
-                                      .input_bytes = memory.input_bytes,
-                                      .output_bytes = memory.output_bytes},
-                                     by);
+    const auto start = [&](Deadline by) -> Result<Contestant> {
+      auto launcher = start_device_contestant(launchers_,
+                                              {.plan = plan,
+                                               .artefact = artefact,
+                                               .layout = memory.layout,
+                                               .inputs_fd = memory.inputs,
+                                               .outputs_fd = memory.outputs,
+                                               .input_bytes = memory.input_bytes,
+                                               .output_bytes = memory.output_bytes},
+                                              by);
+      if (!launcher) return tl::unexpected(std::move(launcher.error()));
+      return std::move(launcher->contestant);
     };
     EvaluationOutcome outcome = value_of(run_evaluation({.task = task,
                                                          .record = record,

@@ -138,6 +138,38 @@ TEST_F(CudaLauncherTest, CarriesOutLaunchesOnEverySet) {
   }
 }
 
+TEST_F(CudaLauncherTest, GoesOnWithAnotherPlanOfTheSameCandidate) {
+  GpuCandidate first(vectors(70), scale_plan, kernels);
+  first.put(0, ramp(70));
+  ASSERT_FALSE(first.once().fault);
+  EXPECT_EQ(first.get<float>(1)[69], 207);
+  const pid_t process = first.contestant().process().pid();
+  ASSERT_FALSE(first.contestant().release(in_seconds(10)).fault);
+  EXPECT_TRUE(first.contestant().call(0, in_seconds(5)).fault);
+  GpuCandidate second(vectors(), launch("remembers", R"(["out"])", "grid = [1]\nblock = [1]\n"),
+                      kernels, {}, gpu_alignment, std::move(first).launcher());
+  EXPECT_EQ(second.contestant().process().pid(), process);
+  ASSERT_FALSE(second.contestant().load(in_seconds(30)).fault);
+  for (uint32_t call = 0; call < 2; ++call) {
+    ASSERT_FALSE(second.contestant().call(call, in_seconds(5)).fault);
+    EXPECT_EQ(second.get<float>(1, call)[0], 5);
+    EXPECT_EQ(second.get<float>(1, call)[2], 0);
+  }
+}
+
+TEST_F(CudaLauncherTest, LetsGoOfTheMemoriesWithThePlan) {
+  const uint64_t before = GpuHost::get().context->memory().free;
+  std::optional<WarmLauncher> launcher;
+  {
+    GpuCandidate large(vectors(int64_t{1} << 28U), scale_plan, kernels);
+    ASSERT_FALSE(large.once().fault);
+    ASSERT_FALSE(large.contestant().release(in_seconds(10)).fault);
+    launcher = std::move(large).launcher();
+  }
+  const uint64_t held = before - GpuHost::get().context->memory().free;
+  EXPECT_LT(held, 1ULL << 30U) << "4 GiB were shared; a context takes half of one";
+}
+
 TEST_F(CudaLauncherTest, RunsInAFullJailWhereACgroupIsToBeHad) {
   GpuCandidate candidate(vectors(), scale_plan, kernels);
   const auto& report = candidate.contestant().process().report();

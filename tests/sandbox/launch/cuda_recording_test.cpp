@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan recorded on a GPU: its own steps and nothing of what the launcher does around them.
+// A plan recorded on a GPU: its own steps with their own times, and nothing of what the launcher
+// does around them.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -30,20 +31,27 @@ extern "C" __global__ void scale(const float* x, float* out, int n) {
   if (i < n) out[i] = fixed[i % 8] * row[threadIdx.x];
   if (i == 0) ++calls;
 }
+extern "C" __global__ void waits(float* out) {
+  for (int i = 0; i < 200; ++i) __nanosleep(1000);
+  if (threadIdx.x == 0) out[0] += 1;
+}
 )cuda";
 
+// The first step takes tens of microseconds, each of the others a few at most.
+constexpr int64_t many = 20'000'000, few = 50'000;
 constexpr const char* steps =
     "[[step]]\nmemset = \"out\"\nvalue = 0\n"
     "[[step]]\nlaunch = \"scale\"\ngrid = [\"ceildiv(d0, 64)\"]\nblock = [64]\nshared = 256\n"
     "args = [\"x\", \"out\", \"d0\"]\n"
+    "[[step]]\nlaunch = \"waits\"\ngrid = [1]\nblock = [32]\nargs = [\"out\"]\n"
     "[[step]]\ncopy = \"same\"\nfrom = \"y\"\n";
 
 Result<std::vector<ProfiledKernel>> recorded() {
   GpuHost& host = GpuHost::get();
   const TaskSignature signature = testing::signature_of(
-      {tensor("x", TensorRole::input, {100'000}), tensor("y", TensorRole::input, {50'000}),
-       tensor("out", TensorRole::output, {100'000}), tensor("same", TensorRole::output, {50'000})},
-      {100'000});
+      {tensor("x", TensorRole::input, {few}), tensor("y", TensorRole::input, {few}),
+       tensor("out", TensorRole::output, {many}), tensor("same", TensorRole::output, {few})},
+      {few});
   const BoundPlan plan = testing::bound_to(signature, steps);
   const auto made = host.compiler->compile({{"kernels.cu", kernels}}, in_seconds(60));
   if (!made) return tl::unexpected(made.error());
@@ -70,27 +78,32 @@ TEST_F(CudaRecordingTest, HoldsTheStepsOfOneCallAlone) {
     GTEST_SKIP() << all.error().message;
   }
   ASSERT_TRUE(all) << all.error().message;
-  ASSERT_EQ(all->size(), 3U);
+  ASSERT_EQ(all->size(), 4U);
   for (const ProfiledKernel& one : *all) {
     std::printf("%-8s at %.3f us for %.3f us, %llu bytes\n", one.name.c_str(), one.start_us,
                 one.time_us, static_cast<unsigned long long>(one.bytes.value_or(0)));
   }
   EXPECT_EQ((*all)[0].kind, RecordKind::fill);
-  EXPECT_EQ((*all)[0].bytes, 400'000U);
+  EXPECT_EQ((*all)[0].bytes, 4U * many);
   const ProfiledKernel& scale = (*all)[1];
   EXPECT_EQ(scale.name, "scale");
-  EXPECT_EQ(scale.grid, (std::array<uint32_t, 3>{1563, 1, 1}));
+  EXPECT_EQ(scale.grid, (std::array<uint32_t, 3>{782, 1, 1}));
   EXPECT_EQ(scale.block, (std::array<uint32_t, 3>{64, 1, 1}));
   EXPECT_EQ(scale.static_shared_bytes, 32U);
   EXPECT_EQ(scale.shared_bytes, 288U);
   EXPECT_GT(scale.registers, 0U);
-  EXPECT_EQ((*all)[2].kind, RecordKind::copy);
-  EXPECT_EQ((*all)[2].bytes, 200'000U);
+  const ProfiledKernel &waits = (*all)[2], &copy = (*all)[3];
+  EXPECT_EQ(waits.name, "waits");
+  EXPECT_EQ(copy.kind, RecordKind::copy);
+  EXPECT_EQ(copy.bytes, 4U * few);
   for (const ProfiledKernel& one : *all) {
     EXPECT_GT(one.time_us, 0) << one.name;
     EXPECT_LT(one.time_us, 1000) << one.name;
   }
-  EXPECT_GE(scale.start_us, (*all)[0].start_us);
+  // Each has its own time, not a neighbour's.
+  EXPECT_GT((*all)[0].time_us, 3 * std::max(scale.time_us, copy.time_us));
+  EXPECT_GT(waits.time_us, 3 * (*all)[0].time_us);
+  EXPECT_TRUE(std::ranges::is_sorted(*all, {}, &ProfiledKernel::start_us));
 }
 
 }  // namespace

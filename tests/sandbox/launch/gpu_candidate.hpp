@@ -73,7 +73,7 @@ class GpuCandidate {
  public:
   GpuCandidate(const TaskSignature& signature, const std::string& text,
                const std::string& source = "", const PlanLimits& limits = {},
-               uint64_t alignment = gpu_alignment)
+               uint64_t alignment = gpu_alignment, std::optional<WarmLauncher> from = {})
       : plan_(bound_to(signature, text, limits)),
         layout_(make_layout(signature, 2, alignment)),
         inputs_(cuda::VirtualMemory::create(context(), layout_.input_total())),
@@ -85,12 +85,15 @@ class GpuCandidate {
     spec.outputs_fd = out.get();
     spec.input_bytes = inputs_.bytes();
     spec.output_bytes = outputs_.bytes();
-    auto started = start_device_contestant(*GpuHost::get().pool, spec, in_seconds(30));
+    auto started = from ? hand_over(std::move(*from), spec, in_seconds(30))
+                        : start_device_contestant(*GpuHost::get().pool, spec, in_seconds(30));
     if (!started) throw std::runtime_error(started.error().message);
-    contestant_.emplace(std::move(*started));
+    launcher_.emplace(std::move(*started));
   }
 
-  Contestant& contestant() { return *contestant_; }
+  Contestant& contestant() { return launcher_->contestant; }
+  /// It released its plan. This candidate is called no more.
+  WarmLauncher launcher() && { return std::move(*launcher_); }
   const BoundPlan& plan() const { return plan_; }
   const BufferLayout& layout() const { return layout_; }
 
@@ -133,7 +136,7 @@ class GpuCandidate {
   BufferLayout layout_;
   cuda::VirtualMemory inputs_, outputs_;
   std::string cubin_;
-  std::optional<Contestant> contestant_;
+  std::optional<WarmLauncher> launcher_;
 };
 
 class OnGpu : public ::testing::Test {

@@ -129,8 +129,8 @@ TEST(RecordingLauncherTest, ATimedLauncherRecordsNothing) {
                                            .output_bytes = layout.output_total()},
                                           in_seconds(20));
   ASSERT_TRUE(launcher) << launcher.error().message;
-  ASSERT_FALSE(launcher->load(in_seconds(10)).fault);
-  EXPECT_TRUE(launcher->collect(in_seconds(5)).fault);
+  ASSERT_FALSE(launcher->contestant.load(in_seconds(10)).fault);
+  EXPECT_TRUE(launcher->contestant.collect(in_seconds(5)).fault);
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ class Launched {
         start_device_contestant(pool != nullptr ? *pool : own, spec, in_seconds(20)));
     if (!*contestant_) throw std::runtime_error(contestant_->error().message);
   }
-  Contestant& contestant() { return **contestant_; }
+  Contestant& contestant() { return (*contestant_)->contestant; }
   std::span<float> floats(size_t tensor, uint32_t set = 0) const {
     const auto& memory = layout_.slots[tensor].output ? outputs_ : inputs_;
     const std::span<std::byte> bytes = memory.tensor(set, tensor);
@@ -92,7 +92,7 @@ class Launched {
   BoundPlan plan_;
   BufferLayout layout_;
   SharedBuffers inputs_, outputs_;
-  std::optional<Result<Contestant>> contestant_;
+  std::optional<Result<WarmLauncher>> contestant_;
 };
 
 TaskSignature vectors(int64_t count = 1000) {
@@ -221,6 +221,14 @@ TEST(SoftwareKernelsTest, WhatNeedsThreadsTogetherIsRefusedByTheCompiler) {
   const Compiled missing = compile("extern \"C\" __global__ void other(float*) {}", plan);
   ASSERT_TRUE(missing.failure);
   EXPECT_THAT(missing.text, HasSubstr("k"));
+}
+
+TEST(SoftwareLauncherTest, IsGivenOnePlanAlone) {
+  Launched launched(vectors(), scale_plan, scale_kernel);
+  ASSERT_FALSE(launched.once().fault);
+  const auto fault = launched.contestant().release(in_seconds(5)).fault;
+  ASSERT_TRUE(fault);
+  EXPECT_THAT(fault->detail, HasSubstr("broke the protocol"));
 }
 
 TEST(LauncherPoolTest, ReplacesALauncherThatDiedWhileItWaited) {
