@@ -54,7 +54,7 @@ class FaultRun {
 
   /// Every honest kernel once, over all slots; the task of the faults too.
   void judge_undisturbed(FaultSlot& slot) {
-    for (size_t i = next_++; i <= honest_.size() && !failed(); i = next_++) {
+    for (size_t i = next_++; i <= honest_.size() && !ended(); i = next_++) {
       if (i == honest_.size()) return judge_fault_task(slot);
       Honest& one = honest_[i];
       load_.progress("undisturbed " + std::to_string(i + 1) + " of " +
@@ -62,7 +62,7 @@ class FaultRun {
       const auto answer = slot.judge(*one.task, fresh(*one.task, *one.files));
       one.undisturbed = answer.last;
       one.took_ms = answer.took_ms;
-      if (answer.failures.size() > most_repeats) {
+      if (answer.failures.size() > most_repeats && !ended()) {
         stop(one.task->id + ", undisturbed: " + one.undisturbed.outcome + ": " +
              one.undisturbed.said);
       }
@@ -70,7 +70,7 @@ class FaultRun {
   }
 
   void judge_honest(FaultSlot& slot) {
-    while (!over() && !failed()) {
+    while (!over() && !ended()) {
       const int64_t i = honest_begun_++;
       const Honest& one = honest_[static_cast<size_t>(i) % honest_.size()];
       const int64_t begun = faults_begun_;
@@ -81,7 +81,7 @@ class FaultRun {
   }
 
   void meet_faults(FaultSlot& slot) {
-    while (!over() && !failed()) {
+    while (!over() && !ended()) {
       const int64_t k = faults_begun_++;
       ++faults_in_hand_;
       const FaultKind& kind = kind_of(k);
@@ -96,13 +96,16 @@ class FaultRun {
 
   ProcessCensus& census() { return census_; }
   FaultFigures take_figures() { return std::move(figures_); }
-  bool failed() {
-    const std::lock_guard lock{mutex_};
-    return failure_.has_value();
-  }
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
+  /// Failed, or told to stop. What told us may have ended services too: what they then answer, or
+  /// do not, says nothing.
+  bool ended() {
+    const std::lock_guard lock{mutex_};
+    told_to_stop_ = told_to_stop_ || load_.stop();
+    return failure_ || told_to_stop_;
+  }
   /// Both sides have done what they must.
   bool over() {
     const std::lock_guard lock{mutex_};
@@ -125,7 +128,7 @@ class FaultRun {
 
   void judge_fault_task(FaultSlot& slot) {
     const auto answer = slot.judge(task_, fresh(task_, honest_fault_files(load_.contract)));
-    if (answer.last.outcome != "passed") {
+    if (answer.last.outcome != "passed" && !ended()) {
       stop("the task of the faults: " + answer.last.outcome + ": " + answer.last.said);
     }
   }
@@ -145,6 +148,7 @@ class FaultRun {
     const bool expected = std::ranges::any_of(kind.expected, [&](VerdictClass outcome) {
       return answer.last.outcome == to_string(outcome);
     });
+    if (!expected && ended()) return;
     const std::lock_guard lock{mutex_};
     note(answer);
     count_kind(kind, answer.last.outcome, expected);
@@ -154,7 +158,7 @@ class FaultRun {
   void strike(FaultSlot& slot, const FaultKind& kind, int64_t k) {
     RandomStream random(load_.seed, "strikes", static_cast<uint64_t>(k));
     const Honest& one = honest_[random.below(honest_.size())];
-    for (int misses = 0; misses < most_misses && !failed(); ++misses) {
+    for (int misses = 0; misses < most_misses && !ended(); ++misses) {
       // After a miss at once: the piece may live only for a moment.
       const double at_ms = misses == 0 ? 0.9 * random.uniform() * one.took_ms : 0;
       const auto answer =
@@ -167,6 +171,7 @@ class FaultRun {
   /// False where the piece was gone already.
   bool count_struck(const FaultKind& kind, const Honest& one, const FaultSlot::Answer& answer) {
     const bool same = answer.last.same_as(one.undisturbed);
+    if (!same && ended()) return true;
     const std::lock_guard lock{mutex_};
     note(answer);
     if (!same) differs(one.task->id + ", " + kind.name, one.undisturbed.outcome, answer.last);
@@ -180,6 +185,7 @@ class FaultRun {
 
   void count_honest(const Honest& one, const FaultSlot::Answer& answer, bool beside_fault) {
     const bool same = answer.last.same_as(one.undisturbed);
+    if (!same && ended()) return;
     const std::lock_guard lock{mutex_};
     note(answer);
     ++figures_.honest;
@@ -218,6 +224,7 @@ class FaultRun {
   std::mutex mutex_;
   FaultFigures figures_;
   std::optional<Error> failure_;
+  bool told_to_stop_ = false;
 };
 
 /// Looks at all processes of ours, now and then.

@@ -24,6 +24,8 @@ struct FaultLoad {
   int64_t evaluations = 0, faults = 0;  // at least so many of each: both go on until both are done
   uint64_t seed = 0;
   std::function<void(const std::string&)> progress;
+  /// Asked again and again, by one thread at a time: once true, nothing more is begun.
+  std::function<bool()> stop = [] { return false; };
 };
 
 /// At least two slots; the first half of them judges honest kernels, the others meet the faults.

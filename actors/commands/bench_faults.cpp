@@ -12,6 +12,7 @@
 #include "actors/bench/fault_run.hpp"
 #include "actors/bench/scratch_folder.hpp"
 #include "actors/commands/bench_parts.hpp"
+#include "actors/commands/signals.hpp"
 #include "actors/commands/slots.hpp"
 #include "sandbox/judge/gpu/gpu_bench.hpp"
 
@@ -175,9 +176,20 @@ class OwnTemporaries {
   std::optional<std::string> before_;
 };
 
+/// What was seen before a Ctrl-C is told as it is.
+ExitCode end_of(const FaultFigures& figures, const Arguments& args) {
+  const bool whole = figures.honest >= args.evaluations && figures.faults() >= args.faults;
+  if (whole) return figures.meets_bars() ? ExitCode::success : ExitCode::infrastructure;
+  std::cerr << "stopped: " << figures.honest << " of " << args.evaluations
+            << " honest evaluations, " << figures.faults() << " of " << args.faults << " faults\n";
+  return ExitCode::interrupted;
+}
+
 ExitCode bench_faults(const Arguments& args) {
-  const auto load = load_of(args);
+  const SignalWait signals;
+  auto load = load_of(args);
   if (!load) return report(load.error());
+  load->stop = [&] { return signals.arrived(std::chrono::milliseconds{0}); };
   const SandboxConfig config = config_of(args);
   const auto slots = take_slots(config);
   if (!slots) return report(slots.error());
@@ -194,7 +206,7 @@ ExitCode bench_faults(const Arguments& args) {
   constexpr auto replace = nlohmann::json::error_handler_t::replace;
   std::cout << (args.json ? to_json(*figures, args).dump(-1, ' ', false, replace) + '\n'
                           : to_text(*figures));
-  return figures->meets_bars() ? ExitCode::success : ExitCode::infrastructure;
+  return end_of(*figures, args);
 }
 
 const char* const footer =
@@ -204,7 +216,8 @@ const char* const footer =
     "once before, undisturbed. A failure of ours is asked again, at most 5 times; a verdict must\n"
     "then be the undisturbed one: its class and, of a pass, what each input set showed. At the "
     "end\n"
-    "no process, control group or unfinished file may be left, and device memory must be back.";
+    "no process, control group or unfinished file may be left, and device memory must be back.\n"
+    "Ctrl-C ends with the figures so far.";
 
 }  // namespace
 

@@ -41,6 +41,7 @@ struct Setup {
   cpu_set_t cores{};
   bool pin = false;
   bool die_with_thread = false;
+  bool own_group = false;
   bool same_addresses = false;
 
   /// Null, or the step that failed, with its errno.
@@ -49,6 +50,7 @@ struct Setup {
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, nullptr);
     if (die_with_thread) (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (own_group && ::setpgid(0, 0) != 0) return "make its group";
     if (same_addresses) (void)::personality(ADDR_NO_RANDOMIZE);
     for (const int fd : join) {
       if (::write(fd, "0", 1) != 1) return "join its cgroup";
@@ -285,6 +287,7 @@ Result<Child> Child::start(const ChildSpec& spec) {
   setup.join = spec.join;
   setup.directory = spec.directory;
   setup.die_with_thread = spec.die_with_thread;
+  setup.own_group = spec.own_group;
   setup.same_addresses = spec.same_addresses;
   Given given{setup};
   given.add(input->fd(), 0);

@@ -38,6 +38,7 @@ struct ChildSpec {
   std::vector<int> join;              // descriptors of cgroup.procs files to join before exec
   std::optional<int> core;            // pin to one core; −1: every core
   bool die_with_thread = false;       // SIGKILL when the spawning thread ends
+  bool own_group = false;             // of processes: no signal to our group reaches it
   bool same_addresses = false;        // no random placement of memory, if the kernel allows that
 };
 

@@ -293,6 +293,8 @@ ChildSpec monitor_spec(const JailSpec& spec, const Handover& over, const std::st
   monitor.standard_input = spec.standard_input;
   monitor.output = spec.capture_output ? ChildOutput::captured : ChildOutput::discarded;
   monitor.die_with_thread = true;
+  // A group with a stopped member gets SIGHUP when the shell that started us ends.
+  monitor.own_group = true;
   monitor.output_bytes = spec.limits.output_bytes;
   monitor.descriptors = over.descriptors;
   monitor.core = spec.core;

@@ -50,6 +50,14 @@ TEST(ChildTest, IsKilledAtItsDeadline) {
   EXPECT_EQ(exit->signal, SIGKILL);
 }
 
+TEST(ChildTest, IsInAGroupOfItsOwnIfAsked) {
+  for (const bool asked : {false, true}) {
+    auto child = Child::start({.argv = {"sleep", "60"}, .own_group = asked});
+    ASSERT_TRUE(child) << child.error().message;
+    EXPECT_EQ(::getpgid(child->pid()), asked ? child->pid() : ::getpgrp());
+  }
+}
+
 TEST(ChildTest, KeepsOnlyTheCappedOutput) {
   ChildSpec spec;
   spec.output_bytes = 1000;
