@@ -46,10 +46,11 @@ class Tally {
 
   EvaluationFigures figures(double wall_ms, size_t slots) {
     const auto count = static_cast<double>(each_ms_.size());  // 0 where it was stopped early
-    const double worked = wall_ms * static_cast<double>(slots);
+    const auto judged = static_cast<double>(phase_ms_["other"].size());
     for (const auto& [name, values] : phase_ms_) {
+      if (values.empty()) continue;
       const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-      figures_.phases[name] = {sum / count, median_or_zero(values), sum / worked};
+      figures_.phases[name] = {sum / judged, median_or_zero(values), sum / judged_ms_};
     }
     figures_.evaluations = static_cast<int64_t>(each_ms_.size());
     figures_.slots = static_cast<int64_t>(slots);
@@ -63,6 +64,7 @@ class Tally {
 
  private:
   void add_phases(const Verdict& verdict, double took_ms) {
+    judged_ms_ += took_ms;
     double other = took_ms;
     for (const auto& [name, ms] : verdict.phase_ms) {
       phase_ms_[name].push_back(ms);
@@ -75,6 +77,7 @@ class Tally {
   std::mutex mutex_;
   std::map<std::string, std::vector<double>> phase_ms_;
   std::vector<double> each_ms_, held_ms_;
+  double judged_ms_ = 0;  // of those that came to a verdict
   EvaluationFigures figures_;
 };
 

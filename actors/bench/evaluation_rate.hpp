@@ -26,11 +26,11 @@ struct EvaluationLoad {
   std::function<bool()> stop = [] { return false; };
 };
 
-/// Milliseconds of one phase over all evaluations.
+/// Milliseconds of one phase over all evaluations that came to a verdict.
 struct PhaseFigures {
   double per_evaluation_ms = 0;  // the mean
   double median_ms = 0;          // steadier on a loaded machine; only of evaluations that had it
-  double share = 0;              // of the time that slots were at work
+  double share = 0;              // of the time that evaluations with a verdict took
 };
 
 struct EvaluationFigures {
