@@ -61,6 +61,13 @@ Event make_event(const Api& api) {
   return Event{event, {&api}};
 }
 
+GraphExec instantiated(const Api& api, CUgraph graph) {
+  const Graph held{graph, {&api}};
+  CUgraphExec ready = nullptr;
+  check(api, api.cuGraphInstantiate(&ready, graph, 0), "cuGraphInstantiate");
+  return GraphExec{ready, {&api}};
+}
+
 DeviceMemory::DeviceMemory(const Api& api, uint64_t bytes) : api_(&api), bytes_(bytes) {
   if (bytes > 0) check(api, api.cuMemAlloc(&address_, bytes), "cuMemAlloc");
 }

@@ -57,6 +57,19 @@ Stream make_stream(const Api& api);
 /// With timing.
 Event make_event(const Api& api);
 
+/// Takes the graph and makes it ready to be launched.
+GraphExec instantiated(const Api& api, CUgraph graph);
+/// A graph of what `work` gives to `stream`.
+template <class Work>
+GraphExec captured(const Api& api, CUstream stream, const Work& work) {
+  check(api, api.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+        "cuStreamBeginCapture");
+  work();
+  CUgraph made = nullptr;
+  check(api, api.cuStreamEndCapture(stream, &made), "cuStreamEndCapture");
+  return instantiated(api, made);
+}
+
 /// Device memory of this process alone.
 class DeviceMemory {
  public:

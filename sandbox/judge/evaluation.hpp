@@ -36,6 +36,9 @@ constexpr int wanted_sets(Numerics numerics, int sets) {
 /// their deviation, as parameters are. What must lie in (0, 1) keeps to that.
 std::vector<InputRule> paper_rules(std::vector<InputRule> rules);
 
+/// Takes a candidate's process that goes on with other sizes of the task's inputs.
+using KeepCandidate = std::function<void(Contestant, Deadline)>;
+
 /// Everything that one evaluation works with; all of it outlives the call.
 struct EvaluationJob {
   const Task& task;
@@ -46,7 +49,7 @@ struct EvaluationJob {
   /// A jailed, calibrated, stopped process that has not loaded the candidate yet.
   std::function<Result<Contestant>(Deadline)> start_candidate;
   /// Takes one that did all that was asked of it; empty, and any other, is ended.
-  std::function<void(Contestant, Deadline)> keep_candidate;
+  KeepCandidate keep_candidate;
   /// Held while the candidate is verified and timed; empty where nothing is shared.
   AcquireLease lease;
   bool on_device = false;  // times are a GPU's

@@ -26,8 +26,6 @@ namespace warpsmith::sandbox {
 
 /// Starts a compiled candidate's process over a bench's memory.
 using StartCandidate = std::function<Result<Contestant>(const Bench&, Deadline)>;
-/// Takes a candidate's process that goes on with other sizes of the task's inputs.
-using KeepCandidate = std::function<void(Contestant, Deadline)>;
 /// The same candidate made ready for other sizes of the task's inputs, or how it fails with them.
 using ForSizes = std::function<OrFailed<StartCandidate>(const Task&, const TaskSignature&)>;
 

@@ -23,33 +23,16 @@ using std::chrono::nanoseconds;
 
 constexpr unsigned char poison = 0xff;  // of every byte: NaN in every real type
 
-cuda::GraphExec ready_graph(const cuda::Api& api, CUgraph made) {
-  const cuda::Graph graph{made, {&api}};
-  CUgraphExec ready = nullptr;
-  cuda::check(api, api.cuGraphInstantiate(&ready, made, 0), "cuGraphInstantiate");
-  return cuda::GraphExec{ready, {&api}};
-}
-
 cuda::GraphExec empty_graph(const cuda::Api& api) {
   CUgraph made = nullptr;
   cuda::check(api, api.cuGraphCreate(&made, 0), "cuGraphCreate");
-  return ready_graph(api, made);
+  return cuda::instantiated(api, made);
 }
 
 void fill_words(const cuda::Api& api, const cuda::DeviceMemory& memory, unsigned value,
                 CUstream stream) {
   cuda::check(api, api.cuMemsetD32Async(memory.address(), value, memory.bytes() / 4, stream),
               "cuMemsetD32Async");
-}
-
-cuda::GraphExec sweep_graph(const cuda::Api& api, const cuda::DeviceMemory& memory,
-                            CUstream stream) {
-  cuda::check(api, api.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
-              "cuStreamBeginCapture");
-  fill_words(api, memory, 0, stream);
-  CUgraph made = nullptr;
-  cuda::check(api, api.cuStreamEndCapture(stream, &made), "cuStreamEndCapture");
-  return ready_graph(api, made);
 }
 
 /// CUPTI as it records all that this process launches, or why it does not.
@@ -77,7 +60,9 @@ class CudaDevice final : public PlanDevice {
         end_(cuda::make_event(api_)),
         sweep_(api_, 2 * context_.l2_bytes()),
         empty_(empty_graph(api_)) {
-    if (recorder_) recorded_sweep_ = sweep_graph(api_, sweep_, stream_.get());
+    if (!recorder_) return;
+    recorded_sweep_ =
+        cuda::captured(api_, stream_.get(), [this] { fill_words(api_, sweep_, 0, stream_.get()); });
   }
 
   Result<void> prepare(LauncherPlan plan, LauncherMemories memories) override {

@@ -23,7 +23,12 @@ class ModuleGlobals {
 
  private:
   using Variables = std::vector<cuda::KernelModule::Variable>;
-  ModuleGlobals(const cuda::Context& context, Variables variables);
+  ModuleGlobals(const cuda::Context& context, Variables variables, uint64_t bytes)
+      : api_(&context.api()),
+        variables_(std::move(variables)),
+        image_(*api_, bytes),
+        beside_(cuda::make_stream(*api_)),
+        done_(cuda::make_event(*api_)) {}
   void copy(CUdeviceptr to, CUdeviceptr from, uint64_t bytes) const;
   void record();
 
