@@ -94,6 +94,14 @@ class SummaryTest(unittest.TestCase):
     def test_else_the_end(self):
         self.assertEqual(test_summary.telling("\n".join(map(str, range(100))))[-1], "99")
 
+    def test_why_cases_were_skipped_is_told(self):
+        output = ("[ RUN      ] A.b\na_test.cpp:47: Skipped\nno CUDA driver:\nlibcuda.so.1\n[  SKIPPED ] A.b (0 ms)\n"
+                  "[ RUN      ] A.c\na_test.cpp:50: Skipped\n[  SKIPPED ] A.c (0 ms)\n"
+                  "test_d (a.B.test_d)\nOf a GPU. ... skipped 'no GPU'\nskipped: no WARPSMITH_PYTHON\n"
+                  "[  SKIPPED ] 2 tests, listed below:\nOK (skipped=1)\n")
+        self.assertEqual(test_summary.reasons(output),
+                         ["no CUDA driver: libcuda.so.1", "no reason given", "no GPU", "no WARPSMITH_PYTHON"])
+
     def test_what_is_long_is_cut(self):
         self.assertEqual(len(test_summary.telling("x: Failure\n" * 1000)), test_summary.MOST_LINES)
 
