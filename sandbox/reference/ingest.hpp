@@ -22,6 +22,8 @@ namespace warpsmith::sandbox {
 inline constexpr int spread_evaluations = 4;
 /// Distributions that must be left for a task to be judged.
 inline constexpr int least_distributions = 3;
+/// Of the bound: where honest evaluations err more, some candidate's honest one would miss it.
+inline constexpr double honest_reach = 0.8;
 
 using MakeBench = std::function<Result<std::unique_ptr<Bench>>(const TaskSignature&)>;
 /// On a CPU slot.

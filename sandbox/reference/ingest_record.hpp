@@ -30,7 +30,7 @@ struct InputRule {
 /// How one distribution fared. Errors are in units of the bound.
 struct DistributionFacts {
   Distribution distribution = Distribution::normal;
-  bool kept = false;        // honest float32 is finite and within the bound
+  bool kept = false;        // honest evaluations are finite and well within the bound
   double eager_error = 0;   // torch's own order of sums
   double honest_error = 0;  // the largest of all orders, eager's among them
   double bf16_error = 0;    // of the lower precisions: above 1 is told apart

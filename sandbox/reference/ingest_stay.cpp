@@ -59,7 +59,7 @@ Result<void> IngestStay::baseline(bool compiled) {
   return {};
 }
 
-/// Eager float32, and other orders of its sums, against the reference.
+/// Eager, and other orders of its sums, against the reference.
 Result<DistributionFacts> IngestStay::trial(Distribution distribution) {
   DistributionFacts facts{.distribution = distribution};
   if (auto ready = prepare(distribution); !ready) return tl::unexpected(ready.error());
@@ -75,7 +75,7 @@ Result<DistributionFacts> IngestStay::trial(Distribution distribution) {
     stats.add(bench_.compare_with_reference(Side::worker, 0, bound_));
   }
   facts.honest_error = stats.worst;
-  facts.kept = stats.right() && stats.undefined == 0;
+  facts.kept = stats.right() && stats.undefined == 0 && stats.worst <= honest_reach;
   return facts;
 }
 
@@ -94,9 +94,10 @@ Result<void> IngestStay::choose_domain() {
     }
     if (kept >= least_distributions) return {};
   }
-  record_.refusal = "honest float32 is not finite, or misses the bound, on more than " +
-                    std::to_string(verified_distributions.size() - least_distributions) + " of " +
-                    std::to_string(verified_distributions.size()) + " distributions";
+  record_.refusal =
+      "honest evaluations are not finite, or miss the bound or nearly do, on more than " +
+      std::to_string(verified_distributions.size() - least_distributions) + " of " +
+      std::to_string(verified_distributions.size()) + " distributions";
   return {};
 }
 
@@ -107,7 +108,8 @@ Result<void> IngestStay::try_dense() {
   if (!facts) return tl::unexpected(facts.error());
   record_.facts.eager_ms = charged_ms_;
   if (!facts->kept) {
-    record_.refusal = "honest float32 is not finite, or misses the bound, on dense inputs";
+    record_.refusal =
+        "honest evaluations are not finite, or miss the bound or nearly do, on dense inputs";
   }
   return {};
 }

@@ -27,7 +27,9 @@ def private_bytes(signature, peaks, graphs=0):
     outputs = _bytes(signature, ("output",))
     largest = max((t["elements"] * 4 for t in signature), default=0)
     if any(t.get("dtype") in ("f16", "bf16") and t["role"] != "output" for t in signature):
-        peaks = Peaks(peaks.narrow, peaks.narrow + peaks.wide + 2 * largest)  # evaluations beside the task's own
+        # Evaluations beside the task's own, and their largest deviations.
+        both = peaks.narrow + peaks.wide + 2 * largest + _bytes(signature, ("output",), 4)
+        peaks = Peaks(peaks.narrow, both)
     # A perturbed evaluation copies what an operator reads, a rounded one what it writes too; ordered sums keep copies
     # of their terms.
     return _OVERHEAD + graphs * outputs + max(peaks.wide, peaks.narrow + 2 * largest + outputs)

@@ -16,11 +16,14 @@ AMPLITUDE = 3.0
 FOLD = 2.0
 # Of float types: the largest relative error of rounding to them, and the largest absolute one near zero.
 UNITS = {torch.float16: (2.0**-11, 2.0**-25), torch.bfloat16: (2.0**-8, 0.0)}
-# Of a rounding to a half type, in its units: with the bound's constant about twice what honest kernels err at most,
-# and a third of what bfloat16 does to a task of float16.
-NARROW_AMPLITUDE = 0.4
+# Of a rounding to a half type, in its units: as far as two honest ones reach together, so that what an exponential
+# makes of them is in the spread too.
+NARROW_AMPLITUDE = 2.0
+# What deviations count then: with the bound's constant about twice what honest kernels err at most, and a third of
+# what bfloat16 does to a task of float16.
+NARROW_WEIGHT = 0.2
 # So near to what is honest, a spread that is small by chance would refuse it: more evaluations make that rare.
-NARROW_SHARE = 4
+NARROW_SHARE = 8
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _MARK = "warpsmith_perturbed"  # attribute of a tensor: largest n that it was perturbed with
 
@@ -119,6 +122,9 @@ class Narrow(Perturbed):
     def __init__(self, noise):
         super().__init__(noise)
         self.twins = WeakTensorKeyDictionary()
+
+    def _amplitude(self, n):
+        return super()._amplitude(n) / NARROW_WEIGHT
 
     def twin(self, value):
         """What stands for `value`: of containers, in their order."""

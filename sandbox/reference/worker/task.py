@@ -19,6 +19,7 @@ import modes
 import noise
 import orders
 from correlated import errors_for
+from deviations import Deviations
 from device import LANES, Cpu
 from mutants import mutants_of
 from refusals import DoesNotFit, Refused, place
@@ -341,21 +342,15 @@ class Task:
             return mode.twin(self.run_in(mode, inputs, parameters))
 
     def spread(self, inputs, parameters, reference, sums, evaluations):
-        """Mean absolute deviation of perturbed float32 evaluations from the float64 reference, into `sums`."""
+        """Deviations of perturbed evaluations from the float64 reference, and what correlated errors add, into `sums`."""
         bank = noise.noise_for(max(t.numel() for t in (*inputs, *parameters, *reference)), self.device.place)
-        for total in sums:
-            total.zero_()
-        evaluations *= modes.NARROW_SHARE if modes.any_narrow(inputs, parameters) else 1
-        # Deviations are taken in float32: the reference's own rounding is below the bound's floor.
-        for _ in range(evaluations):
-            outs = self._perturbed(bank, inputs, parameters)
-            for total, exact, out in zip(sums, reference, outs):
-                for t, e, o in chunks.chunks(total, exact, out):
-                    t.add_((o.float() - e.float()).abs_())  # squares would underflow below 1e-19
-            del outs
-        shares = self._correlated(inputs, parameters, reference)
-        for total, share in zip(sums, shares or [0] * len(sums)):
-            total.div_(evaluations).add_(share)
+        narrow = modes.any_narrow(inputs, parameters)
+        deviations = Deviations(sums, reference, narrow)
+        for _ in range(evaluations * (modes.NARROW_SHARE if narrow else 1)):
+            deviations.add(self._perturbed(bank, inputs, parameters))
+        deviations.settle()
+        for total, share in zip(sums, self._correlated(inputs, parameters, reference) or []):
+            total.add_(share)
 
     def _correlated(self, inputs, parameters, reference):
         """What correlated errors of all sums add to the spread: deviations with signs that agree, and that differ."""

@@ -30,6 +30,10 @@ struct Tensors {
   Named inputs, parameters;
   Shape output;
 };
+/// How a test's name tells which it is of.
+std::ostream& operator<<(std::ostream& out, const Tensors& tensors) {
+  return out << tensors.task;
+}
 
 const std::vector<Tensors> tasks{
     {"1_Conv2D_ReLU_BiasAdd",

@@ -143,8 +143,11 @@ TEST_F(IngestTest, TakesTasksOfHalvesAndTellsBfloat16FromFloat16) {
     ASSERT_EQ(record->refusal, "");
     double bf16 = 0;
     for (const DistributionFacts& facts : record->distributions) {
+      const bool may_overflow =
+          facts.distribution == Distribution::wide || facts.distribution == Distribution::huge;
+      EXPECT_TRUE(facts.kept || (type == "float16" && may_overflow))
+          << to_string(facts.distribution) << ": " << facts.honest_error;
       if (!facts.kept) continue;
-      EXPECT_LT(facts.honest_error, 0.8) << to_string(facts.distribution);
       bf16 = std::max(bf16, facts.bf16_error);
     }
     EXPECT_TRUE(type == "bfloat16" || bf16 > 2) << bf16;
