@@ -62,10 +62,10 @@ Sighted sighted(const Verdict& verdict) {
   return seen;
 }
 
-Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& call, int64_t times,
-                                  const BenchProgress& progress) {
+Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& call,
+                                  const RepeatLoad& load) {
   Repetition repetition;
-  for (int64_t i = 0; i < times; ++i) {
+  for (int64_t i = 0; i < load.times && !load.stop(); ++i) {
     const auto [judgement, asked_again] = final_verdict(backend, call.task, call.submission);
     repetition.asked_again += asked_again;
     if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
@@ -73,7 +73,8 @@ Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& c
                   std::string{to_string(failure->kind)} + ": " + failure->detail);
     }
     repetition.verdicts.push_back(sighted(std::get<Verdict>(judgement)));
-    progress(call.task.id + ": " + std::to_string(i + 1) + " of " + std::to_string(times));
+    load.progress(call.task.id + ": " + std::to_string(i + 1) + " of " +
+                  std::to_string(load.times));
   }
   return repetition;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,8 +36,15 @@ struct Repetition {
 /// Of a timed verdict.
 Sighted sighted(const Verdict& verdict);
 
+struct RepeatLoad {
+  int64_t times = 20;
+  BenchProgress progress = [](const std::string&) {};
+  std::function<bool()> stop = [] { return false; };  // asked before each evaluation
+};
+
 /// A failure that is not the kernel's ends it; noise does only if it goes on (`final_verdict`).
-Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& call, int64_t times,
-                                  const BenchProgress& progress);
+/// Fewer verdicts than asked for: it was stopped.
+Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& call,
+                                  const RepeatLoad& load);
 
 }  // namespace warpsmith::actors

@@ -8,6 +8,7 @@
 #include "actors/bench/repetition.hpp"
 #include "actors/commands/bench_parts.hpp"
 #include "actors/commands/check_input.hpp"
+#include "actors/commands/signals.hpp"
 #include "actors/commands/slots.hpp"
 #include "actors/service_backend.hpp"
 
@@ -44,7 +45,8 @@ Result<std::vector<EvaluateCall>> calls_of(const Arguments& args) {
 }
 
 Result<std::vector<Repeated>> repeat_all(const Arguments& args,
-                                         const std::vector<EvaluateCall>& calls) {
+                                         const std::vector<EvaluateCall>& calls,
+                                         const RepeatLoad& load) {
   SandboxConfig config;
   config.contract = contract_of(calls.front());
   config.first_gpu = args.gpu;
@@ -54,8 +56,7 @@ Result<std::vector<Repeated>> repeat_all(const Arguments& args,
   if (!backend) return tl::unexpected(std::move(backend.error()));
   std::vector<Repeated> all;
   for (size_t i = 0; i < calls.size(); ++i) {
-    auto one = repeat_verdict(**backend, calls[i], args.times,
-                              [](const std::string& line) { std::cerr << line << '\n'; });
+    auto one = repeat_verdict(**backend, calls[i], load);
     if (!one) return fail(args.places[i], std::move(one.error()));
     all.push_back({args.places[i], std::move(*one)});
   }
@@ -101,13 +102,28 @@ std::string to_text(const std::vector<Repeated>& all) {
   return out;
 }
 
+/// What was seen before a Ctrl-C is told as it is.
+ExitCode end_of(const std::vector<Repeated>& all, int64_t wanted) {
+  size_t seen = 0;
+  for (const Repeated& one : all) seen += one.repetition.verdicts.size();
+  if (std::cmp_equal(seen, wanted)) return ExitCode::success;
+  std::cerr << "stopped: " << seen << " of " << wanted << " verdicts\n";
+  return ExitCode::interrupted;
+}
+
 ExitCode bench_repeat(const Arguments& args) {
+  const SignalWait signals;
   const auto calls = calls_of(args);
   if (!calls) return report(calls.error());
-  const auto all = repeat_all(args, *calls);
+  bool stopped = false;
+  const RepeatLoad load{
+      .times = args.times,
+      .progress = [](const std::string& line) { std::cerr << line << '\n'; },
+      .stop = [&] { return stopped = stopped || signals.arrived(std::chrono::milliseconds{0}); }};
+  const auto all = repeat_all(args, *calls, load);
   if (!all) return report(all.error());
   std::cout << (args.json ? to_json(*all).dump() + '\n' : to_text(*all));
-  return ExitCode::success;
+  return end_of(*all, args.times * std::ssize(*calls));
 }
 
 const char* const footer =
@@ -115,7 +131,8 @@ const char* const footer =
     "verdict may earn another milestone than most only where an interval has the milestone "
     "inside,\n"
     "and then only a lower one. Plans of one library step should come out at eager's own time:\n"
-    "configs/examples/product and configs/examples/copy.";
+    "configs/examples/product and configs/examples/copy.\n"
+    "Ctrl-C ends with the figures so far.";
 
 }  // namespace
 

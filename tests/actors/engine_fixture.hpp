@@ -59,17 +59,33 @@ class FaultTap : public Tap {
   bool fired_ = false;
 };
 
-/// Every submission is correct; every fifth evaluation is lost with its process, but none that was
-/// lost before it: chance must not use up a step's retries. Where the fault wants a call in hand,
-/// that call waits until its sandbox is dead.
+/// Every fifth evaluation is lost with its process, but none that was lost before, by whichever
+/// backend of the run: chance must not use up a step's retries.
+class Losses {
+ public:
+  bool loses(const Task& task, const Submission& submission) {
+    const std::scoped_lock lock{mutex_};
+    if (none || ++calls_ % 5 != 0) return false;
+    return lost_.insert({task.id, submission.files}).second;
+  }
+  bool none = false;  // set before the run
+
+ private:
+  std::mutex mutex_;
+  std::set<std::pair<std::string, FileSet>> lost_;
+  int calls_ = 0;
+};
+
+/// Every submission is correct, unless it is lost. Where the fault wants a call in hand, that call
+/// waits until its sandbox is dead.
 class ScriptedBackend : public SandboxBackend {
  public:
-  explicit ScriptedBackend(FaultTap* fault, bool refuse_all = false)
-      : fault_(fault), refuse_all_(refuse_all) {}
+  ScriptedBackend(Losses& losses, FaultTap* fault, bool refuse_all)
+      : losses_(losses), fault_(fault), refuse_all_(refuse_all) {}
   Judgement evaluate(const Task& task, const Submission& submission, Request /*request*/,
                      std::chrono::milliseconds /*budget*/) override {
     hold();
-    if (loses(task, submission)) return InfraFailure{InfraKind::sandbox_lost, "scripted"};
+    if (losses_.loses(task, submission)) return InfraFailure{InfraKind::sandbox_lost, "scripted"};
     Verdict verdict;
     verdict.outcome = VerdictClass::passed;
     verdict.feedback = "passed: 5 of 5 sets, worst error 0.1 of the bound";
@@ -89,24 +105,17 @@ class ScriptedBackend : public SandboxBackend {
   void on_progress(const std::function<void(const std::string&)>& tell) override { tell_ = tell; }
 
  private:
-  bool loses(const Task& task, const Submission& submission) {
-    if (++calls_ % 5 != 0) return false;
-    const std::pair call{task.id, submission.files};
-    if (lost_.erase(call) > 0) return false;
-    return lost_.insert(call).second;
-  }
-
   void hold() {
     if (!fault_ || !fault_->fault().in_call || ++held_ < fault_->fault().nth) return;
     for (int i = 0; i < fault_->fault().nth; ++i) tell_("at work");
     (void)fault_->wait();
   }
 
+  Losses& losses_;
   FaultTap* fault_;
   bool refuse_all_;
   std::function<void(const std::string&)> tell_;
-  std::set<std::pair<std::string, FileSet>> lost_;
-  int calls_ = 0, held_ = 0;
+  int held_ = 0;
 };
 
 struct EngineTestConfig : caf::actor_system_config {
@@ -148,7 +157,7 @@ class EngineFixture : public ::testing::Test {
     Spawners spawners = make_spawners(inputs);
     spawners.sandbox = [this](caf::actor_system& sys, Identity id, uint32_t /*index*/) {
       const SandboxBackendFactory factory = [this]() -> Result<std::unique_ptr<SandboxBackend>> {
-        return std::make_unique<ScriptedBackend>(fault.get(), refuse_all);
+        return std::make_unique<ScriptedBackend>(losses, fault.get(), refuse_all);
       };
       return sys.spawn(sandbox, std::move(id), SandboxBackends{factory, {}}, SandboxSettings{});
     };
@@ -197,8 +206,9 @@ class EngineFixture : public ::testing::Test {
 
   test_support::TemporaryFolder folder;
   std::unique_ptr<Tap> tap = make_silent_tap();
-  std::unique_ptr<FaultTap> fault;       // taken instead of `tap` where it is set
-  bool refuse_all = false;               // the sandbox takes no task
+  std::unique_ptr<FaultTap> fault;  // taken instead of `tap` where it is set
+  bool refuse_all = false;          // the sandbox takes no task
+  Losses losses;
   std::map<std::string, double> gauges;  // of the supervisor, when it was asked last
 };
 

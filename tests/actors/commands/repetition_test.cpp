@@ -70,7 +70,7 @@ class ScriptedBackend : public SandboxBackend {
 TEST(RepetitionTest, WhatNoiseSpoilsIsAskedAgain) {
   const InfraFailure noise{InfraKind::noise, "unstable"};
   ScriptedBackend backend{{noise, Verdict{}, noise, noise, Verdict{}}};
-  const auto repetition = repeat_verdict(backend, {}, 2, [](const std::string&) {});
+  const auto repetition = repeat_verdict(backend, {}, {.times = 2});
   ASSERT_TRUE(repetition);
   EXPECT_EQ(repetition->verdicts.size(), 2U);
   EXPECT_EQ(repetition->asked_again, 3);
@@ -79,11 +79,18 @@ TEST(RepetitionTest, WhatNoiseSpoilsIsAskedAgain) {
 TEST(RepetitionTest, EndlessNoiseAndOtherFailuresEndIt) {
   const InfraFailure noise{InfraKind::noise, "unstable"};
   ScriptedBackend noisy{std::deque<Judgement>(most_spoilt, noise)};
-  EXPECT_EQ(repeat_verdict(noisy, {}, 1, [](const std::string&) {}).error().message,
-            "infra_noise: unstable");
+  EXPECT_EQ(repeat_verdict(noisy, {}, {.times = 1}).error().message, "infra_noise: unstable");
   ScriptedBackend lost{{InfraFailure{InfraKind::sandbox_lost, "gone"}}};
-  EXPECT_EQ(repeat_verdict(lost, {}, 1, [](const std::string&) {}).error().message,
-            "infra_sandbox_lost: gone");
+  EXPECT_EQ(repeat_verdict(lost, {}, {.times = 1}).error().message, "infra_sandbox_lost: gone");
+}
+
+TEST(RepetitionTest, AStopLeavesTheVerdictsSoFar) {
+  ScriptedBackend backend{{Verdict{}, Verdict{}}};
+  int asked = 0;
+  const auto repetition =
+      repeat_verdict(backend, {}, {.times = 20, .stop = [&] { return ++asked > 2; }});
+  ASSERT_TRUE(repetition);
+  EXPECT_EQ(repetition->verdicts.size(), 2U);
 }
 
 TEST(RepetitionTest, NothingJudgedIsNothingUnexplained) {
