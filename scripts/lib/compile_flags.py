@@ -35,11 +35,21 @@ def flags_of(words, directory):
     return flags
 
 
-def nearest(commands, path):
-    """The flags of the source that shares most of its folders with `path`."""
-    def shared(candidate):
-        common = os.path.commonpath([os.path.dirname(path) or ".", os.path.dirname(candidate) or "."])
-        return len(common), candidate.rsplit(".", 1)[0] == path.rsplit(".", 1)[0]
-    top = path.split("/")[0]
+def includes(source, header):
+    """Whether a source names the header, from the root or from its own folder."""
+    folder, name = os.path.split(header)
+    names = [header] + [name] * (folder == os.path.dirname(source))
+    with open(source, encoding="utf-8") as file:
+        text = file.read()
+    return any(f'#include "{n}"' in text for n in names)
+
+
+def nearest(commands, header):
+    """The flags of a source that includes the header; of those, or of all, of the one that shares
+    most of its folders with it."""
+    def order(source):
+        common = os.path.commonpath([os.path.dirname(header) or ".", os.path.dirname(source) or "."])
+        return includes(source, header), len(common), source.rsplit(".", 1)[0] == header.rsplit(".", 1)[0]
+    top = header.split("/")[0]
     candidates = [source for source in commands if source.split("/")[0] == top] or list(commands)
-    return commands[max(candidates, key=shared)]
+    return commands[max(candidates, key=order)]

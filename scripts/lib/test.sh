@@ -53,7 +53,7 @@ run_asan() {
 }
 
 run_tests() {
-  local quick= parts="checks dev asan" all=() filter=() good=0
+  local quick= parts="checks dev asan" all=() filter=() bad=
   while [ $# -gt 0 ]; do
     case $1 in
       --quick) quick=1 parts=dev ;;
@@ -78,12 +78,12 @@ run_tests() {
   fi
   for part in $parts; do
     case $part in
-      checks) ensure_built all all; "$root/scripts/check" "${all[@]}" || good=1 ;;
-      dev) run_dev "${filter[@]}" || good=1 ;;
-      asan) run_asan "${filter[@]}" || good=1 ;;
+      checks) ensure_built all all; "$root/scripts/check" "${all[@]}" || bad+=" checks" ;;
+      dev) run_dev "${filter[@]}" || bad+=" tests" ;;
+      asan) run_asan "${filter[@]}" || bad+=" sanitizers" ;;
     esac
   done
-  [ $good -eq 0 ] || say "something failed above"
-  python3 "$root/scripts/lib/test_summary.py" "${results[@]}" || good=1
-  return $good
+  python3 "$root/scripts/lib/test_summary.py" "${results[@]}" || bad+=" summary"
+  [ -z "$bad" ] || say "failed above:$bad"
+  [ -z "$bad" ]
 }
