@@ -3,6 +3,7 @@
 
 import os
 import sys
+import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -77,11 +78,31 @@ class CompileFlagsTest(unittest.TestCase):
         self.assertEqual(compile_flags.flags_of(words, "/w/build/dev"),
                          ["-DX", "-I/w/src", "-O2", "-std=c++20"])
 
+    def nearest(self, header, **including):
+        """Of four sources, some of which include a header."""
+        sources = {"runtime/a.cpp": ["-DA"], "runtime/config/b.cpp": ["-DB"],
+                   "runtime/config/c.cpp": ["-DC"], "policy/d.cpp": ["-DD"]}
+        before = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                for source in sources:
+                    os.makedirs(os.path.dirname(source), exist_ok=True)
+                    stem = os.path.basename(source)[0]
+                    with open(source, "w", encoding="utf-8") as file:
+                        file.write(f'#include "{including.get(stem, "other.hpp")}"\n')
+                return compile_flags.nearest(sources, header)
+            finally:
+                os.chdir(before)
+
     def test_the_nearest_source_lends_its_flags(self):
-        commands = {"runtime/a.cpp": ["-DA"], "runtime/config/b.cpp": ["-DB"],
-                    "runtime/config/c.cpp": ["-DC"], "policy/d.cpp": ["-DD"]}
-        self.assertEqual(compile_flags.nearest(commands, "runtime/config/c.hpp"), ["-DC"])
-        self.assertEqual(compile_flags.nearest(commands, "policy/x.hpp"), ["-DD"])
+        self.assertEqual(self.nearest("runtime/config/c.hpp"), ["-DC"])
+        self.assertEqual(self.nearest("policy/x.hpp"), ["-DD"])
+
+    def test_of_those_that_include_the_header(self):
+        self.assertEqual(self.nearest("runtime/config/x.hpp", a="runtime/config/x.hpp"), ["-DA"])
+        self.assertEqual(self.nearest("runtime/config/x.hpp", a="runtime/config/x.hpp", b="x.hpp"), ["-DB"])
+        self.assertEqual(self.nearest("runtime/config/c.hpp", a="c.hpp"), ["-DC"])  # a header of its own folder
 
 
 class SummaryTest(unittest.TestCase):
