@@ -160,9 +160,7 @@ ExitCode bench_evaluate(const Arguments& args) {
   const SignalWait signals;
   auto load = load_of(args);
   if (!load) return report(load.error());
-  load->stop = [&, stopped = false]() mutable {
-    return stopped = stopped || signals.arrived(std::chrono::milliseconds{0});
-  };
+  load->stop = [&] { return signals.came(); };
   SandboxConfig config;
   config.contract = args.contract;
   config.count = args.slots;

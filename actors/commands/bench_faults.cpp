@@ -189,7 +189,7 @@ ExitCode bench_faults(const Arguments& args) {
   const SignalWait signals;
   auto load = load_of(args);
   if (!load) return report(load.error());
-  load->stop = [&] { return signals.arrived(std::chrono::milliseconds{0}); };
+  load->stop = [&] { return signals.came(); };
   const SandboxConfig config = config_of(args);
   const auto slots = take_slots(config);
   if (!slots) return report(slots.error());

@@ -115,11 +115,9 @@ ExitCode bench_repeat(const Arguments& args) {
   const SignalWait signals;
   const auto calls = calls_of(args);
   if (!calls) return report(calls.error());
-  bool stopped = false;
-  const RepeatLoad load{
-      .times = args.times,
-      .progress = [](const std::string& line) { std::cerr << line << '\n'; },
-      .stop = [&] { return stopped = stopped || signals.arrived(std::chrono::milliseconds{0}); }};
+  const RepeatLoad load{.times = args.times,
+                        .progress = [](const std::string& line) { std::cerr << line << '\n'; },
+                        .stop = [&] { return signals.came(); }};
   const auto all = repeat_all(args, *calls, load);
   if (!all) return report(all.error());
   std::cout << (args.json ? to_json(*all).dump() + '\n' : to_text(*all));

@@ -68,6 +68,11 @@ bool SignalWait::arrived(std::chrono::milliseconds span) const {
   return std::exchange(waiting_, false);
 }
 
+bool SignalWait::came() const {
+  const std::lock_guard lock(mutex_);
+  return first_.has_value();
+}
+
 void SignalWait::first_ends() const {
   const std::lock_guard lock(mutex_);
   one_ends_ = true;

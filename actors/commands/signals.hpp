@@ -25,6 +25,8 @@ class SignalWait {
 
   /// Waits up to `span`; true when the first one arrived, once.
   bool arrived(std::chrono::milliseconds span) const;
+  /// Whether the first one ever came, asked for or not.
+  bool came() const;
   /// Nobody asks any more: from now on the first one ends the process too.
   void first_ends() const;
 

@@ -12,10 +12,11 @@ namespace warpsmith::sandbox {
 
 /// |y − ŷ| ≤ c · max(S, 4 u |ŷ| + 2^-100) + u_out |ŷ|, where S is the mean absolute deviation, from
 /// the float64 reference, of evaluations whose operators were perturbed
-/// (reference/worker/modes.py), plus an eighth of the deviation that sums suffer when the errors of
-/// equal and small terms all add up (reference/worker/correlated.py). Integer and boolean outputs:
-/// |y − ŷ| ≤ c · S, so exact wherever rounding decides nothing.
-/// With a tolerance, outputs of every type: |y − ŷ| ≤ tolerance · (1 + |ŷ|), S counts for nothing.
+/// (reference/worker/modes.py; of half types weighted, and no less than a share of the largest one:
+/// reference/worker/deviations.py), plus an eighth of the deviation that sums suffer when the
+/// errors of equal and small terms all add up (reference/worker/correlated.py). Integer and boolean
+/// outputs: |y − ŷ| ≤ c · S, so exact wherever rounding decides nothing. With a tolerance, outputs
+/// of every type: |y − ŷ| ≤ tolerance · (1 + |ŷ|), S counts for nothing.
 struct BoundRule {
   double c = 8;
   double u = 0x1.0p-24;  // of the accumulation: float32

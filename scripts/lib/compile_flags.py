@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compile commands of the build tree, for the checks that compile something else with them."""
 
+import functools
 import json
 import os
 import shlex
@@ -35,13 +36,17 @@ def flags_of(words, directory):
     return flags
 
 
+@functools.cache
+def text_of(source):
+    with open(source, encoding="utf-8") as file:
+        return file.read()
+
+
 def includes(source, header):
     """Whether a source names the header, from the root or from its own folder."""
     folder, name = os.path.split(header)
     names = [header] + [name] * (folder == os.path.dirname(source))
-    with open(source, encoding="utf-8") as file:
-        text = file.read()
-    return any(f'#include "{n}"' in text for n in names)
+    return any(f'#include "{n}"' in text_of(source) for n in names)
 
 
 def nearest(commands, header):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks find what they are for."""
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -82,18 +83,14 @@ class CompileFlagsTest(unittest.TestCase):
         """Of four sources, some of which include a header."""
         sources = {"runtime/a.cpp": ["-DA"], "runtime/config/b.cpp": ["-DB"],
                    "runtime/config/c.cpp": ["-DC"], "policy/d.cpp": ["-DD"]}
-        before = os.getcwd()
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                for source in sources:
-                    os.makedirs(os.path.dirname(source), exist_ok=True)
-                    stem = os.path.basename(source)[0]
-                    with open(source, "w", encoding="utf-8") as file:
-                        file.write(f'#include "{including.get(stem, "other.hpp")}"\n')
-                return compile_flags.nearest(sources, header)
-            finally:
-                os.chdir(before)
+        compile_flags.text_of.cache_clear()
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            for source in sources:
+                os.makedirs(os.path.dirname(source), exist_ok=True)
+                stem = os.path.basename(source)[0]
+                with open(source, "w", encoding="utf-8") as file:
+                    file.write(f'#include "{including.get(stem, "other.hpp")}"\n')
+            return compile_flags.nearest(sources, header)
 
     def test_the_nearest_source_lends_its_flags(self):
         self.assertEqual(self.nearest("runtime/config/c.hpp"), ["-DC"])

@@ -124,6 +124,7 @@ class Narrow(Perturbed):
         self.twins = WeakTensorKeyDictionary()
 
     def _amplitude(self, n):
+        """What float32 errs keeps its weight."""
         return super()._amplitude(n) / NARROW_WEIGHT
 
     def twin(self, value):
