@@ -57,15 +57,21 @@ Result<std::optional<DeviceLease>> Evaluator::State::lease(Deadline deadline) {
 }
 
 Result<Bench*> Evaluator::State::bench_of(const Task& task, const TaskSignature& signature) {
-  const std::string key = task_key(task);
-  if (bench && bench_key == key) return bench.get();
-  stage.reset();
-  bench.reset();
+  make_room_for(task);
+  if (bench) return bench.get();
   auto made = make_bench(signature);
   if (!made) return tl::unexpected(made.error());
-  bench_key = key;
+  bench_key = task_key(task);
   bench = std::move(*made);
   return bench.get();
+}
+
+void Evaluator::State::make_room_for(const Task& task) {
+  if (bench_key == task_key(task)) return;
+  bench_key.clear();
+  stage.reset();
+  bench.reset();
+  if (gpu) gpu->release_large_memory();
 }
 
 Result<void> Evaluator::State::warm_up(const CandidateRun& run, Deadline deadline) {

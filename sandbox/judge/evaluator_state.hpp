@@ -122,6 +122,8 @@ struct Evaluator::State {
   /// Of a GPU slot, else empty.
   Result<std::optional<DeviceLease>> lease(Deadline deadline);
   Result<Bench*> bench_of(const Task& task, const TaskSignature& signature);
+  /// Before the worker loads another task than the last bench is for: lets go of that bench.
+  void make_room_for(const Task& task);
   Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
                                     const CandidateRun& run, const SecretSeed& seed, Shapes shapes,
                                     Deadline deadline);

@@ -64,6 +64,7 @@ Result<IngestRecord> Evaluator::State::measure(const Task& task, IngestScope sco
       scope == IngestScope::whole ? options.further : std::vector<Baseline>{};
   const std::string key = record_key(task, machine.key(), (*ready)->stack(), scope, timed_too);
   if (auto known = read_record(facts_folder(), key)) return std::move(*known);
+  make_room_for(task);
   auto record = ingested(task, scope, deadline);
   if (!record) {
     Error why = named(record.error(), task);
@@ -150,6 +151,7 @@ Result<ReferenceWorker*> Evaluator::State::worker_with(const EvaluateRequest& re
                                                        Deadline deadline) {
   auto ready = ready_worker(deadline);
   if (!ready) return ready;
+  make_room_for(request.task);
   auto loaded = (*ready)->load(request.task, deadline);
   if (!loaded) return tl::unexpected(loaded.error());
   if (!is_timed(request)) return ready;

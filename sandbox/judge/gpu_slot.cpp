@@ -96,6 +96,10 @@ Result<std::unique_ptr<Bench>> GpuSlot::make_bench(const TaskSignature& signatur
   return std::move(*made);
 }
 
+void GpuSlot::release_large_memory() {
+  memory_.release_large();
+}
+
 Result<void> GpuSlot::warm_up(Deadline deadline) {
   if (kept_) return {};
   if (auto filled = launchers_.refill(); !filled) return filled;

@@ -46,6 +46,9 @@ class GpuSlot {
   Result<DeviceLease> lease(Deadline deadline) const;
   /// `capacity`, with both numbers, for a task that does not fit.
   Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
+  /// Of earlier benches, none of which is left: the worker may need it for the next task. What any
+  /// task's bench may use again stays.
+  void release_large_memory();
 
   /// Starts a launcher for the next candidate if none waits, and returns while it warms up.
   Result<void> begin_warming() { return launchers_.refill(); }

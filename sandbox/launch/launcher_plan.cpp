@@ -64,8 +64,8 @@ Result<void> check_slot(const LauncherPlan& plan, size_t i) {
 Result<void> check_layout(const LauncherPlan& plan) {
   const BufferLayout& layout = plan.layout;
   if (layout.sets == 0 || layout.sets > most_sets ||
-      layout.input_stride > most_memory / most_sets ||
-      layout.output_stride > most_memory / most_sets) {
+      layout.input_stride > most_memory / layout.sets ||
+      layout.output_stride > most_memory / layout.sets) {
     return broken("impossible sets or strides");
   }
   if (layout.input_total() > plan.input_bytes || layout.output_total() > plan.output_bytes ||

@@ -86,7 +86,7 @@ void IngestStay::note_precision(DistributionFacts& facts, size_t mutant,
 Result<void> IngestStay::gate_timed() {
   std::vector<MutantTrial> trials(trials_);
   const bool halves = gives_halves(description_.signature);
-  for (MutantTrial& trial : trials) trial.caught = false, trial.lost = halves;
+  for (MutantTrial& trial : trials) trial.caught = false, trial.worst = 0, trial.lost = halves;
   const int most = halves ? half_timed_sets : timed_sets;
   for (int i = 0; i < most && any_waits(trials); ++i) {
     if (i == timed_sets) drop_lost(trials);

@@ -38,9 +38,9 @@ int cycle_of(size_t parties) {
   return static_cast<int>(parties % 2 == 0 ? parties : 2 * parties);
 }
 
-int block_count(double baseline_ms, double budget_ms, int least, int cycle) {
+int block_count(double baseline_ms, double budget_ms, int least, int most, int cycle) {
   const double wanted = budget_ms / std::max(baseline_ms, 1e-3);
-  const double bounded = std::clamp(wanted, double(least), 4.0 * least);
+  const double bounded = std::clamp(wanted, double(least), double(most));
   return cycle * static_cast<int>(std::ceil(bounded / cycle));
 }
 

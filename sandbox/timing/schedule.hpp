@@ -20,8 +20,8 @@ using Block = std::vector<Party>;
 int cycle_of(size_t parties);
 
 /// How many blocks: fixed by the baseline's time (never by the candidate's), so that eager's share
-/// takes about `budget_ms`. At least `least`, about 4 × least at most; a multiple of `cycle`.
-int block_count(double baseline_ms, double budget_ms, int least, int cycle);
+/// takes about `budget_ms`. At least `least`, about `most` at most; a multiple of `cycle`.
+int block_count(double baseline_ms, double budget_ms, int least, int most, int cycle);
 
 /// Cycles of a Williams design (E. J. Williams, "Experimental designs balanced for the estimation
 /// of residual effects of treatments", 1949), each with its parties under other labels, in a random

@@ -41,6 +41,9 @@ class GpuAllocation;
 /// Device memory that one task's bench leaves to the next one's.
 struct GpuBenchMemory {
   std::array<std::shared_ptr<const GpuAllocation>, gpu_region_count> regions;
+
+  /// Lets go of regions beyond `always_kept`.
+  void release_large();
 };
 
 /// Descriptors that it hands out are to be mapped whole (the bytes beside them are the whole

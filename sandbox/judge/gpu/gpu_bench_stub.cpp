@@ -14,6 +14,8 @@ Result<std::shared_ptr<GpuVerifier>> GpuVerifier::open(int) {
   return fail(ErrorCode::unsupported, reason);
 }
 
+void GpuBenchMemory::release_large() {}
+
 Result<std::unique_ptr<GpuBench>> GpuBench::create(std::shared_ptr<GpuVerifier>,
                                                    const TaskSignature&, GpuBenchMemory&) {
   return fail(ErrorCode::unsupported, reason);

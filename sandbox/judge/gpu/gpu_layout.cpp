@@ -44,7 +44,6 @@ Result<BufferLayout> gpu_layout(const TaskSignature& signature, uint64_t availab
 }
 
 bool gpu_memory_fits(uint64_t held, uint64_t needed) {
-  constexpr uint64_t always_kept = 1ULL << 30U;
   return held >= needed && held <= std::max(2 * needed, always_kept);
 }
 

@@ -25,6 +25,9 @@ uint64_t total_of(const GpuRegionBytes& bytes);
 /// sets do not fit.
 Result<BufferLayout> gpu_layout(const TaskSignature& signature, uint64_t available);
 
+/// A region of up to so many bytes is kept whatever comes next.
+inline constexpr uint64_t always_kept = 1ULL << 30U;
+
 /// Whether memory of `held` bytes is kept for a task that needs `needed`: large enough and not far
 /// more.
 bool gpu_memory_fits(uint64_t held, uint64_t needed);

@@ -52,6 +52,12 @@ void make_regions(const std::shared_ptr<const GpuDevice>& device, GpuRegions& re
 
 }  // namespace
 
+void GpuBenchMemory::release_large() {
+  for (auto& region : regions) {
+    if (region && region->bytes() > always_kept) region.reset();
+  }
+}
+
 Result<std::unique_ptr<GpuBench>> GpuBench::create(std::shared_ptr<GpuVerifier> verifier,
                                                    const TaskSignature& signature,
                                                    GpuBenchMemory& memory) {

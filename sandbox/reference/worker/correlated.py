@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 import device_sums
+import operators as op
 import orders
 
 _U = 2.0**-24
@@ -75,7 +76,10 @@ _ELEMENTS = 2**24  # of the sampled terms at hand at a time, on a device
 
 
 class DeviceCorrelatedErrors(CorrelatedErrors):
-    """The same model on tensors, wherever they are. Of the terms only the sample is copied."""
+    """The same model on tensors, wherever they are, of sums that threads share. Of the terms only the sample is copied.
+
+    The shares of one sum err alike, and so does whoever adds them up.
+    """
 
     def _sums(self):
         return device_sums.DeviceSums(self._add, self._scan)
@@ -100,10 +104,13 @@ class DeviceCorrelatedErrors(CorrelatedErrors):
 
     def _error_of(self, x, dims, total):
         """`total` keeps the summed axes with extent 1."""
-        n = math.prod(x.shape[d] for d in dims)
-        reach = total.abs().add_(torch.linalg.vector_norm(x, dim=dims, keepdim=True), alpha=2)
         if not dims or x.numel() == 0:
             return torch.zeros_like(total)
+        n = math.prod(x.shape[d] for d in dims)
+        share = min(n, op.SHARE)
+        shares = n / share
+        walk = torch.linalg.vector_norm(x, dim=dims, keepdim=True)  # of partial sums of mixed signs, about their drift
+        reach = total.abs().div_(shares).add_(walk, alpha=2 / math.sqrt(shares))
         kept = [d for d in range(x.dim()) if d not in dims]
         pairs = self._pairs(n)
         axis = max(kept, key=lambda d: x.shape[d], default=None)
@@ -114,9 +121,10 @@ class DeviceCorrelatedErrors(CorrelatedErrors):
             width = min(step, rows - first)
             part, bounds = (t if axis is None else t.narrow(axis, first, width) for t in (x, reach))
             bounds = bounds.reshape([part.shape[d] for d in kept])
-            counts.append(self._count_of(*(self._sampled(part, dims, at) for at in pairs), bounds, n))
+            counts.append(self._count_of(*(self._sampled(part, dims, at) for at in pairs), bounds, share))
         count = counts[0] if len(counts) == 1 else torch.cat(counts, kept.index(axis))
-        error = reach.mul_(count.reshape(total.shape)).mul_(next(self.signs) * _U)
+        all_shares = shares * op.chain(n) / share
+        error = reach.mul_(count.reshape(total.shape)).mul_(next(self.signs) * all_shares * _U)
         self.sums_hit += int(error.any())
         return error
 

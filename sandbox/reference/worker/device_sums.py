@@ -4,10 +4,9 @@ import itertools
 
 import torch
 
+import operators as op
 import orders
 
-_LONG = 4096  # terms; so many are not added one after the other, threads share them
-_SHARE = 4096  # terms of one thread's share at most
 _BLOCK = 64  # of a scan that carries its blocks' sums
 _LEAF = 32  # terms that a pairwise sum adds one after the other
 _LANES = 8
@@ -49,8 +48,8 @@ def _pairwise(count, zero, add):
 def _add_terms(way, terms, threads):
     """Sums the last axis."""
     n = terms.shape[-1]
-    if n >= _LONG:
-        threads = max(threads, -(-n // _SHARE))
+    if n >= op.SHARE:
+        threads = max(threads, -(-n // op.SHARE))
         whole = n // threads
         shares = terms[..., :whole * threads].unflatten(-1, (whole, threads))
         sums = shares[..., 0, :].clone()

@@ -45,11 +45,16 @@ class Perturbed(TorchDispatchMode):
 
     A stored tensor is perturbed once per amplitude: an elementwise operator reads what its producer's perturbation
     left, a reduction adds its own larger one (the shared part models one stored value with several readers).
+    `shared`: threads share long sums, whose n is their chain's then.
     """
 
-    def __init__(self, noise):
+    def __init__(self, noise, shared=False):
         super().__init__()
-        self.noise = noise
+        self.noise, self.shared = noise, shared
+
+    def _terms(self, func, args, out):
+        n = op.reduction_length(func, args, out)
+        return op.chain(n) if self.shared and op.shared(func) else n
 
     def _amplitude(self, n):
         return AMPLITUDE * U * math.sqrt(n)
@@ -84,14 +89,14 @@ class Perturbed(TorchDispatchMode):
             out = func(*args, **kwargs)
             self._inherit(args, out)
             return out
-        n = op.reduction_length(func, args, None)
+        n = self._terms(func, args, None)
         if op.writes_input(func):
             out = func(*args, **kwargs)
         else:
             out = func(*(self._read(a, n) for a in args), **kwargs)
             if n == 1:
                 first = out if isinstance(out, torch.Tensor) else None
-                n = op.reduction_length(func, args, first)
+                n = self._terms(func, args, first)
         if op.logs_a_sum(func):
             self._write_log(out, n)
         else:
@@ -119,8 +124,8 @@ class Narrow(Perturbed):
     itself has in float32 is perturbed as such.
     """
 
-    def __init__(self, noise):
-        super().__init__(noise)
+    def __init__(self, noise, shared=False):
+        super().__init__(noise, shared)
         self.twins = WeakTensorKeyDictionary()
 
     def _amplitude(self, n):
@@ -170,7 +175,7 @@ class Narrow(Perturbed):
         wide = func(*twins, **wider)
         if self._rounds(func, args, out):
             first = out if isinstance(out, torch.Tensor) else None
-            self._perturb(out, wide, op.reduction_length(func, args, first))
+            self._perturb(out, wide, self._terms(func, args, first))
             scale = op.cancelled(func, twins)
             if scale is not None:
                 self.noise.add(wide, scale, self._amplitude(1))

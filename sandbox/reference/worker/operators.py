@@ -113,6 +113,21 @@ def reduction_length(func, args, out):
     return 1
 
 
+# Sums that one thread makes whole, term by term, however long they are.
+_UNSHARED = {*_PRODUCTS, "convolution", "_convolution", "mkldnn_convolution", "cumsum", "cumprod", "logcumsumexp"}
+SHARE = 4096  # terms of a sum that one thread of a GPU adds at most; longer sums are shared among threads
+
+
+def shared(func):
+    """Whether threads of a GPU share a sum of this operator that is long."""
+    return name_of(func) not in _UNSHARED and "scaled_dot_product" not in name_of(func)
+
+
+def chain(n):
+    """How many of a shared sum's n terms, and of the shares' sums, are added behind one another at most."""
+    return n if n <= SHARE else SHARE + chain(-(-n // SHARE))
+
+
 # Activations whose honest formulas subtract nearly equal numbers: 1 + tanh(x) in gelu's tail, log(1 + exp(x)).
 _CANCEL_X = {"gelu", "hardswish", "mish"}
 _CANCEL_ONE = {"softplus", "log_sigmoid_forward", "elu", "celu", "selu", "expm1", "log1p"}

@@ -336,8 +336,8 @@ class Task:
     def _perturbed(self, bank, inputs, parameters):
         """Outputs of a perturbed evaluation; of a task of half types in float64."""
         if not modes.any_narrow(inputs, parameters):
-            return self.run_in(modes.Perturbed(bank), inputs, parameters)
-        mode = modes.Narrow(bank)
+            return self.run_in(modes.Perturbed(bank, self.device.remote), inputs, parameters)
+        mode = modes.Narrow(bank, self.device.remote)
         with _attention_by_parts():
             return mode.twin(self.run_in(mode, inputs, parameters))
 

@@ -19,10 +19,12 @@ TEST(MutationGateTest, OneSetThatCatchesAMutantIsEnough) {
 
 TEST(MutationGateTest, NamesEveryMutantThatWouldPass) {
   const std::vector<MutantTrial> trials{{.name = "zeros", .applies = true, .caught = true},
-                                        {.name = "bf16", .applies = true},
+                                        {.name = "bf16", .applies = true, .worst = 0.875},
                                         {.name = "identity"},
                                         {.name = "first_row", .applies = true}};
-  EXPECT_EQ(quarantine_reason(trials), "mutation gate: wrong answers would pass: bf16, first_row");
+  EXPECT_EQ(quarantine_reason(trials),
+            "mutation gate: wrong answers would pass: bf16 (0.88 of the bound), first_row (0 of "
+            "the bound)");
 }
 
 TEST(MutationGateTest, WhatRoundingHidesOnEverySetIsLostWhatShowsOnceIsNot) {
@@ -30,11 +32,11 @@ TEST(MutationGateTest, WhatRoundingHidesOnEverySetIsLostWhatShowsOnceIsNot) {
   record_exact(hidden, {.worst = 0.9, .elements = 4});
   record_exact(hidden, {.worst = 1.2, .wrong = 1, .elements = 4});
   EXPECT_TRUE(hidden.lost);
-  MutantTrial shown{.name = "tail", .applies = true, .lost = true};
+  MutantTrial shown{.name = "tail", .applies = true, .worst = 0.3, .lost = true};
   record_exact(shown, {.worst = 40, .wrong = 1, .elements = 4});
   record_exact(shown, {.worst = 0.3, .elements = 4});
   EXPECT_FALSE(shown.lost);
-  EXPECT_EQ(names_uncaught({hidden, shown}), "tail");
+  EXPECT_EQ(names_uncaught({hidden, shown}), "tail (0.3 of the bound)");
 }
 
 TEST(MutationGateTest, ALostMutantMayStillBeCaughtOneOfFullPrecisionIsNeverLost) {
@@ -44,9 +46,9 @@ TEST(MutationGateTest, ALostMutantMayStillBeCaughtOneOfFullPrecisionIsNeverLost)
   drop_lost(trials);
   EXPECT_FALSE(any_waits(trials));
   EXPECT_FALSE(any_waits({{.name = "identity", .lost = true}}));
-  MutantTrial full{.name = "short", .applies = true};
+  MutantTrial full{.name = "short", .applies = true, .worst = 0.1};
   record_exact(full, {.worst = 0.1, .elements = 4});
-  EXPECT_EQ(names_uncaught({full}), "short");
+  EXPECT_EQ(names_uncaught({full}), "short (0.1 of the bound)");
 }
 
 }  // namespace

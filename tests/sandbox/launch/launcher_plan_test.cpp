@@ -140,6 +140,18 @@ TEST(LauncherPlanTest, TensorsLieWithinTheirMemories) {
   EXPECT_NE(complaint([](LauncherPlan& p) { p.plan.buffers[0].shape = {-1, -1}; }), "");
 }
 
+TEST(LauncherPlanTest, SetsMayBeLargerThanFourGigabytes) {
+  const auto huge = [](uint64_t stride) {
+    return complaint([&](LauncherPlan& p) {
+      p.layout.input_stride = stride;
+      p.input_bytes = p.layout.sets * stride;
+    });
+  };
+  EXPECT_EQ(huge(uint64_t{40} << 30U), "");
+  EXPECT_THAT(huge(uint64_t{1} << 48U), HasSubstr("impossible sets or strides"));
+  EXPECT_THAT(huge(uint64_t{1} << 63U), HasSubstr("impossible sets or strides"));
+}
+
 TEST(LauncherPlanTest, LaunchesAreWhatADeviceCouldTake) {
   const auto launch = [](auto spoil) {
     return complaint([&](LauncherPlan& p) { spoil(step<BoundLaunch>(p, 0)); });

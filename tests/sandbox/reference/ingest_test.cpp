@@ -188,7 +188,8 @@ TEST_F(IngestTest, RefusesWhatTheDenseSetsOfFloat32Hide) {
       "def get_inputs():\n    return [torch.randn(32, 32768)]\n"
       "def get_init_inputs():\n    return []\n");
   ASSERT_TRUE(record) << record.error().message;
-  EXPECT_EQ(record->refusal, "mutation gate: timed outputs would accept: short_reduction");
+  EXPECT_THAT(record->refusal,
+              testing::StartsWith("mutation gate: timed outputs would accept: short_reduction ("));
 }
 
 /// The reference multiplies by a matrix of which all but the diagonal is zero.
@@ -212,7 +213,8 @@ TEST_F(IngestTest, DrawsIntegerInputsAndKeepsIntegerBuffers) {
 TEST_F(IngestTest, QuarantinesATaskWhoseBiasDoesNotMatter) {
   auto record = ingest("return x * self.weight + 0 * self.bias");
   ASSERT_TRUE(record) << record.error().message;
-  EXPECT_EQ(record->refusal, "mutation gate: wrong answers would pass: dropped_bias");
+  EXPECT_THAT(record->refusal,
+              testing::StartsWith("mutation gate: wrong answers would pass: dropped_bias ("));
 }
 
 TEST_F(IngestTest, KeepsToNonNegativeInputsWhereTheTaskNeedsThem) {

@@ -84,6 +84,16 @@ class SessionCases:
             if said.answer:
                 self.assertFalse(torch.equal(made.outputs[0][0], right), name)
 
+    def test_one_number_s_mutants_are_none_that_give_it_back(self):
+        made = self.stay(code("return a[0].mean()"))
+        (right,) = self.outputs(made, s.EAGER)
+        applies = {}
+        for at, name in enumerate(made.task.mutants):
+            applies[name] = made.call(s.MUTANT, argument=at).answer
+            if applies[name]:
+                self.assertFalse(torch.equal(made.outputs[0][0], right), name)
+        self.assertEqual([applies[n] for n in ("constant_mean", "first_row", "off_by_one_tail")], [1, 0, 0])
+
     def test_a_call_that_raises_says_why_and_the_stay_goes_on(self):
         text = code("if not bool(torch.isfinite(a[0]).all()): raise ValueError('the input is not finite'); return a[0] * 2")
         made = self.stay(text)

@@ -10,6 +10,8 @@ from worker_support import NO_GPU
 import chunks
 import device_sums
 import footprint
+import modes
+import operators as op
 import orders
 from correlated import CorrelatedErrors, DeviceCorrelatedErrors
 from noise import ChunkedNoise
@@ -86,7 +88,7 @@ class CorrelatedTest(unittest.TestCase):
     def values(self):
         torch.manual_seed(3)
         yield torch.rand(30, 100)
-        yield torch.where(torch.rand(20, 5000) > 0.99, torch.randn(20, 5000) * 100, 0.01)
+        yield torch.where(torch.rand(20, 4000) > 0.99, torch.randn(20, 4000) * 100, 0.01)
         yield torch.full((9, 3000), 0.1)
 
     def test_the_device_s_errors_are_the_cpu_s(self):
@@ -98,6 +100,15 @@ class CorrelatedTest(unittest.TestCase):
             got = there._error_of(x.to(place), [1], total[:, None].to(place)).squeeze(1).cpu()
             torch.testing.assert_close(got, expected, rtol=1e-4, atol=0)
             self.assertEqual(cpu.sums_hit, there.sums_hit)
+
+    def test_a_long_sum_errs_as_its_shares_and_their_sum_do(self):
+        self.assertEqual([op.chain(n) for n in (1, 4096, 4097, 2**22)], [1, 4096, 4098, 5120])
+        for place, n in itertools.product(PLACES, (4096, 2**20)):
+            x = torch.full((3, n), 0.5, device=place)
+            errors = DeviceCorrelatedErrors(np.random.default_rng(5), (1,))
+            error = float(errors._error_of(x, [1], x.sum(1, keepdim=True))[0, 0]) / (0.5 * n) / U
+            self.assertGreater(error, op.chain(n))
+            self.assertLess(error, 1.1 * op.chain(n))
 
     def test_operators_made_of_such_sums_keep_their_shapes_and_err_by_them(self):
         for place, (name, (work, shape)) in itertools.product(PLACES, OPERATORS.items()):
@@ -141,6 +152,39 @@ class NoiseTest(unittest.TestCase):
         wide = x.double()
         expected = (wide.mean(), wide.std(unbiased=False), wide.min(), wide.max())
         np.testing.assert_allclose(chunks.summary(x), [float(e) for e in expected], rtol=1e-12)
+
+
+class SharedSumsTest(unittest.TestCase):
+    """Of a layer norm over four million elements, as a GPU makes it."""
+
+    def setUp(self):
+        self.x = torch.rand((1, 2**22), generator=torch.Generator().manual_seed(11))
+        self.exact = self.made(self.x.double())
+
+    def made(self, x):
+        with torch.no_grad():
+            return torch.nn.functional.layer_norm(x, x.shape[1:])
+
+    def deviation(self, shared):
+        with modes.Perturbed(ChunkedNoise(2**16, torch.device("cpu")), shared):
+            return float((self.made(self.x) - self.exact).abs().mean())
+
+    def test_the_spread_is_that_of_chains_and_not_of_the_whole_sum(self):
+        ratio = self.deviation(False) / self.deviation(True)
+        self.assertAlmostEqual(ratio, (2**22 / op.chain(2**22)) ** 0.5, delta=3)
+
+    def test_honest_orders_err_less_than_it_and_bfloat16_far_more(self):
+        spread = self.deviation(True)
+        for sums in device_sums.device_orders().values():
+            with orders.Ordered(sums):
+                self.assertLess(float((self.made(self.x) - self.exact).abs().mean()), spread)
+        self.assertGreater(float((self.made(self.x.bfloat16().float()) - self.exact).abs().mean()), 10 * spread)
+
+    def test_products_and_scans_are_not_shared(self):
+        aten = torch.ops.aten
+        shared = [op.shared(f) for f in (aten.sum.dim_IntList, aten._softmax.default, aten.mm.default,
+                                         aten.convolution.default, aten.cumsum.default)]
+        self.assertEqual(shared, [True, True, False, False, False])
 
 
 class FootprintTest(unittest.TestCase):

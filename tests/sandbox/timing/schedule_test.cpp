@@ -84,20 +84,21 @@ TEST(ScheduleTest, CannotBeForetold) {
 }
 
 TEST(ScheduleTest, FixesTheCountByTheBaselineAlone) {
-  EXPECT_EQ(block_count(100, 12, 8, 6), 12);
-  EXPECT_EQ(block_count(1, 12, 8, 6), 12);
-  EXPECT_EQ(block_count(0.75, 12, 8, 6), 18);
-  EXPECT_EQ(block_count(0.01, 12, 8, 6), 36);
-  EXPECT_EQ(block_count(0, 12, 8, 6), 36);
+  EXPECT_EQ(block_count(100, 12, 8, 32, 6), 12);
+  EXPECT_EQ(block_count(1, 12, 8, 32, 6), 12);
+  EXPECT_EQ(block_count(0.75, 12, 8, 32, 6), 18);
+  EXPECT_EQ(block_count(0.01, 12, 8, 32, 6), 36);
+  EXPECT_EQ(block_count(0, 12, 8, 32, 6), 36);
 }
 
 TEST(ScheduleTest, TheCountIsOfWholeCycles) {
   EXPECT_EQ(cycle_of(3), 6);
   EXPECT_EQ(cycle_of(4), 4);
   EXPECT_EQ(cycle_of(5), 10);
-  EXPECT_EQ(block_count(100, 12, 8, cycle_of(4)), 8);
-  EXPECT_EQ(block_count(100, 12, 8, cycle_of(5)), 10);
-  EXPECT_EQ(block_count(0, 12, 8, cycle_of(5)), 40);
+  EXPECT_EQ(block_count(100, 12, 8, 32, cycle_of(4)), 8);
+  EXPECT_EQ(block_count(100, 12, 8, 32, cycle_of(5)), 10);
+  EXPECT_EQ(block_count(0, 12, 8, 32, cycle_of(5)), 40);
+  EXPECT_EQ(block_count(0, 12, 8, 16, cycle_of(5)), 20);
 }
 
 }  // namespace
