@@ -140,6 +140,10 @@ Result<Compiled> CudaCompiler::compile_fresh(const FileSet& files, Deadline dead
     result = stopped ? std::move(*stopped)
                      : failed_compiling(VerdictClass::compile_error, "the compiler crashed");
     result.lasting = false;
+  } else if (answer->object->failed) {
+    const std::string why = "the compiler failed: " + answer->object->log;
+    result = failed_compiling(VerdictClass::compile_error, why.substr(0, options_.message_bytes));
+    result.lasting = false;
   } else if (answer->object->compiled) {
     result = inspected(std::move(answer->object->cubin));
   } else if (wants_host_headers(answer->object->log) && !options_.toolchain.root.empty()) {

@@ -7,6 +7,8 @@
 namespace warpsmith::sandbox {
 namespace {
 
+constexpr int refused_source = 6;  // NVRTC_ERROR_COMPILATION
+
 using Program = void*;
 using TextSize = int(Program, size_t*);
 using TextOf = int(Program, char*);
@@ -81,9 +83,13 @@ Result<CudaObject> NvrtcLibrary::compile(const CudaSource& source) const {
   using Compile = int(Program, int, const char* const*);
   const int status = library_.function<Compile>("nvrtcCompileProgram")(
       program, static_cast<int>(options.size()), options.data());
-  CudaObject object{.compiled = status == 0};
+  CudaObject object{.compiled = status == 0, .failed = status != 0 && status != refused_source};
   object.log = read_text(library_, program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog");
   object.log.resize(std::strlen(object.log.c_str()));  // it counts its end
+  if (object.failed) {
+    object.log = library_.function<const char*(int)>("nvrtcGetErrorString")(status) +
+                 (object.log.empty() ? "" : ": " + object.log);
+  }
   if (object.compiled) {
     object.cubin = read_text(library_, program, "nvrtcGetCUBINSize", "nvrtcGetCUBIN");
   }

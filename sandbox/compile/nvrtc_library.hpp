@@ -26,12 +26,13 @@ struct CudaSource {
 
 struct CudaObject {
   bool compiled = false;
-  std::string log;    // what the compiler said
-  std::string cubin;  // if compiled
+  bool failed = false;  // the compiler itself, which says nothing about the source
+  std::string log;      // what the compiler said
+  std::string cubin;    // if compiled
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(compiled, log, cubin);
+    archive(compiled, failed, log, cubin);
   }
 };
 

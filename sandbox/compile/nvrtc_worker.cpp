@@ -42,7 +42,7 @@ int run_nvrtc_worker() {
   const auto source = receive_source(socket);
   if (!source || !source->files.contains(source->main)) return 1;
   auto object = library->compile(*source);
-  if (!object) object = CudaObject{false, object.error().message, {}};
+  if (!object) object = CudaObject{.failed = true, .log = object.error().message};
   return answer(socket, *object) ? 0 : 1;
 }
 

@@ -13,6 +13,7 @@
 
 #include "runtime/environment.hpp"
 #include "sandbox/compile/cubin.hpp"
+#include "sandbox/compile/nvrtc_library.hpp"
 #include "sandbox/contract/device_candidate.hpp"
 #include "sandbox/judge/timing_kernels.hpp"
 #include "tests/support/mutate.hpp"
@@ -139,6 +140,20 @@ TEST_F(CudaCompilerTest, RepeatedSourceIsNotCompiledAgain) {
   const Compiled again = compile(probe);
   EXPECT_TRUE(again.cached);
   EXPECT_FALSE(again.artefact.empty());
+}
+
+TEST_F(CudaCompilerTest, WhatTheCompilerItselfCannotDoIsNotTheSourcesFault) {
+  const std::string path = options.toolchain.library_folder + "/libnvrtc.so.";
+  const auto library = NvrtcLibrary::load({path + "13", path + "12"});
+  ASSERT_TRUE(library.has_value()) << library.error().message;
+  const CudaSource source{{{"k.cu", "int x"}}, "k.cu", {"--gpu-architecture=sm_90"}};
+  const auto refused = library->compile(source);
+  ASSERT_TRUE(refused.has_value()) << refused.error().message;
+  EXPECT_FALSE(refused->compiled || refused->failed);
+  const auto unable = library->compile({source.files, source.main, {"--no-such-option"}});
+  ASSERT_TRUE(unable.has_value()) << unable.error().message;
+  EXPECT_TRUE(unable->failed);
+  EXPECT_THAT(unable->log, HasSubstr("NVRTC_ERROR_INVALID_OPTION"));
 }
 
 TEST_F(CudaCompilerTest, ErrorsNameTheCandidatesLines) {
