@@ -2,18 +2,10 @@
 #include "sandbox/judge/mutation_gate.hpp"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "sandbox/judge/number_text.hpp"
 
 namespace warpsmith::sandbox {
-namespace {
-
-std::string reach_text(double worst) {
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.2g", worst);
-  return text;
-}
-
-}  // namespace
 
 void record_trial(MutantTrial& trial, const ErrorStats& stats) {
   trial.applies = true;
@@ -38,7 +30,7 @@ std::string names_uncaught(const std::vector<MutantTrial>& trials) {
   for (const MutantTrial& trial : trials) {
     if (!trial.applies || trial.caught || trial.lost) continue;
     names += (names.empty() ? "" : ", ") + trial.name;
-    names += " (" + reach_text(trial.worst) + " of the bound)";
+    names += " (" + brief(trial.worst) + " of the bound)";
   }
   return names;
 }

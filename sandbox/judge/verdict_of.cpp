@@ -3,27 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "runtime/median.hpp"
+#include "sandbox/judge/number_text.hpp"
 #include "sandbox/timing/bootstrap.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
-
-std::string number(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-/// Three figures, without an exponent while it can be read.
-std::string brief(double value) {
-  if (value >= 1e5) return number("%.1e", value);
-  if (value >= 100) return number("%.0f", value);
-  if (value >= 10) return number("%.1f", value);
-  return number("%.2g", value);
-}
 
 std::string shape_text(const TaskSignature& signature) {
   std::string text;
