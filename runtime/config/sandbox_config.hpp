@@ -21,7 +21,7 @@ struct SandboxLimits {
   int64_t output_bytes = 64 << 10;  // kept of the compiler's messages; a candidate's are discarded
   std::chrono::milliseconds compile{std::chrono::seconds{20}};  // wall time
   std::chrono::milliseconds call{std::chrono::seconds{5}};      // wall time of one call of `solve`;
-                                                                // at most 2 s + 50 times eager's
+                                                                // on CPUs at most 2 s + 50 eager's
   std::chrono::milliseconds evaluation{std::chrono::minutes{2}};
   std::chrono::milliseconds ingest{std::chrono::minutes{5}};  // of one task; a fifth of it to load
 };

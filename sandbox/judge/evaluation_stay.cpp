@@ -47,8 +47,9 @@ tl::unexpected<Error> not_finite() {
 }  // namespace
 
 Deadline patience_with(const EvaluationJob& job, Deadline deadline) {
-  // What a process loads lazily, its first call pays: all the time that there is.
-  const auto call = job.stage != nullptr
+  // All the time that there is where a first call pays for what a process loads lazily, and where
+  // a trap is told seconds later: a GPU whose time others share took up to 3.5 s.
+  const auto call = job.stage != nullptr || job.on_device
                         ? job.call_timeout
                         : std::min(job.call_timeout, call_patience(job.record.facts));
   return Deadline::after(std::min(deadline.left(), call));

@@ -137,6 +137,20 @@ TEST_F(GpuBenchTest, MakesMemoryAnewForALargerTask) {
   EXPECT_GE(bench->candidate_memory().input_bytes, bench->layout().input_total());
 }
 
+TEST_F(GpuBenchTest, LetsGoOfLargeMemoryAloneForWhatComesBetweenTwoTasks) {
+  GpuBenchMemory memory;
+  TaskSignature large = mixed();
+  large.tensors[0].shape = {1 << 28};
+  auto bench = bench_of(large, memory);
+  bench.reset();
+  const auto small = memory.regions[1];
+  const uint64_t free = verifier_->free_memory();
+  memory.release_large();
+  EXPECT_EQ(memory.regions[0], nullptr);
+  EXPECT_EQ(memory.regions[1], small);
+  EXPECT_GT(verifier_->free_memory(), free);
+}
+
 TEST_F(GpuBenchTest, GivesAllMemoryBack) {
   const uint64_t before = verifier_->free_memory();
   {
