@@ -68,7 +68,7 @@ class CudaDevice final : public PlanDevice {
   Result<void> prepare(LauncherPlan plan, LauncherMemories memories) override {
     plan_ = std::move(plan);
     memories_ = std::move(memories);
-    return {};
+    return libraries_.open_for(plan_.plan, context_);
   }
 
   Result<void> confine() override { return enter_launcher_filter(); }
@@ -152,7 +152,7 @@ class CudaDevice final : public PlanDevice {
   }
 
   Result<void> record_sets() {
-    graphs_.emplace(context_, module_ ? &*module_ : nullptr, plan_.plan);
+    graphs_.emplace(context_, module_ ? &*module_ : nullptr, plan_.plan, libraries_);
     if (auto done = graphs_->prepare(); !done) return done;
     for (uint32_t set = 0; set < plan_.layout.sets; ++set) {
       auto made = graphs_->record(stream_.get(), bases_of(set));
@@ -223,6 +223,7 @@ class CudaDevice final : public PlanDevice {
   std::optional<cuda::DeviceMemory> scratch_;
   std::optional<cuda::KernelModule> module_;
   std::optional<ModuleGlobals> globals_;
+  StepLibraries libraries_;
   std::optional<SetGraphs> graphs_;
   std::vector<cuda::GraphExec> sets_;
 };

@@ -31,8 +31,12 @@ Result<void> SetGraphs::prepare() {
 
 Result<Enqueue> SetGraphs::ready(const BoundStep& step) {
   if (const auto* launch = std::get_if<BoundLaunch>(&step.what)) return ready_launch(*launch);
-  if (const auto* gemm = std::get_if<BoundGemm>(&step.what)) return ready_gemm(*gemm);
-  if (const auto* conv = std::get_if<BoundConv>(&step.what)) return ready_conv(*conv);
+  if (const auto* gemm = std::get_if<BoundGemm>(&step.what)) {
+    return libraries_.gemm->prepare(*gemm, plan_.buffers);
+  }
+  if (const auto* conv = std::get_if<BoundConv>(&step.what)) {
+    return libraries_.conv->prepare(*conv, plan_.buffers);
+  }
   return ready_memory(step);
 }
 
@@ -43,24 +47,6 @@ Result<Enqueue> SetGraphs::ready_launch(const BoundLaunch& launch) {
   return Enqueue{[this, kernel = std::move(*made)](CUstream stream, const DeviceBases& bases) {
     kernel.enqueue(stream, bases, plan_.buffers);
   }};
-}
-
-Result<Enqueue> SetGraphs::ready_gemm(const BoundGemm& gemm) {
-  if (!gemm_) {
-    auto opened = GemmLibrary::open(context_);
-    if (!opened) return tl::unexpected(std::move(opened.error()));
-    gemm_ = std::move(*opened);
-  }
-  return gemm_->prepare(gemm, plan_.buffers);
-}
-
-Result<Enqueue> SetGraphs::ready_conv(const BoundConv& conv) {
-  if (!conv_) {
-    auto opened = ConvLibrary::open(context_);
-    if (!opened) return tl::unexpected(std::move(opened.error()));
-    conv_ = std::move(*opened);
-  }
-  return conv_->prepare(conv, plan_.buffers);
 }
 
 /// memset or copy.

@@ -5,17 +5,17 @@
 
 #include <vector>
 
-#include "sandbox/launch/conv_library.hpp"
-#include "sandbox/launch/gemm_library.hpp"
+#include "sandbox/launch/step_libraries.hpp"
 
 namespace warpsmith::sandbox {
 
-/// Makes steps ready and records them. Holds the libraries that recorded steps need.
+/// Makes steps ready and records them.
 class SetGraphs {
  public:
-  /// All three outlive it.
-  SetGraphs(const cuda::Context& context, const cuda::KernelModule* module, const BoundPlan& plan)
-      : context_(context), module_(module), plan_(plan) {}
+  /// All four outlive it. The libraries were opened for this plan.
+  SetGraphs(const cuda::Context& context, const cuda::KernelModule* module, const BoundPlan& plan,
+            StepLibraries& libraries)
+      : context_(context), module_(module), plan_(plan), libraries_(libraries) {}
 
   /// Once, before the others. An error names the line of what the device or a library refuses.
   Result<void> prepare();
@@ -31,15 +31,12 @@ class SetGraphs {
   };
   Result<Enqueue> ready(const BoundStep& step);
   Result<Enqueue> ready_launch(const BoundLaunch& launch);
-  Result<Enqueue> ready_gemm(const BoundGemm& gemm);
-  Result<Enqueue> ready_conv(const BoundConv& conv);
   Enqueue ready_memory(const BoundStep& step) const;
 
   const cuda::Context& context_;
   const cuda::KernelModule* module_;  // null where no step launches
   const BoundPlan& plan_;
-  std::unique_ptr<GemmLibrary> gemm_;
-  std::unique_ptr<ConvLibrary> conv_;
+  StepLibraries& libraries_;
   std::vector<Ready> steps_;
 };
 
