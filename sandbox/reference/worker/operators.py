@@ -100,8 +100,6 @@ def reduction_length(func, args, out):
         return max(1, weight.numel() // max(1, weight.shape[1 if args[6] else 0]))
     if name == "native_group_norm":
         return max(1, args[0][0].numel() // args[6])
-    if "scaled_dot_product" in name:
-        return max(args[0].shape[-1], args[1].shape[-2])
     if "avg_pool" in name:
         return max(1, math.prod(args[1])) if isinstance(args[1], (list, tuple)) else 1
     dims = reduced_dims(func, args) if args and isinstance(args[0], torch.Tensor) else None
@@ -120,7 +118,7 @@ SHARE = 4096  # terms of a sum that one thread of a GPU adds at most; longer sum
 
 def shared(func):
     """Whether threads of a GPU share a sum of this operator that is long."""
-    return name_of(func) not in _UNSHARED and "scaled_dot_product" not in name_of(func)
+    return name_of(func) not in _UNSHARED
 
 
 def chain(n):

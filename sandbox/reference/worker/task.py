@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # A task in KernelBench's format: its model, signature, and the ways the judge runs it.
-import contextlib
 import copy
 import gc
 import inspect
@@ -10,7 +9,6 @@ import types
 
 import numpy as np
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import chunks
 import footprint
@@ -18,6 +16,7 @@ import model_parts
 import modes
 import noise
 import orders
+from by_parts import by_parts
 from correlated import errors_for
 from deviations import Deviations
 from device import LANES, Cpu
@@ -31,18 +30,6 @@ DTYPES = {
 REQUIRED = ("Model", "get_inputs", "get_init_inputs")
 MAX_ELEMENTS = 2**26  # of all tensors of a signature together; on a GPU its memory bounds them instead
 CORRELATED_SHARE = 1 / 8  # of the largest possible error; the bound's constant multiplies it by 8 or more
-
-
-@contextlib.contextmanager
-def _attention_by_parts():
-    """Fused attention has no float64; its parts are in the task's own type, as what fuses them rounds them."""
-    before = torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
-    torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)
-    try:
-        with sdpa_kernel(SDPBackend.MATH):
-            yield
-    finally:
-        torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(before)
 
 
 class Task:
@@ -330,7 +317,9 @@ class Task:
     def run_in(self, mode, inputs, parameters):
         self.restore()
         self.set_parameters(self.named, parameters)
-        with mode if mode is not None else contextlib.nullcontext():
+        if mode is None:
+            return model_parts.as_outputs(self.model(*self.arguments(inputs)))
+        with by_parts(), mode:
             return model_parts.as_outputs(self.model(*self.arguments(inputs)))
 
     def _perturbed(self, bank, inputs, parameters):
@@ -338,8 +327,7 @@ class Task:
         if not modes.any_narrow(inputs, parameters):
             return self.run_in(modes.Perturbed(bank, self.device.remote), inputs, parameters)
         mode = modes.Narrow(bank, self.device.remote)
-        with _attention_by_parts():
-            return mode.twin(self.run_in(mode, inputs, parameters))
+        return mode.twin(self.run_in(mode, inputs, parameters))
 
     def spread(self, inputs, parameters, reference, sums, evaluations):
         """Deviations of perturbed evaluations from the float64 reference, and what correlated errors add, into `sums`."""

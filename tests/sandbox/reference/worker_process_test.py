@@ -8,10 +8,12 @@ import struct
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 import torch
 from worker_support import NO_GPU, ROOT, GpuMemory, code, device, devices
 
+import kernel_counters
 import kernel_trace
 import main
 
@@ -138,6 +140,16 @@ class CpuProcessTest(Cases, unittest.TestCase):
             {"kind": "fill", "name": "Memset (Device)", "start_us": 7.5, "device_us": 2.0, "grid": [], "block": [],
              "registers": 0, "shared_bytes": 0, "bytes": 64}])
         self.assertEqual(kernel_trace.kernels_of([]), [])
+
+    def test_kernels_without_counters_have_the_reason(self):
+        device = unittest.mock.Mock()
+        kernels = [{"kind": "kernel", "name": "k"}]
+        for path, reason in (("", "counts nothing"), ("/nowhere/counters.so", "/nowhere/counters.so")):
+            with unittest.mock.patch.dict(os.environ, {"WARPSMITH_COUNTERS": path}):
+                self.assertIn(reason, kernel_counters.add(device, device.call, kernels))
+        self.assertNotIn("counters", kernels[0])
+        self.assertEqual(kernel_counters.add(device, device.call, [{"kind": "copy"}]), "")
+        device.call.assert_not_called()
 
     def test_a_graph_is_not_ready_and_says_why(self):
         self.load("graph", code("return a[0] * 2"))
