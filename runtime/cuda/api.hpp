@@ -14,7 +14,7 @@ namespace warpsmith::cuda {
 #define WARPSMITH_CUDA_CALLS(X)                                                                   \
   X(cuDeviceGet) X(cuDeviceGetAttribute) X(cuGetErrorName) X(cuGetErrorString)                    \
   X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuCtxSynchronize) \
-  X(cuCtxResetPersistingL2Cache)                                                                  \
+  X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxResetPersistingL2Cache)                             \
   X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuModuleGetGlobal)               \
   X(cuFuncSetAttribute) X(cuFuncGetAttribute) X(cuFuncGetParamInfo)                               \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                  \

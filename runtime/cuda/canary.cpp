@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/context.hpp"
 #include "runtime/cuda/cupti_kernels.hpp"
+#include "runtime/cuda/cupti_library.hpp"
 #include "runtime/cuda/device_error.hpp"
 
 namespace warpsmith::cuda {

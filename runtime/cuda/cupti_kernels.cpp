@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "runtime/cuda/cupti_call.hpp"
+
 namespace warpsmith::cuda {
 namespace {
 
@@ -91,51 +93,26 @@ void CUPTIAPI take_buffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t v
   std::free(buffer);
 }
 
-Result<void> checked(const char* call, CUptiResult code) {
-  if (code == CUPTI_SUCCESS) return {};
-  return fail(ErrorCode::unsupported,
-              std::string{call} + " answered CUPTI error " + std::to_string(code));
-}
-
-template <class Function>
-Result<Function*> entry(const DynamicLibrary& cupti, const char* name) {
-  if (auto* found = cupti.function<Function>(name)) return found;
-  return fail(ErrorCode::unsupported, std::string{"libcupti lacks "} + name);
-}
-
 Result<void> flush_records(const DynamicLibrary& cupti) {
-  const auto flush = entry<decltype(cuptiActivityFlushAll)>(cupti, "cuptiActivityFlushAll");
-  if (!flush) return tl::unexpected(flush.error());
-  return checked("cuptiActivityFlushAll", (*flush)(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+  return WARPSMITH_CUPTI(cupti, cuptiActivityFlushAll, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 
 }  // namespace
 
-Result<DynamicLibrary> load_cupti() {
-  auto cupti = DynamicLibrary::open({"libcupti.so.13", "libcupti.so", WARPSMITH_CUPTI_LIBRARY,
-                                     "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"});
-  if (!cupti) return fail("no CUPTI", cupti.error());
-  return cupti;
-}
-
 Result<void> start_kernel_records(const DynamicLibrary& cupti) {
-  const auto enable = entry<decltype(cuptiActivityEnable)>(cupti, "cuptiActivityEnable");
-  const auto callbacks =
-      entry<decltype(cuptiActivityRegisterCallbacks)>(cupti, "cuptiActivityRegisterCallbacks");
-  const auto next =
-      entry<decltype(cuptiActivityGetNextRecord)>(cupti, "cuptiActivityGetNextRecord");
-  if (!enable) return tl::unexpected(enable.error());
-  if (!callbacks) return tl::unexpected(callbacks.error());
-  if (!next) return tl::unexpected(next.error());
   {
     const std::lock_guard lock{collection().mutex};
-    collection().next_record = *next;
+    collection().next_record =
+        cupti.function<decltype(cuptiActivityGetNextRecord)>("cuptiActivityGetNextRecord");
+    if (collection().next_record == nullptr) {
+      return fail(ErrorCode::unsupported, "libcupti lacks cuptiActivityGetNextRecord");
+    }
     collection().records.clear();
     collection().lost = false;
   }
-  auto done = checked("cuptiActivityRegisterCallbacks", (*callbacks)(give_buffer, take_buffer));
+  auto done = WARPSMITH_CUPTI(cupti, cuptiActivityRegisterCallbacks, give_buffer, take_buffer);
   for (const CUpti_ActivityKind kind : kinds) {
-    if (done) done = checked("cuptiActivityEnable", (*enable)(kind));
+    if (done) done = WARPSMITH_CUPTI(cupti, cuptiActivityEnable, kind);
   }
   return done;
 }
@@ -149,11 +126,9 @@ Result<void> forget_kernel_records(const DynamicLibrary& cupti) {
 }
 
 Result<std::vector<KernelRecord>> stop_kernel_records(const DynamicLibrary& cupti) {
-  const auto disable = entry<decltype(cuptiActivityDisable)>(cupti, "cuptiActivityDisable");
-  if (!disable) return tl::unexpected(disable.error());
   auto done = flush_records(cupti);
   for (const CUpti_ActivityKind kind : kinds) {
-    if (done) done = checked("cuptiActivityDisable", (*disable)(kind));
+    if (done) done = WARPSMITH_CUPTI(cupti, cuptiActivityDisable, kind);
   }
   if (!done) return tl::unexpected(std::move(done.error()));
   const std::lock_guard lock{collection().mutex};

@@ -15,9 +15,6 @@ namespace warpsmith::cuda {
 /// Records that one collection keeps. What comes after them is lost, and `stop` says so.
 inline constexpr size_t most_kernel_records = 8192;
 
-/// libcupti by the loader's path, then beside the toolkit and the wheel known at build time.
-Result<DynamicLibrary> load_cupti();
-
 /// Call before the context is made. `unsupported` when CUPTI refuses (a container without the
 /// permission, another profiler attached).
 Result<void> start_kernel_records(const DynamicLibrary& cupti);

@@ -2,6 +2,9 @@
 #include "runtime/cuda/dynamic_library.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
+
+#include <filesystem>
 
 namespace warpsmith::cuda {
 
@@ -13,6 +16,12 @@ Result<DynamicLibrary> DynamicLibrary::open(const std::vector<std::string>& name
     if (&name == names.data() && reason != nullptr) first_reason = reason;
   }
   return fail(ErrorCode::unsupported, first_reason);
+}
+
+std::string DynamicLibrary::folder() const {
+  link_map* map = nullptr;
+  if (dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0) return {};
+  return std::filesystem::path(map->l_name).parent_path().string();
 }
 
 void* DynamicLibrary::find(const char* symbol) const {

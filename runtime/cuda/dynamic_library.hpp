@@ -16,6 +16,8 @@ class DynamicLibrary {
   /// about the first otherwise.
   static Result<DynamicLibrary> open(const std::vector<std::string>& names);
 
+  /// The folder that it lies in, as the loader found it.
+  std::string folder() const;
   /// Null when the library has no such symbol.
   void* find(const char* symbol) const;
   template <class Function>

@@ -153,6 +153,10 @@ CallResult Contestant::collect(Deadline deadline) {
   return issue(Command::collect, 0, deadline);
 }
 
+CallResult Contestant::count(Deadline deadline) {
+  return issue(Command::count, 0, deadline);
+}
+
 CallResult Contestant::release(Deadline deadline) {
   return issue(Command::release, 0, deadline);
 }

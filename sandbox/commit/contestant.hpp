@@ -98,6 +98,8 @@ class Contestant {
   CallResult call(uint32_t set, Deadline deadline, const CallEdges& edges = {});
   /// Has a launcher that records kernels leave what it recorded in its memory for that.
   CallResult collect(Deadline deadline);
+  /// Has it add what hardware counters say, after `collect`.
+  CallResult count(Deadline deadline);
   /// Has a launcher let go of its plan, so that `confine` can hand it another.
   CallResult release(Deadline deadline);
   /// Ends the loop and leaves the process running (the reference worker goes on with commands).

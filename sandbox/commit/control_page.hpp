@@ -40,6 +40,7 @@ enum class Command : uint32_t {
   confine = 5,  // put the candidate's own filter in force, before `load`
   collect = 6,  // of a launcher that records kernels: leave the records of all runs, once
   release = 7,  // of a launcher: let go of its plan; the next `confine` takes another
+  count = 8,    // of a launcher that collected: leave what hardware counters say of one call
 };
 
 /// What the contestant says about itself. Believed only where it accuses itself.

@@ -23,11 +23,29 @@ Result<void> run_recorded(Contestant& launcher, Deadline deadline) {
   return done(launcher.collect(deadline), "collecting records");
 }
 
+Result<void> run_counted(Contestant& launcher, Deadline deadline) {
+  return done(launcher.count(Deadline::after(deadline.left() / 2)), "counting");
+}
+
+/// What the launcher left; `counted` says whether it was able to count.
+Result<PartyKernels> told(std::span<const std::byte> memory, const Result<void>& counted) {
+  const auto records = read_records(memory);
+  if (!records) return tl::unexpected(records.error());
+  auto folded = fold_calls(*records, recorded_calls);
+  if (!folded) return tl::unexpected(std::move(folded.error()));
+  PartyKernels party{.kernels = std::move(*folded)};
+  if (counted) {
+    add_counters(party, read_counters(memory));
+  } else {
+    party.uncounted = counted.error().message;
+  }
+  return party;
+}
+
 }  // namespace
 
-Result<std::vector<ProfiledKernel>> record_device_kernels(const LauncherOptions& launchers,
-                                                          const DeviceContestantSpec& spec,
-                                                          Deadline deadline) {
+Result<PartyKernels> record_device_kernels(const LauncherOptions& launchers,
+                                           const DeviceContestantSpec& spec, Deadline deadline) {
   const auto memory = MemoryFile::create("kernel-records", record_file_bytes);
   if (!memory) return tl::unexpected(memory.error());
   LauncherOptions recording = launchers;
@@ -37,11 +55,10 @@ Result<std::vector<ProfiledKernel>> record_device_kernels(const LauncherOptions&
   auto launcher = start_device_contestant(pool, spec, deadline);
   if (!launcher) return tl::unexpected(std::move(launcher.error()));
   auto ran = run_recorded(launcher->contestant, deadline);
+  const auto counted = ran ? run_counted(launcher->contestant, deadline) : ran;
   (void)launcher->contestant.process().kill();  // it writes nothing any more
   if (!ran) return tl::unexpected(std::move(ran.error()));
-  const auto records = read_records(memory->bytes());
-  if (!records) return tl::unexpected(records.error());
-  return fold_calls(*records, recorded_calls);
+  return told(memory->bytes(), counted);
 }
 
 }  // namespace warpsmith::sandbox

@@ -94,10 +94,9 @@ Result<Contestant> Evaluator::State::start_host(const HostSubmission& submission
 }
 
 /// In a process of its own, which says it itself.
-Result<std::vector<ProfiledKernel>> Evaluator::State::record_host(const HostSubmission& submission,
-                                                                  const Compiled& compiled,
-                                                                  const Task& task,
-                                                                  Deadline deadline) {
+Result<PartyKernels> Evaluator::State::record_host(const HostSubmission& submission,
+                                                   const Compiled& compiled, const Task& task,
+                                                   Deadline deadline) {
   const auto memory = MemoryFile::create("kernel-records", record_file_bytes);
   if (!memory) return tl::unexpected(memory.error());
   auto candidate = start_host(submission, compiled, task, deadline, memory->fd());

@@ -32,7 +32,7 @@ Result<PartyKernels> Evaluator::State::candidate_kernels(const CandidateRun& run
   if (!run.record) return PartyKernels{.reason = "kernels of this contract are not recorded"};
   const uint64_t free_before = gpu->free_memory();
   auto recorded = run.record(*bench, deadline);
-  if (recorded) return PartyKernels{.kernels = std::move(*recorded)};
+  if (recorded) return recorded;
   if (auto well = gpu->check_health(free_before, deadline); !well) {
     return tl::unexpected(std::move(well.error()));
   }

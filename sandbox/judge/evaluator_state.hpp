@@ -30,7 +30,7 @@ using StartCandidate = std::function<Result<Contestant>(const Bench&, Deadline)>
 using ForSizes = std::function<OrFailed<StartCandidate>(const Task&, const TaskSignature&)>;
 
 /// What the candidate launches in one call over a bench's memory, once it was judged right.
-using RecordCandidate = std::function<Result<std::vector<ProfiledKernel>>(const Bench&, Deadline)>;
+using RecordCandidate = std::function<Result<PartyKernels>(const Bench&, Deadline)>;
 
 /// How a compiled candidate is run, and what its contract adds to the decision.
 struct CandidateRun {
@@ -99,9 +99,8 @@ struct Evaluator::State {
   void rest_host_runner(Deadline deadline);
   Result<Contestant> start_host(const HostSubmission& submission, const Compiled& compiled,
                                 const Task& task, Deadline deadline, int records_fd = -1);
-  Result<std::vector<ProfiledKernel>> record_host(const HostSubmission& submission,
-                                                  const Compiled& compiled, const Task& task,
-                                                  Deadline deadline);
+  Result<PartyKernels> record_host(const HostSubmission& submission, const Compiled& compiled,
+                                   const Task& task, Deadline deadline);
 
   // evaluator_worker.cpp
   Result<ReferenceWorker*> ready_worker(Deadline deadline);

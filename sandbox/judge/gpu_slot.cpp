@@ -131,8 +131,8 @@ void GpuSlot::end_kept() {
   kept_.reset();
 }
 
-Result<std::vector<ProfiledKernel>> GpuSlot::record(const DeviceCandidate& candidate,
-                                                    const Bench& bench, Deadline deadline) const {
+Result<PartyKernels> GpuSlot::record(const DeviceCandidate& candidate, const Bench& bench,
+                                     Deadline deadline) const {
   const CandidateMemory memory = bench.candidate_memory();
   return record_device_kernels(launchers_.options(), spec_of(candidate, memory), deadline);
 }

@@ -66,8 +66,8 @@ class GpuSlot {
 
   /// What the same candidate launches, in a launcher that is not timed; see
   /// `record_device_kernels`.
-  Result<std::vector<ProfiledKernel>> record(const DeviceCandidate& candidate, const Bench& bench,
-                                             Deadline deadline) const;
+  Result<PartyKernels> record(const DeviceCandidate& candidate, const Bench& bench,
+                              Deadline deadline) const;
 
   /// Bytes that nobody holds.
   uint64_t free_memory() const { return verifier_->free_memory(); }

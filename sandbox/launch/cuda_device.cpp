@@ -3,10 +3,13 @@
 // set's graph, end event, on one stream.
 //
 // While it records, the plan's steps are launched one by one and all else as graphs: CUPTI 13 tells
-// a graph's copies and fills at each other's times, and what is no graph's node is the plan's.
+// a graph's copies and fills at each other's times, and what is no graph's node is the plan's. Its
+// counters refuse graphs: once the records were taken, nothing is launched as one.
 #include <string>
 
+#include "runtime/cuda/counter_session.hpp"
 #include "runtime/cuda/cupti_kernels.hpp"
+#include "runtime/cuda/cupti_library.hpp"
 #include "runtime/cuda/device_error.hpp"
 #include "runtime/cuda/virtual_memory.hpp"
 #include "sandbox/compile/cubin.hpp"
@@ -15,6 +18,7 @@
 #include "sandbox/launch/module_globals.hpp"
 #include "sandbox/launch/plan_device.hpp"
 #include "sandbox/launch/set_graphs.hpp"
+#include "sandbox/profile/record_file.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -60,7 +64,8 @@ class CudaDevice final : public PlanDevice {
         end_(cuda::make_event(api_)),
         sweep_(api_, 2 * context_.l2_bytes()),
         empty_(empty_graph(api_)) {
-    if (!recorder_) return;
+    recording_ = recorder_.has_value();
+    if (!recording_) return;
     recorded_sweep_ =
         cuda::captured(api_, stream_.get(), [this] { fill_words(api_, sweep_, 0, stream_.get()); });
   }
@@ -79,7 +84,7 @@ class CudaDevice final : public PlanDevice {
       if (auto done = load_module(); !done) return done;
       if (auto done = record_sets(); !done) return done;
       // Only what the runs launch is the plan's.
-      return recorder_ ? cuda::forget_kernel_records(*recorder_) : Result<void>{};
+      return recording_ ? cuda::forget_kernel_records(*recorder_) : Result<void>{};
     } catch (const cuda::DeviceError& error) {
       return fail(ErrorCode::invalid_config, error.what());
     }
@@ -101,7 +106,7 @@ class CudaDevice final : public PlanDevice {
 
   nanoseconds run(uint32_t set) override {
     make_cold();
-    if (recorder_) return timed([&] { graphs_->launch(stream_.get(), bases_of(set)); });
+    if (recording_) return timed([&] { graphs_->launch(stream_.get(), bases_of(set)); });
     return timed_graph(sets_[set].get());
   }
 
@@ -114,10 +119,24 @@ class CudaDevice final : public PlanDevice {
     if (!recorder_) return tl::unexpected(recorder_.error());
     context_.synchronize();
     auto all = cuda::stop_kernel_records(*recorder_);
+    recording_ = false;
     if (!all) return all;
     std::erase_if(*all, [](const cuda::KernelRecord& one) { return one.in_graph; });
     for (cuda::KernelRecord& record : *all) record.name = demangled(record.name);
     return all;
+  }
+
+  Result<std::vector<cuda::KernelCounters>> counters() override {
+    if (!recorder_) return tl::unexpected(recorder_.error());
+    const auto cool = [this] {
+      make_cold();
+      context_.synchronize();
+    };
+    const auto call = [this] {
+      graphs_->launch(stream_.get(), bases_of(0));
+      context_.synchronize();
+    };
+    return cuda::count_call(*recorder_, most_counted_kernels, cool, call);
   }
 
  private:
@@ -180,7 +199,7 @@ class CudaDevice final : public PlanDevice {
   /// It leaves the caches cold, and keeps the device busy until all that follows is queued.
   void sweep() {
     cuda::check(api_, api_.cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache");
-    if (recorder_) return launch(recorded_sweep_.get());
+    if (recording_) return launch(recorded_sweep_.get());
     fill_words(api_, sweep_, ++swept_, stream_.get());
   }
 
@@ -216,6 +235,7 @@ class CudaDevice final : public PlanDevice {
   cuda::Event start_, end_;
   cuda::DeviceMemory sweep_;
   unsigned swept_ = 0;  // what the last sweep wrote
+  bool recording_ = false;
   cuda::GraphExec empty_, recorded_sweep_;
   LauncherPlan plan_;
   LauncherMemories memories_;

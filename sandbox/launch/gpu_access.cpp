@@ -127,6 +127,7 @@ Result<GpuAccess> find_gpu_access(int index, const std::string& root, const std:
   }
   access.math_folders = find_math_folders(root, python);
   access.profiler_folders = find_profiler_folders(root, python);
+  if (fs::exists(WARPSMITH_COUNTERS_LIBRARY)) access.counters_library = WARPSMITH_COUNTERS_LIBRARY;
   return access;
 }
 

@@ -16,6 +16,7 @@ struct GpuAccess {
   std::vector<std::string> driver_folders;    // that hold libcuda.so.1
   std::vector<std::string> math_folders;      // that hold cuBLAS and cuDNN; may be empty
   std::vector<std::string> profiler_folders;  // that hold CUPTI; may be empty
+  std::string counters_library;               // of ours, for Python; empty: not built
 };
 
 /// Of GPU number `index` as the driver counts. Libraries for steps: those beside `python`, which

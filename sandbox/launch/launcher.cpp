@@ -89,6 +89,8 @@ class Launcher {
         return took(device_->run(set));
       case Command::collect:
         return state_ == State::loaded && records_ ? collect() : RunnerStatus::bad_order;
+      case Command::count:
+        return state_ == State::loaded && collected_ ? count() : RunnerStatus::bad_order;
       case Command::release:
         return state_ == State::loaded && device_->releases() ? release() : RunnerStatus::bad_order;
       case Command::leave:
@@ -127,6 +129,12 @@ class Launcher {
 
   RunnerStatus collect() {
     write_records(records_->bytes(), device_->records());
+    collected_ = true;
+    return RunnerStatus::ok;
+  }
+
+  RunnerStatus count() {
+    write_counters(records_->bytes(), device_->counters());
     return RunnerStatus::ok;
   }
 
@@ -147,7 +155,7 @@ class Launcher {
   std::optional<FrameSocket> socket_;
   std::optional<MemoryFile> records_;
   State state_ = State::warm;
-  bool filtered_ = false;
+  bool filtered_ = false, collected_ = false;
   uint32_t sets_ = 0;
 };
 

@@ -10,7 +10,8 @@
 // answers nothing more.
 //
 // A launcher may be started to record: then `collect` leaves what the runs launched in one more
-// shared memory (record_file.hpp). It times nothing that counts.
+// shared memory (record_file.hpp), and `count` adds what hardware counters say. It times nothing
+// that counts.
 #pragma once
 
 #include <string>

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/cuda/kernel_counters.hpp"
 #include "runtime/cuda/kernel_record.hpp"
 #include "runtime/process/unique_fd.hpp"
 #include "runtime/result.hpp"
@@ -50,6 +51,9 @@ class PlanDevice {
   /// What the plan's steps launched in all `run`s so far, in order; once. Of a device that was
   /// opened to record. An error is what its profiler refuses, now or when it was opened.
   virtual Result<std::vector<cuda::KernelRecord>> records() = 0;
+  /// After `records`: what hardware counters say of each kernel of one more call on set 0, which is
+  /// made as often as its counters want. An error is what the profiler refuses.
+  virtual Result<std::vector<cuda::KernelCounters>> counters() = 0;
 };
 
 /// Recording costs time in every run: what is timed is never recorded.

@@ -113,6 +113,9 @@ class SoftwareDevice final : public PlanDevice {
   }
 
   Result<std::vector<cuda::KernelRecord>> records() override { return std::move(records_); }
+  Result<std::vector<cuda::KernelCounters>> counters() override {
+    return fail(ErrorCode::unsupported, "a processor has no GPU's counters");
+  }
 
  private:
   void record(const BoundStep& step, SteadyClock::time_point started) {

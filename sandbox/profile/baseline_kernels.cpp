@@ -53,6 +53,20 @@ cuda::RecordKind kind_of(const std::string& name) {
   throw std::runtime_error("unknown kind \"" + clean_name(name) + '"');
 }
 
+/// Nothing where the entry has none.
+std::optional<cuda::KernelCounters> counters_of(const Json& entry) {
+  const auto found = entry.find("counters");
+  if (found == entry.end() || found->is_null()) return std::nullopt;
+  const auto value = [&](const char* name) { return found->at(name).get<double>(); };
+  const cuda::KernelCounters counters{.dram_read_bytes = value("dram_read_bytes"),
+                                      .dram_written_bytes = value("dram_written_bytes"),
+                                      .flops = value("flops"),
+                                      .tensor_flops = value("tensor_flops"),
+                                      .warps_active = value("warps_active")};
+  if (!is_possible(counters)) throw std::runtime_error("counters that no device has");
+  return counters;
+}
+
 ProfiledKernel kernel_of(const Json& entry) {
   ProfiledKernel kernel{.kind = kind_of(entry.at("kind").get<std::string>()),
                         .start_us = span_of(entry, "start_us"),
@@ -67,28 +81,36 @@ ProfiledKernel kernel_of(const Json& entry) {
   kernel.block = extents_of(entry.at("block"), most_block_threads);
   kernel.registers = count_of(entry.at("registers"), most_registers);
   kernel.shared_bytes = count_of(entry.at("shared_bytes"), most_shared_bytes);
+  kernel.counters = counters_of(entry);
   return kernel;
 }
 
-PartyKernels party_of(const Json& list, const std::string& reason) {
-  PartyKernels party;
+/// {"kernels": [...], "reason": why there are none, "uncounted": why they have no counters}
+PartyKernels party_of(const Json& told) {
+  const Json& list = told.at("kernels");
   if (!list.is_array() || list.size() > most_profiled_kernels) {
     throw std::runtime_error("expected a list of at most " + std::to_string(most_profiled_kernels) +
                              " kernels");
   }
+  PartyKernels party{.reason = told.at("reason"), .uncounted = told.at("uncounted")};
   std::ranges::transform(list, std::back_inserter(party.kernels), kernel_of);
-  if (party.kernels.empty()) party.reason = reason.empty() ? "it launches nothing" : reason;
+  if (!party.kernels.empty()) {
+    party.reason.clear();
+  } else if (party.reason.empty()) {
+    party.reason = "it launches nothing";
+  }
+  party.reason = party.reason.empty() ? "" : clean_name(party.reason);
+  party.uncounted = party.uncounted.empty() ? "" : clean_name(party.uncounted);
   return party;
 }
 
 }  // namespace
 
-Result<std::vector<ProfiledKernel>> parse_told_kernels(const std::string& json) {
+Result<PartyKernels> parse_told_kernels(const std::string& json) {
   try {
-    const Json told = Json::parse(json);
-    PartyKernels party = party_of(told.at("kernels"), told.at("reason"));
-    if (!party.kernels.empty()) return std::move(party.kernels);
-    return fail(ErrorCode::unsupported, clean_name(party.reason));
+    PartyKernels party = party_of(Json::parse(json));
+    if (!party.kernels.empty()) return party;
+    return fail(ErrorCode::unsupported, party.reason);
   } catch (const std::exception& e) {
     return fail(ErrorCode::parse_failed, clean_name(std::string("told kernels: ") + e.what()));
   }
@@ -97,8 +119,7 @@ Result<std::vector<ProfiledKernel>> parse_told_kernels(const std::string& json) 
 Result<BaselineKernels> parse_baseline_kernels(const std::string& json) {
   try {
     const Json answer = Json::parse(json);
-    return BaselineKernels{party_of(answer.at("eager"), {}),
-                           party_of(answer.at("compiled"), answer.at("reason"))};
+    return BaselineKernels{party_of(answer.at("eager")), party_of(answer.at("compiled"))};
   } catch (const std::exception& e) {
     return fail(ErrorCode::parse_failed, std::string("the worker's kernels: ") + e.what());
   }

@@ -18,6 +18,6 @@ struct BaselineKernels {
 Result<BaselineKernels> parse_baseline_kernels(const std::string& json);
 
 /// Of what a candidate's own process left. `unsupported` with its reason where it has none.
-Result<std::vector<ProfiledKernel>> parse_told_kernels(const std::string& json);
+Result<PartyKernels> parse_told_kernels(const std::string& json);
 
 }  // namespace warpsmith::sandbox

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <numeric>
 
 #include "runtime/median.hpp"
 
@@ -12,8 +11,6 @@ namespace {
 
 using cuda::KernelRecord;
 using cuda::RecordKind;
-
-constexpr size_t name_bytes = 200;
 
 bool same_work(const KernelRecord& a, const KernelRecord& b) {
   return a.kind == b.kind && a.name == b.name && a.grid == b.grid && a.block == b.block;
@@ -37,24 +34,6 @@ ProfiledKernel facts_of(const KernelRecord& record) {
 }
 
 }  // namespace
-
-std::string clean_name(const std::string& name) {
-  std::string clean = name.substr(0, name_bytes);
-  for (char& c : clean) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return clean.empty() ? "?" : clean;
-}
-
-const char* kind_name(RecordKind kind) noexcept {
-  if (kind == RecordKind::kernel) return "kernel";
-  return kind == RecordKind::copy ? "copy" : "fill";
-}
-
-double total_us(const PartyKernels& party) {
-  return std::accumulate(party.kernels.begin(), party.kernels.end(), 0.0,
-                         [](double sum, const ProfiledKernel& one) { return sum + one.time_us; });
-}
 
 Result<std::vector<ProfiledKernel>> fold_calls(const std::vector<KernelRecord>& records,
                                                size_t calls) {

@@ -25,10 +25,10 @@ struct Profile {
 };
 
 /// Bytes that the text may take.
-inline constexpr size_t profile_text_bytes = 2000;
+inline constexpr size_t profile_text_bytes = 3200;
 
-/// Statistics only: every party's longest kernels, equal ones together, then the whole call beside
-/// the roofline. Lines, each ends with a newline.
+/// Statistics only: every party's longest kernels, equal ones together, each beside the roofline
+/// where it was counted, then the whole call. Lines, each ends with a newline.
 std::string profile_text(const Profile& profile);
 
 /// Every kernel with all facts; null where nothing was measured.

@@ -16,6 +16,10 @@ Json nullable(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
 Json occupancy_json(const ProfiledKernel& kernel, const DeviceLimits& limits) {
   const auto occupancy = occupancy_of(kernel, limits);
   if (!occupancy) return {};
@@ -23,6 +27,21 @@ Json occupancy_json(const ProfiledKernel& kernel, const DeviceLimits& limits) {
           {"blocks_per_multiprocessor", occupancy->blocks},
           {"limited_by", to_string(occupancy->limit)},
           {"waves", occupancy->waves}};
+}
+
+/// Whole amounts of one call, and what they make of the recorded time.
+Json counters_json(const ProfiledKernel& kernel) {
+  if (!kernel.counters) return {};
+  Json json{{"dram_read_bytes", kernel.counters->dram_read_bytes},
+            {"dram_written_bytes", kernel.counters->dram_written_bytes},
+            {"flops", kernel.counters->flops},
+            {"tensor_flops", kernel.counters->tensor_flops},
+            {"warps_active", kernel.counters->warps_active}};
+  const auto rates = rates_of(kernel);
+  json["dram_gbytes_per_s"] = rates ? Json(rates->gbytes_per_s) : Json();
+  json["gflops_per_s"] = rates ? Json(rates->gflops_per_s) : Json();
+  json["tensor_gflops_per_s"] = rates ? Json(rates->tensor_gflops_per_s) : Json();
+  return json;
 }
 
 Json kernel_json(const ProfiledKernel& kernel, const DeviceLimits& limits) {
@@ -39,6 +58,7 @@ Json kernel_json(const ProfiledKernel& kernel, const DeviceLimits& limits) {
   json["static_shared_bytes"] = nullable(kernel.static_shared_bytes);
   json["local_bytes"] = nullable(kernel.local_bytes);
   json["occupancy"] = occupancy_json(kernel, limits);
+  json["counters"] = counters_json(kernel);
   return json;
 }
 
@@ -47,7 +67,8 @@ Json party_json(const PartyKernels& party, const DeviceLimits& limits) {
   for (const ProfiledKernel& kernel : party.kernels) kernels.push_back(kernel_json(kernel, limits));
   return {{"kernels", kernels},
           {"total_us", party.kernels.empty() ? Json() : Json(total_us(party))},
-          {"reason", party.reason.empty() ? Json() : Json(party.reason)}};
+          {"reason", text_or_null(party.reason)},
+          {"uncounted", text_or_null(party.uncounted)}};
 }
 
 /// From the task's signature and the times that were taken without a profiler.
@@ -63,7 +84,7 @@ Json call_json(const Profile& profile) {
           {"reference_flops", profile.call_flops > 0 ? Json(profile.call_flops) : Json()},
           {"gbytes_per_s", rate(profile.call_bytes)},
           {"gflops_per_s", rate(profile.call_flops)},
-          {"source", "signature and reference, no counters"}};
+          {"source", "signature and reference"}};
 }
 
 Json device_json(const Profile& profile) {

@@ -60,10 +60,31 @@ std::string occupancy_text(const ProfiledKernel& kernel, const DeviceLimits& lim
   if (!occupancy) return {};
   std::string text = print(", occupancy %.0f %%", 100 * occupancy->share);
   if (occupancy->share < 0.995) text += " by " + std::string(to_string(occupancy->limit));
+  if (kernel.counters) text += print(" (%.0f %% achieved)", 100 * kernel.counters->warps_active);
   return text + print(", %.2g waves", occupancy->waves);
 }
 
-std::string group_line(const Group& group, const DeviceLimits& limits) {
+/// " (43 %)" of what was measured here; nothing where nothing was.
+std::string share_text(double rate, double limit) {
+  return limit > 0 ? print(" (%.0f %%)", 100 * rate / limit) : std::string();
+}
+
+/// Rates over the time that was recorded, against this machine's limits.
+std::string counters_text(const ProfiledKernel& kernel, const MachineLimits& machine) {
+  const auto rates = rates_of(kernel);
+  if (!rates) return {};
+  std::string text =
+      print("; DRAM %.3g MB, %.4g GB/s", rates->dram_bytes / 1e6, rates->gbytes_per_s);
+  text += share_text(rates->gbytes_per_s, machine.memory_gbytes_per_s);
+  text += print("; %.3g TFLOP/s", rates->gflops_per_s / 1e3);
+  text += share_text(rates->gflops_per_s, machine.gflops_per_s);
+  if (rates->tensor_gflops_per_s > 0) {
+    text += print(" and %.3g on tensor cores", rates->tensor_gflops_per_s / 1e3);
+  }
+  return text;
+}
+
+std::string group_line(const Group& group, const Profile& profile) {
   const ProfiledKernel& kernel = *group.first;
   std::string line = print("  %.2f us  ", group.time_us);
   if (group.count > 1) line += std::to_string(group.count) + " x ";
@@ -72,10 +93,11 @@ std::string group_line(const Group& group, const DeviceLimits& limits) {
   line += " grid " + extents_text(kernel.grid) + " block " + extents_text(kernel.block);
   line += print(": %u registers, %u B shared", kernel.registers, kernel.shared_bytes);
   if (kernel.local_bytes.value_or(0) > 0) line += print(", %u B local", *kernel.local_bytes);
-  return line + occupancy_text(kernel, limits) + '\n';
+  return line + occupancy_text(kernel, profile.limits) + counters_text(kernel, profile.machine) +
+         '\n';
 }
 
-std::string party_text(const char* name, const PartyKernels& party, const DeviceLimits& limits,
+std::string party_text(const char* name, const PartyKernels& party, const Profile& profile,
                        size_t most) {
   if (party.kernels.empty())
     return std::string(name) + ": " + cut(party.reason, reason_bytes) + '\n';
@@ -84,12 +106,14 @@ std::string party_text(const char* name, const PartyKernels& party, const Device
       print("%s: %zu launches, %.2f us\n", name, party.kernels.size(), total_us(party));
   for (const Group& group : groups) {
     if (most-- == 0) break;
-    text += group_line(group, limits);
+    text += group_line(group, profile);
   }
+  if (!party.uncounted.empty())
+    text += "  no counters: " + cut(party.uncounted, reason_bytes) + '\n';
   return text;
 }
 
-/// What the host knows without a counter.
+/// What is known without a counter.
 std::string call_text(const Profile& profile) {
   if (!profile.timed.candidate_ms || profile.call_bytes <= 0) return {};
   const double ms = *profile.timed.candidate_ms;
@@ -101,7 +125,7 @@ std::string call_text(const Profile& profile) {
                   100 * gbytes_per_s / profile.machine.memory_gbytes_per_s,
                   profile.machine.memory_gbytes_per_s);
   }
-  return text + " (bytes of inputs, parameters and outputs; no counters)\n";
+  return text + " (bytes of inputs, parameters and outputs)\n";
 }
 
 }  // namespace
@@ -109,9 +133,9 @@ std::string call_text(const Profile& profile) {
 std::string profile_text(const Profile& profile) {
   std::string text = "kernels of one call with cold caches, device time, longest first:\n";
   const char* candidate = profile.candidate_tells ? "candidate, by its own word" : "candidate";
-  text += party_text(candidate, profile.candidate, profile.limits, candidate_lines);
-  text += party_text("eager", profile.eager, profile.limits, baseline_lines);
-  text += party_text("torch.compile", profile.compiled, profile.limits, baseline_lines);
+  text += party_text(candidate, profile.candidate, profile, candidate_lines);
+  text += party_text("eager", profile.eager, profile, baseline_lines);
+  text += party_text("torch.compile", profile.compiled, profile, baseline_lines);
   if (const auto share = own_share(profile); share) {
     text += print("%.0f %% of the candidate's device time in its own kernels, by their names\n",
                   100 * *share);

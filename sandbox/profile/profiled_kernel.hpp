@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/cuda/kernel_counters.hpp"
 #include "runtime/cuda/kernel_record.hpp"
+#include "runtime/result.hpp"
 
 namespace warpsmith::sandbox {
 
@@ -23,13 +25,21 @@ struct ProfiledKernel {
   uint32_t shared_bytes = 0;                // per block, static and dynamic together
   std::optional<uint32_t> static_shared_bytes, local_bytes;  // where the profiler tells them apart
   std::optional<uint64_t> bytes;                             // that a copy or a fill writes
+  std::optional<cuda::KernelCounters> counters;  // of another call than the times are of
 };
 
 /// One party's work of one call, in order; or why it is not known.
 struct PartyKernels {
   std::vector<ProfiledKernel> kernels;
   std::string reason;
+  std::string uncounted;  // why its kernels have no counters
 };
+
+/// No kernel of any device moves or computes more. Not of NaN.
+bool is_possible(const cuda::KernelCounters& counters);
+
+/// Gives each kernel its counters, which are told in order; or says why they have none.
+void add_counters(PartyKernels& party, const Result<std::vector<cuda::KernelCounters>>& counted);
 
 /// Kernels of one party's call that are kept; a call may have more.
 inline constexpr size_t most_profiled_kernels = 512;
@@ -41,6 +51,14 @@ inline constexpr uint32_t most_shared_bytes = 1U << 24U;
 
 /// Cut to 200 bytes; what is no printable ASCII becomes '?'. Nothing else is believed of a name.
 std::string clean_name(const std::string& name);
+
+/// What a kernel achieved: its counters over its time.
+struct KernelRates {
+  double dram_bytes = 0;  // read and written
+  double gbytes_per_s = 0, gflops_per_s = 0, tensor_gflops_per_s = 0;
+};
+/// Nothing where it has no counters or took no time.
+std::optional<KernelRates> rates_of(const ProfiledKernel& kernel);
 
 /// Of all of them together, microseconds.
 double total_us(const PartyKernels& party);

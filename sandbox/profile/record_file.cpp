@@ -12,8 +12,10 @@
 namespace warpsmith::sandbox {
 namespace {
 
+using cuda::KernelCounters;
 using cuda::KernelRecord;
 using cuda::RecordKind;
+using sandbox::is_possible;
 
 constexpr size_t most_name_bytes = 256, most_reason_bytes = 256;
 constexpr int64_t most_ns = 86'400'000'000'000;  // a day
@@ -30,33 +32,58 @@ bool is_possible(const KernelRecord& record) {
          sizes && block;
 }
 
-struct RecordList {
-  std::vector<KernelRecord> records;
-  std::string reason;  // why there are none
+/// Or why there is none.
+template <class Entry, size_t most>
+struct List {
+  std::vector<Entry> entries;
+  std::string reason;
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(records, reason);
+    archive(entries, reason);
   }
   Result<void> validate() const {
-    if (records.size() > most_records) return fail(ErrorCode::parse_failed, "too many records");
-    if (!std::ranges::all_of(records, is_possible)) {
+    if (entries.size() > most) return fail(ErrorCode::parse_failed, "too many records");
+    if (!std::ranges::all_of(entries, [](const Entry& one) { return is_possible(one); })) {
       return fail(ErrorCode::parse_failed, "a record holds impossible numbers");
     }
     return {};
   }
 };
+using RecordList = List<KernelRecord, most_records>;
+using CounterList = List<KernelCounters, most_counted_kernels>;
+
+template <class Packed>
+ByteBuffer packed_reason(const char* what, const Error& why) {
+  Packed list;
+  list.reason = what + why.message;
+  list.reason.resize(std::min(list.reason.size(), most_reason_bytes));
+  return codec::pack(list);
+}
 
 ByteBuffer packed(const Result<std::vector<KernelRecord>>& recorded) {
-  RecordList list;
-  if (recorded) {
-    list.records = *recorded;
-    for (KernelRecord& record : list.records) record.name = record.name.substr(0, most_name_bytes);
-  } else {
-    list.reason = "no records: " + recorded.error().message;
-    list.reason.resize(std::min(list.reason.size(), most_reason_bytes));
-  }
+  if (!recorded) return packed_reason<RecordList>("no records: ", recorded.error());
+  RecordList list{.entries = *recorded};
+  for (KernelRecord& record : list.entries) record.name = record.name.substr(0, most_name_bytes);
   return codec::pack(list);
+}
+
+ByteBuffer packed(const Result<std::vector<KernelCounters>>& counted) {
+  if (!counted) return packed_reason<CounterList>("", counted.error());
+  return codec::pack(CounterList{.entries = *counted});
+}
+
+/// Its length, then it; what does not fit becomes a reason.
+template <class Recorded>
+void put(std::span<std::byte> memory, const Recorded& recorded, size_t most) {
+  ByteBuffer bytes = packed(recorded);
+  const uint64_t room = memory.size() - sizeof(uint64_t);
+  if (recorded && (recorded->size() > most || bytes.size() > room)) {
+    bytes = packed(Recorded{fail(ErrorCode::capacity, "more records than there is room for")});
+  }
+  const uint64_t length = bytes.size();
+  std::memcpy(memory.data(), &length, sizeof length);
+  std::memcpy(memory.data() + sizeof length, bytes.data(), bytes.size());
 }
 
 /// As one line of printable text.
@@ -68,17 +95,27 @@ std::string shown(const std::string& reason) {
   return text;
 }
 
+template <class Packed>
+auto read_list(std::span<const std::byte> memory) -> Result<decltype(Packed::entries)> {
+  const auto bytes = read_text(memory);
+  if (!bytes) return tl::unexpected(bytes.error());
+  auto list = codec::unpack<Packed>(bytes->data(), bytes->size());
+  if (!list) return fail("records", std::move(list.error()));
+  if (!list->reason.empty()) return fail(ErrorCode::unsupported, shown(list->reason));
+  return std::move(list->entries);
+}
+
 }  // namespace
 
 void write_records(std::span<std::byte> memory, const Result<std::vector<KernelRecord>>& recorded) {
   assert(memory.size() >= record_file_bytes && "no room for a reason");
-  ByteBuffer bytes = packed(recorded);
-  if (recorded && (recorded->size() > most_records || bytes.size() > memory.size() - 8)) {
-    bytes = packed(fail(ErrorCode::capacity, "more records than there is room for"));
-  }
-  const uint64_t length = bytes.size();
-  std::memcpy(memory.data(), &length, sizeof length);
-  std::memcpy(memory.data() + sizeof length, bytes.data(), bytes.size());
+  put(memory.first(memory.size() - counter_file_bytes), recorded, most_records);
+}
+
+void write_counters(std::span<std::byte> memory,
+                    const Result<std::vector<KernelCounters>>& counted) {
+  assert(memory.size() >= record_file_bytes && "no room for a reason");
+  put(memory.last(counter_file_bytes), counted, most_counted_kernels);
 }
 
 Result<std::string> read_text(std::span<const std::byte> memory) {
@@ -93,12 +130,11 @@ Result<std::string> read_text(std::span<const std::byte> memory) {
 }
 
 Result<std::vector<KernelRecord>> read_records(std::span<const std::byte> memory) {
-  const auto bytes = read_text(memory);
-  if (!bytes) return tl::unexpected(bytes.error());
-  auto list = codec::unpack<RecordList>(bytes->data(), bytes->size());
-  if (!list) return fail("records", std::move(list.error()));
-  if (!list->reason.empty()) return fail(ErrorCode::unsupported, shown(list->reason));
-  return std::move(list->records);
+  return read_list<RecordList>(memory);
+}
+
+Result<std::vector<KernelCounters>> read_counters(std::span<const std::byte> memory) {
+  return read_list<CounterList>(memory.last(std::min(memory.size(), counter_file_bytes)));
 }
 
 }  // namespace warpsmith::sandbox

@@ -4,6 +4,11 @@
 #include <filesystem>
 
 namespace warpsmith::sandbox {
+namespace {
+
+constexpr const char* counters_path = "/counters.so";  // kernel_counters.py loads it
+
+}  // namespace
 
 JailSpec python_jail(const std::string& python, const std::string& folder,
                      const std::string& script) {
@@ -27,6 +32,10 @@ void add_gpu(JailSpec& spec, const GpuAccess& gpu) {
     search += (search.empty() ? "" : ":") + folder;
   }
   spec.environment["LD_LIBRARY_PATH"] = search;
+  if (!gpu.counters_library.empty()) {
+    spec.read_only.push_back({gpu.counters_library, counters_path});
+    spec.environment["WARPSMITH_COUNTERS"] = counters_path;
+  }
   spec.limits.open_files = 4096;
 }
 

@@ -175,14 +175,13 @@ class Candidate:
 
     def _kernels(self):
         if not self.device.remote:
-            return {"kernels": [], "reason": "a CPU's calls have no kernels"}
-        told = kernel_trace.recorded(self.device, lambda: self.model(*self.arguments))
-        return {"kernels": told, "reason": "" if told else "it launches nothing"}
+            return kernel_trace.none("a CPU's calls have no kernels")
+        return kernel_trace.told(self.device, lambda: self.model(*self.arguments))
 
     def _leave(self, told):
         text = json.dumps(told).encode()
         if len(text) > len(self.records) - _LENGTH.size:
-            text = json.dumps({"kernels": [], "reason": "more kernels than there is room for"}).encode()
+            text = json.dumps(kernel_trace.none("more kernels than there is room for")).encode()
         self.records[:_LENGTH.size + len(text)] = _LENGTH.pack(len(text)) + text
 
     def _objection(self, outs):

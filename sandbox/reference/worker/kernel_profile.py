@@ -7,10 +7,10 @@ import kernel_trace
 from refusals import Refused
 
 
-def _recorded(task, function, arguments):
+def _told(task, function, arguments):
     with task.device.lane(task.lane):
         function(*arguments)  # what only a first call does
-        return kernel_trace.recorded(task.device, lambda: function(*arguments))
+        return kernel_trace.told(task.device, lambda: function(*arguments))
 
 
 @torch.no_grad()
@@ -24,8 +24,9 @@ def profile(task):
         reason = str(error)
     arguments = task.example()
     try:
-        return {"eager": _recorded(task, task.model, arguments), "reason": reason,
-                "compiled": [] if reason else _recorded(task, task.baselines["default"], arguments)}
+        return {"eager": _told(task, task.model, arguments),
+                "compiled": kernel_trace.none(reason) if reason else
+                _told(task, task.baselines["default"], arguments)}
     finally:
         del arguments
         task.done_with_example()

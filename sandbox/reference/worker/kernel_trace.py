@@ -7,6 +7,8 @@ import tempfile
 import torch
 from torch.profiler import ProfilerActivity
 
+import kernel_counters
+
 _NAME = 200  # characters of a kernel's name
 _KERNELS = 512  # of one call
 _KINDS = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "fill"}  # category of an event -> what it is
@@ -26,8 +28,7 @@ def kernels_of(events):
     return [_kernel(e, float(kernels[0]["ts"])) for e in kernels[:_KERNELS]]
 
 
-def recorded(device, call):
-    """Of a call that ran before, with cold caches."""
+def _recorded(device, call):
     with tempfile.TemporaryDirectory() as folder:
         device.cool()
         with torch.profiler.profile(activities=[ProfilerActivity.CUDA]) as profile:
@@ -37,3 +38,15 @@ def recorded(device, call):
         profile.export_chrome_trace(path)
         with open(path, encoding="utf-8") as file:
             return kernels_of(json.load(file)["traceEvents"])
+
+
+def none(reason):
+    return {"kernels": [], "reason": reason, "uncounted": ""}
+
+
+def told(device, call):
+    """Kernels of a call that ran before, with cold caches, and their counters; or why there are none."""
+    kernels = _recorded(device, call)
+    if not kernels:
+        return none("it launches nothing")
+    return {"kernels": kernels, "reason": "", "uncounted": kernel_counters.add(device, call, kernels)}

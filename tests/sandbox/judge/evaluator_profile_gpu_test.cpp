@@ -27,6 +27,24 @@ std::string text_of(const std::string& file) {
   return *text;
 }
 
+constexpr double product_flops = 2.0 * 256 * 1024 * 512;
+
+/// Each does the product, by instructions or on tensor cores, and reads the weight at least.
+void expect_counted(const Json& party) {
+  if (!party["uncounted"].is_null()) GTEST_SKIP() << party["uncounted"];
+  double flops = 0, read = 0;
+  for (const Json& kernel : party["kernels"]) {
+    if (kernel["kind"] != "kernel") continue;
+    const Json& counters = kernel["counters"];
+    flops += counters["flops"].get<double>() + counters["tensor_flops"].get<double>();
+    read += counters["dram_read_bytes"].get<double>();
+    EXPECT_GT(counters["warps_active"], 0);
+  }
+  EXPECT_GE(flops, product_flops);
+  EXPECT_LT(flops, 8 * product_flops);
+  EXPECT_GT(read, 0.9 * 4 * 1024 * 512);
+}
+
 class EvaluatorProfileGpuTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -107,7 +125,19 @@ TEST_F(EvaluatorProfileGpuTest, ShowsTheExamplesKernelsBesideItsBaselines) {
   EXPECT_FALSE(profile["eager"]["kernels"].empty()) << profile["eager"]["reason"];
   EXPECT_FALSE(profile["compile"]["kernels"].empty()) << profile["compile"]["reason"];
   EXPECT_THAT(verdict.feedback, HasSubstr("rms_norm grid 256 block 256: "));
+  for (const char* party : {"candidate", "eager", "compile"}) expect_counted(profile[party]);
   EXPECT_TRUE(profile_trace(*text));
+}
+
+/// A profiler that is done leaves the baselines' times as they were: read by people, printed here.
+TEST_F(EvaluatorProfileGpuTest, ShowsWhatBaselinesTakeAfterAProfile) {
+  const auto shown = [](const char* when, const Verdict& verdict) {
+    const ShapeResult& timed = verdict.shapes.front();
+    ASSERT_TRUE(timed.eager_ms && timed.compile_ms) << verdict.feedback;
+    std::cout << when << ": candidate " << *timed.candidate_ms << " eager " << *timed.eager_ms
+              << " compile " << *timed.compile_ms << " ms\n";
+  };
+  for (int round = 0; round < 3; ++round) shown("profiled", profiled(example()));
 }
 
 TEST_F(EvaluatorProfileGpuTest, AWrongSolutionHasNoProfile) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan recorded on a GPU: its own steps with their own times, and nothing of what the launcher
-// does around them.
+// A plan recorded on a GPU: its own steps with their own times and counters, and nothing of what
+// the launcher does around them.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ constexpr const char* steps =
     "[[step]]\nlaunch = \"waits\"\ngrid = [1]\nblock = [32]\nargs = [\"out\"]\n"
     "[[step]]\ncopy = \"same\"\nfrom = \"y\"\n";
 
-Result<std::vector<ProfiledKernel>> recorded() {
+Result<PartyKernels> recorded() {
   GpuHost& host = GpuHost::get();
   const TaskSignature signature = testing::signature_of(
       {tensor("x", TensorRole::input, {few}), tensor("y", TensorRole::input, {few}),
@@ -70,40 +70,57 @@ Result<std::vector<ProfiledKernel>> recorded() {
   return record_device_kernels(host.pool->options(), spec, in_seconds(60));
 }
 
+void expect_counters(const PartyKernels& party) {
+  const ProfiledKernel &scale = party.kernels[1], &waits = party.kernels[2];
+  if (!party.uncounted.empty()) GTEST_SKIP() << party.uncounted;
+  ASSERT_TRUE(scale.counters && waits.counters);
+  EXPECT_FALSE(party.kernels[0].counters || party.kernels[3].counters);
+  EXPECT_EQ(scale.counters->flops, few);  // a product each
+  EXPECT_EQ(waits.counters->flops, 1);
+  EXPECT_EQ(scale.counters->tensor_flops, 0);
+  EXPECT_GT(scale.counters->dram_read_bytes, 3.6 * few);
+  EXPECT_LT(scale.counters->dram_read_bytes, 12.0 * few);
+  EXPECT_GT(scale.counters->warps_active, 0);
+  // One warp of the 64 that a multiprocessor can hold.
+  EXPECT_NEAR(waits.counters->warps_active, 1.0 / 64, 0.002);
+}
+
 TEST_F(CudaRecordingTest, HoldsTheStepsOfOneCallAlone) {
-  const auto all = recorded();
-  if (!all && all.error().code == ErrorCode::unsupported) {
+  const auto party = recorded();
+  if (!party && party.error().code == ErrorCode::unsupported) {
     // What records outside a jail must record in it.
-    ASSERT_FALSE(cuda::run_canary(0).has_value()) << all.error().message;
-    GTEST_SKIP() << all.error().message;
+    ASSERT_FALSE(cuda::run_canary(0).has_value()) << party.error().message;
+    GTEST_SKIP() << party.error().message;
   }
-  ASSERT_TRUE(all) << all.error().message;
-  ASSERT_EQ(all->size(), 4U);
-  for (const ProfiledKernel& one : *all) {
+  ASSERT_TRUE(party) << party.error().message;
+  const std::vector<ProfiledKernel>& all = party->kernels;
+  ASSERT_EQ(all.size(), 4U);
+  for (const ProfiledKernel& one : all) {
     std::printf("%-8s at %.3f us for %.3f us, %llu bytes\n", one.name.c_str(), one.start_us,
                 one.time_us, static_cast<unsigned long long>(one.bytes.value_or(0)));
   }
-  EXPECT_EQ((*all)[0].kind, RecordKind::fill);
-  EXPECT_EQ((*all)[0].bytes, 4U * many);
-  const ProfiledKernel& scale = (*all)[1];
+  EXPECT_EQ(all[0].kind, RecordKind::fill);
+  EXPECT_EQ(all[0].bytes, 4U * many);
+  const ProfiledKernel& scale = all[1];
   EXPECT_EQ(scale.name, "scale");
   EXPECT_EQ(scale.grid, (std::array<uint32_t, 3>{782, 1, 1}));
   EXPECT_EQ(scale.block, (std::array<uint32_t, 3>{64, 1, 1}));
   EXPECT_EQ(scale.static_shared_bytes, 32U);
   EXPECT_EQ(scale.shared_bytes, 288U);
   EXPECT_GT(scale.registers, 0U);
-  const ProfiledKernel &waits = (*all)[2], &copy = (*all)[3];
+  const ProfiledKernel &waits = all[2], &copy = all[3];
   EXPECT_EQ(waits.name, "waits");
   EXPECT_EQ(copy.kind, RecordKind::copy);
   EXPECT_EQ(copy.bytes, 4U * few);
-  for (const ProfiledKernel& one : *all) {
+  for (const ProfiledKernel& one : all) {
     EXPECT_GT(one.time_us, 0) << one.name;
     EXPECT_LT(one.time_us, 1000) << one.name;
   }
   // Each has its own time, not a neighbour's.
-  EXPECT_GT((*all)[0].time_us, 3 * std::max(scale.time_us, copy.time_us));
-  EXPECT_GT(waits.time_us, 3 * (*all)[0].time_us);
-  EXPECT_TRUE(std::ranges::is_sorted(*all, {}, &ProfiledKernel::start_us));
+  EXPECT_GT(all[0].time_us, 3 * std::max(scale.time_us, copy.time_us));
+  EXPECT_GT(waits.time_us, 3 * all[0].time_us);
+  EXPECT_TRUE(std::ranges::is_sorted(all, {}, &ProfiledKernel::start_us));
+  expect_counters(*party);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ std::string compiled(const BoundPlan& plan) {
   return made->artefact;
 }
 
-Result<std::vector<ProfiledKernel>> recorded(const std::string& text, int seconds = 30) {
+Result<PartyKernels> recorded(const std::string& text, int seconds = 30) {
   const TaskSignature signature = vectors();
   const BoundPlan plan = testing::bound_to(signature, text);
   const std::string artefact = compiled(plan);
@@ -78,8 +78,8 @@ Result<std::vector<ProfiledKernel>> recorded(const std::string& text, int second
 TEST(RecordingLauncherTest, TellsEveryStepOfOneCallInOrder) {
   const auto all = recorded(steps);
   ASSERT_TRUE(all) << all.error().message;
-  ASSERT_EQ(all->size(), 3U);
-  const ProfiledKernel &fill = (*all)[0], &scale = (*all)[1], &copy = (*all)[2];
+  ASSERT_EQ(all->kernels.size(), 3U);
+  const ProfiledKernel &fill = all->kernels[0], &scale = all->kernels[1], &copy = all->kernels[2];
   EXPECT_EQ(fill.kind, RecordKind::fill);
   EXPECT_EQ(copy.kind, RecordKind::copy);
   EXPECT_EQ(copy.bytes, 4000U);
@@ -89,17 +89,20 @@ TEST(RecordingLauncherTest, TellsEveryStepOfOneCallInOrder) {
   EXPECT_GT(scale.time_us, 0);
   EXPECT_GE(scale.start_us, fill.start_us + fill.time_us - 1);
   EXPECT_EQ(fill.start_us, 0);
+  EXPECT_EQ(all->uncounted, "a processor has no GPU's counters");
+  EXPECT_FALSE(scale.counters);
 }
 
 TEST(RecordingLauncherTest, WhatItTellsBecomesTheProfilesText) {
   auto all = recorded(steps);
   ASSERT_TRUE(all) << all.error().message;
   Profile profile;
-  profile.candidate.kernels = std::move(*all);
+  profile.candidate = std::move(*all);
   profile.eager.reason = profile.compiled.reason = "not asked";
   const std::string text = profile_text(profile);
   EXPECT_THAT(text, HasSubstr("candidate: 3 launches, "));
   EXPECT_THAT(text, HasSubstr("scale grid 16x2 block 64: "));
+  EXPECT_THAT(text, HasSubstr("no counters: a processor has no GPU's counters\n"));
   EXPECT_THAT(text, HasSubstr("eager: not asked\n"));
 }
 
@@ -130,6 +133,7 @@ TEST(RecordingLauncherTest, ATimedLauncherRecordsNothing) {
                                           in_seconds(20));
   ASSERT_TRUE(launcher) << launcher.error().message;
   ASSERT_FALSE(launcher->contestant.load(in_seconds(10)).fault);
+  EXPECT_TRUE(launcher->contestant.count(in_seconds(5)).fault);
   EXPECT_TRUE(launcher->contestant.collect(in_seconds(5)).fault);
 }
 

@@ -17,10 +17,14 @@ constexpr const char* fill =
     R"({"kind": "fill", "name": "Memset", "start_us": 9.25, "device_us": 1.5, "grid": [],
         "block": [], "registers": 0, "shared_bytes": 0, "bytes": 4096})";
 
+std::string party(const std::string& kernels, const std::string& reason = "") {
+  return R"({"kernels": [)" + kernels + R"(], "reason": ")" + reason + R"(", "uncounted": ""})";
+}
+
 std::string answer(const std::string& eager, const std::string& compiled,
                    const std::string& reason = "") {
-  return R"({"ok": true, "eager": [)" + eager + R"(], "compiled": [)" + compiled +
-         R"(], "reason": ")" + reason + "\"}";
+  return R"({"ok": true, "eager": )" + party(eager) + R"(, "compiled": )" +
+         party(compiled, reason) + "}";
 }
 
 TEST(BaselineKernelsTest, ReadsKernelsAndFills) {
@@ -46,18 +50,46 @@ TEST(BaselineKernelsTest, ABaselineWithoutKernelsHasAReason) {
 }
 
 TEST(ToldKernelsTest, AreKernelsAReasonOrAnError) {
-  const auto told =
-      parse_told_kernels(R"({"kernels": [)" + std::string(gemm) + R"(], "reason": ""})");
+  const auto told = parse_told_kernels(party(gemm));
   ASSERT_TRUE(told) << told.error().message;
-  EXPECT_EQ(told->front().name, "sm90_xmma_gemm");
-  const auto none = parse_told_kernels(R"({"kernels": [], "reason": "CUPTI\nrefused"})");
+  EXPECT_EQ(told->kernels.front().name, "sm90_xmma_gemm");
+  EXPECT_FALSE(told->kernels.front().counters);
+  const auto none = parse_told_kernels(party("", "CUPTI\\nrefused"));
   EXPECT_EQ(none.error().code, ErrorCode::unsupported);
   EXPECT_EQ(none.error().message, "CUPTI?refused");
-  for (const char* text : {"", "{}", "[[[[", "\xff\xfe", R"({"kernels": 7, "reason": ""})"}) {
+  for (const char* text :
+       {"", "{}", "[[[[", "\xff\xfe", R"({"kernels": 7, "reason": "", "uncounted": ""})",
+        R"({"kernels": [], "reason": ""})"}) {
     EXPECT_EQ(parse_told_kernels(text).error().code, ErrorCode::parse_failed) << text;
   }
   const auto deep = parse_told_kernels(std::string(1U << 20U, '['));
   EXPECT_EQ(deep.error().code, ErrorCode::parse_failed);
+}
+
+TEST(BaselineKernelsTest, CountersGoWithTheirKernels) {
+  std::string counted = gemm;
+  counted.insert(1, R"("counters": {"dram_read_bytes": 4096, "dram_written_bytes": 0,
+      "flops": 1e6, "tensor_flops": 2e9, "warps_active": 0.25}, )");
+  const auto told = parse_baseline_kernels(answer(counted + "," + fill, gemm));
+  ASSERT_TRUE(told) << told.error().message;
+  const auto& counters = told->eager.kernels[0].counters;
+  ASSERT_TRUE(counters);
+  EXPECT_EQ(counters->dram_read_bytes, 4096);
+  EXPECT_EQ(counters->tensor_flops, 2e9);
+  EXPECT_EQ(counters->warps_active, 0.25);
+  EXPECT_FALSE(told->compiled.kernels[0].counters);
+  std::string impossible = counted;
+  impossible.replace(impossible.find("4096"), 4, "-4");
+  EXPECT_THAT(parse_baseline_kernels(answer(impossible, gemm)).error().message,
+              HasSubstr("counters that no device has"));
+}
+
+TEST(ToldKernelsTest, WhyNothingWasCountedIsOneLineOfText) {
+  std::string text = party(gemm);
+  text.replace(text.find(R"("uncounted": "")"), 15, R"("uncounted": "no\npermission")");
+  const auto told = parse_told_kernels(text);
+  ASSERT_TRUE(told) << told.error().message;
+  EXPECT_EQ(told->uncounted, "no?permission");
 }
 
 /// A candidate tells what it likes: block extents whose product is one below 2^64, for one.
@@ -65,7 +97,7 @@ TEST(ToldKernelsTest, NumbersThatNoDeviceHasAreRefused) {
   const auto complaint = [](const std::string& from, const std::string& to) {
     std::string entry = from == "4096" ? fill : gemm;
     entry.replace(entry.find(from), from.size(), to);
-    const auto told = parse_told_kernels(R"({"kernels": [)" + entry + R"(], "reason": ""})");
+    const auto told = parse_told_kernels(party(entry));
     return told ? "accepted" : told.error().message;
   };
   EXPECT_THAT(complaint("[384, 1, 1]", "[42009217, 6700417, 65535]"), HasSubstr("out of range"));

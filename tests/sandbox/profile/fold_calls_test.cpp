@@ -34,7 +34,7 @@ TEST(FoldCallsTest, TakesMediansWithoutTheFirstCall) {
   EXPECT_EQ((*folded)[2].name, "copy");
   EXPECT_EQ((*folded)[2].bytes, 64U);
   EXPECT_FALSE((*folded)[2].local_bytes);
-  EXPECT_DOUBLE_EQ(total_us({.kernels = *folded, .reason = {}}), 4 + 0.5 + 0.7);
+  EXPECT_DOUBLE_EQ(total_us({.kernels = *folded}), 4 + 0.5 + 0.7);
 }
 
 TEST(FoldCallsTest, LostRecordsAreNoticed) {
@@ -48,6 +48,36 @@ TEST(FoldCallsTest, LostRecordsAreNoticed) {
 
 TEST(FoldCallsTest, NoRecordsAreNoKernels) {
   EXPECT_TRUE(fold_calls({}, 3)->empty());
+}
+
+TEST(AddCountersTest, EveryKernelGetsItsOwnAndACopyNone) {
+  PartyKernels party{.kernels = fold_calls(calls_of({1, 2, 3}), 3).value()};
+  add_counters(party, std::vector<cuda::KernelCounters>{{.flops = 1}, {.flops = 2}});
+  EXPECT_EQ(party.uncounted, "");
+  EXPECT_EQ(party.kernels[0].counters->flops, 1);
+  EXPECT_EQ(party.kernels[1].counters->flops, 2);
+  EXPECT_FALSE(party.kernels[2].counters);
+}
+
+TEST(AddCountersTest, AnotherNumberOfKernelsOrNoneAtAllIsSaid) {
+  PartyKernels party{.kernels = fold_calls(calls_of({1, 2, 3}), 3).value()};
+  add_counters(party, std::vector<cuda::KernelCounters>(3));
+  EXPECT_EQ(party.uncounted, "counters of 3 kernels, expected 2");
+  EXPECT_FALSE(party.kernels[0].counters);
+  add_counters(party, fail(ErrorCode::unsupported, "no permission"));
+  EXPECT_EQ(party.uncounted, "no permission");
+}
+
+TEST(RatesTest, AreAmountsOverTheRecordedTime) {
+  ProfiledKernel kernel{.time_us = 10};
+  EXPECT_FALSE(rates_of(kernel));
+  kernel.counters = {.dram_read_bytes = 3e6, .dram_written_bytes = 1e6, .flops = 2e7};
+  const auto rates = rates_of(kernel);
+  ASSERT_TRUE(rates);
+  EXPECT_DOUBLE_EQ(rates->gbytes_per_s, 400);
+  EXPECT_DOUBLE_EQ(rates->gflops_per_s, 2000);
+  kernel.time_us = 0;
+  EXPECT_FALSE(rates_of(kernel));
 }
 
 TEST(FoldCallsTest, NamesAreShortAndPrintable) {

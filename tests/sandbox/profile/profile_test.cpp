@@ -18,9 +18,12 @@ using testing::kernel;
 Profile some_profile() {
   Profile profile{.limits = testing::hopper()};
   profile.machine.memory_gbytes_per_s = 4000;
+  profile.machine.gflops_per_s = 50'000;
   ProfiledKernel norm = kernel("rms_norm", 8.25, 256, 256, 65, 32);
   norm.static_shared_bytes = 32;
   norm.local_bytes = 16;
+  norm.counters = {
+      .dram_read_bytes = 6e6, .dram_written_bytes = 2.25e6, .flops = 33e6, .warps_active = 0.351};
   ProfiledKernel gemm = kernel("cutlass::Kernel<gemm>", 12.5, 64, 384, 168, 210'000);
   gemm.start_us = 9;
   ProfiledKernel fill{.kind = cuda::RecordKind::fill, .name = "fill", .start_us = 30, .time_us = 1};
@@ -28,6 +31,9 @@ Profile some_profile() {
   profile.candidate.kernels = {norm, gemm, fill};
   profile.eager.kernels = {kernel("elementwise_kernel", 3, 1024), kernel("reduce_kernel", 5, 256),
                            kernel("elementwise_kernel", 4, 1024)};
+  gemm.counters = {.dram_read_bytes = 1e6, .flops = 0, .tensor_flops = 5e9, .warps_active = 0.19};
+  profile.candidate.kernels[1] = gemm;
+  profile.eager.uncounted = "CUPTI error 35 (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)";
   profile.compiled.reason = "torch.compile refused";
   profile.timed.candidate_ms = 0.025;
   profile.timed.eager_ms = 0.05;
@@ -41,18 +47,21 @@ TEST(ProfileTextTest, IsShortAndLongestFirst) {
             "kernels of one call with cold caches, device time, longest first:\n"
             "candidate: 3 launches, 21.75 us\n"
             "  12.50 us  cutlass::Kernel<gemm> grid 64 block 384: 168 registers, 210000 B shared, "
-            "occupancy 19 % by registers, 0.48 waves\n"
+            "occupancy 19 % by registers (19 % achieved), 0.48 waves; DRAM 1 MB, 80 GB/s (2 %); 0 "
+            "TFLOP/s (0 %) and 400 on tensor cores\n"
             "  8.25 us  rms_norm grid 256 block 256: 65 registers, 32 B shared, 16 B local, "
-            "occupancy 38 % by registers, 0.65 waves\n"
+            "occupancy 38 % by registers (35 % achieved), 0.65 waves; DRAM 8.25 MB, 1000 GB/s (25 "
+            "%); 4 TFLOP/s (8 %)\n"
             "  1.00 us  fill 2 MB\n"
             "eager: 3 launches, 12.00 us\n"
             "  7.00 us  2 x elementwise_kernel grid 1024 block 256: 32 registers, 0 B shared, "
             "occupancy 100 %, 0.97 waves\n"
             "  5.00 us  reduce_kernel grid 256 block 256: 32 registers, 0 B shared, occupancy 100 "
             "%, 0.24 waves\n"
+            "  no counters: CUPTI error 35 (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)\n"
             "torch.compile: torch.compile refused\n"
             "whole call: at least 5 MB in 0.0250 ms is 200 GB/s, 5 % of this GPU's measured 4000 "
-            "(bytes of inputs, parameters and outputs; no counters)\n");
+            "(bytes of inputs, parameters and outputs)\n");
 }
 
 /// Names and numbers as long as they come.
@@ -62,12 +71,14 @@ TEST(ProfileTextTest, StaysWithinItsBytes) {
   longest.grid = {2147483647, 65535, 65535};
   longest.block = {1024, 1, 64};
   longest.local_bytes = 4'000'000'000;
+  longest.counters = {1.23e15, 1.23e15, 1.23e16, 1.23e17, 0.999};
   for (PartyKernels* party : {&profile.candidate, &profile.eager, &profile.compiled}) {
     party->kernels.clear();
     for (int i = 0; i < 512; ++i) {
       longest.name = std::string(150, 'k') + std::to_string(i % 20);
       party->kernels.push_back(longest);
     }
+    party->uncounted = std::string(5000, 'u');
   }
   const std::string text = profile_text(profile);
   EXPECT_LE(text.size(), profile_text_bytes);
@@ -94,6 +105,14 @@ TEST(ProfileJsonTest, HoldsAllFactsAndNullWhereNothingWasMeasured) {
   EXPECT_EQ(norm["occupancy"]["limited_by"], "registers");
   EXPECT_EQ(norm["local_bytes"], 16);
   EXPECT_TRUE(norm["bytes"].is_null());
+  EXPECT_EQ(norm["counters"]["dram_written_bytes"], 2.25e6);
+  EXPECT_DOUBLE_EQ(norm["counters"]["dram_gbytes_per_s"], 1000);
+  EXPECT_DOUBLE_EQ(norm["counters"]["gflops_per_s"], 4000);
+  const Json& gemm = json["candidate"]["kernels"][1];
+  EXPECT_DOUBLE_EQ(gemm["counters"]["tensor_gflops_per_s"], 400'000);
+  EXPECT_TRUE(json["candidate"]["uncounted"].is_null());
+  EXPECT_TRUE(json["eager"]["kernels"][0]["counters"].is_null());
+  EXPECT_THAT(json["eager"]["uncounted"].get<std::string>(), HasSubstr("PRIVILEGES"));
   const Json& fill = json["candidate"]["kernels"][2];
   EXPECT_EQ(fill["kind"], "fill");
   EXPECT_TRUE(fill["grid"].is_null() && fill["occupancy"].is_null());
@@ -134,6 +153,7 @@ TEST(ProfileTraceTest, HasAProcessPerPartyAndAnEventPerKernel) {
   EXPECT_DOUBLE_EQ(gemm["ts"], 9);
   EXPECT_DOUBLE_EQ(gemm["dur"], 12.5);
   EXPECT_EQ(gemm["args"]["registers"], 168);
+  EXPECT_EQ(gemm["args"]["counters"]["tensor_flops"], 5e9);
   EXPECT_EQ(complete[3]["pid"], 2);
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "runtime/random_stream.hpp"
@@ -12,6 +13,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
+using cuda::KernelCounters;
 using cuda::KernelRecord;
 using cuda::RecordKind;
 using testing::HasSubstr;
@@ -37,6 +39,14 @@ KernelRecord some_kernel() {
           .dynamic_shared = 1024,
           .local_bytes = 8,
           .in_graph = true};
+}
+
+KernelCounters some_counters() {
+  return {.dram_read_bytes = 4096,
+          .dram_written_bytes = 1024,
+          .flops = 1e9,
+          .tensor_flops = 0,
+          .warps_active = 0.5};
 }
 
 TEST_F(RecordFileTest, WhatIsWrittenIsRead) {
@@ -78,6 +88,43 @@ TEST_F(RecordFileTest, MoreThanThereIsRoomForIsSaid) {
   EXPECT_EQ(read->back().name.size(), 256U);
 }
 
+TEST_F(RecordFileTest, CountersLieBesideRecords) {
+  EXPECT_EQ(read_counters(memory_).error().code, ErrorCode::parse_failed) << "nothing was left";
+  write(std::vector{some_kernel()});
+  write_counters(memory_, std::vector{some_counters(), some_counters()});
+  const auto counted = read_counters(memory_);
+  ASSERT_TRUE(counted) << counted.error().message;
+  ASSERT_EQ(counted->size(), 2U);
+  EXPECT_EQ(counted->back().dram_written_bytes, some_counters().dram_written_bytes);
+  EXPECT_EQ(counted->back().warps_active, some_counters().warps_active);
+  EXPECT_EQ(read_records(memory_)->size(), 1U);
+  write_counters(memory_, fail(ErrorCode::unsupported, "no permission"));
+  EXPECT_EQ(read_counters(memory_).error().message, "no permission");
+  EXPECT_FALSE(read_counters(std::span{memory_}.first(4)));
+}
+
+TEST_F(RecordFileTest, TheMostCountersFitAndOneMoreIsSaid) {
+  write_counters(memory_, std::vector(most_counted_kernels, some_counters()));
+  EXPECT_EQ(read_counters(memory_)->size(), most_counted_kernels);
+  write_counters(memory_, std::vector(most_counted_kernels + 1, some_counters()));
+  EXPECT_THAT(read_counters(memory_).error().message, HasSubstr("more records than there is room"));
+}
+
+TEST_F(RecordFileTest, ImpossibleCountersAreRefused) {
+  const auto refused = [this](double KernelCounters::* field, double value) {
+    KernelCounters counters = some_counters();
+    counters.*field = value;
+    write_counters(memory_, std::vector{counters});
+    return !read_counters(memory_);
+  };
+  EXPECT_TRUE(refused(&KernelCounters::flops, -1));
+  EXPECT_TRUE(refused(&KernelCounters::tensor_flops, std::nan("")));
+  EXPECT_TRUE(refused(&KernelCounters::dram_read_bytes, INFINITY));
+  EXPECT_TRUE(refused(&KernelCounters::dram_written_bytes, 1e300));
+  EXPECT_TRUE(refused(&KernelCounters::warps_active, 1.5));
+  EXPECT_FALSE(refused(&KernelCounters::warps_active, 1));
+}
+
 TEST_F(RecordFileTest, LengthsBeyondTheMemoryAreRefused) {
   write(std::vector{some_kernel()});
   for (const uint64_t length : {uint64_t{record_file_bytes}, ~uint64_t{0}, uint64_t{0}}) {
@@ -109,6 +156,21 @@ TEST_F(RecordFileTest, HugeCountsCostNoMemory) {
   const uint64_t count = uint64_t{1} << 60U;
   std::memcpy(memory_.data() + 8, &count, sizeof count);
   EXPECT_EQ(read_records(memory_).error().code, ErrorCode::parse_failed);
+}
+
+TEST_F(RecordFileTest, AnyDamageToCountersIsRefusedOrHarmless) {
+  RandomStream random(12, "damage");
+  const std::span<std::byte> counters = std::span{memory_}.last(counter_file_bytes);
+  for (int round = 0; round < 3000; ++round) {
+    write_counters(memory_, std::vector(3, some_counters()));
+    for (uint64_t hits = 1 + random.below(4); hits > 0; --hits) {
+      counters[random.below(160)] = static_cast<std::byte>(random.below(256));
+    }
+    const auto read = read_counters(memory_);
+    if (!read) continue;
+    EXPECT_LE(read->size(), most_counted_kernels);
+    EXPECT_TRUE(std::ranges::all_of(*read, is_possible));
+  }
 }
 
 /// Whatever a launcher leaves, it is refused or a list within the limits, and never more.

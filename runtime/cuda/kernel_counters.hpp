@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a GPU's hardware counters say of one kernel. Needs no toolkit.
+#pragma once
+
+namespace warpsmith::cuda {
+
+struct KernelCounters {
+  double dram_read_bytes = 0, dram_written_bytes = 0;
+  /// Floating-point operations outside tensor cores, of all types: a fused multiply-add is two,
+  /// and an operation on half types is one on a pair of them.
+  double flops = 0;
+  double tensor_flops = 0;  // on tensor cores
+  /// Achieved occupancy: the share of the warps that a multiprocessor can hold which it held, on
+  /// average over the cycles in which it held any.
+  double warps_active = 0;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(dram_read_bytes, dram_written_bytes, flops, tensor_flops, warps_active);
+  }
+};
+
+}  // namespace warpsmith::cuda

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters for processes of ours that run Python: a library of C functions, loaded by
+// reference/worker/kernel_counters.py. Each returns nothing, or a reason that stands until the next
+// call. One session at a time, in the context that is current on the calling thread.
+#include <exception>
+#include <optional>
+
+#include "runtime/cuda/counter_session.hpp"
+#include "runtime/cuda/cupti_library.hpp"
+
+namespace {
+
+using warpsmith::fail;
+using warpsmith::Result;
+using warpsmith::cuda::CounterSession;
+
+std::optional<CounterSession> session;
+std::string reason;
+
+Result<void> open_session(size_t kernels) {
+  const auto cupti = warpsmith::cuda::load_cupti();
+  if (!cupti) return tl::unexpected(cupti.error());
+  auto opened = CounterSession::open(*cupti, kernels);
+  if (!opened) return tl::unexpected(std::move(opened.error()));
+  session.emplace(std::move(*opened));
+  return {};
+}
+
+Result<void> end_round(int& more) {
+  const auto ended = session->end();
+  if (!ended) return tl::unexpected(ended.error());
+  more = *ended ? 1 : 0;
+  return {};
+}
+
+/// In the order of kernel_counters.py.
+Result<void> read_into(double* values, size_t kernels) {
+  const auto all = session->read();
+  if (!all) return tl::unexpected(all.error());
+  if (all->size() != kernels) {
+    return fail(warpsmith::ErrorCode::parse_failed, "counters of " + std::to_string(all->size()) +
+                                                        " kernels, expected " +
+                                                        std::to_string(kernels));
+  }
+  for (const auto& one : *all) {
+    for (const double value : {one.dram_read_bytes, one.dram_written_bytes, one.flops,
+                               one.tensor_flops, one.warps_active}) {
+      *values++ = value;
+    }
+  }
+  return {};
+}
+
+template <class Work>
+const char* answer(const Work& work) noexcept {
+  try {
+    const Result<void> done = work();
+    reason = done ? "" : done.error().message;
+  } catch (const std::exception& e) {
+    reason = e.what();
+  }
+  return reason.empty() ? nullptr : reason.c_str();
+}
+
+template <class Work>
+const char* answer_in_session(const Work& work) noexcept {
+  return answer([&]() -> Result<void> {
+    if (!session) return fail(warpsmith::ErrorCode::invalid_argument, "no session is open");
+    return work();
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* warpsmith_counters_open(size_t kernels) {
+  session.reset();
+  return answer([&] { return open_session(kernels); });
+}
+
+const char* warpsmith_counters_begin() {
+  return answer_in_session([] { return session->begin(); });
+}
+
+const char* warpsmith_counters_end(int* more) {
+  return answer_in_session([&] { return end_round(*more); });
+}
+
+const char* warpsmith_counters_read(double* values, size_t kernels) {
+  return answer_in_session([&] { return read_into(values, kernels); });
+}
+
+void warpsmith_counters_close() {
+  session.reset();
+}
+}
