@@ -6,9 +6,11 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "actors/bench/task_survey.hpp"
 #include "actors/commands/bench_parts.hpp"
+#include "actors/commands/signals.hpp"
 #include "actors/commands/slots.hpp"
 #include "actors/service_backend.hpp"
 #include "synthesis/task_source.hpp"
@@ -107,32 +109,57 @@ std::string sum_text(const SurveyCounts& sum) {
   return table_of(rows);
 }
 
-Result<std::unique_ptr<SandboxBackend>> backend_of(const Arguments& args,
-                                                   const std::vector<Task>& tasks) {
+/// Ends the service once Ctrl-C came: a task may take minutes.
+class EndOnSignal {
+ public:
+  explicit EndOnSignal(const SignalWait& signals)
+      : watcher_([&signals, ender = ender_](const std::stop_token& stop) {
+          while (!stop.stop_requested()) {
+            if (signals.arrived(std::chrono::milliseconds{100})) return ender->end_services();
+          }
+        }) {}
+  const std::shared_ptr<sandbox::EndSwitch>& ender() const { return ender_; }
+
+ private:
+  std::shared_ptr<sandbox::EndSwitch> ender_ = std::make_shared<sandbox::EndSwitch>();
+  std::jthread watcher_;
+};
+
+void tell(const std::string& line) {
+  std::cerr << line << '\n';
+}
+
+Result<std::unique_ptr<SandboxBackend>> backend_of(
+    const Arguments& args, const std::vector<Task>& tasks,
+    const std::shared_ptr<sandbox::EndSwitch>& ender) {
   const bool on_gpu = std::ranges::find(tasks, DeviceClass::cuda, &Task::device) != tasks.end();
   SandboxConfig config;
   config.contract = slot_contract(args.contract, on_gpu ? DeviceClass::cuda : DeviceClass::cpu);
   config.first_gpu = args.gpu;
   const auto slots = take_slots(config);
   if (!slots) return tl::unexpected(slots.error());
-  return service_backend(slots->front())();
+  auto backend = service_backend(slots->front(), ender)();
+  if (backend) (*backend)->on_progress(tell);
+  return backend;
 }
 
-Result<Survey> survey_all(const Arguments& args) {
-  const auto tasks = synthesis::load_tasks(args.places);
-  if (!tasks) return tl::unexpected(tasks.error());
-  auto backend = backend_of(args, *tasks);
+Result<SolutionPair> solutions_for(const Arguments& args, const Task& task) {
+  if (args.solutions.empty()) return SolutionPair{};
+  return solutions_of(task, args.solutions, args.contract);
+}
+
+/// Of the tasks up to a Ctrl-C.
+Result<Survey> survey_all(const Arguments& args, const std::vector<Task>& tasks,
+                          const SignalWait& signals) {
+  const EndOnSignal end(signals);
+  auto backend = backend_of(args, tasks, end.ender());
   if (!backend) return tl::unexpected(std::move(backend.error()));
-  const BenchProgress tell = [](const std::string& line) { std::cerr << line << '\n'; };
   Survey survey;
-  for (const Task& task : *tasks) {
-    SolutionPair solutions;
-    if (!args.solutions.empty()) {
-      auto found = solutions_of(task, args.solutions, args.contract);
-      if (!found) return tl::unexpected(std::move(found.error()));
-      solutions = std::move(*found);
-    }
-    auto seen = survey_task(**backend, task, solutions, tell);
+  for (const Task& task : tasks) {
+    const auto solutions = solutions_for(args, task);
+    if (!solutions) return tl::unexpected(solutions.error());
+    auto seen = survey_task(**backend, task, *solutions, tell);
+    if (signals.came()) break;
     if (!seen) return fail(task.id, std::move(seen.error()));
     if (!args.json) std::cout << task_text(*seen) << std::flush;
     survey.tasks.push_back(std::move(*seen));
@@ -141,16 +168,22 @@ Result<Survey> survey_all(const Arguments& args) {
 }
 
 ExitCode bench_tasks(const Arguments& args) {
-  const auto survey = survey_all(args);
+  const SignalWait signals;
+  const auto tasks = synthesis::load_tasks(args.places);
+  if (!tasks) return report(tasks.error());
+  const auto survey = survey_all(args, *tasks, signals);
   if (!survey) return report(survey.error());
   std::cout << (args.json ? to_json(*survey) : sum_text(survey->counts()));
-  return ExitCode::success;
+  if (survey->tasks.size() == tasks->size()) return ExitCode::success;
+  std::cerr << "stopped: " << survey->tasks.size() << " of " << tasks->size() << " tasks\n";
+  return ExitCode::interrupted;
 }
 
 const char* const footer =
     "Takes in each task as a run would (measured once, then cached on disk) and says which are\n"
     "refused and why: random ones, ones that do not fit the GPU, ones that no check guards. With\n"
     "--solutions, judges SOLUTIONS/TASK/ and SOLUTIONS/TASK/wrong/ too, where they are.\n"
+    "Ctrl-C ends with the tasks so far.\n"
     "Example:\n"
     "  warpsmith bench tasks KernelBench/level1 --contract device --solutions my_kernels";
 

@@ -184,6 +184,24 @@ TEST_F(ProgramTest, AnEvaluationThatIsStoppedSaysHowMuchIsMissing) {
   EXPECT_LT(figures["samples"].get<int64_t>(), 100'000);
 }
 
+/// In the middle of a task that takes minutes.
+TEST_F(ProgramTest, ASurveyThatIsStoppedEndsAtOnceWithTheTasksSoFar) {
+  const TemporaryFolder folder;
+  std::ofstream{folder.path() / "slow.py"}
+      << "import time, torch\n"
+         "class Model(torch.nn.Module):\n"
+         "    def forward(self, x):\n        time.sleep(300)\n        return x * 2\n"
+         "def get_inputs():\n    return [torch.randn(8, 8)]\n"
+         "def get_init_inputs():\n    return []\n";
+  Child child = start({"bench", "tasks", folder.path().string(), "--json"});
+  ASSERT_FALSE(child.finished(seconds{3}));
+  child.signal(SIGINT);
+  const ChildExit end = child.wait(Deadline::after(seconds{20}));
+  EXPECT_EQ(end.exit_code, 130) << end.err;
+  EXPECT_THAT(end.err, testing::HasSubstr("stopped: 0 of 1 tasks"));
+  EXPECT_EQ(json::parse(end.out, nullptr, /*allow_exceptions=*/false)["taken_in"], 0);
+}
+
 TEST_F(ProgramTest, BadInputNamesItsPlaceAndLeavesNothing) {
   const auto refusal = [this](std::vector<std::string> arguments) {
     const ChildExit end = run(std::move(arguments));
