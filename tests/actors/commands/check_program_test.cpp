@@ -137,6 +137,10 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
   (void)file("large/kernels.cu", std::string(100U << 20U, ' '));
   EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "large").string()}),
               HasSubstr("the solution holds too much"));
+  (void)file("linked/plan.toml", "[[step]]\nmemset = \"y\"\n");
+  fs::create_symlink(file("elsewhere.cu", ""), folder() / "linked/kernels.cu");
+  EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "linked").string()}),
+              HasSubstr("linked/kernels.cu: a symbolic link, which is not followed"));
 }
 
 TEST_F(CheckProgramTest, SecondsThatRanOutAreTheUsers) {
