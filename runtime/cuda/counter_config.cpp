@@ -68,16 +68,6 @@ Result<void> CounterConfig::make_image() {
   return WARPSMITH_CUPTI(cupti_, cuptiProfilerHostGetConfigImage, &image);
 }
 
-Result<size_t> CounterConfig::passes() const {
-  auto told = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_GetNumOfPasses);
-  std::vector<uint8_t> image = image_;  // the call takes what it could write to
-  told.configImageSize = image.size();
-  told.pConfigImage = image.data();
-  auto done = WARPSMITH_CUPTI(cupti_, cuptiProfilerHostGetNumOfPasses, &told);
-  if (!done) return tl::unexpected(std::move(done.error()));
-  return told.numOfPasses;
-}
-
 Result<KernelCounters> CounterConfig::evaluate(std::span<const uint8_t> data, size_t range) const {
   std::vector<double> values(metrics_.size());
   std::vector<const char*> names = metrics_;

@@ -26,8 +26,6 @@ class CounterConfig {
 
   std::span<const uint8_t> image() const { return image_; }
   const std::vector<const char*>& metrics() const { return metrics_; }
-  /// How often a call is to be made until everything is counted.
-  Result<size_t> passes() const;
   /// Of one kernel in a counter data image that CUPTI filled.
   Result<KernelCounters> evaluate(std::span<const uint8_t> data, size_t range) const;
 

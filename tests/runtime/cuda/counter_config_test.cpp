@@ -30,10 +30,6 @@ TEST_F(CounterConfigTest, CountsOnEveryGenerationOfDataCentreGpus) {
     const auto config = CounterConfig::make(*cupti_, chip, {});
     ASSERT_TRUE(config) << chip << ": " << config.error().message;
     EXPECT_FALSE(config->image().empty()) << chip;
-    const auto passes = config->passes();
-    ASSERT_TRUE(passes) << chip << ": " << passes.error().message;
-    EXPECT_GE(*passes, 1U) << chip;
-    EXPECT_LE(*passes, 40U) << chip;
     EXPECT_THAT(config->metrics(), Contains(StrEq("sm__ops_path_tensor_src_bf16_dst_fp32.sum")));
   }
 }
