@@ -6,8 +6,8 @@ namespace warpsmith::cuda {
 
 struct KernelCounters {
   double dram_read_bytes = 0, dram_written_bytes = 0;
-  /// Floating-point operations outside tensor cores, of all types: a fused multiply-add is two,
-  /// and an operation on half types is one on a pair of them.
+  /// Floating-point operations outside tensor cores, of all types. A fused multiply-add counts as
+  /// two; an instruction on half types counts for both halves of a pair, whether it has two or not.
   double flops = 0;
   double tensor_flops = 0;  // on tensor cores
   /// Achieved occupancy: the share of the warps that a multiprocessor can hold which it held, on

@@ -18,7 +18,7 @@
 #include "sandbox/launch/module_globals.hpp"
 #include "sandbox/launch/plan_device.hpp"
 #include "sandbox/launch/set_graphs.hpp"
-#include "sandbox/profile/record_file.hpp"
+#include "sandbox/profile/profiled_kernel.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -136,7 +136,7 @@ class CudaDevice final : public PlanDevice {
       graphs_->launch(stream_.get(), bases_of(0));
       context_.synchronize();
     };
-    return cuda::count_call(*recorder_, most_counted_kernels, cool, call);
+    return cuda::count_call(*recorder_, most_profiled_kernels, cool, call);
   }
 
  private:

@@ -51,7 +51,7 @@ struct List {
   }
 };
 using RecordList = List<KernelRecord, most_records>;
-using CounterList = List<KernelCounters, most_counted_kernels>;
+using CounterList = List<KernelCounters, most_profiled_kernels>;
 
 template <class Packed>
 ByteBuffer packed_reason(const char* what, const Error& why) {
@@ -115,7 +115,7 @@ void write_records(std::span<std::byte> memory, const Result<std::vector<KernelR
 void write_counters(std::span<std::byte> memory,
                     const Result<std::vector<KernelCounters>>& counted) {
   assert(memory.size() >= record_file_bytes && "no room for a reason");
-  put(memory.last(counter_file_bytes), counted, most_counted_kernels);
+  put(memory.last(counter_file_bytes), counted, most_profiled_kernels);
 }
 
 Result<std::string> read_text(std::span<const std::byte> memory) {

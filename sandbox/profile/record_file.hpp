@@ -18,7 +18,6 @@ namespace warpsmith::sandbox {
 inline constexpr size_t counter_file_bytes = 64U << 10U;  // the last ones of
 inline constexpr size_t record_file_bytes = 4U << 20U;
 inline constexpr size_t most_records = 8192;
-inline constexpr size_t most_counted_kernels = 512;
 
 /// Records, or the reason why there are none, which a reader gets as an error. Records that do not
 /// fit become such a reason.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -31,7 +33,7 @@ constexpr double product_flops = 2.0 * 256 * 1024 * 512;
 
 /// Each does the product, by instructions or on tensor cores, and reads the weight at least.
 void expect_counted(const Json& party) {
-  if (!party["uncounted"].is_null()) GTEST_SKIP() << party["uncounted"];
+  ASSERT_TRUE(party["uncounted"].is_null()) << party["uncounted"];
   double flops = 0, read = 0;
   for (const Json& kernel : party["kernels"]) {
     if (kernel["kind"] != "kernel") continue;
@@ -43,6 +45,14 @@ void expect_counted(const Json& party) {
   EXPECT_GE(flops, product_flops);
   EXPECT_LT(flops, 8 * product_flops);
   EXPECT_GT(read, 0.9 * 4 * 1024 * 512);
+}
+
+/// Where CUPTI refuses one jail it refuses all; CudaRecordingTest looks outside of them.
+void expect_counted_alike(const Json& profile) {
+  constexpr std::array parties{"candidate", "eager", "compile"};
+  const auto refused = [&](const char* party) { return !profile[party]["uncounted"].is_null(); };
+  if (std::ranges::all_of(parties, refused)) GTEST_SKIP() << profile["eager"]["uncounted"];
+  for (const char* party : parties) expect_counted(profile[party]);
 }
 
 class EvaluatorProfileGpuTest : public testing::Test {
@@ -125,19 +135,8 @@ TEST_F(EvaluatorProfileGpuTest, ShowsTheExamplesKernelsBesideItsBaselines) {
   EXPECT_FALSE(profile["eager"]["kernels"].empty()) << profile["eager"]["reason"];
   EXPECT_FALSE(profile["compile"]["kernels"].empty()) << profile["compile"]["reason"];
   EXPECT_THAT(verdict.feedback, HasSubstr("rms_norm grid 256 block 256: "));
-  for (const char* party : {"candidate", "eager", "compile"}) expect_counted(profile[party]);
+  expect_counted_alike(profile);
   EXPECT_TRUE(profile_trace(*text));
-}
-
-/// A profiler that is done leaves the baselines' times as they were: read by people, printed here.
-TEST_F(EvaluatorProfileGpuTest, ShowsWhatBaselinesTakeAfterAProfile) {
-  const auto shown = [](const char* when, const Verdict& verdict) {
-    const ShapeResult& timed = verdict.shapes.front();
-    ASSERT_TRUE(timed.eager_ms && timed.compile_ms) << verdict.feedback;
-    std::cout << when << ": candidate " << *timed.candidate_ms << " eager " << *timed.eager_ms
-              << " compile " << *timed.compile_ms << " ms\n";
-  };
-  for (int round = 0; round < 3; ++round) shown("profiled", profiled(example()));
 }
 
 TEST_F(EvaluatorProfileGpuTest, AWrongSolutionHasNoProfile) {

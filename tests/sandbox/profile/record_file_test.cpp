@@ -104,9 +104,9 @@ TEST_F(RecordFileTest, CountersLieBesideRecords) {
 }
 
 TEST_F(RecordFileTest, TheMostCountersFitAndOneMoreIsSaid) {
-  write_counters(memory_, std::vector(most_counted_kernels, some_counters()));
-  EXPECT_EQ(read_counters(memory_)->size(), most_counted_kernels);
-  write_counters(memory_, std::vector(most_counted_kernels + 1, some_counters()));
+  write_counters(memory_, std::vector(most_profiled_kernels, some_counters()));
+  EXPECT_EQ(read_counters(memory_)->size(), most_profiled_kernels);
+  write_counters(memory_, std::vector(most_profiled_kernels + 1, some_counters()));
   EXPECT_THAT(read_counters(memory_).error().message, HasSubstr("more records than there is room"));
 }
 
@@ -168,7 +168,7 @@ TEST_F(RecordFileTest, AnyDamageToCountersIsRefusedOrHarmless) {
     }
     const auto read = read_counters(memory_);
     if (!read) continue;
-    EXPECT_LE(read->size(), most_counted_kernels);
+    EXPECT_LE(read->size(), most_profiled_kernels);
     EXPECT_TRUE(std::ranges::all_of(*read, is_possible));
   }
 }
