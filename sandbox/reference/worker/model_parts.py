@@ -42,3 +42,10 @@ def park(named):
     """Each tensor keeps its shape and type, and the memory of one element."""
     for _, tensor in named:
         tensor.data = tensor.data.new_empty(()).expand(tensor.shape)
+
+
+def join_weights(model):
+    """Recurrent layers keep their weights in one piece, or cuDNN copies them in every call."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.RNNBase):
+            module.flatten_parameters()

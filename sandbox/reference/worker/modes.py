@@ -62,16 +62,26 @@ class Perturbed(TorchDispatchMode):
     def _read(self, value, n):
         if isinstance(value, (list, tuple)):
             return type(value)(self._read(v, n) for v in value)
+        if op.is_complex(value):
+            return self._complex(value.clone(), self._amplitude(n))
         if not op.is_float(value) or value.numel() == 0:
             return value
         if getattr(value, _MARK, 0) >= n:
             return value
         return self.noise.added(value, self._amplitude(n))
 
+    def _complex(self, value, amplitude):
+        """In place: both parts err by the size of the whole."""
+        parts = torch.view_as_real(value)
+        self.noise.add(parts, value.abs()[..., None].expand(parts.shape).contiguous(), amplitude)
+        return value
+
     def _write(self, value, n, times=1.0):
         if isinstance(value, (list, tuple)):
             for v in value:
                 self._write(v, n, times)
+        elif op.is_complex(value):
+            self._complex(value, times * self._amplitude(n))
         elif op.is_float(value) and value.numel():
             self.noise.add(value, value, times * self._amplitude(n))
             setattr(value, _MARK, n)
@@ -103,7 +113,7 @@ class Perturbed(TorchDispatchMode):
             self._write(out, n, FOLD if op.folds(func, args, out) else 1.0)
         scale = op.cancelled(func, args)
         if scale is not None:
-            self.noise.add(out, scale, self._amplitude(1))
+            self.noise.add(op.first(out), scale, self._amplitude(1))
         return out
 
     def _inherit(self, args, out):
@@ -178,7 +188,7 @@ class Narrow(Perturbed):
             self._perturb(out, wide, self._terms(func, args, first))
             scale = op.cancelled(func, twins)
             if scale is not None:
-                self.noise.add(wide, scale, self._amplitude(1))
+                self.noise.add(op.first(wide), scale, self._amplitude(1))
         self._join(out, wide)
         return out
 

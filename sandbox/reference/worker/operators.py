@@ -11,6 +11,7 @@ MOVES = {
     "repeat", "repeat_interleave", "flip", "roll", "zeros_like", "empty_like", "ones_like", "full_like",
     "empty", "zeros", "ones", "full", "arange", "scalar_tensor", "fill_", "zero_", "_unsafe_view",
     "empty_strided", "new_empty", "new_zeros", "new_full", "new_ones", "masked_fill", "tril", "triu", "lift_fresh_copy",
+    "embedding", "take", "im2col",
 }
 # Matrix products: which argument's last axis is summed over.
 _PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1, "mv": 0, "dot": 0, "addmv": 1}
@@ -31,18 +32,33 @@ def writes_input(func):
     return any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments)
 
 
+def _told(func, args, kwargs, *names):
+    """The value of the first of these arguments that the operator has, or None."""
+    for at, argument in enumerate(func._schema.arguments):
+        if argument.name in names:
+            return args[at] if at < len(args) else kwargs.get(argument.name, argument.default_value)
+    return None
+
+
 def is_random(func, args, kwargs):
-    """Whether this call draws. Attention is tagged random for a dropout that it mostly does not have."""
+    """Whether this call draws. Attention and recurrent layers are tagged random for a dropout that they mostly lack."""
     if torch.Tag.nondeterministic_seeded not in func.tags:
         return False
-    for at, argument in enumerate(func._schema.arguments):
-        if argument.name == "dropout_p":
-            return (args[at] if at < len(args) else kwargs.get("dropout_p", argument.default_value)) != 0
-    return True
+    dropout = _told(func, args, kwargs, "dropout_p", "dropout")
+    return dropout is None or (dropout != 0 and _told(func, args, kwargs, "train") is not False)
 
 
 def is_float(value):
     return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def is_complex(value):
+    return isinstance(value, torch.Tensor) and value.is_complex() and value.numel() > 0
+
+
+def first(out):
+    """The result of an operator that also gives what only its gradient reads."""
+    return out[0] if isinstance(out, (list, tuple)) else out
 
 
 def float_tensors(args):
@@ -90,11 +106,48 @@ def folds(func, args, out):
     return bool(is_float(out) and reduced_dims(func, args) and out.numel() < args[0].numel())
 
 
-def reduction_length(func, args, out):
-    """n: how many terms one output element adds up; 1 if it does not."""
+# Sums into places that an index names: which argument is added.
+_ADDED = {"index_add": 3, "scatter_add": 3, "scatter_reduce": 3, "index_put": 2, "_unsafe_index_put": 2}
+_TRANSFORMS = {"_fft_r2c", "_fft_c2c", "_fft_c2r"}
+_DISTANCES = {"_cdist_forward", "_pdist_forward"}
+
+
+def _most_added(func, args):
+    """How many terms of a sum by index meet in one place at most: the same sum of ones."""
+    name = name_of(func).rstrip("_")
+    if name.endswith("index_put") and not (len(args) > 3 and args[3]):
+        return 1
+    ones = list(args)
+    ones[0] = torch.zeros_like(args[0], dtype=torch.float32)
+    ones[_ADDED[name]] = torch.ones_like(args[_ADDED[name]], dtype=torch.float32)
+    if name == "scatter_reduce":
+        ones[4] = "sum"
+    return max(1, int(func(*ones).amax())) if args[0].numel() else 1
+
+
+def _special_length(func, args):
+    """Of operators that say it themselves; None of others."""
     name = name_of(func)
     if name in _PRODUCTS:
         return args[_PRODUCTS[name]].shape[-1]
+    if name == "addbmm":
+        return args[1].shape[0] * args[1].shape[-1]
+    if name in _DISTANCES:
+        return max(1, args[0].shape[-1])
+    if name in _TRANSFORMS:
+        return max(1, math.prod(args[0].shape[d] for d in args[1]), args[3] if name == "_fft_c2r" else 1)
+    if name.startswith("_embedding_bag"):
+        return max(1, args[1].numel() // max(1, args[2].numel()))
+    if name.rstrip("_") in _ADDED:
+        return _most_added(func, args)
+    return None
+
+
+def reduction_length(func, args, out):
+    """n: how many terms one output element adds up; 1 if it does not."""
+    name = name_of(func)
+    if (told := _special_length(func, args)) is not None:
+        return told
     if name in {"convolution", "_convolution", "mkldnn_convolution"}:
         weight = args[1]
         return max(1, weight.numel() // max(1, weight.shape[1 if args[6] else 0]))
@@ -105,10 +158,8 @@ def reduction_length(func, args, out):
     dims = reduced_dims(func, args) if args and isinstance(args[0], torch.Tensor) else None
     if dims:
         return max(1, math.prod(args[0].shape[d] for d in dims))
-    first = next(float_tensors(args), None)
-    if first is not None and is_float(out) and 0 < out.numel() < first.numel():
-        return first.numel() // out.numel()
-    return 1
+    read = max((t.numel() for t in float_tensors(args)), default=0)
+    return read // out.numel() if is_float(out) and 0 < out.numel() < read else 1
 
 
 # Sums that one thread makes whole, term by term, however long they are.

@@ -7,6 +7,7 @@ import torch
 
 import commit
 import footprint
+import model_parts
 from device import NO_GRAPHS
 from device_sums import device_orders
 from mutants import lower_precisions
@@ -136,6 +137,8 @@ class Session:
 
     def _call(self, function, index):
         self._prepare(index)
+        if self.device.remote:
+            model_parts.join_weights(self.task.model)
         self.last, taken = self.timed(self.task.lane, function, self.arguments[index])
         return commit.Answer(device_ns=taken)
 

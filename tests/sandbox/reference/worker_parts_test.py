@@ -8,7 +8,6 @@ from worker_support import NO_GPU, code, device, tasks
 
 C, U = 8, 2.0**-24  # the strictest constant, and a unit of float32
 PLACES = ["cpu"] if NO_GPU else ["cpu", "cuda"]
-REFUSED_ON_GPUS = {"LSTM", "GRU"}
 STEPS, BATCH, WIDTH = 48, 4, 256
 
 
@@ -99,8 +98,6 @@ class PartsTest(unittest.TestCase):
     def test_parts_made_one_after_another_are_right_and_lower_precision_is_not(self):
         for place, (name, (by_hand, _)), move in itertools.product(PLACES, TASKS.items(), (0.0, 2.5)):
             with self.subTest(place=place, task=name, move=move):
-                if place == "cuda" and name in REFUSED_ON_GPUS:
-                    self.skipTest("cuDNN's recurrent layers are refused as random")
                 task, inputs, parameters, error = self.judged(name, place, move)
                 self.assertLess(error(task.run_in(None, inputs, parameters)[0]), 0.8)
                 self.assertLess(error(by_hand(inputs, parameters, torch.matmul)), 0.8)

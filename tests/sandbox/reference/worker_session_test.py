@@ -199,9 +199,13 @@ class SessionCases:
                 baselines.ready(task, "default")
 
     def test_random_tasks_are_refused_and_dropout_of_nothing_is_not_random(self):
-        for forward, random in (("return F.dropout(a[0], 0.2)", True), ("return F.dropout(a[0], 0.0) * 2", False)):
+        layers = "self.rnn = nn.LSTM(256, 64, 2, dropout=0.3)"
+        for forward, init, random in (
+                ("return F.dropout(a[0], 0.2)", "pass", True), ("return F.dropout(a[0], 0.0) * 2", "pass", False),
+                ("return self.rnn(a[0])[0]", "self.rnn = nn.GRU(256, 64)", False),
+                ("return self.rnn(a[0])[0]", layers, True), ("return self.rnn(a[0])[0]", f"{layers}.eval()", False)):
             try:
-                tasks.Task(code(forward), device(self.name))
+                tasks.Task(code(forward, init=init), device(self.name))
                 said = ""
             except tasks.Refused as error:
                 said = str(error)
@@ -319,6 +323,18 @@ class GpuSessionTest(RemoteCases, unittest.TestCase):
             for index in range(3):
                 (eager,), (graphed,) = self.outputs(made, s.EAGER, index), self.outputs(made, s.GRAPHED, index)
                 self.assertTrue(torch.equal(eager, graphed))
+
+    def test_recurrent_weights_lie_in_one_piece_and_a_graph_reads_those_of_its_set(self):
+        text = code("return self.rnn(a[0])[0]", "[torch.randn(16, 4, 64)]", "self.rnn = nn.LSTM(64, 64)")
+        made = self.stay(text, sets=2)
+        for round in range(2):
+            made.fill(20 + round)
+            for index in range(2):
+                (eager,) = self.outputs(made, s.EAGER, index)
+                pieces = {p.untyped_storage().data_ptr() for p in made.task.model.parameters()}
+                self.assertEqual(len(pieces), 1)
+                (graphed,) = self.outputs(made, s.GRAPHED, index)
+                torch.testing.assert_close(graphed, eager)
 
     def test_a_graph_with_batch_norm_starts_each_call_from_the_same_statistics(self):
         made = self.stay(code(NORM, "[torch.randn(4, 3, 16, 16)]", NORM_INIT.format("")), sets=2)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# Operators that add up in ways of their own: eager errs less than the bound allows, TF32 errs more.
+import itertools
+import unittest
+
+import torch
+from worker_support import NO_GPU, code, device, tasks
+
+import modes
+import operators as op
+
+C, U = 8, 2.0**-24  # the strictest constant, and a unit of float32
+PLACES = ["cpu"] if NO_GPU else ["cpu", "cuda"]
+ROWS = "[torch.randn(64, 2000)]"
+INDEX = "i = torch.arange(2000, device=a[0].device) % 4"
+SUMS = {
+    "sum by index": f"{INDEX}; return torch.zeros(64, 4, device=i.device).index_add(1, i, a[0])",
+    "sum by index in place": f"{INDEX}; y = torch.zeros(64, 4, device=i.device); y.index_add_(1, i, a[0]); return y * 2",
+    "scattered sum": f"{INDEX}; return torch.zeros(64, 4, device=i.device).scatter_add(1, i.expand(64, 2000), a[0])",
+    "scattered mean": f"{INDEX}; return torch.zeros(64, 4, device=i.device).scatter_reduce(1, i.expand(64, 2000), a[0], 'mean')",
+    "put": f"{INDEX}; return torch.zeros(4, 64, device=i.device).index_put((i,), a[0].T, accumulate=True)",
+    "bags": "i = torch.arange(512, device=a[0].device).view(2, 256) % 64; return F.embedding_bag(i, a[0], mode='sum')",
+    "Fourier transform": "return torch.view_as_real(torch.fft.fft(a[0]))",
+    "and back": "return torch.fft.irfft(torch.fft.rfft(a[0]) * 0.5)",
+    "batched sum of products": "return torch.addbmm(a[0][:, :64], a[0].view(20, 64, 100), a[0].view(20, 100, 64))",
+}
+
+
+class OperatorsTest(unittest.TestCase):
+    def errors(self, forward, place, inputs=ROWS):
+        """Of eager, and of eager in TF32, over the bound."""
+        torch.manual_seed(7)
+        task = tasks.Task(code(forward, inputs), device(place))
+        task.settle(task.signature(), 1)
+        values = task.draw(3)[:len(task.sample)]
+        exact = task.reference(values, [])[0]
+        spread = torch.zeros(exact.shape, device=exact.device)
+        task.spread(values, [], [exact], [spread], 4)
+        pooled = spread.view(-1, 4).mean(1, keepdim=True).expand(-1, 4).reshape(exact.shape)
+        bound = C * torch.maximum(pooled, 4 * U * exact.abs()) + U * exact.abs()
+        outs = (task.run_in(mode, values, [])[0] for mode in (None, modes.Rounded("tf32")))
+        return tuple(float(((out.double() - exact).abs() / bound).max()) for out in outs)
+
+    def test_sums_are_bounded_by_how_many_terms_meet(self):
+        for place, (name, forward) in itertools.product(PLACES, SUMS.items()):
+            with self.subTest(place=place, operator=name):
+                eager, low = self.errors(forward, place)
+                self.assertLess(eager, 0.5)
+                self.assertGreater(low, 1)
+
+    def test_operators_that_also_give_what_their_gradient_reads_are_perturbed(self):
+        for place in PLACES:
+            eager, low = self.errors("return F.logsigmoid(a[0])", place)
+            self.assertLess(eager, 0.5)
+            self.assertGreater(low, 1)
+
+    def test_the_fullest_place_of_a_sum_by_index_counts(self):
+        aten, target = torch.ops.aten, torch.zeros(3, 2)
+        rows = torch.tensor([0, 2, 2, 2])
+        self.assertEqual(op.reduction_length(aten.index_add.default, (target, 0, rows, torch.ones(4, 2)), None), 3)
+        self.assertEqual(op.reduction_length(aten.index_add_.default, (target, 0, rows, torch.ones(4, 2)), None), 3)
+        self.assertEqual(op.reduction_length(aten.index_put.default, (target, [rows], torch.ones(4, 2)), None), 1)
+        self.assertEqual(op.reduction_length(aten.index_put.default, (target, [rows], torch.ones(4, 2), True), None), 3)
+        self.assertEqual(target.abs().sum(), 0)
+        self.assertEqual(op.reduction_length(aten._fft_c2r.default, (torch.ones(3, 9), [1], 0, 16), None), 16)
+
+
+if __name__ == "__main__":
+    unittest.main()
