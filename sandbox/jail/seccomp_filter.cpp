@@ -129,9 +129,18 @@ constexpr std::array denied_calls{
     SCMP_SYS(mbind),
     SCMP_SYS(set_mempolicy),
     SCMP_SYS(vhangup),
-    SCMP_SYS(sched_setaffinity),
     SCMP_SYS(personality),
 };
+
+/// A search for a baseline compiles on every core; nobody else leaves the cores that it was given.
+bool keeps_its_cores(JailKind kind) {
+  return kind != JailKind::worker;
+}
+
+/// With `clone3`, new namespaces and a terminal's input.
+size_t denied_count(JailKind kind) {
+  return denied_calls.size() + 3 + (keeps_its_cores(kind) ? 1 : 0);
+}
 
 // What a launcher has done by the time that it takes its candidate: started, and been handed all.
 constexpr std::array launcher_denied_calls{
@@ -224,14 +233,21 @@ int refuse_terminal_input(scmp_filter_ctx filter) {
                           argument(1, SCMP_CMP_MASKED_EQ, 0xffffffffU, push_input));
 }
 
-Result<Filter> deny_list() {
+int deny_all(scmp_filter_ctx filter, std::span<const int> calls) {
+  for (const int call : calls) {
+    const int code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), call, 0);
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
+Result<Filter> deny_list(JailKind kind) {
+  constexpr std::array moving{SCMP_SYS(sched_setaffinity)};
   Filter filter{seccomp_init(SCMP_ACT_ALLOW)};
   if (!filter) return fail(ErrorCode::unsupported, "seccomp: no filter can be made");
-  for (const int call : denied_calls) {
-    const int code = seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), call, 0);
-    if (code != 0) return refused("deny-list", code);
-  }
-  int code = answer_enosys(filter.get());
+  int code = deny_all(filter.get(), denied_calls);
+  if (code == 0 && keeps_its_cores(kind)) code = deny_all(filter.get(), moving);
+  if (code == 0) code = answer_enosys(filter.get());
   if (code == 0) code = refuse_new_namespaces(filter.get());
   if (code == 0) code = refuse_terminal_input(filter.get());
   if (code != 0) return refused("deny-list", code);
@@ -257,9 +273,7 @@ Result<Filter> threads_only() {
   if (!filter) return fail(ErrorCode::unsupported, "seccomp: no filter can be made");
   // The driver's threads are there already.
   int code = seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1);
-  for (const int call : launcher_denied_calls) {
-    if (code == 0) code = seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), call, 0);
-  }
+  if (code == 0) code = deny_all(filter.get(), launcher_denied_calls);
   if (code == 0) code = refuse_new_processes(filter.get());
   if (code == 0) code = refuse_chosen_signals(filter.get());
   if (code != 0) return refused("deny-list", code);
@@ -280,19 +294,19 @@ Result<std::string> exported(scmp_filter_ctx filter) {
 }  // namespace
 
 Result<std::string> seccomp_program(JailKind kind) {
-  auto filter = kind == JailKind::run ? allow_list(true) : deny_list();
+  auto filter = kind == JailKind::run ? allow_list(true) : deny_list(kind);
   if (!filter) return tl::unexpected(std::move(filter.error()));
   return exported(filter->get());
 }
 
 std::string seccomp_name(JailKind kind) {
   if (kind == JailKind::launch || kind == JailKind::host) {
-    return "deny-list of " + std::to_string(denied_calls.size() + 3) + " calls, then of " +
+    return "deny-list of " + std::to_string(denied_count(kind)) + " calls, then of " +
            std::to_string(launcher_denied_calls.size() + 2) + " more";
   }
   return kind == JailKind::run
              ? "allow-list of " + std::to_string(candidate_calls.size() + 5) + " calls"
-             : "deny-list of " + std::to_string(denied_calls.size() + 3) + " calls";
+             : "deny-list of " + std::to_string(denied_count(kind)) + " calls";
 }
 
 Result<void> enter_candidate_filter() {

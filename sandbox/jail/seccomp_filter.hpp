@@ -13,6 +13,7 @@ namespace warpsmith::sandbox {
 /// `run`: an allow-list without new processes or threads. The others: everything but a deny-list
 /// (tracing, other processes' memory, namespaces, mounts, modules, keys, bpf, perf, io_uring,
 /// userfaultfd, personality, clocks), since compilers and Python need threads and processes.
+/// Only `worker` may change which cores it runs on.
 Result<std::string> seccomp_program(JailKind kind);
 
 /// How the filter is called in a jail's report.

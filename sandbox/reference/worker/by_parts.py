@@ -7,29 +7,13 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
-_RECURRENT = {"lstm", "gru", "rnn_tanh", "rnn_relu"}
-
-
-@contextlib.contextmanager
-def _without(*libraries):
-    before = [library.enabled for library in libraries]
-    for library in libraries:
-        library.enabled = False
-    try:
-        yield
-    finally:
-        for library, enabled in zip(libraries, before):
-            library.enabled = enabled
+import recurrent
 
 
 class _RecurrentByParts(TorchFunctionMode):
-    """The steps of recurrent layers outside cuDNN and oneDNN, which would do a whole layer; all else stays with them."""
-
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        if getattr(func, "__name__", "") not in _RECURRENT:
-            return func(*args, **(kwargs or {}))
-        with _without(torch.backends.cudnn, torch.backends.mkldnn):
-            return func(*args, **(kwargs or {}))
+        run = recurrent.in_parts(getattr(func, "__name__", "")) or func
+        return run(*args, **(kwargs or {}))
 
 
 @contextlib.contextmanager

@@ -189,6 +189,20 @@ TEST(JailTest, AProgramThatFailsIsNoFailureOfTheJail) {
   EXPECT_FALSE(exit->never_began);
 }
 
+TEST(JailTest, OnlyOurWorkerChangesItsCores) {
+  for (const JailKind kind :
+       {JailKind::shell, JailKind::compile, JailKind::launch, JailKind::worker}) {
+    JailSpec spec = shell_jail("/tmp");
+    spec.kind = kind;
+    spec.core = sched_getcpu();
+    spec.argv = {"/bin/sh", "-c", "exec taskset -c " + std::to_string(*spec.core) + " true"};
+    const auto exit = run_jailed(spec, in_seconds(20));
+    ASSERT_TRUE(exit) << exit.error().message;
+    EXPECT_EQ(exit->exit_code == 0, kind == JailKind::worker)
+        << static_cast<int>(kind) << exit->err;
+  }
+}
+
 TEST_F(ShellIsolationTest, DumpsNoCore) {
   EXPECT_EQ(run("ulimit -c").out, "0\n");
 }

@@ -4,7 +4,10 @@ import itertools
 import unittest
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 from worker_support import NO_GPU, code, device, tasks
+
+from by_parts import by_parts
 
 C, U = 8, 2.0**-24  # the strictest constant, and a unit of float32
 PLACES = ["cpu"] if NO_GPU else ["cpu", "cuda"]
@@ -67,6 +70,40 @@ TASKS = {
 }
 
 
+class Heard(TorchDispatchMode):
+    """Which operators ran."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.add(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def packed(rows):
+    return torch.nn.utils.rnn.pack_padded_sequence(rows, torch.tensor([7, 5, 5, 2]))
+
+
+_NN = torch.nn
+RECURRENT = {  # the module, and what it takes of [7, 4, 24]
+    "layers": (lambda: _NN.LSTM(24, 16, 2, bidirectional=True, proj_size=8), lambda rows: rows),
+    "batch first": (lambda: _NN.GRU(24, 16, 2, bias=False, batch_first=True), lambda rows: rows),
+    "plain": (lambda: _NN.RNN(24, 16, nonlinearity="relu", bidirectional=True), lambda rows: rows),
+    "packed LSTM": (lambda: _NN.LSTM(24, 16, bidirectional=True), packed),
+    "packed GRU": (lambda: _NN.GRU(24, 16, 2, bidirectional=True), packed),
+    "packed RNN": (lambda: _NN.RNN(24, 16), packed),
+    "LSTM's cell": (lambda: _NN.LSTMCell(24, 16), lambda rows: rows[0]),
+    "GRU's cell": (lambda: _NN.GRUCell(24, 16, bias=False), lambda rows: rows[0]),
+}
+
+
+def flat(value):
+    """Its tensors, however they are nested."""
+    return [value] if isinstance(value, torch.Tensor) else [t for v in value if v is not None for t in flat(v)]
+
+
 def term_by_term(a, b):
     total = torch.zeros(torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + (a.shape[-2], b.shape[-1]), device=a.device)
     for k in range(a.shape[-1]):
@@ -105,11 +142,23 @@ class PartsTest(unittest.TestCase):
                 low = by_hand([tf32(v) for v in inputs], [tf32(p) for p in parameters], torch.matmul)
                 self.assertGreater(error(low), 2)
 
+    @torch.no_grad()
+    def test_recurrent_layers_of_all_kinds_are_the_same_in_parts(self):
+        torch.manual_seed(3)
+        for place, (name, (make, taken)) in itertools.product(PLACES, RECURRENT.items()):
+            with self.subTest(place=place, layer=name):
+                layer, rows = make().to(place), taken(torch.randn(7, 4, 24).to(place))
+                expected = flat(layer(rows))
+                with by_parts(), Heard() as heard:
+                    got = flat(layer(rows))
+                self.assertFalse([n for n in heard.names if any(k in n for k in ("lstm", "gru", "rnn"))])
+                for e, g in zip(expected, got, strict=True):
+                    torch.testing.assert_close(g, e, rtol=2e-5, atol=2e-6)
+
     def test_libraries_fuse_again_afterwards(self):
-        before = torch.backends.mha.get_fastpath_enabled(), torch.backends.mkldnn.enabled, torch.backends.cudnn.enabled
-        self.judged("LSTM", "cpu", 0.0)
-        self.assertEqual(before, (torch.backends.mha.get_fastpath_enabled(), torch.backends.mkldnn.enabled,
-                                  torch.backends.cudnn.enabled))
+        before = torch.backends.mha.get_fastpath_enabled()
+        self.judged("encoder layer", "cpu", 0.0)
+        self.assertEqual(before, torch.backends.mha.get_fastpath_enabled())
 
 
 if __name__ == "__main__":
