@@ -113,18 +113,19 @@ Result<void> Contestant::calibrate(int calls, Deadline deadline) {
 }
 
 Result<void> Contestant::calibrate(int calls, const CallEdges& edges, Deadline deadline) {
-  std::vector<nanoseconds> times, reveals;
+  std::vector<nanoseconds> times, reveals, samples;
   for (int i = 0; i < calls; ++i) {
     const CallResult result = issue(Command::run, 0, deadline, edges);
     if (result.fault) return tl::unexpected(error_of(*result.fault, "calibration"));
     times.push_back(result.elapsed);
     reveals.push_back(result.reveal);
+    samples.push_back(result.sample);
   }
   if (times.empty()) return {};
   const nanoseconds empty = noop_;
   noop_ = middle_of(times);
   reveal_ = middle_of(reveals);
-  own_work_ = std::max(nanoseconds{0}, noop_ - empty - reveal_);
+  own_work_ = std::max(nanoseconds{0}, noop_ - empty - reveal_ - middle_of(samples));
   return {};
 }
 
@@ -206,9 +207,13 @@ CallResult Contestant::issue(Command command, uint32_t set, Deadline deadline,
   if (number > 1) (void)process_->resume();
   wake_one(page.ring);
   result.fault = await_done(number, deadline);
-  const auto done = SteadyClock::now();
   if (result.fault) return result;
-  if (edges.done) edges.done();
+  if (edges.done) {
+    const auto rung = SteadyClock::now();
+    edges.done();
+    result.sample = SteadyClock::now() - rung;
+  }
+  const auto done = SteadyClock::now();
   const auto stopped = process_->stop(Deadline::after(stop_patience));
   result.elapsed = done - start;
   result.device = nanoseconds{static_cast<int64_t>(std::min(page.device_ns, longest_call_ns))};

@@ -31,19 +31,20 @@ struct Fault {
 Error error_of(const Fault& fault, const std::string& what);
 
 /// What the verifier does at the two edges of a call, for a candidate that may have work resident
-/// on a device: both run with the host's threads of the candidate stopped or its clock already
-/// read.
+/// on a device. The clock runs at both: a device that is busy with a candidate that rang early
+/// makes the second wait.
 struct CallEdges {
-  std::function<void()> reveal;  // the clock runs, the ring is yet to come
-  std::function<void()> done;    // the clock was read, the stop is yet to come
+  std::function<void()> reveal;  // before the ring
+  std::function<void()> done;    // at `done`, the stop is yet to come
 };
 
 /// One timed call.
 struct CallResult {
   std::chrono::nanoseconds elapsed{0};   // raw: from the ring to `done`, by our clock; with what
-                                         // was revealed before the ring
+                                         // the edges do
   std::chrono::nanoseconds reveal{0};    // the part of it that revealing took
-  std::chrono::nanoseconds stop_gap{0};  // from `done` until the stop was confirmed
+  std::chrono::nanoseconds sample{0};    // the part of it behind `done`
+  std::chrono::nanoseconds stop_gap{0};  // from its end until the stop was confirmed
   std::chrono::nanoseconds device{0};    // what the contestant says that a GPU took; 0 elsewhere
   std::optional<Fault> fault;            // then the contestant is dead or must be dropped
 };
@@ -78,7 +79,7 @@ class Contestant {
   std::chrono::nanoseconds noop() const { return noop_; }
   /// To be subtracted from `CallResult::device`: two events with nothing between them.
   std::chrono::nanoseconds device_noop() const { return device_noop_; }
-  /// The parts of `noop` that revealing takes, and what is done beside that and an empty call.
+  /// The parts of `noop` that revealing takes, and what the contestant does beside an empty call.
   std::chrono::nanoseconds reveal() const { return reveal_; }
   std::chrono::nanoseconds own_work() const { return own_work_; }
   /// What a reference worker answered to the last call.

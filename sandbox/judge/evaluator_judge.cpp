@@ -20,8 +20,7 @@ constexpr const char* paper_note = " (numerics paper: within 1e-2 + 1e-2 |y|)";
 /// What verifying hidden shapes adds to the record.
 void add_hidden(Verdict& verdict, const RaggedResult& ragged) {
   verdict.shapes.push_back(ragged.decision.shape);
-  double& took = verdict.phase_ms["hidden_shapes"];
-  for (const auto& [name, ms] : ragged.outcome.phase_ms) took += ms;
+  for (const auto& [name, ms] : ragged.outcome.phase_ms) verdict.phase_ms["hidden_" + name] += ms;
   if (!ragged.outcome.device_held_ms) return;
   verdict.device_held_ms = verdict.device_held_ms.value_or(0) + *ragged.outcome.device_held_ms;
 }

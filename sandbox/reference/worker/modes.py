@@ -99,7 +99,7 @@ class Perturbed(TorchDispatchMode):
             out = func(*args, **kwargs)
             self._inherit(args, out)
             return out
-        n = self._terms(func, args, None)
+        n, scale = self._terms(func, args, None), op.cancelled(func, args)
         if op.writes_input(func):
             out = func(*args, **kwargs)
         else:
@@ -111,7 +111,6 @@ class Perturbed(TorchDispatchMode):
             self._write_log(out, n)
         else:
             self._write(out, n, FOLD if op.folds(func, args, out) else 1.0)
-        scale = op.cancelled(func, args)
         if scale is not None:
             self.noise.add(op.first(out), scale, self._amplitude(1))
         return out
@@ -181,12 +180,12 @@ class Narrow(Perturbed):
         kwargs = kwargs or {}
         twins = [self.twin(a) for a in args]
         wider = {k: torch.float64 if v in _FLOATS else self.twin(v) for k, v in kwargs.items()}
+        scale = op.cancelled(func, twins)
         out = func(*args, **kwargs)
         wide = func(*twins, **wider)
         if self._rounds(func, args, out):
             first = out if isinstance(out, torch.Tensor) else None
             self._perturb(out, wide, self._terms(func, args, first))
-            scale = op.cancelled(func, twins)
             if scale is not None:
                 self.noise.add(op.first(wide), scale, self._amplitude(1))
         self._join(out, wide)

@@ -248,7 +248,7 @@ TEST_F(EvaluatorTest, VerifiesHiddenShapesToo) {
   EXPECT_TRUE(v.shapes[1].worst_error.has_value());
   EXPECT_FALSE(v.shapes[1].candidate_ms.has_value());
   EXPECT_THAT(v.evidence, testing::HasSubstr("\"hidden_sets\""));
-  EXPECT_GT(v.phase_ms.at("hidden_shapes"), 0);
+  EXPECT_GT(v.phase_ms.at("hidden_references"), 0);
 }
 
 TEST_F(EvaluatorTest, TheExampleOfHiddenShapesPasses) {

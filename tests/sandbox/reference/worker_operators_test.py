@@ -24,11 +24,18 @@ SUMS = {
     "and back": "return torch.fft.irfft(torch.fft.rfft(a[0]) * 0.5)",
     "batched sum of products": "return torch.addbmm(a[0][:, :64], a[0].view(20, 64, 100), a[0].view(20, 100, 64))",
 }
+FORMULAS = {
+    "tanh": ("return torch.tanh(a[0])", lambda x: 1 - 2 / (torch.exp(2 * x) + 1)),
+    "sinh": ("return torch.sinh(a[0])", lambda x: (torch.exp(x) - torch.exp(-x)) / 2),
+    "atanh": ("return torch.atanh(a[0] % 0.5)", lambda x: torch.log((1 + x % 0.5) / (1 - x % 0.5)) / 2),
+    "elu": ("return F.elu(a[0])", lambda x: torch.where(x > 0, x, torch.exp(x) - 1)),
+    "elu in place": ("return F.elu(a[0] * 2, inplace=True)", lambda x: torch.where(x > 0, 2 * x, torch.exp(2 * x) - 1)),
+}
 
 
 class OperatorsTest(unittest.TestCase):
-    def errors(self, forward, place, inputs=ROWS):
-        """Of eager, and of eager in TF32, over the bound."""
+    def judged(self, forward, place, inputs=ROWS):
+        """The task, its inputs, and the largest error of an output over the bound."""
         torch.manual_seed(7)
         task = tasks.Task(code(forward, inputs), device(place))
         task.settle(task.signature(), 1)
@@ -38,8 +45,12 @@ class OperatorsTest(unittest.TestCase):
         task.spread(values, [], [exact], [spread], 4)
         pooled = spread.view(-1, 4).mean(1, keepdim=True).expand(-1, 4).reshape(exact.shape)
         bound = C * torch.maximum(pooled, 4 * U * exact.abs()) + U * exact.abs()
-        outs = (task.run_in(mode, values, [])[0] for mode in (None, modes.Rounded("tf32")))
-        return tuple(float(((out.double() - exact).abs() / bound).max()) for out in outs)
+        return task, values, lambda out: float(((out.double() - exact).abs() / bound).max())
+
+    def errors(self, forward, place, inputs=ROWS):
+        """Of eager, and of eager in TF32, over the bound."""
+        task, values, error = self.judged(forward, place, inputs)
+        return tuple(error(task.run_in(mode, values, [])[0]) for mode in (None, modes.Rounded("tf32")))
 
     def test_sums_are_bounded_by_how_many_terms_meet(self):
         for place, (name, forward) in itertools.product(PLACES, SUMS.items()):
@@ -53,6 +64,13 @@ class OperatorsTest(unittest.TestCase):
             eager, low = self.errors("return F.logsigmoid(a[0])", place)
             self.assertLess(eager, 0.5)
             self.assertGreater(low, 1)
+
+    def test_honest_formulas_that_cancel_are_within_the_bound(self):
+        for place, (name, (forward, formula)) in itertools.product(PLACES, FORMULAS.items()):
+            with self.subTest(place=place, function=name):
+                _, values, error = self.judged(forward, place, "[torch.randn(64, 2000) * 0.01]")
+                self.assertLess(error(formula(values[0])), 0.8)
+                self.assertGreater(self.errors(forward, place)[1], 1)
 
     def test_the_fullest_place_of_a_sum_by_index_counts(self):
         aten, target = torch.ops.aten, torch.zeros(3, 2)

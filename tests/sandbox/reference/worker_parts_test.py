@@ -120,10 +120,9 @@ class PartsTest(unittest.TestCase):
         """The task, its inputs and parameters, and the largest error of an output over the bound."""
         torch.manual_seed(7)
         task = tasks.Task(TASKS[name][1], device(place))
-        signature = task.signature()
-        task.settle(signature, 1)
+        parameters = [t.detach().clone() for _, t in task.named]  # a GPU's are gone once it has settled
+        task.settle(task.signature(), 1)
         inputs = [v + move for v in task.draw(3)[:len(task.sample)]]
-        parameters = [t.detach().clone() for _, t in task.named]
         exact = task.reference(inputs, parameters)[0]
         spread = torch.zeros(exact.shape, device=exact.device)
         task.spread(inputs, parameters, [exact], [spread], 4)
