@@ -180,17 +180,20 @@ def chain(n):
 # Functions whose honest formulas subtract nearly equal numbers: 1 + tanh(x) in gelu's tail, log(1 + exp(x)),
 # 1 - 2 / (exp(2 x) + 1).
 _CANCEL_X = {"gelu", "hardswish", "mish"}
-_CANCEL_ONE = {"softplus", "log_sigmoid_forward", "elu", "celu", "selu", "expm1", "log1p", "tanh", "sinh", "atanh"}
+_CANCEL_ONE = {"softplus", "log_sigmoid_forward", "elu", "celu", "selu", "expm1", "log1p",
+               "tanh", "sinh", "asinh", "atanh"}
 
 
 def cancelled(func, args):
-    """How large what cancels inside an elementwise operator is; None where the result is as large.
+    """How large what cancels at the end of an operator is; None where the result is as large.
 
     An honest float32 formula errs by a unit in the last place of this, a cleverer one does not: both are right.
     """
     name = name_of(func).rstrip("_")  # in place too
     if name in _CANCEL_X:
         return args[0].abs()
+    if name == "_log_softmax" and args[0].numel():  # x - (max + log of the sum), whose first two may be equal
+        return args[0].abs().amax(args[1], keepdim=True).expand_as(args[0])
     return torch.ones_like(args[0]) if name in _CANCEL_ONE else None
 
 

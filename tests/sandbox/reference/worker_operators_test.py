@@ -28,6 +28,9 @@ FORMULAS = {
     "tanh": ("return torch.tanh(a[0])", lambda x: 1 - 2 / (torch.exp(2 * x) + 1)),
     "sinh": ("return torch.sinh(a[0])", lambda x: (torch.exp(x) - torch.exp(-x)) / 2),
     "atanh": ("return torch.atanh(a[0] % 0.5)", lambda x: torch.log((1 + x % 0.5) / (1 - x % 0.5)) / 2),
+    "asinh": ("return torch.asinh(a[0])", lambda x: x.sign() * torch.log(x.abs() + torch.sqrt(x * x + 1))),
+    "loss of the likeliest": ("return F.cross_entropy(a[0] * 4000, a[0].argmax(-1), reduction='none')",
+                              lambda x: torch.logsumexp(x * 4000, -1) - 4000 * x.amax(-1)),
     "elu": ("return F.elu(a[0])", lambda x: torch.where(x > 0, x, torch.exp(x) - 1)),
     "elu in place": ("return F.elu(a[0] * 2, inplace=True)", lambda x: torch.where(x > 0, 2 * x, torch.exp(2 * x) - 1)),
 }
@@ -68,9 +71,9 @@ class OperatorsTest(unittest.TestCase):
     def test_honest_formulas_that_cancel_are_within_the_bound(self):
         for place, (name, (forward, formula)) in itertools.product(PLACES, FORMULAS.items()):
             with self.subTest(place=place, function=name):
-                _, values, error = self.judged(forward, place, "[torch.randn(64, 2000) * 0.01]")
+                task, values, error = self.judged(forward, place, "[torch.randn(64, 2000) * 0.01]")
                 self.assertLess(error(formula(values[0])), 0.8)
-                self.assertGreater(self.errors(forward, place)[1], 1)
+                self.assertGreater(error(task.run_in(modes.Rounded("tf32"), values, [])[0]), 1)
 
     def test_the_fullest_place_of_a_sum_by_index_counts(self):
         aten, target = torch.ops.aten, torch.zeros(3, 2)
