@@ -95,6 +95,8 @@ class Perturbed(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = op.name_of(func)
+        if name in op.COMPOSED:
+            return self._compose(func, args, kwargs)
         if op.is_view(func) or name in op.MOVES:
             out = func(*args, **kwargs)
             self._inherit(args, out)
@@ -114,6 +116,12 @@ class Perturbed(TorchDispatchMode):
         if scale is not None:
             self.noise.add(op.first(out), scale, self._amplitude(1))
         return out
+
+    def _compose(self, func, args, kwargs):
+        from torch._decomp import decomposition_table
+
+        with self:
+            return decomposition_table[func](*args, **kwargs)
 
     def _inherit(self, args, out):
         source = args[0] if args and isinstance(args[0], torch.Tensor) else None
@@ -178,6 +186,8 @@ class Narrow(Perturbed):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if op.name_of(func) in op.COMPOSED:
+            return self._compose(func, args, kwargs)
         twins = [self.twin(a) for a in args]
         wider = {k: torch.float64 if v in _FLOATS else self.twin(v) for k, v in kwargs.items()}
         scale = op.cancelled(func, twins)

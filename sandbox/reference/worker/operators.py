@@ -13,6 +13,8 @@ MOVES = {
     "empty_strided", "new_empty", "new_zeros", "new_full", "new_ones", "masked_fill", "tril", "triu", "lift_fresh_copy",
     "embedding", "take", "im2col",
 }
+# Those that torch makes of others, each of which rounds to the task's type, where no mode sees it.
+COMPOSED = {"binary_cross_entropy_with_logits"}
 # Matrix products: which argument's last axis is summed over.
 _PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1, "mv": 0, "dot": 0, "addmv": 1}
 

@@ -34,6 +34,8 @@ CHAINS = {
     "attention": ("x = a[0].view(128, 8, 64).transpose(0, 1)[None]"
                   "; return F.scaled_dot_product_attention(x * 0.5, x, x)", "pass"),
     "sum": ("return a[0].sum(-1)", "pass"),
+    "loss of logits": ("return F.binary_cross_entropy_with_logits(a[0], torch.sigmoid(a[0].flip(0)), reduction='none')",
+                       "pass"),
 }
 IN_FLOAT32 = {"RMS norm in float32", "attention"}  # rounding each operator's output is not what these say
 OVERFLOWING = {"wide", "huge"}  # sets that halves of five bits of exponent may leave without an answer
