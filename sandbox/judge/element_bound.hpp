@@ -28,6 +28,7 @@ struct ErrorStats {
   size_t wrong = 0;      // elements that miss the bound, `nonfinite` ones among them
   size_t nonfinite = 0;  // NaN or infinite where the reference is not, or the other way round
   size_t undefined = 0;  // elements whose reference is not finite
+  size_t undecided = 0;  // elements whose deviation is not: any finite value passes
   size_t elements = 0;
 
   bool right() const { return wrong == 0; }
@@ -36,6 +37,7 @@ struct ErrorStats {
     wrong += other.wrong;
     nonfinite += other.nonfinite;
     undefined += other.undefined;
+    undecided += other.undecided;
     elements += other.elements;
   }
 };
@@ -74,6 +76,7 @@ WARPSMITH_HOST_DEVICE inline void judge_element(double y, double expected, doubl
   const double error = std::fabs(y - expected);
   const double rounding = larger(s.by_spread ? spread : 0, s.floor * size + s.floor_abs);
   const double bound = s.c * rounding + s.store * size;
+  if (!std::isfinite(bound)) ++stats.undecided;
   if (!(error <= bound)) ++stats.wrong;
   if (error > stats.worst * bound) stats.worst = bound > 0 ? error / bound : HUGE_VAL;
 }

@@ -25,6 +25,10 @@ inline constexpr int least_distributions = 3;
 /// Of the bound: where honest evaluations err more, some candidate's honest one would miss it.
 inline constexpr double honest_reach = 0.8;
 
+/// Where rounding decides more elements than one in so many, too much of an output could be made
+/// up.
+inline constexpr size_t one_undecided_in = 1024;
+
 using MakeBench = std::function<Result<std::unique_ptr<Bench>>(const TaskSignature&)>;
 /// On a CPU slot.
 Result<std::unique_ptr<Bench>> make_host_bench(const TaskSignature& signature);

@@ -75,7 +75,8 @@ Result<DistributionFacts> IngestStay::trial(Distribution distribution) {
     stats.add(bench_.compare_with_reference(Side::worker, 0, bound_));
   }
   facts.honest_error = stats.worst;
-  facts.kept = stats.right() && stats.undefined == 0 && stats.worst <= honest_reach;
+  facts.kept = stats.right() && stats.undefined == 0 && stats.worst <= honest_reach &&
+               stats.undecided <= stats.elements / one_undecided_in;
   return facts;
 }
 
@@ -95,7 +96,8 @@ Result<void> IngestStay::choose_domain() {
     if (kept >= least_distributions) return {};
   }
   record_.refusal =
-      "honest evaluations are not finite, or miss the bound or nearly do, on more than " +
+      "honest evaluations are not finite, miss the bound or nearly do, or nothing bounds them, on "
+      "more than " +
       std::to_string(verified_distributions.size() - least_distributions) + " of " +
       std::to_string(verified_distributions.size()) + " distributions";
   return {};
@@ -109,7 +111,9 @@ Result<void> IngestStay::try_dense() {
   record_.facts.eager_ms = charged_ms_;
   if (!facts->kept) {
     record_.refusal =
-        "honest evaluations are not finite, or miss the bound or nearly do, on dense inputs";
+        "honest evaluations are not finite, miss the bound or nearly do, or nothing bounds them, "
+        "on "
+        "dense inputs";
   }
   return {};
 }

@@ -39,13 +39,15 @@ __device__ void report(const ErrorStats& stats, Tally& tally) {
   ErrorStats sum = stats;
   for (unsigned step = 16; step > 0; step /= 2) {
     const auto from = [&](auto value) { return __shfl_down_sync(0xFFFFFFFFU, value, step); };
-    sum.add({from(sum.worst), from(sum.wrong), from(sum.nonfinite), from(sum.undefined), 0});
+    sum.add({from(sum.worst), from(sum.wrong), from(sum.nonfinite), from(sum.undefined),
+             from(sum.undecided), 0});
   }
   if (threadIdx.x % 32 != 0) return;
   if (sum.worst > 0) atomicMax(&tally.worst, bits_as<unsigned long long>(sum.worst));
   if (sum.wrong > 0) atomicAdd(&tally.wrong, sum.wrong);
   if (sum.nonfinite > 0) atomicAdd(&tally.nonfinite, sum.nonfinite);
   if (sum.undefined > 0) atomicAdd(&tally.undefined, sum.undefined);
+  if (sum.undecided > 0) atomicAdd(&tally.undecided, sum.undecided);
 }
 
 __device__ double least_of(const Group<float>& spread, uint64_t width) {

@@ -26,7 +26,8 @@ ErrorStats DeviceBench::finish(CUdeviceptr tally) const {
   ErrorStats stats{.worst = std::bit_cast<double>(found.worst),
                    .wrong = found.wrong,
                    .nonfinite = found.nonfinite,
-                   .undefined = found.undefined};
+                   .undefined = found.undefined,
+                   .undecided = found.undecided};
   for (const ReferencePlace& place : references_) stats.elements += place.count;
   return stats;
 }

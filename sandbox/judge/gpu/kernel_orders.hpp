@@ -55,7 +55,7 @@ WARPSMITH_HOST_DEVICE inline float filled_value(const FillOrder& order, Distribu
 /// What comparisons add to. Zeros at first.
 struct Tally {
   unsigned long long worst = 0;  // the bits of a double that is not negative: ordered like it
-  unsigned long long wrong = 0, nonfinite = 0, undefined = 0;
+  unsigned long long wrong = 0, nonfinite = 0, undefined = 0, undecided = 0;
 };
 
 /// Judges one output against float64 references.

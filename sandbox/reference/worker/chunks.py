@@ -40,6 +40,12 @@ def constant(value):
     return all(bool((x == first).all()) for x, in chunks(value))
 
 
+def decided(spreads, references):
+    """Whether each spread is finite wherever its reference is."""
+    return all(bool((s.isfinite() | ~r.isfinite()).all())
+               for spread, reference in zip(spreads, references) for s, r in chunks(spread, reference))
+
+
 def size_of(value):
     """Mean of the finite magnitudes."""
     sums = [x.double().nan_to_num(posinf=0, neginf=0).abs_().sum() for x, in chunks(value)]

@@ -115,6 +115,7 @@ class Perturbed(TorchDispatchMode):
             self._write(out, n, FOLD if op.folds(func, args, out) else 1.0)
         if scale is not None:
             self.noise.add(op.first(out), scale, self._amplitude(1))
+        op.keep_in_range(func, out)
         return out
 
     def _compose(self, func, args, kwargs):
@@ -198,6 +199,7 @@ class Narrow(Perturbed):
             self._perturb(out, wide, self._terms(func, args, first))
             if scale is not None:
                 self.noise.add(op.first(wide), scale, self._amplitude(1))
+            op.keep_in_range(func, wide)
         self._join(out, wide)
         return out
 

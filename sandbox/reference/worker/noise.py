@@ -8,7 +8,12 @@ import chunks
 
 
 class Noise:
-    """Signs times magnitudes in [1/2, 1]: never near zero, so that no element's deviation vanishes by one draw."""
+    """Signs times magnitudes in [1/2, 1]: never near zero, so that no element's deviation vanishes by one draw.
+
+    `sparing`: infinities stay as they are, where noise of the other sign makes them NaN. It costs a pass.
+    """
+
+    sparing = False
 
     def __init__(self, elements):
         self.generator = torch.Generator().manual_seed(20260)
@@ -29,13 +34,16 @@ class Noise:
         start = int(torch.randint(0, self.bank.numel() - count + 1, (1,), generator=self.generator))
         return self.bank[start:start + count].view(shape)
 
+    def _spared(self, scale):
+        return scale.nan_to_num(nan=0.0, posinf=0.0, neginf=0.0) if self.sparing else scale
+
     def add(self, value, scale, amplitude):
         """Adds noise of `amplitude` times `scale` to a tensor in place."""
-        return value.addcmul_(scale, self.take(value.shape), value=amplitude)
+        return value.addcmul_(self._spared(scale), self.take(value.shape), value=amplitude)
 
     def added(self, value, amplitude):
         """A copy with noise relative to itself."""
-        return torch.addcmul(value, value, self.take(value.shape), value=amplitude)
+        return torch.addcmul(value, self._spared(value), self.take(value.shape), value=amplitude)
 
 
 def _side_by_side(a, b):
@@ -62,7 +70,7 @@ class ChunkedNoise(Noise):
         if not _side_by_side(value, scale):
             return value.copy_(self.add(value.contiguous(), scale.contiguous(), amplitude))
         for v, s in zip(_flat(value).split(self.size), _flat(scale).split(self.size)):
-            v.addcmul_(s, self.take(v.shape), value=amplitude)
+            v.addcmul_(self._spared(s), self.take(v.shape), value=amplitude)
         return value
 
     def added(self, value, amplitude):
@@ -72,7 +80,7 @@ class ChunkedNoise(Noise):
             value = value.contiguous()
         out = torch.empty_like(value)
         for o, v in zip(_flat(out).split(self.size), _flat(value).split(self.size)):
-            torch.addcmul(v, v, self.take(v.shape), value=amplitude, out=o)
+            torch.addcmul(v, self._spared(v), self.take(v.shape), value=amplitude, out=o)
         return out
 
 
@@ -80,7 +88,7 @@ _CHUNK = 2**25  # elements of noise for a device
 _noises = {}  # one bank per device for all tasks; on a CPU as large as the largest asked for
 
 
-def noise_for(elements, place=torch.device("cpu")):
+def noise_for(elements, place=torch.device("cpu"), sparing=False):
     known = _noises.get(place)
     if place.type != "cpu":
         known = known or ChunkedNoise(_CHUNK, place)
@@ -88,4 +96,5 @@ def noise_for(elements, place=torch.device("cpu")):
         elements = max(elements, 2**20)  # intermediates may be larger than what a signature names
         known = known if known and known.size >= elements else Noise(elements)
     _noises[place] = known
+    known.sparing = sparing
     return known

@@ -13,8 +13,11 @@ MOVES = {
     "empty_strided", "new_empty", "new_zeros", "new_full", "new_ones", "masked_fill", "tril", "triu", "lift_fresh_copy",
     "embedding", "take", "im2col",
 }
-# Those that torch makes of others, each of which rounds to the task's type, where no mode sees it.
-COMPOSED = {"binary_cross_entropy_with_logits"}
+# Those that torch makes of others, each of which rounds to the task's type, where no mode sees it; and one that takes
+# nothing beyond [0, 1].
+COMPOSED = {"binary_cross_entropy_with_logits", "binary_cross_entropy"}
+# What rounding never leaves: others take its logarithm, or refuse what lies beyond.
+RANGES = {"sigmoid": (0.0, 1.0), "hardsigmoid": (0.0, 1.0), "_softmax": (0.0, 1.0), "tanh": (-1.0, 1.0)}
 # Matrix products: which argument's last axis is summed over.
 _PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1, "mv": 0, "dot": 0, "addmv": 1}
 
@@ -61,6 +64,12 @@ def is_complex(value):
 def first(out):
     """The result of an operator that also gives what only its gradient reads."""
     return out[0] if isinstance(out, (list, tuple)) else out
+
+
+def keep_in_range(func, out):
+    """Of a perturbed result, in place."""
+    if (ends := RANGES.get(name_of(func).rstrip("_"))) and is_float(out):
+        out.clamp_(*ends)
 
 
 def float_tensors(args):
@@ -195,7 +204,7 @@ def cancelled(func, args):
     if name in _CANCEL_X:
         return args[0].abs()
     if name == "_log_softmax" and args[0].numel():  # x - (max + log of the sum), whose first two may be equal
-        return args[0].abs().amax(args[1], keepdim=True).expand_as(args[0])
+        return args[0].amax(args[1], keepdim=True).abs().expand_as(args[0])
     return torch.ones_like(args[0]) if name in _CANCEL_ONE else None
 
 

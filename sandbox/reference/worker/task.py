@@ -57,6 +57,7 @@ class Task:
         # Index tables, masks, …: kept aside, because a stay maps `named` to shared memory.
         self.fixed = [t.detach().clone() for _, t in self.named if not t.is_floating_point()]
         self.mutants = mutants_of(self)
+        self.sparing = False  # of infinities, once noise was seen to undo them
         self.baselines = {}  # which -> what to call
         self.strides = [self._own_strides(self.sample[at]) for at in self.tensor_at]
 
@@ -330,8 +331,18 @@ class Task:
         return mode.twin(self.run_in(mode, inputs, parameters))
 
     def spread(self, inputs, parameters, reference, sums, evaluations):
-        """Deviations of perturbed evaluations from the float64 reference, and what correlated errors add, into `sums`."""
-        bank = noise.noise_for(max(t.numel() for t in (*inputs, *parameters, *reference)), self.device.place)
+        """Deviations of perturbed evaluations from the float64 reference, and what correlated errors add, into `sums`.
+
+        Again and sparing infinities, those of masks for one, where that left an element undecided.
+        """
+        self._spread(inputs, parameters, reference, sums, evaluations)
+        if not self.sparing and not chunks.decided(sums, reference):
+            self.sparing = True
+            self._spread(inputs, parameters, reference, sums, evaluations)
+
+    def _spread(self, inputs, parameters, reference, sums, evaluations):
+        elements = max(t.numel() for t in (*inputs, *parameters, *reference))
+        bank = noise.noise_for(elements, self.device.place, self.sparing)
         narrow = modes.any_narrow(inputs, parameters)
         deviations = Deviations(sums, reference, narrow)
         for _ in range(evaluations * (modes.NARROW_SHARE if narrow else 1)):

@@ -58,6 +58,7 @@ void expect_equal(const ErrorStats& found, const ErrorStats& expected) {
   EXPECT_EQ(found.wrong, expected.wrong);
   EXPECT_EQ(found.nonfinite, expected.nonfinite);
   EXPECT_EQ(found.undefined, expected.undefined);
+  EXPECT_EQ(found.undecided, expected.undecided);
   EXPECT_EQ(found.elements, expected.elements);
 }
 

@@ -55,6 +55,13 @@ TEST(NumericsTest, NonFinitePositionsMustMatchExactly) {
   EXPECT_EQ(judged<float>(Dtype::f32, {f(inf)}, {inf}, {0}).undefined, 1U);
 }
 
+TEST(NumericsTest, CountsWhatADeviationThatIsNotFiniteLetsThrough) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const ErrorStats stats = judged<float>(Dtype::f32, {7, 7, 1}, {1, 1, 1}, {inf, NAN, 0});
+  EXPECT_TRUE(stats.right());
+  EXPECT_EQ(stats.undecided, 2U);
+}
+
 TEST(NumericsTest, IntegersAreExactWhereRoundingDecidesNothing) {
   EXPECT_TRUE(judged<int64_t>(Dtype::i64, {5, -7}, {5, -7}, {0, 0}).right());
   EXPECT_FALSE(judged<int64_t>(Dtype::i64, {6, -7}, {5, -7}, {0, 0}).right());

@@ -233,6 +233,21 @@ TEST_F(IngestTest, RefusesWhatFloat32CannotCompute) {
   EXPECT_THAT(record->refusal, testing::HasSubstr("not finite"));
 }
 
+/// The root of what cancels is zero or, with the least error, not a number.
+TEST_F(IngestTest, RefusesWhatRoundingDecides) {
+  auto record = ingest("return torch.sqrt(x.abs() - x.abs()) + x");
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_THAT(record->refusal, testing::HasSubstr("or nothing bounds them"));
+}
+
+TEST_F(IngestTest, TakesTasksThatMaskWithInfinity) {
+  auto record = ingest(
+      "mask = torch.ones(256, 256).triu(1).bool(); s = (x[:256] @ x[256:].T * 0.06)"
+      ".masked_fill(mask, float('-inf')); return torch.softmax(s, -1) * self.weight + self.bias");
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->refusal, "");
+}
+
 TEST_F(IngestTest, HonestOrdersKeepToKeywordArguments) {
   auto record = ingest_code(scaled_addmm_code);
   ASSERT_TRUE(record) << record.error().message;

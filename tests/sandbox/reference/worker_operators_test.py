@@ -32,6 +32,9 @@ FORMULAS = {
     "loss of the likeliest": ("return F.cross_entropy(a[0] * 4000, a[0].argmax(-1), reduction='none')",
                               lambda x: torch.logsumexp(x * 4000, -1) - 4000 * x.amax(-1)),
     "elu": ("return F.elu(a[0])", lambda x: torch.where(x > 0, x, torch.exp(x) - 1)),
+    "loss of probabilities": (
+        "return F.binary_cross_entropy(torch.sigmoid(a[0]), torch.sigmoid(a[0].flip(0)), reduction='none')",
+        lambda x: -(x.flip(0).sigmoid() * x.sigmoid().log() + (1 - x.flip(0).sigmoid()) * (1 - x.sigmoid()).log())),
     "elu in place": ("return F.elu(a[0] * 2, inplace=True)", lambda x: torch.where(x > 0, 2 * x, torch.exp(2 * x) - 1)),
 }
 
@@ -74,6 +77,12 @@ class OperatorsTest(unittest.TestCase):
                 task, values, error = self.judged(forward, place, "[torch.randn(64, 2000) * 0.01]")
                 self.assertLess(error(formula(values[0])), 0.8)
                 self.assertGreater(error(task.run_in(modes.Rounded("tf32"), values, [])[0]), 1)
+
+    def test_probabilities_stay_within_their_range(self):
+        forward = "p = {}; return F.binary_cross_entropy(p, p.flip(0).round(), reduction='none')"
+        for place, name in itertools.product(PLACES, ("torch.sigmoid(a[0])", "torch.softmax(a[0], -1)", "a[0].tanh().abs()")):
+            with self.subTest(place=place, function=name):  # beyond it an operator raises, and ends a GPU's context
+                self.judged(forward.format(name), place, "[torch.randn(64, 2000) * 40]")
 
     def test_the_fullest_place_of_a_sum_by_index_counts(self):
         aten, target = torch.ops.aten, torch.zeros(3, 2)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# Masks of infinities and of large numbers: every element stays bounded, as tightly as without them.
+import itertools
+import unittest
+
+import torch
+from worker_support import NO_GPU, code, device, tasks
+
+import chunks
+
+C, U, SMALLEST = 16, 2.0**-24, 2.0**-100  # as element_bound.hpp has them, for four evaluations
+UNITS = {torch.float32: U, torch.float16: 2.0**-11}
+PLACES = ["cpu"] if NO_GPU else ["cpu", "cuda"]
+INFINITE, LARGE = "float('-inf')", "-1e9"
+SCORES = "r = a[0].view(8, 64, 64); m = torch.ones(64, 64, device=r.device).triu(1).bool(); s = r @ r.mT * 0.125"
+MASKED = {
+    "filled": SCORES + f"; return torch.softmax(s.masked_fill(m, {INFINITE}), -1) @ r",
+    "chosen": SCORES + f"; return torch.softmax(torch.where(m, {INFINITE}, s), -1)",
+    "added": SCORES + f"; return torch.softmax(s + torch.zeros_like(s).masked_fill(m, {INFINITE}), -1)",
+    "inside attention": "r = a[0].view(2, 4, 64, 64); return F.scaled_dot_product_attention(r, r, r, is_causal=True)",
+    "logarithm of a sum": SCORES + f"; return torch.logsumexp(s.masked_fill(m, {INFINITE}), -1)",
+    "largest": SCORES + f"; return s.masked_fill(m, {INFINITE}).amax(-1)",
+    "loss": SCORES + f"; return F.cross_entropy(s.masked_fill(m, {INFINITE}).flatten(0, 1), "
+            "torch.zeros(512, dtype=torch.int64, device=s.device), reduction='none')",
+}
+# With a number that float16 has not.
+LOSS_OF_LARGE = MASKED["loss"].replace(INFINITE, LARGE)
+
+
+class MasksTest(unittest.TestCase):
+    def judged(self, forward, place, dtype=torch.float32):
+        """The spread's tensors, the reference's, the outputs, and the largest error over the bound of any outputs."""
+        torch.manual_seed(7)
+        task = tasks.Task(code(forward, f"[torch.randn(64, 512).to({dtype})]"), device(place))
+        task.settle(task.signature(), 1)
+        inputs = task.draw(3)[:1]
+        exact = task.reference(inputs, [])
+        spread = [torch.zeros(e.shape, device=e.device) for e in exact]
+        task.spread(inputs, [], exact, spread, 4)
+        pooled = spread[0].double().view(-1, 8).square().mean(1, keepdim=True).sqrt().mul(0.5).expand(-1, 8)
+        least = torch.maximum(pooled.reshape(exact[0].shape), 4 * U * exact[0].abs() + SMALLEST)
+        bound = C * torch.maximum(spread[0].double(), least) + UNITS[dtype] * exact[0].abs()
+        outs = task.run_in(None, inputs, [])
+        return spread, exact, outs[0], lambda out: float(((out.double() - exact[0]).abs() / bound).max())
+
+    @torch.no_grad()
+    def test_every_element_stays_bounded(self):
+        for place, dtype, (name, forward) in itertools.product(PLACES, UNITS, MASKED.items()):
+            with self.subTest(place=place, dtype=dtype, mask=name):
+                spread, exact, out, error = self.judged(forward, place, dtype)
+                self.assertTrue(chunks.decided(spread, exact))
+                self.assertLess(error(out), 0.8)
+                self.assertGreater(error(out.double() * 1.01), 1)
+
+    @torch.no_grad()
+    def test_a_large_number_that_masks_does_not_loosen_the_bound(self):
+        for place in PLACES:
+            _, _, out, error = self.judged(LOSS_OF_LARGE, place)
+            self.assertLess(error(out), 0.8)
+            self.assertGreater(error(out * 1.001), 1)
+
+    def test_what_rounding_decides_stays_undecided(self):
+        spread, exact, _, _ = self.judged("return torch.sqrt(a[0] - a[0]) + a[0]", "cpu")
+        self.assertFalse(chunks.decided(spread, exact))
+
+
+if __name__ == "__main__":
+    unittest.main()
