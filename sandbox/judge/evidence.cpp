@@ -24,6 +24,7 @@ Json set_json(const VerifiedSet& set) {
             {"worst_error", finite(set.errors.worst)},
             {"wrong", set.errors.wrong},
             {"nonfinite", set.errors.nonfinite},
+            {"undecided", set.errors.undecided},
             {"elements", set.errors.elements},
             {"inputs_changed", set.inputs_changed},
             {"guards_changed", set.guards_changed}};

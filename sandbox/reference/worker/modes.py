@@ -168,8 +168,14 @@ class Narrow(Perturbed):
         elif op.is_float(value) and value.numel():
             self.noise.add(wide, wide, self._amplitude(n))
             if value.dtype in UNITS:
-                relative, absolute = UNITS[value.dtype]
-                self.noise.add(wide, wide.abs().mul_(relative).add_(absolute), NARROW_AMPLITUDE)
+                self._round(wide, *UNITS[value.dtype])
+
+    def _round(self, wide, relative, absolute):
+        """Never over zero: what follows may be a root or a logarithm."""
+        before = wide.clone() if absolute else None
+        self.noise.add(wide, wide.abs().mul_(relative).add_(absolute), NARROW_AMPLITUDE)
+        if absolute:
+            wide.mul_(wide * before > 0)
 
     def _join(self, value, wide):
         if isinstance(value, (list, tuple)):

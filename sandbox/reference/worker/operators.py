@@ -5,8 +5,9 @@ import math
 
 import torch
 
-# Copies of stored values: nothing is rounded.
+# Copies of stored values, or of their opposites: nothing is rounded.
 MOVES = {
+    "neg",
     "clone", "copy_", "_to_copy", "cat", "stack", "gather", "index", "index_select", "constant_pad_nd",
     "repeat", "repeat_interleave", "flip", "roll", "zeros_like", "empty_like", "ones_like", "full_like",
     "empty", "zeros", "ones", "full", "arange", "scalar_tensor", "fill_", "zero_", "_unsafe_view",
