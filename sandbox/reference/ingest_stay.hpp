@@ -35,7 +35,13 @@ class IngestStay {
   void say(const std::string& what);
   Result<void> prepare(Distribution distribution);
   Result<void> baseline(bool compiled);
-  Result<DistributionFacts> trial(Distribution distribution);
+
+  // ingest_honest.cpp
+  struct Trial {
+    DistributionFacts facts;
+    std::string shortfall;  // why it is not kept; else empty
+  };
+  Result<Trial> trial(Distribution distribution);
   Result<void> choose_domain();
   Result<void> try_dense();
 
