@@ -168,14 +168,8 @@ class Narrow(Perturbed):
         elif op.is_float(value) and value.numel():
             self.noise.add(wide, wide, self._amplitude(n))
             if value.dtype in UNITS:
-                self._round(wide, *UNITS[value.dtype])
-
-    def _round(self, wide, relative, absolute):
-        """Never over zero: what follows may be a root or a logarithm."""
-        before = wide.clone() if absolute else None
-        self.noise.add(wide, wide.abs().mul_(relative).add_(absolute), NARROW_AMPLITUDE)
-        if absolute:
-            wide.mul_(wide * before > 0)
+                relative, absolute = UNITS[value.dtype]
+                self.noise.add(wide, wide.abs().mul_(relative).add_(absolute), NARROW_AMPLITUDE)
 
     def _join(self, value, wide):
         if isinstance(value, (list, tuple)):
@@ -196,6 +190,8 @@ class Narrow(Perturbed):
         if op.name_of(func) in op.COMPOSED:
             return self._compose(func, args, kwargs)
         twins = [self.twin(a) for a in args]
+        if op.name_of(func).rstrip("_") in op.OF_NO_LESS_THAN_ZERO:
+            twins[0] = twins[0] * (twins[0] * args[0] > 0)  # perturbed over zero, it has no root
         wider = {k: torch.float64 if v in _FLOATS else self.twin(v) for k, v in kwargs.items()}
         scale = op.cancelled(func, twins)
         out = func(*args, **kwargs)

@@ -21,6 +21,8 @@ COMPOSED = {"binary_cross_entropy_with_logits", "binary_cross_entropy"}
 RANGES = {"sigmoid": (0.0, 1.0), "hardsigmoid": (0.0, 1.0), "_softmax": (0.0, 1.0), "tanh": (-1.0, 1.0)}
 # Matrix products: which argument's last axis is summed over.
 _PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1, "mv": 0, "dot": 0, "addmv": 1}
+# Of these arguments zero stays zero, and no rounding takes one over it.
+OF_NO_LESS_THAN_ZERO = {"sqrt", "rsqrt", "log", "log2", "log10", "pow"}
 
 
 @functools.cache

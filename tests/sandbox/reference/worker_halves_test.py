@@ -33,6 +33,7 @@ CHAINS = {
     "linear, RELU, product": ("return torch.relu(F.linear(a[0], self.w, self.b)) @ self.w", LINEAR),
     "attention": ("x = a[0].view(128, 8, 64).transpose(0, 1)[None]"
                   "; return F.scaled_dot_product_attention(x * 0.5, x, x)", "pass"),
+    "root": ("return torch.sqrt(a[0].abs()) * self.g", GAIN),
     "sum": ("return a[0].sum(-1)", "pass"),
     "loss of logits": ("return F.binary_cross_entropy_with_logits(a[0], torch.sigmoid(a[0].flip(0)), reduction='none')",
                        "pass"),
