@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tasks of half types: what honest kernels err, and what wrong ones do, in units of the bound. No GPU is needed.
-import math
 import unittest
 
 import torch
+from worker_bound import DISTRIBUTIONS, bound_of, error_of, spread_of
 from worker_support import code, device, tasks
 
 import modes
 import orders
 from mutants import mutants_of
 
-POOL, C, U, SMALLEST = 8, 16, 2.0**-24, 2.0**-100  # as element_bound.hpp has them, for four evaluations
-EVALUATIONS = 4
-STORE = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
 LEAST_DISTRIBUTIONS, HONEST = 3, 0.8  # as ingest.hpp has them
 WIDTH = 512
 LINEAR = "self.w = nn.Parameter(torch.randn(96, 512) / 16); self.b = nn.Parameter(torch.randn(96))"
@@ -43,27 +40,6 @@ OVERFLOWING = {"wide", "huge"}  # sets that halves of five bits of exponent may 
 HALVES = {"f16": torch.float16, "bf16": torch.bfloat16}
 
 
-def magnitude(shape, low, span):
-    exponent = torch.randint(low, low + span, shape).float()
-    return (1 + torch.rand(shape)) * 2**exponent * (torch.randint(0, 2, shape) * 2 - 1)
-
-
-def huge(shape):
-    """A quarter of the rows has it at each end, as element_values.hpp places it."""
-    x, where = torch.randn(shape), torch.rand(shape[:1])
-    at = torch.where(where < 0.25, 0, torch.where(where < 0.5, shape[1] - 1, torch.randint(0, shape[1], shape[:1])))
-    x[torch.arange(shape[0]), at] = magnitude(shape[:1], 10, 1)
-    return x
-
-
-DISTRIBUTIONS = {
-    "normal": torch.randn, "shifted": lambda shape: torch.randn(shape) + 2.5,
-    "wide": lambda shape: magnitude(shape, -8, 16), "huge": huge,
-    "sparse": lambda shape: magnitude(shape, -1, 8) * (torch.randint(0, 16, shape) == 0),
-    "dense": lambda shape: 2 * torch.rand(shape) - 1,
-}
-
-
 class Rounding(torch.utils._python_dispatch.TorchDispatchMode):
     """Float32 inside each operator, whose output is rounded."""
 
@@ -85,28 +61,11 @@ class Judged:
         self.task, self.wide, self.parameters = task, wide, parameters
         self.inputs = [values.to(task.sample[0].dtype)]
         self.exact = task.reference(self.inputs, self.parameters)
-        spread = [torch.zeros(r.shape) for r in self.exact]
-        task.spread(self.inputs, self.parameters, self.exact, spread, EVALUATIONS)
-        self.bounds = [self._bound(s, e) for s, e in zip(spread, self.exact)]
-
-    def _bound(self, spread, exact):
-        flat = spread.double().reshape(-1)
-        padding = -flat.numel() % POOL
-        pools = torch.cat([flat, flat.new_zeros(padding)]).view(-1, POOL)
-        counts = torch.full((len(pools),), float(POOL))
-        counts[-1] -= padding
-        least = 0.5 * (pools.square().sum(1) / counts).sqrt()
-        pooled = torch.maximum(pools, least[:, None]).view(-1)[:flat.numel()].view(exact.shape)
-        size = exact.abs()
-        return C * torch.maximum(pooled, 4 * U * size + SMALLEST) + STORE[self.inputs[0].dtype] * size
+        spread = spread_of(task, self.inputs, self.parameters, self.exact)
+        self.bounds = [bound_of(s, e, self.inputs[0].dtype) for s, e in zip(spread, self.exact)]
 
     def error(self, outs):
-        """The largest one over the bound; infinite where a side is not finite."""
-        worst = 0.0
-        for out, exact, bound in zip(outs, self.exact, self.bounds):
-            wrong = (out.double() - exact).abs() / bound
-            worst = max(worst, math.inf if bool(torch.isnan(wrong).any()) else float(wrong.max()))
-        return worst
+        return error_of(outs, self.exact, self.bounds)
 
     def finite(self):
         return all(bool(torch.isfinite(e).all()) for e in self.exact)

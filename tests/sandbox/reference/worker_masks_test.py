@@ -4,12 +4,12 @@ import itertools
 import unittest
 
 import torch
+from worker_bound import bound_of, error_of, spread_of
 from worker_support import NO_GPU, code, device, tasks
 
 import chunks
 
-C, U, SMALLEST = 16, 2.0**-24, 2.0**-100  # as element_bound.hpp has them, for four evaluations
-UNITS = {torch.float32: U, torch.float16: 2.0**-11}
+TYPES = (torch.float32, torch.float16)
 PLACES = ["cpu"] if NO_GPU else ["cpu", "cuda"]
 INFINITE, LARGE = "float('-inf')", "-1e9"
 SCORES = "r = a[0].view(8, 64, 64); m = torch.ones(64, 64, device=r.device).triu(1).bool(); s = r @ r.mT * 0.125"
@@ -35,17 +35,13 @@ class MasksTest(unittest.TestCase):
         task.settle(task.signature(), 1)
         inputs = task.draw(3)[:1]
         exact = task.reference(inputs, [])
-        spread = [torch.zeros(e.shape, device=e.device) for e in exact]
-        task.spread(inputs, [], exact, spread, 4)
-        pooled = spread[0].double().view(-1, 8).square().mean(1, keepdim=True).sqrt().mul(0.5).expand(-1, 8)
-        least = torch.maximum(pooled.reshape(exact[0].shape), 4 * U * exact[0].abs() + SMALLEST)
-        bound = C * torch.maximum(spread[0].double(), least) + UNITS[dtype] * exact[0].abs()
-        outs = task.run_in(None, inputs, [])
-        return spread, exact, outs[0], lambda out: float(((out.double() - exact[0]).abs() / bound).max())
+        spread = spread_of(task, inputs, [], exact)
+        bounds = [bound_of(spread[0], exact[0], dtype)]
+        return spread, exact, task.run_in(None, inputs, [])[0], lambda out: error_of([out], exact, bounds)
 
     @torch.no_grad()
     def test_every_element_stays_bounded(self):
-        for place, dtype, (name, forward) in itertools.product(PLACES, UNITS, MASKED.items()):
+        for place, dtype, (name, forward) in itertools.product(PLACES, TYPES, MASKED.items()):
             with self.subTest(place=place, dtype=dtype, mask=name):
                 spread, exact, out, error = self.judged(forward, place, dtype)
                 self.assertTrue(chunks.decided(spread, exact))
