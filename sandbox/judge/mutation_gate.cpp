@@ -17,8 +17,20 @@ void record_exact(MutantTrial& trial, const ErrorStats& stats) {
   trial.lost = trial.lost && stats.nonfinite == 0 && stats.worst <= lost_in_rounding;
 }
 
+namespace {
+
+bool waits(const MutantTrial& trial) {
+  return trial.applies && !trial.caught;
+}
+
+}  // namespace
+
 bool any_waits(const std::vector<MutantTrial>& trials) {
-  return std::ranges::any_of(trials, [](const MutantTrial& t) { return t.applies && !t.caught; });
+  return std::ranges::any_of(trials, waits);
+}
+
+bool only_unseen_wait(const std::vector<MutantTrial>& trials) {
+  return std::ranges::none_of(trials, [](const MutantTrial& t) { return waits(t) && t.worst > 0; });
 }
 
 void drop_lost(std::vector<MutantTrial>& trials) {

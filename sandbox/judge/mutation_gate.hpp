@@ -33,6 +33,10 @@ void record_exact(MutantTrial& trial, const ErrorStats& stats);
 /// Whether a further set could still catch one.
 bool any_waits(const std::vector<MutantTrial>& trials);
 
+/// Whether those that a further set could catch never differed from what is right: the sets so far
+/// say nothing about them.
+bool only_unseen_wait(const std::vector<MutantTrial>& trials);
+
 /// What is lost so far stays so: it waits no longer.
 void drop_lost(std::vector<MutantTrial>& trials);
 

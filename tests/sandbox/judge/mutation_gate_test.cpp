@@ -51,5 +51,13 @@ TEST(MutationGateTest, ALostMutantMayStillBeCaughtOneOfFullPrecisionIsNeverLost)
   EXPECT_EQ(names_uncaught({full}), "short (0.1 of the bound)");
 }
 
+TEST(MutationGateTest, SetsOnWhichAMutantIsRightSayNothingAboutIt) {
+  const MutantTrial unseen{.name = "short", .applies = true};
+  EXPECT_TRUE(only_unseen_wait({unseen, {.name = "identity"}}));
+  EXPECT_TRUE(
+      only_unseen_wait({unseen, {.name = "bf16", .applies = true, .caught = true, .worst = 3}}));
+  EXPECT_FALSE(only_unseen_wait({unseen, {.name = "tail", .applies = true, .worst = 0.3}}));
+}
+
 }  // namespace
 }  // namespace warpsmith::sandbox
