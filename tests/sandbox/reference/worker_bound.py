@@ -44,6 +44,7 @@ def bound_of(spread, exact, dtype):
     counts = flat.new_full((len(pools),), float(POOL))
     counts[-1] -= padding
     least = 0.5 * (pools.square().sum(1) / counts).sqrt()
+    least = torch.where(least.isfinite(), least, 0)  # who has no deviation lifts no neighbour's
     pooled = torch.maximum(pools, least[:, None]).view(-1)[:flat.numel()].view(exact.shape)
     size = exact.abs()
     return C * torch.maximum(pooled, 4 * U * size + SMALLEST) + STORE[dtype] * size

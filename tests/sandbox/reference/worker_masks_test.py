@@ -5,12 +5,11 @@ import unittest
 
 import torch
 from worker_bound import bound_of, error_of, spread_of
-from worker_support import NO_GPU, code, device, tasks
+from worker_support import code, device, places, tasks
 
 import chunks
 
 TYPES = (torch.float32, torch.float16)
-PLACES = ["cpu"] if NO_GPU else ["cpu", "cuda"]
 INFINITE, LARGE = "float('-inf')", "-1e9"
 SCORES = "r = a[0].view(8, 64, 64); m = torch.ones(64, 64, device=r.device).triu(1).bool(); s = r @ r.mT * 0.125"
 MASKED = {
@@ -41,7 +40,7 @@ class MasksTest(unittest.TestCase):
 
     @torch.no_grad()
     def test_every_element_stays_bounded(self):
-        for place, dtype, (name, forward) in itertools.product(PLACES, TYPES, MASKED.items()):
+        for place, dtype, (name, forward) in itertools.product(places(self), TYPES, MASKED.items()):
             with self.subTest(place=place, dtype=dtype, mask=name):
                 spread, exact, out, error = self.judged(forward, place, dtype)
                 self.assertTrue(chunks.decided(spread, exact))
@@ -50,7 +49,7 @@ class MasksTest(unittest.TestCase):
 
     @torch.no_grad()
     def test_a_large_number_that_masks_does_not_loosen_the_bound(self):
-        for place in PLACES:
+        for place in places(self):
             _, _, out, error = self.judged(LOSS_OF_LARGE, place)
             self.assertLess(error(out), 0.8)
             self.assertGreater(error(out * 1.001), 1)

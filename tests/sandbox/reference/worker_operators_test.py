@@ -4,13 +4,12 @@ import itertools
 import unittest
 
 import torch
-from worker_support import NO_GPU, code, device, tasks
+from worker_support import code, device, places, tasks
 
 import modes
 import operators as op
 
 C, U = 8, 2.0**-24  # the strictest constant, and a unit of float32
-PLACES = ["cpu"] if NO_GPU else ["cpu", "cuda"]
 ROWS = "[torch.randn(64, 2000)]"
 INDEX = "i = torch.arange(2000, device=a[0].device) % 4"
 SUMS = {
@@ -59,20 +58,20 @@ class OperatorsTest(unittest.TestCase):
         return tuple(error(task.run_in(mode, values, [])[0]) for mode in (None, modes.Rounded("tf32")))
 
     def test_sums_are_bounded_by_how_many_terms_meet(self):
-        for place, (name, forward) in itertools.product(PLACES, SUMS.items()):
+        for place, (name, forward) in itertools.product(places(self), SUMS.items()):
             with self.subTest(place=place, operator=name):
                 eager, low = self.errors(forward, place)
                 self.assertLess(eager, 0.5)
                 self.assertGreater(low, 1)
 
     def test_operators_that_also_give_what_their_gradient_reads_are_perturbed(self):
-        for place in PLACES:
+        for place in places(self):
             eager, low = self.errors("return F.logsigmoid(a[0])", place)
             self.assertLess(eager, 0.5)
             self.assertGreater(low, 1)
 
     def test_honest_formulas_that_cancel_are_within_the_bound(self):
-        for place, (name, (forward, formula)) in itertools.product(PLACES, FORMULAS.items()):
+        for place, (name, (forward, formula)) in itertools.product(places(self), FORMULAS.items()):
             with self.subTest(place=place, function=name):
                 task, values, error = self.judged(forward, place, "[torch.randn(64, 2000) * 0.01]")
                 self.assertLess(error(formula(values[0])), 0.8)
@@ -80,7 +79,7 @@ class OperatorsTest(unittest.TestCase):
 
     def test_probabilities_stay_within_their_range(self):
         forward = "p = {}; return F.binary_cross_entropy(p, p.flip(0).round(), reduction='none')"
-        for place, name in itertools.product(PLACES, ("torch.sigmoid(a[0])", "torch.softmax(a[0], -1)", "a[0].tanh().abs()")):
+        for place, name in itertools.product(places(self), ("torch.sigmoid(a[0])", "torch.softmax(a[0], -1)", "a[0].tanh().abs()")):
             with self.subTest(place=place, function=name):  # beyond it an operator raises, and ends a GPU's context
                 self.judged(forward.format(name), place, "[torch.randn(64, 2000) * 40]")
 

@@ -5,12 +5,11 @@ import unittest
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from worker_support import NO_GPU, code, device, tasks
+from worker_support import code, device, places, tasks
 
 from by_parts import by_parts
 
 C, U = 8, 2.0**-24  # the strictest constant, and a unit of float32
-PLACES = ["cpu"] if NO_GPU else ["cpu", "cuda"]
 STEPS, BATCH, WIDTH = 48, 4, 256
 
 
@@ -132,7 +131,7 @@ class PartsTest(unittest.TestCase):
 
     @torch.no_grad()
     def test_parts_made_one_after_another_are_right_and_lower_precision_is_not(self):
-        for place, (name, (by_hand, _)), move in itertools.product(PLACES, TASKS.items(), (0.0, 2.5)):
+        for place, (name, (by_hand, _)), move in itertools.product(places(self), TASKS.items(), (0.0, 2.5)):
             with self.subTest(place=place, task=name, move=move):
                 task, inputs, parameters, error = self.judged(name, place, move)
                 self.assertLess(error(task.run_in(None, inputs, parameters)[0]), 0.8)
@@ -144,7 +143,7 @@ class PartsTest(unittest.TestCase):
     @torch.no_grad()
     def test_recurrent_layers_of_all_kinds_are_the_same_in_parts(self):
         torch.manual_seed(3)
-        for place, (name, (make, taken)) in itertools.product(PLACES, RECURRENT.items()):
+        for place, (name, (make, taken)) in itertools.product(places(self), RECURRENT.items()):
             with self.subTest(place=place, layer=name):
                 layer, rows = make().to(place), taken(torch.randn(7, 4, 24).to(place))
                 expected = flat(layer(rows))

@@ -5,7 +5,7 @@ import unittest
 
 import numpy as np
 import torch
-from worker_support import NO_GPU
+from worker_support import places
 
 import chunks
 import device_sums
@@ -17,7 +17,6 @@ from correlated import CorrelatedErrors, DeviceCorrelatedErrors
 from noise import ChunkedNoise
 
 U = 2.0**-24
-PLACES = ["cpu"] if NO_GPU else ["cpu", "cuda"]
 OPERATORS = {
     "sum": (lambda x: x.sum(1), (7, 300)), "long sum": (lambda x: x.sum(1), (3, 40001)),
     "sum of all": (lambda x: x.abs().sum(), (90, 100)), "mean over two": (lambda x: x.mean((0, 2)), (9, 5, 40)),
@@ -39,7 +38,7 @@ def seeded(shape, place="cpu"):
 
 class OrdersTest(unittest.TestCase):
     def cases(self):
-        return itertools.product(PLACES, device_sums.device_orders().items(), OPERATORS.items())
+        return itertools.product(places(self), device_sums.device_orders().items(), OPERATORS.items())
 
     def test_every_order_is_as_near_to_float64_as_its_terms_allow(self):
         for place, (order, sums), (name, (work, shape)) in self.cases():
@@ -92,7 +91,7 @@ class CorrelatedTest(unittest.TestCase):
         yield torch.full((9, 3000), 0.1)
 
     def test_the_device_s_errors_are_the_cpu_s(self):
-        for place, x in itertools.product(PLACES, self.values()):
+        for place, x in itertools.product(places(self), self.values()):
             cpu = CorrelatedErrors(np.random.default_rng(5), (1,))
             there = DeviceCorrelatedErrors(np.random.default_rng(5), (1,))
             total = x.sum(1)
@@ -103,7 +102,7 @@ class CorrelatedTest(unittest.TestCase):
 
     def test_a_long_sum_errs_as_its_shares_and_their_sum_do(self):
         self.assertEqual([op.chain(n) for n in (1, 4096, 4097, 2**22)], [1, 4096, 4098, 5120])
-        for place, n in itertools.product(PLACES, (4096, 2**20)):
+        for place, n in itertools.product(places(self), (4096, 2**20)):
             x = torch.full((3, n), 0.5, device=place)
             errors = DeviceCorrelatedErrors(np.random.default_rng(5), (1,))
             error = float(errors._error_of(x, [1], x.sum(1, keepdim=True))[0, 0]) / (0.5 * n) / U
@@ -111,7 +110,7 @@ class CorrelatedTest(unittest.TestCase):
             self.assertLess(error, 1.1 * op.chain(n))
 
     def test_operators_made_of_such_sums_keep_their_shapes_and_err_by_them(self):
-        for place, (name, (work, shape)) in itertools.product(PLACES, OPERATORS.items()):
+        for place, (name, (work, shape)) in itertools.product(places(self), OPERATORS.items()):
             x = torch.full(shape, 0.1, device=place)
             x[0] = 0.2
             errors = DeviceCorrelatedErrors(np.random.default_rng(5), (1,))
@@ -132,7 +131,7 @@ class CorrelatedTest(unittest.TestCase):
 
 class NoiseTest(unittest.TestCase):
     def test_a_tensor_larger_than_the_bank_is_perturbed_piece_by_piece(self):
-        for place in PLACES:
+        for place in places(self):
             noise = ChunkedNoise(1000, torch.device(place))
             for x in (seeded((70, 50), place), seeded((70, 50), place).t(), seeded((1, 50), place).expand(70, 50)):
                 for out in (noise.added(x, 0.125), noise.add(x.clone(), x, 0.125)):

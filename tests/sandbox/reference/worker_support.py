@@ -46,6 +46,16 @@ def device(name):
     return _devices[name]
 
 
+def places(case):
+    """Where a test's cases run: on a CPU, and on a GPU or with one skip that says why not."""
+    yield "cpu"
+    if not NO_GPU:
+        yield "cuda"
+        return
+    with case.subTest(place="cuda"):
+        case.skipTest(NO_GPU)
+
+
 def code(forward, inputs="[torch.randn(512, 256)]", init="pass"):
     """A task whose forward's arguments are a[0], a[1], …"""
     return ("import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"

@@ -2,14 +2,12 @@
 # Many operators: whatever torch has, its own result lies within the bound on enough distributions, and nearly every
 # element has one.
 import itertools
-import math
 import unittest
 
 import torch
 from worker_bound import DISTRIBUTIONS, STORE, bound_of, error_of, spread_of
-from worker_support import NO_GPU, code, device, tasks
+from worker_support import code, device, places, tasks
 
-PLACES = ["cpu"] if NO_GPU else ["cpu", "cuda"]
 SHAPE = (64, 512)
 LEAST_DISTRIBUTIONS, HONEST, ONE_UNDECIDED_IN = 3, 0.8, 1024  # as ingest.hpp has them
 POINTWISE = ("abs exp expm1 exp2 sigmoid tanh sin cos tan atan sinh cosh asinh erf erfc sinc square sign floor ceil round "
@@ -84,10 +82,8 @@ LAYERS = {  # forward, attributes
     "LSTM": ("return self.m(a[0].view(8, 64, 64))[0]", "self.m = nn.LSTM(64, 64)"),
     "GRU": ("return self.m(a[0].view(8, 64, 64))[0]", "self.m = nn.GRU(64, 64)"),
 }
-# At this width cuDNN's tanh has 17 bits, which no task of float32 excuses.
 SHORT_OF_FLOAT32 = {("cuda", "LSTM"), ("cuda", "GRU")}
-# In half types torch adds these up in them; such tasks are refused, or left to other distributions.
-SUMS_IN_HALVES = {"cumsum", "running sum of the positive", "transposed"}
+SUMS_IN_HALVES = {("cuda", "cumsum"), ("cpu", "transposed")}
 
 
 def operators():
@@ -99,9 +95,19 @@ def operators():
     return {name: (forward, "pass") for name, forward in (made | FORWARDS).items()} | LAYERS
 
 
+def why_left_out(place, name, dtype):
+    """Of tasks that ingest refuses; empty of others."""
+    if (place, name) in SHORT_OF_FLOAT32:
+        return f"{name}: cuDNN's tanh has 17 bits at this width"
+    if dtype != torch.float32 and (place, name) in SUMS_IN_HALVES:
+        return f"{name}: torch adds halves up in halves here"
+    return ""
+
+
 class SweepTest(unittest.TestCase):
     def trials(self, forward, attributes, place, dtype):
-        """Of each distribution: the largest error of eager over the bound, the share of elements that have none."""
+        """Of each distribution on which eager does not overflow, as halves may: its largest error over the bound, and
+        the share of elements that have none."""
         torch.manual_seed(5)
         attributes = attributes if attributes == "pass" else f"{attributes}; self.to({dtype})"
         task = tasks.Task(code(forward, f"[torch.randn{SHAPE}.to({dtype})]", attributes), device(place))
@@ -113,25 +119,25 @@ class SweepTest(unittest.TestCase):
             spread = spread_of(task, inputs, parameters, exact)
             bounds = [bound_of(s, e, dtype) for s, e in zip(spread, exact) if e.is_floating_point()]
             outs = task.run_in(None, inputs, parameters)
+            if any(bool((~o.isfinite() & e.isfinite()).any()) for o, e in zip(outs, exact)):
+                continue
             undecided = max((float((~b.isfinite() & e.isfinite()).double().mean()) for b, e in zip(bounds, exact)), default=0)
             yield name, error_of(outs, exact, bounds), undecided
 
     def kept(self, *case):
-        """How many distributions can be judged. Whose errors are infinite overflows, as halves may."""
+        """How many distributions can be judged."""
         count = 0
         for name, error, undecided in self.trials(*case):
-            if not math.isfinite(error):
-                continue
             self.assertLessEqual(undecided, 1 / ONE_UNDECIDED_IN, name)
             count += error <= HONEST
         return count
 
     @torch.no_grad()
     def test_eager_is_within_the_bound(self):
-        for place, dtype, (name, case) in itertools.product(PLACES, STORE, operators().items()):
-            if (place, name) in SHORT_OF_FLOAT32 or (dtype != torch.float32 and name in SUMS_IN_HALVES):
-                continue
+        for place, dtype, (name, case) in itertools.product(places(self), STORE, operators().items()):
             with self.subTest(place=place, dtype=dtype, operator=name):
+                if why := why_left_out(place, name, dtype):
+                    self.skipTest(why)
                 self.assertGreaterEqual(self.kept(*case, place, dtype), LEAST_DISTRIBUTIONS)
 
 
