@@ -62,33 +62,65 @@ void load(const EvaluationJob& job, CandidateCalls& calls, EvaluationOutcome& ou
   outcome.measured.early = calls.load(by).fault;
 }
 
-/// A stay of the worker, over which the candidate is verified and timed.
-Result<void> measure(const EvaluationJob& job, CandidateCalls& calls, EvaluationOutcome& outcome,
-                     Deadline deadline) {
-  std::optional<WorkerSession> session;
-  FurtherBaselines none;
-  FurtherBaselines& further = job.timed && job.further != nullptr ? *job.further : none;
-  {
-    const PhaseClock clock(outcome.phase_ms, "session");
-    auto entered = enter_with(job.worker, job.task, job.bench.session_memory(),
-                              session_options(job), further, deadline);
-    if (!entered) return tl::unexpected(entered.error());
-    session.emplace(std::move(*entered));
-  }
-  EvaluationStay evaluation(job, calls, *session, further, outcome, deadline);
-  if (auto done = evaluation.run(); !done) {
-    return tl::unexpected(job.worker.with_cause(done.error(), *session));
-  }
+using HeldLease = std::optional<DeviceLease>;
+
+/// The device for this evaluation alone; nothing where nothing is shared.
+Result<void> hold(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome,
+                  Deadline deadline) {
+  if (held || !job.lease) return {};
+  const PhaseClock clock(outcome.phase_ms, "wait");
+  auto lease = job.lease(deadline);
+  if (!lease) return tl::unexpected(std::move(lease.error()));
+  held = std::move(*lease);
+  return {};
+}
+
+void let_go(HeldLease& held, EvaluationOutcome& outcome) {
+  if (held) outcome.device_held_ms = held->held_ms();
+  held.reset();
+}
+
+Result<WorkerSession> entered(const EvaluationJob& job, FurtherBaselines& further,
+                              EvaluationOutcome& outcome, Deadline deadline) {
+  const PhaseClock clock(outcome.phase_ms, "session");
+  return enter_with(job.worker, job.task, job.bench.session_memory(), session_options(job), further,
+                    deadline);
+}
+
+Result<void> calibrate(WorkerSession& session, EvaluationOutcome& outcome, Deadline deadline) {
+  const PhaseClock clock(outcome.phase_ms, "session");
+  return session.calibrate(deadline);
+}
+
+Result<void> leave(const EvaluationJob& job, WorkerSession& session, EvaluationOutcome& outcome,
+                   Deadline deadline) {
   const PhaseClock clock(outcome.phase_ms, "end");
+  if (auto left = session.leave(deadline); !left) {
+    return tl::unexpected(job.worker.with_cause(left.error(), session));
+  }
   if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
   return {};
 }
 
-/// Nothing where nothing is shared.
-Result<std::optional<DeviceLease>> acquired(const EvaluationJob& job, EvaluationOutcome& outcome,
-                                            Deadline deadline) {
-  const PhaseClock clock(outcome.phase_ms, "wait");
-  return job.lease ? job.lease(deadline) : Result<std::optional<DeviceLease>>{std::nullopt};
+/// A stay of the worker, over which the candidate is verified and timed. Shared memory is mapped
+/// before the device is held and unmapped after: that takes the driver's lock, for which all of
+/// this machine's contexts wait. A candidate that may still run there keeps the device until it has
+/// ended.
+Result<void> measure(const EvaluationJob& job, CandidateCalls& calls, HeldLease& held,
+                     EvaluationOutcome& outcome, Deadline deadline) {
+  FurtherBaselines none;
+  FurtherBaselines& further = job.timed && job.further != nullptr ? *job.further : none;
+  auto session = entered(job, further, outcome, deadline);
+  if (!session) return tl::unexpected(session.error());
+  auto done = hold(job, held, outcome, deadline);
+  if (done) done = calibrate(*session, outcome, deadline);
+  if (!done) return tl::unexpected(job.worker.with_cause(done.error(), *session));
+  EvaluationStay evaluation(job, calls, *session, further, outcome, deadline);
+  if (done = evaluation.run(); !done) {
+    return tl::unexpected(job.worker.with_cause(done.error(), *session));
+  }
+  if (job.stage == nullptr && !ended_badly(outcome.measured)) let_go(held, outcome);
+  return leave(job, *session, outcome, deadline);
 }
 
 /// A call that ended by nothing that the candidate did.
@@ -124,27 +156,25 @@ std::vector<InputRule> paper_rules(std::vector<InputRule> rules) {
 
 Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline) {
   EvaluationOutcome outcome{.numerics = job.numerics};
-  Result<std::optional<DeviceLease>> held = std::nullopt;
+  HeldLease held;
   // A candidate's own process may work on the device as soon as it is loaded.
-  const bool held_to_load = job.stage != nullptr;
-  if (held_to_load) held = acquired(job, outcome, deadline);
-  if (!held) return tl::unexpected(held.error());
+  if (job.stage != nullptr) {
+    if (auto done = hold(job, held, outcome, deadline); !done) return tl::unexpected(done.error());
+  }
   auto candidate = started_candidate(job, outcome, deadline);
   if (!candidate) return tl::unexpected(candidate.error());
   CandidateCalls calls(job, *candidate);
   load(job, calls, outcome, deadline);
   if (!outcome.measured.early) {
-    if (!held_to_load) held = acquired(job, outcome, deadline);
-    if (!held) return tl::unexpected(held.error());
-    if (auto done = measure(job, calls, outcome, deadline); !done) {
+    if (auto done = measure(job, calls, held, outcome, deadline); !done) {
       return tl::unexpected(done.error());
     }
   }
   if (auto error = struck(outcome.measured)) return tl::unexpected(std::move(*error));
-  if (*held) outcome.device_held_ms = (*held)->held_ms();
   const PhaseClock clock(outcome.phase_ms, "end");
   outcome.stage = calls.facts();
   end(job, std::move(*candidate), outcome.measured, deadline);
+  let_go(held, outcome);
   return outcome;
 }
 

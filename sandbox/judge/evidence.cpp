@@ -87,6 +87,12 @@ Json summary_json(const cuda::ClockSummary& summary) {
           {"reasons", summary.reasons}};
 }
 
+const char* read_when(const ClockRecord& record) {
+  if (record.each_block) return "around each block";
+  const bool some = record.samples.size() > 2;
+  return some ? "around the first blocks and after all" : "before and after all blocks";
+}
+
 /// Arrays of one figure per reading, and a summary; the reason where nothing was read; null on a
 /// CPU.
 Json clocks_json(const Timings& timings) {
@@ -96,7 +102,7 @@ Json clocks_json(const Timings& timings) {
   const ClockRecord& record = *timings.clocks;
   Json summary = summary_json(cuda::summary_of(record.samples));
   summary["readings"] = record.samples.size();
-  return {{"read", record.each_block ? "around each block" : "before and after all blocks"},
+  return {{"read", read_when(record)},
           {"first_reading_ms", record.first_reading_ms},
           {"sm_mhz", column(record.samples, &ClockSample::sm_mhz)},
           {"memory_mhz", column(record.samples, &ClockSample::memory_mhz)},

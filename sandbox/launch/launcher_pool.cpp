@@ -40,6 +40,13 @@ std::optional<GpuAccess> access_of(const LauncherOptions& options) {
   return gpu;
 }
 
+/// One channel of each kind: a plan runs on one stream, and channels are made and ended under the
+/// driver's lock, for which all contexts of all GPUs wait.
+void keep_contexts_small(JailSpec& jail) {
+  jail.environment["CUDA_DEVICE_MAX_CONNECTIONS"] = "1";
+  jail.environment["CUDA_DEVICE_MAX_COPY_CONNECTIONS"] = "1";
+}
+
 /// The loader looks for the driver first, then for the libraries, then where it always does.
 void search_gpu(JailSpec& jail, const GpuAccess& gpu) {
   std::string path;
@@ -67,6 +74,7 @@ Result<JailSpec> launch_jail(const LauncherOptions& options) {
     return tl::unexpected(std::move(added.error()));
   }
   if (gpu) search_gpu(jail, *gpu);
+  if (gpu) keep_contexts_small(jail);
   return jail;
 }
 

@@ -52,6 +52,7 @@ Result<IngestRecord> measure(const IngestJob& job, const TaskDescription& descri
   auto session = enter_with(job.worker, job.task, (*bench)->session_memory(),
                             {spread_evaluations, seed->seed}, further, deadline);
   if (!session) return tl::unexpected(session.error());
+  if (auto done = session->calibrate(deadline); !done) return tl::unexpected(done.error());
   IngestStay ingest(job, description, **bench, *session, further, deadline);
   auto record = ingest.run(seed->key());
   if (!record) {

@@ -116,6 +116,10 @@ Result<void> WorkerSession::aside(uint32_t what, uint32_t set, uint32_t argument
   return {};
 }
 
+Result<void> WorkerSession::calibrate(Deadline deadline) {
+  return contestant_.calibrate(calibration_calls, deadline);
+}
+
 CallResult WorkerSession::baseline(Baseline which, uint32_t set, Deadline deadline) {
   constexpr std::array<uint32_t, 3> codes{1, 8, 9};  // session.py
   return order(codes[static_cast<size_t>(which)], set, 0, deadline);
@@ -259,9 +263,6 @@ Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemo
   if (auto entered = answer(deadline); !entered) return tl::unexpected(entered.error());
   auto contestant = Contestant::adopt(process_, std::move(*control), deadline);
   if (!contestant) return fail("reference worker", contestant.error());
-  if (auto done = contestant->calibrate(calibration_calls, deadline); !done) {
-    return tl::unexpected(done.error());
-  }
   return WorkerSession{std::move(*contestant)};
 }
 

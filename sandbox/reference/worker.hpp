@@ -65,6 +65,9 @@ uint64_t result_bytes(const TaskSignature& signature);
 /// the worker is of no further use.
 class WorkerSession {
  public:
+  /// Measures what `noop` and `device_noop` tell: on the quiet core or device of timed calls, and
+  /// before the first.
+  Result<void> calibrate(Deadline deadline);
   CallResult eager(uint32_t set, Deadline deadline) { return order(0, set, 0, deadline); }
   CallResult compiled(uint32_t set, Deadline deadline) { return order(1, set, 0, deadline); }
   /// Requires a baseline that `ReferenceWorker::compile` called ready.

@@ -11,13 +11,15 @@
 
 namespace warpsmith::sandbox {
 
-/// A reading that takes longer would leave the GPU idle between blocks, and cool it.
+/// A reading that takes longer would leave the GPU idle between blocks, and cool it; it waits for
+/// the driver's lock where contexts come up and go, of other GPUs too.
 inline constexpr std::chrono::milliseconds longest_reading{1};
 
 struct ClockRecord {
-  /// One reading before the first block and one after each; else one before all and one after.
+  /// One reading before the first block and one after each; else one before all, one after each
+  /// until one takes too long, and one after all.
   bool each_block = false;
-  double first_reading_ms = 0;  // how long it took: why it is one or the other
+  double first_reading_ms = 0;  // how long it took
   std::vector<cuda::ClockSample> samples;
 };
 
@@ -36,6 +38,8 @@ class ClockLog {
   ClockRecord end();
 
  private:
+  SteadyClock::duration read();
+
   cuda::ClockReader& reader_;
   Now now_;
   ClockRecord record_;

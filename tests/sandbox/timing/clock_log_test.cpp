@@ -8,12 +8,12 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// Counts its readings, each of which takes so long of a virtual clock.
+/// Counts its readings, each of which takes so long of a virtual clock; from `slow` on a second.
 class Counting final : public cuda::ClockReader {
  public:
-  explicit Counting(microseconds takes) : takes_(takes) {}
+  explicit Counting(microseconds takes, int slow = 1000) : takes_(takes), slow_(slow) {}
   cuda::ClockSample read() override {
-    now_ += takes_;
+    now_ += readings_ < slow_ ? takes_ : microseconds{1'000'000};
     return {.sm_mhz = 1000 + readings_++};
   }
   ClockLog::Now clock() {
@@ -22,12 +22,13 @@ class Counting final : public cuda::ClockReader {
 
  private:
   microseconds takes_;
+  int slow_;
   SteadyClock::time_point now_{};
   int readings_ = 0;
 };
 
-ClockRecord logged(microseconds reading, int blocks) {
-  Counting reader(reading);
+ClockRecord logged(microseconds reading, int blocks, int slow = 1000) {
+  Counting reader(reading, slow);
   ClockLog log(reader, reader.clock());
   log.begin();
   for (int i = 0; i < blocks; ++i) log.block_done();
@@ -47,6 +48,13 @@ TEST(ClockLogTest, ReadsBeforeAndAfterAllBlocksWhereItTakesLong) {
   const ClockRecord record = logged(microseconds{1000}, 10);
   EXPECT_FALSE(record.each_block);
   EXPECT_EQ(record.samples.size(), 2U);
+}
+
+TEST(ClockLogTest, ReadsNoMoreBlocksOnceAReadingTookLong) {
+  const ClockRecord record = logged(microseconds{300}, 10, 3);
+  EXPECT_FALSE(record.each_block);
+  ASSERT_EQ(record.samples.size(), 5U) << "one before, three after blocks, one after all";
+  EXPECT_EQ(record.samples.back().sm_mhz, 1004);
 }
 
 TEST(ClockLogTest, ATimingThatNeverBeganIsNotRead) {
