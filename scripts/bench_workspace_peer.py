@@ -70,7 +70,8 @@ def write_sources(args):
     (step,) = plan["step"]
     if step["args"] != ["x", "y", "d0"]:
         sys.exit(f"{args.solution}: expected one launch of x, y, d0; got {step['args']}")
-    launcher = LAUNCHER.format(kernel=step["launch"], grid=extents(step["grid"], "rows"), block=extents(step["block"], "rows"))
+    launcher = LAUNCHER.format(kernel=step["launch"], grid=extents(step["grid"], "rows"),
+                               block=extents(step["block"], "rows"))
     kernels = (args.solution / "kernels.cu").read_text(encoding="utf-8")
     (args.build / "kernels.cu").write_text(kernels + launcher, encoding="utf-8")
     (args.build / "binding.cpp").write_text(BINDING, encoding="utf-8")
@@ -121,14 +122,16 @@ def profile(args):
     torch, model, draw = ready(args)
     built, inputs = extension(args), draw()
     with torch.no_grad():
-        times = {"eager_ms": median_ms(torch, model, inputs), "compile_ms": median_ms(torch, torch.compile(model), inputs),
+        times = {"eager_ms": median_ms(torch, model, inputs),
+                 "compile_ms": median_ms(torch, torch.compile(model), inputs),
                  "extension_ms": median_ms(torch, built.forward, inputs)}
     print(json.dumps(times))
 
 
 def one_step(args, step):
     """Seconds of one program, and what it printed last."""
-    command = [sys.executable, __file__, "--task", args.task, "--solution", args.solution, "--step", step, "--build", args.build]
+    command = [sys.executable, __file__, "--task", args.task, "--solution", args.solution, "--step", step,
+               "--build", args.build]
     began = time.perf_counter()
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300)
     if done.returncode != 0:

@@ -21,7 +21,8 @@ def arguments():
     parser.add_argument("--contract", choices=sorted(STYLES), default="cpu")
     parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
     parser.add_argument("--styles", nargs="+", help="default: all of the contract")
-    parser.add_argument("--skip-unknown", action="store_true", help="name tasks that no kernel is written for and go on")
+    parser.add_argument("--skip-unknown", action="store_true",
+                        help="name tasks that no kernel is written for and go on")
     parser.add_argument("--output", type=Path, required=True, help="folder that receives the files")
     args = parser.parse_args()
     args.styles = args.styles or list(STYLES[args.contract])

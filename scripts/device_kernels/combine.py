@@ -102,7 +102,8 @@ def includes(style, scans):
     if style.combine != "group":
         return ""
     file = "scan.h" if scans else "reduce.h"
-    return f"#include <cooperative_groups.h>\n#include <cooperative_groups/{file}>\n\nnamespace cg = cooperative_groups;\n"
+    headers = f"#include <cooperative_groups.h>\n#include <cooperative_groups/{file}>\n"
+    return f"{headers}\nnamespace cg = cooperative_groups;\n"
 
 
 def reduction(style):

@@ -20,7 +20,8 @@ FAKES = {
     "apt-get": 'echo "apt-get $*" >> "$FAKE/calls.log"; sleep ${FAKE_APT_SECONDS:-0}\n'
                'case "$*" in *" install "*) cp "$FAKE/wanted" "$FAKE/installed";; esac',
     "ctest": 'while [ $# -gt 0 ]; do [ "$1" != --output-junit ] || file=$2; shift; done\n'
-             'echo "<testsuite tests=\\"${FAKE_TESTS:-0}\\" failures=\\"0\\" skipped=\\"0\\" disabled=\\"0\\"/>" > "$file"',
+             'echo "<testsuite tests=\\"${FAKE_TESTS:-0}\\" failures=\\"0\\" skipped=\\"0\\" disabled=\\"0\\"/>"'
+             ' > "$file"',
     "sudo": 'exit 1',
     "id": 'cat "$FAKE/uid"',
     "cmake": 'echo "cmake $*" >> "$FAKE/calls.log"\n'

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The contestant's side of the sequential commit (sandbox/commit/control_page.hpp), for baselines and candidates in Python.
+# The contestant's side of the sequential commit (sandbox/commit/control_page.hpp), for baselines and candidates in
+# Python.
 import ctypes
 import mmap
 import platform

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the extensions that a model_new.py asks torch's own loaders for, in a jail with compilers and without a GPU,
-# all of which ends with this process. Standard output: a tar of the shared objects. Exit code 1: standard error says why.
+# all of which ends with this process. Standard output: a tar of the shared objects. Exit code 1: standard error says
+# why.
 import json
 import os
 import sys

@@ -67,11 +67,13 @@ class Candidate:
         self.device, self.facts, self.signature, self.lane = device, facts, request["signature"], request["lane"]
         layout = request["layout"]
         # Kept for good: the process ends with its candidate.
-        self.memories = [device.open(fd, size, writable) for fd, size, writable in zip(fds, request["bytes"], (False, True))]
+        self.memories = [device.open(fd, size, writable)
+                         for fd, size, writable in zip(fds, request["bytes"], (False, True))]
         views = {"input": [], "parameter": [], "output": []}
         for spec, slot in zip(self.signature, layout["slots"]):
             memory = self.memories[1 if slot["output"] else 0]
-            views[spec["role"]].append(memory.view(_TORCH[spec["dtype"]], spec["shape"], spec["elements"], slot["offset"]))
+            view = memory.view(_TORCH[spec["dtype"]], spec["shape"], spec["elements"], slot["offset"])
+            views[spec["role"]].append(view)
         self.inputs, self.parameters, self.outputs = views["input"], views["parameter"], views["output"]
         if len(self.inputs) != len(facts.tensor_at):
             raise ValueError(f"get_inputs gives {len(facts.tensor_at)} tensors, the signature has {len(self.inputs)}")

@@ -2,8 +2,8 @@
 # The reference worker: a jailed process that holds torch and runs tasks, never a candidate.
 #
 # Speaks frames (peer.py) on the socket that is descriptor 3. Each request gets one answer:
-# {"ok": true, ...} or {"ok": false, "error": text, "refused": bool}; of a task that was refused for want of memory, which
-# its neighbours on the device may give back, {..., "passing": true}.
+# {"ok": true, ...} or {"ok": false, "error": text, "refused": bool}; of a task that was refused for want of memory,
+# which its neighbours on the device may give back, {..., "passing": true}.
 import contextlib
 import gc
 import os

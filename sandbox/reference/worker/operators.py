@@ -83,6 +83,10 @@ def float_tensors(args):
             yield from float_tensors(arg)
 
 
+_SUMS = {"sum", "mean", "var", "var_mean", "std", "prod", "logsumexp", "amax", "amin"}
+_NORMS = {"norm", "linalg_vector_norm"}
+
+
 def _dims(arg, rank):
     dims = [arg] if isinstance(arg, int) else list(arg or range(rank))
     return [d % rank for d in dims] if rank else []
@@ -92,8 +96,8 @@ def reduced_dims(func, args):
     """Axes of the first tensor argument that are summed over, or None if the operator is not such a reduction."""
     name = name_of(func)
     x = args[0]
-    if name in {"sum", "mean", "var", "var_mean", "std", "prod", "logsumexp", "amax", "amin", "norm", "linalg_vector_norm"}:
-        index = 2 if name in {"norm", "linalg_vector_norm"} else 1
+    if name in _NORMS or name in _SUMS:
+        index = 2 if name in _NORMS else 1
         dim = args[index] if len(args) > index and isinstance(args[index], (int, list, tuple)) else None
         return _dims(dim, x.dim())
     if name in {"_softmax", "_log_softmax", "cumsum", "cumprod", "logcumsumexp"}:

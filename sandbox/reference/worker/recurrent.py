@@ -30,7 +30,7 @@ _CELLS = {"lstm_cell": "lstm", "gru_cell": "gru"}  # those that torch fuses
 
 
 def _direction(step, x, sizes, state, weights, has_biases, backwards):
-    """One layer in one direction. `sizes`: rows of each step of a packed sequence; the rest of a state stays as it is."""
+    """One layer in one direction. `sizes`: rows of each step of a packed sequence; the rest of a state stays."""
     bias, hidden_bias = weights[2:4] if has_biases else (None, None)
     projection = weights[-1] if len(weights) % 2 else None
     gates, outs = linear(x, weights[0], bias), []

@@ -31,7 +31,7 @@ def _nothing():
 
 
 class Session:
-    """`request` holds layout, sizes of the memories, evaluations, seed and graphs; `fds` are inputs, outputs, result."""
+    """`request`: layout, sizes of the memories, evaluations, seed and graphs; `fds`: inputs, outputs, result."""
 
     def __init__(self, task, signature, request, fds):
         self.task, self.device, self.signature = task, task.device, signature

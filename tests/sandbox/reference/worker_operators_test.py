@@ -14,9 +14,11 @@ ROWS = "[torch.randn(64, 2000)]"
 INDEX = "i = torch.arange(2000, device=a[0].device) % 4"
 SUMS = {
     "sum by index": f"{INDEX}; return torch.zeros(64, 4, device=i.device).index_add(1, i, a[0])",
-    "sum by index in place": f"{INDEX}; y = torch.zeros(64, 4, device=i.device); y.index_add_(1, i, a[0]); return y * 2",
+    "sum by index in place":
+        f"{INDEX}; y = torch.zeros(64, 4, device=i.device); y.index_add_(1, i, a[0]); return y * 2",
     "scattered sum": f"{INDEX}; return torch.zeros(64, 4, device=i.device).scatter_add(1, i.expand(64, 2000), a[0])",
-    "scattered mean": f"{INDEX}; return torch.zeros(64, 4, device=i.device).scatter_reduce(1, i.expand(64, 2000), a[0], 'mean')",
+    "scattered mean":
+        f"{INDEX}; return torch.zeros(64, 4, device=i.device).scatter_reduce(1, i.expand(64, 2000), a[0], 'mean')",
     "put": f"{INDEX}; return torch.zeros(4, 64, device=i.device).index_put((i,), a[0].T, accumulate=True)",
     "bags": "i = torch.arange(512, device=a[0].device).view(2, 256) % 64; return F.embedding_bag(i, a[0], mode='sum')",
     "Fourier transform": "return torch.view_as_real(torch.fft.fft(a[0]))",
@@ -79,7 +81,8 @@ class OperatorsTest(unittest.TestCase):
 
     def test_probabilities_stay_within_their_range(self):
         forward = "p = {}; return F.binary_cross_entropy(p, p.flip(0).round(), reduction='none')"
-        for place, name in itertools.product(places(self), ("torch.sigmoid(a[0])", "torch.softmax(a[0], -1)", "a[0].tanh().abs()")):
+        names = "torch.sigmoid(a[0])", "torch.softmax(a[0], -1)", "a[0].tanh().abs()"
+        for place, name in itertools.product(places(self), names):
             with self.subTest(place=place, function=name):  # beyond it an operator raises, and ends a GPU's context
                 self.judged(forward.format(name), place, "[torch.randn(64, 2000) * 40]")
 

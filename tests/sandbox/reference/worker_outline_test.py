@@ -14,7 +14,8 @@ TEXTS = {
     "a counter": code("self.steps.add_(1); return a[0] * 2", "[torch.randn(32, 8)]", STEPS),
     "constants between tensors": code("return a[0] * a[1] + a[2]", "[torch.randn(16, 4), 3, torch.randn(4)]"),
     "two outputs and integers": code("return a[0].max(-1).values, a[0].argmax(-1)", "[torch.randn(16, 4)]"),
-    "one name twice": code("return F.linear(a[0], self.a)", "[torch.randn(16, 4)]", "self.a = nn.Parameter(torch.randn(3, 4))"),
+    "one name twice": code("return F.linear(a[0], self.a)", "[torch.randn(16, 4)]",
+                           "self.a = nn.Parameter(torch.randn(3, 4))"),
     "halves": code("return F.layer_norm(a[0], (4,))", "[torch.randn(16, 4).bfloat16()]"),
 }
 SUMMARY = ("mean", "deviation", "low", "high")
@@ -63,8 +64,10 @@ class OutlineTest(unittest.TestCase):
                     self.assertTrue(a["role"] == "parameter" or b["shape"][0] % 32, "a multiple of 32")
 
     def test_only_what_is_too_large_is_answered_by_shapes(self):
-        large = code("return (a[0] * self.w).sum(-1)", "[torch.randn(2**20, 2**14)]", "self.w = nn.Parameter(torch.ones(2**14))")
-        self.assertEqual([t["shape"] for t in outline.beyond(large, tasks.MAX_ELEMENTS)], [[2**20, 2**14], [2**14], [2**20]])
+        large = code("return (a[0] * self.w).sum(-1)", "[torch.randn(2**20, 2**14)]",
+                     "self.w = nn.Parameter(torch.ones(2**14))")
+        self.assertEqual([t["shape"] for t in outline.beyond(large, tasks.MAX_ELEMENTS)],
+                         [[2**20, 2**14], [2**14], [2**20]])
         self.assertIsNone(outline.beyond(code("return a[0] * 2"), tasks.MAX_ELEMENTS))
 
     def test_a_task_that_needs_values_is_left_to_be_loaded(self):

@@ -104,7 +104,8 @@ def flat(value):
 
 
 def term_by_term(a, b):
-    total = torch.zeros(torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + (a.shape[-2], b.shape[-1]), device=a.device)
+    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    total = torch.zeros(batch + (a.shape[-2], b.shape[-1]), device=a.device)
     for k in range(a.shape[-1]):
         total = total + a[..., :, k, None] * b[..., None, k, :]
     return total

@@ -190,13 +190,16 @@ class CpuProcessTest(Cases, unittest.TestCase):
         counts = "self.n = getattr(self, 'n', 0) + 1; return (a[0],) * self.n"
         for text, why in (
             (code("return a[0] + self.m", small, masked), "parameter m holds values that are not finite"),
-            (code("return a[0] + a[1]", "[torch.randn(2), torch.tensor([1, float('nan')])]"), "input x1 holds values that are not"),
+            (code("return a[0] + a[1]", "[torch.randn(2), torch.tensor([1, float('nan')])]"),
+             "input x1 holds values that are not"),
             (code("return a[0].to_sparse()", small), "output 0 is a sparse or nested tensor"),
             (code("return a[0].to_dense()", "[torch.randn(8, 4).to_sparse()]"), "input 0 is a sparse or nested tensor"),
-            (code("return torch.quantize_per_tensor(a[0], 0.1, 0, torch.qint8)", small), "output 0 has dtype torch.qint8"),
+            (code("return torch.quantize_per_tensor(a[0], 0.1, 0, torch.qint8)", small),
+             "output 0 has dtype torch.qint8"),
             (code("return ()", small), "forward gave no output"),
             (code(counts, small), "forward gave 1 outputs, then 2"),
-            (code("return a[0] * 2", small, "import threading; self.k = threading.Lock()"), "a copy of Model raised TypeError"),
+            (code("return a[0] * 2", small, "import threading; self.k = threading.Lock()"),
+             "a copy of Model raised TypeError"),
         ):
             said = self.load(why, text)
             self.assertEqual((said["ok"], said["refused"]), (False, True), said)
@@ -265,8 +268,9 @@ class GpuProcessTest(Cases, unittest.TestCase):
         view = memory.view(torch.float32, [1024], 1024, 0).fill_(3)
         torch.cuda.synchronize()
         os.set_inheritable(memory.fd, True)
-        out = subprocess.run([sys.executable, "-c", _WRITER, str(ROOT / "sandbox/reference/worker"), str(memory.fd),
-                              str(memory.size)], pass_fds=[memory.fd], capture_output=True, text=True, timeout=_DEADLINE_S)
+        folder = str(ROOT / "sandbox/reference/worker")
+        writer = [sys.executable, "-c", _WRITER, folder, str(memory.fd), str(memory.size)]
+        out = subprocess.run(writer, pass_fds=[memory.fd], capture_output=True, text=True, timeout=_DEADLINE_S)
         self.assertEqual(out.stdout.split(), ["3072.0", "faulted"], out.stderr[-500:])
         self.assertEqual(float(view.sum()), 3072)
         del view

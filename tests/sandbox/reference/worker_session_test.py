@@ -23,7 +23,8 @@ class ControlPageTest(unittest.TestCase):
     def test_has_the_offsets_of_version_two(self):
         page = commit.ControlPage
         self.assertEqual(commit.VERSION, 2)
-        self.assertEqual([page.hint.offset, page.device_ns.offset, page.answer.offset, page.text.offset], [28, 32, 40, 64])
+        fields = page.hint, page.device_ns, page.answer, page.text
+        self.assertEqual([field.offset for field in fields], [28, 32, 40, 64])
         self.assertEqual(ctypes.sizeof(page), 320)
 
     def test_cuts_a_text_between_characters_and_ends_it_by_zero(self):
@@ -95,7 +96,8 @@ class SessionCases:
         self.assertEqual([applies[n] for n in ("constant_mean", "first_row", "off_by_one_tail")], [1, 0, 0])
 
     def test_a_call_that_raises_says_why_and_the_stay_goes_on(self):
-        text = code("if not bool(torch.isfinite(a[0]).all()): raise ValueError('the input is not finite'); return a[0] * 2")
+        text = code("if not bool(torch.isfinite(a[0]).all()): raise ValueError('the input is not finite'); "
+                    "return a[0] * 2")
         made = self.stay(text)
         made.inputs[0][0][0, 0] = float("nan")
         made.device.wait()
@@ -144,7 +146,8 @@ class SessionCases:
 
     def test_batch_norm_in_evaluation_takes_its_statistics_from_the_contract(self):
         made = self.stay(code(NORM, "[torch.randn(4, 3, 16, 16)]", NORM_INIT.format("; self.eval()")))
-        self.assertEqual([t["name"] for t in made.signature][3:7], ["n.weight", "n.bias", "n.running_mean", "n.running_var"])
+        self.assertEqual([t["name"] for t in made.signature][3:7],
+                         ["n.weight", "n.bias", "n.running_mean", "n.running_var"])
         made.inputs[0][6].abs_().add_(0.5)
         (out,) = self.outputs(made, s.EAGER)
         made.call(s.REFERENCE)

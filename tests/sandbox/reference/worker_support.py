@@ -82,7 +82,8 @@ class GpuMemory:
         granularity, handle, fd = ctypes.c_size_t(), ctypes.c_uint64(), ctypes.c_int(-1)
         driver.cuMemGetAllocationGranularity(ctypes.byref(granularity), ctypes.byref(properties), 0)
         self.size = max(1, -(-size // granularity.value)) * granularity.value
-        driver.cuMemCreate(ctypes.byref(handle), ctypes.c_size_t(self.size), ctypes.byref(properties), ctypes.c_ulonglong(0))
+        driver.cuMemCreate(ctypes.byref(handle), ctypes.c_size_t(self.size), ctypes.byref(properties),
+                           ctypes.c_ulonglong(0))
         driver.cuMemExportToShareableHandle(ctypes.byref(fd), handle, 1, ctypes.c_ulonglong(0))
         driver.cuMemRelease(handle)  # the descriptor keeps it
         self.fd = fd.value
