@@ -55,6 +55,14 @@ Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_poin
   return judgement;
 }
 
+/// Where a GPU is lacking, what can be had all the same.
+Error with_way_on(Error error, const SandboxConfig& config) {
+  if (config.contract == "device" && error.code == ErrorCode::unsupported) {
+    error.message += "; --explain and --compile-only need no GPU";
+  }
+  return error;
+}
+
 bool runs(const EvaluateCall& call) {
   return call.request != Request::compile && call.request != Request::explain;
 }
@@ -90,8 +98,9 @@ ExitCode exit_code(const Judgement& judgement) {
 ExitCode check(const CheckArguments& args) {
   const auto call = check_call(args);
   if (!call) return report(call.error());
-  const auto slots = take_slots(config_of(*call, args));
-  if (!slots) return report(slots.error());
+  const SandboxConfig config = config_of(*call, args);
+  const auto slots = take_slots(config);
+  if (!slots) return report(with_way_on(slots.error(), config));
   const Judgement judgement = judge(*call, slots->front(), seconds{args.timeout_s});
   if (args.json) {
     std::cout << judgement_json(judgement, call->request) << '\n';

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/process/child.hpp"
 #include "runtime/run/durable_file.hpp"
@@ -114,6 +115,14 @@ TEST_F(CheckProgramTest, ASolutionOfContractHostIsToldByItsFile) {
       check({"--contract", "host", "--task", cpu_task, file("none.py", "x = 1\n")});
   EXPECT_EQ(none.exit_code, 1) << none.out << none.err;
   EXPECT_THAT(none.out, HasSubstr("model_new.py defines no class ModelNew"));
+}
+
+TEST_F(CheckProgramTest, WithoutAGpuItSaysWhatCanBeDone) {
+  if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a GPU's driver";
+  const ChildExit end = check({example});
+  EXPECT_EQ(end.exit_code, 2);
+  EXPECT_THAT(end.err, AllOf(StartsWith("warpsmith: sandbox.contract = \"device\": "),
+                             HasSubstr("; --explain and --compile-only need no GPU\n")));
 }
 
 TEST_F(CheckProgramTest, BadInputIsNamed) {
