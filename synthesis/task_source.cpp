@@ -134,20 +134,27 @@ Result<Task> load_task(const fs::path& file) {
   return task;
 }
 
-Result<std::vector<Task>> load_tasks(const std::vector<fs::path>& places) {
+Result<FoundTasks> find_tasks(const std::vector<fs::path>& places) {
   Collection collection;
+  std::vector<RefusedFile> refused;
   for (const fs::path& place : places) {
     const auto files = files_of(place);
     if (!files) return tl::unexpected(files.error());
     for (const fs::path& file : *files) {
       auto task = load_task(file);
-      if (!task) return tl::unexpected(std::move(task.error()));
-      if (auto added = collection.add(std::move(*task), file); !added) {
-        return tl::unexpected(std::move(added.error()));
-      }
+      const auto added = task ? collection.add(std::move(*task), file)
+                              : Result<void>{tl::unexpected(std::move(task.error()))};
+      if (!added) refused.push_back({file, added.error()});
     }
   }
-  return collection.take();
+  return FoundTasks{collection.take(), std::move(refused)};
+}
+
+Result<std::vector<Task>> load_tasks(const std::vector<fs::path>& places) {
+  auto found = find_tasks(places);
+  if (!found) return tl::unexpected(std::move(found.error()));
+  if (!found->refused.empty()) return tl::unexpected(std::move(found->refused.front().why));
+  return std::move(found->tasks);
 }
 
 }  // namespace warpsmith::synthesis

@@ -19,6 +19,21 @@ inline constexpr uintmax_t max_task_bytes = 1U << 20U;
 /// and `io_failed` name the file.
 Result<Task> load_task(const std::filesystem::path& file);
 
+/// A file that holds no task, or none of its own, and why.
+struct RefusedFile {
+  std::filesystem::path file;
+  Error why;
+};
+
+struct FoundTasks {
+  std::vector<Task> tasks;
+  std::vector<RefusedFile> refused;
+};
+
+/// As `load_tasks`, with files that it would end at listed apart. Only a place that cannot be read
+/// is an error.
+Result<FoundTasks> find_tasks(const std::vector<std::filesystem::path>& places);
+
 /// Files, and every *.py beneath folders, in the order of their paths. An id is the file's stem; a
 /// second file of that name gets its folder in front. Equal contents are an error that names both.
 Result<std::vector<Task>> load_tasks(const std::vector<std::filesystem::path>& places);

@@ -47,7 +47,8 @@ struct FaultFigures {
   int64_t repeats = 0;                      // evaluations asked again after a failure of ours
   std::map<std::string, int64_t> failures;  // kind of failure → how often
   std::map<std::string, KindFigures> kinds;
-  std::vector<std::string> differences;  // what differed, or was unexpected, in words
+  std::map<std::string, std::string> refused;  // task, which was left out → why
+  std::vector<std::string> differences;        // what differed, or was unexpected, in words
   int64_t processes_seen = 0;
   double seconds = 0;
   Remains remains;

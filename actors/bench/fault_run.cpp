@@ -26,6 +26,7 @@ struct Honest {
   const FileSet* files = nullptr;
   Judged undisturbed;
   double took_ms = 0;
+  bool refused = false;  // with its task
 };
 
 std::vector<Honest> honest_kernels(const FaultLoad& load) {
@@ -35,7 +36,7 @@ std::vector<Honest> honest_kernels(const FaultLoad& load) {
     const size_t before = all.size();
     for (const Task& task : load.tasks) {
       const auto& styles = load.sources.at(task.id);
-      if (round < styles.size() && all.size() < most) all.push_back({&task, &styles[round], {}, 0});
+      if (round < styles.size() && all.size() < most) all.push_back({&task, &styles[round]});
     }
     if (all.size() == before) break;
   }
@@ -62,11 +63,22 @@ class FaultRun {
       const auto answer = slot.judge(*one.task, fresh(*one.task, *one.files));
       one.undisturbed = answer.last;
       one.took_ms = answer.took_ms;
+      one.refused = one.undisturbed.outcome == to_string(InfraKind::task_refused);
+      if (one.refused) continue;
       if (answer.failures.size() > most_repeats && !ended()) {
         stop(one.task->id + ", undisturbed: " + one.undisturbed.outcome + ": " +
              one.undisturbed.said);
       }
     }
+  }
+
+  /// After that: what is left are kernels of tasks that were taken in.
+  void leave_out_refused() {
+    for (const Honest& one : honest_) {
+      if (one.refused) figures_.refused[one.task->id] = one.undisturbed.said;
+    }
+    std::erase_if(honest_, [](const Honest& one) { return one.refused; });
+    if (honest_.empty()) stop("every task was refused");
   }
 
   void judge_honest(FaultSlot& slot) {
@@ -258,6 +270,7 @@ Result<FaultFigures> run_faults(const std::vector<sandbox::SandboxOptions>& slot
     services.reserve(slots.size());
     for (const auto& options : slots) services.emplace_back(options);
     on_every_slot(services, [&](FaultSlot& slot, size_t) { run.judge_undisturbed(slot); });
+    run.leave_out_refused();
     const size_t honest = slots.size() / 2;
     on_every_slot(services, [&](FaultSlot& slot, size_t i) {
       if (i < honest) {

@@ -101,6 +101,7 @@ nlohmann::json to_json(const FaultFigures& f, const Arguments& args) {
           {"repeats", f.repeats},
           {"failures", f.failures},
           {"kinds", kinds_json(f)},
+          {"refused_tasks", f.refused},
           {"differences", f.differences},
           {"free_bytes_before", bytes(r.free_bytes_before)},
           {"free_bytes_after", bytes(r.free_bytes_after)},
@@ -146,6 +147,7 @@ std::string to_text(const FaultFigures& f) {
     rows.push_back({"fault " + name, counts_text(kind.got), {}});
   }
   std::string out = table_of(rows);
+  for (const auto& [task, why] : f.refused) out += "  left out: " + task + ": " + why + '\n';
   for (const std::string& line : f.differences) out += "  differs: " + line + '\n';
   for (const auto* left : {&r.zombies, &r.processes, &r.groups, &r.files}) {
     for (const std::string& line : *left) out += "  left: " + line + '\n';

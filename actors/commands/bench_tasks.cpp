@@ -12,6 +12,7 @@
 #include "actors/commands/bench_parts.hpp"
 #include "actors/commands/signals.hpp"
 #include "actors/commands/slots.hpp"
+#include "actors/commands/terminal_text.hpp"
 #include "actors/service_backend.hpp"
 #include "synthesis/task_source.hpp"
 
@@ -148,41 +149,59 @@ Result<SolutionPair> solutions_for(const Arguments& args, const Task& task) {
   return solutions_of(task, args.solutions, args.contract);
 }
 
+void add(Survey& survey, SurveyedTask task, const Arguments& args) {
+  if (!args.json) std::cout << for_terminal(task_text(task)) << std::flush;
+  survey.tasks.push_back(std::move(task));
+}
+
 /// Of the tasks up to a Ctrl-C.
-Result<Survey> survey_all(const Arguments& args, const std::vector<Task>& tasks,
+Result<void> survey_tasks(Survey& survey, const std::vector<Task>& tasks, const Arguments& args,
                           const SignalWait& signals) {
   const EndOnSignal end(signals);
   auto backend = backend_of(args, tasks, end.ender());
   if (!backend) return tl::unexpected(std::move(backend.error()));
-  Survey survey;
   for (const Task& task : tasks) {
     const auto solutions = solutions_for(args, task);
     if (!solutions) return tl::unexpected(solutions.error());
     auto seen = survey_task(**backend, task, *solutions, tell);
     if (signals.came()) break;
     if (!seen) return fail(task.id, std::move(seen.error()));
-    if (!args.json) std::cout << task_text(*seen) << std::flush;
-    survey.tasks.push_back(std::move(*seen));
+    add(survey, std::move(*seen), args);
+  }
+  return {};
+}
+
+Result<Survey> survey_all(const Arguments& args, const synthesis::FoundTasks& found,
+                          const SignalWait& signals) {
+  Survey survey;
+  for (const synthesis::RefusedFile& file : found.refused) {
+    add(survey, {.id = file.file.stem().string(), .refusal = file.why.message}, args);
+  }
+  if (found.tasks.empty()) return survey;
+  if (auto done = survey_tasks(survey, found.tasks, args, signals); !done) {
+    return tl::unexpected(std::move(done.error()));
   }
   return survey;
 }
 
 ExitCode bench_tasks(const Arguments& args) {
   const SignalWait signals;
-  const auto tasks = synthesis::load_tasks(args.places);
-  if (!tasks) return report(tasks.error());
-  const auto survey = survey_all(args, *tasks, signals);
+  const auto found = synthesis::find_tasks(args.places);
+  if (!found) return report(found.error());
+  const auto survey = survey_all(args, *found, signals);
   if (!survey) return report(survey.error());
   std::cout << (args.json ? to_json(*survey) : sum_text(survey->counts()));
-  if (survey->tasks.size() == tasks->size()) return ExitCode::success;
-  std::cerr << "stopped: " << survey->tasks.size() << " of " << tasks->size() << " tasks\n";
+  const size_t all = found->tasks.size() + found->refused.size();
+  if (survey->tasks.size() == all) return ExitCode::success;
+  std::cerr << "stopped: " << survey->tasks.size() << " of " << all << " tasks\n";
   return ExitCode::interrupted;
 }
 
 const char* const footer =
     "Takes in each task as a run would (measured once, then cached on disk) and says which are\n"
-    "refused and why: random ones, ones that do not fit the GPU, ones that no check guards. With\n"
-    "--solutions, judges SOLUTIONS/TASK/ and SOLUTIONS/TASK/wrong/ too, where they are.\n"
+    "refused and why: random ones, ones that do not fit the GPU, ones that no check guards, files\n"
+    "that hold no task. With --solutions, judges SOLUTIONS/TASK/ and SOLUTIONS/TASK/wrong/ too, "
+    "where they are.\n"
     "Ctrl-C ends with the tasks so far.\n"
     "Example:\n"
     "  warpsmith bench tasks KernelBench/level1 --contract device --solutions my_kernels";

@@ -13,6 +13,7 @@
 #include "actors/commands/check_report.hpp"
 #include "actors/commands/command.hpp"
 #include "actors/commands/slots.hpp"
+#include "actors/commands/terminal_text.hpp"
 #include "actors/service_backend.hpp"
 #include "runtime/clock.hpp"
 
@@ -105,7 +106,7 @@ ExitCode check(const CheckArguments& args) {
   if (args.json) {
     std::cout << judgement_json(judgement, call->request) << '\n';
   } else {
-    std::cout << judgement_text(judgement, call->request);
+    std::cout << for_terminal(judgement_text(judgement, call->request));
   }
   if (auto written = write_profile(args, judgement); !written) return report(written.error());
   return exit_code(judgement);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "actors/commands/command.hpp"
+#include "actors/commands/terminal_text.hpp"
 #include "runtime/config/nearest_name.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/log.hpp"
@@ -75,7 +76,7 @@ ExitCode report(const Error& error) {
   log::flush();
   // A message of several lines (all that is wrong with a configuration) begins on its own line.
   const bool several = error.message.find('\n') != std::string::npos;
-  std::cerr << "warpsmith:" << (several ? '\n' : ' ') << error.message << '\n';
+  std::cerr << "warpsmith:" << (several ? '\n' : ' ') << for_terminal(error.message) << '\n';
   return is_users_fault(error.code) ? ExitCode::bad_input : ExitCode::infrastructure;
 }
 

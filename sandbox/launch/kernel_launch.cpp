@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstring>
-#include <limits>
 
 #include "sandbox/plan/match_kernels.hpp"
 
@@ -83,11 +82,6 @@ void put_scalar(ParameterValue& value, const BoundScalar& scalar) {
   if (scalar.type == ScalarType::f32) return value.put(static_cast<float>(scalar.real));
   if (scalar.type == ScalarType::f64) return value.put(scalar.real);
   value.put(scalar.whole);
-}
-
-bool fits_in_4_bytes(int64_t value) {
-  return value >= std::numeric_limits<int32_t>::min() &&
-         value <= int64_t{std::numeric_limits<uint32_t>::max()};
 }
 
 CUlaunchAttribute cluster_attribute(const Extent3& cluster) {

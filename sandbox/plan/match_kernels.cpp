@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/plan/match_kernels.hpp"
 
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "runtime/config/nearest_name.hpp"
@@ -21,6 +23,17 @@ bool fits(const BoundArgument& argument, uint32_t parameter) {
   return bytes == 0 ? parameter == 4 || parameter == 8 : parameter == bytes;
 }
 
+/// Empty, or what its parameter cannot hold of a number.
+std::string overflow_of(const BoundArgument& argument, uint32_t parameter) {
+  const auto* scalar = std::get_if<BoundScalar>(&argument);
+  if (scalar == nullptr || parameter != 4) return {};
+  if (scalar->type == ScalarType::f32) {
+    const bool fits = std::abs(scalar->real) <= std::numeric_limits<float>::max();
+    return fits ? "" : "beyond a float's range";
+  }
+  return fits_in_4_bytes(scalar->whole) ? "" : std::to_string(scalar->whole);
+}
+
 void match_arguments(const BoundLaunch& launch, const KernelFacts& kernel, PlanErrors& errors) {
   const size_t wanted = kernel.parameters.size();
   if (launch.args.size() != wanted) {
@@ -29,11 +42,14 @@ void match_arguments(const BoundLaunch& launch, const KernelFacts& kernel, PlanE
     return;
   }
   for (size_t i = 0; i < wanted; ++i) {
-    if (fits(launch.args[i], kernel.parameters[i].bytes)) continue;
+    const uint32_t bytes = kernel.parameters[i].bytes;
+    const bool wide = fits(launch.args[i], bytes);
+    const std::string is =
+        wide ? overflow_of(launch.args[i], bytes) : bytes_text(argument_bytes(launch.args[i]));
+    if (is.empty()) continue;
     errors.at(launch.arg_places[i], "argument " + std::to_string(i + 1) + " of \"" + launch.kernel +
-                                        "\" is " + bytes_text(argument_bytes(launch.args[i])) +
-                                        ", the parameter " +
-                                        std::to_string(kernel.parameters[i].bytes));
+                                        "\" is " + is + ", the parameter " + std::to_string(bytes) +
+                                        (wide ? " bytes" : ""));
   }
 }
 
@@ -85,6 +101,11 @@ uint32_t argument_bytes(const BoundArgument& argument) {
     default:
       return 0;
   }
+}
+
+bool fits_in_4_bytes(int64_t value) {
+  return value >= std::numeric_limits<int32_t>::min() &&
+         value <= int64_t{std::numeric_limits<uint32_t>::max()};
 }
 
 Result<void> match_kernels(const BoundPlan& plan, const CubinFacts& cubin,

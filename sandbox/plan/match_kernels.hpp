@@ -16,4 +16,7 @@ Result<void> match_kernels(const BoundPlan& plan, const CubinFacts& cubin,
 /// Bytes that an argument takes; 0 for a whole number as wide as its parameter.
 uint32_t argument_bytes(const BoundArgument& argument);
 
+/// As an int or as an unsigned.
+bool fits_in_4_bytes(int64_t value);
+
 }  // namespace warpsmith::sandbox

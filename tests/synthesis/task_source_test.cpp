@@ -56,6 +56,21 @@ TEST_F(TaskSourceTest, EqualContentsAreRefusedWithBothNames) {
   EXPECT_NE(tasks.error().message.find("c.py"), std::string::npos);
 }
 
+TEST_F(TaskSourceTest, WhatHoldsNoTaskIsFoundApart) {
+  write("a.py", "x = 1\n");
+  write("b.py", task("x = 1"));
+  write("c.py", task("x = 1"));
+  const auto found = find_tasks({folder});
+  ASSERT_TRUE(found.has_value()) << found.error().message;
+  ASSERT_EQ(found->tasks.size(), 1U);
+  EXPECT_EQ(found->tasks[0].id, "b");
+  ASSERT_EQ(found->refused.size(), 2U);
+  EXPECT_EQ(found->refused[0].file.stem(), "a");
+  EXPECT_EQ(found->refused[0].why.code, ErrorCode::parse_failed);
+  EXPECT_EQ(found->refused[1].why.code, ErrorCode::already_exists);
+  EXPECT_FALSE(find_tasks({folder / "none.py"}));
+}
+
 TEST_F(TaskSourceTest, FileWithoutModelIsRefusedByName) {
   const auto file = write("b.py", "def get_inputs(): pass\ndef get_init_inputs(): pass\n");
   const auto loaded = load_task(file);

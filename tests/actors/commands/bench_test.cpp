@@ -146,14 +146,16 @@ TEST_F(BenchTest, TasksAreTakenInOrRefusedWithTheReason) {
          "        return x + torch.rand_like(x)\n"
          "def get_inputs():\n    return [torch.randn(64, 64)]\n"
          "def get_init_inputs():\n    return []\n";
+  std::ofstream(folder.path() / "notes.py") << "x = 1\n";
   const std::string tasks = folder.path().string();
   const json out = run({"tasks", tasks.c_str()});
   ASSERT_TRUE(has_keys(out, {"tasks", "taken_in", "refused", "wrong_passed"}));
   EXPECT_EQ(out["taken_in"], 1);
-  EXPECT_EQ(out["refused"], 1);
-  EXPECT_NE(out["tasks"][0]["refusal"].get<std::string>().find("random"), std::string::npos)
-      << out["tasks"][0];
-  EXPECT_GT(out["tasks"][1]["eager_ms"].get<double>(), 0);
+  EXPECT_EQ(out["refused"], 2);
+  EXPECT_NE(out["tasks"][0]["refusal"].get<std::string>().find("class Model"), std::string::npos);
+  EXPECT_NE(out["tasks"][1]["refusal"].get<std::string>().find("random"), std::string::npos)
+      << out["tasks"][1];
+  EXPECT_GT(out["tasks"][2]["eager_ms"].get<double>(), 0);
 }
 
 TEST_F(BenchTest, FaultsChangeNoVerdictAndLeaveNothing) {

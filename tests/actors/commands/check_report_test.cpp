@@ -66,8 +66,11 @@ TEST(CheckReportTest, WhatWasNotTimedHasNoReward) {
   verdict.outcome = VerdictClass::passed;
   verdict.contract = "cpu";
   verdict.feedback = "compiled";
-  EXPECT_EQ(judgement_text(verdict, Request::compile), "passed\n  compiled\n  contract cpu\n");
-  EXPECT_TRUE(json::parse(judgement_json(verdict, Request::compile))["reward"].is_null());
+  EXPECT_EQ(judgement_text(verdict, Request::compile), "compiled\n  contract cpu\n");
+  const json compiled = json::parse(judgement_json(verdict, Request::compile));
+  EXPECT_TRUE(compiled["reward"].is_null());
+  EXPECT_TRUE(compiled["correct"].is_null()) << "nothing ran";
+  EXPECT_EQ(compiled["verdict"], "compiled");
   EXPECT_FALSE(json::parse(judgement_json(verdict))["reward"].is_null());
 }
 

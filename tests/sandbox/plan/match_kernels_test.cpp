@@ -45,6 +45,18 @@ TEST(MatchKernelsTest, ArgumentsAreAsManyAndAsWide) {
             "it extern \"C\" __global__)");
 }
 
+TEST(MatchKernelsTest, NumbersFitTheirParameters) {
+  EXPECT_EQ(complaint("scale", "[\"x\", \"out\", 4294967295, {f64 = 1e300}]"), "");
+  EXPECT_EQ(complaint("scale", "[\"x\", \"out\", -2147483648, {f64 = 0.5}]"), "");
+  EXPECT_EQ(complaint("scale", "[\"x\", \"out\", 4294967296, {f64 = 0.5}]"),
+            "plan.toml:4:21: argument 3 of \"scale\" is 4294967296, the parameter 4 bytes");
+  EXPECT_EQ(complaint("scale", "[\"x\", \"out\", \"d0 * -5000000\", {f64 = 0.5}]"),
+            "plan.toml:4:21: argument 3 of \"scale\" is -5000000000, the parameter 4 bytes");
+  EXPECT_EQ(complaint("scale", "[\"x\", \"out\", {f32 = 1e39}, {f64 = 0.5}]"),
+            "plan.toml:4:21: argument 3 of \"scale\" is beyond a float's range, the parameter 4 "
+            "bytes");
+}
+
 TEST(MatchKernelsTest, BlocksHoldTheirRegistersAndMemory) {
   const std::string args = "[\"x\", \"out\", \"d0\", {f64 = 0.5}]";
   EXPECT_EQ(complaint("scale", args, "block = [1024]\n"),

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/terminal_text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace warpsmith::actors {
+namespace {
+
+TEST(TerminalTextTest, WordsStayAsTheyAre) {
+  EXPECT_EQ(for_terminal("größer 数\n\ttext\n"), "größer 数\n\ttext\n");
+}
+
+TEST(TerminalTextTest, ControlsAreNamedAndNotObeyed) {
+  EXPECT_EQ(for_terminal("\x1b[31mred\x1b]0;title\a"), "\\x1b[31mred\\x1b]0;title\\x07");
+  EXPECT_EQ(for_terminal("over\rwritten\x7f"), "over\\x0dwritten\\x7f");
+  EXPECT_EQ(for_terminal("\xC2\x9B"
+                         "31m"),
+            "\\x9b31m")
+      << "the same in one character";
+}
+
+}  // namespace
+}  // namespace warpsmith::actors
