@@ -147,7 +147,9 @@ std::string to_text(const FaultFigures& f) {
     rows.push_back({"fault " + name, counts_text(kind.got), {}});
   }
   std::string out = table_of(rows);
-  for (const auto& [task, why] : f.refused) out += "  left out: " + task + ": " + why + '\n';
+  for (const auto& [task, why] : f.refused) {
+    out.append("  left out: ").append(task).append(": ").append(why).append(1, '\n');
+  }
   for (const std::string& line : f.differences) out += "  differs: " + line + '\n';
   for (const auto* left : {&r.zombies, &r.processes, &r.groups, &r.files}) {
     for (const std::string& line : *left) out += "  left: " + line + '\n';
