@@ -19,6 +19,10 @@ enum class Request : uint8_t {
   final,    // everything, timed against both baselines: the verdict that earns a reward
   explain,  // contract `device`: compile, and say what would be launched; runs nothing
 };
+/// Whether a candidate that compiles is run for it.
+constexpr bool runs(Request request) {
+  return request != Request::compile && request != Request::explain;
+}
 
 struct Submission {
   std::string task_id;

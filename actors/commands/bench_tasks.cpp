@@ -200,9 +200,8 @@ ExitCode bench_tasks(const Arguments& args) {
 const char* const footer =
     "Takes in each task as a run would (measured once, then cached on disk) and says which are\n"
     "refused and why: random ones, ones that do not fit the GPU, ones that no check guards, files\n"
-    "that hold no task. With --solutions, judges SOLUTIONS/TASK/ and SOLUTIONS/TASK/wrong/ too, "
-    "where they are.\n"
-    "Ctrl-C ends with the tasks so far.\n"
+    "that hold no task. With --solutions, judges SOLUTIONS/TASK/ and SOLUTIONS/TASK/wrong/ too,\n"
+    "where they are. Ctrl-C ends with the tasks so far.\n"
     "Example:\n"
     "  warpsmith bench tasks KernelBench/level1 --contract device --solutions my_kernels";
 

@@ -64,16 +64,13 @@ Error with_way_on(Error error, const SandboxConfig& config) {
   return error;
 }
 
-bool runs(const EvaluateCall& call) {
-  return call.request != Request::compile && call.request != Request::explain;
-}
-
 /// What compiles or explains needs no GPU, nor does contract host on a task for CPUs.
 SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
   SandboxConfig config;
-  if (runs(call)) config.contract = slot_contract(call.submission.contract, call.task.device);
+  if (runs(call.request))
+    config.contract = slot_contract(call.submission.contract, call.task.device);
   config.first_gpu = args.gpu;
-  if (runs(call)) config.baselines = baselines_asked(args.baselines);
+  if (runs(call.request)) config.baselines = baselines_asked(args.baselines);
   config.numerics = args.numerics;
   return config;
 }
@@ -82,7 +79,7 @@ Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, s
   auto backend = service_backend(slot)();
   if (!backend) return InfraFailure{InfraKind::sandbox_lost, backend.error().message};
   // What is quick tells a terminal alone.
-  if (runs(call) || isatty(STDERR_FILENO) == 1) (*backend)->on_progress(tell);
+  if (runs(call.request) || isatty(STDERR_FILENO) == 1) (*backend)->on_progress(tell);
   const auto began = SteadyClock::now();
   return with_cause((*backend)->evaluate(call.task, call.submission, call.request, budget), budget,
                     began);

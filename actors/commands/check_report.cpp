@@ -69,13 +69,9 @@ bool is_rewarded(Request asked) {
   return asked == Request::final || asked == Request::profile;
 }
 
-bool has_run(Request asked) {
-  return asked != Request::compile && asked != Request::explain;
-}
-
 /// Of what did not run nothing is known but that it compiles.
 std::string word_of(const Verdict& v, Request asked) {
-  return has_run(asked) || !v.correct() ? std::string{to_string(v.outcome)} : "compiled";
+  return runs(asked) || !v.correct() ? std::string{to_string(v.outcome)} : "compiled";
 }
 
 /// Of the GPU while it was timed: the record's summary, or why there is none; null on a CPU.
@@ -102,7 +98,7 @@ json verdict_json(const Verdict& v, Request asked) {
   out["verdict"] = word_of(v, asked);
   out["contract"] = v.contract;
   out["trust"] = to_string(v.trust);
-  out["correct"] = has_run(asked) || !v.correct() ? json(v.correct()) : json(nullptr);
+  out["correct"] = runs(asked) || !v.correct() ? json(v.correct()) : json(nullptr);
   out["reward"] = is_rewarded(asked) ? json(policy::reward_of(v, policy::RewardRule::milestone))
                                      : json(nullptr);
   out["seed_commitment"] = v.seed_commitment.empty() ? json(nullptr) : json(v.seed_commitment);
@@ -198,7 +194,7 @@ std::string worth_line(const Verdict& v, Request asked) {
 std::string verdict_text(const Verdict& v, Request asked) {
   if (asked == Request::explain && v.correct()) return v.feedback;
   std::string out = word_of(v, asked) + '\n';
-  if (has_run(asked) || !v.correct()) out += indented(without_class(v.feedback, v.outcome));
+  if (runs(asked) || !v.correct()) out += indented(without_class(v.feedback, v.outcome));
   if (asked == Request::explain) return out;
   if (const ShapeResult* shape = worst_shape(v)) {
     out += speedup_line("eager", shape->speedup_eager, shape->speedup_eager_ci);

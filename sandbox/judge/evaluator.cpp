@@ -128,8 +128,7 @@ Judgement Evaluator::State::evaluate_cpu(const EvaluateRequest& request, Verdict
 
 Judgement Evaluator::State::evaluate_device(const EvaluateRequest& request, Verdict verdict,
                                             Deadline deadline) {
-  const bool runs = request.want != Request::compile && request.want != Request::explain;
-  if (gpu && runs) {
+  if (gpu && runs(request.want)) {
     if (auto begun = gpu->begin_warming(); !begun) {
       return infra_of(begun.error(), InfraKind::sandbox_lost);
     }

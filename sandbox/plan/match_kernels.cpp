@@ -23,7 +23,7 @@ bool fits(const BoundArgument& argument, uint32_t parameter) {
   return bytes == 0 ? parameter == 4 || parameter == 8 : parameter == bytes;
 }
 
-/// Empty, or what its parameter cannot hold of a number.
+/// Empty, or the number that its parameter cannot hold.
 std::string overflow_of(const BoundArgument& argument, uint32_t parameter) {
   const auto* scalar = std::get_if<BoundScalar>(&argument);
   if (scalar == nullptr || parameter != 4) return {};
@@ -34,6 +34,14 @@ std::string overflow_of(const BoundArgument& argument, uint32_t parameter) {
   return fits_in_4_bytes(scalar->whole) ? "" : std::to_string(scalar->whole);
 }
 
+/// What argument and parameter are where one does not fit the other; else empty.
+std::string misfit(const BoundArgument& argument, uint32_t parameter) {
+  const std::string there = ", the parameter " + std::to_string(parameter);
+  if (!fits(argument, parameter)) return bytes_text(argument_bytes(argument)) + there;
+  const std::string number = overflow_of(argument, parameter);
+  return number.empty() ? number : number + there + " bytes";
+}
+
 void match_arguments(const BoundLaunch& launch, const KernelFacts& kernel, PlanErrors& errors) {
   const size_t wanted = kernel.parameters.size();
   if (launch.args.size() != wanted) {
@@ -42,14 +50,10 @@ void match_arguments(const BoundLaunch& launch, const KernelFacts& kernel, PlanE
     return;
   }
   for (size_t i = 0; i < wanted; ++i) {
-    const uint32_t bytes = kernel.parameters[i].bytes;
-    const bool wide = fits(launch.args[i], bytes);
-    const std::string is =
-        wide ? overflow_of(launch.args[i], bytes) : bytes_text(argument_bytes(launch.args[i]));
+    const std::string is = misfit(launch.args[i], kernel.parameters[i].bytes);
     if (is.empty()) continue;
-    errors.at(launch.arg_places[i], "argument " + std::to_string(i + 1) + " of \"" + launch.kernel +
-                                        "\" is " + is + ", the parameter " + std::to_string(bytes) +
-                                        (wide ? " bytes" : ""));
+    errors.at(launch.arg_places[i],
+              "argument " + std::to_string(i + 1) + " of \"" + launch.kernel + "\" is " + is);
   }
 }
 

@@ -8,8 +8,9 @@
 
 namespace warpsmith::sandbox {
 
-/// Every kernel exists, takes as many arguments of those sizes, and fits a block of that size with
-/// its registers and shared memory. `invalid_config`, one line for each thing that is wrong.
+/// Every kernel exists, takes as many arguments of those sizes, which hold the numbers, and fits a
+/// block of that size with its registers and shared memory. `invalid_config`, one line for each
+/// thing that is wrong.
 Result<void> match_kernels(const BoundPlan& plan, const CubinFacts& cubin,
                            const PlanLimits& limits);
 

@@ -106,8 +106,8 @@ class RowKernel:
             'extern "C" __global__ void __launch_bounds__(threads * rows)',
             f"    row_kernel({', '.join(buffers)}, int row_count) {{",
             # Surplus rows of the last block repeat the last one: all threads meet at every barrier.
-            "  const int own = static_cast<int>(blockIdx.x) * rows + static_cast<int>(threadIdx.y);",
-            "  const int row = min(own, row_count - 1);",
+            "  const int row = min(static_cast<int>(blockIdx.x) * rows +"
+            " static_cast<int>(threadIdx.y), row_count - 1);",
             "  const long long at = static_cast<long long>(row) * columns;",
         ]
         lines += {

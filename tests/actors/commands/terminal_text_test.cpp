@@ -13,10 +13,7 @@ TEST(TerminalTextTest, WordsStayAsTheyAre) {
 TEST(TerminalTextTest, ControlsAreNamedAndNotObeyed) {
   EXPECT_EQ(for_terminal("\x1b[31mred\x1b]0;title\a"), "\\x1b[31mred\\x1b]0;title\\x07");
   EXPECT_EQ(for_terminal("over\rwritten\x7f"), "over\\x0dwritten\\x7f");
-  EXPECT_EQ(for_terminal("\xC2\x9B"
-                         "31m"),
-            "\\x9b31m")
-      << "the same in one character";
+  EXPECT_EQ(for_terminal("\u009B31m"), "\\x9b31m") << "the same in one character";
 }
 
 }  // namespace
