@@ -16,7 +16,9 @@ namespace {
 // nothing and loses little.
 constexpr std::chrono::milliseconds between_tries{1};
 
-Result<UniqueFd> open_lock(const std::string& folder, const std::string& device) {
+}  // namespace
+
+Result<UniqueFd> open_lease(const std::string& folder, const std::string& device) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   const std::string path = folder + "/" + device + ".lock";
@@ -25,11 +27,9 @@ Result<UniqueFd> open_lock(const std::string& folder, const std::string& device)
   return fail(ErrorCode::io_failed, "device lease " + path + ": " + std::strerror(errno));
 }
 
-}  // namespace
-
 Result<DeviceLease> DeviceLease::acquire(const std::string& folder, const std::string& device,
                                          Deadline deadline) {
-  auto file = open_lock(folder, device);
+  auto file = open_lease(folder, device);
   if (!file) return tl::unexpected(file.error());
   while (::flock(file->get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) {

@@ -13,6 +13,10 @@
 
 namespace warpsmith::sandbox {
 
+/// The lock behind the leases of `device`, open: for a process that does not see `folder` and takes
+/// turns by flock(2). It is free once all copies of the descriptor are closed.
+Result<UniqueFd> open_lease(const std::string& folder, const std::string& device);
+
 /// Held while it lives; the kernel gives it back when its process ends, however it ends.
 class DeviceLease {
  public:

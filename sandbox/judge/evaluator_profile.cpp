@@ -39,15 +39,14 @@ Result<PartyKernels> Evaluator::State::candidate_kernels(const CandidateRun& run
   return PartyKernels{.reason = std::move(recorded.error().message)};
 }
 
-BaselineKernels Evaluator::State::kernels_of_baselines(const EvaluateRequest& request,
-                                                       const IngestRecord& record,
+BaselineKernels Evaluator::State::kernels_of_baselines(const Task& task,
+                                                       const Result<ReferenceWorker*>& ready,
                                                        Deadline deadline) {
-  const std::string key = task_key(request.task);
+  const std::string key = task_key(task);
   if (const auto known = baseline_kernels.find(key); known != baseline_kernels.end()) {
     return known->second;
   }
-  auto ready = worker_with(request, record, deadline);
-  auto told = ready ? (*ready)->profile(request.task, deadline)
+  auto told = ready ? (*ready)->profile(task, deadline)
                     : Result<BaselineKernels>{tl::unexpected(ready.error())};
   if (told) return baseline_kernels.emplace(key, std::move(*told)).first->second;
   if (told.error().code != ErrorCode::invalid_argument) worker.reset();  // its state is unknown
@@ -67,7 +66,8 @@ Result<void> Evaluator::State::add_profile(const EvaluateRequest& request,
                   .call_flops = record.facts.flops};
   profile.candidate_tells = run.staged;
   BaselineKernels baselines;
-  // What comes up beside a recording would be in its times.
+  // What comes up beside a recording would be in its times; a search waits for who holds the GPU.
+  const auto ready = worker_with(request, record, by);
   const auto warm = warm_up(run, by);
   auto held = warm ? lease(by) : tl::unexpected(warm.error());
   if (!held) {
@@ -77,7 +77,7 @@ Result<void> Evaluator::State::add_profile(const EvaluateRequest& request,
     auto candidate = candidate_kernels(run, by);
     if (!candidate) return tl::unexpected(std::move(candidate.error()));
     profile.candidate = std::move(*candidate);
-    baselines = kernels_of_baselines(request, record, by);
+    baselines = kernels_of_baselines(request.task, ready, by);
     if (*held) verdict.device_held_ms = verdict.device_held_ms.value_or(0) + (*held)->held_ms();
   }
   profile.eager = std::move(baselines.eager);

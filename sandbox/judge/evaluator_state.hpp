@@ -147,7 +147,7 @@ struct Evaluator::State {
   Result<void> add_profile(const EvaluateRequest& request, const IngestRecord& record,
                            const CandidateRun& run, Verdict& verdict, Deadline deadline);
   Result<PartyKernels> candidate_kernels(const CandidateRun& run, Deadline deadline);
-  BaselineKernels kernels_of_baselines(const EvaluateRequest& request, const IngestRecord& record,
+  BaselineKernels kernels_of_baselines(const Task& task, const Result<ReferenceWorker*>& ready,
                                        Deadline deadline);
 
   // evaluator_ragged.cpp

@@ -21,11 +21,16 @@ Result<ReferenceWorker*> Evaluator::State::ready_worker(Deadline deadline) {
   worker.reset();
   tell("starting the reference worker");
   const auto patience = std::min<std::chrono::milliseconds>(deadline.left(), worker_start_patience);
+  const auto turns = gpu ? gpu->open_lease() : UniqueFd{};
+  if (!turns) return tl::unexpected(turns.error());
   WorkerOptions wanted{.python = options.python,
                        .folder = options.worker_folder,
                        .cache_folder = options.cache_folder,
                        .core = options.core};
-  if (gpu) wanted.gpu = gpu->access();
+  if (gpu) {
+    wanted.gpu = gpu->access();
+    wanted.turns = turns->get();
+  }
   auto started = ReferenceWorker::start(wanted, Deadline::after(patience));
   if (!started) return tl::unexpected(started.error());
   worker.emplace(std::move(*started));

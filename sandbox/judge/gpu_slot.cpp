@@ -90,6 +90,10 @@ Result<DeviceLease> GpuSlot::lease(Deadline deadline) const {
   return DeviceLease::acquire(lease_folder_, lease_name(verifier_->facts()), deadline);
 }
 
+Result<UniqueFd> GpuSlot::open_lease() const {
+  return sandbox::open_lease(lease_folder_, lease_name(verifier_->facts()));
+}
+
 Result<std::unique_ptr<Bench>> GpuSlot::make_bench(const TaskSignature& signature) {
   auto made = GpuBench::create(verifier_, signature, memory_);
   if (!made) return tl::unexpected(std::move(made.error()));

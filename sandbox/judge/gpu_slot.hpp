@@ -44,6 +44,8 @@ class GpuSlot {
   const std::string& no_clocks() const { return no_clocks_; }
   /// The GPU for this process alone, among the services that share it.
   Result<DeviceLease> lease(Deadline deadline) const;
+  /// For a process of ours that takes turns with leases.
+  Result<UniqueFd> open_lease() const;
   /// `capacity`, with both numbers, for a task that does not fit.
   Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
   /// Of earlier benches, none of which is left: the worker may need it for the next task. What any

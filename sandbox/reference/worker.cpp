@@ -16,6 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int socket_number = 3;  // main.py reads its frames there
+constexpr int turns_number = 4;
 // One folder for all tasks, written by the process that runs them all: a task could leave code for
 // another task's baseline, as it could patch torch for the tasks after it. Tasks are the
 // operator's choice and no candidate's code ever runs in here, so that is not defended; a folder
@@ -52,6 +53,7 @@ Result<JailSpec> jail_for(const WorkerOptions& options, int socket) {
   spec.read_write.push_back({std::filesystem::absolute(artefacts), inductor_folder});
   for (auto& [name, value] : inductor_environment()) spec.environment[name] = value;
   spec.descriptors[socket_number] = socket;
+  if (options.turns) spec.descriptors[turns_number] = *options.turns;
   spec.core = options.core;
   if (options.gpu) add_gpu_for_tasks(spec, *options.gpu);
   return spec;
@@ -141,7 +143,8 @@ Result<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Dea
   {
     const FrameSocket theirs = std::move(ends->second);
   }  // so that its end is noticed
-  const Json request{{"op", "hello"}, {"device", options.gpu ? "cuda" : "cpu"}};
+  Json request{{"op", "hello"}, {"device", options.gpu ? "cuda" : "cpu"}};
+  if (options.turns) request["turns"] = turns_number;
   auto hello = worker.ask(request.dump(), deadline);
   if (!hello) return fail("start", hello.error());
   const Json facts = Json::parse(*hello);

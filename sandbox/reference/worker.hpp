@@ -26,6 +26,7 @@ struct WorkerOptions {
   std::string cache_folder;  // inductor's artefacts live in a folder below it
   std::optional<int> core;
   std::optional<GpuAccess> gpu;  // none: everything runs on the CPU
+  std::optional<int> turns;      // lock of a GPU that others use too (open_lease); not owned
 };
 
 /// Of `ReferenceWorker::compile`.

@@ -41,6 +41,10 @@ class Cpu:
     def lane(self, name):
         return contextlib.nullcontext()
 
+    def searching(self):
+        """While torch.compile tries kernels."""
+        return contextlib.nullcontext()
+
     def call(self, lane, function, arguments):
         """Outputs, and the nanoseconds by the device's own clock."""
         return function(*arguments), 0
@@ -116,6 +120,7 @@ class Cuda:
 
     memory = "device"
     remote = True
+    turns = None  # with others on this GPU, if any
 
     def __init__(self):
         self.place = _usable_gpu()
@@ -150,6 +155,9 @@ class Cuda:
             yield
         finally:
             self._allow_tf32(False)
+
+    def searching(self):
+        return self.turns.of_searches() if self.turns else contextlib.nullcontext()
 
     def call(self, lane, function, arguments):
         with self.lane(lane):

@@ -25,6 +25,7 @@ from peer import Peer
 from refusals import DoesNotFit, Refused
 from session import Session
 from task import Task
+from turns import Turns
 
 _MAX_TASKS = 64
 
@@ -39,6 +40,8 @@ class Worker:
         device = device_named(request.get("device", "cpu"))
         facts = device.facts()
         self.device = device
+        if "turns" in request:
+            device.turns = Turns(request["turns"])
         if device.remote:
             tasks.MAX_ELEMENTS = 2**62  # its memory bounds them
         return {"torch": torch.__version__, "python": platform.python_version(), "pid": os.getpid(),

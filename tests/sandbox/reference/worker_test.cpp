@@ -2,6 +2,7 @@
 // The jailed Python worker: refusals name the place, crashes and hangs are noticed.
 #include "sandbox/reference/worker.hpp"
 #include "runtime/environment.hpp"
+#include "sandbox/device/lease.hpp"
 
 #include "support.hpp"
 
@@ -107,6 +108,28 @@ TEST_F(ReferenceWorkerTest, ATaskThatKillsTheWorkerIsNoticed) {
   auto loaded = lost->load(task_of("t", "import os\nos._exit(3)\n"), Deadline::after(seconds(60)));
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, ErrorCode::peer_lost);
+}
+
+TEST_F(ReferenceWorkerTest, TakesTurnsOnADeviceUntilItEnds) {
+  const TemporaryFolder own;
+  const std::string place = own.path();
+  const auto is_free = [&] {
+    return DeviceLease::acquire(place, "gpu", Deadline::after(seconds(1))).has_value();
+  };
+  auto lock = open_lease(place, "gpu");
+  ASSERT_TRUE(lock) << lock.error().message;
+  {
+    WorkerOptions options = worker_options(place);
+    options.turns = lock->get();
+    auto other = ReferenceWorker::start(options, Deadline::after(seconds(120)));
+    ASSERT_TRUE(other) << other.error().message;
+    lock->reset();
+    EXPECT_TRUE(is_free());
+    const Task taker = task_of("t", "import fcntl\nfcntl.flock(4, fcntl.LOCK_EX)\n");
+    EXPECT_FALSE(other->load(taker, Deadline::after(seconds(60)))) << "it is no task";
+    EXPECT_FALSE(is_free());
+  }
+  EXPECT_TRUE(is_free());
 }
 
 }  // namespace

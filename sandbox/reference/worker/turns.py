@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+# The GPU for one at a time (device/lease.hpp): trials of a search for the fastest kernel neither disturb what others
+# time, nor are they disturbed.
+import contextlib
+import fcntl
+import threading
+import time
+
+_TURN = 0.5  # seconds: as long as others hold the GPU for an evaluation
+_IDLE = 0.02  # seconds without a trial: the next kernel is compiled first
+_BETWEEN_TRIES, _PAUSE = 0.001, 0.01  # seconds; who waits tries each millisecond
+
+
+class Turns:
+    """A turn lasts over several trials, and ends soon when none follows. A wait ends with the verifier's patience, and
+    this process with it."""
+
+    def __init__(self, fd):
+        self.fd = fd
+        self.guard = threading.Lock()
+        self.since = None  # when the turn began; none: it is others'
+        self.trials = 0  # under way: one may begin within another
+        self.soon = threading.Timer(0, self._end)
+        self.searching = self.installed = False
+
+    @contextlib.contextmanager
+    def of_searches(self):
+        """Whatever torch.compile times here, it times in turns. Elsewhere the GPU may be the verifier's own already."""
+        self._install()
+        self.searching = True
+        try:
+            yield
+        finally:
+            self.searching = False
+            self.soon.cancel()
+            self._end()
+
+    def trial(self, work):
+        """What `work` gives, in a turn."""
+        if not self.searching:
+            return work()
+        self._begin()
+        try:
+            return work()
+        finally:
+            self._done()
+
+    def _install(self):
+        if self.installed:
+            return
+        from torch._inductor.runtime.benchmarking import benchmarker
+
+        timed = benchmarker.benchmark_gpu
+        benchmarker.benchmark_gpu = lambda *given, **named: self.trial(lambda: timed(*given, **named))
+        self.installed = True
+
+    def _begin(self):
+        self.soon.cancel()
+        with self.guard:
+            self.trials += 1
+        while self.since is None and not self._taken():
+            time.sleep(_BETWEEN_TRIES)
+
+    def _taken(self):
+        try:
+            fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        self.since = time.monotonic()
+        return True
+
+    def _done(self):
+        with self.guard:
+            self.trials -= 1
+        if time.monotonic() - self.since > _TURN:
+            self._end()
+            time.sleep(_PAUSE)
+        elif not self.trials:
+            self.soon = threading.Timer(_IDLE, self._end)
+            self.soon.start()
+
+    def _end(self):
+        with self.guard:
+            if self.trials or self.since is None:
+                return
+            fcntl.flock(self.fd, fcntl.LOCK_UN)
+            self.since = None

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+# A search's trials take turns on a GPU with whoever else holds its lock.
+import contextlib
+import fcntl
+import os
+import tempfile
+import threading
+import time
+import unittest
+import unittest.mock
+
+import torch._inductor.config
+from worker_support import NO_GPU, code, device, tasks
+
+import baselines
+import turns
+
+_PATIENCE_S = 20
+
+
+class TurnsTest(unittest.TestCase):
+    def setUp(self):
+        file = self.enterContext(tempfile.NamedTemporaryFile())
+        self.ours, self.other = (os.open(file.name, os.O_RDWR) for _ in range(2))
+        self.addCleanup(os.close, self.ours)
+        self.addCleanup(os.close, self.other)
+        self.turns = turns.Turns(self.ours)
+        self.enterContext(unittest.mock.patch.object(self.turns, "_install"))
+
+    def free(self):
+        """Whether another could take it now."""
+        try:
+            fcntl.flock(self.other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        fcntl.flock(self.other, fcntl.LOCK_UN)
+        return True
+
+    def until_free(self):
+        end = time.monotonic() + _PATIENCE_S
+        while not self.free():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.001)
+
+    def test_a_trial_holds_the_device(self):
+        with self.turns.of_searches():
+            self.assertFalse(self.turns.trial(self.free))
+        self.assertTrue(self.free())
+
+    def test_a_trial_within_another_does_not_end_its_turn(self):
+        with self.turns.of_searches(), unittest.mock.patch.object(turns, "_TURN", 0):
+            self.assertEqual(self.turns.trial(lambda: (self.turns.trial(lambda: 7), self.free())), (7, False))
+
+    def test_it_is_given_back_when_no_trial_follows(self):
+        with self.turns.of_searches():
+            self.turns.trial(lambda: None)
+            self.until_free()
+
+    def test_trials_in_a_row_are_one_turn(self):
+        with self.turns.of_searches(), unittest.mock.patch.object(turns, "_IDLE", _PATIENCE_S):
+            self.turns.trial(lambda: None)
+            self.assertFalse(self.free())
+            self.turns.trial(lambda: None)
+            self.assertFalse(self.free())
+
+    def test_another_gets_its_turn_between_trials_without_end(self):
+        had = threading.Event()
+
+        def another():
+            self.until_free()
+            had.set()
+
+        other = threading.Thread(target=another)
+        end = time.monotonic() + _PATIENCE_S
+        with self.turns.of_searches():
+            self.turns.trial(other.start)
+            while not had.is_set():
+                self.assertLess(time.monotonic(), end)
+                self.turns.trial(lambda: time.sleep(0.01))
+        other.join()
+
+    def test_a_trial_waits_for_who_holds_the_device(self):
+        fcntl.flock(self.other, fcntl.LOCK_EX)
+        began = threading.Event()
+        with self.turns.of_searches():
+            trial = threading.Thread(target=lambda: self.turns.trial(began.set))
+            trial.start()
+            self.assertFalse(began.wait(0.1))
+            fcntl.flock(self.other, fcntl.LOCK_UN)
+            self.assertTrue(began.wait(_PATIENCE_S))
+            trial.join()
+
+    def test_a_trial_that_raises_gives_back_too(self):
+        with self.assertRaises(ZeroDivisionError), self.turns.of_searches():
+            self.turns.trial(lambda: 1 / 0)
+        self.assertTrue(self.free())
+
+    def test_outside_of_a_search_nothing_waits(self):
+        fcntl.flock(self.other, fcntl.LOCK_EX)
+        self.assertEqual(self.turns.trial(lambda: 7), 7)
+
+
+class SearchTest(unittest.TestCase):
+    """What torch.compile times goes through the turns."""
+
+    @contextlib.contextmanager
+    def counted(self, place):
+        with tempfile.TemporaryFile() as file:
+            place.turns = turns.Turns(file.fileno())
+            with unittest.mock.patch.object(place.turns, "_begin", wraps=place.turns._begin) as begun:
+                yield begun
+            place.turns = None
+
+    def test_inductor_times_by_the_function_that_is_wrapped(self):
+        from torch._inductor.runtime.benchmarking import benchmarker
+
+        with tempfile.TemporaryFile() as file, unittest.mock.patch.object(benchmarker, "benchmark_gpu", lambda *_, **__: 5.0):
+            taken = turns.Turns(file.fileno())
+            with taken.of_searches(), unittest.mock.patch.object(taken, "_begin", wraps=taken._begin) as begun:
+                self.assertEqual(benchmarker.benchmark(lambda: None, device="cuda"), 5.0)
+            self.assertEqual(begun.call_count, 1)
+
+    @unittest.skipIf(NO_GPU, NO_GPU)
+    def test_a_search_on_a_gpu_takes_turns(self):
+        place = device("cuda")
+        task = tasks.Task(code("return torch.relu(a[0] @ a[0].T)", "[torch.randn(1024, 512)]"), place)
+        task.settle(task.signature(), 1)
+        with self.counted(place) as begun, torch._inductor.config.patch(force_disable_caches=True):
+            baselines.make_ready(task, "tuned")
+        self.assertGreater(begun.call_count, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
