@@ -52,6 +52,23 @@ struct RaggedResult {
   EvaluationOutcome outcome;  // empty where the candidate could not be made ready for them
 };
 
+/// An evaluation on hidden shapes, where the task names any, then one on those shown, which is not
+/// timed if the candidate is wrong already.
+struct Trial {
+  std::optional<RaggedResult> ragged;
+  EvaluationOutcome shown;
+  Decision decision;  // of the shapes shown
+
+  bool wrong_there() const { return ragged && ragged->decision.outcome != VerdictClass::passed; }
+};
+
+/// What an evaluation runs on. Holds until the next one's.
+struct ReadySlot {
+  ReferenceWorker* worker = nullptr;
+  Bench* bench = nullptr;
+  Stage* stage = nullptr;  // null but for a candidate that needs one
+};
+
 struct Evaluator::State {
   EvaluatorOptions options;
   CpuCompiler compiler;
@@ -116,21 +133,36 @@ struct Evaluator::State {
   Result<ReferenceWorker*> worker_with(const EvaluateRequest& request, const IngestRecord& record,
                                        Deadline deadline);
 
-  // evaluator_judge.cpp
+  // evaluator_attempt.cpp
   Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
   /// Of a GPU slot, else empty.
   Result<std::optional<DeviceLease>> lease(Deadline deadline);
   Result<Bench*> bench_of(const Task& task, const TaskSignature& signature);
   /// Before the worker loads another task than the last bench is for: lets go of that bench.
   void make_room_for(const Task& task);
-  Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
-                                    const CandidateRun& run, const SecretSeed& seed, Shapes shapes,
-                                    Deadline deadline);
   /// The process that the candidate will get.
   Result<void> warm_up(const CandidateRun& run, Deadline deadline);
   Result<Stage*> stage_for(const CandidateRun& run);
+  Result<ReadySlot> ready_for(const EvaluateRequest& request, const IngestRecord& record,
+                              const CandidateRun& run, Deadline deadline);
+  /// Refers to all of its arguments.
+  EvaluationJob job_of(const EvaluateRequest& request, const IngestRecord& record,
+                       const CandidateRun& run, const SecretSeed& seed, const ReadySlot& ready,
+                       Shapes shapes);
+  /// After a candidate that ended badly on a GPU. An error: the device is no longer well.
+  Result<void> recover(EvaluationOutcome& outcome, uint64_t free_before, Deadline deadline);
+  Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
+                                    const CandidateRun& run, const SecretSeed& seed, Shapes shapes,
+                                    Deadline deadline);
+
+  // evaluator_judge.cpp
   Judgement judge(const EvaluateRequest& request, Verdict verdict, const CandidateRun& run,
                   Deadline deadline);
+  Result<Trial> try_once(const EvaluateRequest& request, const IngestRecord& record,
+                         const CandidateRun& run, const SecretSeed& seed, Deadline deadline);
+  Judgement conclude(const EvaluateRequest& request, Verdict verdict, Trial trial,
+                     const IngestRecord& record, const CandidateRun& run, const SecretSeed& seed,
+                     Deadline deadline);
   Decision decide_on(const EvaluateRequest& request, EvaluationOutcome& outcome,
                      const IngestRecord& record, const CandidateRun& run, const SecretSeed& seed);
 

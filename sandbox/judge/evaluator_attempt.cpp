@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// One evaluation of a candidate that was made ready: what it runs on, and the run.
+#include "sandbox/judge/evaluator_state.hpp"
+#include "sandbox/judge/phase_clock.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+/// Contents of an evaluation on hidden shapes are numbered from here on.
+constexpr uint64_t hidden_contents = uint64_t{1} << 40U;
+
+}  // namespace
+
+Result<std::unique_ptr<Bench>> Evaluator::State::make_bench(const TaskSignature& signature) {
+  if (gpu) return gpu->make_bench(signature);
+  auto made = HostBench::create(signature, bench_memory);
+  if (!made) return tl::unexpected(made.error());
+  return std::move(*made);
+}
+
+Result<std::optional<DeviceLease>> Evaluator::State::lease(Deadline deadline) {
+  if (!gpu) return std::nullopt;
+  auto held = gpu->lease(deadline);
+  if (!held) return tl::unexpected(std::move(held.error()));
+  return std::optional<DeviceLease>{std::move(*held)};
+}
+
+Result<Bench*> Evaluator::State::bench_of(const Task& task, const TaskSignature& signature) {
+  make_room_for(task);
+  if (bench) return bench.get();
+  auto made = make_bench(signature);
+  if (!made) return tl::unexpected(made.error());
+  bench_key = task_key(task);
+  bench = std::move(*made);
+  return bench.get();
+}
+
+void Evaluator::State::make_room_for(const Task& task) {
+  if (bench_key == task_key(task)) return;
+  bench_key.clear();
+  stage.reset();
+  bench.reset();
+  if (gpu) gpu->release_large_memory();
+}
+
+Result<void> Evaluator::State::warm_up(const CandidateRun& run, Deadline deadline) {
+  if (run.staged) return warm_host_runner(deadline);
+  return gpu ? gpu->warm_up(deadline) : Result<void>{};
+}
+
+Result<Stage*> Evaluator::State::stage_for(const CandidateRun& run) {
+  if (!run.staged) return nullptr;
+  if (!stage) {
+    auto made = bench->make_stage();
+    if (!made) return tl::unexpected(std::move(made.error()));
+    stage = std::move(*made);
+  }
+  return stage.get();
+}
+
+Result<ReadySlot> Evaluator::State::ready_for(const EvaluateRequest& request,
+                                              const IngestRecord& record, const CandidateRun& run,
+                                              Deadline deadline) {
+  auto ready = worker_with(request, record, deadline);
+  if (!ready) return tl::unexpected(std::move(ready.error()));
+  auto laid_out = bench_of(request.task, record.facts.signature);
+  if (!laid_out) return tl::unexpected(std::move(laid_out.error()));
+  if (auto warm = warm_up(run, deadline); !warm) return tl::unexpected(std::move(warm.error()));
+  auto made = stage_for(run);
+  if (!made) return tl::unexpected(std::move(made.error()));
+  return ReadySlot{*ready, *laid_out, *made};
+}
+
+EvaluationJob Evaluator::State::job_of(const EvaluateRequest& request, const IngestRecord& record,
+                                       const CandidateRun& run, const SecretSeed& seed,
+                                       const ReadySlot& ready, Shapes shapes) {
+  const bool hidden = shapes == Shapes::hidden;
+  Bench& on = *ready.bench;
+  return {.task = request.task,
+          .record = record,
+          .bench = on,
+          .seed = seed,
+          .worker = *ready.worker,
+          .start_candidate = [&run, &on](Deadline by) { return run.start(on, by); },
+          .keep_candidate = hidden ? run.keep : KeepCandidate{},
+          .lease = [this](Deadline by) { return lease(by); },
+          .on_device = gpu != nullptr,
+          .stage = ready.stage,
+          .call_timeout = options.call_timeout,
+          .verified_sets = options.verified_sets,
+          .timed_blocks = options.timed_blocks,
+          .timed = is_timed(request),
+          .further = &further_of(request.task, record),
+          .clocks = gpu ? gpu->clocks() : nullptr,
+          .no_clocks = gpu ? gpu->no_clocks() : "",
+          .contents_before = hidden ? hidden_contents : 0,
+          .numerics = options.numerics};
+}
+
+Result<void> Evaluator::State::recover(EvaluationOutcome& outcome, uint64_t free_before,
+                                       Deadline deadline) {
+  if (!gpu || !ended_badly(outcome.measured)) return {};
+  const PhaseClock clock(outcome.phase_ms, "health");
+  return gpu->check_health(free_before, deadline);
+}
+
+Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& request,
+                                                    const IngestRecord& record,
+                                                    const CandidateRun& run, const SecretSeed& seed,
+                                                    Shapes shapes, Deadline deadline) {
+  std::map<std::string, double> phases;
+  Result<ReadySlot> ready = ReadySlot{};
+  {
+    const PhaseClock clock(phases, "prepare");
+    ready = ready_for(request, record, run, deadline);
+  }
+  if (!ready) return tl::unexpected(std::move(ready.error()));
+  tell(request.task.id + (is_timed(request) ? ": verifying and timing" : ": verifying"));
+  const uint64_t free_before = gpu ? gpu->free_memory() : 0;
+  auto outcome = run_evaluation(job_of(request, record, run, seed, *ready, shapes), deadline);
+  if (!outcome) return outcome;
+  outcome->phase_ms.merge(phases);
+  if (auto well = recover(*outcome, free_before, deadline); !well) {
+    return tl::unexpected(std::move(well.error()));
+  }
+  return outcome;
+}
+
+}  // namespace warpsmith::sandbox
