@@ -56,7 +56,8 @@ def _on_every_core():
 
 def _compiled(task, which):
     function = torch.compile(task.model, dynamic=False, mode=_MODES[which])
-    with _on_every_core() if task.device.remote and which == "tuned" else contextlib.nullcontext(), task.device.searching():
+    wide = task.device.remote and which == "tuned"
+    with _on_every_core() if wide else contextlib.nullcontext(), task.device.searching():
         _checked(task, function, task.example())
     return function
 

@@ -114,7 +114,8 @@ class SearchTest(unittest.TestCase):
     def test_inductor_times_by_the_function_that_is_wrapped(self):
         from torch._inductor.runtime.benchmarking import benchmarker
 
-        with tempfile.TemporaryFile() as file, unittest.mock.patch.object(benchmarker, "benchmark_gpu", lambda *_, **__: 5.0):
+        timed = unittest.mock.patch.object(benchmarker, "benchmark_gpu", lambda *_, **__: 5.0)
+        with tempfile.TemporaryFile() as file, timed:
             taken = turns.Turns(file.fileno())
             with taken.of_searches(), unittest.mock.patch.object(taken, "_begin", wraps=taken._begin) as begun:
                 self.assertEqual(benchmarker.benchmark(lambda: None, device="cuda"), 5.0)
