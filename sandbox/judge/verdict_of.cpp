@@ -154,6 +154,17 @@ double unexplained_ms(const std::vector<TimedBlock>& blocks) {
   return median(clock) - said - std::max(clock_slack_ms, clock_slack_share * said);
 }
 
+/// A baseline of which nothing was measured; else empty. Ingest took the task in, so it takes time.
+std::string unmeasured(const std::vector<TimedBlock>& blocks) {
+  std::vector<double> eager, compiled;
+  for (const TimedBlock& block : blocks) {
+    eager.push_back(block.eager_ms);
+    compiled.push_back(block.compile_ms);
+  }
+  if (median(eager) <= 0) return "eager";
+  return median(compiled) <= 0 ? "torch.compile" : "";
+}
+
 Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts& facts,
                       RandomStream& random) {
   if (auto failure = failure_of(timings)) {
@@ -164,6 +175,10 @@ Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts
   if (timings.on_device && unexplained_ms(timings.blocks) > 0) {
     return failing(decision, VerdictClass::too_fast,
                    "the device's events and the verifier's clock differ");
+  }
+  if (const std::string baseline = unmeasured(timings.blocks); !baseline.empty()) {
+    return failing(decision, VerdictClass::unstable_timing,
+                   baseline + " took no longer than an empty call");
   }
   const bool stable = put_times(decision.shape, timings, random);
   put_rates(decision.shape, facts);

@@ -74,4 +74,8 @@ class IngestStay {
   IngestRecord record_;
 };
 
+/// Empty, or why a task with such baselines is refused. Far below nothing the no-op was measured
+/// wrong: an error, and no word on the task. Pure.
+Result<std::string> objection_to_times(double eager_ms, double compile_ms);
+
 }  // namespace warpsmith::sandbox

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What timed calls are held to, and how long the baselines take.
+#include <algorithm>
+
 #include "runtime/median.hpp"
+#include "sandbox/judge/number_text.hpp"
 #include "sandbox/reference/ingest_stay.hpp"
 
 namespace warpsmith::sandbox {
@@ -8,6 +11,7 @@ namespace {
 
 constexpr int profile_sets = 4;     // dense sets behind a profile
 constexpr int baseline_calls = 11;  // of each baseline
+constexpr double least_ms = 1e-3;   // that a clock tells from the noise of an empty call
 
 }  // namespace
 
@@ -30,6 +34,15 @@ Result<void> IngestStay::calibrate_dense() {
   return gate_timed();
 }
 
+Result<std::string> objection_to_times(double eager_ms, double compile_ms) {
+  const double least = std::min(eager_ms, compile_ms);
+  if (least < -least_ms) {
+    return fail(ErrorCode::infrastructure,
+                "a baseline took " + brief(-least) + " ms less than an empty call");
+  }
+  return least < least_ms ? "a call takes less than a microsecond: too little to time" : "";
+}
+
 Result<void> IngestStay::time_baselines() {
   say("timing the baselines");
   std::vector<double> eager, compiled;
@@ -42,6 +55,9 @@ Result<void> IngestStay::time_baselines() {
     const auto fresh = [this] { return prepare(Distribution::dense); };
     if (auto done = further_->time_each(fresh); !done) return done;
   }
+  auto objection = objection_to_times(median(eager), median(compiled));
+  if (!objection) return tl::unexpected(std::move(objection.error()));
+  record_.refusal = std::move(*objection);
   record_.further = further_->facts();
   TaskFacts& facts = record_.facts;
   facts.eager_ms = median(eager);

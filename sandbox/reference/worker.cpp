@@ -192,6 +192,7 @@ Result<std::string> ReferenceWorker::answer(Deadline deadline) {
   const ErrorCode code = !says("refused")  ? ErrorCode::infrastructure
                          : says("passing") ? ErrorCode::capacity
                                            : ErrorCode::invalid_argument;
+  if (says("ending")) (void)process_->kill();
   const Json reason = json.value("error", Json("no reason given"));
   return fail(code, reason.is_string() ? reason.get<std::string>() : reason.dump());
 }

@@ -3,8 +3,10 @@
 #
 # Speaks frames (peer.py) on the socket that is descriptor 3. Each request gets one answer:
 # {"ok": true, ...} or {"ok": false, "error": text, "refused": bool}; of a task that was refused for want of memory,
-# which its neighbours on the device may give back, {..., "passing": true}.
+# which its neighbours on the device may give back, {..., "passing": true}; where this process ends after the answer,
+# {..., "ending": true}.
 import contextlib
+import _thread
 import gc
 import os
 import platform
@@ -28,6 +30,15 @@ from task import Task
 from turns import Turns
 
 _MAX_TASKS = 64
+_LEAVE_S, _LOOK_S = 1.0, 0.01  # how long threads of a task may still take to end, and how often is looked
+
+
+def _outlast(threads):
+    """Whether more than so many threads of Python's go on."""
+    end = time.monotonic() + _LEAVE_S
+    while _thread._count() > threads and time.monotonic() < end:
+        time.sleep(_LOOK_S)
+    return _thread._count() > threads
 
 
 class Worker:
@@ -35,6 +46,7 @@ class Worker:
         self.peer = peer
         self.device = Cpu()
         self.tasks = {}  # key -> (Task, signature), the least recently used first
+        self.spoiled = False  # what an earlier task left running is in the times of all later ones
 
     def hello(self, request):
         device = device_named(request.get("device", "cpu"))
@@ -73,9 +85,15 @@ class Worker:
         return {"signature": large or self._ready(request)[1]}
 
     def _loaded(self, code, lane, sets):
-        task = Task(code, self.device, lane)
-        signature = task.signature()
-        task.settle(signature, sets)
+        threads = _thread._count()
+        try:
+            task = Task(code, self.device, lane)
+            signature = task.signature()
+            task.settle(signature, sets)
+        finally:
+            self.spoiled = _outlast(threads)
+        if self.spoiled:
+            raise Refused("threads that it started outlive its calls")
         return task, signature
 
     def compile(self, request):
@@ -114,7 +132,7 @@ class Worker:
         gc.collect()  # here, because an error at hand holds what it was raised over
         with contextlib.suppress(Exception):  # a device that faulted says so at the next request
             self.device.tidy()
-        return said
+        return {**said, "ending": self.spoiled}
 
 
 def main():
@@ -131,6 +149,8 @@ def main():
     worker = Worker(peer)
     while True:
         peer.send(worker.answer(peer.receive()))
+        if worker.spoiled:
+            os._exit(0)
 
 
 if __name__ == "__main__":

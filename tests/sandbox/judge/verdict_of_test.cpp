@@ -163,6 +163,15 @@ TEST(VerdictOfTest, TimedOutputsMustBeRight) {
   EXPECT_EQ(decided(measured).feedback, "device_fault: timed call: died");
 }
 
+TEST(VerdictOfTest, ABaselineThatTookNothingWasNotMeasured) {
+  Measurements measured = five_good_sets();
+  measured.timings = timings(0.31);
+  for (TimedBlock& block : measured.timings->blocks) block.compile_ms = -5;
+  const Decision decision = decided(measured);
+  EXPECT_EQ(decision.outcome, VerdictClass::unstable_timing);
+  EXPECT_EQ(decision.feedback, "unstable_timing: torch.compile took no longer than an empty call");
+}
+
 TEST(VerdictOfTest, AnIntervalThatDecidesNothingIsUnstable) {
   Measurements measured = five_good_sets();
   measured.timings = timings(0.31);

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "sandbox/reference/ingest_stay.hpp"
 #include "support.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
 
@@ -105,6 +106,18 @@ TEST_F(IngestTest, TimesTheFurtherBaselinesThatATaskHasAndKeepsWhyItLacksOthers)
   EXPECT_EQ(record->further[1].reason, "a CPU has no graphs");
   EXPECT_EQ(record->further[1].ms, 0);
   EXPECT_EQ(further.left(), std::vector{Baseline::tuned});
+}
+
+TEST(IngestTimesTest, BaselinesTakeMoreThanAClocksNoise) {
+  EXPECT_EQ(objection_to_times(0.02, 0.01).value(), "");
+  EXPECT_EQ(objection_to_times(0.02, 0.0002).value(),
+            "a call takes less than a microsecond: too little to time");
+  EXPECT_EQ(objection_to_times(-0.0002, 0.04).value(),
+            "a call takes less than a microsecond: too little to time");
+  const auto wrong = objection_to_times(0.02, -5.2);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, ErrorCode::infrastructure);
+  EXPECT_EQ(wrong.error().message, "a baseline took 5.2 ms less than an empty call");
 }
 
 /// A task of rows whose forward is `forward`, all of one half type.

@@ -110,6 +110,28 @@ TEST_F(ReferenceWorkerTest, ATaskThatKillsTheWorkerIsNoticed) {
   EXPECT_EQ(loaded.error().code, ErrorCode::peer_lost);
 }
 
+TEST_F(ReferenceWorkerTest, ATaskThatLeavesAThreadIsRefusedAndTheWorkerEnds) {
+  const TemporaryFolder own;
+  auto other = ReferenceWorker::start(worker_options(own.path()), Deadline::after(seconds(120)));
+  ASSERT_TRUE(other) << other.error().message;
+  const auto with_thread = [](const std::string& life) {
+    return task_of("t",
+                   "import threading, time\n"
+                   "threading.Thread(target=" +
+                       life + ", daemon=True).start()\n" + simple_code("return x * self.weight"));
+  };
+  const auto brief =
+      other->load(with_thread("lambda: time.sleep(0.2)"), Deadline::after(seconds(60)));
+  EXPECT_TRUE(brief) << brief.error().message;
+  EXPECT_TRUE(other->alive());
+  const auto busy =
+      other->load(with_thread("lambda: exec('while True: pass')"), Deadline::after(seconds(60)));
+  ASSERT_FALSE(busy);
+  EXPECT_EQ(busy.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(busy.error().message, "threads that it started outlive its calls");
+  EXPECT_FALSE(other->alive());
+}
+
 TEST_F(ReferenceWorkerTest, TakesTurnsOnADeviceUntilItEnds) {
   const TemporaryFolder own;
   const std::string place = own.path();
