@@ -5,6 +5,7 @@
 #include "runtime/log.hpp"
 #include "runtime/task_options.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
+#include "sandbox/compile/python_syntax.hpp"
 #include "sandbox/contract/host_hints.hpp"
 #include "sandbox/judge/evaluator_state.hpp"
 #include "sandbox/judge/host_review.hpp"
@@ -28,6 +29,15 @@ HostCompilerOptions host_options(const EvaluatorOptions& options, HostToolchain 
   return host;
 }
 
+PythonSyntaxOptions syntax_options(const EvaluatorOptions& options) {
+  PythonSyntaxOptions syntax{.python = options.python,
+                             .worker_folder = options.worker_folder,
+                             .message_bytes = options.message_bytes,
+                             .cgroup_required = options.require_cgroups};
+  if (options.core) syntax.core = -1;
+  return syntax;
+}
+
 }  // namespace
 
 Result<HostCompiler*> Evaluator::State::ready_host_compiler() {
@@ -43,7 +53,8 @@ Result<HostCompiler*> Evaluator::State::ready_host_compiler() {
 
 Result<Compiled> Evaluator::State::compile_host(const HostSubmission& submission, const Task& task,
                                                 Deadline deadline) {
-  if (submission.artefact == HostArtefact::none) return Compiled{};
+  auto parsed = parse_python(submission.modules, syntax_options(options), deadline);
+  if (!parsed || parsed->failure || submission.artefact == HostArtefact::none) return parsed;
   auto ready = ready_host_compiler();
   if (!ready) return tl::unexpected(std::move(ready.error()));
   return (*ready)->compile(submission, task.code, deadline);

@@ -111,6 +111,17 @@ TEST_F(CheckProgramTest, ASolutionOfContractHostIsToldByItsFile) {
   const ChildExit end = check({"--compile-only", "--task", cpu_task, model});
   EXPECT_EQ(end.exit_code, 0) << end.out << end.err;
   EXPECT_THAT(end.out, StartsWith("compiled\n  contract host\n"));
+  const ChildExit broken =
+      check({"--compile-only", "--task", cpu_task, file("broken.py", "class ModelNew(:\n")});
+  EXPECT_EQ(broken.exit_code, 1) << broken.out << broken.err;
+  EXPECT_THAT(broken.out, StartsWith("compile_error\n  SyntaxError: invalid syntax (model_new.py, "
+                                     "line 1)\n"));
+  const ChildExit deep =
+      check({"--compile-only", "--task", cpu_task,
+             file("deep.py", "class ModelNew:\n  x = " + std::string(100000, '(') +
+                                 std::string(100000, ')') + "\n")});
+  EXPECT_EQ(deep.exit_code, 1) << deep.out << deep.err;
+  EXPECT_THAT(deep.out, StartsWith("compile_error\n"));
   const ChildExit none =
       check({"--contract", "host", "--task", cpu_task, file("none.py", "x = 1\n")});
   EXPECT_EQ(none.exit_code, 1) << none.out << none.err;

@@ -75,8 +75,8 @@ TEST_F(EvaluatorHostTest, ErrorsCarryTheCandidatesLine) {
   EXPECT_EQ(raised.outcome, VerdictClass::launch_error);
   EXPECT_THAT(raised.feedback, HasSubstr("ValueError: no such luck (model_new.py, line 10, in"));
   const Verdict broken = verdict("class ModelNew(:\n");
-  EXPECT_EQ(broken.outcome, VerdictClass::launch_error);
-  EXPECT_THAT(broken.feedback, HasSubstr("SyntaxError: invalid syntax (model_new.py, line 1)"));
+  EXPECT_EQ(broken.outcome, VerdictClass::compile_error);
+  EXPECT_EQ(broken.feedback, "compile_error: SyntaxError: invalid syntax (model_new.py, line 1)");
   EXPECT_EQ(verdict(model_new("raise SystemExit(0)")).outcome, VerdictClass::launch_error);
   EXPECT_EQ(verdict(model_new("import os; os._exit(0)")).outcome, VerdictClass::device_fault);
 }
