@@ -28,7 +28,8 @@ Result<Compiled> parse_python(const FileSet& modules, const PythonSyntaxOptions&
   return run_compiler(syntax_jail(modules, options), options.timeout, deadline,
                       [&](const JailExit& exit) {
                         if (exit.exit_code == 0) return Compiled{};
-                        const std::string why = exit.err.substr(0, options.message_bytes);
+                        std::string why = exit.err.substr(0, options.message_bytes);
+                        while (why.ends_with('\n')) why.pop_back();
                         return failed_compiling(VerdictClass::compile_error,
                                                 why.empty() ? "the parser crashed" : why);
                       });

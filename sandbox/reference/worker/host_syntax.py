@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Says which of a submission's Python files cannot be parsed; nothing of them runs. Exit code 1: standard error says why.
+# Says which of a submission's Python files cannot be parsed; nothing of them runs. Exit code 1: standard error says
+# why.
 import json
 import sys
 import warnings
