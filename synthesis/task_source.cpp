@@ -23,6 +23,8 @@ struct Needed {
 constexpr std::array<Needed, 3> needed{
     {{"class", "Model"}, {"def", "get_inputs"}, {"def", "get_init_inputs"}}};
 
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // Python skips it too
+
 bool is_identifier(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
@@ -114,6 +116,7 @@ Result<Task> load_task(const fs::path& file) {
   }
   auto text = read_text_file(file, max_task_bytes);
   if (!text) return tl::unexpected(std::move(text.error()));
+  if (text->starts_with(byte_order_mark)) text->erase(0, byte_order_mark.size());
   for (const Needed& part : needed) {
     if (has_definition(*text, part)) continue;
     return fail(ErrorCode::parse_failed,

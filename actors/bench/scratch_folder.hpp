@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of this process below the system's temporary one; removed at the end.
+// A folder of this process below the system's temporary one; removed at the end, or by whoever
+// makes the next one where this process was killed.
 #pragma once
-
-#include <unistd.h>
 
 #include <filesystem>
 #include <stdexcept>
-#include <string>
+#include <utility>
+
+#include "sandbox/workspace/workspace.hpp"
 
 namespace warpsmith::actors {
 
 class ScratchFolder {
  public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "warpsmith-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder " + name);
-    path_ = name;
+  ScratchFolder() : base_(opened()), path_(base_.folder() / "scratch") {
+    std::filesystem::create_directory(path_);
   }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  static sandbox::WorkspaceBase opened() {
+    auto base = sandbox::WorkspaceBase::open(std::filesystem::temp_directory_path());
+    if (!base) throw std::runtime_error(base.error().message);
+    return std::move(*base);
+  }
+
+  sandbox::WorkspaceBase base_;
   std::filesystem::path path_;
 };
 

@@ -19,6 +19,13 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 3> contracts{"cpu", "device", "host"};
 
+/// Of a solution that is one file.
+std::string contract_of_file(const fs::path& file) {
+  const std::string extension = file.extension();
+  if (extension == ".py") return "host";
+  return extension == ".cu" || extension == ".toml" ? "device" : "cpu";
+}
+
 /// What was asked for, or what the files tell.
 Result<std::string> contract_of(const CheckArguments& args, const fs::path& solution) {
   if (std::ranges::find(contracts, args.contract) != contracts.end()) return args.contract;
@@ -30,9 +37,9 @@ Result<std::string> contract_of(const CheckArguments& args, const fs::path& solu
   if (!fs::exists(solution, error)) {
     return fail(ErrorCode::not_found, solution.string() + ": no such file or folder");
   }
+  if (fs::is_regular_file(solution, error)) return contract_of_file(solution);
   const auto holds = [&](const char* name) { return fs::exists(solution / name, error); };
-  const bool module_alone = solution.extension() == ".py" && fs::is_regular_file(solution, error);
-  if (module_alone || holds(sandbox::host_module_file)) return "host";
+  if (holds(sandbox::host_module_file)) return "host";
   return holds(sandbox::plan_file) || holds(sandbox::device_source_file) ? "device" : "cpu";
 }
 
@@ -67,6 +74,10 @@ Result<FileSet> read_device(const fs::path& place) {
   if (fs::exists(place, error) && !fs::is_directory(place, error)) {
     return fail(ErrorCode::invalid_argument,
                 place.string() + ": contract device takes a folder with plan.toml and kernels.cu");
+  }
+  for (const char* name : {sandbox::plan_file, sandbox::device_source_file}) {
+    if (!fs::is_directory(place / name, error)) continue;
+    return fail(ErrorCode::invalid_argument, (place / name).string() + ": expected a file");
   }
   // Where only the kernels are there, the verdict says what is missing, as an agent reads it.
   const bool kernels_alone = fs::exists(place / sandbox::device_source_file, error) &&

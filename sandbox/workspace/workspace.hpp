@@ -45,6 +45,7 @@ class WorkspaceBase {
   WorkspaceBase& operator=(WorkspaceBase&&) = delete;
   ~WorkspaceBase();
 
+  const std::filesystem::path& folder() const { return folder_; }
   /// `name` is new within this base, e.g. "trajectory-17". `given`: SKILL.md, reference.py, …
   Result<Workspace> create(const std::string& name, const FileSet& given) const;
 

@@ -87,6 +87,10 @@ TEST_F(TaskSourceTest, ATaskIsForTheDeviceThatItNames) {
   EXPECT_EQ(device_of("DEVICE = \"cpu\"")->device, DeviceClass::cpu);
   EXPECT_EQ(device_of("DEVICE = \"cuda\"")->device, DeviceClass::cuda);
   EXPECT_EQ(device_of("  DEVICE = \"cuda\"")->device, DeviceClass::cpu);
+  EXPECT_EQ(device_of("\xef\xbb\xbf"
+                      "DEVICE = \"cuda\"")
+                ->device,
+            DeviceClass::cuda);
   const auto unknown = device_of("DEVICE = \"tpu\"");
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().code, ErrorCode::parse_failed);

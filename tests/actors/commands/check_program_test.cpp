@@ -151,8 +151,14 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
   EXPECT_THAT(refusal({example, "--explain", "--profile", "kernels.json"}), HasSubstr("excludes"));
   EXPECT_THAT(refusal({"--trace", "trace.json", "--task", cpu_task, file("kernel.cpp", "")}),
               HasSubstr("--profile, --trace: contract cpu launches nothing on a GPU here"));
-  EXPECT_THAT(refusal({"--contract", "device", "--task", cpu_task, file("k.cu", "")}),
-              HasSubstr("contract device takes a folder with plan.toml and kernels.cu"));
+  for (const char* name : {"k.cu", "p.toml"}) {
+    EXPECT_THAT(refusal({"--task", cpu_task, file(name, "")}),
+                HasSubstr("contract device takes a folder with plan.toml and kernels.cu"));
+  }
+  (void)file("nested/plan.toml", "[[step]]\nmemset = \"y\"\n");
+  fs::create_directory(folder() / "nested/kernels.cu");
+  EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "nested").string()}),
+              HasSubstr("nested/kernels.cu: expected a file\n"));
   (void)file("large/plan.toml", "[[step]]\nmemset = \"y\"\n");
   (void)file("large/kernels.cu", std::string(100U << 20U, ' '));
   EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "large").string()}),
