@@ -183,7 +183,7 @@ int run_launcher(const std::string& name, Recording recording) {
   auto device = open_device(name, recording);
   if (!device) {
     // Standard error is captured: the verifier tells it.
-    (void)::write(STDERR_FILENO, device.error().message.data(), device.error().message.size());
+    (void)!::write(STDERR_FILENO, device.error().message.data(), device.error().message.size());
     return no_device;
   }
   Launcher{page, std::move(*device), FrameSocket{UniqueFd{launcher_socket_fd}}, std::move(records)}
