@@ -17,7 +17,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 // Part of every key: a change of what ingest measures or how it judges starts afresh.
-constexpr const char* ingest_version = "ingest 8";
+constexpr const char* ingest_version = "ingest 9";
 constexpr size_t digest_digits = 64;
 
 std::string path_of(const std::string& folder, const std::string& key) {

@@ -92,8 +92,16 @@ def make_ready(task, which):
         task.done_with_example()
 
 
+def _lacks_a_module(error):
+    """Eager ran, so what is missing is this machine's, and no fault of the task."""
+    while error is not None and not isinstance(error, ImportError):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def ready(task, which):
-    """Whether the baseline can be called, and why not. Without the default one a task is refused."""
+    """Whether the baseline can be called, and why not. Without the default one a task is refused, unless this machine
+    lacks a module."""
     if which != "graphed" and which not in _MODES:
         raise ValueError(f'no baseline is called "{which}": default, tuned or graphed')
     try:
@@ -102,5 +110,6 @@ def ready(task, which):
     except Exception as error:
         reason = str(error) if isinstance(error, Refused) else f"it raised {_reason(error)}"
         if which == "default":
-            raise Refused(f"torch.compile: {reason}") from None
+            kind = RuntimeError if _lacks_a_module(error) else Refused
+            raise kind(f"torch.compile: {reason}") from None
         return False, reason

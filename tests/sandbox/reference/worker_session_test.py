@@ -196,10 +196,13 @@ class SessionCases:
         task.settle(task.signature(), 1)
         with mock.patch.object(torch, "compile", side_effect=UnicodeDecodeError("utf-8", b"x", 0, 1, "bad")):
             ready, reason = baselines.ready(task, "tuned")
-            self.assertFalse(ready)
-            self.assertIn("it raised UnicodeDecodeError", reason)
+            self.assertEqual((ready, "it raised UnicodeDecodeError" in reason), (False, True), reason)
             with self.assertRaisesRegex(Refused, "torch.compile: it raised UnicodeDecodeError"):
                 baselines.ready(task, "default")
+        lacking = RuntimeError("no module of this machine's")
+        lacking.__cause__ = ModuleNotFoundError("No module named 'setuptools'")
+        with mock.patch.object(torch, "compile", side_effect=lacking), self.assertRaises(RuntimeError):
+            baselines.ready(task, "default")
 
     def test_random_tasks_are_refused_and_dropout_of_nothing_is_not_random(self):
         layers = "self.rnn = nn.LSTM(256, 64, 2, dropout=0.3)"
