@@ -67,10 +67,11 @@ Error with_way_on(Error error, const SandboxConfig& config) {
 /// What compiles or explains needs no GPU, nor does contract host on a task for CPUs.
 SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
   SandboxConfig config;
-  if (runs(call.request))
+  if (runs(call.request)) {
     config.contract = slot_contract(call.submission.contract, call.task.device);
+    config.baselines = baselines_asked(args.baselines);
+  }
   config.first_gpu = args.gpu;
-  if (runs(call.request)) config.baselines = baselines_asked(args.baselines);
   config.numerics = args.numerics;
   return config;
 }
@@ -121,8 +122,8 @@ Command check_command() {
                 ->required();
             app.add_option("--task", args->task, "Task file in KernelBench's format");
             app.add_option("--contract", args->contract,
-                           "What a solution is: cpu, device or host. Without it: host if the "
-                           "solution holds model_new.py, device if it holds plan.toml or "
+                           "What a solution is: cpu, device or host. Without it: host for a *.py "
+                           "or a folder with model_new.py, device for a folder with plan.toml or "
                            "kernels.cu, else cpu");
             app.add_option("--numerics", args->numerics,
                            "strict; or paper: 1e-2, absolute and relative, on 5 input sets, for "
