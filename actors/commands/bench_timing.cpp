@@ -20,7 +20,7 @@ using sandbox::AgreementRow;
 
 struct Arguments {
   std::vector<double> targets{10, 20, 50, 100, 200, 1000, 5000};
-  int gpu = 0, calls = 31;
+  int gpu = 0, calls = 101;
   bool json = false;
 };
 
@@ -122,9 +122,10 @@ ExitCode bench_timing(const Arguments& args) {
 
 const char* const footer =
     "Three kernels at several amounts of work, caches cold, medians. Events: launched plainly in\n"
-    "this process between two events, less two events around nothing. Graph: as verdicts take it,\n"
-    "by a jailed launcher, an empty graph subtracted; to agree from 20 us on. Commit: the\n"
-    "verifier's own clock over the same calls, its no-op subtracted; to agree from 50 us on.";
+    "this process between two events, less two events around nothing; the device was just left by\n"
+    "another process, as a verdict's calls find it. Graph: as verdicts take it, by a jailed\n"
+    "launcher, an empty graph subtracted; to agree from 20 us on. Commit: the verifier's own clock\n"
+    "over the same calls, its no-op subtracted; to agree from 50 us on.";
 
 }  // namespace
 

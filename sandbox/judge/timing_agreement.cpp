@@ -40,15 +40,13 @@ class Agreement {
     if (!amount) return tl::unexpected(std::move(amount.error()));
     const auto candidate = compiled(kernel, *amount);
     if (!candidate) return tl::unexpected(candidate.error());
+    auto contestant = loaded(*candidate, kernel);
+    if (!contestant) return tl::unexpected(std::move(contestant.error()));
     AgreementRow row{.kernel = kernel, .target_us = target_us};
-    // Before and after: a clock that drifts shows in neither difference.
-    auto events = plain(*candidate, (job_.calls + 1) / 2);
-    if (!events) return tl::unexpected(std::move(events.error()));
-    if (auto judged = judge(*candidate, row); !judged) return tl::unexpected(judged.error());
-    const auto after = plain(*candidate, (job_.calls + 1) / 2);
-    if (!after) return tl::unexpected(after.error());
-    events->insert(events->end(), after->begin(), after->end());
-    row.events_us = median_us(*events);
+    if (auto taken = measure(*candidate, *contestant, row); !taken) {
+      return tl::unexpected(std::move(taken.error()));
+    }
+    (void)contestant->process().kill();
     return row;
   }
 
@@ -66,8 +64,38 @@ class Agreement {
     return std::move(*candidate);
   }
 
-  Result<std::vector<double>> plain(const DeviceCandidate& candidate, int calls) const {
-    return time_plain_launches(job_.gpu, candidate.plan, candidate.cubin, calls);
+  Result<Contestant> loaded(const DeviceCandidate& candidate, const std::string& kernel) {
+    auto contestant = job_.slot.start(candidate, bench_, deadline_);
+    if (!contestant) return contestant;
+    if (auto loaded = contestant->load(Deadline::after(call_patience)); loaded.fault) {
+      return tl::unexpected(error_of(*loaded.fault, kernel));
+    }
+    return contestant;
+  }
+
+  Result<std::vector<double>> plain(
+      const DeviceCandidate& candidate, int calls,
+      const BeforeCall& before = [] { return Result<void>{}; }) const {
+    return time_plain_launches(job_.gpu, candidate.plan, candidate.cubin, calls, before);
+  }
+
+  /// Events before and after the others: a clock that drifts shows in neither difference. They find
+  /// the device as a verdict's calls do, just left by another process: address translations are
+  /// cold then too.
+  Result<void> measure(const DeviceCandidate& candidate, Contestant& contestant,
+                       AgreementRow& row) {
+    const auto left_by_another = [&]() -> Result<void> {
+      const CallResult roused = contestant.rouse(Deadline::after(call_patience));
+      return roused.fault ? tl::unexpected(error_of(*roused.fault, row.kernel)) : Result<void>{};
+    };
+    auto events = plain(candidate, (job_.calls + 1) / 2, left_by_another);
+    if (!events) return tl::unexpected(std::move(events.error()));
+    if (auto judged = judge(contestant, row); !judged) return judged;
+    const auto after = plain(candidate, (job_.calls + 1) / 2, left_by_another);
+    if (!after) return tl::unexpected(after.error());
+    events->insert(events->end(), after->begin(), after->end());
+    row.events_us = median_us(*events);
+    return {};
   }
 
   /// An amount of work that takes about so long: first a long one, from which others scale well.
@@ -85,22 +113,16 @@ class Agreement {
   }
 
   /// As `Evaluation` times: fresh contents, poisoned outputs, roused, then measured.
-  Result<void> judge(const DeviceCandidate& candidate, AgreementRow& row) {
-    auto contestant = job_.slot.start(candidate, bench_, deadline_);
-    if (!contestant) return tl::unexpected(std::move(contestant.error()));
-    if (auto loaded = contestant->load(Deadline::after(call_patience)); loaded.fault) {
-      return tl::unexpected(error_of(*loaded.fault, row.kernel));
-    }
-    const DeviceMeter meter(contestant->device_noop());
+  Result<void> judge(Contestant& contestant, AgreementRow& row) {
+    const DeviceMeter meter(contestant.device_noop());
     std::vector<double> graph, commit;
     for (int call = 0; call <= job_.calls; ++call) {
-      const auto taken = time_one(*contestant, meter);
+      const auto taken = time_one(contestant, meter);
       if (taken.fault) return tl::unexpected(error_of(*taken.fault, row.kernel));
       if (call == 0) continue;  // warms what stays cold elsewhere
       graph.push_back(taken.charged_ms);
       commit.push_back(taken.clock_ms);
     }
-    (void)contestant->process().kill();
     row.graph_us = median_us(graph);
     row.commit_us = median_us(commit);
     return {};

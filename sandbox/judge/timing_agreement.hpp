@@ -44,7 +44,7 @@ struct AgreementJob {
   GpuSlot& slot;
   CudaCompiler& compiler;
   std::vector<double> targets_us;
-  int calls = 31;  // of each clock
+  int calls = 101;  // of each clock
   std::function<void(const std::string&)> progress;
 };
 

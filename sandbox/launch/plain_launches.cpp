@@ -37,18 +37,29 @@ class PlainLaunches {
         end_(cuda::make_event(api_)),
         sweep_(api_, 2 * context_.l2_bytes()) {}
 
-  Result<std::vector<double>> time(int calls) {
+  Result<std::vector<double>> time(int calls, const BeforeCall& before) {
     if (auto ready = prepare(); !ready) return tl::unexpected(std::move(ready.error()));
     (void)once(true);  // what is loaded lazily
-    std::vector<double> empty, taken;
-    for (int i = 0; i < empty_calls; ++i) empty.push_back(once(false));
-    const double nothing = median(empty);
-    taken.reserve(static_cast<size_t>(calls));
-    for (int i = 0; i < calls; ++i) taken.push_back(once(true) - nothing);
+    const auto empty = each(empty_calls, false, before);
+    if (!empty) return empty;
+    auto taken = each(calls, true, before);
+    if (!taken) return taken;
+    const double nothing = median(*empty);
+    for (double& ms : *taken) ms -= nothing;
     return taken;
   }
 
  private:
+  Result<std::vector<double>> each(int calls, bool launch, const BeforeCall& before) {
+    std::vector<double> taken;
+    taken.reserve(static_cast<size_t>(calls));
+    for (int i = 0; i < calls; ++i) {
+      if (auto done = before(); !done) return tl::unexpected(std::move(done.error()));
+      taken.push_back(once(launch));
+    }
+    return taken;
+  }
+
   Result<void> prepare() {
     for (const BoundBuffer& buffer : plan_.buffers) {
       memory_.emplace_back(api_, buffer.bytes);
@@ -98,11 +109,11 @@ class PlainLaunches {
 };
 
 Result<std::vector<double>> time_here(int gpu, const BoundPlan& plan, const std::string& cubin,
-                                      int calls) {
+                                      int calls, const BeforeCall& before) {
   auto context = cuda::Context::open(gpu);
   if (!context) return tl::unexpected(std::move(context.error()));
   try {
-    return PlainLaunches(std::move(*context), plan, cubin).time(calls);
+    return PlainLaunches(std::move(*context), plan, cubin).time(calls, before);
   } catch (const cuda::DeviceError& error) {
     return fail(ErrorCode::infrastructure, error.what());
   }
@@ -111,8 +122,10 @@ Result<std::vector<double>> time_here(int gpu, const BoundPlan& plan, const std:
 }  // namespace
 
 Result<std::vector<double>> time_plain_launches(int gpu, const BoundPlan& plan,
-                                                const std::string& cubin, int calls) {
-  return std::async(std::launch::async, [&] { return time_here(gpu, plan, cubin, calls); }).get();
+                                                const std::string& cubin, int calls,
+                                                const BeforeCall& before) {
+  const auto timed = [&] { return time_here(gpu, plan, cubin, calls, before); };
+  return std::async(std::launch::async, timed).get();
 }
 
 }  // namespace warpsmith::sandbox

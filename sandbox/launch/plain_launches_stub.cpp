@@ -4,7 +4,8 @@
 
 namespace warpsmith::sandbox {
 
-Result<std::vector<double>> time_plain_launches(int, const BoundPlan&, const std::string&, int) {
+Result<std::vector<double>> time_plain_launches(int, const BoundPlan&, const std::string&, int,
+                                                const BeforeCall&) {
   return fail(ErrorCode::unsupported, "plain launches: built without a CUDA toolkit");
 }
 
