@@ -124,8 +124,8 @@ const char* const footer =
     "Three kernels at several amounts of work, caches cold, medians. Events: launched plainly in\n"
     "this process between two events, less two events around nothing; the device was just left by\n"
     "another process, as a verdict's calls find it. Graph: as verdicts take it, by a jailed\n"
-    "launcher, an empty graph subtracted; to agree from 20 us on. Commit: the verifier's own clock\n"
-    "over the same calls, its no-op subtracted; to agree from 50 us on.";
+    "launcher, an empty graph subtracted; to agree from 20 us on. Commit: the clock of the\n"
+    "verifier over the same calls, its no-op subtracted; to agree from 50 us on.";
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan on a GPU. Every call is: caches swept and variables restored beside that, start event, the
-// set's graph, end event, on one stream.
+// A plan on a GPU. Every call is: variables restored, caches swept, start event, the set's graph,
+// end event, on one stream.
 //
 // While it records, the plan's steps are launched one by one and all else as graphs: CUPTI 13 tells
 // a graph's copies and fills at each other's times, and what is no graph's node is the plan's. Its
@@ -164,7 +164,7 @@ class CudaDevice final : public PlanDevice {
     if (!facts) return tl::unexpected(facts.error());
     module_.emplace(api_, plan_.artefact.data());
     if (facts->variables.empty()) return {};
-    auto kept = ModuleGlobals::keep(context_, *module_, facts->variables);
+    auto kept = ModuleGlobals::keep(context_, *module_, facts->variables, stream_.get());
     if (!kept) return tl::unexpected(std::move(kept.error()));
     globals_.emplace(std::move(*kept));
     return {};
@@ -191,9 +191,14 @@ class CudaDevice final : public PlanDevice {
 
   /// The same before a call as before none: both take the verifier's clock as long.
   void make_cold() {
-    if (globals_) globals_->begin_restore();
+    restore();
     sweep();
-    if (globals_) globals_->end_restore(stream_.get());
+  }
+
+  void restore() const {
+    if (!globals_) return;
+    const bool counting = recorder_ && !recording_;
+    counting ? globals_->restore_plainly(stream_.get()) : globals_->restore(stream_.get());
   }
 
   /// It leaves the caches cold, and keeps the device busy until all that follows is queued.

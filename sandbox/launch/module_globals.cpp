@@ -5,7 +5,7 @@ namespace warpsmith::sandbox {
 
 Result<ModuleGlobals> ModuleGlobals::keep(const cuda::Context& context,
                                           const cuda::KernelModule& module,
-                                          const std::vector<std::string>& names) {
+                                          const std::vector<std::string>& names, CUstream stream) {
   Variables found;
   uint64_t bytes = 0;
   for (const std::string& name : names) {
@@ -20,35 +20,28 @@ Result<ModuleGlobals> ModuleGlobals::keep(const cuda::Context& context,
   ModuleGlobals made{context, std::move(found), bytes};
   CUdeviceptr to = made.image_.address();
   for (const auto& variable : made.variables_) {
-    made.copy(to, variable.address, variable.bytes);
+    made.copy(to, variable.address, variable.bytes, stream);
     to += variable.bytes;
   }
   context.synchronize();
-  made.record();
+  made.copies_ = cuda::captured(context.api(), stream, [&] { made.restore_plainly(stream); });
   return made;
 }
 
-void ModuleGlobals::copy(CUdeviceptr to, CUdeviceptr from, uint64_t bytes) const {
-  cuda::check(*api_, api_->cuMemcpyDtoDAsync(to, from, bytes, beside_.get()), "cuMemcpyDtoDAsync");
+void ModuleGlobals::copy(CUdeviceptr to, CUdeviceptr from, uint64_t bytes, CUstream stream) const {
+  cuda::check(*api_, api_->cuMemcpyDtoDAsync(to, from, bytes, stream), "cuMemcpyDtoDAsync");
 }
 
-void ModuleGlobals::record() {
-  copies_ = cuda::captured(*api_, beside_.get(), [this] {
-    CUdeviceptr from = image_.address();
-    for (const auto& variable : variables_) {
-      copy(variable.address, from, variable.bytes);
-      from += variable.bytes;
-    }
-  });
+void ModuleGlobals::restore(CUstream stream) const {
+  cuda::check(*api_, api_->cuGraphLaunch(copies_.get(), stream), "cuGraphLaunch");
 }
 
-void ModuleGlobals::begin_restore() const {
-  cuda::check(*api_, api_->cuGraphLaunch(copies_.get(), beside_.get()), "cuGraphLaunch");
-  cuda::check(*api_, api_->cuEventRecord(done_.get(), beside_.get()), "cuEventRecord");
-}
-
-void ModuleGlobals::end_restore(CUstream stream) const {
-  cuda::check(*api_, api_->cuStreamWaitEvent(stream, done_.get(), 0), "cuStreamWaitEvent");
+void ModuleGlobals::restore_plainly(CUstream stream) const {
+  CUdeviceptr from = image_.address();
+  for (const auto& variable : variables_) {
+    copy(variable.address, from, variable.bytes, stream);
+    from += variable.bytes;
+  }
 }
 
 }  // namespace warpsmith::sandbox

@@ -15,28 +15,21 @@ class ModuleGlobals {
   /// Keeps an image of the variables as they are: nothing of the module has run yet. An error
   /// names a variable that the driver does not show. Throws DeviceError.
   static Result<ModuleGlobals> keep(const cuda::Context& context, const cuda::KernelModule& module,
-                                    const std::vector<std::string>& names);
+                                    const std::vector<std::string>& names, CUstream stream);
 
-  /// Brings the image back beside what `stream` is given until it is told to wait for that.
-  void begin_restore() const;
-  void end_restore(CUstream stream) const;
+  /// Brings the image back: as one graph, or by a copy for each variable.
+  void restore(CUstream stream) const;
+  void restore_plainly(CUstream stream) const;
 
  private:
   using Variables = std::vector<cuda::KernelModule::Variable>;
   ModuleGlobals(const cuda::Context& context, Variables variables, uint64_t bytes)
-      : api_(&context.api()),
-        variables_(std::move(variables)),
-        image_(*api_, bytes),
-        beside_(cuda::make_stream(*api_)),
-        done_(cuda::make_event(*api_)) {}
-  void copy(CUdeviceptr to, CUdeviceptr from, uint64_t bytes) const;
-  void record();
+      : api_(&context.api()), variables_(std::move(variables)), image_(*api_, bytes) {}
+  void copy(CUdeviceptr to, CUdeviceptr from, uint64_t bytes, CUstream stream) const;
 
   const cuda::Api* api_;
   Variables variables_;
   cuda::DeviceMemory image_;
-  cuda::Stream beside_;
-  cuda::Event done_;
   cuda::GraphExec copies_;  // one launch, however many variables there are
 };
 

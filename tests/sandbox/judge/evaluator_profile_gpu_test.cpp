@@ -139,6 +139,21 @@ TEST_F(EvaluatorProfileGpuTest, ShowsTheExamplesKernelsBesideItsBaselines) {
   EXPECT_TRUE(profile_trace(*text));
 }
 
+TEST_F(EvaluatorProfileGpuTest, CountsBesideVariablesThatAreBroughtBack) {
+  FileSet files = example();
+  std::string& kernels = files.at("kernels.cu");
+  const std::string product = "row[c] * scale";
+  kernels.replace(kernels.rfind(product), product.size(), product + " * one_of_all");
+  kernels.append("extern \"C\" __global__ void last() { one_of_all = 2; }\n");
+  kernels.insert(kernels.find("extern"), "__device__ volatile float one_of_all = 1;\n");
+  files.at("plan.toml") += "\n[[step]]\nlaunch = \"last\"\ngrid = [1]\nblock = [1]\nargs = []\n";
+  const Verdict verdict = profiled(std::move(files));
+  ASSERT_TRUE(verdict.correct()) << verdict.feedback;
+  const auto text = profile_of_evidence(verdict.evidence);
+  ASSERT_TRUE(text);
+  expect_counted_alike(Json::parse(*text));
+}
+
 TEST_F(EvaluatorProfileGpuTest, AWrongSolutionHasNoProfile) {
   FileSet files = example();
   std::string& plan = files.at("plan.toml");
