@@ -48,21 +48,6 @@ bool has_definition(const std::string& text, const Needed& part) {
   return false;
 }
 
-/// What `DEVICE = "…"` names at the top level of a task; a CPU where nothing does.
-Result<DeviceClass> device_of(const std::string& text) {
-  static constexpr std::string_view mark = "DEVICE = ";
-  std::istringstream lines{text};
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(mark)) continue;
-    const std::string named = line.substr(mark.size());
-    if (named == "\"cpu\"") return DeviceClass::cpu;
-    if (named == "\"cuda\"") return DeviceClass::cuda;
-    return fail(ErrorCode::parse_failed,
-                R"(DEVICE: expected "cpu" or "cuda" and no more on its line, got )" + named);
-  }
-  return DeviceClass::cpu;
-}
-
 Result<std::vector<fs::path>> files_of(const fs::path& place) {
   std::error_code error;
   if (fs::is_regular_file(place, error)) return std::vector{place};
@@ -108,6 +93,20 @@ class Collection {
 
 }  // namespace
 
+Result<std::optional<DeviceClass>> named_device(const std::string& code) {
+  static constexpr std::string_view mark = "DEVICE = ";
+  std::istringstream lines{code};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(mark)) continue;
+    const std::string named = line.substr(mark.size());
+    if (named == "\"cpu\"") return DeviceClass::cpu;
+    if (named == "\"cuda\"") return DeviceClass::cuda;
+    return fail(ErrorCode::parse_failed,
+                R"(DEVICE: expected "cpu" or "cuda" and no more on its line, got )" + named);
+  }
+  return std::nullopt;
+}
+
 Result<Task> load_task(const fs::path& file) {
   std::error_code error;
   if (fs::is_directory(file, error)) {
@@ -126,11 +125,11 @@ Result<Task> load_task(const fs::path& file) {
   if (const auto options = read_task_options(*text); !options) {
     return fail(file.string(), options.error());
   }
-  const auto device = device_of(*text);
+  const auto device = named_device(*text);
   if (!device) return fail(file.string(), device.error());
   Task task;
   task.id = file.stem().string();
-  task.device = *device;
+  task.device = device->value_or(DeviceClass::cpu);
   task.source = file.string();
   task.content_hash = sha256_hex(*text);
   task.code = std::move(*text);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads tasks from files and folders in KernelBench's format. Only their shape is checked here; the
 // reference worker runs them, in a jail, at ingest. A line `DEVICE = "cuda"` at the top level says
-// that a task is for a GPU; without one it is for a CPU.
+// that a task is for a GPU; without one it is for a CPU, or for whatever a contract runs on.
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/result.hpp"
@@ -18,6 +20,9 @@ inline constexpr uintmax_t max_task_bytes = 1U << 20U;
 /// missing, that DEVICE names none, or the line of an odd option (task_options.hpp); `not_found`
 /// and `io_failed` name the file.
 Result<Task> load_task(const std::filesystem::path& file);
+
+/// What `DEVICE = "…"` names at the top level of a task's text. `parse_failed` if it is no device.
+Result<std::optional<DeviceClass>> named_device(const std::string& code);
 
 /// A file that holds no task, or none of its own, and why.
 struct RefusedFile {

@@ -186,8 +186,11 @@ Result<Survey> survey_all(const Arguments& args, const synthesis::FoundTasks& fo
 
 ExitCode bench_tasks(const Arguments& args) {
   const SignalWait signals;
-  const auto found = synthesis::find_tasks(args.places);
+  auto found = synthesis::find_tasks(args.places);
   if (!found) return report(found.error());
+  if (args.contract == "host") {
+    for (Task& task : found->tasks) task.device = host_device(task);
+  }
   const auto survey = survey_all(args, *found, signals);
   if (!survey) return report(survey.error());
   std::cout << (args.json ? to_json(*survey) : sum_text(survey->counts()));

@@ -28,7 +28,9 @@ const char* const footer =
     "  contract device  solution/plan.toml: what is launched, and solution/kernels.cu: its "
     "kernels\n"
     "  contract host    solution/model_new.py: class ModelNew, alone or with kernels/*.cu and "
-    "kernels/*_binding.cpp\n"
+    "kernels/*_binding.cpp;\n"
+    "                   on the device that the task names (DEVICE = \"cuda\"), else on a GPU if "
+    "there is one\n"
     "--explain needs no GPU. It prints the task's extents and tensors (the names that a plan may\n"
     "use), then every step with its numbers, then what each compiled kernel takes; or each place\n"
     "that is wrong, as plan.toml:LINE:COLUMN.\n"
@@ -76,11 +78,18 @@ SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
   return config;
 }
 
+/// Which of two its numbers are from is not to be guessed.
+std::string host_place(const EvaluateCall& call) {
+  return "contract host: judged on " +
+         std::string(call.task.device == DeviceClass::cuda ? "a GPU" : "the CPU");
+}
+
 Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, seconds budget) {
   auto backend = service_backend(slot)();
   if (!backend) return InfraFailure{InfraKind::sandbox_lost, backend.error().message};
   // What is quick tells a terminal alone.
   if (runs(call.request) || isatty(STDERR_FILENO) == 1) (*backend)->on_progress(tell);
+  if (runs(call.request) && call.submission.contract == "host") tell(host_place(call));
   const auto began = SteadyClock::now();
   return with_cause((*backend)->evaluate(call.task, call.submission, call.request, budget), budget,
                     began);
@@ -145,7 +154,8 @@ Command check_command() {
                   ->excludes("--explain")
                   ->excludes("--compile-only");
             }
-            app.add_option("--gpu", args->gpu, "Number of the GPU that contract device runs on")
+            app.add_option("--gpu", args->gpu,
+                           "Number of the GPU that contracts device and host run on")
                 ->capture_default_str()
                 ->check(CLI::Range(0, 63));
             add_baselines_option(app, args->baselines);

@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 
+#include "actors/commands/slots.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/contract/cpu_contract.hpp"
 #include "sandbox/contract/host_submission.hpp"
@@ -100,6 +101,18 @@ Result<FileSet> read_solution(const std::string& contract, const fs::path& place
                      contract == "host" ? sandbox::host_module_file : sandbox::cpu_source_file);
 }
 
+/// CUDA sources do not.
+Result<void> runs_on_a_cpu(const FileSet& files, const Task& task) {
+  const auto is_source = [](const auto& file) { return file.first.ends_with(".cu"); };
+  const auto source = std::ranges::find_if(files, is_source);
+  if (source == files.end()) return {};
+  const auto named = synthesis::named_device(task.code);
+  const std::string why =
+      named && *named ? task.source + " names DEVICE = \"cpu\"" : "there is none";
+  return fail(ErrorCode::unsupported,
+              source->first + " needs a GPU, and " + why + "; --compile-only needs none");
+}
+
 bool wants_profile(const CheckArguments& args) {
   return !args.profile.empty() || !args.trace.empty();
 }
@@ -125,6 +138,7 @@ Result<EvaluateCall> check_call(const CheckArguments& args) {
   auto task =
       synthesis::load_task(args.task.empty() ? place / "reference.py" : fs::path{args.task});
   if (!task) return tl::unexpected(std::move(task.error()));
+  if (*contract == "host") task->device = host_device(*task);
   const bool on_gpu = *contract == "device" || task->device == DeviceClass::cuda;
   if (wants_profile(args) && !on_gpu) {
     return fail(ErrorCode::invalid_argument,
@@ -132,6 +146,10 @@ Result<EvaluateCall> check_call(const CheckArguments& args) {
   }
   auto files = read_solution(*contract, solution);
   if (!files) return tl::unexpected(std::move(files.error()));
+  if (runs(request_of(args)) && !on_gpu) {
+    if (auto able = runs_on_a_cpu(*files, *task); !able)
+      return tl::unexpected(std::move(able.error()));
+  }
   EvaluateCall call;
   call.submission = {task->id, std::move(*contract), std::move(*files)};
   call.task = std::move(*task);

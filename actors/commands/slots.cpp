@@ -3,9 +3,20 @@
 
 #include "actors/service_backend.hpp"
 #include "actors/slot_cores.hpp"
+#include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
+#include "synthesis/task_source.hpp"
 
 namespace warpsmith::actors {
+namespace {
+
+bool has_gpu() {
+  const auto driver = cuda::Driver::load();
+  const auto gpus = driver ? driver->gpus() : tl::unexpected(driver.error());
+  return gpus && !gpus->empty();
+}
+
+}  // namespace
 
 Result<void> valid_slots(const SandboxConfig& config) {
   Complaints complaints{"options"};
@@ -24,6 +35,12 @@ Result<std::vector<sandbox::SandboxOptions>> take_slots(const SandboxConfig& con
     slots.push_back(slot_options(config, python, slot));
   }
   return slots;
+}
+
+DeviceClass host_device(const Task& task) {
+  const auto named = synthesis::named_device(task.code);
+  if (named && *named) return **named;
+  return has_gpu() ? DeviceClass::cuda : DeviceClass::cpu;
 }
 
 std::string slot_contract(const std::string& contract, DeviceClass device) {

@@ -19,6 +19,9 @@ Result<void> valid_slots(const SandboxConfig& config);
 /// machine lacks something for it. From then on this process is off the slots' cores.
 Result<std::vector<sandbox::SandboxOptions>> take_slots(const SandboxConfig& config);
 
+/// What contract `host` runs a task on: what the task names, else a GPU where there is one.
+DeviceClass host_device(const Task& task);
+
 /// The contract that a slot must be for: `host` on a task for CPUs needs no GPU.
 std::string slot_contract(const std::string& contract, DeviceClass device);
 

@@ -122,6 +122,14 @@ TEST_F(CheckProgramTest, ASolutionOfContractHostIsToldByItsFile) {
                                  std::string(100000, ')') + "\n")});
   EXPECT_EQ(deep.exit_code, 1) << deep.out << deep.err;
   EXPECT_THAT(deep.out, StartsWith("compile_error\n"));
+  (void)file("sources/model_new.py", "class ModelNew:\n    pass\n");
+  (void)file("sources/kernels/k.cu", "");
+  const std::string for_cpus =
+      file("cpu.py", "DEVICE = \"cpu\"\n" + read_text_file(cpu_task, 1U << 16U).value());
+  const ChildExit sources = check({"--task", for_cpus, (folder() / "sources").string()});
+  EXPECT_EQ(sources.exit_code, 2) << sources.out << sources.err;
+  EXPECT_THAT(sources.err,
+              HasSubstr("kernels/k.cu needs a GPU, and " + for_cpus + " names DEVICE = \"cpu\"; "));
   const ChildExit none =
       check({"--contract", "host", "--task", cpu_task, file("none.py", "x = 1\n")});
   EXPECT_EQ(none.exit_code, 1) << none.out << none.err;

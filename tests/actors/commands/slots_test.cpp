@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/cuda/driver.hpp"
+
 namespace warpsmith::actors {
 namespace {
 
@@ -24,6 +26,13 @@ TEST(SlotsTest, ContractHostNeedsAGpuForTasksOfGpusAlone) {
   EXPECT_EQ(slot_contract("host", DeviceClass::cpu), "cpu");
   EXPECT_EQ(slot_contract("host", DeviceClass::cuda), "host");
   EXPECT_EQ(slot_contract("device", DeviceClass::cpu), "device");
+}
+
+TEST(SlotsTest, ContractHostRunsOnWhatTheTaskNames) {
+  EXPECT_EQ(host_device({.code = "DEVICE = \"cuda\"\n"}), DeviceClass::cuda);
+  EXPECT_EQ(host_device({.code = "DEVICE = \"cpu\"\n"}), DeviceClass::cpu);
+  const auto driver = cuda::Driver::load();
+  EXPECT_EQ(host_device({}), driver ? DeviceClass::cuda : DeviceClass::cpu);
 }
 
 }  // namespace
