@@ -143,7 +143,8 @@ Command bench_repeat_part() {
             app.add_option("--times", args->times, "Verdicts of each")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 10'000));
-            app.add_option("--gpu", args->gpu, "Number of the GPU that contract device runs on")
+            app.add_option("--gpu", args->gpu,
+                           "Number of the GPU that contracts device and host run on")
                 ->capture_default_str()
                 ->check(CLI::Range(0, 63));
             app.add_flag("--json", args->json, "One JSON array on standard output");

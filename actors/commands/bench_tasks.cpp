@@ -221,7 +221,8 @@ Command bench_tasks_part() {
             app.add_option("--contract", args->contract, "Of the solutions, and where tasks run")
                 ->capture_default_str()
                 ->check(CLI::IsMember({"cpu", "device", "host"}));
-            app.add_option("--gpu", args->gpu, "Number of the GPU that contract device runs on")
+            app.add_option("--gpu", args->gpu,
+                           "Number of the GPU that contracts device and host run on")
                 ->capture_default_str()
                 ->check(CLI::Range(0, 63));
             app.add_flag("--json", args->json, "One JSON object on standard output");
