@@ -40,7 +40,7 @@ class PlainLaunches {
   Result<std::vector<double>> time(int calls, const BeforeCall& before) {
     if (auto ready = prepare(); !ready) return tl::unexpected(std::move(ready.error()));
     (void)once(true);  // what is loaded lazily
-    const auto empty = each(empty_calls, false, before);
+    auto empty = each(empty_calls, false, before);
     if (!empty) return empty;
     auto taken = each(calls, true, before);
     if (!taken) return taken;
