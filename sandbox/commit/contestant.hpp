@@ -92,8 +92,9 @@ class Contestant {
   Result<void> confine(Deadline deadline);
   /// Makes the candidate's code ready. A fault says why it cannot be.
   CallResult load(Deadline deadline);
-  /// Two answers to nothing, right before a timed call: what then has to be woken is awake, and the
-  /// second tells what an empty call costs just now.
+  /// Several answers to nothing, right before a timed call: what then has to be woken is awake, the
+  /// processor's caches hold what a call needs, and the last tells what an empty call costs just
+  /// now. Where others press on those caches, the second still took up to 10 us longer than a call.
   CallResult rouse(Deadline deadline);
   /// One call on buffer set `set`. Reset the outputs and write the inputs first.
   CallResult call(uint32_t set, Deadline deadline, const CallEdges& edges = {});
