@@ -28,7 +28,9 @@ struct CudaCompilerOptions {
   uint64_t global_bytes = 64ULL << 20U;       // of __device__ variables
   std::chrono::milliseconds timeout{30'000};  // of one compilation
   std::optional<int> core;
-  JailLimits limits{.memory_bytes = 2ULL << 30U, .file_bytes = 64ULL << 20U};
+  /// NVRTC keeps precompiled headers in /tmp while it uses them: up to 256 MB.
+  JailLimits limits{
+      .memory_bytes = 2ULL << 30U, .file_bytes = 64ULL << 20U, .tmp_bytes = 512ULL << 20U};
   size_t ready = 1;  // warm workers
 };
 

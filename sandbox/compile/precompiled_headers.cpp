@@ -153,6 +153,11 @@ void PrecompiledHeaders::finish() {
     fs::rename(making_->folder / making_->name, kept(making_->name), error);
     if (!error) asked_.erase(making_->name);
     shrink();
+  } else {
+    log::info("headers that NVRTC cannot precompile are compiled each time; it ended with " +
+              (exit ? "code " + std::to_string(exit->exit_code) + ", signal " +
+                          std::to_string(exit->signal)
+                    : exit.error().message));
   }
   end_making();
 }

@@ -82,11 +82,11 @@ bool addresses_can_be_kept() {
   return true;
 }
 
-/// Another text each time, with the same headers.
+/// Another text each time, with the same headers: those of 130 MB, precompiled.
 std::string with_headers(int number) {
-  return "// number " + std::to_string(number) + "\n#include <cuda_fp16.h>\n#include <mma.h>\n" +
-         "extern \"C\" __global__ void k(__half* x) { x[" + std::to_string(number) +
-         "] = __float2half(1.f); }\n";
+  return "// number " + std::to_string(number) +
+         "\n#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n" +
+         "extern \"C\" __global__ void k(float* x) { x[" + std::to_string(number) + "] = 1.f; }\n";
 }
 
 TEST_F(CudaCompilerTest, HeadersThatSourcesShareArePrecompiled) {
