@@ -2,7 +2,6 @@
 // Routes a submission by its contract: compile, then judge.
 #include "sandbox/judge/evaluator.hpp"
 
-#include "runtime/log.hpp"
 #include "sandbox/contract/cpu_contestant.hpp"
 #include "sandbox/judge/evaluator_state.hpp"
 #include "sandbox/judge/phase_clock.hpp"
@@ -124,42 +123,6 @@ Judgement Evaluator::State::evaluate_cpu(const EvaluateRequest& request, Verdict
   // The extents come with the bench.
   const auto for_sizes = [&](const Task&, const TaskSignature&) { return StartCandidate(start); };
   return judge(request, std::move(verdict), {.start = start, .for_sizes = for_sizes}, deadline);
-}
-
-Judgement Evaluator::State::evaluate_device(const EvaluateRequest& request, Verdict verdict,
-                                            Deadline deadline) {
-  if (gpu && runs(request.want)) {
-    if (auto begun = gpu->begin_warming(); !begun) {
-      return infra_of(begun.error(), InfraKind::sandbox_lost);
-    }
-  }
-  auto built = build_device(request, deadline);
-  if (!built) return infra_of(built.error(), InfraKind::reference_failed);
-  verdict.jail = std::move(built->jail);
-  verdict.phase_ms = std::move(built->phase_ms);
-  auto& candidate = built->candidate;
-  if (!candidate) return failing(std::move(verdict), candidate.error());
-  if (request.want == Request::compile) return passing(std::move(verdict), "compiled");
-  if (request.want == Request::explain) {
-    return passing(std::move(verdict), std::move(candidate->explanation));
-  }
-  if (!gpu) {
-    return InfraFailure{InfraKind::jail_unavailable, "contract device: this slot has no GPU"};
-  }
-  const auto for_sizes = [&](const Task& task, const TaskSignature& signature) {
-    return start_for(*candidate, request.submission.files, task, signature);
-  };
-  const CandidateRun run{
-      .start = [&](const Bench& on, Deadline by) { return gpu->start(*candidate, on, by); },
-      .keep = [&](Contestant running, Deadline by) { gpu->keep(std::move(running), by); },
-      .for_sizes = for_sizes,
-      .jail = JailKind::launch,
-      .record = [&](const Bench& on, Deadline by) { return gpu->record(*candidate, on, by); }};
-  Judgement judgement = judge(request, std::move(verdict), run, deadline);
-  gpu->end_kept();
-  // It warms up beside the next submission's compilation, which would find out itself.
-  if (auto next = gpu->begin_warming(); !next) log::warn(next.error().message);
-  return judgement;
 }
 
 Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract `device` as far as no GPU is needed: plan read, kernels compiled, both matched.
+// Contract `device`: plan read, kernels compiled, both matched; judged where there is a GPU.
 #include <algorithm>
 
+#include "runtime/log.hpp"
 #include "sandbox/judge/evaluator_state.hpp"
 #include "sandbox/judge/phase_clock.hpp"
 
@@ -90,6 +91,51 @@ OrFailed<StartCandidate> Evaluator::State::start_for(const DeviceCandidate& buil
   return [this, bound = std::move(*candidate)](const Bench& on, Deadline by) {
     return gpu->start(bound, on, by);
   };
+}
+
+/// A launcher warms up beside the next submission's compilation, which would find out itself.
+void Evaluator::State::make_next_ready(Judgement& judgement) {
+  std::map<std::string, double> phases;
+  {
+    const PhaseClock clock(phases, "next");
+    gpu->end_kept();
+    if (auto next = gpu->begin_warming(); !next) log::warn(next.error().message);
+  }
+  if (auto* verdict = std::get_if<Verdict>(&judgement)) verdict->phase_ms.merge(phases);
+}
+
+Judgement Evaluator::State::evaluate_device(const EvaluateRequest& request, Verdict verdict,
+                                            Deadline deadline) {
+  if (gpu && runs(request.want)) {
+    if (auto begun = gpu->begin_warming(); !begun) {
+      return infra_of(begun.error(), InfraKind::sandbox_lost);
+    }
+  }
+  auto built = build_device(request, deadline);
+  if (!built) return infra_of(built.error(), InfraKind::reference_failed);
+  verdict.jail = std::move(built->jail);
+  verdict.phase_ms = std::move(built->phase_ms);
+  auto& candidate = built->candidate;
+  if (!candidate) return failing(std::move(verdict), candidate.error());
+  if (request.want == Request::compile) return passing(std::move(verdict), "compiled");
+  if (request.want == Request::explain) {
+    return passing(std::move(verdict), std::move(candidate->explanation));
+  }
+  if (!gpu) {
+    return InfraFailure{InfraKind::jail_unavailable, "contract device: this slot has no GPU"};
+  }
+  const auto for_sizes = [&](const Task& task, const TaskSignature& signature) {
+    return start_for(*candidate, request.submission.files, task, signature);
+  };
+  const CandidateRun run{
+      .start = [&](const Bench& on, Deadline by) { return gpu->start(*candidate, on, by); },
+      .keep = [&](Contestant running, Deadline by) { gpu->keep(std::move(running), by); },
+      .for_sizes = for_sizes,
+      .jail = JailKind::launch,
+      .record = [&](const Bench& on, Deadline by) { return gpu->record(*candidate, on, by); }};
+  Judgement judgement = judge(request, std::move(verdict), run, deadline);
+  make_next_ready(judgement);
+  return judgement;
 }
 
 }  // namespace warpsmith::sandbox

@@ -100,7 +100,6 @@ struct Evaluator::State {
 
   // evaluator.cpp
   Judgement evaluate_cpu(const EvaluateRequest& request, Verdict verdict, Deadline deadline);
-  Judgement evaluate_device(const EvaluateRequest& request, Verdict verdict, Deadline deadline);
 
   // evaluator_host.cpp
   Judgement evaluate_host(const EvaluateRequest& request, Verdict verdict, Deadline deadline);
@@ -191,6 +190,8 @@ struct Evaluator::State {
                                                     Deadline deadline);
 
   // evaluator_device.cpp
+  Judgement evaluate_device(const EvaluateRequest& request, Verdict verdict, Deadline deadline);
+  void make_next_ready(Judgement& judgement);
   Result<CudaCompiler*> ready_cuda(Deadline deadline);
   Result<Compiled> compile_kernels(const FileSet& files, const Plan& plan, Deadline deadline);
   /// What is launched, or the failing class. An error is a failure of ours.
