@@ -35,7 +35,7 @@ struct ChildSpec {
   size_t output_bytes = 1U << 20U;    // kept of each; what comes beyond is read and dropped
   std::map<int, int> descriptors;     // number in the child (3 to 63) → descriptor of ours
   std::vector<ResourceLimit> limits;  // set before exec
-  std::vector<int> join;              // descriptors of cgroup.procs files to join before exec
+  std::vector<int> join;              // descriptors of cgroups' files: "0" is written, before exec
   std::optional<int> core;            // pin to one core; −1: every core
   bool die_with_thread = false;       // SIGKILL when the spawning thread ends
   bool own_group = false;             // of processes: no signal to our group reaches it

@@ -30,7 +30,7 @@ class JailCgroup {
   /// Never fails: what cannot be had is missing from `report`.
   static JailCgroup make(const JailLimits& limits);
 
-  /// Descriptors of cgroup.procs that the child writes "0" to before exec.
+  /// Descriptors that the child writes "0" to before exec.
   std::vector<int> join_descriptors() const;
   bool limits_memory() const { return report_.contains("memory"); }
   bool limits_processes() const { return report_.contains("processes"); }
@@ -49,8 +49,9 @@ class JailCgroup {
   struct Group {
     std::string folder;
     bool v2 = false, memory = false;
-    UniqueFd procs;
+    UniqueFd join;
   };
+  static std::string join_file(const Group& group);
   void add(const CgroupMount& mount, const JailLimits& limits);
 
   std::vector<Group> groups_;
