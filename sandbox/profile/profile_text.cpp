@@ -64,7 +64,7 @@ std::string occupancy_text(const ProfiledKernel& kernel, const DeviceLimits& lim
   return text + print(", %.2g waves", occupancy->waves);
 }
 
-/// " (43 %)" of what was measured here; nothing where nothing was.
+/// " (43 %)" of what this machine can do; nothing where that is not known.
 std::string share_text(double rate, double limit) {
   return limit > 0 ? print(" (%.0f %%)", 100 * rate / limit) : std::string();
 }
