@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "sandbox/contract/python_code.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
@@ -51,8 +53,6 @@ std::string call_at(std::string_view line, size_t at) {
 
 /// The first call in the line; " @ " is a product.
 std::string hint_in(std::string_view line) {
-  const size_t comment = line.find('#');
-  line = line.substr(0, comment);
   if (line.starts_with("import ") || line.starts_with("from ")) return "";
   for (size_t at = 0; at < line.size(); ++at) {
     const bool begins = at == 0 || (!is_word(line[at - 1]) && line[at - 1] != '.');
@@ -72,7 +72,7 @@ bool computes(std::string_view name) {
 std::vector<std::string> library_hints(const FileSet& modules, size_t most) {
   std::vector<std::string> hints;
   for (const auto& [name, content] : modules) {
-    std::istringstream lines{content};
+    std::istringstream lines{python_code(content)};
     size_t number = 0;
     for (std::string line; std::getline(lines, line);) {
       ++number;

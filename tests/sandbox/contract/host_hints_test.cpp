@@ -32,6 +32,18 @@ TEST(HostHintsTest, MakingAndMovingTensorsIsNoWork) {
               IsEmpty());
 }
 
+TEST(HostHintsTest, WordsInStringsAndCommentsAreNoWork) {
+  EXPECT_THAT(hints(R"py("""rows @ columns
+F.relu(x)"""
+name = 'a \' @ b' + "F.relu # "  # F.relu(x) @ y
+z = x @ y  # 'not closed
+odd = 'ends with its line
+z = F.relu(x)
+)py"),
+              ElementsAre("model_new.py:4: @", "model_new.py:6: F.relu"));
+  EXPECT_THAT(hints("'''never closed F.relu(x)\n@ \\"), IsEmpty());
+}
+
 TEST(HostHintsTest, ListsFewOfMany) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "F.relu(x)\n";
