@@ -106,14 +106,15 @@ void CompileCache::insert(const std::string& key, const std::string& value) {
     return;
   }
   bytes_ += value.size() + digest_digits;
-  if (bytes_ > max_bytes_) shrink();
+  unlisted_ += value.size() + digest_digits;
+  if (bytes_ > max_bytes_ || unlisted_ > max_bytes_ / 16) shrink();
 }
 
 void CompileCache::shrink() {
   std::vector<Entry> entries = entries_of(folder_);
   std::sort(entries.begin(), entries.end(),
             [](const Entry& a, const Entry& b) { return a.used < b.used; });
-  bytes_ = 0;
+  bytes_ = unlisted_ = 0;
   for (const Entry& entry : entries) bytes_ += entry.bytes;
   // Down to seven eighths, so that a full cache is not listed at every insertion.
   const uint64_t target = bytes_ > max_bytes_ ? max_bytes_ - max_bytes_ / 8 : max_bytes_;

@@ -31,7 +31,9 @@ class CompileCache {
 
   std::string folder_;
   uint64_t max_bytes_ = 0;
-  uint64_t bytes_ = 0;  // as of the last look at the folder
+  uint64_t bytes_ = 0;  // as of the last look at the folder, and what this one put there since
+  uint64_t unlisted_ =
+      0;  // of the latter: others put as much there, of which this one knows nothing
 };
 
 }  // namespace warpsmith::sandbox

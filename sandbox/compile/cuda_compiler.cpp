@@ -92,7 +92,7 @@ JailSpec nvcc_jail(const CudaCompilerOptions& options, const FileSet& files) {
 
 CudaCompiler::CudaCompiler(CudaCompilerOptions options, CompileCache cache, NvrtcPool pool)
     : options_(std::move(options)), cache_(std::move(cache)), pool_(std::move(pool)) {
-  std::string identity = "nvrtc " + pool_.version() + options_.toolchain.root;
+  std::string identity = "nvrtc " + pool_.version() + '\n' + identity_of(options_.toolchain);
   for (const std::string& flag : flags(options_)) identity += '\n' + flag;
   toolchain_hash_ = sha256_hex(identity + std::to_string(options_.global_bytes) + ',' +
                                std::to_string(most_stack_bytes));

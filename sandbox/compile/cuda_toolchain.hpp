@@ -20,6 +20,10 @@ struct CudaToolchain {
 /// environment of `python` brings it. `unsupported` names both places.
 Result<CudaToolchain> find_cuda_toolchain(const std::string& root, const std::string& python);
 
+/// A text that changes when a toolkit does: its places, and size and time of its compilers, of its
+/// headers' folders and of a header that each version changes.
+std::string identity_of(const CudaToolchain& toolchain);
+
 /// Of the toolkit that this program was built with; empty: none.
 std::string built_with_toolkit();
 

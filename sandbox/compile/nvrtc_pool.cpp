@@ -47,8 +47,10 @@ Result<ByteBuffer> NvrtcPool::greeting(NvrtcProcess& worker, Deadline deadline) 
   return fail("compile worker" + (exit->err.empty() ? "" : " (" + exit->err + ")"), frame.error());
 }
 
-/// A worker that is warm. It is taken from the front: the longest at it.
+/// A worker that is warm. It is taken from the front: the longest at it. One that has ended
+/// meanwhile, of idleness too, is no answer to a source.
 Result<NvrtcProcess> NvrtcPool::take(Deadline deadline) {
+  std::erase_if(waiting_, [](NvrtcProcess& one) { return one.process->finished(milliseconds{0}); });
   if (auto filled = refill(); !filled) return tl::unexpected(std::move(filled.error()));
   NvrtcProcess worker = std::move(waiting_.front());
   waiting_.pop_front();

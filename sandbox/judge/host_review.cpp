@@ -12,12 +12,17 @@ std::string list_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void weigh_subtracted(StageFacts& stage, const ShapeResult& shape) {
+void weigh_subtracted(StageFacts& stage, ShapeResult& shape) {
   if (!shape.candidate_ms) return;
   // Nothing of a candidate on a CPU runs while it is revealed to.
   const double reveal_ms = stage.on_device ? stage.reveal_ms : 0;
-  stage.share = (reveal_ms + stage.output_copy_ms) / measurable(*shape.candidate_ms);
+  const double subtracted_ms = reveal_ms + stage.output_copy_ms;
+  const double ms = measurable(*shape.candidate_ms);
+  stage.share = subtracted_ms / ms;
   stage.within_share = *stage.share <= most_subtracted_share;
+  for (auto* interval : {&shape.speedup_eager_ci, &shape.speedup_compile_ci}) {
+    if (*interval) (*interval)->low *= ms / (ms + subtracted_ms);
+  }
 }
 
 void forbid_libraries(const StageFacts& stage, Decision& decision) {

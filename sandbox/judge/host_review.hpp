@@ -14,8 +14,10 @@ namespace warpsmith::sandbox {
 /// this share of the measured time: it gains no more.
 inline constexpr double most_subtracted_share = 0.03;
 
-/// Holds what was subtracted against the candidate's median time, where it was timed.
-void weigh_subtracted(StageFacts& stage, const ShapeResult& shape);
+/// Holds what was subtracted against the candidate's median time, where it was timed. Who spares
+/// itself that work gains nothing: each speed-up's interval begins where it would with nothing
+/// subtracted.
+void weigh_subtracted(StageFacts& stage, ShapeResult& shape);
 
 /// Where a task takes custom kernels only: a pass that libraries helped to becomes
 /// `banned_construct`.

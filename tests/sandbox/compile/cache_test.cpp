@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <vector>
 
+#include "runtime/checksum.hpp"
 #include "sandbox/compile/compiled.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
@@ -47,6 +49,21 @@ TEST(CompileCacheTest, DropsTheLeastRecentlyUsedBeyondItsBound) {
   EXPECT_TRUE(cache->find(key_of(0)));
   EXPECT_FALSE(cache->find(key_of(1)));
   EXPECT_TRUE(cache->find(key_of(5)));
+}
+
+/// Compilers of all contracts and slots share a folder.
+TEST(CompileCacheTest, SeveralKeepOneBoundTogether) {
+  const ScratchFolder folder;
+  constexpr uint64_t bound = 100'000;
+  std::vector<CompileCache> caches;
+  for (int i = 0; i < 4; ++i) caches.push_back(*CompileCache::open(folder.path(), bound));
+  for (int i = 0; i < 300; ++i) {
+    caches[static_cast<size_t>(i) % caches.size()].insert(sha256_hex(std::to_string(i)),
+                                                          std::string(1000, 'x'));
+  }
+  uint64_t bytes = 0;
+  for (const auto& entry : fs::directory_iterator(folder.path())) bytes += entry.file_size();
+  EXPECT_LE(bytes, bound + bound / 4);
 }
 
 TEST(CompileCacheTest, RemovesDamagedEntries) {

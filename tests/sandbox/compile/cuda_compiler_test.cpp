@@ -118,6 +118,16 @@ TEST_F(CudaCompilerTest, ADamagedPrecompiledHeaderCostsOnlyTheTime) {
   EXPECT_TRUE(precompiled_in(options.cache_dir).empty());
 }
 
+TEST(CudaToolchainTest, AnUpdatedToolkitIsAnother) {
+  const test_support::TemporaryFolder folder;
+  const CudaToolchain toolchain{
+      .library_folder = folder.path(), .includes = {folder.path()}, .root = {}};
+  const std::string before = identity_of(toolchain);
+  EXPECT_EQ(identity_of(toolchain), before);
+  std::ofstream(std::filesystem::path(folder.path()) / "cuda.h") << "#define CUDA_VERSION 13010\n";
+  EXPECT_NE(identity_of(toolchain), before);
+}
+
 TEST_F(CudaCompilerTest, GivesACubinWhoseKernelsAreKnown) {
   const Compiled compiled = compile(probe);
   ASSERT_FALSE(compiled.failure) << compiled.text;
