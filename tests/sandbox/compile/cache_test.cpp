@@ -56,6 +56,7 @@ TEST(CompileCacheTest, SeveralKeepOneBoundTogether) {
   const ScratchFolder folder;
   constexpr uint64_t bound = 100'000;
   std::vector<CompileCache> caches;
+  caches.reserve(4);
   for (int i = 0; i < 4; ++i) caches.push_back(*CompileCache::open(folder.path(), bound));
   for (int i = 0; i < 300; ++i) {
     caches[static_cast<size_t>(i) % caches.size()].insert(sha256_hex(std::to_string(i)),
