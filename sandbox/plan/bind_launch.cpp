@@ -26,6 +26,11 @@ Extent3 extent_of(const std::vector<PlacedExpression>& list, const Ranges& range
   return {values[0], values[1], values[2]};
 }
 
+std::string text_of(const Extent3& extent) {
+  return std::to_string(extent.x) + " x " + std::to_string(extent.y) + " x " +
+         std::to_string(extent.z);
+}
+
 std::optional<Extent3> cluster_of(const LaunchStep& step, const BoundLaunch& launch,
                                   PlanPlace place, const BindContext& to) {
   if (step.cluster.empty()) return std::nullopt;
@@ -38,7 +43,9 @@ std::optional<Extent3> cluster_of(const LaunchStep& step, const BoundLaunch& lau
   }
   if (launch.grid.x % cluster.x != 0 || launch.grid.y % cluster.y != 0 ||
       launch.grid.z % cluster.z != 0) {
-    to.scope.errors().at(place, "the grid is no multiple of the cluster");
+    to.scope.errors().at(step.cluster.front().place, "the grid, " + text_of(launch.grid) +
+                                                         ", is no multiple of the cluster, " +
+                                                         text_of(cluster));
   }
   return cluster;
 }
@@ -67,7 +74,12 @@ std::optional<BoundArgument> bind_map(const TensorMapArgument& map, PlanScope& s
     if (i > 0) {
       stride = scope.value(map.strides[i - 1], {map_unit, most_map_stride}, "stride");
       bound.strides.push_back(static_cast<uint64_t>(stride));
-      if (stride % map_unit != 0) return complain("strides are multiples of 16 bytes");
+      if (stride % map_unit != 0) {
+        scope.errors().at(
+            map.strides[i - 1].place,
+            "tensor map: expected a stride of whole 16 bytes, got " + std::to_string(stride));
+        return std::nullopt;
+      }
     }
     uint64_t span = 0;
     if (__builtin_mul_overflow(static_cast<uint64_t>(extent - 1), static_cast<uint64_t>(stride),

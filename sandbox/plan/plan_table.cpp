@@ -28,6 +28,11 @@ std::string kind_of(const toml::node& node) {
   }
 }
 
+/// A string's text is what its line shows between two quotes: places in it can be told.
+bool is_plain(const toml::source_region& where, size_t bytes) {
+  return where.begin.line == where.end.line && where.end.column - where.begin.column == bytes + 2;
+}
+
 }  // namespace
 
 PlanPlace place_of(const toml::node& node) {
@@ -59,6 +64,10 @@ PlacedExpression PlanTable::expression_of(const toml::node& node) {
     return {Expression::constant(0), place_of(node)};
   }
   PlanPlace place = place_of(node);
+  if (!is_plain(node.source(), text->size())) {
+    errors_.at(place, "an expression stands in one pair of quotes on one line, without escapes");
+    return {Expression::constant(0), place};
+  }
   ++place.column;  // past the quote
   PlacedExpression placed{Expression::constant(0), place};
   auto parsed = Expression::parse(*text);

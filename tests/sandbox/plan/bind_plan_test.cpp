@@ -105,10 +105,16 @@ TEST(BindPlanTest, LaunchesKeepToTheDevice) {
   EXPECT_EQ(complaint(launch("shared = 300000\n")),
             "plan.toml:6:10: shared: expected 0 to 232448, got 300000");
   EXPECT_EQ(complaint(launch("cluster = [2]\n")),
-            "plan.toml:1:1: the grid is no multiple of the cluster");
+            "plan.toml:6:12: the grid, 1 x 1 x 1, is no multiple of the cluster, 2 x 1 x 1");
   EXPECT_EQ(complaint("[[step]]\nlaunch = \"k\"\ngrid = [\"d0 / (d1 - 33)\"]\nblock = [1]\n"
                       "args = [\"out\"]\n"),
             "plan.toml:3:13: division by zero");
+  const std::string odd = "an expression stands in one pair of quotes on one line, without escapes";
+  for (const char* grid : {"\"\"\"d0\"\"\"", "\"\"\"\nd0\"\"\"", "\"d\\u0030\""}) {
+    EXPECT_EQ(complaint("[[step]]\nlaunch = \"k\"\ngrid = [" + std::string(grid) +
+                        "]\nblock = [1]\nargs = [\"out\"]\n"),
+              "plan.toml:3:9: " + odd);
+  }
   EXPECT_EQ(complaint("[[step]]\nlaunch = \"k\"\ngrid = [1]\nblock = [1]\n"
                       "args = [\"outt\", \"d9 + 1\", {i32 = \"d0 * 1000000000\"}]\n"),
             "plan.toml:1:1: no step writes the output \"out\"\n"
@@ -215,7 +221,7 @@ TEST(BindPlanTest, TensorMapsStayWithinTheirBuffers) {
   EXPECT_THAT(complaint(map("shape = [64, 96], strides = [], box = [32, 8]")),
               testing::HasSubstr("a shape of 2 extents wants as many in box and one fewer"));
   EXPECT_THAT(complaint(map("shape = [64, 96], strides = [250], box = [32, 8]")),
-              testing::HasSubstr("strides are multiples of 16 bytes"));
+              testing::HasSubstr("tensor map: expected a stride of whole 16 bytes, got "));
   EXPECT_THAT(complaint(map("shape = [64, 96], strides = [256], box = [33, 8]")),
               testing::HasSubstr("a row of the box is a multiple of 16 bytes"));
   EXPECT_THAT(complaint(map("shape = [64, 96], strides = [256], box = [32, 8], swizzle = \"64\"")),
