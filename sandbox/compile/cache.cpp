@@ -105,8 +105,9 @@ void CompileCache::insert(const std::string& key, const std::string& value) {
     fs::remove(temporary, error);
     return;
   }
-  bytes_ += value.size() + digest_digits;
-  unlisted_ += value.size() + digest_digits;
+  const uint64_t added = value.size() + digest_digits;
+  bytes_ += added;
+  unlisted_ += added;
   if (bytes_ > max_bytes_ || unlisted_ > max_bytes_ / 16) shrink();
 }
 

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <initializer_list>
 
+#include "sandbox/compile/file_stamp.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
@@ -33,15 +35,6 @@ CudaToolchain toolchain_in(const fs::path& root) {
     }
   }
   return found;
-}
-
-/// Its place, size and time; the place alone where there is none.
-std::string stamp_of(const fs::path& path) {
-  std::error_code none;
-  const auto time = fs::last_write_time(path, none).time_since_epoch().count();
-  if (none) return path.string() + '\n';
-  const uintmax_t bytes = fs::is_regular_file(path, none) ? fs::file_size(path, none) : 0;
-  return path.string() + ' ' + std::to_string(time) + ' ' + std::to_string(bytes) + '\n';
 }
 
 bool is_whole(const CudaToolchain& found) {
@@ -81,11 +74,11 @@ Result<CudaToolchain> find_cuda_toolchain(const std::string& root, const std::st
 }
 
 std::string identity_of(const CudaToolchain& toolchain) {
-  std::string text = stamp_of(toolchain.library_folder);
+  std::string text = file_stamp(toolchain.library_folder);
   for (const std::string& folder : toolchain.includes) {
-    text += stamp_of(folder) + stamp_of(fs::path(folder) / "cuda.h");
+    text += file_stamp(folder) + file_stamp(fs::path(folder) / "cuda.h");
   }
-  return toolchain.root.empty() ? text : text + stamp_of(fs::path(toolchain.root) / "bin/nvcc");
+  return toolchain.root.empty() ? text : text + file_stamp(fs::path(toolchain.root) / "bin/nvcc");
 }
 
 std::string built_with_toolkit() {

@@ -9,6 +9,7 @@
 #include "runtime/checksum.hpp"
 #include "runtime/codec.hpp"
 #include "runtime/log.hpp"
+#include "sandbox/compile/file_stamp.hpp"
 #include "sandbox/compile/nvrtc_library.hpp"
 
 namespace warpsmith::sandbox {
@@ -25,13 +26,6 @@ constexpr seconds making_patience{60};
 constexpr const char* making_path = "/making";  // in the maker's jail
 constexpr const char* making_prefix = "making-";
 constexpr std::chrono::hours forgotten{1};
-
-/// Two builds of one program place their memory differently.
-std::string stamp_of(const std::string& program) {
-  std::error_code error;
-  const auto time = fs::last_write_time(program, error).time_since_epoch().count();
-  return program + ' ' + std::to_string(time) + ' ' + std::to_string(fs::file_size(program, error));
-}
 
 /// Where one file is made, so that no other service makes the same one there.
 fs::path new_folder(const fs::path& folder) {
@@ -75,7 +69,8 @@ PrecompiledHeaders::PrecompiledHeaders(NvrtcOptions options, uint64_t max_bytes)
     : options_(maker_options(std::move(options))),
       folder_(options_.precompiled_folder),
       max_bytes_(max_bytes),
-      identity_(stamp_of(options_.program) + '\n' + options_.library_folder) {
+      // Two builds of one program place their memory differently.
+      identity_(file_stamp(options_.program) + options_.library_folder) {
   for (const std::string& text : options_.includes) identity_ += '\n' + text;
   for (const std::string& text : options_.flags) identity_ += '\n' + text;
 }

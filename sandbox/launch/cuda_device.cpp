@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan on a GPU. Every call is: variables restored where a call left them, caches swept, start
 // event, the set's graph, end event, on one stream. A no-op in between restores them in its stead:
-// copies just before a call cost it a microsecond or two.
+// a graph of copies just before a call costs it a microsecond or two.
 //
 // While it records, the plan's steps are launched one by one and all else as graphs: CUPTI 13 tells
 // a graph's copies and fills at each other's times, and what is no graph's node is the plan's. Its
@@ -193,7 +193,8 @@ class CudaDevice final : public PlanDevice {
     return sandbox::bases_of(plan_, set, address(inputs_), address(outputs_), scratch_->address());
   }
 
-  /// The same before a call as before a second no-op: both take the verifier's clock as long.
+  /// The same before a call as before a no-op that follows another: both take the verifier's clock
+  /// as long.
   void make_cold() {
     restore();
     sweep();
