@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
@@ -67,6 +68,15 @@ Result<std::vector<fs::path>> files_of(const fs::path& place) {
   return files;
 }
 
+/// What stands behind the mark on the first line that begins with it.
+std::optional<std::string> constant(const std::string& code, std::string_view mark) {
+  std::istringstream lines{code};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(mark)) return line.substr(mark.size());
+  }
+  return std::nullopt;
+}
+
 /// Gives every task an id of its own, and refuses the same content twice.
 class Collection {
  public:
@@ -94,17 +104,21 @@ class Collection {
 }  // namespace
 
 Result<std::optional<DeviceClass>> named_device(const std::string& code) {
-  static constexpr std::string_view mark = "DEVICE = ";
-  std::istringstream lines{code};
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(mark)) continue;
-    const std::string named = line.substr(mark.size());
-    if (named == "\"cpu\"") return DeviceClass::cpu;
-    if (named == "\"cuda\"") return DeviceClass::cuda;
-    return fail(ErrorCode::parse_failed,
-                R"(DEVICE: expected "cpu" or "cuda" and no more on its line, got )" + named);
-  }
-  return std::nullopt;
+  const auto named = constant(code, "DEVICE = ");
+  if (!named) return std::nullopt;
+  if (*named == "\"cpu\"") return DeviceClass::cpu;
+  if (*named == "\"cuda\"") return DeviceClass::cuda;
+  return fail(ErrorCode::parse_failed,
+              R"(DEVICE: expected "cpu" or "cuda" and no more on its line, got )" + *named);
+}
+
+Result<PrecisionLane> named_lane(const std::string& code) {
+  const auto named = constant(code, "LANE = ");
+  if (!named || *named == "\"fp32-strict\"") return PrecisionLane::fp32_strict;
+  if (*named == "\"tf32-allowed\"") return PrecisionLane::tf32_allowed;
+  return fail(
+      ErrorCode::parse_failed,
+      R"(LANE: expected "fp32-strict" or "tf32-allowed" and no more on its line, got )" + *named);
 }
 
 Result<Task> load_task(const fs::path& file) {
@@ -127,9 +141,12 @@ Result<Task> load_task(const fs::path& file) {
   }
   const auto device = named_device(*text);
   if (!device) return fail(file.string(), device.error());
+  const auto lane = named_lane(*text);
+  if (!lane) return fail(file.string(), lane.error());
   Task task;
   task.id = file.stem().string();
   task.device = device->value_or(DeviceClass::cpu);
+  task.lane = *lane;
   task.source = file.string();
   task.content_hash = sha256_hex(*text);
   task.code = std::move(*text);

@@ -17,12 +17,15 @@ namespace warpsmith::synthesis {
 inline constexpr uintmax_t max_task_bytes = 1U << 20U;
 
 /// One file. `parse_failed` names the file and which of Model, get_inputs, get_init_inputs is
-/// missing, that DEVICE names none, or the line of an odd option (task_options.hpp); `not_found`
-/// and `io_failed` name the file.
+/// missing, that DEVICE or LANE names none, or the line of an odd option (task_options.hpp);
+/// `not_found` and `io_failed` name the file.
 Result<Task> load_task(const std::filesystem::path& file);
 
 /// What `DEVICE = "…"` names at the top level of a task's text. `parse_failed` if it is no device.
 Result<std::optional<DeviceClass>> named_device(const std::string& code);
+
+/// What `LANE = "…"` names there; strict where it is not named. `parse_failed` if it is no lane.
+Result<PrecisionLane> named_lane(const std::string& code);
 
 /// A file that holds no task, or none of its own, and why.
 struct RefusedFile {

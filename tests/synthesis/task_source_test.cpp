@@ -97,6 +97,19 @@ TEST_F(TaskSourceTest, ATaskIsForTheDeviceThatItNames) {
   EXPECT_THAT(unknown.error().message, testing::HasSubstr("b.py: DEVICE: expected"));
 }
 
+TEST_F(TaskSourceTest, ATaskIsJudgedInTheLaneThatItNames) {
+  const auto lane_of = [&](const std::string& line) {
+    return load_task(write("b.py", line + '\n' + task("x = 1")));
+  };
+  EXPECT_EQ(lane_of("")->lane, PrecisionLane::fp32_strict);
+  EXPECT_EQ(lane_of("LANE = \"fp32-strict\"")->lane, PrecisionLane::fp32_strict);
+  EXPECT_EQ(lane_of("LANE = \"tf32-allowed\"")->lane, PrecisionLane::tf32_allowed);
+  const auto unknown = lane_of("LANE = \"bf16\"");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().code, ErrorCode::parse_failed);
+  EXPECT_THAT(unknown.error().message, testing::HasSubstr("b.py: LANE: expected"));
+}
+
 TEST_F(TaskSourceTest, EveryTaskOfOursIsForTheDeviceOfItsFolder) {
   for (const auto& [device, kind] :
        {std::pair{"cpu", DeviceClass::cpu}, std::pair{"cuda", DeviceClass::cuda}}) {

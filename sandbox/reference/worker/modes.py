@@ -11,6 +11,11 @@ import operators as op
 U = 2.0**-24  # half a unit in the last place of float32
 # Amplitude of a perturbation in units of u: at least one unit in the last place of float32 after rounding.
 AMPLITUDE = 3.0
+# Half of what rounding to TF32's ten bits errs relatively. Where the rest is cut off instead, each factor is too small
+# by as much at the mean: a product by twice that, all its elements alike. With these the bound is about twice what
+# honest products err, and half of what those of bfloat16 do: with more evaluations it is never small by chance.
+TF32 = 2.0**-12
+TF32_SHARE = 4
 # A row's one sum errs alike for all elements that read it, and neighbours do not tell. Its output's error is this much
 # larger than its inputs', so that the two never cancel where one term is nearly all of the sum.
 FOLD = 2.0
@@ -45,12 +50,12 @@ class Perturbed(TorchDispatchMode):
 
     A stored tensor is perturbed once per amplitude: an elementwise operator reads what its producer's perturbation
     left, a reduction adds its own larger one (the shared part models one stored value with several readers).
-    `shared`: threads share long sums, whose n is their chain's then.
+    `shared`: threads share long sums, whose n is their chain's then. `tf32`: products may round their factors to it.
     """
 
-    def __init__(self, noise, shared=False):
+    def __init__(self, noise, shared=False, tf32=False):
         super().__init__()
-        self.noise, self.shared = noise, shared
+        self.noise, self.shared, self.tf32 = noise, shared, tf32
 
     def _terms(self, func, args, out):
         n = op.reduction_length(func, args, out)
@@ -86,6 +91,17 @@ class Perturbed(TorchDispatchMode):
             self.noise.add(value, value, times * self._amplitude(n))
             setattr(value, _MARK, n)
 
+    def _factors(self, func):
+        return op.factors(func) if self.tf32 else ()
+
+    def _operands(self, func, args, n):
+        """What the operator reads."""
+        read = [self._read(a, n) for a in args]
+        for at in self._factors(func):
+            if read[at].dtype == torch.float32:
+                read[at] = self.noise.added(read[at], TF32)
+        return read
+
     def _write_log(self, out, n):
         """What the sum errs, as said of `op.logs_a_sum`, and the logarithm's rounding."""
         self.noise.add(out, torch.ones_like(out), self._amplitude(n))
@@ -105,7 +121,7 @@ class Perturbed(TorchDispatchMode):
         if op.writes_input(func):
             out = func(*args, **kwargs)
         else:
-            out = func(*(self._read(a, n) for a in args), **kwargs)
+            out = func(*self._operands(func, args, n), **kwargs)
             if n == 1:
                 first = out if isinstance(out, torch.Tensor) else None
                 n = self._terms(func, args, first)
@@ -113,6 +129,8 @@ class Perturbed(TorchDispatchMode):
             self._write_log(out, n)
         else:
             self._write(out, n, FOLD if op.folds(func, args, out) else 1.0)
+        if self._factors(func):
+            out.mul_(1 + 2 * TF32 * self.noise.take(()))
         if scale is not None:
             self.noise.add(op.first(out), scale, self._amplitude(1))
         op.keep_in_range(func, out)

@@ -24,6 +24,10 @@ _PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1, "mv": 0, "dot": 0, "ad
 # Of these arguments zero stays zero, and no rounding takes one over it.
 OF_NO_LESS_THAN_ZERO = {"sqrt", "rsqrt", "log", "log2", "log10", "pow"}
 
+# Products that libraries compute in TF32 where a lane allows it: the arguments that are rounded to it.
+_FACTORS = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "addbmm": (1, 2),
+            "convolution": (0, 1), "_convolution": (0, 1)}
+
 
 @functools.cache
 def name_of(func):
@@ -38,6 +42,11 @@ def is_view(func):
 @functools.cache
 def writes_input(func):
     return any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments)
+
+
+def factors(func):
+    """Which arguments of a product are rounded to TF32 where that is allowed; none of other operators."""
+    return _FACTORS.get(name_of(func), ())
 
 
 def _told(func, args, kwargs, *names):

@@ -326,7 +326,8 @@ class Task:
     def _perturbed(self, bank, inputs, parameters):
         """Outputs of a perturbed evaluation; of a task of half types in float64."""
         if not modes.any_narrow(inputs, parameters):
-            return self.run_in(modes.Perturbed(bank, self.device.remote), inputs, parameters)
+            mode = modes.Perturbed(bank, self.device.remote, self.tf32)
+            return self.run_in(mode, inputs, parameters)
         mode = modes.Narrow(bank, self.device.remote)
         return mode.twin(self.run_in(mode, inputs, parameters))
 
@@ -345,11 +346,21 @@ class Task:
         bank = noise.noise_for(elements, self.device.place, self.sparing)
         narrow = modes.any_narrow(inputs, parameters)
         deviations = Deviations(sums, reference, narrow)
-        for _ in range(evaluations * (modes.NARROW_SHARE if narrow else 1)):
+        for _ in range(evaluations * self._share(narrow)):
             deviations.add(self._perturbed(bank, inputs, parameters))
         deviations.settle()
         for total, share in zip(sums, self._correlated(inputs, parameters, reference) or []):
             total.add_(share)
+
+    @property
+    def tf32(self):
+        return self.lane == LANES[1]
+
+    def _share(self, narrow):
+        """How many times as many evaluations the bound takes as where it lies far from what is honest."""
+        if narrow:
+            return modes.NARROW_SHARE
+        return modes.TF32_SHARE if self.tf32 else 1
 
     def _correlated(self, inputs, parameters, reference):
         """What correlated errors of all sums add to the spread: deviations with signs that agree, and that differ."""

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/judge/evaluator.hpp"
 #include "tests/sandbox/hacks/device_submissions.hpp"
@@ -105,6 +106,21 @@ TEST_F(DeviceHonestTest, PassOnHiddenSizesWhereWhatIsHardCodedFails) {
   const Judgement fixed = judge(testing::ragged_device_task(), files, Request::final);
   EXPECT_TRUE(class_of(fixed) == "oob_write" || class_of(fixed) == "device_fault") << told(fixed);
   EXPECT_NE(told(fixed).find("other sizes of the task's inputs"), std::string::npos);
+}
+
+TEST_F(DeviceHonestTest, ALaneTakesProductsOfTf32AndNoLess) {
+  Task task = testing::device_task("centred_linear");
+  task.code += "\nLANE = \"tf32-allowed\"\n";
+  task.content_hash = sha256_hex(task.code);
+  task.lane = PrecisionLane::tf32_allowed;
+  const std::pair<std::string, std::string> expected[] = {{"tf32_product", "passed"},
+                                                          {"tf32_by_the_library", "passed"},
+                                                          {"bf16_product", "wrong"},
+                                                          {"half_of_the_product", "wrong"}};
+  for (const auto& [name, outcome] : expected) {
+    const Judgement judgement = judge(task, testing::device_files(name), Request::final);
+    EXPECT_EQ(class_of(judgement), outcome) << name << ": " << told(judgement);
+  }
 }
 
 /// Bound as published numbers are: by the GPU's comparison too.

@@ -28,9 +28,11 @@ class IngestTest : public testing::Test {
   }
   void SetUp() override { REQUIRE_TORCH(); }
 
-  static Result<IngestRecord> ingest_code(const std::string& code) {
+  static Result<IngestRecord> ingest_code(const std::string& code,
+                                          PrecisionLane lane = PrecisionLane::fp32_strict) {
     const Machine machine{.limits = {100, 10, 50}};
-    const Task task = task_of("t", code);
+    Task task = task_of("t", code);
+    task.lane = lane;
     return ingest_task({*worker, machine, task, {}}, Deadline::after(seconds(300)));
   }
   static Result<IngestRecord> ingest(const std::string& forward) {
@@ -164,6 +166,42 @@ TEST_F(IngestTest, TakesTasksOfHalvesAndTellsBfloat16FromFloat16) {
       bf16 = std::max(bf16, facts.bf16_error);
     }
     EXPECT_TRUE(type == "bfloat16" || bf16 > 2) << bf16;
+  }
+}
+
+constexpr const char* linear_code = R"(
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(256, 64)
+
+    def forward(self, x):
+        return self.linear(x)
+
+def get_inputs():
+    return [torch.randn(128, 256)]
+
+def get_init_inputs():
+    return []
+)";
+
+/// What TF32 does to a product passes in the lane that allows it, and there alone.
+TEST_F(IngestTest, ALaneMovesTheBoundOfProducts) {
+  for (const auto lane : {PrecisionLane::fp32_strict, PrecisionLane::tf32_allowed}) {
+    const bool allowed = lane == PrecisionLane::tf32_allowed;
+    const auto record = ingest_code(linear_code, lane);
+    ASSERT_TRUE(record) << record.error().message;
+    ASSERT_EQ(record->refusal, "");
+    double tf32 = 0, bf16 = 0;
+    for (const DistributionFacts& facts : record->distributions) {
+      EXPECT_TRUE(facts.kept) << to_string(facts.distribution);
+      tf32 = std::max(tf32, facts.tf32_error);
+      bf16 = std::max(bf16, facts.bf16_error);
+    }
+    EXPECT_EQ(tf32 < 1, allowed) << tf32;
+    EXPECT_GT(bf16, 1.5);
   }
 }
 
