@@ -6,6 +6,13 @@
 namespace warpsmith::sandbox {
 namespace {
 
+using std::chrono::milliseconds;
+
+// A later call loads nothing: it gets what eager and the candidate's own calls ask for. But a GPU
+// whose time others share told of a trap up to 3.5 s later: with less it would be a time-out.
+constexpr milliseconds trap_patience{5'000};
+constexpr int slower_than_before = 4;
+
 /// The kept distributions, repeated up to `count`, and the one of timed sets, in a secret order:
 /// what looks at its inputs cannot tell that nothing but the cheap check waits.
 std::vector<Distribution> distributions_for(const EvaluationJob& job, RandomStream& random) {
@@ -47,12 +54,17 @@ tl::unexpected<Error> not_finite() {
 }  // namespace
 
 Deadline patience_with(const EvaluationJob& job, Deadline deadline) {
-  // All the time that there is where a first call pays for what a process loads lazily, and where
-  // a trap is told seconds later: a GPU whose time others share took up to 3.5 s.
+  // All the time that there is where a first call pays for what a process loads lazily, and a trap
+  // is told late.
   const auto call = job.stage != nullptr || job.on_device
                         ? job.call_timeout
                         : std::min(job.call_timeout, call_patience(job.record.facts));
   return Deadline::after(std::min(deadline.left(), call));
+}
+
+milliseconds later_patience(const TaskFacts& facts, bool on_device, milliseconds slowest) {
+  const milliseconds own = slower_than_before * slowest;
+  return std::max({call_patience(facts), own, on_device ? trap_patience : milliseconds{0}});
 }
 
 EvaluationStay::EvaluationStay(const EvaluationJob& job, CandidateCalls& calls,
@@ -86,6 +98,19 @@ Result<void> EvaluationStay::run() {
   // A call that our own deadline cut short says nothing about the candidate.
   if (deadline_.passed()) return fail(ErrorCode::timeout, "the evaluation's deadline passed");
   return {};
+}
+
+Deadline EvaluationStay::patience() const {
+  const Deadline first = patience_with(job_, deadline_);
+  if (slowest_ == milliseconds{0}) return first;
+  const milliseconds later = later_patience(job_.record.facts, job_.on_device, slowest_);
+  return Deadline::after(std::min(first.left(), later));
+}
+
+CallResult EvaluationStay::call_candidate(uint32_t set) {
+  const CallResult result = calls_.call(set, patience());
+  slowest_ = std::max(slowest_, std::chrono::ceil<milliseconds>(result.elapsed));
+  return result;
 }
 
 bool EvaluationStay::all_right() const {
@@ -132,7 +157,7 @@ Result<VerifiedSet> EvaluationStay::verify_one(uint64_t number, Distribution dis
   }
   {
     const auto clock = phase("candidate");
-    set.fault = calls_.call(k, patience()).fault;
+    set.fault = call_candidate(k).fault;
   }
   if (set.fault) return set;
   set.inputs_changed = job_.bench.inputs_hash(k) != hash;

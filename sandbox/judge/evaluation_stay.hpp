@@ -21,8 +21,12 @@ inline std::chrono::milliseconds call_patience(const TaskFacts& facts) {
   return std::chrono::milliseconds{2000 + static_cast<int64_t>(50 * facts.eager_ms)};
 }
 
-/// The same for a candidate's.
+/// The same for a candidate's first one, and before it.
 Deadline patience_with(const EvaluationJob& job, Deadline deadline);
+
+/// The same for a later one of a process of its own or on a device: `slowest` of its calls so far.
+std::chrono::milliseconds later_patience(const TaskFacts& facts, bool on_device,
+                                         std::chrono::milliseconds slowest);
 
 class EvaluationStay {
  public:
@@ -33,7 +37,8 @@ class EvaluationStay {
   Result<void> run();
 
  private:
-  Deadline patience() const { return patience_with(job_, deadline_); }
+  Deadline patience() const;
+  CallResult call_candidate(uint32_t set);
   PhaseClock phase(const char* name) { return {outcome_.phase_ms, name}; }
   uint32_t next_set() { return set_ = (set_ + 1) % job_.bench.sets(); }
   Result<void> fill(uint32_t set, uint64_t number, Distribution distribution,
@@ -68,6 +73,7 @@ class EvaluationStay {
   bool draws_ = false;
   uint64_t drawn_ = 0;  // number of the contents that were drawn last
   uint32_t set_ = 0;
+  std::chrono::milliseconds slowest_{0};  // of the candidate's calls, rounded up; 0: none so far
 };
 
 }  // namespace warpsmith::sandbox

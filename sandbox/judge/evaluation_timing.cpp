@@ -89,7 +89,7 @@ bool EvaluationStay::time_candidate(uint32_t set, TimedBlock& times, Timings& ti
   if (job_.on_device && job_.stage == nullptr) roused = candidate_.rouse(patience());
   if (roused) timings.fault = roused->fault;
   if (timings.fault) return false;
-  const MeteredCall call = candidate_meter_->measure([&] { return calls_.call(set, patience()); });
+  const MeteredCall call = candidate_meter_->measure([&] { return call_candidate(set); });
   timings.fault = call.fault;
   times.candidate_ms = call.charged_ms;
   times.candidate_elapsed_ms = call.elapsed_ms;
