@@ -57,6 +57,7 @@ struct EvaluationJob {
   std::chrono::milliseconds call_timeout{5'000};  // of one of its calls, at most
   int verified_sets = 5;
   int timed_blocks = 8;
+  std::chrono::milliseconds long_timing{5'000};  // of its timed calls: more only while in doubt
   bool timed = false;
   /// Made ready if `timed`; those that cannot be called are dropped from it. Null: none.
   FurtherBaselines* further = nullptr;

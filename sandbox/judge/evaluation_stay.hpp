@@ -52,6 +52,7 @@ class EvaluationStay {
   // evaluation_timing.cpp
   Result<void> time();
   Result<void> time_blocks(Timings& timings, ClockLog* clocks);
+  bool enough(const Timings& timings, double spent_ms) const;
   Result<void> time_block(const Block& block, uint64_t number, Timings& timings);
   bool time_candidate(uint32_t set, TimedBlock& times, Timings& timings);
   Result<void> time_baseline(Party party, uint32_t set, TimedBlock& times);

@@ -44,13 +44,25 @@ Result<void> EvaluationStay::time_blocks(Timings& timings, ClockLog* clocks) {
   // One more in front, checked but not counted: it warms what the verified calls left cold.
   std::vector<Block> schedule = make_schedule(parties, count, random_);
   schedule.insert(schedule.begin(), schedule.back());
-  for (size_t b = 0; b < schedule.size() && sound(timings); ++b) {
+  double spent_ms = 0;
+  for (size_t b = 0; b < schedule.size() && sound(timings) && !enough(timings, spent_ms); ++b) {
     if (auto done = time_block(schedule[b], first_timed + b, timings); !done) return done;
+    if (!timings.blocks.empty()) spent_ms += timings.blocks.back().candidate_elapsed_ms;
     if (b == 0) timings.blocks.clear();
     if (clocks != nullptr && b == 0) clocks->begin();
     if (clocks != nullptr && b > 0) clocks->block_done();
   }
   return {};
+}
+
+/// Long timing keeps others from the GPU, and more blocks would not change what is known: how much
+/// slower the candidate is. Whole pairs of mirrored blocks share out a drift. Half of the bound by
+/// which `decide` accepts so few, for it draws other samples.
+bool EvaluationStay::enough(const Timings& timings, double spent_ms) const {
+  const size_t blocks = timings.blocks.size();
+  if (spent_ms < in_ms(job_.long_timing) || blocks == 0 || blocks % 2 != 0) return false;
+  RandomStream random(job_.seed.seed, "enough");
+  return likely_speedup(timings.blocks, random) < far_slower / 2;
 }
 
 Result<void> EvaluationStay::time_block(const Block& block, uint64_t number, Timings& timings) {

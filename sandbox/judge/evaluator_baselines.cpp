@@ -24,7 +24,9 @@ void Evaluator::State::compare_with_earlier(const Task& task, Timings& timings) 
     compiled.push_back(measurable(block.compile_ms));
   }
   const std::string key = task_key(task);
-  if (!eager.empty()) {
+  // The median of fewer, of a timing that was ended early, says little about the machine.
+  const bool whole = std::ssize(eager) >= options.timed_blocks;
+  if (whole) {
     eager_between.add(key, median(eager));
     compiled_between.add(key, median(compiled));
   }
@@ -33,7 +35,7 @@ void Evaluator::State::compare_with_earlier(const Task& task, Timings& timings) 
   for (FurtherTimed& timed : timings.further) {
     if (!timed.reason.empty()) continue;
     Reproducibility& between = further_between[timed.which];
-    if (!eager.empty()) between.add(key, median(times_of(timed.which, timings.blocks)));
+    if (whole) between.add(key, median(times_of(timed.which, timings.blocks)));
     timed.scatter = between.scatter();
   }
 }

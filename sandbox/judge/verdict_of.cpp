@@ -121,7 +121,8 @@ bool put_times(ShapeResult& shape, const Timings& timings, RandomStream& random)
     shape.further.push_back(further_result(timed, timings.blocks, candidate, random));
   }
   return std::max(relative_width(over_eager.interval), relative_width(over_compiled.interval)) <=
-         widest_interval;
+             widest_interval ||
+         std::max(over_eager.interval.high, over_compiled.interval.high) < far_slower;
 }
 
 /// A line of those that were timed.
@@ -196,6 +197,14 @@ Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts
 }
 
 }  // namespace
+
+double likely_speedup(const std::vector<TimedBlock>& blocks, RandomStream& random) {
+  const auto candidate = column(blocks, &TimedBlock::candidate_ms);
+  const auto high = [&](double TimedBlock::* baseline) {
+    return paired_speedup(column(blocks, baseline), candidate, random).interval.high;
+  };
+  return std::max(high(&TimedBlock::eager_ms), high(&TimedBlock::compile_ms));
+}
 
 std::vector<double> times_of(Baseline which, const std::vector<TimedBlock>& blocks) {
   std::vector<double> values;

@@ -64,6 +64,9 @@ struct Timings {
   std::string no_clocks;              // why there are none; empty on a CPU
 };
 
+/// The most that the blocks leave likely over eager or torch.compile, at 97.5 %. Requires a block.
+double likely_speedup(const std::vector<TimedBlock>& blocks, RandomStream& random);
+
 /// The times of one further baseline, one per block. Requires one that has no reason.
 std::vector<double> times_of(Baseline which, const std::vector<TimedBlock>& blocks);
 
@@ -93,5 +96,7 @@ inline constexpr double clock_slack_share = 0.03;  // of the device's time
 
 /// An interval wider than this, relative to its middle, decides nothing.
 inline constexpr double widest_interval = 0.6;
+/// Unless all of it lies below this speed-up: however wide, it says that the candidate is slower.
+inline constexpr double far_slower = 0.5;
 
 }  // namespace warpsmith::sandbox

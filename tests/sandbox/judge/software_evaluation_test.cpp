@@ -42,6 +42,7 @@ struct Asked {
   bool made_ready = true;
   FurtherBaselines* further = nullptr;
   cuda::ClockReader* clocks = nullptr;
+  std::chrono::milliseconds long_timing{5'000};
 };
 
 /// A board whose clock falls by 15 MHz from reading to reading.
@@ -135,6 +136,7 @@ class SoftwareSlot {
                                                          .worker = worker_,
                                                          .start_candidate = start,
                                                          .verified_sets = verified_sets,
+                                                         .long_timing = asked.long_timing,
                                                          .timed = asked.timed,
                                                          .further = asked.further,
                                                          .clocks = asked.clocks},
@@ -206,6 +208,31 @@ TEST_F(SoftwareEvaluationTest, TimesFurtherBaselinesInEachBlockAndReadsTheClocks
   ASSERT_TRUE(timings.clocks);
   EXPECT_EQ(timings.clocks->samples.size(), timings.blocks.size() + 1);
   EXPECT_EQ(timings.clocks->samples.front().sm_mhz, 1980);
+}
+
+/// Some tens of milliseconds a call, where eager takes a tenth of one.
+FileSet slow_files(const std::string& task) {
+  FileSet files = testing::honest_files(task);
+  std::string& kernels = files.at("kernels.cu");
+  const std::string loop =
+      "  if (row == 0) for (volatile int i = 0; i < 20000000; i = i + 1) continue;\n";
+  kernels.insert(kernels.find("  x += "), loop);
+  return files;
+}
+
+TEST_F(SoftwareEvaluationTest, TimesAHopelesslySlowKernelInFewBlocksAndPassesIt) {
+  const Task task = testing::device_task("centred_rows");
+  const Decision decision = slot->judge(
+      task, slow_files(task.id), {.timed = true, .long_timing = std::chrono::milliseconds{1}});
+  EXPECT_EQ(decision.outcome, VerdictClass::passed) << decision.feedback;
+  ASSERT_TRUE(slot->measured().timings) << decision.feedback;
+  const size_t blocks = slot->measured().timings->blocks.size();
+  EXPECT_GE(blocks, 2U);
+  EXPECT_LT(blocks, 8U) << "of a whole timing, at least";
+  EXPECT_EQ(blocks % 2, 0U) << "a pair of mirrored blocks was cut";
+  EXPECT_TRUE(slot->measured().timings->errors.right());
+  ASSERT_TRUE(decision.shape.speedup_eager_ci);
+  EXPECT_LT(decision.shape.speedup_eager_ci->high, 0.5);
 }
 
 /// Nobody made it ready, so its first call fails.

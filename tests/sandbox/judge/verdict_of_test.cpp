@@ -179,5 +179,22 @@ TEST(VerdictOfTest, AnIntervalThatDecidesNothingIsUnstable) {
   EXPECT_EQ(decided(measured).outcome, VerdictClass::unstable_timing);
 }
 
+TEST(VerdictOfTest, AWideIntervalFarBelowOneDecidesThatTheCandidateIsSlower) {
+  Measurements measured = five_good_sets();
+  measured.timings = timings(4000, 2);
+  measured.timings->blocks[0].eager_ms *= 1.5;
+  const Decision decision = decided(measured);
+  EXPECT_EQ(decision.outcome, VerdictClass::passed) << decision.feedback;
+  EXPECT_LT(decision.shape.speedup_eager_ci->high, far_slower);
+}
+
+TEST(VerdictOfTest, TheLikelySpeedupIsThatOverTheSlowerBaselineWithItsDoubt) {
+  RandomStream random(1, "test");
+  Timings made = timings(6.2, 2);
+  EXPECT_NEAR(likely_speedup(made.blocks, random), 0.1, 1e-9);
+  made.blocks[0].eager_ms *= 1.5;  // of two blocks almost nothing is sure
+  EXPECT_GT(likely_speedup(made.blocks, random), far_slower);
+}
+
 }  // namespace
 }  // namespace warpsmith::sandbox
