@@ -96,6 +96,12 @@ const std::vector<Body> device_bodies{
     {"past_the_end", {oob_write}, "if (i == 0) y[n + 3] = 1;"},
     {"writes_its_input", {device_fault, input_mutated}, "const_cast<float*>(x)[0] = 0;"},
     {"writes_nothing", {nonfinite, wrong}, "if (i < 0) y[0] = x[0];"},
+    // About a second a call: no fault, but others wait for the device meanwhile.
+    {"slow",
+     {passed},
+     "const long long end = clock64() + 1700000000LL;\n"
+     "  if (i == 0) while (clock64() < end) continue;\n"
+     "  if (i < n) y[i] = 2 * x[i] + 1;"},
 };
 
 std::string cpu_source(const Body& body) {
