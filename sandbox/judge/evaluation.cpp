@@ -141,6 +141,27 @@ void end(const EvaluationJob& job, Contestant candidate, const Measurements& mea
   (void)candidate.process().kill();
 }
 
+/// One that fell while it was loaded never held the device.
+Result<void> check_device(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome,
+                          Deadline deadline) {
+  if (!job.check_device || !ended_badly(outcome.measured)) return {};
+  if (auto done = hold(job, held, outcome, deadline); !done) return done;
+  const PhaseClock clock(outcome.phase_ms, "health");
+  return job.check_device(deadline);
+}
+
+/// The candidate's process goes first, the device last.
+Result<void> conclude(const EvaluationJob& job, Contestant candidate, HeldLease& held,
+                      EvaluationOutcome& outcome, Deadline deadline) {
+  {
+    const PhaseClock clock(outcome.phase_ms, "end");
+    end(job, std::move(candidate), outcome.measured, deadline);
+  }
+  auto well = check_device(job, held, outcome, deadline);
+  let_go(held, outcome);
+  return well;
+}
+
 }  // namespace
 
 bool ended_badly(const Measurements& measured) {
@@ -171,10 +192,10 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
     }
   }
   if (auto error = struck(outcome.measured)) return tl::unexpected(std::move(*error));
-  const PhaseClock clock(outcome.phase_ms, "end");
   outcome.stage = calls.facts();
-  end(job, std::move(*candidate), outcome.measured, deadline);
-  let_go(held, outcome);
+  if (auto done = conclude(job, std::move(*candidate), held, outcome, deadline); !done) {
+    return tl::unexpected(done.error());
+  }
   return outcome;
 }
 

@@ -39,6 +39,9 @@ std::vector<InputRule> paper_rules(std::vector<InputRule> rules);
 /// Takes a candidate's process that goes on with other sizes of the task's inputs.
 using KeepCandidate = std::function<void(Contestant, Deadline)>;
 
+/// Whether the device is still well. An error says what is wrong with it.
+using CheckDevice = std::function<Result<void>(Deadline)>;
+
 /// Everything that one evaluation works with; all of it outlives the call.
 struct EvaluationJob {
   const Task& task;
@@ -52,6 +55,9 @@ struct EvaluationJob {
   KeepCandidate keep_candidate;
   /// Held while the candidate is verified and timed; empty where nothing is shared.
   AcquireLease lease;
+  /// Asked under the lease once a candidate that ended badly is gone: beside a neighbour's timed
+  /// calls it would be in their times. Empty where there is no device.
+  CheckDevice check_device;
   bool on_device = false;  // times are a GPU's
   Stage* stage = nullptr;  // what the candidate is shown; none: it maps the bench itself
   std::chrono::milliseconds call_timeout{5'000};  // of one of its calls, at most

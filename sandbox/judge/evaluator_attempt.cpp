@@ -25,6 +25,13 @@ Result<std::optional<DeviceLease>> Evaluator::State::lease(Deadline deadline) {
   return std::optional<DeviceLease>{std::move(*held)};
 }
 
+CheckDevice Evaluator::State::device_check() const {
+  if (!gpu) return {};
+  return [slot = gpu.get(), free_before = gpu->free_memory()](Deadline by) {
+    return slot->check_health(free_before, by);
+  };
+}
+
 Result<Bench*> Evaluator::State::bench_of(const Task& task, const TaskSignature& signature) {
   make_room_for(task);
   if (bench) return bench.get();
@@ -84,6 +91,7 @@ EvaluationJob Evaluator::State::job_of(const EvaluateRequest& request, const Ing
           .start_candidate = [&run, &on](Deadline by) { return run.start(on, by); },
           .keep_candidate = hidden ? run.keep : KeepCandidate{},
           .lease = [this](Deadline by) { return lease(by); },
+          .check_device = device_check(),
           .on_device = gpu != nullptr,
           .stage = ready.stage,
           .call_timeout = options.call_timeout,
@@ -95,13 +103,6 @@ EvaluationJob Evaluator::State::job_of(const EvaluateRequest& request, const Ing
           .no_clocks = gpu ? gpu->no_clocks() : "",
           .contents_before = hidden ? hidden_contents : 0,
           .numerics = options.numerics};
-}
-
-Result<void> Evaluator::State::recover(EvaluationOutcome& outcome, uint64_t free_before,
-                                       Deadline deadline) {
-  if (!gpu || !ended_badly(outcome.measured)) return {};
-  const PhaseClock clock(outcome.phase_ms, "health");
-  return gpu->check_health(free_before, deadline);
 }
 
 Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& request,
@@ -116,13 +117,8 @@ Result<EvaluationOutcome> Evaluator::State::attempt(const EvaluateRequest& reque
   }
   if (!ready) return tl::unexpected(std::move(ready.error()));
   tell(request.task.id + (is_timed(request) ? ": verifying and timing" : ": verifying"));
-  const uint64_t free_before = gpu ? gpu->free_memory() : 0;
   auto outcome = run_evaluation(job_of(request, record, run, seed, *ready, shapes), deadline);
-  if (!outcome) return outcome;
-  outcome->phase_ms.merge(phases);
-  if (auto well = recover(*outcome, free_before, deadline); !well) {
-    return tl::unexpected(std::move(well.error()));
-  }
+  if (outcome) outcome->phase_ms.merge(phases);
   return outcome;
 }
 

@@ -136,6 +136,8 @@ struct Evaluator::State {
   Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
   /// Of a GPU slot, else empty.
   Result<std::optional<DeviceLease>> lease(Deadline deadline);
+  /// Of a GPU slot, as it is before a candidate runs, else empty.
+  CheckDevice device_check() const;
   Result<Bench*> bench_of(const Task& task, const TaskSignature& signature);
   /// Before the worker loads another task than the last bench is for: lets go of that bench.
   void make_room_for(const Task& task);
@@ -148,8 +150,6 @@ struct Evaluator::State {
   EvaluationJob job_of(const EvaluateRequest& request, const IngestRecord& record,
                        const CandidateRun& run, const SecretSeed& seed, const ReadySlot& ready,
                        Shapes shapes);
-  /// After a candidate that ended badly on a GPU. An error: the device is no longer well.
-  Result<void> recover(EvaluationOutcome& outcome, uint64_t free_before, Deadline deadline);
   Result<EvaluationOutcome> attempt(const EvaluateRequest& request, const IngestRecord& record,
                                     const CandidateRun& run, const SecretSeed& seed, Shapes shapes,
                                     Deadline deadline);

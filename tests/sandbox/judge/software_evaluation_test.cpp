@@ -43,6 +43,9 @@ struct Asked {
   FurtherBaselines* further = nullptr;
   cuda::ClockReader* clocks = nullptr;
   std::chrono::milliseconds long_timing{5'000};
+  bool loads = true;  // false: its kernels are no library
+  AcquireLease lease;
+  CheckDevice check_device;
 };
 
 /// A board whose clock falls by 15 MHz from reading to reading.
@@ -87,7 +90,7 @@ class SoftwareSlot {
     if (asked.further != nullptr && asked.made_ready) {
       (void)value_of(wrapped(make_ready(worker_, task, *asked.further, in_seconds(120), {})));
     }
-    return evaluate(task, record, *bound, compiled.artefact, asked);
+    return evaluate(task, record, *bound, asked.loads ? compiled.artefact : "no library", asked);
   }
 
   /// Of the last evaluation.
@@ -135,6 +138,8 @@ class SoftwareSlot {
                                                          .seed = seed,
                                                          .worker = worker_,
                                                          .start_candidate = start,
+                                                         .lease = asked.lease,
+                                                         .check_device = asked.check_device,
                                                          .verified_sets = verified_sets,
                                                          .long_timing = asked.long_timing,
                                                          .timed = asked.timed,
@@ -267,6 +272,48 @@ TEST_F(SoftwareEvaluationTest, APlanIsBoundAnewOnHiddenSizes) {
   plan.replace(plan.find("\"d0\", \"d1\""), 10, "\"256\", \"d1\"");
   const Decision fixed = slot->judge(ragged, files, {.timed = false});
   EXPECT_EQ(fixed.outcome, VerdictClass::nonfinite) << fixed.feedback;
+}
+
+/// A device that candidates hold in turns, and what was asked about it.
+struct SharedDevice {
+  testing::ScratchFolder folder;
+  int checks = 0;
+  bool well = true;
+
+  bool taken() const {
+    return !DeviceLease::acquire(folder.path(), "gpu", Deadline::after(std::chrono::milliseconds{}))
+                .has_value();
+  }
+  Result<void> check() {
+    ++checks;
+    EXPECT_TRUE(taken()) << "a neighbour times beside it";
+    if (!well) return fail(ErrorCode::process_failed, "computes wrongly");
+    return {};
+  }
+  Asked asked(bool loads) {
+    return {.loads = loads,
+            .lease = [this](Deadline by) -> Result<std::optional<DeviceLease>> {
+              return value_of(DeviceLease::acquire(folder.path(), "gpu", by));
+            },
+            .check_device = [this](Deadline) { return check(); }};
+  }
+};
+
+TEST_F(SoftwareEvaluationTest, ADeviceIsCheckedBeforeItIsLetGoOfIfItsCandidateEndedBadly) {
+  const Task task = testing::device_task("centred_rows");
+  SharedDevice device;
+  (void)slot->judge(task, testing::honest_files(task.id), device.asked(true));
+  EXPECT_EQ(device.checks, 0);
+  (void)slot->judge(task, testing::device_files("writes_far_away"), device.asked(true));
+  EXPECT_EQ(device.checks, 1);
+  (void)slot->judge(task, testing::honest_files(task.id), device.asked(false));
+  EXPECT_EQ(device.checks, 2) << "of one that fell before it had the device";
+  EXPECT_FALSE(device.taken());
+  device.well = false;
+  EXPECT_THROW(
+      (void)slot->judge(task, testing::device_files("writes_far_away"), device.asked(true)),
+      std::runtime_error);
+  EXPECT_FALSE(device.taken());
 }
 
 class SoftwareHackTest : public SoftwareEvaluationTest,
