@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -16,15 +17,41 @@ namespace {
 // nothing and loses little.
 constexpr std::chrono::milliseconds between_tries{1};
 
+/// Other users put their files there too.
+void make_folder(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::create_directories(folder, error)) return;
+  fs::permissions(folder, fs::perms::all | fs::perms::sticky_bit, error);
+}
+
+/// Never O_CREAT on a file that is there: the kernel refuses that where it is another user's in a
+/// folder that anybody can write (fs.protected_regular).
+UniqueFd open_file(const std::string& path) {
+  constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  UniqueFd file{::open(path.c_str(), flags)};
+  if (file || errno != ENOENT) return file;
+  file = UniqueFd{::open(path.c_str(), flags | O_CREAT | O_EXCL, 0666)};
+  if (file) (void)::fchmod(file.get(), 0666);  // whatever the umask is
+  const bool made_meanwhile = !file && errno == EEXIST;
+  return made_meanwhile ? UniqueFd{::open(path.c_str(), flags)} : std::move(file);
+}
+
 }  // namespace
 
 Result<UniqueFd> open_lease(const std::string& folder, const std::string& device) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  make_folder(folder);
   const std::string path = folder + "/" + device + ".lock";
-  UniqueFd file{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)};
-  if (file) return file;
-  return fail(ErrorCode::io_failed, "device lease " + path + ": " + std::strerror(errno));
+  UniqueFd file = open_file(path);
+  if (!file) {
+    const std::string why = std::strerror(errno);
+    return fail(
+        ErrorCode::io_failed,
+        "device lease " + path + ", which all users of the GPU must be able to open: " + why);
+  }
+  // What cleans temporary folders takes old files: a lock without its name is nobody else's.
+  (void)::futimens(file.get(), nullptr);
+  return file;
 }
 
 Result<DeviceLease> DeviceLease::acquire(const std::string& folder, const std::string& device,

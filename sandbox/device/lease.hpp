@@ -13,6 +13,10 @@
 
 namespace warpsmith::sandbox {
 
+/// Where lock files live, whoever runs with whatever cache: what shares a GPU must share its
+/// leases. Not TMPDIR's folder, which differs between users.
+inline constexpr const char* machine_leases = "/tmp/warpsmith-leases";
+
 /// The lock behind the leases of `device`, open: for a process that does not see `folder` and takes
 /// turns by flock(2). It is free once all copies of the descriptor are closed.
 Result<UniqueFd> open_lease(const std::string& folder, const std::string& device);
@@ -21,7 +25,8 @@ Result<UniqueFd> open_lease(const std::string& folder, const std::string& device
 class DeviceLease {
  public:
   /// Waits for `device` (a name that all services on this machine agree on: of a GPU's PCI address)
-  /// until the deadline: `timeout` names it. Lock files live in `folder`, which they share.
+  /// until the deadline: `timeout` names it. Lock files live in `folder`, which they share;
+  /// it is made for all users.
   static Result<DeviceLease> acquire(const std::string& folder, const std::string& device,
                                      Deadline deadline);
   double held_ms() const { return in_ms(SteadyClock::now() - since_); }

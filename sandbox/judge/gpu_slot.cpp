@@ -76,9 +76,10 @@ Result<std::unique_ptr<GpuSlot>> GpuSlot::open(const GpuSlotOptions& options) {
   LauncherOptions launchers{.program = options.program, .gpu = std::move(*access)};
   launchers.core = options.core;
   launchers.limits.cgroup_required = options.require_cgroups;
-  return std::unique_ptr<GpuSlot>(new GpuSlot(std::move(*verifier), std::move(machine),
-                                              std::move(launchers),
-                                              options.cache_folder + "/leases"));
+  std::unique_ptr<GpuSlot> slot(new GpuSlot(std::move(*verifier), std::move(machine),
+                                            std::move(launchers), options.lease_folder));
+  if (const auto shared = slot->open_lease(); !shared) return tl::unexpected(shared.error());
+  return slot;
 }
 
 std::string GpuSlot::architecture() const {

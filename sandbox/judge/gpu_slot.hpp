@@ -22,8 +22,9 @@ struct GpuSlotOptions {
   int gpu = 0;               // as the driver numbers it
   std::string program;       // warpsmith-sandbox
   std::string python;        // NVIDIA's libraries beside it serve `gemm` and `conv` steps
-  std::string cache_folder;  // what is known of the machine, and the lease
-  std::optional<int> core;   // of launchers; the calling thread's too
+  std::string cache_folder;  // what is known of the machine
+  std::string lease_folder = machine_leases;
+  std::optional<int> core;  // of launchers; the calling thread's too
   bool require_cgroups = false;
 };
 

@@ -2,10 +2,12 @@
 #include "sandbox/device/lease.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <optional>
 
 #include "tests/support/temporary_folder.hpp"
@@ -58,6 +60,59 @@ TEST(DeviceLeaseTest, AFolderThatCannotBeWrittenIsNamed) {
   const auto lease = DeviceLease::acquire("/proc/nowhere", "gpu", soon());
   ASSERT_FALSE(lease);
   EXPECT_NE(lease.error().message.find("/proc/nowhere/gpu.lock"), std::string::npos);
+}
+
+TEST(DeviceLeaseTest, WhatItMakesIsForAllUsersWhateverTheUmask) {
+  const TemporaryFolder folder;
+  const std::filesystem::path place = folder.path() / "leases";
+  const mode_t before = ::umask(077);
+  const bool opened = open_lease(place.string(), "gpu").has_value();
+  (void)::umask(before);
+  ASSERT_TRUE(opened);
+  using std::filesystem::perms;
+  EXPECT_EQ(std::filesystem::status(place).permissions(), perms::all | perms::sticky_bit);
+  EXPECT_EQ(std::filesystem::status(place / "gpu.lock").permissions(),
+            perms::owner_read | perms::owner_write | perms::group_read | perms::group_write |
+                perms::others_read | perms::others_write);
+}
+
+TEST(DeviceLeaseTest, ALinkInPlaceOfItsFileIsNotFollowed) {
+  const TemporaryFolder folder;
+  const std::filesystem::path victim = folder.path() / "victim";
+  std::filesystem::create_symlink(victim, folder.path() / "gpu.lock");
+  EXPECT_FALSE(open_lease(folder.path().string(), "gpu"));
+  EXPECT_FALSE(std::filesystem::exists(victim));
+}
+
+/// As root it can become two users; the kernel may refuse O_CREAT between them.
+TEST(DeviceLeaseTest, TwoUsersShareOne) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be two users";
+  const TemporaryFolder folder;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
+  const std::string place = (folder.path() / "leases").string();
+  const auto taken_as = [&](uid_t user) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const bool held = ::setuid(user) == 0 && DeviceLease::acquire(place, "gpu", soon());
+      ::_exit(held ? 0 : 1);
+    }
+    int status = 1;
+    (void)::waitpid(child, &status, 0);
+    return status == 0;
+  };
+  EXPECT_TRUE(taken_as(40001));
+  EXPECT_TRUE(taken_as(40002));
+  EXPECT_TRUE(DeviceLease::acquire(place, "gpu", soon())) << "as root, of another's file";
+}
+
+TEST(DeviceLeaseTest, IsKeptFromLookingOld) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "gpu.lock";
+  ASSERT_TRUE(open_lease(folder.path().string(), "gpu"));
+  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::hours{1000};
+  std::filesystem::last_write_time(file, old);
+  ASSERT_TRUE(open_lease(folder.path().string(), "gpu"));
+  EXPECT_GT(std::filesystem::last_write_time(file), old);
 }
 
 }  // namespace
