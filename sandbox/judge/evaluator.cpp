@@ -128,7 +128,7 @@ Judgement Evaluator::State::evaluate_cpu(const EvaluateRequest& request, Verdict
 Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,
                               const Progress& progress) {
   State& s = *state_;
-  s.progress = progress;
+  s.begin(progress);
   const std::optional<CorePin> pin =
       s.options.core ? std::optional<CorePin>(std::in_place, *s.options.core) : std::nullopt;
   Verdict verdict{.contract = request.submission.contract,
@@ -143,7 +143,7 @@ Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,
 
 Result<TaskFacts> Evaluator::ingest(const Task& task, Deadline deadline, const Progress& progress) {
   State& s = *state_;
-  s.progress = progress;
+  s.begin(progress);
   const std::optional<CorePin> pin =
       s.options.core ? std::optional<CorePin>(std::in_place, *s.options.core) : std::nullopt;
   s.rest_host_runner(deadline);

@@ -6,7 +6,7 @@
 namespace warpsmith::sandbox {
 
 FurtherBaselines& Evaluator::State::further_of(const Task& task) {
-  return further.try_emplace(task_key(task), options.further).first->second;
+  return tasks.further.try_emplace(task_key(task), options.further).first->second;
 }
 
 FurtherBaselines& Evaluator::State::further_of(const Task& task, const IngestRecord& record) {

@@ -43,12 +43,12 @@ BaselineKernels Evaluator::State::kernels_of_baselines(const Task& task,
                                                        const Result<ReferenceWorker*>& ready,
                                                        Deadline deadline) {
   const std::string key = task_key(task);
-  if (const auto known = baseline_kernels.find(key); known != baseline_kernels.end()) {
+  if (const auto known = tasks.baseline_kernels.find(key); known != tasks.baseline_kernels.end()) {
     return known->second;
   }
   auto told = ready ? (*ready)->profile(task, deadline)
                     : Result<BaselineKernels>{tl::unexpected(ready.error())};
-  if (told) return baseline_kernels.emplace(key, std::move(*told)).first->second;
+  if (told) return tasks.baseline_kernels.emplace(key, std::move(*told)).first->second;
   if (told.error().code != ErrorCode::invalid_argument) worker.reset();  // its state is unknown
   return not_known(told.error().message);
 }

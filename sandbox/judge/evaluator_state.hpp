@@ -17,6 +17,7 @@
 #include "sandbox/judge/evaluator.hpp"
 #include "sandbox/judge/gpu_slot.hpp"
 #include "sandbox/judge/host_bench.hpp"
+#include "sandbox/judge/task_memory.hpp"
 #include "sandbox/profile/profiled_kernel.hpp"
 #include "sandbox/reference/ingest.hpp"
 #include "sandbox/timing/machine.hpp"
@@ -79,21 +80,23 @@ struct Evaluator::State {
   std::optional<HostRunner> host_runner;      // waits for the next candidate of contract `host`
   Progress progress;                          // of the call in hand
   std::optional<ReferenceWorker> worker;
-  std::map<std::string, IngestRecord> records;      // by content hash
-  std::map<std::string, TaskSignature> signatures;  // by content hash, of tasks not ingested too
-  std::map<std::string, BaselineKernels> baseline_kernels;  // by content hash, of tasks profiled
+  TaskMemory tasks;
   BenchMemory bench_memory;
   std::string bench_key;                            // content hash of the task that `bench` is for
   std::unique_ptr<Bench> bench;                     // of the last task
   std::unique_ptr<Stage> stage;                     // of `bench`, once a candidate needs one
   Reproducibility eager_between, compiled_between;  // evaluations on this slot
   std::map<Baseline, Reproducibility> further_between;
-  std::map<std::string, FurtherBaselines> further;  // by content hash
 
   State(EvaluatorOptions o, CpuCompiler c, std::unique_ptr<GpuSlot> g, Machine m)
       : options(std::move(o)), compiler(std::move(c)), gpu(std::move(g)), machine(std::move(m)) {}
 
   std::string facts_folder() const { return options.cache_folder + "/facts"; }
+  /// First of all in each call of the evaluator.
+  void begin(const Progress& heard) {
+    progress = heard;
+    tasks.make_room();
+  }
   void tell(const std::string& what) const {
     if (progress) progress(what);
   }

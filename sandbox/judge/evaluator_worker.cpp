@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::chrono::seconds worker_start_patience{120};  // importing torch on a loaded machine
 constexpr int loading_share = 5;  // of the time for an ingest, one part is for loading the task
-// Of tasks, with up to 4 MB for each output: others are read from the disk again.
-constexpr size_t most_records = 128;
 
 }  // namespace
 
@@ -91,7 +89,6 @@ Result<IngestRecord> Evaluator::State::measure(const Task& task, IngestScope sco
 }
 
 Result<const IngestRecord*> Evaluator::State::record_of(const Task& task, Deadline deadline) {
-  if (records.size() >= most_records) records.clear();
   auto shown = record_of(task, IngestScope::whole, deadline);
   const auto ragged = ragged_task(task);
   if (!shown || !ragged) return shown;
@@ -104,14 +101,14 @@ Result<const IngestRecord*> Evaluator::State::record_of(const Task& task, Deadli
 Result<const IngestRecord*> Evaluator::State::record_of(const Task& task, IngestScope scope,
                                                         Deadline deadline) {
   const std::string key = task_key(task);
-  auto found = records.find(key);
-  if (found == records.end()) {
+  auto found = tasks.records.find(key);
+  if (found == tasks.records.end()) {
     auto record = measure(task, scope, deadline, false);
     // A worker that died may have been another task's fault: one more try with a fresh one.
     const bool ours = !record && record.error().code != ErrorCode::invalid_argument;
     if (ours && !deadline.passed()) record = measure(task, scope, deadline, true);
     if (!record) return tl::unexpected(record.error());
-    found = records.emplace(key, std::move(*record)).first;
+    found = tasks.records.emplace(key, std::move(*record)).first;
   }
   if (!found->second.refusal.empty()) {
     return tl::unexpected(named({ErrorCode::invalid_argument, found->second.refusal}, task));
@@ -138,13 +135,13 @@ Result<TaskSignature> Evaluator::State::load_signature(const Task& task, Deadlin
 
 Result<const TaskSignature*> Evaluator::State::signature_of(const Task& task, Deadline deadline) {
   const std::string key = task_key(task);
-  auto found = signatures.find(key);
-  if (found == signatures.end()) {
+  auto found = tasks.signatures.find(key);
+  if (found == tasks.signatures.end()) {
     auto loaded = load_signature(task, deadline, false);
     const bool ours = !loaded && loaded.error().code != ErrorCode::invalid_argument;
     if (ours && !deadline.passed()) loaded = load_signature(task, deadline, true);
     if (!loaded) return tl::unexpected(std::move(loaded.error()));
-    found = signatures.emplace(key, std::move(*loaded)).first;
+    found = tasks.signatures.emplace(key, std::move(*loaded)).first;
   }
   return &found->second;
 }
