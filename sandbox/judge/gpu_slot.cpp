@@ -143,9 +143,9 @@ Result<PartyKernels> GpuSlot::record(const DeviceCandidate& candidate, const Ben
 }
 
 Result<void> GpuSlot::check_health(uint64_t free_before, Deadline deadline) {
-  if (!verifier_->still_right()) {
+  if (!verifier_->computes_right()) {
     return fail(ErrorCode::process_failed,
-                "the GPU no longer computes what it did: " + verifier_->facts().name);
+                "the GPU no longer computes rightly: " + verifier_->facts().name);
   }
   const Deadline patience =
       Deadline::after(std::min<milliseconds>(memory_patience, deadline.left()));

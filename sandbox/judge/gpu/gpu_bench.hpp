@@ -19,7 +19,7 @@ namespace warpsmith::sandbox {
 class GpuVerifier {
  public:
   /// `unsupported` without a usable driver or a toolkit at build time, `not_found` without that
-  /// GPU.
+  /// GPU, `infrastructure` where it computes wrongly.
   static Result<std::shared_ptr<GpuVerifier>> open(int gpu);
   virtual ~GpuVerifier() = default;
 
@@ -31,8 +31,8 @@ class GpuVerifier {
   virtual MachineLimits measure_limits() const = 0;
   /// What its multiprocessors hold. Throws DeviceError.
   virtual DeviceLimits device_limits() const = 0;
-  /// Whether the device still computes what it did when it was opened. Throws DeviceError.
-  virtual bool still_right() const = 0;
+  /// Whether the device computes what a CPU does. Throws DeviceError.
+  virtual bool computes_right() const = 0;
 };
 
 /// One region's memory and the descriptor that others map it by.

@@ -44,6 +44,11 @@ Result<cuda::Gpu> facts_of(int gpu) {
   return *found;
 }
 
+/// For whoever is to look after it.
+std::string named(const cuda::Gpu& gpu) {
+  return "number " + std::to_string(gpu.index) + ", " + gpu.name + " at " + gpu.bus_address;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<GpuVerifier>> GpuVerifier::open(int gpu) {
@@ -52,7 +57,11 @@ Result<std::shared_ptr<GpuVerifier>> GpuVerifier::open(int gpu) {
   auto context = cuda::Context::open(gpu);
   if (!context) return tl::unexpected(std::move(context.error()));
   try {
-    return std::make_shared<GpuDevice>(std::move(*context), std::move(*facts));
+    auto device = std::make_shared<GpuDevice>(std::move(*context), std::move(*facts));
+    if (!device->computes_right()) {
+      return fail(ErrorCode::infrastructure, "the GPU computes wrongly: " + named(device->facts()));
+    }
+    return device;
   } catch (const cuda::DeviceError& error) {
     return fail(ErrorCode::infrastructure, error.what());
   }
@@ -67,8 +76,7 @@ GpuDevice::GpuDevice(cuda::Context context, cuda::Gpu facts)
       kernels_(find_kernels(fill_, compare_, upkeep_)),
       some_blocks_(16 * static_cast<uint64_t>(std::max(1, facts_.multiprocessors))),
       stream_(cuda::make_stream(api())),
-      answer_(api(), answer_bytes),
-      expected_(self_test()) {}
+      answer_(api(), answer_bytes) {}
 
 DeviceLimits GpuDevice::device_limits() const {
   const auto limit = [this](CUdevice_attribute which) {

@@ -32,7 +32,7 @@ class GpuDevice final : public GpuVerifier {
   uint64_t free_memory() const override { return context_.memory().free; }
   MachineLimits measure_limits() const override;
   DeviceLimits device_limits() const override;
-  bool still_right() const override { return self_test() == expected_; }
+  bool computes_right() const override;
 
   const cuda::Context& context() const { return context_; }
   const BenchKernels& kernels() const { return kernels_; }
@@ -58,7 +58,6 @@ class GpuDevice final : public GpuVerifier {
   static constexpr uint64_t answer_bytes = 256;
 
  private:
-  uint64_t self_test() const;
   static constexpr uint64_t no_limit = (1ULL << 31U) - 1;  // of a grid
   void launch_bytes(CUfunction kernel, uint64_t threads, uint64_t most_blocks,
                     const void* order) const;
@@ -71,7 +70,6 @@ class GpuDevice final : public GpuVerifier {
   uint64_t some_blocks_;
   cuda::Stream stream_;
   cuda::DeviceMemory answer_;
-  uint64_t expected_;  // of the self test, when the device was opened
 };
 
 /// One region's memory, kept with the device that it lives on.

@@ -5,6 +5,7 @@
 
 #include "sandbox/judge/gpu/gpu_device.hpp"
 #include "sandbox/judge/gpu/kernel_orders.hpp"
+#include "sandbox/judge/gpu/self_test.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -12,7 +13,6 @@ namespace {
 constexpr uint64_t copied_bytes = 256ULL << 20U;  // beyond any cache
 constexpr uint64_t cached_bytes = 8ULL << 20U;    // within every supported one
 constexpr int repeats = 16;
-constexpr uint64_t tested_elements = 1ULL << 20U;
 
 /// Rate of `work`, which moves `bytes`; the best of a few tries, in 10^9 bytes per second.
 template <class Work>
@@ -52,18 +52,16 @@ MachineLimits GpuDevice::measure_limits() const {
           .gflops_per_s = nominal_gflops(*this)};
 }
 
-/// Contents of a fixed key, hashed: integer and floating arithmetic of every multiprocessor.
-uint64_t GpuDevice::self_test() const {
-  const cuda::DeviceMemory values{api(), tested_elements * sizeof(float)};
+bool GpuDevice::computes_right() const {
+  constexpr uint64_t bytes = self_test_elements * sizeof(float);
+  const cuda::DeviceMemory values{api(), bytes};
   const FillOrder order{.distribution = Distribution::normal,
-                        .count = tested_elements,
+                        .count = self_test_elements,
                         .out = device_pointer<void>(values.address())};
-  launch(kernels_.fill.front(), tested_elements / tile_elements * 32, order);
-  std::vector<uint64_t> words(tested_elements * sizeof(float) / sizeof(uint64_t));
-  download(words.data(), values.address(), tested_elements * sizeof(float));
-  uint64_t sum = 0;
-  for (const uint64_t word : words) sum = sum * 0x9E3779B97F4A7C15ULL + word;
-  return sum;
+  launch(kernels_.fill.front(), self_test_elements / tile_elements * 32, order);
+  std::vector<uint64_t> words(bytes / sizeof(uint64_t));
+  download(words.data(), values.address(), bytes);
+  return sum_of(words) == self_test_sum;
 }
 
 }  // namespace warpsmith::sandbox

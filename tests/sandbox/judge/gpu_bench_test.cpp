@@ -35,6 +35,10 @@ TEST_F(GpuBenchTest, SaysWhatItRunsOn) {
   EXPECT_EQ(GpuVerifier::open(4711).error().code, ErrorCode::not_found);
 }
 
+TEST_F(GpuBenchTest, ComputesWhatACpuDoes) {
+  EXPECT_TRUE(verifier_->computes_right());
+}
+
 TEST_F(GpuBenchTest, PoisonIsTheHostsOnEveryType) {
   const auto bench = bench_of(mixed());
   bench->reset(1);
