@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "runtime/cuda/nvml.hpp"
+#include "runtime/log.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
 #include "sandbox/compile/device_architecture.hpp"
 #include "sandbox/contract/device_recording.hpp"
+#include "sandbox/judge/memory_loss.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -15,8 +17,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// What other services of the same GPU may take meanwhile: contexts of warm launchers.
-constexpr uint64_t others_bytes = 2ULL << 30U;
 constexpr seconds memory_patience{2};  // for the driver to take back what a killed process had
 
 Machine identity_of(const cuda::Gpu& gpu, int cuda_version) {
@@ -147,17 +147,23 @@ Result<void> GpuSlot::check_health(uint64_t free_before, Deadline deadline) {
     return fail(ErrorCode::process_failed,
                 "the GPU no longer computes rightly: " + verifier_->facts().name);
   }
+  return check_memory(free_before, deadline);
+}
+
+Result<void> GpuSlot::check_memory(uint64_t free_before, Deadline deadline) const {
+  const auto loss = [&] { return memory_loss(free_before, verifier_->free_memory()); };
   const Deadline patience =
       Deadline::after(std::min<milliseconds>(memory_patience, deadline.left()));
-  while (verifier_->free_memory() + others_bytes < free_before) {
-    if (patience.passed()) {
-      return fail(ErrorCode::process_failed,
-                  "device memory that a candidate had did not come back: " +
-                      std::to_string(verifier_->free_memory()) + " bytes free, " +
-                      std::to_string(free_before) + " before it");
-    }
+  while (loss() == MemoryLoss::crippling && !patience.passed()) {
     std::this_thread::sleep_for(milliseconds{10});
   }
+  const MemoryLoss last = loss();
+  if (last == MemoryLoss::none) return {};
+  std::string what = "device memory after a candidate that ended badly: " +
+                     std::to_string(verifier_->free_memory()) + " bytes free, " +
+                     std::to_string(free_before) + " before it";
+  if (last == MemoryLoss::crippling) return fail(ErrorCode::process_failed, std::move(what));
+  log::warn(what + "; neighbours took it, or it did not come back");
   return {};
 }
 

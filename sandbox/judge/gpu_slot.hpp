@@ -74,11 +74,12 @@ class GpuSlot {
 
   /// Bytes that nobody holds.
   uint64_t free_memory() const { return verifier_->free_memory(); }
-  /// After a candidate that ended badly: does the device still compute right, and is the memory
-  /// back? An error says what is wrong: the device is then suspect.
+  /// After a candidate that ended badly: does the device still compute right, and is there memory
+  /// to go on with? An error says what is wrong: the device is then suspect.
   Result<void> check_health(uint64_t free_before, Deadline deadline);
 
  private:
+  Result<void> check_memory(uint64_t free_before, Deadline deadline) const;
   GpuSlot(std::shared_ptr<GpuVerifier> verifier, Machine machine, LauncherOptions launchers,
           std::string lease_folder);
 
