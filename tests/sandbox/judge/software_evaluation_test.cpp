@@ -9,11 +9,9 @@
 
 #include "runtime/environment.hpp"
 #include "runtime/random_stream.hpp"
-#include "sandbox/compile/cuda_toolchain.hpp"
 #include "sandbox/contract/device_candidate.hpp"
 #include "sandbox/contract/device_contestant.hpp"
 #include "sandbox/judge/evaluation.hpp"
-#include "sandbox/judge/evaluator.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/launch/software_kernels.hpp"
 #include "sandbox/reference/ingest.hpp"
@@ -334,94 +332,6 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, SoftwareHackTest,
                            return !expected.needs_gpu && expected.want != Request::explain;
                          })),
                          [](const auto& hack) { return hack.param; });
-
-/// What is refused before anything is launched: CUDA's own compiler and the plan's checks.
-class DeviceSubmissionTest : public ::testing::Test {
- public:
-  static void let_go() {
-    evaluator.reset();
-    folder.reset();
-  }
-
- protected:
-  static void SetUpTestSuite() {
-    if (evaluator != nullptr || !std::filesystem::exists(python_interpreter())) return;
-    if (!find_cuda_toolchain(built_with_toolkit(), python_interpreter())) return;
-    folder = std::make_unique<testing::ScratchFolder>();
-    evaluator = std::make_unique<Evaluator>(
-        value_of(Evaluator::open({.runner = testing::sandbox_program(),
-                                  .python = python_interpreter().string(),
-                                  .worker_folder = "sandbox/reference/worker",
-                                  .cache_folder = folder->path()})));
-  }
-  void SetUp() override {
-    if (evaluator == nullptr) GTEST_SKIP() << "no WARPSMITH_PYTHON, or no NVRTC in it";
-  }
-  static Verdict explained(const std::string& task, FileSet files) {
-    EvaluateRequest request;
-    request.task = testing::device_task(task);
-    request.submission = {task, "device", std::move(files)};
-    request.want = Request::explain;
-    Judgement judgement = evaluator->evaluate(request, in_seconds(120));
-    if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
-      throw std::runtime_error(failure->detail);
-    }
-    return std::get<Verdict>(std::move(judgement));
-  }
-
-  static std::unique_ptr<testing::ScratchFolder> folder;
-  static std::unique_ptr<Evaluator> evaluator;
-};
-std::unique_ptr<testing::ScratchFolder> DeviceSubmissionTest::folder;
-std::unique_ptr<Evaluator> DeviceSubmissionTest::evaluator;
-const bool evaluator_registered = test_support::after_all_tests(DeviceSubmissionTest::let_go);
-
-class CompiledHackTest : public DeviceSubmissionTest,
-                         public ::testing::WithParamInterface<std::string> {};
-
-TEST_P(CompiledHackTest, CompilesUnlessItIsToBeRefused) {
-  const DeviceExpectation expected = testing::expectation_of(GetParam());
-  const Verdict verdict = explained(expected.task, testing::device_files(GetParam()));
-  const std::string outcome(to_string(verdict.outcome));
-  if (expected.want == Request::explain) {
-    EXPECT_TRUE(expected.gpu.contains(outcome)) << verdict.feedback;
-  } else {
-    EXPECT_EQ(outcome, "passed") << verdict.feedback;  // it runs, and is judged then
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Catalogue, CompiledHackTest,
-                         ::testing::ValuesIn(testing::device_hacks([](const auto&) {
-                           return true;
-                         })),
-                         [](const auto& hack) { return hack.param; });
-
-TEST_F(DeviceSubmissionTest, ExplainsATaskThatThisMachineCouldNotHold) {
-  EvaluateRequest request;
-  request.task = {.id = "large",
-                  .code =
-                      "import torch\nimport torch.nn as nn\n"
-                      "class Model(nn.Module):\n    def forward(self, x):\n"
-                      "        return x.clone()\n"
-                      "def get_inputs():\n    return [torch.randn(65536, 131072)]\n"
-                      "def get_init_inputs():\n    return []\n"};
-  request.submission = {
-      "large", "device", {{"plan.toml", "[[step]]\ncopy = \"y\"\nfrom = \"x\"\n"}}};
-  request.want = Request::explain;
-  const Judgement judgement = evaluator->evaluate(request, in_seconds(120));
-  ASSERT_TRUE(std::holds_alternative<Verdict>(judgement))
-      << std::get<InfraFailure>(judgement).detail;
-  const Verdict& v = std::get<Verdict>(judgement);
-  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
-  EXPECT_TRUE(v.feedback.starts_with("extents d0 = 65536, d1 = 131072\n")) << v.feedback;
-}
-
-TEST_F(DeviceSubmissionTest, HonestSolutionsCompileAndBind) {
-  for (const char* task : {"centred_rows", "centred_linear"}) {
-    const Verdict verdict = explained(task, testing::honest_files(task));
-    EXPECT_EQ(verdict.outcome, VerdictClass::passed) << verdict.feedback;
-  }
-}
 
 }  // namespace
 }  // namespace warpsmith::sandbox
