@@ -13,6 +13,8 @@ class DeviceError : public std::runtime_error {
   DeviceError(const std::string& what, int code) : std::runtime_error(what), code_(code) {}
   /// The driver's number (CUresult).
   int code() const { return code_; }
+  /// CUDA_ERROR_OUT_OF_MEMORY: the device has no more, which need not be this process's doing.
+  bool no_memory() const { return code_ == 2; }
 
  private:
   int code_;

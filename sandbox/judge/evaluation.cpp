@@ -123,14 +123,28 @@ Result<void> measure(const EvaluationJob& job, CandidateCalls& calls, HeldLease&
   return leave(job, *session, outcome, deadline);
 }
 
-/// A call that ended by nothing that the candidate did.
-std::optional<Error> struck(const Measurements& measured) {
-  const auto told = [](const std::optional<Fault>& fault) { return fault && fault->ours; };
-  const bool any =
-      told(measured.early) || (measured.timings && told(measured.timings->fault)) ||
-      std::ranges::any_of(measured.sets, [&](const VerifiedSet& set) { return told(set.fault); });
-  if (!any) return std::nullopt;
-  return Error{ErrorCode::process_failed, "the candidate's process: something outside killed it"};
+std::vector<Fault> faults_of(const Measurements& measured) {
+  std::vector<Fault> faults;
+  const auto take = [&](const std::optional<Fault>& fault) {
+    if (fault) faults.push_back(*fault);
+  };
+  take(measured.early);
+  for (const VerifiedSet& set : measured.sets) take(set.fault);
+  if (measured.timings) take(measured.timings->fault);
+  return faults;
+}
+
+/// A call that ended by nothing that the candidate did. What a plan may take of a device is bounded
+/// far below what there is: where there is no more, others have it.
+std::optional<Error> struck(const EvaluationJob& job, const Measurements& measured) {
+  const bool by_plan = job.on_device && job.stage == nullptr;
+  for (const Fault& fault : faults_of(measured)) {
+    const bool full = by_plan && fault.outcome == VerdictClass::out_of_memory;
+    if (!fault.ours && !full) continue;
+    const std::string why = full ? fault.detail : "something outside killed it";
+    return Error{ErrorCode::process_failed, "the candidate's process: " + why};
+  }
+  return std::nullopt;
 }
 
 void end(const EvaluationJob& job, Contestant candidate, const Measurements& measured,
@@ -191,7 +205,7 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
       return tl::unexpected(done.error());
     }
   }
-  if (auto error = struck(outcome.measured)) return tl::unexpected(std::move(*error));
+  if (auto error = struck(job, outcome.measured)) return tl::unexpected(std::move(*error));
   outcome.stage = calls.facts();
   if (auto done = conclude(job, std::move(*candidate), held, outcome, deadline); !done) {
     return tl::unexpected(done.error());

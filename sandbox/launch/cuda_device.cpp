@@ -88,6 +88,7 @@ class CudaDevice final : public PlanDevice {
       // Only what the runs launch is the plan's.
       return recording_ ? cuda::forget_kernel_records(*recorder_) : Result<void>{};
     } catch (const cuda::DeviceError& error) {
+      if (error.no_memory()) throw;
       return fail(ErrorCode::invalid_config, error.what());
     }
   }

@@ -72,7 +72,8 @@ class Launcher {
       return carry_out(command, set);
     } catch (const cuda::DeviceError& error) {
       state_ = State::faulted;
-      return told(RunnerStatus::device_fault, error.what());
+      return told(error.no_memory() ? RunnerStatus::no_memory : RunnerStatus::device_fault,
+                  error.what());
     }
   }
 

@@ -23,6 +23,7 @@ Result<void> SetGraphs::prepare() {
       if (!made) return refused(step.place, made.error().message);
       steps_.push_back({step.place, std::move(*made)});
     } catch (const cuda::DeviceError& error) {
+      if (error.no_memory()) throw;
       return refused(step.place, error.what());
     }
   }
@@ -80,6 +81,7 @@ Result<cuda::GraphExec> SetGraphs::record(CUstream stream, const DeviceBases& ba
       CUgraph broken = nullptr;
       (void)api.cuStreamEndCapture(stream, &broken);
       if (broken != nullptr) (void)api.cuGraphDestroy(broken);
+      if (error.no_memory()) throw;
       return refused(step.place, error.what());
     }
   }

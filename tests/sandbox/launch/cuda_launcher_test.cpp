@@ -279,6 +279,18 @@ TEST_F(CudaLauncherTest, RefusalsNameThePlansLine) {
   EXPECT_THAT(refusal(launch("missing", R"(["out"])")), HasSubstr("plan.toml:1: missing"));
 }
 
+/// Beyond what any plan may ask for: so it is where others hold a GPU's memory.
+TEST_F(CudaLauncherTest, WantOfDeviceMemoryIsNamedAsSuch) {
+  constexpr int64_t terabyte = int64_t{1} << 40U;
+  const std::string scratch =
+      "[scratch.large]\ndtype = \"i8\"\nshape = [" + std::to_string(terabyte) + "]\n";
+  GpuCandidate candidate(vectors(), scratch + scale_plan, kernels,
+                         {.scratch_bytes = 2 * uint64_t{terabyte}});
+  const CallResult loaded = candidate.contestant().load(in_seconds(30));
+  ASSERT_TRUE(loaded.fault.has_value());
+  EXPECT_EQ(loaded.fault->outcome, VerdictClass::out_of_memory) << loaded.fault->detail;
+}
+
 TEST_F(CudaLauncherTest, AFaultEndsItsLauncherAndNoOther) {
   GpuCandidate neighbour(vectors(), scale_plan, kernels);
   ASSERT_FALSE(neighbour.contestant().load(in_seconds(30)).fault);
