@@ -159,7 +159,8 @@ Judgement Evaluator::State::evaluate_host(const EvaluateRequest& request, Verdic
             if (task_options->custom_kernels_only) forbid_libraries(facts, decision);
           },
       .record = [&](const Bench&,
-                    Deadline by) { return record_host(*submission, *compiled, shown, by); }};
+                    Deadline by) { return record_host(*submission, *compiled, shown, by); },
+      .custom_kernels_only = task_options->custom_kernels_only};
   Judgement judgement = judge(request, std::move(verdict), run, deadline);
   // It warms up while the caller is busy; the next candidate would find out itself.
   if (auto next = start_host_runner(); !next) log::warn(next.error().message);

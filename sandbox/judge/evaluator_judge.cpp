@@ -84,9 +84,10 @@ Judgement Evaluator::State::conclude(const EvaluateRequest& request, Verdict ver
   if (trial.ragged) add_hidden(verdict, *trial.ragged);
   verdict.evidence = evidence_json(trial.shown, record, seed, machine,
                                    trial.ragged ? &trial.ragged->outcome : nullptr);
-  if (gpu && request.want == Request::profile && verdict.correct()) {
-    const auto profiled = add_profile(request, record, run, verdict, deadline);
-    if (!profiled) return infra_of(profiled.error(), InfraKind::sandbox_lost);
+  const bool asked = request.want == Request::profile || run.custom_kernels_only;
+  if (gpu && asked && verdict.correct()) {
+    const auto looked = look_at_kernels(request, record, run, verdict, deadline);
+    if (!looked) return infra_of(looked.error(), InfraKind::sandbox_lost);
   }
   return verdict;
 }

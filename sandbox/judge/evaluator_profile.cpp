@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The request `profile` beyond verifying and timing: what ran on the GPU, for agents and people.
+// What a right candidate ran on the GPU beside the baselines: for a task that takes custom kernels
+// only, and for the request `profile`.
 #include <algorithm>
 
 #include "sandbox/judge/evaluator_state.hpp"
+#include "sandbox/judge/host_review.hpp"
 #include "sandbox/judge/phase_clock.hpp"
 #include "sandbox/profile/profile.hpp"
 
@@ -53,38 +55,61 @@ BaselineKernels Evaluator::State::kernels_of_baselines(const Task& task,
   return not_known(told.error().message);
 }
 
-Result<void> Evaluator::State::add_profile(const EvaluateRequest& request,
-                                           const IngestRecord& record, const CandidateRun& run,
-                                           Verdict& verdict, Deadline deadline) {
+Result<CallKernels> Evaluator::State::kernels_of_call(const EvaluateRequest& request,
+                                                     const IngestRecord& record,
+                                                     const CandidateRun& run, Verdict& verdict,
+                                                     Deadline deadline) {
   const PhaseClock clock(verdict.phase_ms, "profile");
   tell(request.task.id + ": profiling");
-  const Deadline by = profile_deadline(deadline);
-  Profile profile{.limits = gpu->device_limits(),
-                  .machine = machine.limits,
-                  .timed = verdict.shapes.front(),
-                  .call_bytes = record.facts.bytes_moved,
-                  .call_flops = record.facts.flops};
-  profile.candidate_tells = run.staged;
-  BaselineKernels baselines;
   // What comes up beside a recording would be in its times; a search waits for who holds the GPU.
-  const auto ready = worker_with(request, record, by);
-  const auto warm = warm_up(run, by);
-  auto held = warm ? lease(by) : tl::unexpected(warm.error());
+  const auto ready = worker_with(request, record, deadline);
+  const auto warm = warm_up(run, deadline);
+  auto held = warm ? lease(deadline) : tl::unexpected(warm.error());
   if (!held) {
-    profile.candidate.reason = held.error().message;
-    baselines = not_known(held.error().message);
-  } else {
-    auto candidate = candidate_kernels(run, by);
-    if (!candidate) return tl::unexpected(std::move(candidate.error()));
-    profile.candidate = std::move(*candidate);
-    baselines = kernels_of_baselines(request.task, ready, by);
-    if (*held) verdict.device_held_ms = verdict.device_held_ms.value_or(0) + (*held)->held_ms();
+    const std::string& reason = held.error().message;
+    return CallKernels{{.reason = reason}, not_known(reason)};
   }
-  profile.eager = std::move(baselines.eager);
-  profile.compiled = std::move(baselines.compiled);
+  // A candidate may take all the time that is left.
+  BaselineKernels baselines = kernels_of_baselines(request.task, ready, deadline);
+  auto candidate = candidate_kernels(run, deadline);
+  if (!candidate) return tl::unexpected(std::move(candidate.error()));
+  if (*held) verdict.device_held_ms = verdict.device_held_ms.value_or(0) + (*held)->held_ms();
+  return CallKernels{std::move(*candidate), std::move(baselines)};
+}
+
+Result<void> Evaluator::State::look_at_kernels(const EvaluateRequest& request,
+                                               const IngestRecord& record, const CandidateRun& run,
+                                               Verdict& verdict, Deadline deadline) {
+  auto kernels = kernels_of_call(request, record, run, verdict, profile_deadline(deadline));
+  if (!kernels) return tl::unexpected(std::move(kernels.error()));
+  if (run.custom_kernels_only) {
+    const PartyKernels& eager = kernels->baselines.eager;
+    if (eager.kernels.empty()) {
+      return tl::unexpected(
+          Error{ErrorCode::infrastructure,
+                "custom_kernels_only: no kernels can be recorded here: " + eager.reason});
+    }
+    forbid_library_kernels(kernels->candidate, verdict);
+  }
+  if (request.want == Request::profile && verdict.correct()) {
+    add_profile(record, run, std::move(*kernels), verdict);
+  }
+  return {};
+}
+
+void Evaluator::State::add_profile(const IngestRecord& record, const CandidateRun& run,
+                                   CallKernels kernels, Verdict& verdict) {
+  const Profile profile{.candidate = std::move(kernels.candidate),
+                        .eager = std::move(kernels.baselines.eager),
+                        .compiled = std::move(kernels.baselines.compiled),
+                        .candidate_tells = run.staged,
+                        .limits = gpu->device_limits(),
+                        .machine = machine.limits,
+                        .timed = verdict.shapes.front(),
+                        .call_bytes = record.facts.bytes_moved,
+                        .call_flops = record.facts.flops};
   verdict.feedback += '\n' + profile_text(profile);
   verdict.evidence = with_profile(verdict.evidence, profile);
-  return {};
 }
 
 }  // namespace warpsmith::sandbox

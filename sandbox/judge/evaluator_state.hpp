@@ -18,6 +18,7 @@
 #include "sandbox/judge/gpu_slot.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/judge/task_memory.hpp"
+#include "sandbox/profile/baseline_kernels.hpp"
 #include "sandbox/profile/profiled_kernel.hpp"
 #include "sandbox/reference/ingest.hpp"
 #include "sandbox/timing/machine.hpp"
@@ -33,6 +34,12 @@ using ForSizes = std::function<OrFailed<StartCandidate>(const Task&, const TaskS
 /// What the candidate launches in one call over a bench's memory, once it was judged right.
 using RecordCandidate = std::function<Result<PartyKernels>(const Bench&, Deadline)>;
 
+/// What one call of each party ran, or why that is not known.
+struct CallKernels {
+  PartyKernels candidate;
+  BaselineKernels baselines;
+};
+
 /// How a compiled candidate is run, and what its contract adds to the decision.
 struct CandidateRun {
   StartCandidate start;
@@ -42,6 +49,7 @@ struct CandidateRun {
   bool staged = false;                                 // it is shown `State::stage`, not the bench
   std::function<void(StageFacts&, Decision&)> review;  // of a staged one
   RecordCandidate record;                              // empty: its kernels cannot be recorded
+  bool custom_kernels_only = false;                    // on a GPU by what a call ran
 };
 
 /// Whose sizes a candidate is tried on: the task's as shown, or its hidden ones, which come first.
@@ -176,10 +184,16 @@ struct Evaluator::State {
   void compare_with_earlier(const Task& task, Timings& timings);
 
   // evaluator_profile.cpp
-  /// Of a right candidate on a GPU slot: its kernels beside the baselines' go into feedback and
-  /// evidence, or why they are not known. The class stays. An error: the device is no longer well.
-  Result<void> add_profile(const EvaluateRequest& request, const IngestRecord& record,
-                           const CandidateRun& run, Verdict& verdict, Deadline deadline);
+  /// Of a right candidate on a GPU slot: what the task's rule and the request ask of its kernels.
+  /// An error: the device is no longer well, or a rule cannot be decided here.
+  Result<void> look_at_kernels(const EvaluateRequest& request, const IngestRecord& record,
+                               const CandidateRun& run, Verdict& verdict, Deadline deadline);
+  Result<CallKernels> kernels_of_call(const EvaluateRequest& request, const IngestRecord& record,
+                                      const CandidateRun& run, Verdict& verdict,
+                                      Deadline deadline);
+  /// Into feedback and evidence. The class stays.
+  void add_profile(const IngestRecord& record, const CandidateRun& run, CallKernels kernels,
+                   Verdict& verdict);
   Result<PartyKernels> candidate_kernels(const CandidateRun& run, Deadline deadline);
   BaselineKernels kernels_of_baselines(const Task& task, const Result<ReferenceWorker*>& ready,
                                        Deadline deadline);

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/verdict.hpp"
 #include "sandbox/judge/evaluation.hpp"
+#include "sandbox/profile/profiled_kernel.hpp"
 
 namespace warpsmith::sandbox {
 
@@ -22,5 +24,9 @@ void weigh_subtracted(StageFacts& stage, ShapeResult& shape);
 /// Where a task takes custom kernels only: a pass that libraries helped to becomes
 /// `banned_construct`.
 void forbid_libraries(const StageFacts& stage, Decision& decision);
+
+/// The same by what one call ran on a GPU, which a text cannot hide: kernels of a library that do
+/// more than fill and copy, or none that is the candidate's own. Its own process tells them.
+void forbid_library_kernels(const PartyKernels& candidate, Verdict& verdict);
 
 }  // namespace warpsmith::sandbox

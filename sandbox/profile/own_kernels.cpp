@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace warpsmith::sandbox {
 namespace {
@@ -14,12 +15,22 @@ constexpr std::array<std::string_view, 19> library_parts{
     "gemvNSP",     "splitKreduce", "convolve_",      "triton_poi_", "triton_red_",
     "triton_per_", "triton_tem_",  "pytorch_flash",  "fmha_"};
 
+constexpr std::array<std::string_view, 4> moving_parts{"FillFunctor", "direct_copy_kernel",
+                                                       "CatArrayBatchedCopy", "16_copy_kernel"};
+
+bool has_any(std::string_view name, std::span<const std::string_view> parts) {
+  return std::ranges::any_of(
+      parts, [name](std::string_view part) { return name.find(part) != std::string_view::npos; });
+}
+
 }  // namespace
 
 bool is_library_kernel(std::string_view name) {
-  return std::ranges::any_of(library_parts, [name](std::string_view part) {
-    return name.find(part) != std::string_view::npos;
-  });
+  return has_any(name, library_parts);
+}
+
+bool is_moving_kernel(std::string_view name) {
+  return is_library_kernel(name) && has_any(name, moving_parts);
 }
 
 std::optional<double> own_share(const Profile& profile) {

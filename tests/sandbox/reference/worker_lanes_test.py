@@ -15,7 +15,8 @@ LINEAR = "torch.nn.Linear(256, 128, bias=True)"
 TASKS = {
     "product": ("return a[0] @ self.w", "self.w = torch.nn.Parameter(torch.randn(256, 128))"),
     "linear": ("return torch.relu(self.l(a[0]))", f"self.l = {LINEAR}"),
-    "chain": ("h = torch.nn.functional.gelu(self.l(a[0])); return torch.softmax(h @ h.mT, -1) @ h", f"self.l = {LINEAR}"),
+    "chain": ("h = torch.nn.functional.gelu(self.l(a[0])); return torch.softmax(h @ h.mT, -1) @ h",
+              f"self.l = {LINEAR}"),
     "convolution": ("return self.c(a[0].view(64, 4, 8, 8))", "self.c = torch.nn.Conv2d(4, 8, 3)"),
 }
 
