@@ -177,10 +177,10 @@ TEST(LauncherPlanTest, WhatIsBoundIsBelieved) {
     const std::string text = test::mutate(every_step, random);
     const auto read = read_plan(text);
     if (!read) continue;
-    auto made = bind_plan(*read, signature(), {});
-    if (!made || !match_kernels(*made, cubin, {})) continue;
+    auto made = bind_variants(*read, signature(), {});
+    if (!made || !match_kernels(*read, *made, cubin, {})) continue;
     ++bound;
-    plan.plan = std::move(*made);
+    plan.plan = std::move(made->chosen);
     const auto valid = plan.validate();
     EXPECT_TRUE(valid) << valid.error().message << '\n' << text;
   }
