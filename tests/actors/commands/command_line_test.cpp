@@ -60,6 +60,12 @@ TEST(CommandLineTest, ThePeerOfABenchIsOfContractDevice) {
   EXPECT_THAT(answer.err, HasSubstr("--contract device"));
 }
 
+TEST(CommandLineTest, ABarOfRepeatedVerdictsNeedsWhatIsExpected) {
+  const Answer answer = run({"bench", "repeat", "configs/examples/copy", "--within", "0.03"});
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  EXPECT_THAT(answer.err, HasSubstr("--within requires --expect"));
+}
+
 TEST(CommandLineTest, UnknownCommandsAndOptionsAreBadInput) {
   EXPECT_EQ(run({}).code, ExitCode::bad_input);
   EXPECT_EQ(run({"fly"}).code, ExitCode::bad_input);
