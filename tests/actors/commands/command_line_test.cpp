@@ -60,6 +60,13 @@ TEST(CommandLineTest, ThePeerOfABenchIsOfContractDevice) {
   EXPECT_THAT(answer.err, HasSubstr("--contract device"));
 }
 
+TEST(CommandLineTest, OneGpuIsNotMeasuredBesideItself) {
+  const Answer answer = run({"bench", "gpus", "--gpus", "1"});
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  EXPECT_EQ(answer.err,
+            "warpsmith: --gpus: expected 2 or more, to measure beside one of them, got 1\n");
+}
+
 TEST(CommandLineTest, ABarOfRepeatedVerdictsNeedsWhatIsExpected) {
   const Answer answer = run({"bench", "repeat", "configs/examples/copy", "--within", "0.03"});
   EXPECT_EQ(answer.code, ExitCode::bad_input);
