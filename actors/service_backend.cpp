@@ -93,6 +93,10 @@ Result<void> check_slot_gpus(const SandboxConfig& config) {
   if (!driver) return fail("sandbox.contract = \"" + config.contract + '"', driver.error());
   const auto gpus = driver->gpus();
   if (!gpus) return tl::unexpected(gpus.error());
+  if (const std::string nodes = cuda::lacking_nodes(); !nodes.empty()) {
+    return fail(ErrorCode::unsupported, "sandbox.contract = \"" + config.contract + "\": " + nodes +
+                                            "; in a container, give it these and /dev/nvidiaN");
+  }
   const auto wanted = static_cast<size_t>(config.first_gpu + config.gpus);
   if (gpus->size() >= wanted) return {};
   return fail(ErrorCode::invalid_config, "sandbox.gpus = " + std::to_string(config.gpus) +

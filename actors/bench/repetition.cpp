@@ -50,6 +50,11 @@ double Repetition::median_speedup_compile() const {
   return median_of(verdicts, &Sighted::speedup_compile);
 }
 
+bool SpeedupBar::is_met(const Repetition& repetition) const {
+  const double median = repetition.median_speedup_eager();
+  return median >= range().low && median <= range().high;
+}
+
 Sighted sighted(const Verdict& verdict) {
   Sighted seen{.milestone = static_cast<int>(
                    std::lround(policy::reward_of(verdict, policy::RewardRule::milestone)))};

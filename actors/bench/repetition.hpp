@@ -33,6 +33,15 @@ struct Repetition {
   double median_speedup_compile() const;
 };
 
+/// What a kernel's median speed-up over eager is held to: a plan of one library step is to take
+/// eager's own time.
+struct SpeedupBar {
+  double expected = 1, within = 0.03;
+
+  Interval range() const { return {expected - within, expected + within}; }
+  bool is_met(const Repetition& repetition) const;
+};
+
 /// Of a timed verdict.
 Sighted sighted(const Verdict& verdict);
 

@@ -14,6 +14,7 @@ Command bench_commit_part();
 Command bench_decode_part();
 Command bench_evaluate_part();
 Command bench_faults_part();
+Command bench_gpus_part();
 Command bench_learn_part();
 Command bench_pairs_part();
 Command bench_repeat_part();

@@ -18,8 +18,14 @@ namespace {
 struct Arguments {
   std::vector<std::string> places;
   int64_t times = 20;
+  std::optional<double> expect;
+  double within = 0.03;
   int gpu = 0;
   bool json = false;
+
+  std::optional<SpeedupBar> bar() const {
+    return expect ? std::optional(SpeedupBar{*expect, within}) : std::nullopt;
+  }
 };
 
 struct Repeated {
@@ -63,7 +69,11 @@ Result<std::vector<Repeated>> repeat_all(const Arguments& args,
   return all;
 }
 
-nlohmann::json to_json(const std::vector<Repeated>& all) {
+nlohmann::json bar_json(const std::optional<SpeedupBar>& bar) {
+  return bar ? nlohmann::json{bar->range().low, bar->range().high} : nlohmann::json();
+}
+
+nlohmann::json to_json(const std::vector<Repeated>& all, const std::optional<SpeedupBar>& bar) {
   nlohmann::json out = nlohmann::json::array();
   for (const Repeated& one : all) {
     nlohmann::json each = nlohmann::json::array();
@@ -75,6 +85,8 @@ nlohmann::json to_json(const std::vector<Repeated>& all) {
     }
     out.push_back({{"place", one.place},
                    {"median_speedup_eager", one.repetition.median_speedup_eager()},
+                   {"median_speedup_eager_bar", bar_json(bar)},
+                   {"meets_bar", bar ? nlohmann::json(bar->is_met(one.repetition)) : nullptr},
                    {"median_speedup_compile", one.repetition.median_speedup_compile()},
                    {"unexplained", one.repetition.unexplained()},
                    {"asked_again", one.repetition.asked_again},
@@ -83,7 +95,11 @@ nlohmann::json to_json(const std::vector<Repeated>& all) {
   return out;
 }
 
-std::string to_text(const std::vector<Repeated>& all) {
+std::string bar_text(const std::optional<SpeedupBar>& bar) {
+  return bar ? fixed(bar->range().low, 3) + " to " + fixed(bar->range().high, 3) : "";
+}
+
+std::string to_text(const std::vector<Repeated>& all, const std::optional<SpeedupBar>& bar) {
   std::string out;
   for (const Repeated& one : all) {
     out += one.place + '\n';
@@ -94,7 +110,8 @@ std::string to_text(const std::vector<Repeated>& all) {
     rows.push_back({"unexplained changes", std::to_string(one.repetition.unexplained()), "0"});
     rows.push_back(
         {"spoilt by noise, asked again", std::to_string(one.repetition.asked_again), {}});
-    rows.push_back({"median speed-up, eager", fixed(one.repetition.median_speedup_eager(), 3), {}});
+    rows.push_back(
+        {"median speed-up, eager", fixed(one.repetition.median_speedup_eager(), 3), bar_text(bar)});
     rows.push_back(
         {"median speed-up, torch.compile", fixed(one.repetition.median_speedup_compile(), 3), {}});
     out += table_of(rows);
@@ -120,7 +137,7 @@ ExitCode bench_repeat(const Arguments& args) {
                         .stop = [&] { return signals.came(); }};
   const auto all = repeat_all(args, *calls, load);
   if (!all) return report(all.error());
-  std::cout << (args.json ? to_json(*all).dump() + '\n' : to_text(*all));
+  std::cout << (args.json ? to_json(*all, args.bar()).dump() + '\n' : to_text(*all, args.bar()));
   return end_of(*all, args.times * std::ssize(*calls));
 }
 
@@ -128,8 +145,8 @@ const char* const footer =
     "Judges the solution of each folder (as `check` takes them) so many times by one service. A\n"
     "verdict may earn another milestone than most only where an interval has the milestone "
     "inside,\n"
-    "and then only a lower one. Plans of one library step should come out at eager's own time:\n"
-    "configs/examples/product and configs/examples/copy.\n"
+    "and then only a lower one. Plans of one library step should take eager's own time:\n"
+    "  warpsmith bench repeat configs/examples/product configs/examples/copy --expect 1\n"
     "Ctrl-C ends with the figures so far.";
 
 }  // namespace
@@ -143,6 +160,13 @@ Command bench_repeat_part() {
             app.add_option("--times", args->times, "Verdicts of each")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 10'000));
+            auto* expect = app.add_option("--expect", args->expect,
+                                          "Bar: the median speed-up over eager of each")
+                               ->check(CLI::Range(0.001, 1000.0));
+            app.add_option("--within", args->within, "How far it may lie from --expect")
+                ->capture_default_str()
+                ->check(CLI::Range(0.0, 1000.0))
+                ->needs(expect);
             app.add_option("--gpu", args->gpu,
                            "Number of the GPU that contracts device and host run on")
                 ->capture_default_str()

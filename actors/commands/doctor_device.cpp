@@ -96,12 +96,7 @@ void check_math_libraries(Findings& findings, const std::vector<std::string>& fo
 }
 
 void check_device_nodes(Findings& findings, const fs::path& dev) {
-  std::string lacking;
-  for (const char* node : {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}) {
-    std::error_code error;
-    if (!fs::exists(dev / node, error))
-      lacking += (lacking.empty() ? "no " : ", ") + (dev / node).string();
-  }
+  const std::string lacking = cuda::lacking_nodes(dev);
   if (lacking.empty()) {
     findings.push_back(
         {area, "device_nodes", std::string{"nvidiactl, nvidia-uvm, nvidia-uvm-tools"}});

@@ -85,7 +85,9 @@ Result<Driver> Driver::load() {
     return fail(ErrorCode::unsupported, "libcuda.so.1 lacks cuInit or cuDriverGetVersion");
   }
   if (const int code = init(0); code != 0) {
-    return fail(ErrorCode::unsupported, failed("cuInit", code) + ": a driver, but no usable GPU");
+    const std::string nodes = lacking_nodes();
+    return fail(ErrorCode::unsupported, failed("cuInit", code) + ": a driver, but no usable GPU" +
+                                            (nodes.empty() ? "" : " (" + nodes + ")"));
   }
   int version = 0;
   if (const int code = get_version(&version); code != 0) {
@@ -110,6 +112,16 @@ Result<std::vector<Gpu>> Driver::gpus() const {
     gpus.push_back(std::move(*gpu));
   }
   return gpus;
+}
+
+std::string lacking_nodes(const std::filesystem::path& dev) {
+  std::string lacking;
+  for (const char* node : {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}) {
+    std::error_code error;
+    if (std::filesystem::exists(dev / node, error)) continue;
+    lacking += (lacking.empty() ? "no " : ", ") + (dev / node).string();
+  }
+  return lacking;
 }
 
 std::string version_text(int cuda_version) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ class Driver {
   DynamicLibrary library_;
   int version_;
 };
+
+/// "no /dev/nvidiactl, …" of the nodes that every GPU needs, where `dev` lacks some; else empty.
+std::string lacking_nodes(const std::filesystem::path& dev = "/dev");
 
 /// "13.0" from 13000.
 std::string version_text(int cuda_version);

@@ -51,16 +51,17 @@ OrFailed<DeviceCandidate> device_candidate(const Plan& plan, Compiled compiled,
   const PlanLimits limits{.lane = lane};
   auto facts = facts_of(compiled.artefact);
   if (!facts) return tl::unexpected(std::move(facts.error()));
-  auto bound = bind_plan(plan, signature, limits);
+  auto bound = bind_variants(plan, signature, limits);
   if (!bound) return refused(std::move(bound.error().message));
-  if (auto matched = match_kernels(*bound, *facts, limits); !matched) {
+  if (auto matched = match_kernels(plan, *bound, *facts, limits); !matched) {
     return refused(std::move(matched.error().message));
   }
-  DeviceCandidate candidate{
-      .plan = std::move(*bound), .cubin = std::move(compiled.artefact), .facts = std::move(*facts)};
-  candidate.explanation = explain(signature) + explain(plan, candidate.plan) +
-                          explain_kernels(candidate.plan, candidate.facts);
-  return candidate;
+  std::string explanation =
+      explain(signature) + explain(plan, *bound) + explain_kernels(*bound, *facts);
+  return DeviceCandidate{.plan = std::move(bound->chosen),
+                         .cubin = std::move(compiled.artefact),
+                         .facts = std::move(*facts),
+                         .explanation = std::move(explanation)};
 }
 
 }  // namespace warpsmith::sandbox

@@ -92,14 +92,15 @@ Result<void> LauncherPlan::validate() const {
   if (plan.steps.size() > most_steps) return broken("too many steps");
   for (const BoundStep& step : plan.steps) {
     if (const std::string wrong = wrong_in(step, plan.buffers); !wrong.empty()) {
-      return broken(at_place(step.place, wrong));
+      return broken(wrong);
     }
   }
   return {};
 }
 
 std::string at_place(PlanPlace place, const std::string& what) {
-  return std::string(plan_file) + ":" + std::to_string(place.line) + ": " + what;
+  return std::string(plan_file) + ":" + std::to_string(place.line) + ":" +
+         std::to_string(place.column) + ": " + what;
 }
 
 uint64_t end_of(const BoundMatrix& matrix, int64_t batch) {

@@ -50,7 +50,7 @@ std::vector<Address> bases_of(const LauncherPlan& plan, uint32_t set, Address in
   return bases;
 }
 
-/// "plan.toml:LINE: WHAT", as refusals of a step are told.
+/// "plan.toml:LINE:COLUMN: WHAT", as refusals of a step are told.
 std::string at_place(PlanPlace place, const std::string& what);
 
 /// One past the last element that a batch of matrices touches; 0 for impossible numbers.

@@ -40,9 +40,6 @@ class Checks {
     if (launch.args.size() > most_args || launch.args.size() != launch.arg_places.size()) {
       return "impossible arguments";
     }
-    for (const BoundArgument& argument : launch.args) {
-      if (std::string wrong = std::visit(*this, argument); !wrong.empty()) return wrong;
-    }
     return {};
   }
   std::string operator()(const BoundPointer& pointer) const {
@@ -182,10 +179,22 @@ class Checks {
   const std::vector<BoundBuffer>& buffers_;
 };
 
+std::string wrong_in_arguments(const BoundLaunch& launch, const Checks& checks) {
+  for (size_t i = 0; i < launch.args.size(); ++i) {
+    const std::string wrong = std::visit(checks, launch.args[i]);
+    if (!wrong.empty()) return at_place(launch.arg_places[i], wrong);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string wrong_in(const BoundStep& step, const std::vector<BoundBuffer>& buffers) {
-  return std::visit(Checks{buffers}, step.what);
+  const Checks checks{buffers};
+  const auto* launch = std::get_if<BoundLaunch>(&step.what);
+  const std::string wrong = std::visit(checks, step.what);
+  if (!wrong.empty()) return at_place(launch == nullptr ? step.place : launch->kernel_place, wrong);
+  return launch == nullptr ? "" : wrong_in_arguments(*launch, checks);
 }
 
 }  // namespace warpsmith::sandbox

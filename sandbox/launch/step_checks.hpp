@@ -9,8 +9,9 @@
 
 namespace warpsmith::sandbox {
 
-/// What is wrong with a step over these buffers; empty: nothing. Never reads beyond either,
-/// whatever the numbers are. Requires buffers whose types and sizes were checked.
+/// What is wrong with a step over these buffers, as `at_place` tells it; empty: nothing. Never
+/// reads beyond either, whatever the numbers are. Requires buffers whose types and sizes were
+/// checked.
 std::string wrong_in(const BoundStep& step, const std::vector<BoundBuffer>& buffers);
 
 }  // namespace warpsmith::sandbox

@@ -38,65 +38,99 @@ std::optional<Extent3> cluster_of(const LaunchStep& step, const BoundLaunch& lau
   const Extent3 cluster =
       extent_of(step.cluster, {{{1, most}, {1, most}, {1, most}}}, "cluster", to.scope);
   if (cluster.volume() > to.limits.cluster_blocks) {
-    to.scope.errors().at(place, "cluster: expected at most " + std::to_string(most) +
-                                    " blocks, got " + std::to_string(cluster.volume()));
+    to.scope.errors().at(place,
+                         "cluster: expected at most " + std::to_string(most) + " blocks, got " +
+                             std::to_string(cluster.volume()),
+                         resting_on(step.cluster));
   }
   if (launch.grid.x % cluster.x != 0 || launch.grid.y % cluster.y != 0 ||
       launch.grid.z % cluster.z != 0) {
-    to.scope.errors().at(step.cluster.front().place, "the grid, " + text_of(launch.grid) +
-                                                         ", is no multiple of the cluster, " +
-                                                         text_of(cluster));
+    const bool fixed = resting_on(step.grid) == Holds::always;
+    to.scope.errors().at(step.cluster.front().place,
+                         "the grid, " + text_of(launch.grid) + ", is no multiple of the cluster, " +
+                             text_of(cluster),
+                         fixed ? resting_on(step.cluster) : Holds::at_these_extents);
   }
   return cluster;
 }
 
-std::optional<BoundArgument> bind_map(const TensorMapArgument& map, PlanScope& scope) {
-  const auto index = scope.buffer(map.buffer, Access::any);
-  if (!index) return std::nullopt;
-  const auto complain = [&](const std::string& what) {
-    scope.errors().at(map.buffer.place, "tensor map: " + what);
-    return std::nullopt;
-  };
-  if (map.box.size() != map.shape.size() || map.strides.size() + 1 != map.shape.size()) {
-    return complain("a shape of " + std::to_string(map.shape.size()) +
-                    " extents wants as many in box and one fewer in strides");
+/// Empty, or what is wrong with a row of the box.
+std::string wrong_row(int64_t bytes, Swizzle swizzle) {
+  if (bytes % map_unit != 0) return "a row of the box is a multiple of 16 bytes";
+  const int64_t widest = swizzle == Swizzle::b32 ? 32 : swizzle == Swizzle::b64 ? 64 : 128;
+  if (swizzle == Swizzle::none || bytes <= widest) return {};
+  return "a row of the box is at most as wide as the swizzle";
+}
+
+std::vector<uint32_t> box_of(const TensorMapArgument& map, int64_t unit, PlanScope& scope) {
+  const size_t before = scope.errors().size();
+  std::vector<uint32_t> box;
+  box.reserve(map.box.size());
+  for (const PlacedExpression& extent : map.box) {
+    box.push_back(static_cast<uint32_t>(scope.value(extent, {1, most_box}, "box")));
   }
-  const BoundBuffer& buffer = scope.at(*index);
-  const auto unit = static_cast<int64_t>(element_bytes(buffer.dtype));
-  BoundTensorMap bound{.buffer = *index, .swizzle = map.swizzle};
-  uint64_t reach = 0;  // of the last element's first byte
+  if (scope.errors().size() != before) return box;
+  if (const std::string wrong = wrong_row(box[0] * unit, map.swizzle); !wrong.empty()) {
+    scope.errors().at(map.buffer.place, "tensor map: " + wrong, resting_on({map.box[0]}));
+  }
+  return box;
+}
+
+int64_t map_stride(const PlacedExpression& expression, PlanScope& scope) {
+  const int64_t stride = scope.value(expression, {map_unit, most_map_stride}, "stride");
+  if (stride % map_unit != 0) {
+    scope.errors().at(
+        expression.place,
+        "tensor map: expected a stride of whole 16 bytes, got " + std::to_string(stride),
+        resting_on({expression}));
+  }
+  return stride;
+}
+
+/// Fills in shape and strides; one past the last byte that they reach, or nothing for more than any
+/// memory.
+std::optional<uint64_t> reach_of(const TensorMapArgument& map, int64_t unit, BoundTensorMap& bound,
+                                 PlanScope& scope) {
+  auto reach = static_cast<uint64_t>(unit);
+  bool fits = true;
   for (size_t i = 0; i < map.shape.size(); ++i) {
     const int64_t extent =
         scope.value(map.shape[i], {1, std::numeric_limits<uint32_t>::max()}, "shape");
     bound.shape.push_back(static_cast<uint64_t>(extent));
-    bound.box.push_back(static_cast<uint32_t>(scope.value(map.box[i], {1, most_box}, "box")));
-    int64_t stride = unit;
-    if (i > 0) {
-      stride = scope.value(map.strides[i - 1], {map_unit, most_map_stride}, "stride");
-      bound.strides.push_back(static_cast<uint64_t>(stride));
-      if (stride % map_unit != 0) {
-        scope.errors().at(
-            map.strides[i - 1].place,
-            "tensor map: expected a stride of whole 16 bytes, got " + std::to_string(stride));
-        return std::nullopt;
-      }
-    }
+    const int64_t stride = i == 0 ? unit : map_stride(map.strides[i - 1], scope);
+    if (i > 0) bound.strides.push_back(static_cast<uint64_t>(stride));
     uint64_t span = 0;
-    if (__builtin_mul_overflow(static_cast<uint64_t>(extent - 1), static_cast<uint64_t>(stride),
-                               &span) ||
-        __builtin_add_overflow(reach, span, &reach)) {
-      return complain("it is larger than any memory");
-    }
+    fits = fits &&
+           !__builtin_mul_overflow(static_cast<uint64_t>(extent - 1), static_cast<uint64_t>(stride),
+                                   &span) &&
+           !__builtin_add_overflow(reach, span, &reach);
   }
-  if (reach + static_cast<uint64_t>(unit) > buffer.bytes) {
-    return complain("it ends at byte " + std::to_string(reach + static_cast<uint64_t>(unit)) +
-                    " of \"" + buffer.name + "\", which has " + std::to_string(buffer.bytes));
+  return fits ? std::optional(reach) : std::nullopt;
+}
+
+/// Nothing only where its buffer is unknown.
+std::optional<BoundArgument> bind_map(const TensorMapArgument& map, PlanScope& scope) {
+  const auto index = scope.buffer(map.buffer, Access::any);
+  if (!index) return std::nullopt;
+  BoundTensorMap bound{.buffer = *index, .swizzle = map.swizzle};
+  const PlanPlace place = map.buffer.place;
+  if (map.box.size() != map.shape.size() || map.strides.size() + 1 != map.shape.size()) {
+    scope.errors().at(place, "tensor map: a shape of " + std::to_string(map.shape.size()) +
+                                 " extents wants as many in box and one fewer in strides");
+    return bound;
   }
-  const int64_t row = bound.box[0] * unit;
-  if (row % map_unit != 0) return complain("a row of the box is a multiple of 16 bytes");
-  const int64_t widest = map.swizzle == Swizzle::b32 ? 32 : map.swizzle == Swizzle::b64 ? 64 : 128;
-  if (map.swizzle != Swizzle::none && row > widest) {
-    return complain("a row of the box is at most as wide as the swizzle");
+  const BoundBuffer& buffer = scope.at(*index);
+  const auto unit = static_cast<int64_t>(element_bytes(buffer.dtype));
+  bound.box = box_of(map, unit, scope);
+  const size_t before = scope.errors().size();
+  const auto reach = reach_of(map, unit, bound, scope);
+  if (scope.errors().size() != before) return bound;
+  if (!reach) {
+    scope.errors().at_extents(place, "tensor map: it is larger than any memory");
+  } else if (*reach > buffer.bytes) {
+    scope.errors().at_extents(place, "tensor map: it ends at byte " + std::to_string(*reach) +
+                                         " of \"" + buffer.name + "\", which has " +
+                                         std::to_string(buffer.bytes));
   }
   return bound;
 }
@@ -138,8 +172,9 @@ BoundLaunch bind_launch(const LaunchStep& step, PlanPlace place, const BindConte
   launch.grid = extent_of(step.grid, grid_ranges, "grid", to.scope);
   launch.block = extent_of(step.block, block_ranges, "block", to.scope);
   if (launch.block.volume() > most_threads) {
-    to.scope.errors().at(place, "block: expected at most 1024 threads, got " +
-                                    std::to_string(launch.block.volume()));
+    to.scope.errors().at(
+        place, "block: expected at most 1024 threads, got " + std::to_string(launch.block.volume()),
+        resting_on(step.block));
   }
   launch.cluster = cluster_of(step, launch, place, to);
   launch.shared =

@@ -33,31 +33,70 @@ Wide end_of(const BoundMatrix& matrix, int64_t batch) {
 void check_matrix(const BoundMatrix& matrix, int64_t batch, const BufferName& name,
                   PlanScope& scope) {
   if (matrix.row < matrix.columns) {
-    scope.errors().at(name.place, "rows of " + std::to_string(matrix.columns) +
-                                      " elements cannot begin every " + std::to_string(matrix.row));
+    scope.errors().at_extents(name.place, "rows of " + std::to_string(matrix.columns) +
+                                              " elements cannot begin every " +
+                                              std::to_string(matrix.row));
   }
   const BoundBuffer& buffer = scope.at(matrix.buffer);
   const uint64_t elements = buffer.bytes / element_bytes(buffer.dtype);
   if (end_of(matrix, batch) > Wide{elements}) {
-    scope.errors().at(name.place, "the product reaches beyond the " + std::to_string(elements) +
-                                      " elements of \"" + buffer.name + "\"");
+    scope.errors().at_extents(name.place, "the product reaches beyond the " +
+                                              std::to_string(elements) + " elements of \"" +
+                                              buffer.name + "\"");
+  }
+}
+
+void check_matrices(const GemmStep& step, const BoundGemm& gemm, PlanScope& scope) {
+  check_matrix(gemm.a, gemm.batch, step.a, scope);
+  check_matrix(gemm.b, gemm.batch, step.b, scope);
+  check_matrix(gemm.out, gemm.batch, step.out, scope);
+  if (gemm.batch > 1 && end_of(gemm.out, 1) > gemm.out.stride) {
+    scope.errors().at_extents(step.out.place, "the matrices of the batch overlap in the output");
   }
 }
 
 struct MatrixText {
-  const BufferName& name;
   const std::optional<PlacedExpression>& row;
   const std::optional<PlacedExpression>& stride;
-  Access access;
 };
 
 /// Of `rows` × `columns` as it lies in memory.
-BoundMatrix bind_matrix(const MatrixText& text, int64_t rows, int64_t columns, PlanScope& scope) {
+BoundMatrix matrix_of(const MatrixText& text, int64_t rows, int64_t columns, PlanScope& scope) {
   BoundMatrix matrix{.rows = rows, .columns = columns};
   matrix.row = value_or(text.row, columns, extents, "elements of a row", scope);
   matrix.stride = value_or(text.stride, rows * matrix.row, strides, "elements of a matrix", scope);
-  matrix.buffer = scope.buffer(text.name, text.access).value_or(0);
   return matrix;
+}
+
+/// Everything but the buffers.
+BoundGemm numbers_of(const GemmStep& step, PlanScope& scope) {
+  BoundGemm gemm{.compute = step.compute, .epilogue = step.epilogue};
+  gemm.alpha = step.alpha;
+  gemm.beta = step.beta;
+  gemm.m = scope.value(step.m, extents, "m");
+  gemm.n = scope.value(step.n, extents, "n");
+  gemm.k = scope.value(step.k, extents, "k");
+  gemm.batch = value_or(step.batch, 1, extents, "batch", scope);
+  const bool ta = step.trans_a, tb = step.trans_b;
+  gemm.a =
+      matrix_of({step.row_a, step.stride_a}, ta ? gemm.k : gemm.m, ta ? gemm.m : gemm.k, scope);
+  gemm.b =
+      matrix_of({step.row_b, step.stride_b}, tb ? gemm.n : gemm.k, tb ? gemm.k : gemm.n, scope);
+  gemm.out = matrix_of({step.row_out, step.stride_out}, gemm.m, gemm.n, scope);
+  gemm.a.transposed = ta;
+  gemm.b.transposed = tb;
+  return gemm;
+}
+
+/// False where one of them cannot be used so.
+bool find_buffers(const GemmStep& step, BoundGemm& gemm, PlanScope& scope) {
+  const size_t before = scope.errors().size();
+  gemm.a.buffer = scope.buffer(step.a, Access::read).value_or(0);
+  gemm.b.buffer = scope.buffer(step.b, Access::read).value_or(0);
+  if (step.bias) gemm.bias = scope.buffer(*step.bias, Access::read);
+  if (step.beta != 0) (void)scope.buffer(step.out, Access::read);
+  gemm.out.buffer = scope.buffer(step.out, Access::write).value_or(0);
+  return scope.errors().size() == before;
 }
 
 void check_types(const GemmStep& step, const BoundGemm& gemm, PlanScope& scope) {
@@ -70,8 +109,10 @@ void check_types(const GemmStep& step, const BoundGemm& gemm, PlanScope& scope) 
   if (!gemm.bias) return;
   const BoundBuffer& bias = scope.at(*gemm.bias);
   if (bias.dtype == out && bias.bytes / element_bytes(out) == static_cast<uint64_t>(gemm.n)) return;
-  scope.errors().at(step.bias->place, "a bias has the type of the output and n = " +
-                                          std::to_string(gemm.n) + " elements");
+  scope.errors().at(
+      step.bias->place,
+      "a bias has the type of the output and n = " + std::to_string(gemm.n) + " elements",
+      bias.dtype == out ? Holds::at_these_extents : Holds::always);
 }
 
 /// Spatial extents that the weights' window gives; −1 where it does not fit.
@@ -106,18 +147,13 @@ std::vector<int64_t> spatial(const std::vector<PlacedExpression>& list, size_t c
   return values;
 }
 
-void check_conv(const ConvStep& step, const BoundConv& conv, PlanScope& scope) {
+/// What no extents mend.
+bool check_conv_types(const ConvStep& step, const BoundConv& conv, PlanScope& scope) {
   const BoundBuffer &x = scope.at(conv.x), &w = scope.at(conv.w), &out = scope.at(conv.out);
   const auto complain = [&](const std::string& what) {
     scope.errors().at(step.out.place, "conv: " + what);
+    return false;
   };
-  for (const BoundBuffer* buffer : {&x, &w, &out}) {
-    for (const int64_t extent : buffer->shape) {
-      if (extent >= extents.least && extent <= extents.most) continue;
-      return complain("an extent of \"" + buffer->name + "\", " + shape_text(buffer->shape) +
-                      ", is not from 1 to " + std::to_string(most_extent));
-    }
-  }
   const size_t count = x.shape.size() - 2;  // more than two: the caller looked
   if (conv.stride.size() != count || conv.padding.size() != count ||
       conv.dilation.size() != count) {
@@ -125,6 +161,21 @@ void check_conv(const ConvStep& step, const BoundConv& conv, PlanScope& scope) {
   }
   if (x.dtype != w.dtype || x.dtype != out.dtype || !is_real(x.dtype)) {
     return complain("all three are f32, f16 or bf16, of one type");
+  }
+  return true;
+}
+
+void check_conv_shapes(const ConvStep& step, const BoundConv& conv, PlanScope& scope) {
+  const BoundBuffer &x = scope.at(conv.x), &w = scope.at(conv.w), &out = scope.at(conv.out);
+  const auto complain = [&](const std::string& what) {
+    scope.errors().at_extents(step.out.place, "conv: " + what);
+  };
+  for (const BoundBuffer* buffer : {&x, &w, &out}) {
+    for (const int64_t extent : buffer->shape) {
+      if (extent >= extents.least && extent <= extents.most) continue;
+      return complain("an extent of \"" + buffer->name + "\", " + shape_text(buffer->shape) +
+                      ", is not from 1 to " + std::to_string(most_extent));
+    }
   }
   if (x.shape[1] % conv.groups != 0 || w.shape[0] % conv.groups != 0 ||
       w.shape[1] != x.shape[1] / conv.groups) {
@@ -148,54 +199,38 @@ void check_lane(ComputeType compute, PlanPlace place, const BindContext& to) {
 
 BoundGemm bind_gemm(const GemmStep& step, PlanPlace place, const BindContext& to) {
   PlanScope& scope = to.scope;
-  BoundGemm gemm{.compute = step.compute, .epilogue = step.epilogue};
-  gemm.alpha = step.alpha;
-  gemm.beta = step.beta;
-  gemm.m = scope.value(step.m, extents, "m");
-  gemm.n = scope.value(step.n, extents, "n");
-  gemm.k = scope.value(step.k, extents, "k");
-  gemm.batch = value_or(step.batch, 1, extents, "batch", scope);
-  const bool ta = step.trans_a, tb = step.trans_b;
-  gemm.a = bind_matrix({step.a, step.row_a, step.stride_a, Access::read}, ta ? gemm.k : gemm.m,
-                       ta ? gemm.m : gemm.k, scope);
-  gemm.b = bind_matrix({step.b, step.row_b, step.stride_b, Access::read}, tb ? gemm.n : gemm.k,
-                       tb ? gemm.k : gemm.n, scope);
-  gemm.a.transposed = ta;
-  gemm.b.transposed = tb;
-  if (step.bias) gemm.bias = scope.buffer(*step.bias, Access::read);
-  if (step.beta != 0) (void)scope.buffer(step.out, Access::read);
-  gemm.out =
-      bind_matrix({step.out, step.row_out, step.stride_out, Access::write}, gemm.m, gemm.n, scope);
-  if (!scope.errors().empty()) return gemm;
-  check_matrix(gemm.a, gemm.batch, step.a, scope);
-  check_matrix(gemm.b, gemm.batch, step.b, scope);
-  check_matrix(gemm.out, gemm.batch, step.out, scope);
-  if (gemm.batch > 1 && end_of(gemm.out, 1) > gemm.out.stride) {
-    scope.errors().at(step.out.place, "the matrices of the batch overlap in the output");
-  }
-  check_types(step, gemm, scope);
+  const size_t before = scope.errors().size();
+  BoundGemm gemm = numbers_of(step, scope);
+  const bool has_numbers = scope.errors().size() == before;
   check_lane(step.compute, place, to);
+  if (!find_buffers(step, gemm, scope)) return gemm;
+  check_types(step, gemm, scope);
+  if (has_numbers) check_matrices(step, gemm, scope);
   return gemm;
 }
 
 BoundConv bind_conv(const ConvStep& step, PlanPlace place, const BindContext& to) {
   PlanScope& scope = to.scope;
   BoundConv conv{.compute = step.compute};
+  check_lane(step.compute, place, to);
+  const size_t before = scope.errors().size();
   conv.x = scope.buffer(step.x, Access::read).value_or(0);
   conv.w = scope.buffer(step.w, Access::read).value_or(0);
   conv.out = scope.buffer(step.out, Access::write).value_or(0);
-  if (!scope.errors().empty()) return conv;
+  if (scope.errors().size() != before) return conv;
   const size_t rank = scope.at(conv.x).shape.size();
-  if (rank < 3 || rank > 5 || scope.at(conv.w).shape.size() != rank) {
-    scope.errors().at(step.out.place, "conv: x and w have 1 to 3 spatial extents, equally many");
+  if (rank < 3 || rank > 5 || scope.at(conv.w).shape.size() != rank ||
+      scope.at(conv.out).shape.size() != rank) {
+    scope.errors().at(step.out.place,
+                      "conv: x, w and the output have 1 to 3 spatial extents, equally many");
     return conv;
   }
   conv.stride = spatial(step.stride, rank - 2, 1, extents, scope);
   conv.padding = spatial(step.padding, rank - 2, 0, {0, most_window}, scope);
   conv.dilation = spatial(step.dilation, rank - 2, 1, {1, most_window}, scope);
   conv.groups = value_or(step.groups, 1, extents, "groups", scope);
-  check_conv(step, conv, scope);
-  check_lane(step.compute, place, to);
+  const bool has_numbers = scope.errors().size() == before;
+  if (check_conv_types(step, conv, scope) && has_numbers) check_conv_shapes(step, conv, scope);
   return conv;
 }
 
@@ -209,9 +244,9 @@ BoundCopy bind_copy(const CopyStep& step, PlanPlace place, const BindContext& to
   if (!from || !out) return {};
   const BoundBuffer &source = to.scope.at(*from), &target = to.scope.at(*out);
   if (source.bytes != target.bytes) {
-    to.scope.errors().at(place, "copy: \"" + source.name + "\" has " +
-                                    std::to_string(source.bytes) + " bytes, \"" + target.name +
-                                    "\" " + std::to_string(target.bytes));
+    to.scope.errors().at_extents(place, "copy: \"" + source.name + "\" has " +
+                                            std::to_string(source.bytes) + " bytes, \"" +
+                                            target.name + "\" " + std::to_string(target.bytes));
   }
   return {*out, *from};
 }

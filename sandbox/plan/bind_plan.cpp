@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/plan/bind_step.hpp"
+#include "sandbox/plan/bound_variants.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -20,11 +21,14 @@ BoundStep bind_step(const Step& step, const BindContext& to) {
   return bound;
 }
 
-/// The first whose condition holds; the number of variants if none does.
+/// The first whose condition holds; the number of variants if none does or nobody can tell.
 size_t chosen_variant(const Plan& plan, PlanScope& scope) {
+  const size_t before = scope.errors().size();
   for (size_t i = 0; i < plan.variants.size(); ++i) {
     const Variant& variant = plan.variants[i];
-    if (!variant.when || scope.value(*variant.when, any_value, "when") != 0) return i;
+    const bool holds = !variant.when || scope.value(*variant.when, any_value, "when") != 0;
+    if (scope.errors().size() != before) return plan.variants.size();
+    if (holds) return i;
   }
   scope.errors().at(plan.variants.back().place,
                     "no variant is for these extents; give the last "
@@ -40,34 +44,65 @@ void check_scratch(const Plan& plan, const PlanScope& scope, const PlanLimits& l
                 " bytes in all, got " + std::to_string(scope.scratch_bytes()));
 }
 
-void check_outputs(const Plan& plan, PlanScope& scope, PlanErrors& errors) {
+void check_outputs(const Variant& variant, PlanScope& scope) {
   for (const BoundBuffer& buffer : scope.buffers()) {
     if (buffer.scratch || buffer.role != TensorRole::output) continue;
     if (!scope.written(buffer)) {
-      errors.at(plan.variants.front().place, "no step writes the output \"" + buffer.name + "\"");
+      scope.errors().at(variant.place, "no step writes the output \"" + buffer.name + "\"");
     }
   }
 }
 
+std::vector<BoundStep> bind_steps(const Variant& variant, PlanScope& scope,
+                                  const PlanLimits& limits) {
+  std::vector<BoundStep> steps;
+  steps.reserve(variant.steps.size());
+  for (const Step& step : variant.steps) steps.push_back(bind_step(step, {scope, limits}));
+  check_outputs(variant, scope);
+  return steps;
+}
+
+/// Its mistakes that no extents mend go to the plan's.
+OtherVariant bind_other(const Plan& plan, size_t index, PlanScope& scope,
+                        const PlanLimits& limits) {
+  OtherVariant other{.index = index, .steps = {}, .misfits = {}};
+  const Variant& variant = plan.variants[index];
+  PlanScope own = scope.of_variant(other.misfits);
+  if (variant.when) (void)own.value(*variant.when, any_value, "when");
+  other.steps = bind_steps(variant, own, limits);
+  scope.errors().take_what_always_holds(other.misfits);
+  return other;
+}
+
 }  // namespace
 
-Result<BoundPlan> bind_plan(const Plan& plan, const TaskSignature& signature,
-                            const PlanLimits& limits) {
+Result<BoundVariants> bind_variants(const Plan& plan, const TaskSignature& signature,
+                                    const PlanLimits& limits) {
   PlanErrors errors;
   PlanScope scope(signature, errors);
   for (const ScratchBuffer& scratch : plan.scratch) scope.add_scratch(scratch);
   check_scratch(plan, scope, limits, errors);
-  BoundPlan bound{.variant = chosen_variant(plan, scope)};
-  if (bound.variant < plan.variants.size()) {
-    for (const Step& step : plan.variants[bound.variant].steps) {
-      bound.steps.push_back(bind_step(step, {scope, limits}));
+  BoundVariants bound;
+  bound.chosen.variant = chosen_variant(plan, scope);
+  for (size_t i = 0; i < plan.variants.size(); ++i) {
+    if (i == bound.chosen.variant) {
+      PlanScope own = scope.of_variant(errors);
+      bound.chosen.steps = bind_steps(plan.variants[i], own, limits);
+    } else {
+      bound.others.push_back(bind_other(plan, i, scope, limits));
     }
-    check_outputs(plan, scope, errors);
   }
   if (!errors.empty()) return fail(ErrorCode::invalid_config, errors.text());
-  bound.buffers = std::move(scope.buffers());
-  bound.scratch_bytes = scope.scratch_bytes();
+  bound.chosen.buffers = std::move(scope.buffers());
+  bound.chosen.scratch_bytes = scope.scratch_bytes();
   return bound;
+}
+
+Result<BoundPlan> bind_plan(const Plan& plan, const TaskSignature& signature,
+                            const PlanLimits& limits) {
+  return bind_variants(plan, signature, limits).map([](BoundVariants&& bound) {
+    return std::move(bound.chosen);
+  });
 }
 
 }  // namespace warpsmith::sandbox

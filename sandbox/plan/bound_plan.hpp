@@ -182,7 +182,8 @@ struct PlanLimits {
 };
 
 /// Looks up names, evaluates expressions and checks everything that can be checked without the
-/// compiled kernels. `invalid_config`, one line for each thing that is wrong.
+/// compiled kernels; of the variants that these extents do not choose (bound_variants.hpp), all
+/// that no extents mend. `invalid_config`, one line for each thing that is wrong.
 Result<BoundPlan> bind_plan(const Plan& plan, const TaskSignature& signature,
                             const PlanLimits& limits);
 

@@ -111,11 +111,46 @@ std::string kernel_text(const KernelFacts& kernel) {
   return text + ", at most " + std::to_string(kernel.max_threads) + " threads a block";
 }
 
-bool is_launched(const std::string& kernel, const BoundPlan& bound) {
-  return std::ranges::any_of(bound.steps, [&](const BoundStep& step) {
+bool is_launched(const std::string& kernel, const std::vector<BoundStep>& steps) {
+  return std::ranges::any_of(steps, [&](const BoundStep& step) {
     const auto* launch = std::get_if<BoundLaunch>(&step.what);
     return launch != nullptr && launch->kernel == kernel;
   });
+}
+
+std::string launches_text(const std::string& kernel, const BoundVariants& bound) {
+  if (is_launched(kernel, bound.chosen.steps)) return {};
+  const bool elsewhere = std::ranges::any_of(
+      bound.others, [&](const OtherVariant& other) { return is_launched(kernel, other.steps); });
+  return elsewhere ? " (launched by another variant)" : " (not launched)";
+}
+
+/// Of many the first.
+std::string misfits_text(const PlanErrors& misfits) {
+  const std::string all = misfits.text();
+  const size_t end = all.find('\n');
+  const std::string first = all.substr(0, end);
+  return end == std::string::npos ? first : first + ", and more";
+}
+
+std::string fate_of(size_t variant, const BoundVariants& bound) {
+  if (variant == bound.chosen.variant) return "carried out";
+  const auto& other = *std::ranges::find(bound.others, variant, &OtherVariant::index);
+  if (other.misfits.empty()) return "not chosen; would fit these extents";
+  return "not chosen; would not fit these extents: " + misfits_text(other.misfits);
+}
+
+std::string variants_text(const Plan& plan, const BoundVariants& bound) {
+  std::ostringstream text;
+  const size_t count = plan.variants.size();
+  for (size_t i = 0; count > 1 && i < count; ++i) {
+    const Variant& variant = plan.variants[i];
+    const size_t steps = variant.steps.size();
+    text << "variant " << i + 1 << " of " << count << ", line " << variant.place.line;
+    if (variant.when) text << ", when " << variant.when->expression.text();
+    text << ", " << steps << (steps == 1 ? " step: " : " steps: ") << fate_of(i, bound) << '\n';
+  }
+  return text.str();
 }
 
 }  // namespace
@@ -134,34 +169,28 @@ std::string explain(const TaskSignature& signature) {
   return text.str();
 }
 
-std::string explain_kernels(const BoundPlan& bound, const CubinFacts& cubin) {
+std::string explain_kernels(const BoundVariants& bound, const CubinFacts& cubin) {
   std::string text;
   for (const auto& [name, kernel] : cubin.kernels) {
-    text += "kernel " + name + (is_launched(name, bound) ? "" : " (not launched)") + ": " +
-            kernel_text(kernel) + '\n';
+    text += "kernel " + name + launches_text(name, bound) + ": " + kernel_text(kernel) + '\n';
   }
   return text;
 }
 
-std::string explain(const Plan& plan, const BoundPlan& bound) {
+std::string explain(const Plan& plan, const BoundVariants& bound) {
+  const BoundPlan& chosen = bound.chosen;
   std::ostringstream text;
-  if (plan.variants.size() > 1) {
-    const Variant& chosen = plan.variants[bound.variant];
-    text << "variant " << bound.variant + 1 << " of " << plan.variants.size() << ", line "
-         << chosen.place.line;
-    if (chosen.when) text << ", when " << chosen.when->expression.text();
-    text << '\n';
-  }
-  for (const BoundBuffer& buffer : bound.buffers) {
+  text << variants_text(plan, bound);
+  for (const BoundBuffer& buffer : chosen.buffers) {
     if (!buffer.scratch) continue;
     text << "scratch " << buffer.name << " " << to_string(buffer.dtype) << " "
          << list_of(buffer.shape) << " " << buffer.bytes << " bytes\n";
   }
-  if (bound.scratch_bytes > 0) text << "scratch in all " << bound.scratch_bytes << " bytes\n";
-  for (size_t i = 0; i < bound.steps.size(); ++i) {
-    const BoundStep& step = bound.steps[i];
+  if (chosen.scratch_bytes > 0) text << "scratch in all " << chosen.scratch_bytes << " bytes\n";
+  for (size_t i = 0; i < chosen.steps.size(); ++i) {
+    const BoundStep& step = chosen.steps[i];
     text << "step " << i + 1 << ", line " << step.place.line << ": "
-         << std::visit(Explainer{bound}, step.what) << '\n';
+         << std::visit(Explainer{chosen}, step.what) << '\n';
   }
   return text.str();
 }

@@ -90,11 +90,19 @@ bool Expression::apply(Op op, int64_t left, int64_t right, int64_t& out) {
   }
 }
 
-Parsed<int64_t> Expression::evaluate(const Symbols& symbols) const {
-  std::vector<int64_t> stack;
+bool Expression::apply(Op op, Value left, Value right, Value& out) {
+  if (left && right) return apply(op, *left, *right, out.emplace());
+  out.reset();
+  const bool divides = op == Op::divide || op == Op::remainder || op == Op::ceildiv;
+  return !divides || right != 0;
+}
+
+template <class Read>
+Parsed<Expression::Value> Expression::run(const Symbols& symbols, Read read) const {
+  std::vector<Value> stack;
   for (const Step& step : steps_) {
     if (step.op == Op::constant) {
-      stack.push_back(step.value);
+      stack.emplace_back(step.value);
       continue;
     }
     if (step.op == Op::symbol) {
@@ -103,20 +111,33 @@ Parsed<int64_t> Expression::evaluate(const Symbols& symbols) const {
         return tl::unexpected(TextError{
             step.offset, "unknown symbol \"" + step.symbol + "\"; " + known_names(symbols)});
       }
-      stack.push_back(known->second);
+      stack.push_back(read(known->second));
       continue;
     }
-    const int64_t right = stack.back();
+    const Value right = stack.back();
     stack.pop_back();
-    int64_t& left = stack.back();
-    const int64_t before = left;
-    if (!apply(step.op, before, right, left)) {
+    const Value left = stack.back();
+    if (!apply(step.op, left, right, stack.back())) {
       const bool zero = right == 0;
       return tl::unexpected(
           TextError{step.offset, zero ? "division by zero" : "the value does not fit 64 bits"});
     }
   }
   return stack.back();
+}
+
+Parsed<int64_t> Expression::evaluate(const Symbols& symbols) const {
+  return run(symbols, [](int64_t value) { return Value{value}; }).map([](Value value) {
+    return *value;
+  });
+}
+
+Parsed<std::optional<int64_t>> Expression::fixed_value(const Symbols& names) const {
+  return run(names, [](int64_t) { return Value{}; });
+}
+
+bool Expression::has_symbols() const {
+  return std::ranges::any_of(steps_, [](const Step& step) { return step.op == Op::symbol; });
 }
 
 }  // namespace warpsmith::sandbox

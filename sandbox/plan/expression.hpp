@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,10 @@ class Expression {
   /// The value, or where it cannot be had and why: a symbol that is not there, a division by zero,
   /// a result beyond 64 bits.
   Parsed<int64_t> evaluate(const Symbols& symbols) const;
+  /// The value that it has whatever the symbols are, nothing where they decide, or why no symbols
+  /// give it one: a name that is not among these, a division by zero.
+  Parsed<std::optional<int64_t>> fixed_value(const Symbols& names) const;
+  bool has_symbols() const;
   const std::string& text() const { return text_; }
 
  private:
@@ -72,9 +77,15 @@ class Expression {
     std::string symbol;   // of a symbol
     uint32_t offset = 0;  // in the text
   };
+  using Value = std::optional<int64_t>;  // nothing: a symbol decides
+
   explicit Expression(std::string text) : text_(std::move(text)) {}
   static int64_t decide(Op op, int64_t left, int64_t right);
   static bool apply(Op op, int64_t left, int64_t right, int64_t& out);
+  static bool apply(Op op, Value left, Value right, Value& out);
+  /// `read` gives the value of a symbol that is there.
+  template <class Read>
+  Parsed<Value> run(const Symbols& symbols, Read read) const;
 
   std::string text_;
   std::vector<Step> steps_;

@@ -34,47 +34,67 @@ std::string overflow_of(const BoundArgument& argument, uint32_t parameter) {
   return fits_in_4_bytes(scalar->whole) ? "" : std::to_string(scalar->whole);
 }
 
-/// What argument and parameter are where one does not fit the other; else empty.
-std::string misfit(const BoundArgument& argument, uint32_t parameter) {
-  const std::string there = ", the parameter " + std::to_string(parameter);
-  if (!fits(argument, parameter)) return bytes_text(argument_bytes(argument)) + there;
-  const std::string number = overflow_of(argument, parameter);
-  return number.empty() ? number : number + there + " bytes";
+/// A launch, and the text that it was made of.
+struct LaunchText {
+  const BoundLaunch& launch;
+  const LaunchStep& text;
+};
+
+/// Of a number that an argument has.
+Holds holds_of(const Argument& argument) {
+  if (std::holds_alternative<BufferName>(argument)) return Holds::at_these_extents;  // an extent
+  const auto* scalar = std::get_if<ScalarArgument>(&argument);
+  return scalar == nullptr ? Holds::always : resting_on({scalar->whole});
 }
 
-void match_arguments(const BoundLaunch& launch, const KernelFacts& kernel, PlanErrors& errors) {
+void match_argument(const LaunchText& step, size_t i, uint32_t parameter, PlanErrors& errors) {
+  const BoundArgument& argument = step.launch.args[i];
+  const std::string there = ", the parameter " + std::to_string(parameter);
+  const auto complain = [&](const std::string& is, Holds holds) {
+    errors.at(step.launch.arg_places[i],
+              "argument " + std::to_string(i + 1) + " of \"" + step.launch.kernel + "\" is " + is,
+              holds);
+  };
+  if (!fits(argument, parameter)) {
+    return complain(bytes_text(argument_bytes(argument)) + there, Holds::always);
+  }
+  const std::string number = overflow_of(argument, parameter);
+  if (!number.empty()) complain(number + there + " bytes", holds_of(step.text.args[i]));
+}
+
+void match_arguments(const LaunchText& step, const KernelFacts& kernel, PlanErrors& errors) {
+  const BoundLaunch& launch = step.launch;
   const size_t wanted = kernel.parameters.size();
   if (launch.args.size() != wanted) {
     errors.at(launch.kernel_place, "\"" + launch.kernel + "\" takes " + std::to_string(wanted) +
                                        " arguments, got " + std::to_string(launch.args.size()));
     return;
   }
-  for (size_t i = 0; i < wanted; ++i) {
-    const std::string is = misfit(launch.args[i], kernel.parameters[i].bytes);
-    if (is.empty()) continue;
-    errors.at(launch.arg_places[i],
-              "argument " + std::to_string(i + 1) + " of \"" + launch.kernel + "\" is " + is);
-  }
+  for (size_t i = 0; i < wanted; ++i) match_argument(step, i, kernel.parameters[i].bytes, errors);
 }
 
-void match_block(const BoundLaunch& launch, const KernelFacts& kernel, const PlanLimits& limits,
+void match_block(const LaunchText& step, const KernelFacts& kernel, const PlanLimits& limits,
                  PlanErrors& errors) {
+  const BoundLaunch& launch = step.launch;
   const uint32_t threads = launch.block.x * launch.block.y * launch.block.z;
-  const auto complain = [&](const std::string& what) {
-    errors.at(launch.kernel_place, "\"" + launch.kernel + "\": " + what);
+  const auto complain = [&](const std::string& what, const std::vector<PlacedExpression>& resting) {
+    errors.at(launch.kernel_place, "\"" + launch.kernel + "\": " + what, resting_on(resting));
   };
   if (kernel.max_threads != 0 && threads > kernel.max_threads) {
     complain("a block of " + std::to_string(threads) + " threads, its __launch_bounds__ allow " +
-             std::to_string(kernel.max_threads));
+                 std::to_string(kernel.max_threads),
+             step.text.block);
   }
   if (uint64_t{threads} * kernel.registers > registers_of_a_block) {
     complain(std::to_string(threads) + " threads of " + std::to_string(kernel.registers) +
-             " registers do not fit one block's 65536");
+                 " registers do not fit one block's 65536",
+             step.text.block);
   }
   if (uint64_t{launch.shared} + kernel.shared_bytes > limits.shared_bytes) {
     complain(std::to_string(launch.shared) + " bytes of dynamic and " +
-             std::to_string(kernel.shared_bytes) + " of static shared memory, a block has " +
-             std::to_string(limits.shared_bytes));
+                 std::to_string(kernel.shared_bytes) + " of static shared memory, a block has " +
+                 std::to_string(limits.shared_bytes),
+             {step.text.shared});
   }
 }
 
@@ -88,6 +108,19 @@ const KernelFacts* kernel_of(const BoundLaunch& launch, const CubinFacts& cubin,
                                      "; the nearest is \"" + nearest_name(launch.kernel, names) +
                                      "\" (declare it extern \"C\" __global__)");
   return nullptr;
+}
+
+void match_steps(const Variant& variant, const std::vector<BoundStep>& steps,
+                 const CubinFacts& cubin, const PlanLimits& limits, PlanErrors& errors) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const auto* launch = std::get_if<BoundLaunch>(&steps[i].what);
+    if (launch == nullptr) continue;
+    const KernelFacts* kernel = kernel_of(*launch, cubin, errors);
+    if (kernel == nullptr) continue;
+    const LaunchText step{*launch, std::get<LaunchStep>(variant.steps[i].what)};
+    match_arguments(step, *kernel, errors);
+    match_block(step, *kernel, limits, errors);
+  }
 }
 
 }  // namespace
@@ -112,16 +145,13 @@ bool fits_in_4_bytes(int64_t value) {
          value <= int64_t{std::numeric_limits<uint32_t>::max()};
 }
 
-Result<void> match_kernels(const BoundPlan& plan, const CubinFacts& cubin,
+Result<void> match_kernels(const Plan& plan, BoundVariants& bound, const CubinFacts& cubin,
                            const PlanLimits& limits) {
   PlanErrors errors;
-  for (const BoundStep& step : plan.steps) {
-    const auto* launch = std::get_if<BoundLaunch>(&step.what);
-    if (launch == nullptr) continue;
-    const KernelFacts* kernel = kernel_of(*launch, cubin, errors);
-    if (kernel == nullptr) continue;
-    match_arguments(*launch, *kernel, errors);
-    match_block(*launch, *kernel, limits, errors);
+  match_steps(plan.variants[bound.chosen.variant], bound.chosen.steps, cubin, limits, errors);
+  for (OtherVariant& other : bound.others) {
+    match_steps(plan.variants[other.index], other.steps, cubin, limits, other.misfits);
+    errors.take_what_always_holds(other.misfits);
   }
   if (!errors.empty()) return fail(ErrorCode::invalid_config, errors.text());
   return {};

@@ -4,14 +4,15 @@
 
 #include "runtime/result.hpp"
 #include "sandbox/compile/cubin.hpp"
-#include "sandbox/plan/bound_plan.hpp"
+#include "sandbox/plan/bound_variants.hpp"
 
 namespace warpsmith::sandbox {
 
 /// Every kernel exists, takes as many arguments of those sizes, which hold the numbers, and fits a
-/// block of that size with its registers and shared memory. `invalid_config`, one line for each
-/// thing that is wrong.
-Result<void> match_kernels(const BoundPlan& plan, const CubinFacts& cubin,
+/// block of that size with its registers and shared memory. Of variants that are not chosen, what
+/// other extents may mend joins their misfits. `invalid_config`, one line for each thing that is
+/// wrong. Requires what `bind_variants` made of `plan`.
+Result<void> match_kernels(const Plan& plan, BoundVariants& bound, const CubinFacts& cubin,
                            const PlanLimits& limits);
 
 /// Bytes that an argument takes; 0 for a whole number as wide as its parameter.

@@ -2,20 +2,39 @@
 #include "sandbox/plan/plan_errors.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace warpsmith::sandbox {
 
-void PlanErrors::in(const PlacedExpression& expression, const TextError& error) {
+Holds resting_on(const std::vector<PlacedExpression>& numbers) {
+  const auto varies = [](const PlacedExpression& one) { return one.expression.has_symbols(); };
+  return std::ranges::any_of(numbers, varies) ? Holds::at_these_extents : Holds::always;
+}
+
+void PlanErrors::in(const PlacedExpression& expression, const TextError& error, Holds holds) {
   const auto offset = static_cast<uint32_t>(error.offset);
-  at({expression.place.line, expression.place.column + offset}, error.message);
+  at({expression.place.line, expression.place.column + offset}, error.message, holds);
+}
+
+void PlanErrors::take_what_always_holds(PlanErrors& from) {
+  const auto taken = std::ranges::stable_partition(
+      from.list_, [](const PlanError& error) { return error.holds != Holds::always; });
+  list_.insert(list_.end(), std::make_move_iterator(taken.begin()),
+               std::make_move_iterator(taken.end()));
+  from.list_.erase(taken.begin(), taken.end());
 }
 
 std::string PlanErrors::text() const {
   std::vector<PlanError> sorted = list_;
-  std::ranges::stable_sort(sorted, {}, [](const PlanError& error) {
+  const auto key = [](const PlanError& error) {
     return std::tuple(error.place.line, error.place.column);
-  });
+  };
+  std::ranges::stable_sort(sorted, {}, key);
+  const auto twice = [&](const PlanError& a, const PlanError& b) {
+    return key(a) == key(b) && a.message == b.message;
+  };
+  sorted.erase(std::ranges::unique(sorted, twice).begin(), sorted.end());
   std::string all;
   for (size_t i = 0; i < std::min(sorted.size(), plan_errors_told); ++i) {
     all += std::string(i == 0 ? "" : "\n") + plan_file + ":";

@@ -54,13 +54,18 @@ PlacedExpression PlanScope::symbol(const BufferName& name) {
 int64_t PlanScope::value(const PlacedExpression& expression, ValueRange range,
                          const std::string& what) {
   const auto found = expression.expression.evaluate(symbols_);
-  if (!found) {
-    errors_.in(expression, found.error());
-    return range.least;
+  if (found && *found >= range.least && *found <= range.most) return *found;
+  const auto fixed = expression.expression.fixed_value(symbols_);
+  if (!fixed) {
+    errors_.in(expression, fixed.error());
+  } else if (!found) {
+    errors_.in(expression, found.error(), Holds::at_these_extents);
+  } else {
+    errors_.at(expression.place,
+               what + ": expected " + std::to_string(range.least) + " to " +
+                   std::to_string(range.most) + ", got " + std::to_string(*found),
+               *fixed ? Holds::always : Holds::at_these_extents);
   }
-  if (*found >= range.least && *found <= range.most) return *found;
-  errors_.at(expression.place, what + ": expected " + std::to_string(range.least) + " to " +
-                                   std::to_string(range.most) + ", got " + std::to_string(*found));
   return range.least;
 }
 

@@ -26,6 +26,9 @@ class PlanScope {
 
   void add_scratch(const ScratchBuffer& scratch);
 
+  /// The same tensors and scratch, none of them written; complaints go to `errors`.
+  PlanScope of_variant(PlanErrors& errors) const { return {*this, errors}; }
+
   /// Complains and gives the least allowed value where there is none within the range.
   int64_t value(const PlacedExpression& expression, ValueRange range, const std::string& what);
   /// Complains and gives nothing for an unknown name, a write to an input, or a read of what no
@@ -45,6 +48,12 @@ class PlanScope {
   PlanErrors& errors() { return errors_; }
 
  private:
+  PlanScope(const PlanScope& plan, PlanErrors& errors)
+      : symbols_(plan.symbols_),
+        buffers_(plan.buffers_),
+        scratch_bytes_(plan.scratch_bytes_),
+        errors_(errors) {}
+
   Expression::Symbols symbols_;
   std::vector<BoundBuffer> buffers_;
   std::set<uint32_t> written_;

@@ -44,6 +44,12 @@ TEST(EngineInputsTest, AgentsReadTheSkillOfTheirContractAndHandInItsFiles) {
   const auto device = tool_executor_settings(*inputs);
   EXPECT_EQ(device.box.contract, "device");
   EXPECT_EQ(device.box.required_file, "") << "the judge says what is missing";
+  const auto with_python = load_run_config("configs/h200-host.toml", {});
+  ASSERT_TRUE(with_python) << with_python.error().message;
+  const auto host = load_inputs(*with_python, with_python->model.folder);
+  ASSERT_TRUE(host) << host.error().message;
+  EXPECT_TRUE(host->skill.starts_with("# Fast PyTorch modules on a GPU\n"));
+  EXPECT_EQ(tool_executor_settings(*host).box.required_file, "model_new.py");
   const RunConfig on_cpu = config({});
   const auto cpu = load_inputs(on_cpu, on_cpu.model.folder);
   ASSERT_TRUE(cpu) << cpu.error().message;

@@ -60,6 +60,19 @@ TEST(CommandLineTest, ThePeerOfABenchIsOfContractDevice) {
   EXPECT_THAT(answer.err, HasSubstr("--contract device"));
 }
 
+TEST(CommandLineTest, OneGpuIsNotMeasuredBesideItself) {
+  const Answer answer = run({"bench", "gpus", "--gpus", "1"});
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  EXPECT_EQ(answer.err,
+            "warpsmith: --gpus: expected 2 or more, to measure beside one of them, got 1\n");
+}
+
+TEST(CommandLineTest, ABarOfRepeatedVerdictsNeedsWhatIsExpected) {
+  const Answer answer = run({"bench", "repeat", "configs/examples/copy", "--within", "0.03"});
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  EXPECT_THAT(answer.err, HasSubstr("--within requires --expect"));
+}
+
 TEST(CommandLineTest, UnknownCommandsAndOptionsAreBadInput) {
   EXPECT_EQ(run({}).code, ExitCode::bad_input);
   EXPECT_EQ(run({"fly"}).code, ExitCode::bad_input);
@@ -98,20 +111,25 @@ TEST(CommandLineTest, ASlotOfSeveralCoresIsRefused) {
 }
 
 TEST(CommandLineTest, ADryRunShowsTheTreeEvenWhereTheGpuIsLacking) {
-  const Answer answer = run({"train", "configs/h200-device.toml", "--dry-run"});
-  EXPECT_THAT(answer.out,
-              HasSubstr("sandbox        x3   contract device, on GPU 0, shared in turns"));
-  EXPECT_THAT(answer.out, HasSubstr("synthesis      x1   24 tasks"));
-  if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a driver: nothing need be lacking";
-  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  for (const std::string contract : {"device", "host"}) {
+    const std::string config = "configs/h200-" + contract + ".toml";
+    const Answer answer = run({"train", config.c_str(), "--dry-run"});
+    EXPECT_THAT(answer.out, HasSubstr("sandbox        x3   contract " + contract +
+                                      ", on GPU 0, shared in turns"));
+    EXPECT_THAT(answer.out, HasSubstr("synthesis      x1   24 tasks"));
+    const bool may_lack_nothing = cuda::Driver::load().has_value();
+    EXPECT_TRUE(may_lack_nothing || answer.code == ExitCode::bad_input) << answer.err;
+  }
 }
 
 TEST(CommandLineTest, WithoutAGpuTrainingOnGpusEndsWithOneMessage) {
   if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a driver: training would begin";
-  for (const char* command : {"train", "eval"}) {
-    const Answer answer = run({command, "configs/h200-device.toml"});
+  using Line = std::pair<const char*, std::string>;  // command, contract
+  for (const auto& [command, contract] :
+       {Line{"train", "device"}, Line{"eval", "device"}, Line{"train", "host"}}) {
+    const Answer answer = run({command, ("configs/h200-" + contract + ".toml").c_str()});
     EXPECT_EQ(answer.code, ExitCode::bad_input) << command;
-    EXPECT_THAT(answer.err, StartsWith("warpsmith: sandbox.contract = \"device\": "));
+    EXPECT_THAT(answer.err, StartsWith("warpsmith: sandbox.contract = \"" + contract + "\": "));
     EXPECT_EQ(std::ranges::count(answer.err, '\n'), 1) << answer.err;
     EXPECT_EQ(answer.out, "");
   }

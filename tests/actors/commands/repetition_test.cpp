@@ -49,6 +49,18 @@ TEST(RepetitionTest, OnlyALowerMilestoneThatIsStraddledIsExplained) {
   EXPECT_DOUBLE_EQ(repetition.median_speedup_eager(), 1.2);
 }
 
+TEST(RepetitionTest, TheBarHoldsTheMedianOnBothSides) {
+  const auto meets = [](const std::vector<double>& speedups) {
+    Repetition repetition;
+    for (const double one : speedups) repetition.verdicts.push_back({.speedup_eager = one});
+    return SpeedupBar{1, 0.03}.is_met(repetition);
+  };
+  EXPECT_TRUE(meets({0.99, 1.02, 1.5}));
+  EXPECT_FALSE(meets({0.99, 1.04, 1.05}));
+  EXPECT_FALSE(meets({0.9, 0.96, 1.0}));
+  EXPECT_FALSE(meets({}));
+}
+
 /// Answers with what it was given, in order.
 class ScriptedBackend : public SandboxBackend {
  public:

@@ -116,6 +116,26 @@ TEST_F(EvaluatorDeviceTest, ExplainsWhatWouldBeLaunched) {
   }
 }
 
+TEST_F(EvaluatorDeviceTest, VariantsThatAreNotChosenAreLookedAt) {
+  REQUIRE_TOOLCHAIN();
+  const auto beside_a_fill = [](const std::string& steps) {
+    FileSet files = good();
+    files["plan.toml"] = "[[variant]]\nwhen = \"d0 == 7\"\n" + steps +
+                         "[[variant]]\n[[variant.step]]\nmemset = \"y\"\n";
+    return explained(std::move(files));
+  };
+  const Told wrong = beside_a_fill(
+      "[[variant.step]]\nlaunch = \"rms_norn\"\ngrid = [1]\nblock = [1]\nargs = [\"y\"]\n");
+  EXPECT_EQ(wrong.outcome, VerdictClass::compile_error);
+  EXPECT_THAT(wrong.text, HasSubstr("plan.toml:4:10: no kernel \"rms_norn\" in kernels.cu"));
+  const Told fine = beside_a_fill("[[variant.step]]\ncopy = \"y\"\nfrom = \"x\"\n");
+  EXPECT_EQ(fine.outcome, VerdictClass::passed) << fine.text;
+  EXPECT_THAT(fine.text,
+              HasSubstr("variant 1 of 2, line 1, when d0 == 7, 1 step: not chosen; would not fit "
+                        "these extents: plan.toml:3:1: copy: \"x\" has 1048576 bytes, \"y\" "
+                        "524288\nvariant 2 of 2, line 6, 1 step: carried out\n"));
+}
+
 TEST_F(EvaluatorDeviceTest, CompilesWithoutRunning) {
   REQUIRE_TOOLCHAIN();
   const Judgement judgement = judge(good(), Request::compile);

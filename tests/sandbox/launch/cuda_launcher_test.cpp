@@ -270,13 +270,13 @@ TEST_F(CudaLauncherTest, RefusalsNameThePlansLine) {
   EXPECT_THAT(refusal(launch("large_shared", R"(["x", "out", "d0"])",
                              "grid = [1]\nblock = [32]\nshared = 300000\n"),
                       {.shared_bytes = 400'000}),
-              HasSubstr("plan.toml:1: \"large_shared\": 300000 bytes of dynamic"));
+              HasSubstr("plan.toml:1:1: \"large_shared\": 300000 bytes of dynamic"));
   EXPECT_THAT(refusal(launch("together", R"(["x", "out", "d0"])",
                              "grid = [60000]\nblock = [256]\ncooperative = true\n")),
-              HasSubstr("plan.toml:1: \"together\": a cooperative grid of 60000 blocks"));
+              HasSubstr("plan.toml:1:1: \"together\": a cooperative grid of 60000 blocks"));
   EXPECT_THAT(refusal(launch("scale", R"(["x", "out"])")),
-              HasSubstr("plan.toml:1: \"scale\": takes 4 arguments, got 2"));
-  EXPECT_THAT(refusal(launch("missing", R"(["out"])")), HasSubstr("plan.toml:1: missing"));
+              HasSubstr("plan.toml:1:1: \"scale\": takes 4 arguments, got 2"));
+  EXPECT_THAT(refusal(launch("missing", R"(["out"])")), HasSubstr("plan.toml:1:1: missing"));
 }
 
 /// Beyond what any plan may ask for: so it is where others hold a GPU's memory.

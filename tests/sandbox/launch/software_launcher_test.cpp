@@ -192,7 +192,7 @@ TEST(SoftwareLauncherTest, FaultsEndTheCandidateAlone) {
   EXPECT_FALSE(next.once().fault);
 }
 
-TEST(SoftwareLauncherTest, RefusalsNameThePlansLine) {
+TEST(SoftwareLauncherTest, RefusalsNameThePlansPlace) {
   const auto refusal = [](const std::string& plan, const std::string& source = scale_kernel) {
     const CallResult loaded = Launched(vectors(), plan, source).contestant().load(in_seconds(10));
     return loaded.fault && loaded.fault->outcome == VerdictClass::launch_error
@@ -200,11 +200,11 @@ TEST(SoftwareLauncherTest, RefusalsNameThePlansLine) {
                : "no refusal";
   };
   EXPECT_EQ(refusal(launch_of("scale", R"(["x", "out"])")),
-            "plan.toml:1: \"scale\" takes 4 arguments");
+            "plan.toml:1:1: \"scale\" takes 4 arguments");
   EXPECT_EQ(refusal(launch_of("scale", R"(["x", "out", "out", {f32 = 1.0}])")),
-            "plan.toml:1: argument 3 of \"scale\" has 4 bytes");
+            "plan.toml:1:1: argument 3 of \"scale\" has 4 bytes");
   EXPECT_EQ(refusal(scale_plan + "cooperative = true\n"),
-            "plan.toml:1: the software device has no clusters, cooperative launches or dynamic "
+            "plan.toml:1:1: the software device has no clusters, cooperative launches or dynamic "
             "shared memory");
 }
 

@@ -182,7 +182,7 @@ TEST(BindPlanTest, ConvolutionsAgreeWithTheirShapes) {
   EXPECT_EQ(complaint(scratch + conv + "groups = 2\ndilation = [9, 9]\n" + launch("")),
             "plan.toml:4:8: conv: the output is [2, 4, -1, -1], \"y\" is [2, 4, 5, 5]");
   EXPECT_EQ(complaint("[[step]]\nconv = \"out\"\nx = \"x\"\nw = \"weight\"\n"),
-            "plan.toml:2:8: conv: x and w have 1 to 3 spatial extents, equally many");
+            "plan.toml:2:8: conv: x, w and the output have 1 to 3 spatial extents, equally many");
 }
 
 TEST(BindPlanTest, ConvolutionsAreNotEmpty) {
@@ -235,7 +235,7 @@ TEST(BindPlanTest, IsExplained) {
                            "args = [\"out\", \"d1\", {f32 = 0.5}]\n";
   const auto plan = read_plan(text);
   ASSERT_TRUE(plan.has_value()) << plan.error().message;
-  const auto bound = bind_plan(*plan, linear(), {});
+  const auto bound = bind_variants(*plan, linear(), {});
   ASSERT_TRUE(bound.has_value()) << bound.error().message;
   EXPECT_EQ(explain(*plan, *bound),
             "scratch t f32 [96, 40] 15360 bytes\n"

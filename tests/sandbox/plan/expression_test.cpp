@@ -75,6 +75,23 @@ TEST(ExpressionTest, ErrorsNameThePlace) {
   EXPECT_EQ(complaint(std::string(100, '-')), "33: nested too deeply");
 }
 
+/// "value N", "depends" or "offset: message".
+std::string fixed(const std::string& text) {
+  const auto value = Expression::parse(text)->fixed_value(dims);
+  if (!value) return std::to_string(value.error().offset) + ": " + value.error().message;
+  return *value ? "value " + std::to_string(**value) : "depends";
+}
+
+TEST(ExpressionTest, KnowsWhatNoSymbolChanges) {
+  EXPECT_EQ(fixed("ceildiv(7, 2) * 4"), "value 16");
+  EXPECT_EQ(fixed("d0 * 0"), "depends");
+  EXPECT_EQ(fixed("d0 / zero"), "depends");
+  EXPECT_EQ(fixed("d0 / (4 - 4)"), "3: division by zero");
+  EXPECT_EQ(fixed("ceildiv(d0, 0)"), "0: division by zero");
+  EXPECT_EQ(fixed("d0 / zero + d9"), "12: unknown symbol \"d9\"; known: d0 d1 zero");
+  EXPECT_EQ(fixed("d0 + 9223372036854775807 * 2"), "25: the value does not fit 64 bits");
+}
+
 TEST(ExpressionTest, DamagedTextsGiveAPlaceOrAValue) {
   const std::string good = "ceildiv(d0 * d1, 256) + max(1, d1 % 4 == 0 && d0 >= 64) - (-3)";
   RandomStream random(5, "expression");
@@ -83,6 +100,7 @@ TEST(ExpressionTest, DamagedTextsGiveAPlaceOrAValue) {
     const std::string text = test::mutate(good, random);
     const auto parsed = Expression::parse(text);
     const auto result = parsed ? parsed->evaluate(dims) : tl::unexpected(parsed.error());
+    EXPECT_TRUE(!result || parsed->fixed_value(dims).has_value()) << text;
     if (result)
       ++readable;
     else

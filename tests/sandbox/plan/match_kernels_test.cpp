@@ -26,9 +26,9 @@ std::string complaint(const std::string& name, const std::string& args,
   const auto plan = read_plan("[[step]]\nlaunch = \"" + name + "\"\ngrid = [1]\nargs = " + args +
                               "\n" + (rest.empty() ? "block = [128]\n" : rest));
   if (!plan) return plan.error().message;
-  const auto bound = bind_plan(*plan, signature(), {});
+  auto bound = bind_variants(*plan, signature(), {});
   if (!bound) return bound.error().message;
-  const auto matched = match_kernels(*bound, cubin, {});
+  const auto matched = match_kernels(*plan, *bound, cubin, {});
   return matched ? "" : matched.error().message;
 }
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stand-in for libcuda with one GPU. WARPSMITH_FAKE_CUINIT is what cuInit answers.
+#include <cstdlib>
+#include <cstring>
+
+extern "C" {
+// NOLINTBEGIN(readability-identifier-naming): the names that the driver has
+
+int cuInit(unsigned) {
+  const char* answer = std::getenv("WARPSMITH_FAKE_CUINIT");
+  return answer == nullptr ? 0 : std::atoi(answer);
+}
+int cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return 0;
+}
+int cuDeviceGetCount(int* count) {
+  *count = 1;
+  return 0;
+}
+int cuDeviceGet(int* device, int index) {
+  *device = index;
+  return 0;
+}
+int cuDeviceGetName(char* name, int bytes, int) {
+  std::strncpy(name, "stand-in", static_cast<size_t>(bytes));
+  return 0;
+}
+int cuDeviceTotalMem_v2(size_t* bytes, int) {
+  *bytes = size_t{1} << 36U;
+  return 0;
+}
+int cuDeviceGetAttribute(int* value, int, int) {
+  *value = 9;
+  return 0;
+}
+int cuDeviceGetPCIBusId(char* address, int bytes, int) {
+  std::strncpy(address, "0000:1B:00.0", static_cast<size_t>(bytes));
+  return 0;
+}
+// NOLINTEND(readability-identifier-naming)
+}

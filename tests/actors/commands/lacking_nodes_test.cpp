@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A machine with a driver's library and without its device nodes, from the command line.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "runtime/cuda/driver.hpp"
+#include "runtime/process/child.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+const std::string no_nodes = "no /dev/nvidiactl, /dev/nvidia-uvm, /dev/nvidia-uvm-tools";
+
+class LackingNodesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda::lacking_nodes() != no_nodes) GTEST_SKIP() << "this machine has device nodes";
+    ::setenv("LD_LIBRARY_PATH", WARPSMITH_FAKE_DRIVER, 1);
+  }
+
+  /// Where cuInit gives this answer.
+  static ChildExit run(const char* answer, std::vector<std::string> arguments) {
+    ::setenv("WARPSMITH_FAKE_CUINIT", answer, 1);
+    arguments.insert(arguments.begin(), WARPSMITH_TEST_PROGRAM);
+    ChildSpec spec;
+    spec.argv = std::move(arguments);
+    auto child = Child::start(spec);
+    if (!child) throw std::runtime_error(child.error().message);
+    return child->wait(Deadline::after(std::chrono::minutes{1}));
+  }
+};
+
+TEST_F(LackingNodesTest, ADriverThatDoesNotStartIsToldWithWhatItLacks) {
+  const ChildExit end = run("100", {"check", "configs/examples/copy"});
+  EXPECT_EQ(end.exit_code, 2);
+  EXPECT_EQ(end.out, "");
+  EXPECT_EQ(end.err,
+            "warpsmith: sandbox.contract = \"device\": cuInit answered error 100: a driver, but no "
+            "usable GPU (" +
+                no_nodes + "); --explain and --compile-only need no GPU\n");
+}
+
+TEST_F(LackingNodesTest, ADriverThatStartsIsOfNoUseWithoutThem) {
+  const ChildExit end = run("0", {"check", "configs/examples/copy"});
+  EXPECT_EQ(end.exit_code, 2);
+  EXPECT_EQ(end.out, "");
+  EXPECT_EQ(end.err, "warpsmith: sandbox.contract = \"device\": " + no_nodes +
+                         "; in a container, give it these and /dev/nvidiaN; --explain and "
+                         "--compile-only need no GPU\n");
+}
+
+TEST_F(LackingNodesTest, TrainingIsRefusedInTheSameWords) {
+  for (const std::string contract : {"device", "host"}) {
+    const ChildExit end = run("0", {"train", "configs/h200-" + contract + ".toml"});
+    EXPECT_EQ(end.exit_code, 2);
+    EXPECT_TRUE(end.err.starts_with("warpsmith: sandbox.contract = \"" + contract)) << end.err;
+    EXPECT_TRUE(end.err.ends_with(no_nodes + "; in a container, give it these and /dev/nvidiaN\n"))
+        << end.err;
+    EXPECT_EQ(std::ranges::count(end.err, '\n'), 1) << end.err;
+  }
+}
+
+}  // namespace
+}  // namespace warpsmith::actors
