@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hints about who does the work of a candidate of contract `host`. A text can hide what it calls,
 // so they stand in the record and decide nothing, except where a task asks for it
-// (`custom_kernels_only`): there they are a rule of the task, not a protection; on a GPU the kernels
-// of a call are looked at too.
+// (`custom_kernels_only`): there they are a rule of the task, not a protection; on a GPU the
+// kernels of a call are looked at too.
 #pragma once
 
 #include <string>

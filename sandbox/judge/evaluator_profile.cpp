@@ -56,9 +56,9 @@ BaselineKernels Evaluator::State::kernels_of_baselines(const Task& task,
 }
 
 Result<CallKernels> Evaluator::State::kernels_of_call(const EvaluateRequest& request,
-                                                     const IngestRecord& record,
-                                                     const CandidateRun& run, Verdict& verdict,
-                                                     Deadline deadline) {
+                                                      const IngestRecord& record,
+                                                      const CandidateRun& run, Verdict& verdict,
+                                                      Deadline deadline) {
   const PhaseClock clock(verdict.phase_ms, "profile");
   tell(request.task.id + ": profiling");
   // What comes up beside a recording would be in its times; a search waits for who holds the GPU.

@@ -189,8 +189,7 @@ struct Evaluator::State {
   Result<void> look_at_kernels(const EvaluateRequest& request, const IngestRecord& record,
                                const CandidateRun& run, Verdict& verdict, Deadline deadline);
   Result<CallKernels> kernels_of_call(const EvaluateRequest& request, const IngestRecord& record,
-                                      const CandidateRun& run, Verdict& verdict,
-                                      Deadline deadline);
+                                      const CandidateRun& run, Verdict& verdict, Deadline deadline);
   /// Into feedback and evidence. The class stays.
   void add_profile(const IngestRecord& record, const CandidateRun& run, CallKernels kernels,
                    Verdict& verdict);

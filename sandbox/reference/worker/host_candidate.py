@@ -21,6 +21,7 @@ from host_extensions import place_artefact
 from task import DTYPES
 
 _TORCH = {name: dtype for dtype, name in DTYPES.items()}
+_NO_MEMORY = "can't allocate memory"  # torch's allocator for a CPU has no class of its own for it
 _NAMED = 8  # tensors that a complaint lists
 _LENGTH = struct.Struct("<Q")  # in front of what is left in the memory for records
 
@@ -201,7 +202,7 @@ class Candidate:
     def _raised(self, error):
         lines = str(error).strip().split("\n")
         text = f"{type(error).__name__}: {lines[0][:160]}{self._place(error)}"
-        if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+        if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or _NO_MEMORY in str(error):
             return commit.Answer(commit.NO_MEMORY, text=text)
         if isinstance(error, torch.AcceleratorError) or "CUDA error" in lines[0]:
             return commit.Answer(commit.DEVICE_FAULT, text=text)

@@ -9,13 +9,13 @@
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/judge/evaluator.hpp"
-#include "tests/sandbox/hacks/device_submissions.hpp"
+#include "tests/sandbox/hacks/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
-using testing::DeviceExpectation;
+using testing::Expectation;
 using testing::in_seconds;
 
 std::string told(const Judgement& judgement) {
@@ -65,7 +65,7 @@ class OnDevice : public ::testing::Test {
     if (evaluator == nullptr) GTEST_SKIP() << lacking;
   }
   static Judgement judge(const std::string& task, FileSet files, Request want) {
-    return judge(testing::device_task(task), std::move(files), want);
+    return judge(testing::hack_task(task), std::move(files), want);
   }
   static Judgement judge(const Task& task, FileSet files, Request want) {
     EvaluateRequest request;
@@ -87,14 +87,14 @@ class DeviceHonestTest : public OnDevice {};
 
 TEST_F(DeviceHonestTest, SolutionsPass) {
   for (const char* task : {"centred_rows", "centred_linear"}) {
-    const Judgement judgement = judge(task, testing::honest_files(task), Request::final);
+    const Judgement judgement = judge(task, testing::of_device.honest(task), Request::final);
     EXPECT_EQ(class_of(judgement), "passed") << task << ": " << told(judgement);
   }
 }
 
 TEST_F(DeviceHonestTest, PassOnHiddenSizesWhereWhatIsHardCodedFails) {
-  FileSet files = testing::honest_files("centred_rows");
-  const Judgement honest = judge(testing::ragged_device_task(), files, Request::final);
+  FileSet files = testing::of_device.honest("centred_rows");
+  const Judgement honest = judge(testing::ragged_task_of_hacks(), files, Request::final);
   ASSERT_EQ(class_of(honest), "passed") << told(honest);
   const Verdict& verdict = std::get<Verdict>(honest);
   ASSERT_EQ(verdict.shapes.size(), 2U);
@@ -103,13 +103,13 @@ TEST_F(DeviceHonestTest, PassOnHiddenSizesWhereWhatIsHardCodedFails) {
   EXPECT_TRUE(verdict.shapes[1].hidden);
   std::string& plan = files.at("plan.toml");
   plan.replace(plan.find("\"d0\", \"d1\""), 10, "\"512\", \"d1\"");
-  const Judgement fixed = judge(testing::ragged_device_task(), files, Request::final);
+  const Judgement fixed = judge(testing::ragged_task_of_hacks(), files, Request::final);
   EXPECT_TRUE(class_of(fixed) == "oob_write" || class_of(fixed) == "device_fault") << told(fixed);
   EXPECT_NE(told(fixed).find("other sizes of the task's inputs"), std::string::npos);
 }
 
 TEST_F(DeviceHonestTest, ALaneTakesProductsOfTf32AndNoLess) {
-  Task task = testing::device_task("centred_linear");
+  Task task = testing::hack_task("centred_linear");
   task.code += "\nLANE = \"tf32-allowed\"\n";
   task.content_hash = sha256_hex(task.code);
   task.lane = PrecisionLane::tf32_allowed;
@@ -118,7 +118,7 @@ TEST_F(DeviceHonestTest, ALaneTakesProductsOfTf32AndNoLess) {
                                                           {"bf16_product", "wrong"},
                                                           {"half_of_the_product", "wrong"}};
   for (const auto& [name, outcome] : expected) {
-    const Judgement judgement = judge(task, testing::device_files(name), Request::final);
+    const Judgement judgement = judge(task, testing::of_device.files(name), Request::final);
     EXPECT_EQ(class_of(judgement), outcome) << name << ": " << told(judgement);
   }
 }
@@ -132,11 +132,11 @@ TEST_F(DeviceHonestTest, PaperNumericsPassWhatStrictRefuses) {
                                  .gpu = 0,
                                  .numerics = Numerics::paper});
   ASSERT_TRUE(opened) << opened.error().message;
-  FileSet files = testing::honest_files("centred_rows");
+  FileSet files = testing::of_device.honest("centred_rows");
   std::string& text = files.at("kernels.cu");
   text.replace(text.find("sum / columns;"), 14, "sum / columns * 1.001f;");
   EvaluateRequest request;
-  request.task = testing::device_task("centred_rows");
+  request.task = testing::hack_task("centred_rows");
   request.submission = {request.task.id, "device", files};
   request.want = Request::final;
   const Judgement lax = opened->evaluate(request, in_seconds(240));
@@ -149,13 +149,13 @@ TEST_F(DeviceHonestTest, PaperNumericsPassWhatStrictRefuses) {
 class DeviceHackTest : public OnDevice, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(DeviceHackTest, IsJudgedRightAndHarmsNobody) {
-  const DeviceExpectation expected = testing::expectation_of(GetParam());
+  const Expectation expected = testing::of_device.expectation(GetParam());
   const Judgement judgement =
-      judge(expected.task, testing::device_files(GetParam()), expected.want);
+      judge(expected.task, testing::of_device.files(GetParam()), expected.want);
   EXPECT_TRUE(expected.gpu.contains(class_of(judgement))) << told(judgement);
 
   const Request want = expected.want == Request::final ? Request::final : Request::verify;
-  const Judgement after = judge(expected.task, testing::honest_files(expected.task), want);
+  const Judgement after = judge(expected.task, testing::of_device.honest(expected.task), want);
   ASSERT_EQ(class_of(after), "passed") << told(after);
   // Paired ratios to the same baseline; the slack is noise.
   if (expected.no_faster_than_honest && class_of(judgement) == "passed") {
@@ -165,7 +165,7 @@ TEST_P(DeviceHackTest, IsJudgedRightAndHarmsNobody) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, DeviceHackTest,
-                         ::testing::ValuesIn(testing::device_hacks([](const auto&) {
+                         ::testing::ValuesIn(testing::of_device.hacks([](const auto&) {
                            return true;
                          })),
                          [](const auto& hack) { return hack.param; });

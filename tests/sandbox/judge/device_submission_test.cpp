@@ -8,14 +8,14 @@
 #include "runtime/environment.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
 #include "sandbox/judge/evaluator.hpp"
-#include "tests/sandbox/hacks/device_submissions.hpp"
+#include "tests/sandbox/hacks/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 #include "tests/support/after_all_tests.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
-using testing::DeviceExpectation;
+using testing::Expectation;
 using testing::in_seconds;
 
 class DeviceSubmissionTest : public ::testing::Test {
@@ -42,7 +42,7 @@ class DeviceSubmissionTest : public ::testing::Test {
   }
   static Verdict explained(const std::string& task, FileSet files) {
     EvaluateRequest request;
-    request.task = testing::device_task(task);
+    request.task = testing::hack_task(task);
     request.submission = {task, "device", std::move(files)};
     request.want = Request::explain;
     Judgement judgement = evaluator->evaluate(request, in_seconds(120));
@@ -63,8 +63,8 @@ class CompiledHackTest : public DeviceSubmissionTest,
                          public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(CompiledHackTest, CompilesUnlessItIsToBeRefused) {
-  const DeviceExpectation expected = testing::expectation_of(GetParam());
-  const Verdict verdict = explained(expected.task, testing::device_files(GetParam()));
+  const Expectation expected = testing::of_device.expectation(GetParam());
+  const Verdict verdict = explained(expected.task, testing::of_device.files(GetParam()));
   const std::string outcome(to_string(verdict.outcome));
   if (expected.want == Request::explain) {
     EXPECT_TRUE(expected.gpu.contains(outcome)) << verdict.feedback;
@@ -74,7 +74,7 @@ TEST_P(CompiledHackTest, CompilesUnlessItIsToBeRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, CompiledHackTest,
-                         ::testing::ValuesIn(testing::device_hacks([](const auto&) {
+                         ::testing::ValuesIn(testing::of_device.hacks([](const auto&) {
                            return true;
                          })),
                          [](const auto& hack) { return hack.param; });
@@ -101,7 +101,7 @@ TEST_F(DeviceSubmissionTest, ExplainsATaskThatThisMachineCouldNotHold) {
 
 TEST_F(DeviceSubmissionTest, HonestSolutionsCompileAndBind) {
   for (const char* task : {"centred_rows", "centred_linear"}) {
-    const Verdict verdict = explained(task, testing::honest_files(task));
+    const Verdict verdict = explained(task, testing::of_device.honest(task));
     EXPECT_EQ(verdict.outcome, VerdictClass::passed) << verdict.feedback;
   }
 }

@@ -95,6 +95,16 @@ TEST_F(EvaluatorHostGpuTest, TheExamplePasses) {
   EXPECT_GT(*v.shapes.at(0).speedup_eager, 1.0);
 }
 
+TEST_F(EvaluatorHostGpuTest, WhereATaskTakesCustomKernelsNoLibraryPassesHoweverCalled) {
+  const std::string custom = task() + "\ncustom_kernels_only = True\n";
+  const Verdict own = verdict(test::example_workspace(), Request::verify, custom);
+  EXPECT_EQ(own.outcome, VerdictClass::passed) << own.feedback;
+  const char* const hidden = "import model\nclass ModelNew(model.Model):\n    pass\n";
+  const Verdict v = verdict(FileSet{{"model_new.py", hidden}}, Request::verify, custom);
+  EXPECT_EQ(v.outcome, VerdictClass::banned_construct) << v.feedback;
+  EXPECT_THAT(v.feedback, HasSubstr("custom kernels only, a call ran ")) << v.feedback;
+}
+
 TEST_F(EvaluatorHostGpuTest, AWrongKernelIsWrong) {
   EXPECT_EQ(example("kernels/gated_sum.cu", "alpha * a.w", "alpha * a.z").outcome,
             VerdictClass::wrong);

@@ -8,7 +8,7 @@
 
 #include "runtime/environment.hpp"
 #include "sandbox/judge/evaluator.hpp"
-#include "tests/sandbox/hacks/device_submissions.hpp"
+#include "tests/sandbox/hacks/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 namespace warpsmith::sandbox {
@@ -64,7 +64,7 @@ std::string GpuBaselinesTest::lacking;
 
 TEST_F(GpuBaselinesTest, AreTimedInEachBlockBesideTheClocks) {
   for (const char* task : {"centred_rows", "centred_linear"}) {
-    const Verdict v = judged(testing::device_task(task), testing::honest_files(task));
+    const Verdict v = judged(testing::hack_task(task), testing::of_device.honest(task));
     ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
     std::printf("%s: %s\n%s\nheld %.0f ms\n", task, v.feedback.c_str(),
                 v.evidence.substr(0, 3000).c_str(), v.device_held_ms.value_or(0));
@@ -86,19 +86,19 @@ TEST_F(GpuBaselinesTest, AreTimedInEachBlockBesideTheClocks) {
 /// A graph's launches take the host no time: it is never much slower than eager.
 TEST_F(GpuBaselinesTest, AGraphIsAtLeastAsFastAsEager) {
   const Verdict v =
-      judged(testing::device_task("centred_rows"), testing::honest_files("centred_rows"));
+      judged(testing::hack_task("centred_rows"), testing::of_device.honest("centred_rows"));
   ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
   EXPECT_LT(v.shapes.at(0).further.at(1).ms.value_or(1e9), 1.1 * *v.shapes.at(0).eager_ms);
 }
 
 TEST_F(GpuBaselinesTest, ATaskThatCannotBeCapturedIsJudgedWithoutTheGraph) {
-  Task task = testing::device_task("centred_rows");
+  Task task = testing::hack_task("centred_rows");
   const std::string header = "def forward(self, x):\n";
   const size_t at = task.code.find(header);
   ASSERT_NE(at, std::string::npos) << task.code;
   task.code.insert(at + header.size(), "        torch.cuda.synchronize()\n");
   task.content_hash = sha256_hex(task.code);
-  const Verdict v = judged(task, testing::honest_files("centred_rows"));
+  const Verdict v = judged(task, testing::of_device.honest("centred_rows"));
   ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
   const auto& further = v.shapes.at(0).further;
   EXPECT_EQ(further.at(0).reason, "");

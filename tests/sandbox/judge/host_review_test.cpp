@@ -64,9 +64,10 @@ TEST(HostReviewTest, ACallMayRunItsOwnKernelsAndFillAndCopy) {
 TEST(HostReviewTest, AKernelOfALibraryBreaksTheRuleHoweverItWasCalled) {
   const Verdict v = ruled({"gated_sum(float const*)", torch_add, torch_add, "nvjet_hsh_128x256"});
   EXPECT_EQ(v.outcome, VerdictClass::banned_construct);
-  EXPECT_EQ(v.feedback,
-            "banned_construct: this task takes custom kernels only, a call ran nvjet_hsh_128x256, " +
-                std::string(torch_add).substr(0, 80));
+  EXPECT_EQ(
+      v.feedback,
+      "banned_construct: this task takes custom kernels only, a call ran nvjet_hsh_128x256, " +
+          std::string(torch_add).substr(0, 80));
 }
 
 TEST(HostReviewTest, ACallWithoutAKernelOfItsOwnBreaksTheRule) {

@@ -16,14 +16,14 @@
 #include "sandbox/launch/software_kernels.hpp"
 #include "sandbox/reference/ingest.hpp"
 #include "sandbox/reference/ragged.hpp"
-#include "tests/sandbox/hacks/device_submissions.hpp"
+#include "tests/sandbox/hacks/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 #include "tests/support/after_all_tests.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
-using testing::DeviceExpectation;
+using testing::Expectation;
 using testing::in_seconds;
 
 constexpr int core = 0;
@@ -173,7 +173,7 @@ class SoftwareEvaluationTest : public ::testing::Test {
   /// Times are a loaded machine's: what they say may be too little to decide.
   static Decision judge(const std::string& task, const FileSet& files, Request want) {
     Decision decision =
-        slot->judge(testing::device_task(task), files, {.timed = want == Request::final});
+        slot->judge(testing::hack_task(task), files, {.timed = want == Request::final});
     if (decision.outcome != VerdictClass::unstable_timing) return decision;
     decision.outcome = VerdictClass::passed;  // its outputs, timed ones too, were all right
     return decision;
@@ -186,7 +186,7 @@ const bool slot_registered = test_support::after_all_tests(SoftwareEvaluationTes
 
 TEST_F(SoftwareEvaluationTest, PassesPlansOfKernelsProductsMemsetsAndCopies) {
   for (const char* task : {"centred_rows", "centred_linear"}) {
-    const Decision decision = judge(task, testing::honest_files(task), Request::final);
+    const Decision decision = judge(task, testing::of_device.honest(task), Request::final);
     EXPECT_EQ(decision.outcome, VerdictClass::passed) << task << ": " << decision.feedback;
   }
 }
@@ -195,7 +195,7 @@ TEST_F(SoftwareEvaluationTest, TimesFurtherBaselinesInEachBlockAndReadsTheClocks
   const std::string task = "centred_linear";
   FurtherBaselines further({Baseline::tuned, Baseline::graphed});
   FallingClocks clocks;
-  const Decision decision = slot->judge(testing::device_task(task), testing::honest_files(task),
+  const Decision decision = slot->judge(testing::hack_task(task), testing::of_device.honest(task),
                                         {.timed = true, .further = &further, .clocks = &clocks});
   ASSERT_TRUE(slot->measured().timings) << decision.feedback;
   const Timings& timings = *slot->measured().timings;
@@ -215,7 +215,7 @@ TEST_F(SoftwareEvaluationTest, TimesFurtherBaselinesInEachBlockAndReadsTheClocks
 
 /// Some tens of milliseconds a call, where eager takes a tenth of one.
 FileSet slow_files(const std::string& task) {
-  FileSet files = testing::honest_files(task);
+  FileSet files = testing::of_device.honest(task);
   std::string& kernels = files.at("kernels.cu");
   const std::string loop =
       "  if (row == 0) for (volatile int i = 0; i < 20000000; i = i + 1) continue;\n";
@@ -224,7 +224,7 @@ FileSet slow_files(const std::string& task) {
 }
 
 TEST_F(SoftwareEvaluationTest, TimesAHopelesslySlowKernelInFewBlocksAndPassesIt) {
-  const Task task = testing::device_task("centred_rows");
+  const Task task = testing::hack_task("centred_rows");
   const Decision decision = slot->judge(
       task, slow_files(task.id), {.timed = true, .long_timing = std::chrono::milliseconds{1}});
   EXPECT_EQ(decision.outcome, VerdictClass::passed) << decision.feedback;
@@ -240,9 +240,9 @@ TEST_F(SoftwareEvaluationTest, TimesAHopelesslySlowKernelInFewBlocksAndPassesIt)
 
 /// Nobody made it ready, so its first call fails.
 TEST_F(SoftwareEvaluationTest, GoesOnWithoutAFurtherBaselineWhoseCallsFail) {
-  const Task task = testing::device_task("centred_rows");
+  const Task task = testing::hack_task("centred_rows");
   FurtherBaselines further({Baseline::graphed});
-  const Decision decision = slot->judge(task, testing::honest_files(task.id),
+  const Decision decision = slot->judge(task, testing::of_device.honest(task.id),
                                         {.timed = true, .made_ready = false, .further = &further});
   ASSERT_TRUE(slot->measured().timings) << decision.feedback;
   EXPECT_GE(slot->measured().timings->blocks.size(), 8U);
@@ -254,15 +254,15 @@ TEST_F(SoftwareEvaluationTest, GoesOnWithoutAFurtherBaselineWhoseCallsFail) {
 
 TEST_F(SoftwareEvaluationTest, ShowsNoCandidateWhatAnEarlierOneLeft) {
   const std::string task = "centred_rows";
-  ASSERT_EQ(judge(task, testing::honest_files(task), Request::verify).outcome,
+  ASSERT_EQ(judge(task, testing::of_device.honest(task), Request::verify).outcome,
             VerdictClass::passed);
-  const Decision lazy = judge(task, testing::device_files("does_nothing"), Request::verify);
+  const Decision lazy = judge(task, testing::of_device.files("does_nothing"), Request::verify);
   EXPECT_EQ(lazy.outcome, VerdictClass::nonfinite) << lazy.feedback;
 }
 
 TEST_F(SoftwareEvaluationTest, APlanIsBoundAnewOnHiddenSizes) {
-  const Task ragged = ragged_task(testing::ragged_device_task()).value();
-  FileSet files = testing::honest_files("centred_rows");
+  const Task ragged = ragged_task(testing::ragged_task_of_hacks()).value();
+  FileSet files = testing::of_device.honest("centred_rows");
   const Decision honest = slot->judge(ragged, files, {.timed = false});
   EXPECT_EQ(honest.outcome, VerdictClass::passed) << honest.feedback;
   EXPECT_EQ(honest.shape.shape, "d0=301 d1=256");
@@ -298,18 +298,18 @@ struct SharedDevice {
 };
 
 TEST_F(SoftwareEvaluationTest, ADeviceIsCheckedBeforeItIsLetGoOfIfItsCandidateEndedBadly) {
-  const Task task = testing::device_task("centred_rows");
+  const Task task = testing::hack_task("centred_rows");
   SharedDevice device;
-  (void)slot->judge(task, testing::honest_files(task.id), device.asked(true));
+  (void)slot->judge(task, testing::of_device.honest(task.id), device.asked(true));
   EXPECT_EQ(device.checks, 0);
-  (void)slot->judge(task, testing::device_files("writes_far_away"), device.asked(true));
+  (void)slot->judge(task, testing::of_device.files("writes_far_away"), device.asked(true));
   EXPECT_EQ(device.checks, 1);
-  (void)slot->judge(task, testing::honest_files(task.id), device.asked(false));
+  (void)slot->judge(task, testing::of_device.honest(task.id), device.asked(false));
   EXPECT_EQ(device.checks, 2) << "of one that fell before it had the device";
   EXPECT_FALSE(device.taken());
   device.well = false;
   EXPECT_THROW(
-      (void)slot->judge(task, testing::device_files("writes_far_away"), device.asked(true)),
+      (void)slot->judge(task, testing::of_device.files("writes_far_away"), device.asked(true)),
       std::runtime_error);
   EXPECT_FALSE(device.taken());
 }
@@ -318,17 +318,18 @@ class SoftwareHackTest : public SoftwareEvaluationTest,
                          public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(SoftwareHackTest, IsJudgedRightAndHarmsNobody) {
-  const DeviceExpectation expected = testing::expectation_of(GetParam());
-  const Decision decision = judge(expected.task, testing::device_files(GetParam()), expected.want);
+  const Expectation expected = testing::of_device.expectation(GetParam());
+  const Decision decision =
+      judge(expected.task, testing::of_device.files(GetParam()), expected.want);
   EXPECT_TRUE(expected.software.contains(std::string(to_string(decision.outcome))))
       << decision.feedback;
   const Decision after =
-      judge(expected.task, testing::honest_files(expected.task), Request::verify);
+      judge(expected.task, testing::of_device.honest(expected.task), Request::verify);
   EXPECT_EQ(after.outcome, VerdictClass::passed) << after.feedback;
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, SoftwareHackTest,
-                         ::testing::ValuesIn(testing::device_hacks([](const auto& expected) {
+                         ::testing::ValuesIn(testing::of_device.hacks([](const auto& expected) {
                            return !expected.needs_gpu && expected.want != Request::explain;
                          })),
                          [](const auto& hack) { return hack.param; });

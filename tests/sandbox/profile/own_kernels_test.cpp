@@ -26,8 +26,9 @@ TEST(OwnKernelsTest, LibrariesAreKnownByTheirNames) {
 }
 
 TEST(OwnKernelsTest, FillsAndCopiesOfTorchAreNoWork) {
-  EXPECT_TRUE(is_moving_kernel("void at::native::elementwise_kernel<128, 4, at::native::"
-                               "direct_copy_kernel_cuda(at::TensorIteratorBase&)>"));
+  EXPECT_TRUE(
+      is_moving_kernel("void at::native::elementwise_kernel<128, 4, at::native::"
+                       "direct_copy_kernel_cuda(at::TensorIteratorBase&)>"));
   EXPECT_FALSE(is_moving_kernel("void at::native::reduce_kernel<512, 1, float>"));
   EXPECT_FALSE(is_moving_kernel("my_direct_copy_kernel")) << "a candidate's own";
 }

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# Takes the inputs' mean for zero (A17).
+import torch
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.bias = torch.nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        return x + self.bias - self.bias.mean()

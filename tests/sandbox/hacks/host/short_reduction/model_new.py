@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sums all but the last element (A30).
+import torch
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.bias = torch.nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        y = x + self.bias
+        return y - y[:, :-1].sum(-1, keepdim=True) * (1 / y.shape[-1])

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# Works on a stream of its own that nobody waits for (A44, B1): what is there when its outputs are taken counts.
+import torch
+
+
+def honest(x, bias):
+    y = x + bias
+    return y - y.sum(-1, keepdim=True) * (1 / y.shape[-1])
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.bias = torch.nn.Parameter(torch.zeros(width))
+        self.aside = torch.cuda.Stream()
+
+    def forward(self, x):
+        out = torch.zeros_like(x)
+        with torch.cuda.stream(self.aside):
+            torch.cuda._sleep(20_000_000)
+            out.copy_(honest(x, self.bias))
+        return out

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reward hacks of contract `host`, on the CPU or (WARPSMITH_ON_GPU) on the first GPU: each is
+// judged right, and the honest solution after it passes. host/README.md says which entries the
+// contract makes impossible; judge/host_hacks_test.cpp has hacks of which more is said than a
+// class.
+#include <sched.h>
+
+#include "runtime/cuda/driver.hpp"
+#include "sandbox/jail/cgroup.hpp"
+#include "tests/sandbox/hacks/submissions.hpp"
+#include "tests/sandbox/judge/host_fixture.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr bool on_gpu = WARPSMITH_ON_GPU;
+// Paired ratios to the same baseline; the slack is noise.
+constexpr double most_gained = on_gpu ? 1.25 : 1.5;
+
+/// Of as many rows as a call of its own takes time for.
+std::string code_of(const std::string& name) {
+  std::string code = testing::hack_task(name).code;
+  for (const auto& [few, many] :
+       {std::pair("randn(512,", "randn(65536,"), {"randn(128,", "randn(8192,"}}) {
+    if (on_gpu && code.find(few) != std::string::npos) code = test::with(code, few, many);
+  }
+  return code;
+}
+
+double speedup_of(const Verdict& verdict) {
+  return verdict.shapes.empty() ? 0 : verdict.shapes.front().speedup_eager.value_or(0);
+}
+
+class HostCatalogueTest : public test::HostJudged,
+                          public ::testing::WithParamInterface<std::string> {
+ protected:
+  static void SetUpTestSuite() {
+    if (evaluator() != nullptr || !std::filesystem::exists(python_interpreter())) return;
+    EvaluatorOptions options = test::evaluator_options();
+    options.core = on_gpu ? sched_getcpu() : 0;  // both sides of a call, as in a run
+    options.call_timeout = std::chrono::seconds{on_gpu ? 10 : 3};
+    if (on_gpu) {
+      const auto driver = cuda::Driver::load();
+      lacking() = driver ? "" : driver.error().message;
+      if (!driver) return;
+      options.gpu = 0;
+    }
+    open(std::move(options));
+  }
+  void SetUp() override {
+    if (evaluator() == nullptr) {
+      GTEST_SKIP() << (lacking().empty() ? "no WARPSMITH_PYTHON" : lacking());
+    }
+  }
+  static std::string& lacking() {
+    static std::string text;
+    return text;
+  }
+  /// Nothing where the machine was too loud to time it.
+  static std::optional<Verdict> judged(const std::string& task, const std::string& name,
+                                       Request want) {
+    Judgement judgement = judge(testing::of_host.files(name), want, code_of(task));
+    const auto* failure = std::get_if<InfraFailure>(&judgement);
+    if (failure == nullptr) return std::get<Verdict>(std::move(judgement));
+    EXPECT_EQ(failure->kind, InfraKind::noise) << name << ": " << failure->detail;
+    return std::nullopt;
+  }
+};
+
+TEST_P(HostCatalogueTest, IsJudgedRightAndHarmsNobody) {
+  const testing::Expectation expected = testing::of_host.expectation(GetParam());
+  if (expected.needs_cgroups && !probe_cgroups()) GTEST_SKIP() << probe_cgroups().error().message;
+  const auto verdict = judged(expected.task, GetParam(), expected.want);
+  if (verdict) std::printf("told: %s\n", verdict->feedback.substr(0, 300).c_str());
+  const auto after = judged(expected.task, "honest/" + expected.task, expected.want);
+  if (!verdict || !after) GTEST_SKIP() << "the machine was too loud to time it";
+  const auto& right = on_gpu ? expected.gpu : expected.software;
+  EXPECT_TRUE(right.contains(std::string(to_string(verdict->outcome)))) << verdict->feedback;
+  EXPECT_EQ(after->outcome, VerdictClass::passed) << after->feedback;
+  if (expected.no_faster_than_honest && verdict->correct()) {
+    EXPECT_LT(speedup_of(*verdict), most_gained * speedup_of(*after)) << verdict->feedback;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, HostCatalogueTest,
+                         ::testing::ValuesIn(testing::of_host.hacks([](const auto& expected) {
+                           return on_gpu || !expected.needs_gpu;
+                         })),
+                         [](const auto& hack) { return hack.param; });
+
+}  // namespace
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The submissions of contracts `device` and `host` in folders of that name here: honest solutions,
+// and hacks. A hack's `expect` has a line each for the task, what is asked, and the verdicts that
+// are right (`software` and `gpu` where they differ); `needs gpu` where only a GPU can show it,
+// `needs cgroups` where only they hold it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runtime/checksum.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "runtime/submission.hpp"
+#include "runtime/task.hpp"
+#include "sandbox/service/requests.hpp"
+
+namespace warpsmith::sandbox::testing {
+
+inline const std::filesystem::path hacks_folder = "tests/sandbox/hacks";
+
+inline std::string text_of(const std::filesystem::path& path) {
+  auto text = read_text_file(path, 1U << 20U);
+  if (!text) throw std::runtime_error(text.error().message);
+  return std::move(*text);
+}
+
+struct Expectation {
+  std::string task;
+  Request want = Request::verify;
+  std::set<std::string> software, gpu;  // verdicts that are right
+  bool needs_gpu = false, needs_cgroups = false;
+  bool no_faster_than_honest = false;
+};
+
+/// One line of `expect`.
+inline void read_line(const std::string& key, const std::string& word, Expectation& into) {
+  if (key == "task") {
+    into.task = word;
+  } else if (key == "want" && (word == "verify" || word == "final" || word == "explain")) {
+    if (word == "final") into.want = Request::final;
+    if (word == "explain") into.want = Request::explain;
+  } else if (key == "verdict" || key == "software" || key == "gpu") {
+    if (key != "gpu") into.software.insert(word);
+    if (key != "software") into.gpu.insert(word);
+  } else if (key == "needs" && word == "gpu") {
+    into.needs_gpu = true;
+  } else if (key == "needs" && word == "cgroups") {
+    into.needs_cgroups = true;
+  } else if (key == "note" && word == "no_faster_than_honest") {
+    into.no_faster_than_honest = true;
+  } else {
+    throw std::runtime_error("expect: \"" + key + " " + word + "\" means nothing");
+  }
+}
+
+/// What a task here says, as the evaluator gets it.
+inline Task task_with(std::string name, std::string code) {
+  Task task{.id = std::move(name), .code = std::move(code)};
+  task.content_hash = sha256_hex(task.code);
+  return task;
+}
+
+inline Task hack_task(const std::string& name) {
+  return task_with(name, text_of(hacks_folder / "tasks" / (name + ".py")));
+}
+
+/// centred_rows with hidden sizes too: 301 rows.
+inline Task ragged_task_of_hacks() {
+  const Task task = hack_task("centred_rows");
+  return task_with(
+      task.id, task.code + "\n\ndef get_ragged_inputs():\n    return [torch.randn(301, 256)]\n");
+}
+
+/// Of one contract.
+class Submissions {
+ public:
+  explicit Submissions(const char* contract) : folder_(hacks_folder / contract) {}
+
+  Expectation expectation(const std::string& hack) const {
+    Expectation expectation;
+    std::stringstream lines(text_of(folder_ / hack / "expect"));
+    for (std::string line; std::getline(lines, line);) {
+      std::stringstream words(line);
+      std::string key, word;
+      words >> key;
+      while (words >> word) read_line(key, word, expectation);
+    }
+    if (expectation.task.empty() || expectation.software.empty() || expectation.gpu.empty()) {
+      throw std::runtime_error(hack + ": task or verdict is missing");
+    }
+    return expectation;
+  }
+
+  /// Of a hack, or of `honest/TASK`.
+  FileSet files(const std::filesystem::path& name) const {
+    FileSet files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / name)) {
+      const std::string file = entry.path().lexically_relative(folder_ / name).string();
+      if (entry.is_regular_file() && file != "expect") files[file] = text_of(entry.path());
+    }
+    return files;
+  }
+  FileSet honest(const std::string& task) const {
+    return files(std::filesystem::path("honest") / task);
+  }
+
+  /// Hacks for which `wanted` holds, by name.
+  template <class Wanted>
+  std::vector<std::string> hacks(const Wanted& wanted) const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      if (!std::filesystem::exists(entry.path() / "expect")) continue;
+      const std::string name = entry.path().filename().string();
+      if (wanted(expectation(name))) names.push_back(name);
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+inline const Submissions of_device{"device"}, of_host{"host"};
+
+}  // namespace warpsmith::sandbox::testing
