@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Closes every descriptor; its answers are honest.
+# Closes every descriptor; its answers are honest. On a GPU the driver's are among them.
 import os
 
 import torch
