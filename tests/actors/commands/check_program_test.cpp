@@ -170,7 +170,8 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
   (void)file("large/plan.toml", "[[step]]\nmemset = \"y\"\n");
   (void)file("large/kernels.cu", std::string(100U << 20U, ' '));
   EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "large").string()}),
-              HasSubstr("the solution holds too much"));
+              HasSubstr("the solution holds too much: allowed are 16 files and 262144 bytes, got 2 "
+                        "files and 104857622 bytes, the largest kernels.cu of 104857600\n"));
   (void)file("linked/plan.toml", "[[step]]\nmemset = \"y\"\n");
   fs::create_symlink(file("elsewhere.cu", ""), folder() / "linked/kernels.cu");
   EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "linked").string()}),
