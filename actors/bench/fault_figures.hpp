@@ -28,6 +28,7 @@ Judged judged(const Judgement& judgement);
 struct KindFigures {
   int64_t count = 0, unexpected = 0;
   std::map<std::string, int64_t> got;  // class or kind of failure → how many
+  double ms = 0;                       // until each was answered, together
 };
 
 /// What was still there when all services had ended.

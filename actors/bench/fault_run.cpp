@@ -163,7 +163,7 @@ class FaultRun {
     if (!expected && ended()) return;
     const std::lock_guard lock{mutex_};
     note(answer);
-    count_kind(kind, answer.last.outcome, expected);
+    count_kind(kind, answer, expected);
     if (!expected) differs("fault " + kind.name, "an expected class", answer.last);
   }
 
@@ -191,7 +191,7 @@ class FaultRun {
     if (!answer.hit && same) return false;
     ++figures_.struck;
     figures_.struck_equal += same ? 1 : 0;
-    count_kind(kind, answer.last.outcome, same);
+    count_kind(kind, answer, same);
     return true;
   }
 
@@ -213,10 +213,11 @@ class FaultRun {
     figures_.repeats += static_cast<int64_t>(answer.failures.size());
     for (const std::string& kind : answer.failures) ++figures_.failures[kind];
   }
-  void count_kind(const FaultKind& kind, const std::string& outcome, bool expected) {
+  void count_kind(const FaultKind& kind, const FaultSlot::Answer& answer, bool expected) {
     KindFigures& figures = figures_.kinds[kind.name];
     ++figures.count;
-    ++figures.got[outcome];
+    ++figures.got[answer.last.outcome];
+    figures.ms += answer.all_ms;
     figures.unexpected += expected ? 0 : 1;
   }
   void differs(const std::string& what, const std::string& expected, const Judged& got) {

@@ -33,6 +33,7 @@ FaultSlot::Answer FaultSlot::judge(const Task& task, const Submission& submissio
     const Judgement judgement = once(task, submission);
     const std::chrono::duration<double, std::milli> took = SteadyClock::now() - begin;
     answer.took_ms = took.count();
+    answer.all_ms += took.count();
     answer.last = judged(judgement);
     if (std::holds_alternative<Verdict>(judgement)) break;
     answer.failures.push_back(answer.last.outcome);
@@ -46,8 +47,10 @@ FaultSlot::Answer FaultSlot::judge_struck(const Task& task, const Submission& su
   const auto client = ready();
   if (!client) return judge(task, submission);
   Strike strike((*client)->pid(), piece, delay, census);
+  const auto begin = SteadyClock::now();
   const Judgement first = once(task, submission);
   const bool hit = strike.hit();
+  const std::chrono::duration<double, std::milli> took = SteadyClock::now() - begin;
   Answer answer{.last = judged(first)};
   if (std::holds_alternative<InfraFailure>(first)) {
     const std::string kind = answer.last.outcome;
@@ -55,6 +58,7 @@ FaultSlot::Answer FaultSlot::judge_struck(const Task& task, const Submission& su
     answer.failures.insert(answer.failures.begin(), kind);
   }
   answer.hit = hit;
+  answer.all_ms += took.count();
   return answer;
 }
 

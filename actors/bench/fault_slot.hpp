@@ -26,6 +26,7 @@ class FaultSlot {
     Judged last;
     std::vector<std::string> failures;  // kinds, of answers that were no verdict
     double took_ms = 0;                 // of the last answer
+    double all_ms = 0;                  // of all answers
     bool hit = false;                   // the strike came in time
   };
   Answer judge(const Task& task, const Submission& submission);

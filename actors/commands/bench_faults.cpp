@@ -2,6 +2,7 @@
 // `warpsmith bench faults`: random faults among honest evaluations change no verdict and leave
 // nothing behind.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -76,7 +77,10 @@ class DeviceMemories {
 nlohmann::json kinds_json(const FaultFigures& f) {
   nlohmann::json kinds = nlohmann::json::object();
   for (const auto& [name, kind] : f.kinds) {
-    kinds[name] = {{"count", kind.count}, {"unexpected", kind.unexpected}, {"got", kind.got}};
+    kinds[name] = {{"count", kind.count},
+                   {"unexpected", kind.unexpected},
+                   {"got", kind.got},
+                   {"seconds", kind.ms / 1000}};
   }
   return kinds;
 }
@@ -144,7 +148,8 @@ std::string to_text(const FaultFigures& f) {
                            {"processes seen", number(f.processes_seen), {}},
                            {"wall time", fixed(f.seconds, 1) + " s", {}}});
   for (const auto& [name, kind] : f.kinds) {
-    rows.push_back({"fault " + name, counts_text(kind.got), {}});
+    const double mean_s = kind.ms / 1000 / static_cast<double>(std::max<int64_t>(kind.count, 1));
+    rows.push_back({"fault " + name, counts_text(kind.got) + ", " + fixed(mean_s, 1) + " s", {}});
   }
   std::string out = table_of(rows);
   for (const auto& [task, why] : f.refused) {
