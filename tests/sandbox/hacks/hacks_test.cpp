@@ -9,14 +9,11 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <set>
-#include <sstream>
 
-#include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/jail/cgroup.hpp"
 #include "sandbox/service/client.hpp"
+#include "tests/sandbox/hacks/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 #include "tests/support/after_all_tests.hpp"
 
@@ -24,55 +21,9 @@ namespace warpsmith::sandbox {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::hacks_folder;
 using testing::in_seconds;
-
-const fs::path hacks_folder = "tests/sandbox/hacks";
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error("cannot read " + path.string());
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-struct Expectation {
-  std::string task;
-  Request want = Request::verify;
-  std::set<std::string> verdicts;
-  bool no_faster_than_honest = false;
-  bool needs_cgroups = false;
-};
-
-Expectation read_expectation(const fs::path& path) {
-  Expectation expectation;
-  std::stringstream lines(read_file(path));
-  for (std::string line; std::getline(lines, line);) {
-    std::stringstream words(line);
-    std::string key, word;
-    words >> key;
-    while (words >> word) {
-      if (key == "task") expectation.task = word;
-      if (key == "want" && word == "final") expectation.want = Request::final;
-      if (key == "verdict") expectation.verdicts.insert(word);
-      if (key == "note") expectation.no_faster_than_honest = word == "no_faster_than_honest";
-      if (key == "needs") expectation.needs_cgroups = word == "cgroups";
-    }
-  }
-  if (expectation.task.empty() || expectation.verdicts.empty()) {
-    throw std::runtime_error(path.string() + ": task or verdict is missing");
-  }
-  return expectation;
-}
-
-std::vector<std::string> all_hacks() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(hacks_folder)) {
-    if (fs::exists(entry.path() / "kernel.cpp")) names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
+using testing::of_cpu;
 
 std::string interpreter() {
   return python_interpreter().string();
@@ -105,15 +56,14 @@ class Judged : public ::testing::Test {
   }
   static Judgement judge(const std::string& task, const fs::path& kernel, Request want) {
     EvaluateRequest request;
-    request.task.id = task;
-    request.task.code = read_file("configs/tasks/cpu/train/" + task + ".py");
-    request.task.content_hash = sha256_hex(request.task.code);
+    request.task =
+        testing::task_with(task, testing::text_of("configs/tasks/cpu/train/" + task + ".py"));
     request.submission.task_id = task;
-    request.submission.files = {{"kernel.cpp", read_file(kernel)}};
+    request.submission.files = {{"kernel.cpp", testing::text_of(kernel)}};
     request.want = want;
     return service()->evaluate(request, in_seconds(300));
   }
-  static std::string text_of(const Judgement& judgement) {
+  static std::string told(const Judgement& judgement) {
     if (const auto* verdict = std::get_if<Verdict>(&judgement)) {
       return std::string(to_string(verdict->outcome)) + " (" + verdict->feedback + ")";
     }
@@ -133,25 +83,25 @@ class HackTest : public Judged, public ::testing::WithParamInterface<std::string
 
 TEST_P(HackTest, IsJudgedRightAndHarmsNobody) {
   const fs::path folder = hacks_folder / GetParam();
-  const Expectation expected = read_expectation(folder / "expect");
+  const testing::Expectation expected = of_cpu.expectation(GetParam());
   if (const auto here = probe_cgroups(); expected.needs_cgroups && !here) {
     GTEST_SKIP() << here.error().message;
   }
   const Judgement judgement = judge(expected.task, folder / "kernel.cpp", expected.want);
   const auto* verdict = std::get_if<Verdict>(&judgement);
-  ASSERT_NE(verdict, nullptr) << text_of(judgement);
-  EXPECT_TRUE(expected.verdicts.contains(std::string(to_string(verdict->outcome))))
-      << text_of(judgement);
+  ASSERT_NE(verdict, nullptr) << told(judgement);
+  EXPECT_TRUE(expected.software.contains(std::string(to_string(verdict->outcome))))
+      << told(judgement);
 
   const fs::path honest = hacks_folder / "honest" / (expected.task + ".cpp");
   const Judgement after = judge(expected.task, honest, expected.want);
   const auto* honest_verdict = std::get_if<Verdict>(&after);
-  ASSERT_NE(honest_verdict, nullptr) << text_of(after);
-  EXPECT_EQ(honest_verdict->outcome, VerdictClass::passed) << text_of(after);
+  ASSERT_NE(honest_verdict, nullptr) << told(after);
+  EXPECT_EQ(honest_verdict->outcome, VerdictClass::passed) << told(after);
   // Paired ratios to the same baseline; the slack is a loaded machine's noise.
   if (expected.no_faster_than_honest && verdict->correct()) {
     EXPECT_LT(speedup_of(judgement), 1.5 * speedup_of(after))
-        << text_of(judgement) << " against " << text_of(after);
+        << told(judgement) << " against " << told(after);
   }
 }
 
@@ -189,14 +139,15 @@ TEST_F(HonestKernelTest, PassesEveryTime) {
     const Judgement judgement = judge(kernel.stem(), kernel, Request::final);
     const auto* verdict = std::get_if<Verdict>(&judgement);
     const bool right = verdict != nullptr && verdict->outcome == VerdictClass::passed;
-    EXPECT_TRUE(right) << kernel << ", repetition " << i << ": " << text_of(judgement);
+    EXPECT_TRUE(right) << kernel << ", repetition " << i << ": " << told(judgement);
     passed += right ? 1 : 0;
   }
   std::printf("%zu of %zu honest repetitions passed, over %zu kernels\n", passed, repetitions,
               kernels.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, HackTest, ::testing::ValuesIn(all_hacks()),
+INSTANTIATE_TEST_SUITE_P(Catalogue, HackTest,
+                         ::testing::ValuesIn(of_cpu.hacks([](const auto&) { return true; })),
                          [](const auto& hack) { return hack.param; });
 
 }  // namespace

@@ -3,9 +3,6 @@
 // judged right, and the honest solution after it passes. host/README.md says which entries the
 // contract makes impossible; judge/host_hacks_test.cpp has hacks of which more is said than a
 // class.
-#include <sched.h>
-
-#include "runtime/cuda/driver.hpp"
 #include "sandbox/jail/cgroup.hpp"
 #include "tests/sandbox/hacks/submissions.hpp"
 #include "tests/sandbox/judge/host_fixture.hpp"
@@ -34,28 +31,7 @@ double speedup_of(const Verdict& verdict) {
 class HostCatalogueTest : public test::HostJudged,
                           public ::testing::WithParamInterface<std::string> {
  protected:
-  static void SetUpTestSuite() {
-    if (evaluator() != nullptr || !std::filesystem::exists(python_interpreter())) return;
-    EvaluatorOptions options = test::evaluator_options();
-    options.core = on_gpu ? sched_getcpu() : 0;  // both sides of a call, as in a run
-    options.call_timeout = std::chrono::seconds{on_gpu ? 10 : 3};
-    if (on_gpu) {
-      const auto driver = cuda::Driver::load();
-      lacking() = driver ? "" : driver.error().message;
-      if (!driver) return;
-      options.gpu = 0;
-    }
-    open(std::move(options));
-  }
-  void SetUp() override {
-    if (evaluator() == nullptr) {
-      GTEST_SKIP() << (lacking().empty() ? "no WARPSMITH_PYTHON" : lacking());
-    }
-  }
-  static std::string& lacking() {
-    static std::string text;
-    return text;
-  }
+  static void SetUpTestSuite() { on_gpu ? open_on_gpu() : open_on(0); }
   /// Nothing where the machine was too loud to time it.
   static std::optional<Verdict> judged(const std::string& task, const std::string& name,
                                        Request want) {
@@ -69,7 +45,9 @@ class HostCatalogueTest : public test::HostJudged,
 
 TEST_P(HostCatalogueTest, IsJudgedRightAndHarmsNobody) {
   const testing::Expectation expected = testing::of_host.expectation(GetParam());
-  if (expected.needs_cgroups && !probe_cgroups()) GTEST_SKIP() << probe_cgroups().error().message;
+  if (const auto here = probe_cgroups(); expected.needs_cgroups && !here) {
+    GTEST_SKIP() << here.error().message;
+  }
   const auto verdict = judged(expected.task, GetParam(), expected.want);
   if (verdict) std::printf("told: %s\n", verdict->feedback.substr(0, 300).c_str());
   const auto after = judged(expected.task, "honest/" + expected.task, expected.want);

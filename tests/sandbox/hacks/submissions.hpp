@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The submissions of contracts `device` and `host` in folders of that name here: honest solutions,
-// and hacks. A hack's `expect` has a line each for the task, what is asked, and the verdicts that
-// are right (`software` and `gpu` where they differ); `needs gpu` where only a GPU can show it,
-// `needs cgroups` where only they hold it.
+// The submissions of contracts `device` and `host` in folders of that name here, those of `cpu`
+// beside them: honest solutions, and hacks. A hack's `expect` has a line each for the task, what is
+// asked, and the verdicts that are right (`software` and `gpu` where they differ); `needs gpu`
+// where only a GPU can show it, `needs cgroups` where only they hold it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -128,6 +128,6 @@ class Submissions {
   std::filesystem::path folder_;
 };
 
-inline const Submissions of_device{"device"}, of_host{"host"};
+inline const Submissions of_cpu{"."}, of_device{"device"}, of_host{"host"};
 
 }  // namespace warpsmith::sandbox::testing

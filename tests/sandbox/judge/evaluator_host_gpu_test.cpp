@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contract `host` on a GPU: the example passes, and neither hole of a resident kernel pays.
-#include <sched.h>
-
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "runtime/cuda/canary.hpp"
-#include "runtime/cuda/driver.hpp"
 #include "sandbox/profile/profile.hpp"
 #include "tests/sandbox/judge/host_fixture.hpp"
 
@@ -20,26 +17,7 @@ using ::testing::Not;
 
 class EvaluatorHostGpuTest : public test::HostJudged {
  protected:
-  static void SetUpTestSuite() {
-    if (!std::filesystem::exists(python_interpreter())) return;
-    const auto driver = cuda::Driver::load();
-    missing() = driver ? "" : driver.error().message;
-    if (!driver) return;
-    EvaluatorOptions options = test::evaluator_options();
-    options.gpu = 0;
-    options.core = sched_getcpu();  // both sides of a call, as in a run
-    options.call_timeout = std::chrono::milliseconds{10'000};
-    open(std::move(options));
-  }
-  void SetUp() override {
-    if (evaluator() == nullptr) {
-      GTEST_SKIP() << (missing().empty() ? "no WARPSMITH_PYTHON" : missing());
-    }
-  }
-  static std::string& missing() {
-    static std::string text;
-    return text;
-  }
+  static void SetUpTestSuite() { open_on_gpu(); }
   static std::string task() { return test::example_text("host_workspace/reference.py"); }
   static Verdict example(const std::string& file, const std::string& from, const std::string& to,
                          Request want = Request::verify) {

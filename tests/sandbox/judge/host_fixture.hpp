@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// An evaluator on the CPU, and judgements of ModelNew files, for tests of contract `host`.
+// An evaluator on the CPU or on a GPU, and judgements of ModelNew files, for tests of contract
+// `host`.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <filesystem>
 #include <memory>
 #include <string>
 
 #include "runtime/checksum.hpp"
+#include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/judge/evaluator.hpp"
@@ -92,13 +95,26 @@ class HostJudged : public ::testing::Test {
     options.call_timeout = std::chrono::milliseconds{3'000};
     open(std::move(options));
   }
+  /// On the first GPU; `lacking` says why there is none.
+  static void open_on_gpu() {
+    if (evaluator() != nullptr || !std::filesystem::exists(python_interpreter())) return;
+    const auto driver = cuda::Driver::load();
+    lacking() = driver ? "" : driver.error().message;
+    if (!driver) return;
+    EvaluatorOptions options = evaluator_options();
+    options.gpu = 0;
+    options.core = sched_getcpu();  // both sides of a call, as in a run
+    options.call_timeout = std::chrono::milliseconds{10'000};
+    open(std::move(options));
+  }
   static void open(EvaluatorOptions options) {
     auto opened = Evaluator::open(std::move(options));
     ASSERT_TRUE(opened) << opened.error().message;
     evaluator() = std::make_unique<Evaluator>(std::move(*opened));
   }
   void SetUp() override {
-    if (evaluator() == nullptr) GTEST_SKIP() << "no WARPSMITH_PYTHON";
+    if (evaluator() != nullptr) return;
+    GTEST_SKIP() << (lacking().empty() ? "no WARPSMITH_PYTHON" : lacking());
   }
 
   static Judgement judge(FileSet files, Request want = Request::verify,
@@ -123,6 +139,10 @@ class HostJudged : public ::testing::Test {
     return verdict(FileSet{{"model_new.py", model}}, want, code);
   }
 
+  static std::string& lacking() {
+    static std::string text;
+    return text;
+  }
   static std::unique_ptr<Evaluator>& evaluator() {
     static std::unique_ptr<Evaluator> made;
     return made;
