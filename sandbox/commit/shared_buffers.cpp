@@ -182,4 +182,12 @@ void stream_copy(std::span<std::byte> to, std::span<const std::byte> from) {
   _mm_sfence();
 }
 
+void evict(std::span<const std::byte> bytes) {
+  constexpr size_t line = 64;
+  if (bytes.empty()) return;
+  for (size_t at = 0; at < bytes.size(); at += line) _mm_clflush(bytes.data() + at);
+  _mm_clflush(bytes.data() + bytes.size() - 1);
+  _mm_mfence();
+}
+
 }  // namespace warpsmith::sandbox

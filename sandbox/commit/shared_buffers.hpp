@@ -117,4 +117,7 @@ bool fits(const std::shared_ptr<const MemoryFile>& memory, uint64_t bytes);
 /// Requires equal sizes and a destination aligned to 64 bytes.
 void stream_copy(std::span<std::byte> to, std::span<const std::byte> from);
 
+/// Takes every line that holds one of the bytes out of the caches of all cores.
+void evict(std::span<const std::byte> bytes);
+
 }  // namespace warpsmith::sandbox

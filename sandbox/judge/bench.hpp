@@ -50,7 +50,8 @@ class Bench {
   /// Writes the inputs and parameters of a set.
   virtual void fill(uint32_t set, const Contents& contents, std::span<const InputRule> rules) = 0;
   /// Writes one set's inputs and parameters into another: the contents that a block's contestants
-  /// share are drawn once, and each gets them just before its call.
+  /// share are drawn once, and each gets them just before its call. Neither set is left in a
+  /// processor's caches: a candidate that sees both would read the one that was read before.
   virtual void copy_inputs(uint32_t from, uint32_t to) = 0;
   /// Copies integer and boolean inputs and parameters that the worker gave into a set.
   virtual void take_drawn(uint32_t set, std::span<const InputRule> rules) = 0;

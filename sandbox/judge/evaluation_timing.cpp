@@ -68,16 +68,18 @@ bool EvaluationStay::enough(const Timings& timings, double spent_ms) const {
 Result<void> EvaluationStay::time_block(const Block& block, uint64_t number, Timings& timings) {
   TimedBlock times{.order = block};
   uint32_t candidate_set = 0, eager_set = 0;
-  std::optional<uint32_t> drawn_in;
+  // Of the party before: a copy takes it out of the caches, so that none of the sets with these
+  // contents lies there when the candidate is called.
+  std::optional<uint32_t> before;
   for (const Party party : block) {
     if (!present(party)) continue;
     const uint32_t k = next_set();
-    if (drawn_in) {
-      job_.bench.copy_inputs(*drawn_in, k);
+    if (before) {
+      job_.bench.copy_inputs(*before, k);
     } else if (auto filled = fill(k, number, Distribution::dense, job_.record.rules); !filled) {
       return filled;
     }
-    if (!drawn_in) drawn_in = k;
+    before = k;
     if (party == Party::candidate) {
       candidate_set = k;
       if (!time_candidate(k, times, timings)) return {};

@@ -103,6 +103,7 @@ void HostBench::copy_inputs(uint32_t from, uint32_t to) {
   for (size_t i = 0; i < signature_.tensors.size(); ++i) {
     if (signature_.tensors[i].role == TensorRole::output) continue;
     stream_copy(inputs_.tensor(to, i), inputs_.tensor(from, i));
+    evict(inputs_.tensor(from, i));
   }
 }
 
