@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/service/shell.hpp"
 
+#include <sys/stat.h>
+
 #include <filesystem>
+#include <optional>
+#include <set>
 
 #include "sandbox/jail/presets.hpp"
 
@@ -15,19 +19,62 @@ bool gone(const std::error_code& error) {
   return error == std::errc::no_such_file_or_directory;
 }
 
+/// What a path of /proc leads to; nothing where its process is gone.
+std::optional<struct stat> status_of(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return status;
+}
+
+/// Files that a jail's processes hold open though no folder names them any more.
+class NamelessFiles {
+ public:
+  /// Of one device.
+  uint64_t bytes(pid_t jailed, dev_t device) {
+    const auto jail = status_of(process(jailed) / "ns/pid");
+    if (!jail) return 0;
+    std::error_code error;
+    for (fs::directory_iterator one("/proc", error); !error && one != fs::directory_iterator();
+         one.increment(error)) {
+      const auto own = status_of(one->path() / "ns/pid");
+      if (own && own->st_ino == jail->st_ino) add_files_of(one->path(), device);
+    }
+    return bytes_;
+  }
+
+ private:
+  static fs::path process(pid_t pid) { return fs::path("/proc") / std::to_string(pid); }
+
+  void add_files_of(const fs::path& process, dev_t device) {
+    std::error_code error;
+    for (fs::directory_iterator fd(process / "fd", error); !error && fd != fs::directory_iterator();
+         fd.increment(error)) {
+      const auto file = status_of(fd->path());
+      if (!file || !S_ISREG(file->st_mode) || file->st_nlink > 0 || file->st_dev != device)
+        continue;
+      if (seen_.insert(file->st_ino).second) bytes_ += static_cast<uint64_t>(file->st_size);
+    }
+  }
+
+  std::set<ino_t> seen_;
+  uint64_t bytes_ = 0;
+};
+
 /// Adds up a workspace, one open folder at a time: a deep tree takes no descriptors.
 class Growth {
  public:
-  /// True if the folder holds more than a workspace may. What cannot be read counts as too much,
-  /// or a command could hide what it writes; what went away meanwhile counts as nothing.
-  bool beyond_limits(const std::string& folder) {
+  /// True if the folder holds more than a workspace may, with the files that the jail's processes
+  /// wrote there and unlinked. What cannot be read counts as too much, or a command could hide what
+  /// it writes; what went away meanwhile counts as nothing.
+  bool beyond_limits(const std::string& folder, pid_t jailed) {
+    if (const auto there = status_of(folder)) bytes_ = NamelessFiles().bytes(jailed, there->st_dev);
     waiting_ = {folder};
     while (!waiting_.empty()) {
       const fs::path next = std::move(waiting_.back());
       waiting_.pop_back();
       if (!add(next)) return true;
     }
-    return false;
+    return bytes_ > max_workspace_bytes;
   }
 
  private:
@@ -86,7 +133,7 @@ Result<ShellResult> run_shell(const ShellRequest& request, Deadline deadline,
   const Deadline own = Deadline::after(milliseconds{request.timeout_ms});
   const Deadline end = own.at() < deadline.at() ? own : deadline;
   while (!(*jail)->finished(std::min(milliseconds{100}, end.left())) && !end.passed()) {
-    if (!Growth().beyond_limits(request.workspace)) continue;
+    if (!Growth().beyond_limits(request.workspace, (*jail)->pid())) continue;
     ShellResult result = result_of((*jail)->kill());
     result.err +=
         "\nthe workspace grew beyond its limit, or cannot be read; the command was killed\n";

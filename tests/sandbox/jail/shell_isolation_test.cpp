@@ -128,6 +128,14 @@ TEST_F(ShellIsolationTest, BoundsFilesAndInodes) {
   EXPECT_NE(many.err.find("grew beyond"), std::string::npos);
 }
 
+TEST_F(ShellIsolationTest, FilesWithoutANameCountAsMuch) {
+  const ShellResult result =
+      run("for i in 1 2 3 4 5 6; do "
+          "(exec 3>file$i; rm file$i; head -c 60000000 /dev/zero >&3; sleep 60) & done; sleep 60",
+          60'000);
+  EXPECT_NE(result.err.find("grew beyond"), std::string::npos) << result.err;
+}
+
 TEST_F(ShellIsolationTest, FolderThatCannotBeWalkedCountsAsTooLarge) {
   // Deeper than paths and open files allow: what it holds cannot be added up.
   const ShellResult deep = run(
