@@ -25,7 +25,7 @@ enum class VerdictClass : uint8_t {
   oob_write,  // a guard zone changed
   input_mutated,
   too_fast,         // below the roofline floor: impossible
-  unstable_timing,  // becomes infra_noise after one retry
+  unstable_timing,  // after one retry infra_noise, unless it is the candidate's own doing
 };
 inline constexpr size_t verdict_class_count = 13;
 std::string_view to_string(VerdictClass outcome) noexcept;

@@ -70,7 +70,7 @@ std::optional<Decision> failure_of(const Timings& timings) {
   return std::nullopt;
 }
 
-std::vector<double> column(const std::vector<TimedBlock>& blocks, double TimedBlock::* member) {
+std::vector<double> column(const std::vector<TimedBlock>& blocks, double TimedBlock::*member) {
   std::vector<double> values;
   values.reserve(blocks.size());
   for (const TimedBlock& block : blocks) values.push_back(measurable(block.*member));
@@ -123,6 +123,13 @@ bool put_times(ShapeResult& shape, const Timings& timings, RandomStream& random)
   return std::max(relative_width(over_eager.interval), relative_width(over_compiled.interval)) <=
              widest_interval ||
          std::max(over_eager.interval.high, over_compiled.interval.high) < far_slower;
+}
+
+/// They show a machine on which times can be told.
+bool baselines_agree(const Timings& timings, RandomStream& random) {
+  const auto eager = column(timings.blocks, &TimedBlock::eager_ms);
+  const auto compiled = column(timings.blocks, &TimedBlock::compile_ms);
+  return relative_width(paired_speedup(eager, compiled, random).interval) <= widest_interval;
 }
 
 /// A line of those that were timed.
@@ -189,18 +196,27 @@ Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts
                    number("%.4f", candidate) + " ms is below the floor of " +
                        number("%.4f", facts.roofline_ms) + " ms");
   }
-  if (!stable) {
-    return failing(decision, VerdictClass::unstable_timing, "the interval is too wide");
-  }
   decision.feedback = timed_text(decision.shape, timings.on_device);
-  return decision;
+  if (stable) return decision;
+  if (baselines_agree(timings, random)) decision.if_it_stays = decision.feedback;
+  return failing(decision, VerdictClass::unstable_timing, "the interval is too wide");
 }
 
 }  // namespace
 
+bool is_own_doing(const Decision& decision) {
+  return decision.outcome == VerdictClass::unstable_timing && !decision.if_it_stays.empty();
+}
+
+Decision settled(Decision decision) {
+  decision.outcome = VerdictClass::passed;
+  decision.feedback = std::move(decision.if_it_stays);
+  return decision;
+}
+
 double likely_speedup(const std::vector<TimedBlock>& blocks, RandomStream& random) {
   const auto candidate = column(blocks, &TimedBlock::candidate_ms);
-  const auto high = [&](double TimedBlock::* baseline) {
+  const auto high = [&](double TimedBlock::*baseline) {
     return paired_speedup(column(blocks, baseline), candidate, random).interval.high;
   };
   return std::max(high(&TimedBlock::eager_ms), high(&TimedBlock::compile_ms));

@@ -82,7 +82,15 @@ struct Decision {
   VerdictClass outcome = VerdictClass::passed;
   std::string feedback;
   ShapeResult shape;
+  // Of unstable timing where the baselines' times agree: the candidate's own differ. Its feedback
+  // if they do so again.
+  std::string if_it_stays;
 };
+
+/// Times that differ by the candidate's own doing are no failure of ours, or whoever is slow could
+/// spoil its verdict and be asked again: the interval's low end is what it has shown.
+bool is_own_doing(const Decision& decision);
+Decision settled(Decision decision);
 
 /// `wanted_sets`: how many verified sets a pass needs. `random` serves the bootstrap.
 Decision decide(const Measurements& measured, const TaskFacts& facts, int wanted_sets,

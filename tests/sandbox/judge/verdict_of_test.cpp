@@ -61,7 +61,9 @@ TEST(VerdictOfTest, EveryFailureHasItsClass) {
     change(measured.sets[2]);
     return decided(measured).outcome;
   };
-  EXPECT_EQ(with([](VerifiedSet& s) { s.fault = Fault{VerdictClass::timeout, "slow"}; }),
+  EXPECT_EQ(with([](VerifiedSet& s) {
+              s.fault = Fault{VerdictClass::timeout, "slow"};
+            }),
             VerdictClass::timeout);
   EXPECT_EQ(with([](VerifiedSet& s) { s.inputs_changed = true; }), VerdictClass::input_mutated);
   EXPECT_EQ(with([](VerifiedSet& s) { s.guards_changed = true; }), VerdictClass::oob_write);
@@ -176,7 +178,24 @@ TEST(VerdictOfTest, AnIntervalThatDecidesNothingIsUnstable) {
   Measurements measured = five_good_sets();
   measured.timings = timings(0.31);
   for (size_t i = 0; i < 8; i += 2) measured.timings->blocks[i].candidate_ms = 2;
-  EXPECT_EQ(decided(measured).outcome, VerdictClass::unstable_timing);
+  for (TimedBlock& block : measured.timings->blocks) block.eager_ms = block.candidate_ms * 2;
+  measured.timings->blocks[1].eager_ms = 9;
+  measured.timings->blocks[3].eager_ms = 0.1;
+  const Decision decision = decided(measured);
+  EXPECT_EQ(decision.outcome, VerdictClass::unstable_timing);
+  EXPECT_FALSE(is_own_doing(decision)) << "eager's times differ as much";
+}
+
+TEST(VerdictOfTest, WhoseTimesAloneDifferIsJudgedByTheLowEndOfItsInterval) {
+  Measurements measured = five_good_sets();
+  measured.timings = timings(0.31);
+  for (size_t i = 0; i < 8; i += 2) measured.timings->blocks[i].candidate_ms = 2;
+  const Decision decision = decided(measured);
+  ASSERT_TRUE(is_own_doing(decision));
+  const Decision stays = settled(decision);
+  EXPECT_EQ(stays.outcome, VerdictClass::passed);
+  EXPECT_EQ(stays.feedback.substr(0, 17), "passed: candidate");
+  EXPECT_LT(stays.shape.speedup_eager_ci->low, 0.62 / 0.31);
 }
 
 TEST(VerdictOfTest, AWideIntervalFarBelowOneDecidesThatTheCandidateIsSlower) {
