@@ -33,8 +33,11 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest_name(std::string_view name, const std::set<std::string>& names) {
   std::string best;
-  size_t best_distance = SIZE_MAX;
+  size_t best_distance = SIZE_MAX, left = most_compared;
   for (const std::string& candidate : names) {
+    const size_t cost = (name.size() + 1) * (candidate.size() + 1);
+    if (cost > left) continue;
+    left -= cost;
     const size_t distance = edit_distance(name, candidate);
     if (distance >= best_distance) continue;
     best_distance = distance;

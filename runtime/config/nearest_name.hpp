@@ -12,7 +12,11 @@ namespace warpsmith {
 /// string alignment). Cost: |a|·|b|.
 size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The closest of `names`; empty when there are none. Ties go to the first in order.
+/// What one search costs at most, in pairs of letters: both sides may be an adversary's.
+inline constexpr size_t most_compared = size_t{1} << 20U;
+
+/// The closest of `names`, of those that it can afford to look at; empty when there are none. Ties
+/// go to the first in order.
 std::string nearest_name(std::string_view name, const std::set<std::string>& names);
 
 }  // namespace warpsmith

@@ -102,6 +102,10 @@ const KernelFacts* kernel_of(const BoundLaunch& launch, const CubinFacts& cubin,
                              PlanErrors& errors) {
   const auto found = cubin.kernels.find(launch.kernel);
   if (found != cubin.kernels.end()) return &found->second;
+  if (errors.size() >= plan_errors_told) {  // nobody would read which is the nearest
+    errors.at(launch.kernel_place, "no kernel \"" + launch.kernel + "\"");
+    return nullptr;
+  }
   std::set<std::string> names;
   for (const auto& [name, facts] : cubin.kernels) names.insert(name);
   errors.at(launch.kernel_place, "no kernel \"" + launch.kernel + "\" in " + device_source_file +

@@ -19,5 +19,12 @@ TEST(NearestNameTest, PicksTheClosestName) {
   EXPECT_EQ(nearest_name("x", {}), "");
 }
 
+TEST(NearestNameTest, LooksAtNoMoreThanItCanAfford) {
+  const std::string wanted(500, 'z');
+  std::set<std::string> names{wanted};
+  for (int i = 0; i < 1000; ++i) names.insert(std::string(496, 'a') + std::to_string(1000 + i));
+  EXPECT_EQ(nearest_name(wanted, names).substr(0, 496), std::string(496, 'a'));
+}
+
 }  // namespace
 }  // namespace warpsmith

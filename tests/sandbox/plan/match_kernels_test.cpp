@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/clock.hpp"
 #include "sandbox/plan/plan_reader.hpp"
 
 namespace warpsmith::sandbox {
@@ -43,6 +44,26 @@ TEST(MatchKernelsTest, ArgumentsAreAsManyAndAsWide) {
   EXPECT_EQ(complaint("scal", "[\"out\"]"),
             "plan.toml:2:10: no kernel \"scal\" in kernels.cu; the nearest is \"scale\" (declare "
             "it extern \"C\" __global__)");
+}
+
+/// Both lists of names are the candidate's, and this is the verifier's own time.
+TEST(MatchKernelsTest, ManyUnknownKernelsCostLittle) {
+  CubinFacts cubin{.architecture = 90};
+  for (int i = 0; i < 1300; ++i) cubin.kernels[std::string(490, 'p') + std::to_string(i)] = {};
+  std::string text;
+  for (int i = 0; i < 64; ++i) {
+    text += "[[step]]\nlaunch = \"" + std::string(490, 'q') + std::to_string(i) +
+            "\"\ngrid = [1]\nblock = [1]\nargs = [\"out\"]\n";
+  }
+  const auto plan = read_plan(text);
+  ASSERT_TRUE(plan) << plan.error().message;
+  auto bound = bind_variants(*plan, signature(), {});
+  ASSERT_TRUE(bound) << bound.error().message;
+  const auto begin = SteadyClock::now();
+  const auto matched = match_kernels(*plan, *bound, cubin, {});
+  EXPECT_LT(SteadyClock::now() - begin, std::chrono::seconds{5});
+  ASSERT_FALSE(matched);
+  EXPECT_TRUE(matched.error().message.ends_with("\nand 44 more")) << matched.error().message;
 }
 
 TEST(MatchKernelsTest, NumbersFitTheirParameters) {
