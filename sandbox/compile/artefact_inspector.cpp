@@ -70,9 +70,11 @@ Result<void> read_dynamic(const ElfImage& image, const Tables& tables, ArtefactF
         facts.needed.push_back(image.text_at(tables.strings + entry->d_un.d_val));
         break;
       case DT_INIT:
+      case DT_FINI:
         facts.initialiser = true;
         break;
       case DT_INIT_ARRAYSZ:
+      case DT_FINI_ARRAYSZ:
       case DT_PREINIT_ARRAYSZ:
         facts.constructors += entry->d_un.d_val / sizeof(uint64_t);
         break;
@@ -97,6 +99,26 @@ Result<void> read_symbols(const ElfImage& image, const Tables& tables, ArtefactF
     (imported ? facts.imports : facts.exports).push_back(name);
     if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC && !imported) {
       facts.indirect_functions = true;
+    }
+  }
+  return {};
+}
+
+/// Resolvers that run while the object is loaded; those of functions that nobody else sees stand
+/// in no symbol.
+Result<void> read_relocations(const ElfImage& image, const Elf64_Ehdr& header,
+                              ArtefactFacts& facts) {
+  const uint64_t by_resolver =
+      header.e_machine == EM_X86_64 ? R_X86_64_IRELATIVE : R_AARCH64_IRELATIVE;
+  for (uint64_t i = 0; i < header.e_shnum; ++i) {
+    const auto section = image.at<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr));
+    if (!section) return broken("section header " + std::to_string(i) + " lies outside");
+    if (section->sh_type != SHT_RELA) continue;
+    if (!image.slice(section->sh_offset, section->sh_size))
+      return broken("relocations lie outside");
+    for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= section->sh_size; at += sizeof(Elf64_Rela)) {
+      const auto entry = image.at<Elf64_Rela>(section->sh_offset + at);
+      if (entry && ELF64_R_TYPE(entry->r_info) == by_resolver) facts.indirect_functions = true;
     }
   }
   return {};
@@ -181,6 +203,9 @@ Result<ArtefactFacts> read_artefact(std::string_view elf) {
     return tl::unexpected(std::move(read.error()));
   }
   if (auto read = read_symbols(image, *tables, facts); !read) {
+    return tl::unexpected(std::move(read.error()));
+  }
+  if (auto read = read_relocations(image, *header, facts); !read) {
     return tl::unexpected(std::move(read.error()));
   }
   return facts;

@@ -17,8 +17,8 @@ struct ArtefactFacts {
   std::vector<std::string> exports;  // defined dynamic symbols
   std::vector<std::string> imports;  // undefined dynamic symbols
   std::vector<std::string> needed;   // libraries
-  uint64_t constructors = 0;         // entries of .preinit_array and .init_array
-  bool initialiser = false;          // DT_INIT, which our link never makes
+  uint64_t constructors = 0;         // entries of .preinit_array, .init_array, .fini_array
+  bool initialiser = false;          // DT_INIT or DT_FINI, which our link never makes
   bool indirect_functions = false;   // STT_GNU_IFUNC: code that runs while loading
   bool text_relocations = false;
 };

@@ -90,6 +90,16 @@ TEST_F(CpuCompilerTest, RefusesConstructorsThreadsAndMissingEntryPoints) {
   EXPECT_EQ(compile("void solve() {}").failure, VerdictClass::launch_error);
 }
 
+TEST_F(CpuCompilerTest, RefusesResolversAndDestructorsThatNoSymbolTells) {
+  const std::string resolver =
+      "static void one() {}\n"
+      "extern \"C\" { __attribute__((used)) static void* pick() { return (void*)one; } }\n"
+      "extern \"C\" __attribute__((visibility(\"hidden\"), ifunc(\"pick\"))) void two();\n";
+  EXPECT_EQ(compile(resolver + head + "{ two(); }").failure, VerdictClass::banned_construct);
+  EXPECT_EQ(compile("__attribute__((destructor)) void f() {}\n" + head + "{}").failure,
+            VerdictClass::banned_construct);
+}
+
 TEST_F(CpuCompilerTest, AcceptsStaticObjectsWithDestructors) {
   const Compiled result = compile("#include <vector>\n" + head +
                                   "{ static std::vector<float> scratch(100); scratch[0] = 1; }");
@@ -184,7 +194,7 @@ const std::string vector_source =
 /// The number of the one file in a folder; 0 unless there is just one.
 ino_t only_file_of(const std::filesystem::path& folder) {
   const auto files = std::filesystem::directory_iterator(folder);
-  struct ::stat file{};
+  struct ::stat file {};
   if (files == end(files) || ::stat(files->path().c_str(), &file) != 0) return 0;
   return std::distance(begin(files), end(files)) == 1 ? file.st_ino : 0;
 }
