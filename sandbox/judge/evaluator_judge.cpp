@@ -36,6 +36,11 @@ TrustClass trust_of(const Verdict& verdict, const CandidateRun& run,
   return run.jail == JailKind::launch ? TrustClass::device : TrustClass::commit;
 }
 
+/// A core's other work is taken off its baselines' times alone where a candidate has threads.
+bool metered_alike(const EvaluationOutcome& outcome) {
+  return !outcome.stage || outcome.stage->on_device;
+}
+
 }  // namespace
 
 Decision Evaluator::State::decide_on(const EvaluateRequest& request, EvaluationOutcome& outcome,
@@ -114,7 +119,7 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
     for (const auto& [name, ms] : trial->shown.phase_ms) verdict.phase_ms[name] += ms;
     if (trial->decision.outcome == VerdictClass::unstable_timing) {
       if (attempts == 0 && !deadline.passed()) continue;
-      if (!is_own_doing(trial->decision)) {
+      if (!is_own_doing(trial->decision) || !metered_alike(trial->shown)) {
         return InfraFailure{InfraKind::noise, trial->decision.feedback};
       }
       trial->decision = settled(std::move(trial->decision));
