@@ -70,7 +70,7 @@ std::optional<Decision> failure_of(const Timings& timings) {
   return std::nullopt;
 }
 
-std::vector<double> column(const std::vector<TimedBlock>& blocks, double TimedBlock::*member) {
+std::vector<double> column(const std::vector<TimedBlock>& blocks, double TimedBlock::* member) {
   std::vector<double> values;
   values.reserve(blocks.size());
   for (const TimedBlock& block : blocks) values.push_back(measurable(block.*member));
@@ -216,7 +216,7 @@ Decision settled(Decision decision) {
 
 double likely_speedup(const std::vector<TimedBlock>& blocks, RandomStream& random) {
   const auto candidate = column(blocks, &TimedBlock::candidate_ms);
-  const auto high = [&](double TimedBlock::*baseline) {
+  const auto high = [&](double TimedBlock::* baseline) {
     return paired_speedup(column(blocks, baseline), candidate, random).interval.high;
   };
   return std::max(high(&TimedBlock::eager_ms), high(&TimedBlock::compile_ms));

@@ -21,7 +21,7 @@ bool gone(const std::error_code& error) {
 
 /// What a path of /proc leads to; nothing where its process is gone.
 std::optional<struct stat> status_of(const fs::path& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   return status;
 }

@@ -194,7 +194,7 @@ const std::string vector_source =
 /// The number of the one file in a folder; 0 unless there is just one.
 ino_t only_file_of(const std::filesystem::path& folder) {
   const auto files = std::filesystem::directory_iterator(folder);
-  struct ::stat file {};
+  struct ::stat file{};
   if (files == end(files) || ::stat(files->path().c_str(), &file) != 0) return 0;
   return std::distance(begin(files), end(files)) == 1 ? file.st_ino : 0;
 }

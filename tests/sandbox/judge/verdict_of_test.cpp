@@ -61,9 +61,7 @@ TEST(VerdictOfTest, EveryFailureHasItsClass) {
     change(measured.sets[2]);
     return decided(measured).outcome;
   };
-  EXPECT_EQ(with([](VerifiedSet& s) {
-              s.fault = Fault{VerdictClass::timeout, "slow"};
-            }),
+  EXPECT_EQ(with([](VerifiedSet& s) { s.fault = Fault{VerdictClass::timeout, "slow"}; }),
             VerdictClass::timeout);
   EXPECT_EQ(with([](VerifiedSet& s) { s.inputs_changed = true; }), VerdictClass::input_mutated);
   EXPECT_EQ(with([](VerifiedSet& s) { s.guards_changed = true; }), VerdictClass::oob_write);
