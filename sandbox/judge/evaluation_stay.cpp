@@ -45,6 +45,13 @@ std::unique_ptr<CallMeter> candidate_meter(const EvaluationJob& job, Contestant&
                        : core_meter(candidate.process().pid(), candidate.noop());
 }
 
+/// What others do on the core is charged to a host candidate on a CPU, so it is to its baselines.
+std::unique_ptr<CallMeter> session_meter(const EvaluationJob& job, WorkerSession& session) {
+  if (job.on_device) return device_meter(session);
+  if (job.stage != nullptr) return std::make_unique<ClockMeter>(session.noop());
+  return core_meter(session.pid(), session.noop());
+}
+
 /// Only the distributions of `strict` were tried when the task was measured.
 tl::unexpected<Error> not_finite() {
   return fail(ErrorCode::invalid_argument,
@@ -82,8 +89,7 @@ EvaluationStay::EvaluationStay(const EvaluationJob& job, CandidateCalls& calls,
       further_(further),
       outcome_(outcome),
       candidate_meter_(candidate_meter(job, candidate_)),
-      session_meter_(job.on_device ? device_meter(session_)
-                                   : core_meter(session_.pid(), session_.noop())),
+      session_meter_(session_meter(job, session_)),
       deadline_(deadline) {
   draws_ = std::any_of(job.record.rules.begin(), job.record.rules.end(),
                        [](const InputRule& rule) { return rule.drawn; });

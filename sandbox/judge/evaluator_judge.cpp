@@ -36,8 +36,8 @@ TrustClass trust_of(const Verdict& verdict, const CandidateRun& run,
   return run.jail == JailKind::launch ? TrustClass::device : TrustClass::commit;
 }
 
-/// A core's other work is taken off its baselines' times alone where a candidate has threads.
-bool metered_alike(const EvaluationOutcome& outcome) {
+/// By the clock alone others' work on the core may have spoilt the candidate's calls.
+bool knows_the_core(const EvaluationOutcome& outcome) {
   return !outcome.stage || outcome.stage->on_device;
 }
 
@@ -119,7 +119,7 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
     for (const auto& [name, ms] : trial->shown.phase_ms) verdict.phase_ms[name] += ms;
     if (trial->decision.outcome == VerdictClass::unstable_timing) {
       if (attempts == 0 && !deadline.passed()) continue;
-      if (!is_own_doing(trial->decision) || !metered_alike(trial->shown)) {
+      if (!is_own_doing(trial->decision) || !knows_the_core(trial->shown)) {
         return InfraFailure{InfraKind::noise, trial->decision.feedback};
       }
       trial->decision = settled(std::move(trial->decision));
