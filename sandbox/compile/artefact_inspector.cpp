@@ -104,22 +104,29 @@ Result<void> read_symbols(const ElfImage& image, const Tables& tables, ArtefactF
   return {};
 }
 
-/// Resolvers that run while the object is loaded; those of functions that nobody else sees stand
-/// in no symbol.
+bool has_resolvers(std::string_view relocations, uint32_t by_resolver) {
+  const ElfImage entries{relocations};
+  for (uint64_t at = 0; const auto entry = entries.at<Elf64_Rela>(at); at += sizeof(Elf64_Rela)) {
+    if (ELF64_R_TYPE(entry->r_info) == by_resolver) return true;
+  }
+  return false;
+}
+
+/// Resolvers run while the object is loaded; those of functions that nobody else sees stand in no
+/// symbol.
 Result<void> read_relocations(const ElfImage& image, const Elf64_Ehdr& header,
                               ArtefactFacts& facts) {
-  const uint64_t by_resolver =
+  const uint32_t by_resolver =
       header.e_machine == EM_X86_64 ? R_X86_64_IRELATIVE : R_AARCH64_IRELATIVE;
+  uint64_t left = image.size();  // sections that overlap would be read again and again
   for (uint64_t i = 0; i < header.e_shnum; ++i) {
     const auto section = image.at<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr));
     if (!section) return broken("section header " + std::to_string(i) + " lies outside");
     if (section->sh_type != SHT_RELA) continue;
-    if (!image.slice(section->sh_offset, section->sh_size))
-      return broken("relocations lie outside");
-    for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= section->sh_size; at += sizeof(Elf64_Rela)) {
-      const auto entry = image.at<Elf64_Rela>(section->sh_offset + at);
-      if (entry && ELF64_R_TYPE(entry->r_info) == by_resolver) facts.indirect_functions = true;
-    }
+    const auto entries = image.slice(section->sh_offset, section->sh_size);
+    if (!entries || entries->size() > left) return broken("relocations lie outside or overlap");
+    left -= entries->size();
+    if (has_resolvers(*entries, by_resolver)) facts.indirect_functions = true;
   }
   return {};
 }

@@ -15,6 +15,7 @@ namespace warpsmith::sandbox {
 class ElfImage {
  public:
   explicit ElfImage(std::string_view bytes) : bytes_(bytes) {}
+  uint64_t size() const { return bytes_.size(); }
 
   /// Nothing where it does not lie within the file.
   template <class T>

@@ -23,6 +23,7 @@ bool sound(const Timings& timings) {
 Result<void> EvaluationStay::time() {
   const auto clock = phase("timing");
   Timings timings{.on_device = job_.on_device && job_.stage == nullptr,
+                  .grain_ms = job_.on_device ? 0 : grain_of_noop * in_ms(candidate_.noop()),
                   .no_clocks = job_.no_clocks};
   job_.bench.use_profiles(job_.record.profiles);
   std::optional<ClockLog> clocks;

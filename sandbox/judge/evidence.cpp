@@ -144,6 +144,7 @@ Json samples_json(const Timings& timings, const char* clock_name) {
             {"candidate_elapsed_ms", elapsed},
             {"candidate_clock_ms", clock},
             {"clock", clock_name},
+            {"grain_ms", timings.grain_ms},
             {"eager_ms", eager},
             {"compile_ms", compiled},
             {"order", orders},

@@ -70,10 +70,11 @@ std::optional<Decision> failure_of(const Timings& timings) {
   return std::nullopt;
 }
 
-std::vector<double> column(const std::vector<TimedBlock>& blocks, double TimedBlock::* member) {
+std::vector<double> column(const std::vector<TimedBlock>& blocks, double TimedBlock::* member,
+                           double grain_ms = 0) {
   std::vector<double> values;
   values.reserve(blocks.size());
-  for (const TimedBlock& block : blocks) values.push_back(measurable(block.*member));
+  for (const TimedBlock& block : blocks) values.push_back(measurable(block.*member, grain_ms));
   return values;
 }
 
@@ -105,7 +106,7 @@ void put_rates(ShapeResult& shape, const TaskFacts& facts) {
 /// False where the blocks differ too much to say anything against eager or torch.compile; further
 /// baselines decide nothing.
 bool put_times(ShapeResult& shape, const Timings& timings, RandomStream& random) {
-  const auto candidate = column(timings.blocks, &TimedBlock::candidate_ms);
+  const auto candidate = column(timings.blocks, &TimedBlock::candidate_ms, timings.grain_ms);
   const auto eager = column(timings.blocks, &TimedBlock::eager_ms);
   const auto compiled = column(timings.blocks, &TimedBlock::compile_ms);
   shape.candidate_ms = median(candidate);
@@ -142,35 +143,34 @@ std::string further_text(const ShapeResult& shape, const char* format) {
   return text;
 }
 
-/// A GPU's kernels take microseconds: two decimals would hide what 5 % are.
+/// Two decimals would hide what 5 % of microseconds are.
 std::string timed_text(const ShapeResult& shape, bool on_device) {
-  const char* format = on_device ? "%.4f" : "%.2f";
+  const char* format = on_device || *shape.candidate_ms < 0.1 ? "%.4f" : "%.2f";
   return "passed: candidate " + number(format, *shape.candidate_ms) + " ms, eager " +
          number(format, *shape.eager_ms) + " ms, compile " + number(format, *shape.compile_ms) +
          " ms; " + number("%.1f", shape.gbytes_per_s.value_or(0)) + " GB/s, " +
          number("%.1f", shape.gflops_per_s.value_or(0)) + " GFLOP/s" + further_text(shape, format);
 }
 
+double raw_median(const Timings& timings, double TimedBlock::* member) {
+  std::vector<double> values;
+  values.reserve(timings.blocks.size());
+  for (const TimedBlock& block : timings.blocks) values.push_back(block.*member);
+  return median(values);
+}
+
 /// How much longer our clock saw the candidate at work than the device's events say, at the median.
-double unexplained_ms(const std::vector<TimedBlock>& blocks) {
-  std::vector<double> clock, device;
-  for (const TimedBlock& block : blocks) {
-    clock.push_back(block.candidate_clock_ms);
-    device.push_back(block.candidate_ms);
-  }
-  const double said = median(device);
-  return median(clock) - said - std::max(clock_slack_ms, clock_slack_share * said);
+double unexplained_ms(const Timings& timings) {
+  const double said = raw_median(timings, &TimedBlock::candidate_ms);
+  const double seen = raw_median(timings, &TimedBlock::candidate_clock_ms);
+  return seen - said - std::max(clock_slack_ms, clock_slack_share * said);
 }
 
 /// A baseline of which nothing was measured; else empty. Ingest took the task in, so it takes time.
-std::string unmeasured(const std::vector<TimedBlock>& blocks) {
-  std::vector<double> eager, compiled;
-  for (const TimedBlock& block : blocks) {
-    eager.push_back(block.eager_ms);
-    compiled.push_back(block.compile_ms);
-  }
-  if (median(eager) <= 0) return "eager";
-  return median(compiled) <= 0 ? "torch.compile" : "";
+std::string unmeasured(const Timings& timings) {
+  if (raw_median(timings, &TimedBlock::eager_ms) <= timings.grain_ms) return "eager";
+  const double compiled = raw_median(timings, &TimedBlock::compile_ms);
+  return compiled <= timings.grain_ms ? "torch.compile" : "";
 }
 
 Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts& facts,
@@ -180,18 +180,18 @@ Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts
     return *failure;
   }
   if (timings.blocks.empty()) return failing(decision, VerdictClass::unstable_timing, "no samples");
-  if (timings.on_device && unexplained_ms(timings.blocks) > 0) {
+  if (timings.on_device && unexplained_ms(timings) > 0) {
     return failing(decision, VerdictClass::too_fast,
                    "the device's events and the verifier's clock differ");
   }
-  if (const std::string baseline = unmeasured(timings.blocks); !baseline.empty()) {
+  if (const std::string baseline = unmeasured(timings); !baseline.empty()) {
     return failing(decision, VerdictClass::unstable_timing,
                    baseline + " took no longer than an empty call");
   }
   const bool stable = put_times(decision.shape, timings, random);
   put_rates(decision.shape, facts);
-  const double candidate = *decision.shape.candidate_ms;
-  if (candidate < facts.roofline_ms) {
+  const double candidate = raw_median(timings, &TimedBlock::candidate_ms);
+  if (candidate + timings.grain_ms < facts.roofline_ms) {
     return failing(decision, VerdictClass::too_fast,
                    number("%.4f", candidate) + " ms is below the floor of " +
                        number("%.4f", facts.roofline_ms) + " ms");

@@ -2,6 +2,7 @@
 // Measurements in, verdict out: the one place that decides, free of processes and clocks.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,13 +46,17 @@ struct FurtherTimed {
   double scatter = 0;  // reproducibility.hpp
 };
 
-/// A time that ratios can be made of. Zero or less is the clock's grain; the floor judges it.
-inline double measurable(double ms) {
-  return ms > 1e-6 ? ms : 1e-6;
+/// A time that ratios can be made of: no less than `grain_ms`, for less cannot be told.
+inline double measurable(double ms, double grain_ms = 0) {
+  return std::max({ms, grain_ms, 1e-6});
 }
+
+/// Empty calls differ by this share from one call to the next, and one is subtracted from each.
+inline constexpr double grain_of_noop = 0.25;
 
 struct Timings {
   bool on_device = false;  // times are what the contestants say that a GPU took
+  double grain_ms = 0;     // what our clock cannot tell from nothing; 0 where a device tells times
   std::vector<TimedBlock> blocks;
   std::optional<Fault> fault;  // of a timed call
   ErrorStats errors;           // of all timed outputs

@@ -153,6 +153,20 @@ TEST(VerdictOfTest, TimesBelowTheFloorAreImpossible) {
   EXPECT_EQ(decided(measured).outcome, VerdictClass::too_fast);
 }
 
+/// A call that is shorter than empty ones differ from each other is not one that did nothing.
+TEST(VerdictOfTest, TimesWithinTheClocksGrainAreNeitherImpossibleNorEndlesslyFast) {
+  Measurements measured = five_good_sets();
+  measured.timings = timings(-0.002);
+  measured.timings->grain_ms = 0.02;
+  const Decision decision = decided(measured);
+  EXPECT_EQ(decision.outcome, VerdictClass::passed);
+  EXPECT_EQ(decision.shape.candidate_ms, 0.02);
+  EXPECT_NEAR(*decision.shape.speedup_eager, 31, 0.1);
+  measured.timings->grain_ms = 0.5;
+  EXPECT_EQ(decided(measured).feedback,
+            "unstable_timing: torch.compile took no longer than an empty call");
+}
+
 TEST(VerdictOfTest, TimedOutputsMustBeRight) {
   Measurements measured = five_good_sets();
   measured.timings = timings(0.31);
