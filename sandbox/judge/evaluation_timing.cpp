@@ -2,6 +2,7 @@
 // Blocks of calls of the candidate and its baselines, in turns.
 #include "sandbox/judge/evaluation_stay.hpp"
 #include "sandbox/judge/parties.hpp"
+#include "sandbox/judge/timed_decision.hpp"
 #include "sandbox/reference/further_trials.hpp"
 #include "sandbox/reference/ingest.hpp"
 

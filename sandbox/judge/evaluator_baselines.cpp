@@ -2,6 +2,7 @@
 // What a slot remembers of baselines from evaluation to evaluation.
 #include "runtime/median.hpp"
 #include "sandbox/judge/evaluator_state.hpp"
+#include "sandbox/judge/timed_decision.hpp"
 
 namespace warpsmith::sandbox {
 

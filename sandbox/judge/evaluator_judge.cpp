@@ -7,6 +7,7 @@
 #include "sandbox/judge/evidence.hpp"
 #include "sandbox/judge/host_review.hpp"
 #include "sandbox/judge/phase_clock.hpp"
+#include "sandbox/judge/timed_decision.hpp"
 #include "sandbox/timing/bootstrap.hpp"
 
 namespace warpsmith::sandbox {

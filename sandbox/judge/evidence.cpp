@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sandbox/judge/host_review.hpp"
+#include "sandbox/judge/timed_decision.hpp"
 #include "sandbox/reference/ingest.hpp"
 
 namespace warpsmith::sandbox {

@@ -2,11 +2,9 @@
 #include "sandbox/judge/verdict_of.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-#include "runtime/median.hpp"
 #include "sandbox/judge/number_text.hpp"
-#include "sandbox/timing/bootstrap.hpp"
+#include "sandbox/judge/timed_decision.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -17,12 +15,6 @@ std::string shape_text(const TaskSignature& signature) {
     text += (i == 0 ? "" : " ") + signature.dim_names[i] + '=' + std::to_string(signature.dims[i]);
   }
   return text;
-}
-
-Decision failing(Decision decision, VerdictClass outcome, const std::string& why) {
-  decision.outcome = outcome;
-  decision.feedback = std::string(to_string(outcome)) + ": " + why;
-  return decision;
 }
 
 std::string place(size_t index, const VerifiedSet& set) {
@@ -54,182 +46,7 @@ std::optional<Decision> failure_of(size_t index, const VerifiedSet& set) {
   return std::nullopt;
 }
 
-std::optional<Decision> failure_of(const Timings& timings) {
-  if (timings.fault)
-    return failing({}, timings.fault->outcome, "timed call: " + timings.fault->detail);
-  if (timings.guards_changed) {
-    return failing({}, VerdictClass::oob_write, "timed call: wrote outside the outputs");
-  }
-  if (timings.errors.nonfinite > 0) {
-    return failing({}, VerdictClass::nonfinite,
-                   "timed call: elements are not finite or not written");
-  }
-  if (!timings.errors.right()) {
-    return failing({}, VerdictClass::wrong, "timed call: " + error_text(timings.errors));
-  }
-  return std::nullopt;
-}
-
-std::vector<double> column(const std::vector<TimedBlock>& blocks, double TimedBlock::* member,
-                           double grain_ms = 0) {
-  std::vector<double> values;
-  values.reserve(blocks.size());
-  for (const TimedBlock& block : blocks) values.push_back(measurable(block.*member, grain_ms));
-  return values;
-}
-
-FurtherResult further_result(const FurtherTimed& timed, const std::vector<TimedBlock>& blocks,
-                             const std::vector<double>& candidate, RandomStream& random) {
-  FurtherResult result{.name = std::string(to_string(timed.which)), .reason = timed.reason};
-  if (!timed.reason.empty()) return result;
-  const auto times = times_of(timed.which, blocks);
-  const Speedup over = paired_speedup(times, candidate, random);
-  result.ms = median(times);
-  result.speedup = over.ratio;
-  result.speedup_ci = widened(over, timed.scatter);
-  return result;
-}
-
-/// Of what the blocks themselves show, before it is widened.
-double relative_width(const Interval& interval) {
-  const double middle = 0.5 * (interval.low + interval.high);
-  return middle > 0 ? (interval.high - interval.low) / middle : HUGE_VAL;
-}
-
-void put_rates(ShapeResult& shape, const TaskFacts& facts) {
-  const double ms = *shape.candidate_ms;
-  if (facts.bytes_moved > 0) shape.gbytes_per_s = facts.bytes_moved / ms / 1e6;
-  if (facts.flops > 0) shape.gflops_per_s = facts.flops / ms / 1e6;
-  shape.roofline_ms = facts.roofline_ms;
-}
-
-/// False where the blocks differ too much to say anything against eager or torch.compile; further
-/// baselines decide nothing.
-bool put_times(ShapeResult& shape, const Timings& timings, RandomStream& random) {
-  const auto candidate = column(timings.blocks, &TimedBlock::candidate_ms, timings.grain_ms);
-  const auto eager = column(timings.blocks, &TimedBlock::eager_ms);
-  const auto compiled = column(timings.blocks, &TimedBlock::compile_ms);
-  shape.candidate_ms = median(candidate);
-  shape.eager_ms = median(eager);
-  shape.compile_ms = median(compiled);
-  const Speedup over_eager = paired_speedup(eager, candidate, random);
-  const Speedup over_compiled = paired_speedup(compiled, candidate, random);
-  shape.speedup_eager = over_eager.ratio;
-  shape.speedup_eager_ci = widened(over_eager, timings.eager_scatter);
-  shape.speedup_compile = over_compiled.ratio;
-  shape.speedup_compile_ci = widened(over_compiled, timings.compile_scatter);
-  for (const FurtherTimed& timed : timings.further) {
-    shape.further.push_back(further_result(timed, timings.blocks, candidate, random));
-  }
-  return std::max(relative_width(over_eager.interval), relative_width(over_compiled.interval)) <=
-             widest_interval ||
-         std::max(over_eager.interval.high, over_compiled.interval.high) < far_slower;
-}
-
-/// They show a machine on which times can be told.
-bool baselines_agree(const Timings& timings, RandomStream& random) {
-  const auto eager = column(timings.blocks, &TimedBlock::eager_ms);
-  const auto compiled = column(timings.blocks, &TimedBlock::compile_ms);
-  return relative_width(paired_speedup(eager, compiled, random).interval) <= widest_interval;
-}
-
-/// A line of those that were timed.
-std::string further_text(const ShapeResult& shape, const char* format) {
-  std::string text;
-  for (const FurtherResult& one : shape.further) {
-    if (!one.ms) continue;
-    text += (text.empty() ? "\nbeside: " : ", ") + one.name + ' ' + number(format, *one.ms) + " ms";
-  }
-  return text;
-}
-
-/// Two decimals would hide what 5 % of microseconds are.
-std::string timed_text(const ShapeResult& shape, bool on_device) {
-  const char* format = on_device || *shape.candidate_ms < 0.1 ? "%.4f" : "%.2f";
-  return "passed: candidate " + number(format, *shape.candidate_ms) + " ms, eager " +
-         number(format, *shape.eager_ms) + " ms, compile " + number(format, *shape.compile_ms) +
-         " ms; " + number("%.1f", shape.gbytes_per_s.value_or(0)) + " GB/s, " +
-         number("%.1f", shape.gflops_per_s.value_or(0)) + " GFLOP/s" + further_text(shape, format);
-}
-
-double raw_median(const Timings& timings, double TimedBlock::* member) {
-  std::vector<double> values;
-  values.reserve(timings.blocks.size());
-  for (const TimedBlock& block : timings.blocks) values.push_back(block.*member);
-  return median(values);
-}
-
-/// How much longer our clock saw the candidate at work than the device's events say, at the median.
-double unexplained_ms(const Timings& timings) {
-  const double said = raw_median(timings, &TimedBlock::candidate_ms);
-  const double seen = raw_median(timings, &TimedBlock::candidate_clock_ms);
-  return seen - said - std::max(clock_slack_ms, clock_slack_share * said);
-}
-
-/// A baseline of which nothing was measured; else empty. Ingest took the task in, so it takes time.
-std::string unmeasured(const Timings& timings) {
-  if (raw_median(timings, &TimedBlock::eager_ms) <= timings.grain_ms) return "eager";
-  const double compiled = raw_median(timings, &TimedBlock::compile_ms);
-  return compiled <= timings.grain_ms ? "torch.compile" : "";
-}
-
-Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts& facts,
-                      RandomStream& random) {
-  if (auto failure = failure_of(timings)) {
-    failure->shape = decision.shape;
-    return *failure;
-  }
-  if (timings.blocks.empty()) return failing(decision, VerdictClass::unstable_timing, "no samples");
-  if (timings.on_device && unexplained_ms(timings) > 0) {
-    return failing(decision, VerdictClass::too_fast,
-                   "the device's events and the verifier's clock differ");
-  }
-  if (const std::string baseline = unmeasured(timings); !baseline.empty()) {
-    return failing(decision, VerdictClass::unstable_timing,
-                   baseline + " took no longer than an empty call");
-  }
-  const bool stable = put_times(decision.shape, timings, random);
-  put_rates(decision.shape, facts);
-  const double candidate = raw_median(timings, &TimedBlock::candidate_ms);
-  if (candidate + timings.grain_ms < facts.roofline_ms) {
-    return failing(decision, VerdictClass::too_fast,
-                   number("%.4f", candidate) + " ms is below the floor of " +
-                       number("%.4f", facts.roofline_ms) + " ms");
-  }
-  decision.feedback = timed_text(decision.shape, timings.on_device);
-  if (stable) return decision;
-  if (baselines_agree(timings, random)) decision.if_it_stays = decision.feedback;
-  return failing(decision, VerdictClass::unstable_timing, "the interval is too wide");
-}
-
 }  // namespace
-
-bool is_own_doing(const Decision& decision) {
-  return decision.outcome == VerdictClass::unstable_timing && !decision.if_it_stays.empty();
-}
-
-Decision settled(Decision decision) {
-  decision.outcome = VerdictClass::passed;
-  decision.feedback = std::move(decision.if_it_stays);
-  return decision;
-}
-
-double likely_speedup(const std::vector<TimedBlock>& blocks, RandomStream& random) {
-  const auto candidate = column(blocks, &TimedBlock::candidate_ms);
-  const auto high = [&](double TimedBlock::* baseline) {
-    return paired_speedup(column(blocks, baseline), candidate, random).interval.high;
-  };
-  return std::max(high(&TimedBlock::eager_ms), high(&TimedBlock::compile_ms));
-}
-
-std::vector<double> times_of(Baseline which, const std::vector<TimedBlock>& blocks) {
-  std::vector<double> values;
-  values.reserve(blocks.size());
-  for (const TimedBlock& block : blocks) {
-    values.push_back(measurable(block.further_ms.at(which)));
-  }
-  return values;
-}
 
 Decision decide(const Measurements& measured, const TaskFacts& facts, int wanted_sets,
                 RandomStream& random) {

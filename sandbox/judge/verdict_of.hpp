@@ -69,12 +69,6 @@ struct Timings {
   std::string no_clocks;              // why there are none; empty on a CPU
 };
 
-/// The most that the blocks leave likely over eager or torch.compile, at 97.5 %. Requires a block.
-double likely_speedup(const std::vector<TimedBlock>& blocks, RandomStream& random);
-
-/// The times of one further baseline, one per block. Requires one that has no reason.
-std::vector<double> times_of(Baseline which, const std::vector<TimedBlock>& blocks);
-
 /// All that was measured before it ended.
 struct Measurements {
   std::optional<Fault> early;  // compiling or loading failed
@@ -92,24 +86,8 @@ struct Decision {
   std::string if_it_stays;
 };
 
-/// Times that differ by the candidate's own doing are no failure of ours, or whoever is slow could
-/// spoil its verdict and be asked again: the interval's low end is what it has shown.
-bool is_own_doing(const Decision& decision);
-Decision settled(Decision decision);
-
 /// `wanted_sets`: how many verified sets a pass needs. `random` serves the bootstrap.
 Decision decide(const Measurements& measured, const TaskFacts& facts, int wanted_sets,
                 RandomStream& random);
-
-/// A GPU's times are believed while our own clock agrees at the median: the kernel's context holds
-/// the events, and device code must gain nothing by finding them. Starting a graph of kernels takes
-/// 10 to 20 us longer than the empty one that is subtracted (seen on an H100).
-inline constexpr double clock_slack_ms = 0.05;
-inline constexpr double clock_slack_share = 0.03;  // of the device's time
-
-/// An interval wider than this, relative to its middle, decides nothing.
-inline constexpr double widest_interval = 0.6;
-/// Unless all of it lies below this speed-up: however wide, it says that the candidate is slower.
-inline constexpr double far_slower = 0.5;
 
 }  // namespace warpsmith::sandbox

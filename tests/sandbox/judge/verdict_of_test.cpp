@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/judge/verdict_of.hpp"
+#include "sandbox/judge/timed_decision.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
