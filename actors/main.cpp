@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `warpsmith`: one command line, one command, one exit code.
+#include <iostream>
+
 #include "actors/commands/command.hpp"
+#include "actors/commands/standard_output.hpp"
 
 int main(int argc, char** argv) {
-  return static_cast<int>(warpsmith::actors::run_command_line(argc, argv));
+  using namespace warpsmith::actors;
+  hold_standard_streams();
+  return static_cast<int>(after_output(run_command_line(argc, argv), std::cout));
 }

@@ -4,11 +4,17 @@
 #include <algorithm>
 #include <sstream>
 
+#include "runtime/config/toml_depth.hpp"
+
 namespace warpsmith {
 namespace {
 
 /// False, with a complaint, when the text is not TOML.
 bool parse_layer(TomlLayer& layer, const std::string& text, Complaints& complaints) {
+  if (const auto deep = line_of_too_deep_key(text)) {
+    complaints.at({layer.name, layer.has_lines ? int64_t{*deep} : 0}, too_deep_key_text());
+    return false;
+  }
   try {
     layer.table = toml::parse(text, layer.name);
     return true;

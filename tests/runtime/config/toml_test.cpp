@@ -106,6 +106,14 @@ TEST(TomlTest, UnknownKeysNameTheNearestValidOne) {
             "conf/s.toml:1: unknown table t.sob; the nearest is t.sub");
 }
 
+TEST(TomlTest, KeysOfVeryManyPartsAreRefused) {
+  std::string deep = "a";
+  for (int i = 0; i < 200'000; ++i) deep += ".a";
+  EXPECT_EQ(complaints_of("[t]\n" + deep + " = 1\n"),
+            "conf/s.toml:2: a key with more than 32 dots");
+  EXPECT_THAT(complaints_of("", {deep + "=1"}), HasSubstr(": a key with more than 32 dots"));
+}
+
 TEST(TomlTest, AKeyWhereATableBelongsIsReportedOnce) {
   EXPECT_EQ(complaints_of("t = 3\n"), "conf/s.toml:1: t: expected a table, got 3");
 }

@@ -126,6 +126,9 @@ TEST(PlanReaderTest, WholePlansAreChecked) {
   for (size_t i = 0; i <= plan_steps; ++i) many += step;
   EXPECT_THAT(complaint(many), testing::HasSubstr("step: expected 1 to 64 items, got 65"));
   EXPECT_EQ(complaint(std::string(plan_bytes + 1, '#')), "plan.toml:1:1: longer than 65536 bytes");
+  std::string deep = "a";
+  for (int i = 0; i < 30'000; ++i) deep += ".a";
+  EXPECT_EQ(complaint(step + deep + " = 1"), "plan.toml:4:1: a key with more than 32 dots");
 }
 
 /// The nearest name is looked for at a cost of both lengths multiplied.

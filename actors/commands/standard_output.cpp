@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/standard_output.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <ostream>
+
+namespace warpsmith::actors {
+
+void hold_standard_streams() {
+  for (const int stream : {0, 1, 2}) {
+    // The lowest number that is free: this one. It is inherited, as a standard stream is.
+    if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", O_RDONLY);
+  }
+}
+
+ExitCode after_output(ExitCode code, std::ostream& out) {
+  if (out.flush()) return code;
+  const ExitCode lost = report({ErrorCode::io_failed, "cannot write all of standard output"});
+  return code == ExitCode::success ? lost : code;
+}
+
+}  // namespace warpsmith::actors

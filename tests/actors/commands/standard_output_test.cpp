@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/standard_output.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace warpsmith::actors {
+namespace {
+
+TEST(StandardOutputTest, WhatIsWrittenChangesNoCode) {
+  std::ostringstream out;
+  out << "text";
+  EXPECT_EQ(after_output(ExitCode::success, out), ExitCode::success);
+  EXPECT_EQ(after_output(ExitCode::judged_wrong, out), ExitCode::judged_wrong);
+}
+
+TEST(StandardOutputTest, ASuccessThatCannotBeToldIsAFailure) {
+  std::ofstream full("/dev/full");
+  full << "text";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(after_output(ExitCode::success, full), ExitCode::infrastructure);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "warpsmith: cannot write all of standard output\n");
+  EXPECT_EQ(after_output(ExitCode::bad_input, full), ExitCode::bad_input) << "it says more";
+}
+
+}  // namespace
+}  // namespace warpsmith::actors
