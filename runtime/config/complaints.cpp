@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/one_line.hpp"
+
 namespace warpsmith {
 
 std::string to_string(const Place& place) {
@@ -10,7 +12,7 @@ std::string to_string(const Place& place) {
 }
 
 void Complaints::at(const Place& place, std::string message) {
-  list_.push_back({place, std::move(message)});
+  list_.push_back({place, one_line(std::move(message))});
 }
 
 void Complaints::about(std::string_view key, const std::string& message) {

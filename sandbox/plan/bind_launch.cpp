@@ -32,13 +32,13 @@ std::string text_of(const Extent3& extent) {
 }
 
 std::optional<Extent3> cluster_of(const LaunchStep& step, const BoundLaunch& launch,
-                                  PlanPlace place, const BindContext& to) {
+                                  const BindContext& to) {
   if (step.cluster.empty()) return std::nullopt;
   const int64_t most = to.limits.cluster_blocks;
   const Extent3 cluster =
       extent_of(step.cluster, {{{1, most}, {1, most}, {1, most}}}, "cluster", to.scope);
   if (cluster.volume() > to.limits.cluster_blocks) {
-    to.scope.errors().at(place,
+    to.scope.errors().at(step.cluster.front().place,
                          "cluster: expected at most " + std::to_string(most) + " blocks, got " +
                              std::to_string(cluster.volume()),
                          resting_on(step.cluster));
@@ -165,7 +165,7 @@ PlanPlace place_of(const Argument& argument) {
 
 }  // namespace
 
-BoundLaunch bind_launch(const LaunchStep& step, PlanPlace place, const BindContext& to) {
+BoundLaunch bind_launch(const LaunchStep& step, const BindContext& to) {
   BoundLaunch launch{.kernel = step.kernel.name,
                      .kernel_place = step.kernel.place,
                      .cooperative = step.cooperative};
@@ -173,10 +173,11 @@ BoundLaunch bind_launch(const LaunchStep& step, PlanPlace place, const BindConte
   launch.block = extent_of(step.block, block_ranges, "block", to.scope);
   if (launch.block.volume() > most_threads) {
     to.scope.errors().at(
-        place, "block: expected at most 1024 threads, got " + std::to_string(launch.block.volume()),
+        step.block.front().place,
+        "block: expected at most 1024 threads, got " + std::to_string(launch.block.volume()),
         resting_on(step.block));
   }
-  launch.cluster = cluster_of(step, launch, place, to);
+  launch.cluster = cluster_of(step, launch, to);
   launch.shared =
       static_cast<uint32_t>(to.scope.value(step.shared, {0, to.limits.shared_bytes}, "shared"));
   for (const Argument& argument : step.args) {

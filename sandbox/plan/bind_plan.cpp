@@ -8,7 +8,7 @@ namespace {
 BoundStep bind_step(const Step& step, const BindContext& to) {
   BoundStep bound{.what = {}, .place = step.place};
   if (const auto* launch = std::get_if<LaunchStep>(&step.what)) {
-    bound.what = bind_launch(*launch, step.place, to);
+    bound.what = bind_launch(*launch, to);
   } else if (const auto* gemm = std::get_if<GemmStep>(&step.what)) {
     bound.what = bind_gemm(*gemm, step.place, to);
   } else if (const auto* conv = std::get_if<ConvStep>(&step.what)) {

@@ -18,7 +18,7 @@ struct BindContext {
   const PlanLimits& limits;
 };
 
-BoundLaunch bind_launch(const LaunchStep& step, PlanPlace place, const BindContext& to);
+BoundLaunch bind_launch(const LaunchStep& step, const BindContext& to);
 BoundGemm bind_gemm(const GemmStep& step, PlanPlace place, const BindContext& to);
 BoundConv bind_conv(const ConvStep& step, PlanPlace place, const BindContext& to);
 BoundMemset bind_memset(const MemsetStep& step, const BindContext& to);

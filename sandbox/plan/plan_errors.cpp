@@ -5,11 +5,17 @@
 #include <iterator>
 #include <tuple>
 
+#include "runtime/one_line.hpp"
+
 namespace warpsmith::sandbox {
 
 Holds resting_on(const std::vector<PlacedExpression>& numbers) {
   const auto varies = [](const PlacedExpression& one) { return one.expression.has_symbols(); };
   return std::ranges::any_of(numbers, varies) ? Holds::at_these_extents : Holds::always;
+}
+
+void PlanErrors::at(PlanPlace place, std::string message, Holds holds) {
+  list_.push_back({place, one_line(std::move(message)), holds});
 }
 
 void PlanErrors::in(const PlacedExpression& expression, const TextError& error, Holds holds) {

@@ -19,9 +19,7 @@ Holds resting_on(const std::vector<PlacedExpression>& numbers);
 
 class PlanErrors {
  public:
-  void at(PlanPlace place, std::string message, Holds holds = Holds::always) {
-    list_.push_back({place, std::move(message), holds});
-  }
+  void at(PlanPlace place, std::string message, Holds holds = Holds::always);
   /// What other extents may mend.
   void at_extents(PlanPlace place, std::string message) {
     at(place, std::move(message), Holds::at_these_extents);

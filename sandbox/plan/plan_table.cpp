@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/plan/plan_table.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "runtime/config/nearest_name.hpp"
 #include "sandbox/plan/plan_reader.hpp"
@@ -28,16 +31,42 @@ std::string kind_of(const toml::node& node) {
   }
 }
 
-/// A string's text is what its line shows between two quotes: places in it can be told.
-bool is_plain(const toml::source_region& where, size_t bytes) {
-  return where.begin.line == where.end.line && where.end.column - where.begin.column == bytes + 2;
+/// As TOML writes it: 2.0, and not 2.
+std::string real_text(double value) {
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  const std::string text(digits.data(), end);
+  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+}
+
+/// A number as it stands, of anything else the kind.
+std::string value_of(const toml::node& node) {
+  if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
+  if (const auto* real = node.as_floating_point()) return real_text(real->get());
+  return kind_of(node);
+}
+
+/// A string's text is what its line shows between two quotes: places in it can be told. Columns
+/// count characters.
+bool is_plain(const toml::source_region& where, std::string_view text) {
+  const auto begins = [](unsigned char byte) { return (byte & 0xC0U) != 0x80U; };
+  const auto characters = static_cast<size_t>(std::ranges::count_if(text, begins));
+  return where.begin.line == where.end.line &&
+         where.end.column - where.begin.column == characters + 2;
+}
+
+bool has_control(std::string_view name) {
+  return std::ranges::any_of(name, [](unsigned char byte) { return byte < 0x20 || byte == 0x7F; });
 }
 
 }  // namespace
 
+PlanPlace place_of(const toml::source_region& region) {
+  return {static_cast<uint32_t>(region.begin.line), static_cast<uint32_t>(region.begin.column)};
+}
+
 PlanPlace place_of(const toml::node& node) {
-  return {static_cast<uint32_t>(node.source().begin.line),
-          static_cast<uint32_t>(node.source().begin.column)};
+  return place_of(node.source());
 }
 
 const toml::node* PlanTable::find(std::string_view key, bool required) {
@@ -53,6 +82,10 @@ void PlanTable::expected(const toml::node& node, std::string_view key, const std
   errors_.at(place_of(node), std::string(key) + ": expected " + what + ", got " + kind_of(node));
 }
 
+void PlanTable::unfit(const toml::node& node, std::string_view key, const std::string& what) {
+  errors_.at(place_of(node), std::string(key) + ": expected " + what + ", got " + value_of(node));
+}
+
 PlacedExpression PlanTable::expression_of(const toml::node& node) {
   if (const auto whole = node.value_exact<int64_t>()) {
     return {Expression::constant(*whole), place_of(node)};
@@ -64,7 +97,7 @@ PlacedExpression PlanTable::expression_of(const toml::node& node) {
     return {Expression::constant(0), place_of(node)};
   }
   PlanPlace place = place_of(node);
-  if (!is_plain(node.source(), text->size())) {
+  if (!is_plain(node.source(), *text)) {
     errors_.at(place, "an expression stands in one pair of quotes on one line, without escapes");
     return {Expression::constant(0), place};
   }
@@ -79,6 +112,11 @@ PlacedExpression PlanTable::expression_of(const toml::node& node) {
 }
 
 std::string PlanTable::bounded(std::string name, std::string_view key, PlanPlace place) {
+  if (has_control(name)) {
+    errors_.at(place, std::string(key) + ": expected a name without control characters, got \"" +
+                          name.substr(0, plan_name_bytes) + "\"");
+    return {};
+  }
   if (name.size() <= plan_name_bytes) return name;
   errors_.at(place, std::string(key) + ": expected a name of at most " +
                         std::to_string(plan_name_bytes) + " bytes, got " +
@@ -157,7 +195,14 @@ double PlanTable::real(std::string_view key, double otherwise) {
   if (node == nullptr) return otherwise;
   const auto value = node->value<double>();
   if (node->is_number() && value && std::isfinite(*value)) return *value;
-  expected(*node, key, "a finite number");
+  unfit(*node, key, "a finite number");
+  return otherwise;
+}
+
+double PlanTable::single(std::string_view key, double otherwise) {
+  const double value = real(key, otherwise);
+  if (std::abs(value) <= double{std::numeric_limits<float>::max()}) return value;
+  unfit(*table_.get(key), key, "a number within a float's range");
   return otherwise;
 }
 
@@ -167,7 +212,7 @@ int64_t PlanTable::integer(std::string_view key, std::pair<int64_t, int64_t> ran
   if (node == nullptr) return otherwise;
   const auto value = node->value_exact<int64_t>();
   if (value && *value >= range.first && *value <= range.second) return *value;
-  expected(
+  unfit(
       *node, key,
       "a whole number from " + std::to_string(range.first) + " to " + std::to_string(range.second));
   return otherwise;
@@ -177,8 +222,8 @@ void PlanTable::finish() {
   for (auto&& [key, node] : table_) {
     const std::string name{key.str()};
     if (asked_.contains(name)) continue;
-    errors_.at(place_of(node), what_ + " has no \"" + name + "\"; the nearest is \"" +
-                                   nearest_name(name, asked_) + "\"");
+    errors_.at(place_of(key.source()), what_ + " has no \"" + name + "\"; the nearest is \"" +
+                                           nearest_name(name, asked_) + "\"");
   }
 }
 

@@ -17,6 +17,7 @@
 
 namespace warpsmith::sandbox {
 
+PlanPlace place_of(const toml::source_region& region);
 PlanPlace place_of(const toml::node& node);
 
 /// How many items a list may have.
@@ -45,6 +46,8 @@ class PlanTable {
   std::vector<PlacedExpression> expressions(std::string_view key, ListLength length);
   bool flag(std::string_view key);
   double real(std::string_view key, double otherwise);
+  /// A number that a float holds, if not exactly.
+  double single(std::string_view key, double otherwise);
   int64_t integer(std::string_view key, std::pair<int64_t, int64_t> range, int64_t otherwise);
   template <class E, size_t n>
   E choice(std::string_view key, const std::array<std::pair<std::string_view, E>, n>& names,
@@ -70,7 +73,8 @@ class PlanTable {
   /// A number or an expression in quotes. Complains and gives 0 for anything else.
   PlacedExpression expression_of(const toml::node& node);
 
-  /// The name, or nothing and a complaint if it is longer than `plan_name_bytes`.
+  /// The name, or nothing and a complaint if it is longer than `plan_name_bytes` or could break
+  /// a line.
   std::string bounded(std::string name, std::string_view key, PlanPlace place);
 
   /// `key` is known, and read elsewhere.
@@ -80,7 +84,10 @@ class PlanTable {
 
  private:
   const toml::node* find(std::string_view key, bool required);
+  /// Of another kind.
   void expected(const toml::node& node, std::string_view key, const std::string& what);
+  /// Beyond what it may be.
+  void unfit(const toml::node& node, std::string_view key, const std::string& what);
 
   const toml::table& table_;
   std::string what_;

@@ -25,6 +25,14 @@ LaunchStep read_launch(PlanTable& table, PlanErrors& errors) {
   return step;
 }
 
+void check_bias(const GemmStep& step, PlanPlace place, PlanErrors& errors) {
+  const bool wants_bias = step.epilogue >= Epilogue::bias;
+  if (wants_bias == step.bias.has_value()) return;
+  errors.at(place, wants_bias ? "this epilogue wants a \"bias\""
+                              : "\"bias\" wants an epilogue that adds it: \"bias\", "
+                                "\"bias_relu\" or \"bias_gelu\"");
+}
+
 GemmStep read_gemm(PlanTable& table, PlanErrors& errors) {
   GemmStep step;
   step.out = table.name("gemm");
@@ -44,15 +52,11 @@ GemmStep read_gemm(PlanTable& table, PlanErrors& errors) {
   step.trans_a = table.flag("trans_a");
   step.trans_b = table.flag("trans_b");
   step.compute = table.choice("compute", compute_names, ComputeType::f32);
+  step.alpha = table.single("alpha", 1);
+  step.beta = table.single("beta", 0);
+  const size_t before = errors.size();
   step.epilogue = table.choice("epilogue", epilogue_names, Epilogue::none);
-  step.alpha = table.real("alpha", 1);
-  step.beta = table.real("beta", 0);
-  const bool wants_bias = step.epilogue >= Epilogue::bias;
-  if (wants_bias != step.bias.has_value()) {
-    errors.at(table.place(), wants_bias ? "this epilogue wants a \"bias\""
-                                        : "\"bias\" wants an epilogue that adds it: \"bias\", "
-                                          "\"bias_relu\" or \"bias_gelu\"");
-  }
+  if (errors.size() == before) check_bias(step, table.place(), errors);
   return step;
 }
 

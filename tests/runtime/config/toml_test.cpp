@@ -106,6 +106,11 @@ TEST(TomlTest, UnknownKeysNameTheNearestValidOne) {
             "conf/s.toml:1: unknown table t.sob; the nearest is t.sub");
 }
 
+TEST(TomlTest, NamesWriteNoLinesOfTheirOwn) {
+  EXPECT_EQ(complaints_of("[t]\n\"cou\\r\\nnt\" = 4\n"),
+            "conf/s.toml:2: unknown key t.cou\\r\\nnt; the nearest is t.count");
+}
+
 TEST(TomlTest, KeysOfVeryManyPartsAreRefused) {
   std::string deep = "a";
   for (int i = 0; i < 200'000; ++i) deep += ".a";

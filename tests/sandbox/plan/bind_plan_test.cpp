@@ -101,7 +101,7 @@ TEST(BindPlanTest, LaunchesKeepToTheDevice) {
             "plan.toml:3:10: grid: expected 1 to 2147483647, got 0\n"
             "plan.toml:4:10: block: expected 1 to 1024, got 1025");
   EXPECT_EQ(complaint("[[step]]\nlaunch = \"k\"\ngrid = [1]\nblock = [64, 32]\nargs = [\"out\"]\n"),
-            "plan.toml:1:1: block: expected at most 1024 threads, got 2048");
+            "plan.toml:4:10: block: expected at most 1024 threads, got 2048");
   EXPECT_EQ(complaint(launch("shared = 300000\n")),
             "plan.toml:6:10: shared: expected 0 to 232448, got 300000");
   EXPECT_EQ(complaint(launch("cluster = [2]\n")),
@@ -115,6 +115,7 @@ TEST(BindPlanTest, LaunchesKeepToTheDevice) {
                         "]\nblock = [1]\nargs = [\"out\"]\n"),
               "plan.toml:3:9: " + odd);
   }
+  EXPECT_EQ(complaint(launch("shared = \"d0 × 2\"\n")), "plan.toml:6:14: expected an operator");
   EXPECT_EQ(complaint("[[step]]\nlaunch = \"k\"\ngrid = [1]\nblock = [1]\n"
                       "args = [\"outt\", \"d9 + 1\", {i32 = \"d0 * 1000000000\"}]\n"),
             "plan.toml:1:1: no step writes the output \"out\"\n"

@@ -133,7 +133,7 @@ TEST(BoundVariantsTest, NumbersThatNoExtentChangesAreMistakes) {
             "plan.toml:6:15: grid: expected 1 to 65535, got 70000\n"
             "plan.toml:7:10: block: expected 1 to 1024, got 2048");
   EXPECT_EQ(mistake_in(launch("grid = [1]\nblock = [64, 32]\n")),
-            "plan.toml:3:1: block: expected at most 1024 threads, got 2048");
+            "plan.toml:7:10: block: expected at most 1024 threads, got 2048");
   EXPECT_EQ(mistake_in(launch("grid = [1]\nblock = [1024]\n")),
             "plan.toml:4:10: \"rows\": a block of 1024 threads, its __launch_bounds__ allow 512\n"
             "plan.toml:4:10: \"rows\": 1024 threads of 96 registers do not fit one block's 65536");

@@ -95,9 +95,11 @@ TEST(PlanReaderTest, ErrorsNameLineAndColumn) {
   EXPECT_EQ(complaint("[[step]]\nlaunch = 3\ngrid = [1]\nblock = [1]\n"),
             "plan.toml:2:10: launch: expected a name in quotes, got a whole number");
   EXPECT_EQ(complaint("[[step]]\nmemset = \"out\"\nvalu = 3\n"),
-            "plan.toml:3:8: a memset step has no \"valu\"; the nearest is \"value\"");
+            "plan.toml:3:1: a memset step has no \"valu\"; the nearest is \"value\"");
   EXPECT_EQ(complaint("[[step]]\nmemset = \"out\"\nvalue = 256\n"),
-            "plan.toml:3:9: value: expected a whole number from 0 to 255, got a whole number");
+            "plan.toml:3:9: value: expected a whole number from 0 to 255, got 256");
+  EXPECT_EQ(complaint("[[step]]\nmemset = \"out\"\nvalue = 2.0\n"),
+            "plan.toml:3:9: value: expected a whole number from 0 to 255, got 2.0");
   EXPECT_EQ(complaint("[[step]]\ngrid = [1]\n"),
             "plan.toml:1:1: a step has one of launch, gemm, conv, memset, copy");
   EXPECT_EQ(complaint("[[step]]\ncopy = \"out\"\nmemset = \"out\"\n"),
@@ -114,7 +116,7 @@ TEST(PlanReaderTest, WholePlansAreChecked) {
   EXPECT_EQ(complaint("step = 3"), "plan.toml:1:8: step: expected a list, got a whole number");
   EXPECT_EQ(complaint("step = [3]"), "plan.toml:1:9: step: expected a table, got a whole number");
   EXPECT_EQ(complaint("steps = 3\n" + step),
-            "plan.toml:1:9: a plan has no \"steps\"; the nearest is \"step\"");
+            "plan.toml:1:1: a plan has no \"steps\"; the nearest is \"step\"");
   EXPECT_EQ(complaint("scratch = 1\n" + step),
             "plan.toml:1:11: scratch: expected at most 32 tables [scratch.NAME]");
   EXPECT_EQ(complaint("[scratch.a]\ndtype = \"float\"\nshape = [1]\n" + step),
@@ -146,6 +148,16 @@ TEST(PlanReaderTest, NamesAreBounded) {
             "plan.toml:1:1: scratch: expected a name of at most 512 bytes, got 513");
 }
 
+TEST(PlanReaderTest, NamesWriteNoLinesOfTheirOwn) {
+  EXPECT_EQ(complaint("[[step]]\nmemset = \"out\"\n\"bl\\nok\" = 1\n"),
+            "plan.toml:3:1: a memset step has no \"bl\\nok\"; the nearest is \"value\"");
+  EXPECT_EQ(complaint("[[step]]\nmemset = \"o\\r\\nut\"\n"),
+            "plan.toml:2:10: memset: expected a name without control characters, got "
+            "\"o\\r\\nut\"");
+  EXPECT_EQ(complaint("[scratch.\"t\\nx\"]\nshape = [1]\n[[step]]\nmemset = \"out\"\n"),
+            "plan.toml:1:1: scratch: expected a name without control characters, got \"t\\nx\"");
+}
+
 TEST(PlanReaderTest, GemmsAndArgumentsAreChecked) {
   const std::string gemm = "[[step]]\ngemm = \"o\"\na = \"x\"\nb = \"w\"\nm = 1\nn = 1\nk = 1\n";
   EXPECT_EQ(complaint(gemm), "");
@@ -155,14 +167,21 @@ TEST(PlanReaderTest, GemmsAndArgumentsAreChecked) {
   EXPECT_EQ(complaint(gemm + "epilogue = \"bias\"\n"),
             "plan.toml:1:1: this epilogue wants a \"bias\"");
   EXPECT_EQ(complaint(gemm + "alpha = nan\n"),
-            "plan.toml:8:9: alpha: expected a finite number, got a number with a fraction");
+            "plan.toml:8:9: alpha: expected a finite number, got nan");
+  EXPECT_EQ(complaint(gemm + "beta = -1e300\n"),
+            "plan.toml:8:8: beta: expected a number within a float's range, got -1e+300");
+  EXPECT_EQ(complaint(gemm + "alpha = 3.4e38\nbeta = 2\n"), "");
+  EXPECT_EQ(complaint(gemm + "bias = \"x\"\nepilogue = \"swish\"\n"),
+            "plan.toml:9:12: epilogue: expected \"none\", \"relu\", \"gelu\", \"bias\", "
+            "\"bias_relu\", \"bias_gelu\", got \"swish\"")
+      << "and nothing of the bias";
   const std::string launch = "[[step]]\nlaunch = \"k\"\ngrid = [1]\nblock = [1]\nargs = ";
   EXPECT_EQ(complaint(launch + "[{i32 = 1, f32 = 2.0}]\n"),
             "plan.toml:5:9: expected one of i32, i64, f32, f64, tensor_map");
   EXPECT_EQ(complaint(launch + "[true]\n"),
             "plan.toml:5:9: expected a whole number or an expression in quotes, got true or false");
   EXPECT_EQ(complaint(launch + "[{tensor_map = \"x\", shape = [1], box = [1], swizle = \"64\"}]\n"),
-            "plan.toml:5:61: a tensor map has no \"swizle\"; the nearest is \"swizzle\"");
+            "plan.toml:5:52: a tensor map has no \"swizle\"; the nearest is \"swizzle\"");
 }
 
 TEST(PlanReaderTest, TensorsOfModulesWithinModulesAreNames) {
