@@ -124,7 +124,7 @@ std::optional<BoundArgument> bind_map(const TensorMapArgument& map, PlanScope& s
   bound.box = box_of(map, unit, scope);
   const size_t before = scope.errors().size();
   const auto reach = reach_of(map, unit, bound, scope);
-  if (scope.errors().size() != before) return bound;
+  if (scope.errors().size() != before || !scope.has_size(*index)) return bound;
   if (!reach) {
     scope.errors().at_extents(place, "tensor map: it is larger than any memory");
   } else if (*reach > buffer.bytes) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Library steps of a plan: every access lies within its buffer before anything runs.
 #include <algorithm>
+#include <limits>
 
 #include "sandbox/commit/shared_buffers.hpp"
 #include "sandbox/plan/bind_step.hpp"
@@ -30,6 +31,12 @@ Wide end_of(const BoundMatrix& matrix, int64_t batch) {
   return Wide{batch - 1} * matrix.stride + Wide{matrix.rows - 1} * matrix.row + matrix.columns;
 }
 
+std::string count_text(Wide count) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  if (count > most) return "more than " + std::to_string(most);
+  return std::to_string(static_cast<int64_t>(count));
+}
+
 void check_matrix(const BoundMatrix& matrix, int64_t batch, const BufferName& name,
                   PlanScope& scope) {
   if (matrix.row < matrix.columns) {
@@ -37,13 +44,14 @@ void check_matrix(const BoundMatrix& matrix, int64_t batch, const BufferName& na
                                               " elements cannot begin every " +
                                               std::to_string(matrix.row));
   }
+  if (!scope.has_size(matrix.buffer)) return;
   const BoundBuffer& buffer = scope.at(matrix.buffer);
   const uint64_t elements = buffer.bytes / element_bytes(buffer.dtype);
-  if (end_of(matrix, batch) > Wide{elements}) {
-    scope.errors().at_extents(name.place, "the product reaches beyond the " +
-                                              std::to_string(elements) + " elements of \"" +
-                                              buffer.name + "\"");
-  }
+  const Wide needed = end_of(matrix, batch);
+  if (needed <= Wide{elements}) return;
+  scope.errors().at_extents(name.place, "the product reaches beyond the " +
+                                            std::to_string(elements) + " elements of \"" +
+                                            buffer.name + "\": it needs " + count_text(needed));
 }
 
 void check_matrices(const GemmStep& step, const BoundGemm& gemm, PlanScope& scope) {
@@ -99,7 +107,8 @@ bool find_buffers(const GemmStep& step, BoundGemm& gemm, PlanScope& scope) {
   return scope.errors().size() == before;
 }
 
-void check_types(const GemmStep& step, const BoundGemm& gemm, PlanScope& scope) {
+/// `has_numbers`: m, n and k are the step's own.
+void check_types(const GemmStep& step, const BoundGemm& gemm, bool has_numbers, PlanScope& scope) {
   const Dtype a = scope.at(gemm.a.buffer).dtype, out = scope.at(gemm.out.buffer).dtype;
   if (a != scope.at(gemm.b.buffer).dtype || !is_real(a) || (out != a && out != Dtype::f32)) {
     scope.errors().at(step.out.place,
@@ -108,7 +117,8 @@ void check_types(const GemmStep& step, const BoundGemm& gemm, PlanScope& scope) 
   }
   if (!gemm.bias) return;
   const BoundBuffer& bias = scope.at(*gemm.bias);
-  if (bias.dtype == out && bias.bytes / element_bytes(out) == static_cast<uint64_t>(gemm.n)) return;
+  const bool fits = bias.bytes / element_bytes(bias.dtype) == static_cast<uint64_t>(gemm.n);
+  if (bias.dtype == out && (fits || !has_numbers || !scope.has_size(*gemm.bias))) return;
   scope.errors().at(
       step.bias->place,
       "a bias has the type of the output and n = " + std::to_string(gemm.n) + " elements",
@@ -204,7 +214,7 @@ BoundGemm bind_gemm(const GemmStep& step, PlanPlace place, const BindContext& to
   const bool has_numbers = scope.errors().size() == before;
   check_lane(step.compute, place, to);
   if (!find_buffers(step, gemm, scope)) return gemm;
-  check_types(step, gemm, scope);
+  check_types(step, gemm, has_numbers, scope);
   if (has_numbers) check_matrices(step, gemm, scope);
   return gemm;
 }
@@ -229,7 +239,8 @@ BoundConv bind_conv(const ConvStep& step, PlanPlace place, const BindContext& to
   conv.padding = spatial(step.padding, rank - 2, 0, {0, most_window}, scope);
   conv.dilation = spatial(step.dilation, rank - 2, 1, {1, most_window}, scope);
   conv.groups = value_or(step.groups, 1, extents, "groups", scope);
-  const bool has_numbers = scope.errors().size() == before;
+  const bool has_numbers = scope.errors().size() == before && scope.has_size(conv.x) &&
+                           scope.has_size(conv.w) && scope.has_size(conv.out);
   if (check_conv_types(step, conv, scope) && has_numbers) check_conv_shapes(step, conv, scope);
   return conv;
 }
@@ -243,7 +254,7 @@ BoundCopy bind_copy(const CopyStep& step, PlanPlace place, const BindContext& to
   const auto out = to.scope.buffer(step.out, Access::write);
   if (!from || !out) return {};
   const BoundBuffer &source = to.scope.at(*from), &target = to.scope.at(*out);
-  if (source.bytes != target.bytes) {
+  if (source.bytes != target.bytes && to.scope.has_size(*from) && to.scope.has_size(*out)) {
     to.scope.errors().at_extents(place, "copy: \"" + source.name + "\" has " +
                                             std::to_string(source.bytes) + " bytes, \"" +
                                             target.name + "\" " + std::to_string(target.bytes));

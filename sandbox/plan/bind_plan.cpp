@@ -45,6 +45,7 @@ void check_scratch(const Plan& plan, const PlanScope& scope, const PlanLimits& l
 }
 
 void check_outputs(const Variant& variant, PlanScope& scope) {
+  if (scope.lost_a_write()) return;
   for (const BoundBuffer& buffer : scope.buffers()) {
     if (buffer.scratch || buffer.role != TensorRole::output) continue;
     if (!scope.written(buffer)) {
@@ -77,7 +78,7 @@ OtherVariant bind_other(const Plan& plan, size_t index, PlanScope& scope,
 }  // namespace
 
 Result<BoundVariants> bind_variants(const Plan& plan, const TaskSignature& signature,
-                                    const PlanLimits& limits) {
+                                    const PlanLimits& limits, const PlanErrors& beside) {
   PlanErrors errors;
   PlanScope scope(signature, errors);
   for (const ScratchBuffer& scratch : plan.scratch) scope.add_scratch(scratch);
@@ -92,7 +93,10 @@ Result<BoundVariants> bind_variants(const Plan& plan, const TaskSignature& signa
       bound.others.push_back(bind_other(plan, i, scope, limits));
     }
   }
-  if (!errors.empty()) return fail(ErrorCode::invalid_config, errors.text());
+  if (!errors.empty()) {
+    errors.add(beside);
+    return fail(ErrorCode::invalid_config, errors.text());
+  }
   bound.chosen.buffers = std::move(scope.buffers());
   bound.chosen.scratch_bytes = scope.scratch_bytes();
   return bound;

@@ -22,8 +22,9 @@ struct BoundVariants {
   std::vector<OtherVariant> others;  // in the plan's order
 };
 
-/// Binds every variant. As `bind_plan`, which gives the chosen one alone.
+/// Binds every variant. As `bind_plan`, which gives the chosen one alone. `beside` is told with
+/// what is wrong, and does not make a plan wrong.
 Result<BoundVariants> bind_variants(const Plan& plan, const TaskSignature& signature,
-                                    const PlanLimits& limits);
+                                    const PlanLimits& limits, const PlanErrors& beside = {});
 
 }  // namespace warpsmith::sandbox

@@ -2,6 +2,7 @@
 #include "sandbox/plan/explain.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 
 #include "sandbox/plan/plan_names.hpp"
@@ -24,9 +25,43 @@ std::string extent_text(const Extent3& extent) {
          std::to_string(extent.z) + ")";
 }
 
+/// Of a whole number that is handed over as `bytes`.
+std::string_view fitting_type(int64_t whole, uint32_t bytes) {
+  if (bytes == 0) return {};
+  if (bytes != 4) return "i64";
+  return whole > std::numeric_limits<int32_t>::max() ? "u32" : "i32";
+}
+
+std::string_view type_of(const BoundScalar& scalar, uint32_t parameter) {
+  switch (scalar.type) {
+    case ScalarType::i32:
+      return "i32";
+    case ScalarType::i64:
+      return "i64";
+    case ScalarType::f32:
+      return "f32";
+    case ScalarType::f64:
+      return "f64";
+    default:
+      return fitting_type(scalar.whole, parameter);
+  }
+}
+
+/// "3 (i32)": a kernel takes any 4 bytes for its float.
+std::string scalar_text(const BoundScalar& scalar, uint32_t parameter) {
+  std::ostringstream text;
+  if (scalar.type == ScalarType::f32 || scalar.type == ScalarType::f64)
+    text << scalar.real;
+  else
+    text << scalar.whole;
+  const std::string_view type = type_of(scalar, parameter);
+  if (!type.empty()) text << " (" << type << ')';
+  return text.str();
+}
+
 class Explainer {
  public:
-  explicit Explainer(const BoundPlan& bound) : bound_(bound) {}
+  Explainer(const BoundPlan& bound, const CubinFacts& cubin) : bound_(bound), cubin_(cubin) {}
 
   std::string operator()(const BoundLaunch& launch) const {
     std::string text = "launch " + launch.kernel + " grid " + extent_text(launch.grid) + " block " +
@@ -35,7 +70,9 @@ class Explainer {
     if (launch.shared > 0) text += " shared " + std::to_string(launch.shared) + " bytes";
     if (launch.cooperative) text += " cooperative";
     text += "\n      args";
-    for (const BoundArgument& argument : launch.args) text += " " + argument_text(argument);
+    for (size_t i = 0; i < launch.args.size(); ++i) {
+      text += " " + argument_text(launch.args[i], parameter_bytes(launch.kernel, i));
+    }
     return text;
   }
   std::string operator()(const BoundGemm& gemm) const {
@@ -73,22 +110,24 @@ class Explainer {
            (matrix.transposed ? " transposed" : "");
   }
 
-  std::string argument_text(const BoundArgument& argument) const {
+  /// 0 where that is not known.
+  uint32_t parameter_bytes(const std::string& kernel, size_t i) const {
+    const auto found = cubin_.kernels.find(kernel);
+    if (found == cubin_.kernels.end() || i >= found->second.parameters.size()) return 0;
+    return found->second.parameters[i].bytes;
+  }
+
+  std::string argument_text(const BoundArgument& argument, uint32_t parameter) const {
     if (const auto* pointer = std::get_if<BoundPointer>(&argument)) return name(pointer->buffer);
     if (const auto* map = std::get_if<BoundTensorMap>(&argument)) {
       return "map(" + name(map->buffer) + " " + list_of(map->shape) + " box " + list_of(map->box) +
              ")";
     }
-    const auto& scalar = std::get<BoundScalar>(argument);
-    std::ostringstream text;
-    if (scalar.type == ScalarType::f32 || scalar.type == ScalarType::f64)
-      text << scalar.real;
-    else
-      text << scalar.whole;
-    return text.str();
+    return scalar_text(std::get<BoundScalar>(argument), parameter);
   }
 
   const BoundPlan& bound_;
+  const CubinFacts& cubin_;
 };
 
 std::string_view role_name(TensorRole role) {
@@ -177,7 +216,7 @@ std::string explain_kernels(const BoundVariants& bound, const CubinFacts& cubin)
   return text;
 }
 
-std::string explain(const Plan& plan, const BoundVariants& bound) {
+std::string explain(const Plan& plan, const BoundVariants& bound, const CubinFacts& cubin) {
   const BoundPlan& chosen = bound.chosen;
   std::ostringstream text;
   text << variants_text(plan, bound);
@@ -190,7 +229,7 @@ std::string explain(const Plan& plan, const BoundVariants& bound) {
   for (size_t i = 0; i < chosen.steps.size(); ++i) {
     const BoundStep& step = chosen.steps[i];
     text << "step " << i + 1 << ", line " << step.place.line << ": "
-         << std::visit(Explainer{chosen}, step.what) << '\n';
+         << std::visit(Explainer{chosen, cubin}, step.what) << '\n';
   }
   return text.str();
 }

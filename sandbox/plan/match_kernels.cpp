@@ -62,15 +62,19 @@ void match_argument(const LaunchText& step, size_t i, uint32_t parameter, PlanEr
   if (!number.empty()) complain(number + there + " bytes", holds_of(step.text.args[i]));
 }
 
-void match_arguments(const LaunchText& step, const KernelFacts& kernel, PlanErrors& errors) {
-  const BoundLaunch& launch = step.launch;
+bool match_count(const LaunchStep& step, const KernelFacts& kernel, PlanErrors& errors) {
   const size_t wanted = kernel.parameters.size();
-  if (launch.args.size() != wanted) {
-    errors.at(launch.kernel_place, "\"" + launch.kernel + "\" takes " + std::to_string(wanted) +
-                                       " arguments, got " + std::to_string(launch.args.size()));
-    return;
+  if (step.args.size() == wanted) return true;
+  errors.at(step.kernel.place, "\"" + step.kernel.name + "\" takes " + std::to_string(wanted) +
+                                   " arguments, got " + std::to_string(step.args.size()));
+  return false;
+}
+
+/// Requires that binding kept every argument.
+void match_arguments(const LaunchText& step, const KernelFacts& kernel, PlanErrors& errors) {
+  for (size_t i = 0; i < kernel.parameters.size(); ++i) {
+    match_argument(step, i, kernel.parameters[i].bytes, errors);
   }
-  for (size_t i = 0; i < wanted; ++i) match_argument(step, i, kernel.parameters[i].bytes, errors);
 }
 
 void match_block(const LaunchText& step, const KernelFacts& kernel, const PlanLimits& limits,
@@ -98,19 +102,19 @@ void match_block(const LaunchText& step, const KernelFacts& kernel, const PlanLi
   }
 }
 
-const KernelFacts* kernel_of(const BoundLaunch& launch, const CubinFacts& cubin,
+const KernelFacts* kernel_of(const BufferName& kernel, const CubinFacts& cubin,
                              PlanErrors& errors) {
-  const auto found = cubin.kernels.find(launch.kernel);
+  const auto found = cubin.kernels.find(kernel.name);
   if (found != cubin.kernels.end()) return &found->second;
   if (errors.size() >= plan_errors_told) {  // nobody would read which is the nearest
-    errors.at(launch.kernel_place, "no kernel \"" + launch.kernel + "\"");
+    errors.at(kernel.place, "no kernel \"" + kernel.name + "\"");
     return nullptr;
   }
   std::set<std::string> names;
   for (const auto& [name, facts] : cubin.kernels) names.insert(name);
-  errors.at(launch.kernel_place, "no kernel \"" + launch.kernel + "\" in " + device_source_file +
-                                     "; the nearest is \"" + nearest_name(launch.kernel, names) +
-                                     "\" (declare it extern \"C\" __global__)");
+  errors.at(kernel.place, "no kernel \"" + kernel.name + "\" in " + device_source_file +
+                              "; the nearest is \"" + nearest_name(kernel.name, names) +
+                              "\" (declare it extern \"C\" __global__)");
   return nullptr;
 }
 
@@ -119,10 +123,10 @@ void match_steps(const Variant& variant, const std::vector<BoundStep>& steps,
   for (size_t i = 0; i < steps.size(); ++i) {
     const auto* launch = std::get_if<BoundLaunch>(&steps[i].what);
     if (launch == nullptr) continue;
-    const KernelFacts* kernel = kernel_of(*launch, cubin, errors);
-    if (kernel == nullptr) continue;
     const LaunchText step{*launch, std::get<LaunchStep>(variant.steps[i].what)};
-    match_arguments(step, *kernel, errors);
+    const KernelFacts* kernel = kernel_of(step.text.kernel, cubin, errors);
+    if (kernel == nullptr) continue;
+    if (match_count(step.text, *kernel, errors)) match_arguments(step, *kernel, errors);
     match_block(step, *kernel, limits, errors);
   }
 }
@@ -147,6 +151,18 @@ uint32_t argument_bytes(const BoundArgument& argument) {
 bool fits_in_4_bytes(int64_t value) {
   return value >= std::numeric_limits<int32_t>::min() &&
          value <= int64_t{std::numeric_limits<uint32_t>::max()};
+}
+
+PlanErrors match_texts(const Plan& plan, const CubinFacts& cubin) {
+  PlanErrors errors;
+  for (const Variant& variant : plan.variants) {
+    for (const Step& step : variant.steps) {
+      const auto* launch = std::get_if<LaunchStep>(&step.what);
+      const KernelFacts* kernel = launch ? kernel_of(launch->kernel, cubin, errors) : nullptr;
+      if (kernel != nullptr) (void)match_count(*launch, *kernel, errors);
+    }
+  }
+  return errors;
 }
 
 Result<void> match_kernels(const Plan& plan, BoundVariants& bound, const CubinFacts& cubin,

@@ -15,6 +15,10 @@ namespace warpsmith::sandbox {
 Result<void> match_kernels(const Plan& plan, BoundVariants& bound, const CubinFacts& cubin,
                            const PlanLimits& limits);
 
+/// What can be told of a plan that does not bind: kernels that are not there, and how many
+/// arguments those take that are.
+PlanErrors match_texts(const Plan& plan, const CubinFacts& cubin);
+
 /// Bytes that an argument takes; 0 for a whole number as wide as its parameter.
 uint32_t argument_bytes(const BoundArgument& argument);
 

@@ -30,6 +30,9 @@ class PlanErrors {
   size_t size() const { return list_.size(); }
   /// "plan.toml:3:9: message", one line each in order of place; of many the first.
   std::string text() const;
+  void add(const PlanErrors& more) {
+    list_.insert(list_.end(), more.list_.begin(), more.list_.end());
+  }
   /// Takes what always holds out of `from`.
   void take_what_always_holds(PlanErrors& from);
 

@@ -30,6 +30,7 @@ void PlanScope::add_scratch(const ScratchBuffer& scratch) {
     errors_.at(scratch.place,
                "scratch \"" + scratch.name + "\" has the name of a tensor or an extent");
   }
+  const size_t before = errors_.size();
   BoundBuffer buffer{.name = scratch.name, .dtype = scratch.dtype, .scratch = true};
   buffer.bytes = element_bytes(scratch.dtype);
   for (const PlacedExpression& extent : scratch.shape) {
@@ -42,6 +43,7 @@ void PlanScope::add_scratch(const ScratchBuffer& scratch) {
       break;
     }
   }
+  if (errors_.size() != before) unsized_.insert(static_cast<uint32_t>(buffers_.size()));
   scratch_bytes_ += rounded_scratch(buffer.bytes);
   buffers_.push_back(std::move(buffer));
 }
@@ -76,14 +78,17 @@ std::optional<uint32_t> PlanScope::buffer(const BufferName& name, Access access)
     for (const BoundBuffer& one : buffers_) known.insert(one.name);
     errors_.at(name.place, "no tensor or scratch \"" + name.name + "\"; the nearest is \"" +
                                nearest_name(name.name, known) + "\"");
+    lost_a_write_ = lost_a_write_ || access != Access::read;
     return std::nullopt;
   }
   const auto index = static_cast<uint32_t>(found - buffers_.begin());
   if (access == Access::write && !found->writable()) {
     errors_.at(name.place, "\"" + name.name + "\" is an input and cannot be written");
+    lost_a_write_ = true;
     return std::nullopt;
   }
-  if (access == Access::read && found->writable() && !written_.contains(index)) {
+  const bool unwritten = access == Access::read && found->writable() && !written_.contains(index);
+  if (unwritten && !lost_a_write_) {
     errors_.at(name.place, "\"" + name.name + "\" is read before any step has written it");
     return std::nullopt;
   }

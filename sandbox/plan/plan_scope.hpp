@@ -32,7 +32,7 @@ class PlanScope {
   /// Complains and gives the least allowed value where there is none within the range.
   int64_t value(const PlacedExpression& expression, ValueRange range, const std::string& what);
   /// Complains and gives nothing for an unknown name, a write to an input, or a read of what no
-  /// earlier step can have written.
+  /// earlier step can have written, unless a write before it was complained about.
   std::optional<uint32_t> buffer(const BufferName& name, Access access);
 
   bool is_symbol(const std::string& name) const { return symbols_.contains(name); }
@@ -44,6 +44,10 @@ class PlanScope {
   bool written(const BoundBuffer& buffer) const {
     return written_.contains(static_cast<uint32_t>(&buffer - buffers_.data()));
   }
+  /// False for scratch whose shape was complained about: nothing can be said of its size.
+  bool has_size(uint32_t index) const { return !unsized_.contains(index); }
+  /// A write was complained about: what seems unwritten may be what it meant.
+  bool lost_a_write() const { return lost_a_write_; }
   uint64_t scratch_bytes() const { return scratch_bytes_; }
   PlanErrors& errors() { return errors_; }
 
@@ -51,12 +55,14 @@ class PlanScope {
   PlanScope(const PlanScope& plan, PlanErrors& errors)
       : symbols_(plan.symbols_),
         buffers_(plan.buffers_),
+        unsized_(plan.unsized_),
         scratch_bytes_(plan.scratch_bytes_),
         errors_(errors) {}
 
   Expression::Symbols symbols_;
   std::vector<BoundBuffer> buffers_;
-  std::set<uint32_t> written_;
+  std::set<uint32_t> written_, unsized_;
+  bool lost_a_write_ = false;
   uint64_t scratch_bytes_ = 0;
   PlanErrors& errors_;
 };

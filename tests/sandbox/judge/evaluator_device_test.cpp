@@ -108,7 +108,7 @@ TEST_F(EvaluatorDeviceTest, ExplainsWhatWouldBeLaunched) {
         "parameter linear.weight f32 [512, 1024] (d2, d1)\n", "output y f32 [256, 512] (d0, d2)\n",
         "scratch normed f32 [256, 1024] 1048576 bytes\n",
         ": launch rms_norm grid (256, 1, 1) block (256, 1, 1)\n"
-        "      args x gain normed 1024 1e-06\n",
+        "      args x gain normed 1024 (i32) 1e-06 (f32)\n",
         ": gemm y = normed [256, 1024] * linear.weight [512, 1024] transposed  m 256 n 512 k 1024 "
         "bias linear.bias epilogue bias in f32\n",
         "kernel rms_norm: ", " 32 bytes of static shared memory a block, at most 256 threads"}) {

@@ -118,7 +118,6 @@ TEST(BindPlanTest, LaunchesKeepToTheDevice) {
   EXPECT_EQ(complaint(launch("shared = \"d0 × 2\"\n")), "plan.toml:6:14: expected an operator");
   EXPECT_EQ(complaint("[[step]]\nlaunch = \"k\"\ngrid = [1]\nblock = [1]\n"
                       "args = [\"outt\", \"d9 + 1\", {i32 = \"d0 * 1000000000\"}]\n"),
-            "plan.toml:1:1: no step writes the output \"out\"\n"
             "plan.toml:5:9: no tensor or scratch \"outt\"; the nearest is \"out\"\n"
             "plan.toml:5:18: unknown symbol \"d9\"; known: d0 d1 d2\n"
             "plan.toml:5:35: argument: expected -2147483648 to 2147483647, got 96000000000");
@@ -159,7 +158,12 @@ TEST(BindPlanTest, ProductsStayWithinTheirBuffers) {
   EXPECT_EQ(product.bias, 3U);
   EXPECT_EQ(complaint(gemm("")), "");  // 33×40 also fits the weight's elements
   EXPECT_EQ(complaint(gemm("row_a = 34\n")),
-            "plan.toml:3:5: the product reaches beyond the 3168 elements of \"x\"");
+            "plan.toml:3:5: the product reaches beyond the 3168 elements of \"x\": it needs 3263");
+  EXPECT_EQ(complaint(gemm("batch = 2147483647\nstride_a = 1099511627776\nstride_b = 0\n"
+                           "stride_out = 0\n")),
+            "plan.toml:2:8: the matrices of the batch overlap in the output\n"
+            "plan.toml:3:5: the product reaches beyond the 3168 elements of \"x\": it needs more "
+            "than 9223372036854775807");
   EXPECT_EQ(complaint(gemm("row_a = 32\n")),
             "plan.toml:3:5: rows of 33 elements cannot begin every 32");
   EXPECT_EQ(complaint(gemm("batch = 2\nstride_a = 0\nstride_b = 0\nstride_out = 0\n")),
@@ -208,6 +212,25 @@ TEST(BindPlanTest, WhatIsReadWasWritten) {
             "plan.toml:1:1: no step writes the output \"out\"");
 }
 
+TEST(BindPlanTest, WhatFollowsFromAMistakeIsNotTold) {
+  const std::string input = "[[step]]\nmemset = \"x\"\n";
+  EXPECT_EQ(complaint(input), "plan.toml:2:10: \"x\" is an input and cannot be written");
+  EXPECT_EQ(complaint(scratch_t + "[[step]]\nmemset = \"tt\"\n[[step]]\ncopy = \"out\"\n"
+                                  "from = \"t\"\n"),
+            "plan.toml:5:10: no tensor or scratch \"tt\"; the nearest is \"t\"");
+  const std::string unsized =
+      "[scratch.t]\nshape = [\"d9\"]\n[[step]]\nmemset = \"t\"\n[[step]]\ngemm = \"out\"\n"
+      "a = \"t\"\nb = \"weight\"\nbias = \"t\"\nepilogue = \"bias\"\n"
+      "m = \"d0\"\nn = \"d2\"\nk = \"d1\"\n[[step]]\ncopy = \"t\"\nfrom = \"x\"\n"
+      "[[step]]\nlaunch = \"k\"\ngrid = [1]\nblock = [1]\n"
+      "args = [{tensor_map = \"t\", shape = [8], strides = [], box = [8]}]\n";
+  EXPECT_EQ(complaint(unsized), "plan.toml:2:11: unknown symbol \"d9\"; known: d0 d1 d2");
+  EXPECT_EQ(complaint("[scratch.u]\nshape = [1, 6, \"d9\"]\n[[step]]\nmemset = \"u\"\n[[step]]\n"
+                      "conv = \"u\"\nx = \"u\"\nw = \"u\"\n" +
+                      launch("")),
+            "plan.toml:2:17: unknown symbol \"d9\"; known: d0 d1 d2");
+}
+
 TEST(BindPlanTest, TensorMapsStayWithinTheirBuffers) {
   const auto map = [](const std::string& rest) {
     return std::string("[scratch.t]\nshape = [96, 64]\n") +
@@ -245,7 +268,13 @@ TEST(BindPlanTest, IsExplained) {
             "step 2, line 6: gemm out = x [96, 33] * weight [40, 33] transposed  m 96 n 40 k 33 "
             "in f32\n"
             "step 3, line 15: launch k grid (96, 1, 1) block (32, 1, 1) shared 64 bytes\n"
-            "      args out 33 0.5\n");
+            "      args out 33 0.5 (f32)\n");
+  CubinFacts typed;
+  typed.kernels["k"].parameters = {{0, 8}, {8, 4}, {12, 4}};
+  EXPECT_THAT(explain(*plan, *bound, typed),
+              testing::EndsWith("\n      args out 33 (i32) 0.5 (f32)\n"));
+  typed.kernels["k"].parameters[1].bytes = 8;
+  EXPECT_THAT(explain(*plan, *bound, typed), testing::HasSubstr(" 33 (i64) 0.5 (f32)\n"));
   EXPECT_THAT(explain(linear()),
               testing::StartsWith("extents d0 = 96, d1 = 33, d2 = 40\ninput x f32 [96, 33]\n"));
   CubinFacts cubin;

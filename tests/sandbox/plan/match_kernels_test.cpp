@@ -46,6 +46,22 @@ TEST(MatchKernelsTest, ArgumentsAreAsManyAndAsWide) {
             "it extern \"C\" __global__)");
 }
 
+TEST(MatchKernelsTest, CountsAreToldBesideWhatDoesNotBind) {
+  CubinFacts cubin{.architecture = 90};
+  cubin.kernels["scale"].parameters = {{0, 8}, {8, 8}};
+  const auto told = [&](const std::string& text) {
+    const auto plan = read_plan(text);
+    if (!plan) return plan.error().message;
+    const auto bound = bind_variants(*plan, signature(), {}, match_texts(*plan, cubin));
+    return bound ? "" : bound.error().message;
+  };
+  const std::string scale = "[[step]]\nlaunch = \"scale\"\ngrid = [1]\nblock = [1]\nargs = ";
+  EXPECT_EQ(told(scale + "[\"x\"]\n[[step]]\ncopy = \"x\"\nfrom = \"x\"\n"),
+            "plan.toml:2:10: \"scale\" takes 2 arguments, got 1\n"
+            "plan.toml:7:8: \"x\" is an input and cannot be written");
+  EXPECT_EQ(told(scale + "[\"out\"]\n"), "") << "match_kernels tells it";
+}
+
 /// Both lists of names are the candidate's, and this is the verifier's own time.
 TEST(MatchKernelsTest, ManyUnknownKernelsCostLittle) {
   CubinFacts cubin{.architecture = 90};
