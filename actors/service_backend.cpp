@@ -87,15 +87,18 @@ sandbox::SandboxOptions slot_options(const SandboxConfig& config, const std::str
 }
 
 /// The driver is not asked to make anything: other processes find the GPUs as they were.
-Result<void> check_slot_gpus(const SandboxConfig& config) {
+Result<void> check_slot_gpus(const SandboxConfig& config, SlotsOf origin) {
   if (!uses_gpus(config)) return {};
+  const std::string contract = origin == SlotsOf::command
+                                   ? "contract " + config.contract
+                                   : "sandbox.contract = \"" + config.contract + '"';
   const auto driver = cuda::Driver::load();
-  if (!driver) return fail("sandbox.contract = \"" + config.contract + '"', driver.error());
+  if (!driver) return fail(contract, driver.error());
   const auto gpus = driver->gpus();
   if (!gpus) return tl::unexpected(gpus.error());
   if (const std::string nodes = cuda::lacking_nodes(); !nodes.empty()) {
-    return fail(ErrorCode::unsupported, "sandbox.contract = \"" + config.contract + "\": " + nodes +
-                                            "; in a container, give it these and /dev/nvidiaN");
+    return fail(ErrorCode::unsupported,
+                contract + ": " + nodes + "; in a container, give it these and /dev/nvidiaN");
   }
   const auto wanted = static_cast<size_t>(config.first_gpu + config.gpus);
   if (gpus->size() >= wanted) return {};
@@ -105,8 +108,8 @@ Result<void> check_slot_gpus(const SandboxConfig& config) {
                                              std::to_string(gpus->size()));
 }
 
-Result<void> check_slots(const SandboxConfig& config) {
-  if (auto gpus = check_slot_gpus(config); !gpus) return gpus;
+Result<void> check_slots(const SandboxConfig& config, SlotsOf origin) {
+  if (auto gpus = check_slot_gpus(config, origin); !gpus) return gpus;
   if (auto cores = check_slot_cores(config); !cores) return cores;
   return config.require_cgroups ? sandbox::probe_cgroups() : Result<void>{};
 }

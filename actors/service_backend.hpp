@@ -2,6 +2,7 @@
 // The sandbox program behind a sandbox actor and behind a tool executor's shell.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -18,9 +19,13 @@ sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::
 sandbox::SandboxOptions slot_options(const SandboxConfig& config, const std::string& python,
                                      uint32_t index);
 
+/// Where a user wrote what is told of a contract: `sandbox.contract = "device"` in a
+/// configuration, or nowhere but in a command's options.
+enum class SlotsOf : uint8_t { configuration, command };
+
 /// Says what this machine lacks for the slots of a configuration, cores, GPUs or cgroups that it
 /// requires: better before a run than in it.
-Result<void> check_slots(const SandboxConfig& config);
+Result<void> check_slots(const SandboxConfig& config, SlotsOf origin = SlotsOf::configuration);
 
 /// Starts a service on the thread that calls it. `ender`: ends it from another thread.
 SandboxBackendFactory service_backend(sandbox::SandboxOptions options,

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <sstream>
 
 namespace warpsmith {
 
@@ -13,6 +15,14 @@ using std::chrono::milliseconds;
 milliseconds Deadline::left() const {
   const auto rest = std::chrono::ceil<milliseconds>(at_ - SteadyClock::now());
   return std::max(rest, milliseconds{0});
+}
+
+std::string seconds_text(std::chrono::nanoseconds span) {
+  const double seconds = in_ms(span) / 1000;
+  const double steps = seconds < 0.5 ? 1000 : 10;
+  std::ostringstream text;
+  text << std::round(seconds * steps) / steps << " s";
+  return text.str();
 }
 
 std::string utc_timestamp() {

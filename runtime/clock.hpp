@@ -13,6 +13,9 @@ inline double in_ms(std::chrono::nanoseconds span) {
   return std::chrono::duration<double, std::milli>(span).count();
 }
 
+/// "20 s", "1.5 s", "0.25 s": to a tenth from half a second on, to a millisecond below.
+std::string seconds_text(std::chrono::nanoseconds span);
+
 /// A point in time by which a wait must end. Every wait takes one.
 class Deadline {
  public:

@@ -42,7 +42,9 @@ Result<std::vector<AgreementRow>> measure(const Arguments& args) {
   SandboxConfig config;
   config.contract = "device";
   config.first_gpu = args.gpu;
-  if (auto fits = check_slots(config); !fits) return tl::unexpected(std::move(fits.error()));
+  if (auto fits = check_slots(config, SlotsOf::command); !fits) {
+    return tl::unexpected(std::move(fits.error()));
+  }
   const auto options = slot_options(config, python_interpreter().string(), 0);
   const Deadline deadline = Deadline::after(budget);
   // Who waits for whom shares a core, as in a service.

@@ -44,25 +44,36 @@ Result<std::string> contract_of(const CheckArguments& args, const fs::path& solu
   return holds(sandbox::plan_file) || holds(sandbox::device_source_file) ? "device" : "cpu";
 }
 
+tl::unexpected<Error> refused_link(const fs::path& link, const std::string& what) {
+  return fail(ErrorCode::invalid_argument,
+              link.string() + ": a symbolic link, which is not followed; copy the " + what);
+}
+
 /// They are not followed, as those of an agent must not be: what they stand for would be missing.
-Result<void> refuse_links(const fs::path& place) {
+/// So would what is neither a file nor a folder.
+Result<void> refuse_odd_files(const fs::path& place) {
   constexpr int most_entries = 1024;
   std::error_code error;
   int seen = 0;
   for (const auto& entry : fs::recursive_directory_iterator(place, error)) {
     if (++seen > most_entries) break;
-    if (!entry.is_symlink(error)) continue;
-    return fail(ErrorCode::invalid_argument,
-                entry.path().string() + ": a symbolic link, which is not followed; copy the file");
+    if (entry.is_symlink(error)) return refused_link(entry.path(), "file");
+    if (entry.is_regular_file(error) || entry.is_directory(error)) continue;
+    return fail(ErrorCode::invalid_argument, entry.path().string() + ": expected a file");
   }
   return {};
 }
 
 /// With `required` in it.
 Result<FileSet> read_folder(const fs::path& place, const std::string& required) {
+  std::error_code error;
+  if (fs::is_symlink(place, error)) return refused_link(place, "folder");
   const auto folder = sandbox::SafeFolder::open(place);
   if (!folder) return tl::unexpected(folder.error());
-  if (auto plain = refuse_links(place); !plain) return tl::unexpected(std::move(plain.error()));
+  if (auto plain = refuse_odd_files(place); !plain) return tl::unexpected(std::move(plain.error()));
+  if (fs::is_directory(place / required, error)) {
+    return fail(ErrorCode::invalid_argument, (place / required).string() + ": expected a file");
+  }
   auto files = sandbox::freeze_folder(*folder, required, {});
   if (files) return files;
   const bool too_much = files.error().code == ErrorCode::capacity;

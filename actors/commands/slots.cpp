@@ -26,7 +26,9 @@ Result<void> valid_slots(const SandboxConfig& config) {
 
 Result<std::vector<sandbox::SandboxOptions>> take_slots(const SandboxConfig& config) {
   if (auto valid = valid_slots(config); !valid) return tl::unexpected(std::move(valid.error()));
-  if (auto fits = check_slots(config); !fits) return tl::unexpected(std::move(fits.error()));
+  if (auto fits = check_slots(config, SlotsOf::command); !fits) {
+    return tl::unexpected(std::move(fits.error()));
+  }
   leave_slot_cores(config);
   const std::string python = python_interpreter().string();
   std::vector<sandbox::SandboxOptions> slots;

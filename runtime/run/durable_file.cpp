@@ -32,6 +32,8 @@ ErrorCode code_of(int error_number) {
     case ENOENT:
     case ENOTDIR:
       return ErrorCode::not_found;
+    case ELOOP:
+      return ErrorCode::invalid_argument;
     default:
       return ErrorCode::io_failed;
   }

@@ -171,12 +171,14 @@ Result<void> Contestant::leave(Deadline deadline) {
 }
 
 std::optional<Fault> Contestant::await_done(uint32_t number, Deadline deadline) {
+  const auto allowed = deadline.left();
   const uint32_t& done = control_.page().done;
   for (uint32_t seen = load_word(done); seen != number; seen = load_word(done)) {
     const nanoseconds left = deadline.at() - SteadyClock::now();
     if (left <= nanoseconds{0}) {
       (void)process_->kill();
-      return Fault{VerdictClass::timeout, "the kernel did not return in time"};
+      return Fault{VerdictClass::timeout,
+                   "the kernel did not return within " + seconds_text(allowed)};
     }
     wait_while(done, seen, std::min<nanoseconds>(left, slice));
     if (load_word(done) != number && !process_->alive()) return fault_of_dead();

@@ -57,14 +57,25 @@ Result<void> unharmed(const JailExit& exit) {
   return fail(ErrorCode::process_failed, "compile: something outside killed the compiler");
 }
 
-std::optional<Compiled> stopped_by_limit(const JailExit& exit) {
-  if (exit.timed_out || exit.signal == SIGXCPU) {
-    return failed_compiling(VerdictClass::timeout, "compiling took too long");
+std::optional<Compiled> stopped_by_limit(const JailExit& exit, std::chrono::milliseconds patience) {
+  const std::string slow = "compiling took too long: ";
+  if (exit.timed_out) {
+    return failed_compiling(VerdictClass::timeout,
+                            slow + "it did not end within " + seconds_text(patience));
+  }
+  if (exit.signal == SIGXCPU) {
+    return failed_compiling(VerdictClass::timeout, slow + "it used up its CPU time");
   }
   if (exit.out_of_memory) {
     return failed_compiling(VerdictClass::out_of_memory, "compiling exceeded its memory limit");
   }
   return std::nullopt;
+}
+
+std::optional<Compiled> too_large_a_file(const JailExit& exit, uint64_t most_bytes) {
+  if (exit.err.find("File size limit exceeded") == std::string::npos) return std::nullopt;
+  return failed_compiling(VerdictClass::compile_error,
+                          "the object is larger than " + std::to_string(most_bytes >> 20U) + " MB");
 }
 
 Result<Compiled> run_compiler(const JailSpec& spec, std::chrono::milliseconds patience,
@@ -81,7 +92,7 @@ Result<Compiled> run_compiler(const JailSpec& spec, std::chrono::milliseconds pa
     return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
   }
   const bool lasting = !was_stopped(*exit);
-  auto stopped = stopped_by_limit(*exit);
+  auto stopped = stopped_by_limit(*exit, patience);
   Compiled result = stopped ? std::move(*stopped) : judged(std::move(*exit));
   result.lasting = lasting;
   result.jail = (*jail)->report();

@@ -37,8 +37,11 @@ Compiled failed_compiling(VerdictClass outcome, std::string text);
 /// An error (`process_failed`) where something outside killed the compiler: another try may do.
 Result<void> unharmed(const JailExit& exit);
 
-/// The class of a compiler that a limit ended, if one did.
-std::optional<Compiled> stopped_by_limit(const JailExit& exit);
+/// The class of a compiler that a limit ended, if one did; it had `patience`.
+std::optional<Compiled> stopped_by_limit(const JailExit& exit, std::chrono::milliseconds patience);
+
+/// Of a compiler whose assembler or linker was ended by a file of more than `most_bytes`.
+std::optional<Compiled> too_large_a_file(const JailExit& exit, uint64_t most_bytes);
 
 /// Runs a compiler in its jail for at most `patience`; `judged` says what an end of its own gave.
 /// An error is ours: there is no jail, something outside killed the compiler, or the caller's

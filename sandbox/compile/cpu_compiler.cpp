@@ -120,6 +120,7 @@ JailSpec CpuCompiler::jail_for(const FileSet& files) const {
 
 Compiled CpuCompiler::judged(JailExit exit) const {
   if (exit.exit_code != 0) {
+    if (auto large = too_large_a_file(exit, options_.limits.file_bytes)) return std::move(*large);
     exit.err.resize(std::min<size_t>(exit.err.size(), options_.message_bytes));
     return failed_compiling(VerdictClass::compile_error, summarise_errors(exit.err));
   }

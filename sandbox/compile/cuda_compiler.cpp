@@ -136,7 +136,7 @@ Result<Compiled> CudaCompiler::compile_fresh(const FileSet& files, Deadline dead
   if (auto whole = unharmed(answer->exit); !whole) return tl::unexpected(std::move(whole.error()));
   Compiled result;
   if (!answer->object) {
-    auto stopped = stopped_by_limit(answer->exit);
+    auto stopped = stopped_by_limit(answer->exit, options_.timeout);
     result = stopped ? std::move(*stopped)
                      : failed_compiling(VerdictClass::compile_error, "the compiler crashed");
     result.lasting = false;

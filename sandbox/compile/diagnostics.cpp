@@ -34,6 +34,13 @@ bool contains(const std::string& line, const char* part) {
   return line.find(part) != std::string::npos;
 }
 
+/// What an assembler says has the lines of its own input.
+std::string with_asm_named(const std::string& line) {
+  const bool its_own =
+      line.starts_with("{standard input}") || line.starts_with("ptxas application ptx input");
+  return its_own ? "within the kernel's asm: " + line : line;
+}
+
 /// Takes "/usr/bin/ld: /tmp/ccAbCdEf.o: " and the like off the front, and offsets in sections.
 std::string without_paths(const std::string& told) {
   std::string line = told;
@@ -49,12 +56,12 @@ std::string without_paths(const std::string& told) {
   for (const std::string front : {"/usr/bin/ld: ", "kernel.o: ", "/src/"}) {
     if (line.starts_with(front)) line.erase(0, front.size());
   }
-  return clean(line, longest_line);
+  return clean(with_asm_named(line), longest_line);
 }
 
 bool tells(const std::string& line) {
-  const bool told = contains(line, "error: ") || contains(line, "undefined reference") ||
-                    contains(line, "multiple definition");
+  const bool told = contains(line, "error: ") || contains(line, ": Error: ") ||
+                    contains(line, "undefined reference") || contains(line, "multiple definition");
   return told && !contains(line, "ld returned 1 exit status");
 }
 
@@ -67,7 +74,7 @@ bool tells_of_cuda(const std::string& line) {
 std::string with_colons(const std::string& line) {
   const size_t open = line.find('('), close = line.find("): ");
   if (open == std::string::npos || close == std::string::npos || close < open) {
-    return clean(line, longest_line);
+    return clean(with_asm_named(line), longest_line);
   }
   const std::string number = line.substr(open + 1, close - open - 1);
   return clean(line.substr(0, open) + ":" + number + line.substr(close + 1), longest_line);

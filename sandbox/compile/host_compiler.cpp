@@ -89,6 +89,7 @@ JailSpec HostCompiler::loaders_jail(const HostSubmission& submission,
 
 Compiled HostCompiler::judged(JailExit exit) const {
   if (exit.exit_code != 0) {
+    if (auto large = too_large_a_file(exit, options_.limits.file_bytes)) return std::move(*large);
     exit.err.resize(std::min<size_t>(exit.err.size(), options_.message_bytes));
     return failed_compiling(VerdictClass::compile_error, summarise_host_errors(exit.err));
   }

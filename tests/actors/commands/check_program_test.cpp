@@ -2,6 +2,7 @@
 // `warpsmith check` from the command line to its exit code. No GPU is needed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -140,7 +141,7 @@ TEST_F(CheckProgramTest, WithoutAGpuItSaysWhatCanBeDone) {
   if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a GPU's driver";
   const ChildExit end = check({example});
   EXPECT_EQ(end.exit_code, 2);
-  EXPECT_THAT(end.err, AllOf(StartsWith("warpsmith: sandbox.contract = \"device\": "),
+  EXPECT_THAT(end.err, AllOf(StartsWith("warpsmith: contract device: "),
                              HasSubstr("; --explain and --compile-only need no GPU\n")));
 }
 
@@ -176,6 +177,32 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
   fs::create_symlink(file("elsewhere.cu", ""), folder() / "linked/kernels.cu");
   EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "linked").string()}),
               HasSubstr("linked/kernels.cu: a symbolic link, which is not followed"));
+}
+
+TEST_F(CheckProgramTest, WhatIsNoFileIsNamedInEveryContract) {
+  const auto refusal = [](const fs::path& solution) {
+    const ChildExit end = check({"--compile-only", "--task", cpu_task, solution.string()});
+    EXPECT_EQ(end.exit_code, 2) << end.out << end.err;
+    return end.err;
+  };
+  for (const char* name : {"kernel.cpp", "model_new.py", "plan.toml", "kernels.cu"}) {
+    const fs::path pipe = folder() / "pipe" / name, inner = folder() / "inner" / name;
+    (void)file("pipe/plan.toml", "[[step]]\nmemset = \"y\"\n");
+    fs::remove(pipe);
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    fs::create_directories(inner);
+    EXPECT_THAT(refusal(pipe.parent_path()), HasSubstr("expected a file\n")) << name;
+    EXPECT_THAT(refusal(inner.parent_path()), HasSubstr(std::string(name) + ": expected a file\n"));
+    fs::remove_all(pipe.parent_path());
+    fs::remove_all(inner.parent_path());
+  }
+  fs::create_directory_symlink(fs::path(file("real/kernel.cpp", "")).parent_path(),
+                               folder() / "link");
+  EXPECT_THAT(refusal(folder() / "link"),
+              HasSubstr("link: a symbolic link, which is not followed; copy the folder\n"));
+  fs::create_symlink("reference.py", folder() / "reference.py");
+  const ChildExit loop = check({folder().string(), "--contract", "cpu"});
+  EXPECT_EQ(loop.exit_code, 2) << loop.err;
 }
 
 TEST_F(CheckProgramTest, SecondsThatRanOutAreTheUsers) {

@@ -38,7 +38,7 @@ TEST_F(LackingNodesTest, ADriverThatDoesNotStartIsToldWithWhatItLacks) {
   EXPECT_EQ(end.exit_code, 2);
   EXPECT_EQ(end.out, "");
   EXPECT_EQ(end.err,
-            "warpsmith: sandbox.contract = \"device\": cuInit answered error 100: a driver, but no "
+            "warpsmith: contract device: cuInit answered error 100: a driver, but no "
             "usable GPU (" +
                 no_nodes + "); --explain and --compile-only need no GPU\n");
 }
@@ -47,12 +47,12 @@ TEST_F(LackingNodesTest, ADriverThatStartsIsOfNoUseWithoutThem) {
   const ChildExit end = run("0", {"check", "configs/examples/copy"});
   EXPECT_EQ(end.exit_code, 2);
   EXPECT_EQ(end.out, "");
-  EXPECT_EQ(end.err, "warpsmith: sandbox.contract = \"device\": " + no_nodes +
+  EXPECT_EQ(end.err, "warpsmith: contract device: " + no_nodes +
                          "; in a container, give it these and /dev/nvidiaN; --explain and "
                          "--compile-only need no GPU\n");
 }
 
-TEST_F(LackingNodesTest, TrainingIsRefusedInTheSameWords) {
+TEST_F(LackingNodesTest, TrainingIsRefusedByItsConfiguration) {
   for (const std::string contract : {"device", "host"}) {
     const ChildExit end = run("0", {"train", "configs/h200-" + contract + ".toml"});
     EXPECT_EQ(end.exit_code, 2);

@@ -2,9 +2,11 @@
 #include "runtime/run/durable_file.hpp"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "runtime/checksum.hpp"
@@ -47,6 +49,16 @@ TEST(DurableFileTest, FolderIsNoTextFile) {
   const auto read = read_text_file(folder.path(), 10);
   ASSERT_FALSE(read.has_value());
   EXPECT_EQ(read.error().message, "cannot read " + folder.path().string() + ": Is a directory");
+}
+
+TEST(DurableFileTest, ALinkToItselfIsTheCallersFault) {
+  const TemporaryFolder folder;
+  const auto link = folder.path() / "link";
+  std::filesystem::create_symlink("link", link);
+  const auto read = read_text_file(link, 10);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(read.error().message, testing::EndsWith("Too many levels of symbolic links"));
 }
 
 TEST(DurableFileTest, MissingFileIsNamed) {

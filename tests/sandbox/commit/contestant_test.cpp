@@ -147,6 +147,14 @@ TEST(ContestantTest, AKillFromOutsideIsNoFaultOfTheKernel) {
   EXPECT_FALSE(crashed.fault->ours);
 }
 
+TEST(ContestantTest, ATimeoutSaysHowLongItWas) {
+  Bench bench(kernel("while (true) asm volatile(\"\");"));
+  ASSERT_FALSE(bench.contestant().load(in_seconds(5)).fault);
+  const CallResult result = bench.contestant().call(0, in_seconds(1));
+  ASSERT_TRUE(result.fault);
+  EXPECT_EQ(result.fault->detail, "the kernel did not return within 1 s");
+}
+
 TEST(ContestantTest, TheLimitOfCpuTimeIsATimeout) {
   JailLimits limits;
   limits.cpu = std::chrono::seconds{1};

@@ -120,8 +120,10 @@ TEST_F(CpuCompilerTest, LetsNoSourceReadTheHost) {
 
 TEST_F(CpuCompilerTest, BoundsSourceSizeTimeAndMemory) {
   EXPECT_EQ(compile(std::string(300'000, ' ')).failure, VerdictClass::compile_error);
-  EXPECT_EQ(compile("char big[1u << 30] = {1};\n" + head + "{ *(char*)out[0] = big[5]; }").failure,
-            VerdictClass::compile_error);
+  const Compiled large =
+      compile("char big[1u << 30] = {1};\n" + head + "{ *(char*)out[0] = big[5]; }");
+  EXPECT_EQ(large.failure, VerdictClass::compile_error);
+  EXPECT_EQ(large.text, "the object is larger than 32 MB");
 }
 
 TEST_F(CpuCompilerTest, KeepsTheConfiguredPartOfTheCompilersMessages) {

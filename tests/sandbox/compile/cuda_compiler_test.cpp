@@ -234,6 +234,7 @@ TEST_F(CudaCompilerTest, CompilersThatHangAreEndedAndReplaced) {
       "template <long id> struct A<0, id> { static constexpr long v = id; };\n"
       "extern \"C\" __global__ void k(long* p) { *p = A<40, 1>::v; }\n");
   EXPECT_EQ(deep.failure, VerdictClass::timeout) << deep.text;
+  EXPECT_EQ(deep.text, "compiling took too long: it did not end within 1.5 s");
   EXPECT_FALSE(compile(probe).failure);
 }
 

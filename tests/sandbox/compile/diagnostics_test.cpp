@@ -21,6 +21,19 @@ TEST(DiagnosticsTest, NamesUndefinedReferencesWithoutTemporaryFiles) {
             "kernel.cpp: undefined reference to `foo'");
 }
 
+TEST(DiagnosticsTest, SaysWhereTheAssemblersLinesAre) {
+  EXPECT_EQ(summarise_errors("{standard input}: Assembler messages:\n"
+                             "{standard input}:4: Error: no such instruction: `foo bar'\n"),
+            "within the kernel's asm: {standard input}:4: Error: no such instruction: `foo bar'");
+  EXPECT_EQ(summarise_errors("/src/kernel.cpp: Assembler messages:\n"
+                             "/src/kernel.cpp:7: Error: no such instruction: `foo bar'\n"),
+            "kernel.cpp:7: Error: no such instruction: `foo bar'");
+  EXPECT_EQ(summarise_cuda_errors("ptxas application ptx input, line 27; error   : Unknown symbol "
+                                  "'foo'\nptxas fatal   : Ptx assembly aborted due to errors\n"),
+            "within the kernel's asm: ptxas application ptx input, line 27; error   : Unknown "
+            "symbol 'foo'\nptxas fatal   : Ptx assembly aborted due to errors");
+}
+
 TEST(DiagnosticsTest, IsBounded) {
   std::string text;
   for (int i = 0; i < 100; ++i) {
