@@ -70,9 +70,9 @@ bool match_count(const LaunchStep& step, const KernelFacts& kernel, PlanErrors& 
   return false;
 }
 
-/// Requires that binding kept every argument.
+/// Requires as many parameters as the step has arguments, of which binding keeps all that it bound.
 void match_arguments(const LaunchText& step, const KernelFacts& kernel, PlanErrors& errors) {
-  for (size_t i = 0; i < kernel.parameters.size(); ++i) {
+  for (size_t i = 0; i < step.launch.args.size(); ++i) {
     match_argument(step, i, kernel.parameters[i].bytes, errors);
   }
 }
