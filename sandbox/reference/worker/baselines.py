@@ -8,7 +8,7 @@ import torch
 
 import chunks
 from device import NO_GRAPHS
-from refusals import Refused
+from refusals import Refused, words_of
 
 _MODES = {"default": None, "tuned": "max-autotune-no-cudagraphs"}
 _TOLERANCE = 1e-2
@@ -16,7 +16,7 @@ _BF16_TOLERANCE = 8e-2  # eager rounds each operator's output at 2^-8, compiled 
 
 
 def _reason(error):
-    return f"{type(error).__name__}: {(str(error).strip() or '?').splitlines()[0][:200]}"
+    return f"{type(error).__name__}: {words_of(error) or '?'}"
 
 
 def _tensors(result):

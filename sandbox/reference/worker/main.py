@@ -24,7 +24,7 @@ from device import LANES, Cpu, NoDevice, device_named
 from mutants import lower_precisions
 from orders import honest_orders
 from peer import Peer
-from refusals import DoesNotFit, Refused
+from refusals import DoesNotFit, Refused, words_of
 from session import Session
 from task import Task
 from turns import Turns
@@ -128,7 +128,7 @@ class Worker:
         except NoDevice as error:
             said = {"ok": False, "refused": False, "error": str(error)}
         except Exception as error:
-            said = {"ok": False, "refused": False, "error": f"{type(error).__name__}: {error}"}
+            said = {"ok": False, "refused": False, "error": f"{type(error).__name__}: {words_of(error, 1000)}"}
         gc.collect()  # here, because an error at hand holds what it was raised over
         with contextlib.suppress(Exception):  # a device that faulted says so at the next request
             self.device.tidy()

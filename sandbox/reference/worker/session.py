@@ -12,7 +12,7 @@ from device import NO_GRAPHS
 from device_sums import device_orders
 from mutants import lower_precisions
 from orders import honest_orders
-from refusals import Refused
+from refusals import Refused, words_of
 from task import DTYPES
 
 _TORCH = {name: dtype for dtype, name in DTYPES.items()}
@@ -108,8 +108,7 @@ class Session:
             return self._aside(index, what, argument)
         except BaseException as error:
             at = traceback.extract_tb(error.__traceback__)[-1]
-            text = str(error).strip().split("\n")[0][:300]
-            self.error = f"{type(error).__name__}: {text} ({at.filename}, line {at.lineno}, in {at.name})"
+            self.error = f"{type(error).__name__}: {words_of(error, 300)} ({at.filename}, line {at.lineno}, in {at.name})"
             return commit.Answer(commit.FAILED, text=self.error)
 
     def noop(self):

@@ -27,6 +27,7 @@ DTYPES = {
     torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
     torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "boolean",
 }
+MAX_TENSORS, MAX_RANK, MAX_NAME = 256, 16, 256  # of a signature (description.cpp); bytes of a name
 REQUIRED = ("Model", "get_inputs", "get_init_inputs")
 MAX_ELEMENTS = 2**26  # of all tensors of a signature together; on a GPU its memory bounds them instead
 CORRELATED_SHARE = 1 / 8  # of the largest possible error; the bound's constant multiplies it by 8 or more
@@ -90,9 +91,10 @@ class Task:
 
     def _build(self):
         model = self._made(self._construct)
-        self._register_plain_tensors(model)
-        model.requires_grad_(False)
-        return model.to(self.device.place)
+        with place("Model"):
+            self._register_plain_tensors(model)
+            model.requires_grad_(False)
+            return model.to(self.device.place)
 
     @staticmethod
     def _register_plain_tensors(model):
@@ -109,7 +111,8 @@ class Task:
 
     def draw(self, seed):
         values = self._made(lambda: self._inputs(seed))
-        return [v.to(self.device.place) if isinstance(v, torch.Tensor) else v for v in values]
+        with place("get_inputs"):
+            return [v.to(self.device.place) if isinstance(v, torch.Tensor) else v for v in values]
 
     def _refuse_the_impossible(self):
         """Inputs that alone exceed the device are never drawn; their sizes take no memory where the code allows."""
@@ -157,6 +160,8 @@ class Task:
         for i, a in enumerate(outs):
             if a.dtype not in DTYPES:
                 raise Refused(f"output {i} has dtype {a.dtype}, which no contract carries")
+            if a.device.type not in ("cpu", "cuda"):
+                raise Refused(f'output {i} is on the device "{a.device}", which holds no values here')
         self.outputs = [torch.empty_like(o, device="meta") for o in outs]
         for i, (a, b) in enumerate(zip(outs, self._again(lambda: self.sample, outs))):
             if not same(a, b):
@@ -208,11 +213,15 @@ class Task:
         tensors += [self._describe(named(n), "parameter", t) for n, t in self.named]
         for i, out in enumerate(self.outputs):
             tensors.append(self._describe(named("y" if len(self.outputs) == 1 else f"y{i}"), "output", out))
+        if len(tensors) > MAX_TENSORS:
+            raise Refused(f"the signature has {len(tensors)} tensors, more than {MAX_TENSORS}")
         return tensors
 
     def _entry(self, name, role, value):
         if value.dtype not in DTYPES:
             raise Refused(f"{role} {name} has dtype {value.dtype}, which no contract carries")
+        if value.dim() > MAX_RANK or len(name.encode(errors="replace")) > MAX_NAME:
+            raise Refused(f"{role} {name[:MAX_NAME]}: more than {MAX_RANK} axes or {MAX_NAME} bytes of its name")
         return {"name": name, "role": role, "dtype": DTYPES[value.dtype], "shape": list(value.shape),
                 "elements": value.numel()}
 

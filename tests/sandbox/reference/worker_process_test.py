@@ -200,6 +200,12 @@ class CpuProcessTest(Cases, unittest.TestCase):
             (code(counts, small), "forward gave 1 outputs, then 2"),
             (code("return a[0] * 2", small, "import threading; self.k = threading.Lock()"),
              "a copy of Model raised TypeError"),
+            (code("return (a[0] * 2,) * 300", small), "the signature has 301 tensors, more than 256"),
+            (code("return a[0].reshape((8, 4) + (1,) * 15)", small), "output y: more than 16 axes"),
+            (code("return a[0].to('meta')", small), 'output 0 is on the device "meta"'),
+            (code("return a[0]", "[torch.empty(2, device='meta')]"), "get_inputs raised NotImplementedError"),
+            (code("return a[0]", small, "self.t = torch.empty(2, device='meta')"),
+             "Model raised NotImplementedError"),
         ):
             said = self.load(why, text)
             self.assertEqual((said["ok"], said["refused"]), (False, True), said)
@@ -222,6 +228,15 @@ class CpuProcessTest(Cases, unittest.TestCase):
     def test_half_a_character_in_a_text_does_not_spoil_the_answer(self):
         said = self.load("half", code("raise ValueError('\\ud800')"))
         self.assertEqual(said["error"], "forward raised ValueError: ?")
+
+    def test_an_error_without_a_text_refuses_its_task_and_nothing_else(self):
+        mute = "class Mute(Exception):\n    def __str__(self):\n        raise RuntimeError('gotcha')\n"
+        for text, where in ((mute + "raise Mute()\n", "the task's text"),
+                            (mute + code("raise Mute()"), "forward")):
+            said = self.load(where, text)
+            self.assertEqual((said["ok"], said["refused"]), (False, True), said)
+            self.assertEqual(said["error"], f"{where} raised Mute: its text cannot be had")
+        self.assertTrue(self.load("after", code("return a[0] * 2"))["ok"])
 
     def test_refuses_to_give_the_signature_of_what_is_no_task(self):
         said = self.worker.ask(op="signature", key="none", code="x = 1")
