@@ -100,8 +100,7 @@ Result<FileSet> read_device(const fs::path& place) {
 /// Of contract `cpu` or `host`: a file counts as the one that a folder must hold.
 Result<FileSet> read_module(const fs::path& place, const char* required) {
   if (fs::is_directory(place)) return read_folder(place, required);
-  constexpr size_t most_bytes = 4U << 20U;
-  auto text = read_text_file(place, most_bytes);
+  auto text = read_text_file(place, sandbox::SolutionLimits{}.bytes);
   if (!text) return tl::unexpected(std::move(text.error()));
   return FileSet{{required, std::move(*text)}};
 }

@@ -173,6 +173,8 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
   EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "large").string()}),
               HasSubstr("the solution holds too much: allowed are 16 files and 262144 bytes, got 2 "
                         "files and 104857622 bytes, the largest kernels.cu of 104857600\n"));
+  EXPECT_THAT(refusal({"--task", cpu_task, file("long.cpp", std::string((256U << 10U) + 1, ' '))}),
+              HasSubstr("long.cpp: longer than the 262144 bytes allowed\n"));
   (void)file("linked/plan.toml", "[[step]]\nmemset = \"y\"\n");
   fs::create_symlink(file("elsewhere.cu", ""), folder() / "linked/kernels.cu");
   EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "linked").string()}),

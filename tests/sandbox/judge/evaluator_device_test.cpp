@@ -183,7 +183,7 @@ TEST_F(EvaluatorDeviceTest, WrongPlansAreNamedByLineAndColumn) {
 TEST_F(EvaluatorDeviceTest, WrongSourcesHaveOneClearMessage) {
   REQUIRE_TOOLCHAIN();
   EXPECT_EQ(explained(with_kernels(std::string(100U << 20U, ' '))).text,
-            "compile_error: the source has 104857621 bytes, more than 262144");
+            "compile_error: the source has 104857600 bytes, more than 262144");
   RandomStream random(3, "garbage");
   std::string garbage;
   for (int i = 0; i < 4096; ++i) garbage += static_cast<char>(1 + random.below(255));
