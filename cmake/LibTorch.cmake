@@ -6,6 +6,9 @@ endif()
 execute_process(COMMAND "${WARPSMITH_PYTHON}" -c
   "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
   OUTPUT_VARIABLE torch_dir OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+if(NOT torch_dir OR NOT EXISTS "${torch_dir}/include")
+  message(FATAL_ERROR "WARPSMITH_PYTHON=${WARPSMITH_PYTHON} has no torch")
+endif()
 add_library(warpsmith_torch INTERFACE)
 # -idirafter: LibTorch carries its own fmt, Debian's must win.
 target_compile_options(warpsmith_torch INTERFACE

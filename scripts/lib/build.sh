@@ -48,6 +48,8 @@ ensure_built() {
     configure
     compile "$@"
     touch -r "$build/.looking" "$mark"
+    # Who built everything has the program too.
+    [ "$mark" != "$build/.built-all" ] || touch -r "$build/.looking" "$build/.built-program"
   fi
   release_lock
 }

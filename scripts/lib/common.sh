@@ -24,6 +24,13 @@ check_preset() {
   esac
 }
 
+check_jobs() {
+  [[ $jobs =~ ^[1-9][0-9]{0,3}$ ]] || die "WARPSMITH_JOBS=$jobs: expected a number from 1 to 9999" 2
+}
+
+# print_usage FILE: the lines of its head that say how it is called
+print_usage() { sed -n '3,6s/^# //p' "$1"; }
+
 # Waits for the lock file $1 on descriptor 9, and says so when it has to.
 take_lock() {
   mkdir -p "$(dirname "$1")"

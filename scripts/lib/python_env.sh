@@ -25,10 +25,18 @@ make_python() {
   mv -T "$unfinished" "$folder"
 }
 
+# Looks it up and does not import it, which takes seconds. The word tells an interpreter from any program that ends well.
+has_torch() {
+  local said
+  said=$("$1" -c 'import importlib.util as u; print("torch", u.find_spec("torch") is not None)' 2>/dev/null) || return 1
+  [ "$said" = "torch True" ]
+}
+
 # Sets WARPSMITH_PYTHON unless the caller did.
 ensure_python() {
   if [ -n "${WARPSMITH_PYTHON:-}" ]; then
     [ -x "$WARPSMITH_PYTHON" ] || die "WARPSMITH_PYTHON is not an interpreter: $WARPSMITH_PYTHON" 2
+    has_torch "$WARPSMITH_PYTHON" || die "WARPSMITH_PYTHON=$WARPSMITH_PYTHON: no Python that has torch" 2
     export WARPSMITH_PYTHON
     return
   fi

@@ -44,6 +44,7 @@ case "$*" in
   "-m pip "*) echo pip >> "$FAKE/calls.log"; sleep ${FAKE_PIP_SECONDS:-0}; [ ! -e "$FAKE/no-network" ] ;;
   "- "* | */test_summary.py\ *) exec /usr/bin/python3 "$@" ;;
   "-c import torch") [ -e "$FAKE/has-torch" ] ;;
+  "-c import importlib"*) echo "torch True" ;;
 esac
 '''
 
@@ -230,6 +231,39 @@ class LauncherTest(unittest.TestCase):
         code, _, err = self.launch("doctor", WARPSMITH_PRESET="fast")
         self.assertEqual((code, err), (2, "warpsmith: WARPSMITH_PRESET=fast: expected dev, asan or release\n"))
         self.assertFalse(os.path.exists(os.path.join(self.tree, "build")))
+
+    def test_an_interpreter_without_torch_and_jobs_that_are_no_number_are_bad_input(self):
+        bare = os.path.join(self.fake, "bare")
+        write(bare, "#!/bin/sh\necho torch False\n", True)
+        for program in ("/bin/true", bare):
+            code, _, err = self.launch("doctor", WARPSMITH_PYTHON=program)
+            self.assertEqual((code, err), (2, f"warpsmith: WARPSMITH_PYTHON={program}: no Python that has torch\n"))
+        for jobs in ("x", "0", "-1"):
+            code, _, err = self.launch("doctor", WARPSMITH_JOBS=jobs)
+            self.assertEqual((code, err), (2, f"warpsmith: WARPSMITH_JOBS={jobs}: expected a number from 1 to 9999\n"))
+        self.assertEqual(self.calls(), [])
+
+    def test_who_built_everything_builds_nothing_to_run(self):
+        self.launch("build")
+        before = self.calls()
+        self.assertEqual(self.launch("doctor")[2], "")
+        self.assertEqual(self.calls(), before)
+
+    def test_scripts_help_without_doing_anything(self):
+        for name in ("acceptance", "check", "offline-bundle", "portable"):
+            for word, code in (("--help", 0), ("-h", 0), ("--no-such", 2)):
+                ended = subprocess.run([os.path.join(self.tree, "scripts", name), word], capture_output=True, text=True,
+                                       cwd=self.fake, timeout=60)
+                self.assertEqual(ended.returncode, code, (name, word, ended.stderr))
+                self.assertIn("scripts/" + name if code == 0 else "", ended.stdout)
+        self.assertEqual(os.listdir(os.path.join(self.tree, "tests")), [])
+
+    def test_acceptance_names_a_folder_of_tasks_that_is_missing(self):
+        out = os.path.join(self.fake, "out")
+        ended = subprocess.run([os.path.join(self.tree, "scripts/acceptance"), out], capture_output=True, text=True,
+                               env={**os.environ, "KERNELBENCH": "/no/such"}, timeout=60)
+        self.assertEqual((ended.returncode, ended.stderr), (2, "warpsmith: KERNELBENCH=/no/such: no such folder\n"))
+        self.assertFalse(os.path.exists(out))
 
     def test_an_environment_that_failed_half_way_is_not_used(self):
         self.put("no-network")
