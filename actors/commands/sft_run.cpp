@@ -162,14 +162,33 @@ Result<void> save_model(const policy::SftStage& stage, const fs::path& to, const
   return sync_path(to);
 }
 
+void say_stopped(const std::string& when, const RunConfig& config, const RunPaths& paths) {
+  const fs::path& to = config.sft.export_to;
+  std::cerr << "stopped " << when << (to.empty() ? "" : ": " + to.string() + " is not written")
+            << "; go on with: ./warpsmith train --resume " << paths.folder.string() << '\n';
+}
+
 Result<void> export_model(const policy::SftStage& stage, const RunConfig& config,
                           const RunPaths& paths) {
   const fs::path& to = config.sft.export_to;
   if (stage.done()) return to.empty() ? Result<void>{} : save_model(stage, to, config.model.folder);
-  std::cerr << "stopped after step " << stage.step_number() << " of " << stage.steps()
-            << (to.empty() ? "" : ": " + to.string() + " is not written")
-            << "; go on with: ./warpsmith train --resume " << paths.folder.string() << '\n';
+  say_stopped("after step " + std::to_string(stage.step_number()) + " of " +
+                  std::to_string(stage.steps()),
+              config, paths);
   return {};
+}
+
+/// A script that Ctrl-C ended too is no failure. Our own signal may be told a little later.
+bool stopped_script(const Error& error, const SignalWait& signals) {
+  constexpr std::chrono::milliseconds patience{200};
+  return error.code == ErrorCode::process_failed && signals.arrived(patience);
+}
+
+ExitCode finish_early(const RunConfig& config, const RunPaths& paths, const Output& output) {
+  say_stopped("before the first step", config, paths);
+  const nlohmann::json out{{"model", nullptr}, {"steps", 0}, {"held_out_loss", nullptr}};
+  if (output.json) std::cout << out.dump() << '\n';
+  return ExitCode::success;
 }
 
 ExitCode finish(const policy::SftStage& stage, const fs::path& folder, const Output& output) {
@@ -212,6 +231,7 @@ ExitCode run_sft(const RunConfig& config, const RunPlace& place, const Output& o
   const fs::path model_folder = paths.folder / "model";
   if (config.learner.threads > 0) at::set_num_threads(static_cast<int>(config.learner.threads));
   auto run = open_run(config, paths);
+  if (!run && stopped_script(run.error(), signals)) return finish_early(config, paths, output);
   if (!run) return report(run.error());
   auto kept = run->run(signals, output);
   if (kept) kept = save_model(run->stage(), model_folder, config.model.folder);

@@ -108,7 +108,8 @@ class Session:
             return self._aside(index, what, argument)
         except BaseException as error:
             at = traceback.extract_tb(error.__traceback__)[-1]
-            self.error = f"{type(error).__name__}: {words_of(error, 300)} ({at.filename}, line {at.lineno}, in {at.name})"
+            where = f"({at.filename}, line {at.lineno}, in {at.name})"
+            self.error = f"{type(error).__name__}: {words_of(error, 300)} {where}"
             return commit.Answer(commit.FAILED, text=self.error)
 
     def noop(self):

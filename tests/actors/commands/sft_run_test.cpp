@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/environment.hpp"
 #include "runtime/run/checkpoint.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_folder.hpp"
@@ -75,6 +77,19 @@ TEST_F(SftRunTest, DamagedCheckpointsDoNotBeginTheRunAnew) {
   const RunPaths paths{root_.path() / "damaged"};
   fs::resize_file(paths.checkpoints() / "step-1" / "model.safetensors", 100);
   EXPECT_NE(run_sft(c, {"", paths.folder.string()}, quiet_), ExitCode::success);
+}
+
+TEST_F(SftRunTest, AStopWhileTheScriptRunsIsAStop) {
+  const std::string before = python_interpreter().string();
+  ::setenv("WARPSMITH_PYTHON", "/bin/sh", 1);
+  RunConfig c = config("early");
+  c.sft.data.clear();
+  c.sft.script = root_.path() / "script";
+  std::ofstream{c.sft.script} << "kill -INT $PPID; kill -INT $$";  // as a terminal does
+  EXPECT_EQ(run_sft(c, {"c.toml", ""}, quiet_), ExitCode::success);
+  std::ofstream{c.sft.script} << "kill -INT $$";
+  EXPECT_EQ(run_sft(c, {"", (root_.path() / "early").string()}, quiet_), ExitCode::infrastructure);
+  ::setenv("WARPSMITH_PYTHON", before.c_str(), 1);
 }
 
 TEST_F(SftRunTest, AFolderWithoutARunIsNotResumed) {
