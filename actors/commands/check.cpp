@@ -47,14 +47,16 @@ void tell(const std::string& line) {
   std::cerr << line << '\n';
 }
 
-/// Says so where it was the time given by the user that ran out.
-Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_point began) {
+/// Says so where it was the time given by the user that ran out, and during what: `last` is the
+/// newest word of progress.
+Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_point began,
+                     const std::string& last) {
   constexpr seconds reserve{1};  // what the sandbox program keeps for its answer
   auto* failure = std::get_if<InfraFailure>(&judgement);
   if (failure == nullptr || failure->kind != InfraKind::deadline) return judgement;
   if (SteadyClock::now() - began + reserve < budget) return judgement;
-  failure->detail =
-      "the " + std::to_string(budget.count()) + " s of --timeout ran out: " + failure->detail;
+  failure->detail = "the " + std::to_string(budget.count()) + " s of --timeout ran out" +
+                    (last.empty() ? "" : " (" + last + ")") + ": " + failure->detail;
   return judgement;
 }
 
@@ -88,11 +90,16 @@ Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, s
   auto backend = service_backend(slot)();
   if (!backend) return InfraFailure{InfraKind::sandbox_lost, backend.error().message};
   // What is quick tells a terminal alone.
-  if (runs(call.request) || isatty(STDERR_FILENO) == 1) (*backend)->on_progress(tell);
+  const bool aloud = runs(call.request) || isatty(STDERR_FILENO) == 1;
+  std::string last;
+  (*backend)->on_progress([&last, aloud](const std::string& line) {
+    last = line;
+    if (aloud) tell(line);
+  });
   if (runs(call.request) && call.submission.contract == "host") tell(host_place(call));
   const auto began = SteadyClock::now();
-  return with_cause((*backend)->evaluate(call.task, call.submission, call.request, budget), budget,
-                    began);
+  auto judgement = (*backend)->evaluate(call.task, call.submission, call.request, budget);
+  return with_cause(std::move(judgement), budget, began, last);
 }
 
 ExitCode exit_code(const Judgement& judgement) {

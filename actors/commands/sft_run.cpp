@@ -172,9 +172,9 @@ Result<void> export_model(const policy::SftStage& stage, const RunConfig& config
                           const RunPaths& paths) {
   const fs::path& to = config.sft.export_to;
   if (stage.done()) return to.empty() ? Result<void>{} : save_model(stage, to, config.model.folder);
-  say_stopped("after step " + std::to_string(stage.step_number()) + " of " +
-                  std::to_string(stage.steps()),
-              config, paths);
+  say_stopped(
+      "after step " + std::to_string(stage.step_number()) + " of " + std::to_string(stage.steps()),
+      config, paths);
   return {};
 }
 
