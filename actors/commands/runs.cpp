@@ -3,9 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
+#include "actors/commands/bench_parts.hpp"
 #include "actors/commands/command.hpp"
 #include "actors/commands/run_summary.hpp"
 #include "runtime/run/run_listing.hpp"
@@ -27,24 +29,43 @@ void print(const char* format, Args... args) {
   std::cout << text.data();
 }
 
+const char* state_of(const RunListing& run) {
+  return run.owner ? "running" : "at rest";
+}
+
+/// Where nothing was judged yet there is none.
+std::string reward_text(const std::optional<double>& reward) {
+  return reward ? fixed(*reward, 2) : "-";
+}
+
 void print_line(const RunListing& run) {
   const std::string name = run.paths.folder.filename().string();
+  if (!run.summary && run.summary.error().code == ErrorCode::not_found) {
+    print("%-36s %-10s supervised\n", name.c_str(), state_of(run));
+    return;
+  }
   if (!run.summary) {
     print("%-36s unreadable: %s\n", name.c_str(), run.summary.error().message.c_str());
     return;
   }
   const RunSummary& s = *run.summary;
-  print("%-36s %-10s %7llu %7llu %7llu %6u %8.2f %8.2f\n", name.c_str(),
-        run.owner ? "running" : "at rest", static_cast<unsigned long long>(s.admitted),
-        static_cast<unsigned long long>(s.trained), static_cast<unsigned long long>(s.in_flight),
-        s.last_step, s.reward_first.value_or(0), s.reward_last.value_or(0));
+  print("%-36s %-10s %7llu %7llu %7llu %7llu %6u %8s %8s\n", name.c_str(), state_of(run),
+        static_cast<unsigned long long>(s.admitted), static_cast<unsigned long long>(s.trained),
+        static_cast<unsigned long long>(s.closed + s.stepped),
+        static_cast<unsigned long long>(s.open), s.last_step, reward_text(s.reward_first).c_str(),
+        reward_text(s.reward_last).c_str());
 }
 
 ExitCode list(const RunsArguments& args) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(args.root, ignored)) {
+    return report({ErrorCode::not_found,
+                   args.root + ": no such folder; train makes it, or name another with --root"});
+  }
   const auto runs = list_runs(args.root);
   if (!runs) return report(runs.error());
-  print("%-36s %-10s %7s %7s %7s %6s %8s %8s\n", "run", "state", "admit", "train", "flight", "step",
-        "reward", "..last");
+  print("%-36s %-10s %7s %7s %7s %7s %6s %8s %8s\n", "run", "state", "admit", "train", "judged",
+        "open", "step", "reward", "..last");
   for (const RunListing& run : *runs) print_line(run);
   return ExitCode::success;
 }
@@ -68,7 +89,10 @@ Command runs_command() {
         auto args = std::make_shared<RunsArguments>();
         app.require_subcommand(1);
         app.add_option("--root", args->root, "Folder that holds the runs")->capture_default_str();
-        app.add_subcommand("list", "One line per run: counts, steps, first and last rewards");
+        app.add_subcommand(
+            "list",
+            "One line per run: trajectories admitted, trained on, judged and not "
+            "trained on (all of an evaluation), open; steps, first and last rewards");
         CLI::App* one =
             app.add_subcommand("show", "The figures of one run, and what happened in it");
         one->add_option("run", args->name, "Name, folder, or \"latest\"")->capture_default_str();

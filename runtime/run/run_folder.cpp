@@ -172,14 +172,18 @@ std::optional<int> owner_of(const RunPaths& paths) {
   return pid_in(paths.lock());
 }
 
+bool holds_run(const RunPaths& paths) {
+  std::error_code ignored;
+  return fs::exists(paths.database(), ignored) || fs::exists(paths.config(), ignored);
+}
+
 Result<std::vector<RunPaths>> list_run_folders(const fs::path& root) {
   std::vector<RunPaths> runs;
   std::error_code error;
   if (!fs::exists(root, error)) return runs;
   for (fs::directory_iterator it{root, error}, end; !error && it != end; it.increment(error)) {
     const RunPaths paths{it->path()};
-    std::error_code ignored;
-    if (fs::exists(paths.database(), ignored)) runs.push_back(paths);
+    if (holds_run(paths)) runs.push_back(paths);
   }
   if (error) return fail_with_errno("cannot list", root, error.value());
   std::sort(runs.begin(), runs.end(),

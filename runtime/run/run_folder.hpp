@@ -61,7 +61,10 @@ class RunFolder {
 /// The process that holds the folder, if one does. 0: held, but its id cannot be read.
 std::optional<int> owner_of(const RunPaths& paths);
 
-/// Folders below `root` that hold a run database, by name. A missing root has none.
+/// Whether there is a run database or, of a supervised run, a configuration alone.
+bool holds_run(const RunPaths& paths);
+
+/// Folders below `root` that hold a run, by name. A missing root has none.
 Result<std::vector<RunPaths>> list_run_folders(const std::filesystem::path& root);
 
 /// Whether `name` may be a run's name: letters, digits, '.', '_', '-'; no leading '.'; ≤ 100 long.

@@ -31,6 +31,11 @@ std::string known_runs(const fs::path& root) {
 }  // namespace
 
 Result<RunSummary> read_summary(const RunPaths& paths, uint32_t window) {
+  std::error_code ignored;
+  if (!fs::exists(paths.database(), ignored)) {
+    return fail(ErrorCode::not_found,
+                paths.folder.string() + ": no trajectories: a supervised run records none");
+  }
   auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
   if (!db) return tl::unexpected(db.error());
   return summarize(*db, window);
@@ -64,7 +69,6 @@ Result<std::vector<RunListing>> list_runs(const fs::path& root, uint32_t window)
 }
 
 Result<RunPaths> find_run(const fs::path& root, std::string_view name) {
-  std::error_code ignored;
   if (name == "latest") {
     auto runs = list_runs(root, 1);
     if (!runs) return tl::unexpected(runs.error());
@@ -74,7 +78,7 @@ Result<RunPaths> find_run(const fs::path& root, std::string_view name) {
   }
   for (const fs::path& folder : {root / name, fs::path{name}}) {
     RunPaths paths{folder.has_filename() ? folder : folder.parent_path()};
-    if (!name.empty() && fs::exists(paths.database(), ignored)) return paths;
+    if (!name.empty() && holds_run(paths)) return paths;
   }
   return fail(ErrorCode::not_found, "no run '" + std::string(name) + "': " + known_runs(root));
 }

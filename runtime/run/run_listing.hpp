@@ -21,7 +21,8 @@ struct RunListing {
 /// All runs below `root`, oldest first by when they started (unreadable ones last).
 Result<std::vector<RunListing>> list_runs(const std::filesystem::path& root, uint32_t window = 128);
 
-/// A summary read without disturbing the run's owner.
+/// A summary read without disturbing the run's owner. `not_found`: there is no database, as in a
+/// supervised run.
 Result<RunSummary> read_summary(const RunPaths& paths, uint32_t window = 128);
 
 /// What the ledger noted beside the trajectories: restarts, refused tasks, why a run gave up.

@@ -212,6 +212,8 @@ TEST_F(ProgramTest, BadInputNamesItsPlaceAndLeavesNothing) {
   using testing::HasSubstr;
   EXPECT_THAT(refusal({"train", "no-such.toml"}), HasSubstr("no-such.toml"));
   EXPECT_THAT(refusal({"trian"}), HasSubstr("no command \"trian\"; the nearest is \"train\""));
+  EXPECT_THAT(refusal({"runs", "--root", "/no/such", "list"}),
+              HasSubstr("/no/such: no such folder"));
   EXPECT_THAT(refusal({"train", config(), "--set", "sandbox.first_core=4095"}),
               HasSubstr("sandbox.first_core = 4095"));
   EXPECT_THAT(refusal({"train", config(), "--set", "model.folder=/no/model"}),

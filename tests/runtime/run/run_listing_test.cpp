@@ -84,6 +84,19 @@ TEST(RunListingTest, NewestEventsComeWithTheNumberOfTheOthers) {
   EXPECT_EQ(events->newest[1].text, "third");
 }
 
+TEST(RunListingTest, ARunWithoutADatabaseIsListedAndFound) {
+  const TemporaryFolder root;
+  const auto supervised = RunFolder::create(root.path(), "x-sft", "c");
+  ASSERT_TRUE(supervised && supervised->write_config("[run]"));
+  const auto runs = list_runs(root.path());
+  ASSERT_EQ(runs->size(), 1U);
+  EXPECT_EQ(runs->at(0).summary.error().code, ErrorCode::not_found);
+  const auto found = find_run(root.path(), "x-sft");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_NE(read_summary(*found).error().message.find("x-sft: no trajectories: a supervised run"),
+            std::string::npos);
+}
+
 TEST(RunListingTest, UnknownRunIsAnsweredWithTheKnownOnes) {
   const TemporaryFolder root;
   {
