@@ -51,7 +51,8 @@ Result<EvaluationLoad> load_of(const Arguments& args) {
   return load;
 }
 
-nlohmann::json bar_json(double bar) {
+/// 0 stands for none.
+nlohmann::json figure_json(double bar) {
   return bar > 0 ? nlohmann::json(bar) : nlohmann::json();
 }
 
@@ -82,14 +83,14 @@ nlohmann::json to_json(const EvaluationFigures& f, const Peer& peer, const Argum
           {"slots", f.slots},
           {"repeat_sources", args.repeat_sources},
           {"seconds", f.seconds},
-          {"evaluations_per_s", f.per_second},
-          {"evaluations_per_s_bar", bar_json(bars.per_second)},
-          {"median_ms", f.median_ms},
-          {"median_ms_bar", bar_json(bars.median_ms)},
-          {"median_compile_ms", f.median_compile_ms},
-          {"median_compile_ms_bar", bar_json(bars.compile_ms)},
-          {"median_held_ms", bar_json(f.median_held_ms)},
-          {"median_held_ms_bar", bar_json(bars.held_ms)},
+          {"evaluations_per_s", figure_json(f.per_second)},
+          {"evaluations_per_s_bar", figure_json(bars.per_second)},
+          {"median_ms", figure_json(f.median_ms)},
+          {"median_ms_bar", figure_json(bars.median_ms)},
+          {"median_compile_ms", figure_json(f.median_compile_ms)},
+          {"median_compile_ms_bar", figure_json(bars.compile_ms)},
+          {"median_held_ms", figure_json(f.median_held_ms)},
+          {"median_held_ms_bar", figure_json(bars.held_ms)},
           {"peer", peer_json(peer, f)},
           {"verdicts", f.verdicts},
           {"not_passed", f.not_passed},
@@ -101,6 +102,7 @@ std::string at_most(double bar) {
 }
 
 std::string to_text(const EvaluationFigures& f, const Peer& peer, const Arguments& args) {
+  if (f.evaluations == 0) return {};
   const Bars bars = bars_of(args);
   std::vector<BenchRow> rows{
       {"evaluations", std::to_string(f.evaluations), {}},
@@ -157,7 +159,7 @@ ExitCode bench_evaluate(const Arguments& args) {
   if (args.peer && args.contract != "device") {
     return report({ErrorCode::invalid_argument, "--peer: expected --contract device beside it"});
   }
-  const SignalWait signals;
+  const SignalWait signals{stopping};
   auto load = load_of(args);
   if (!load) return report(load.error());
   load->stop = [&] { return signals.came(); };

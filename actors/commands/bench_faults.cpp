@@ -195,7 +195,7 @@ ExitCode end_of(const FaultFigures& figures, const Arguments& args) {
 }
 
 ExitCode bench_faults(const Arguments& args) {
-  const SignalWait signals;
+  const SignalWait signals{stopping};
   auto load = load_of(args);
   if (!load) return report(load.error());
   load->stop = [&] { return signals.came(); };

@@ -99,7 +99,7 @@ ExitCode bench_gpus(const Arguments& args) {
     return report({ErrorCode::invalid_argument,
                    "--gpus: expected 2 or more, to measure beside one of them, got 1"});
   }
-  const SignalWait signals;
+  const SignalWait signals{stopping};
   auto load = load_of(args);
   if (!load) return report(load.error());
   load->stop = [&] { return signals.came(); };

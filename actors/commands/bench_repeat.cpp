@@ -129,7 +129,7 @@ ExitCode end_of(const std::vector<Repeated>& all, int64_t wanted) {
 }
 
 ExitCode bench_repeat(const Arguments& args) {
-  const SignalWait signals;
+  const SignalWait signals{stopping};
   const auto calls = calls_of(args);
   if (!calls) return report(calls.error());
   const RepeatLoad load{.times = args.times,

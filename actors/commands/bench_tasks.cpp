@@ -185,7 +185,7 @@ Result<Survey> survey_all(const Arguments& args, const synthesis::FoundTasks& fo
 }
 
 ExitCode bench_tasks(const Arguments& args) {
-  const SignalWait signals;
+  const SignalWait signals{stopping};
   auto found = synthesis::find_tasks(args.places);
   if (!found) return report(found.error());
   if (args.contract == "host") {

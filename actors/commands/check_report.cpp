@@ -97,7 +97,7 @@ json verdict_json(const Verdict& v, Request asked) {
   out["hidden_shapes"] = hidden_shapes(v);
   out["verdict"] = word_of(v, asked);
   out["contract"] = v.contract;
-  out["trust"] = to_string(v.trust);
+  out["trust"] = runs(asked) ? json(to_string(v.trust)) : json(nullptr);
   out["correct"] = runs(asked) || !v.correct() ? json(v.correct()) : json(nullptr);
   out["reward"] = is_rewarded(asked) ? json(policy::reward_of(v, policy::RewardRule::milestone))
                                      : json(nullptr);

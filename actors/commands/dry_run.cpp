@@ -67,13 +67,22 @@ void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
             << "and about 1 GiB per sandbox for its reference worker\n";
 }
 
+/// Weights, gradient and two moments.
+void print_supervised(const policy::ModelConfig& model) {
+  const auto parameters = static_cast<double>(model.parameter_count());
+  std::cout << "supervised fine-tuning of " << model.parameter_count()
+            << " parameters, without actors\nexpected memory: "
+            << mib(4 * parameters * float_bytes / mebibyte)
+            << " of tensors, what a batch's activations take, about 400 MiB of libraries\n";
+}
+
 }  // namespace
 
 ExitCode print_dry_run(const RunConfig& config) {
   if (config.run.stage == Stage::sft) {
     const auto model = policy::read_hf_config(config.model.folder);
     if (!model) return report(model.error());
-    std::cout << "supervised fine-tuning of " << model->parameter_count() << " parameters\n";
+    print_supervised(*model);
     return ExitCode::success;
   }
   if (auto good = check_trainable(config); !good) return report(good.error());

@@ -30,12 +30,16 @@ nlohmann::json nullable(const std::optional<double>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
+/// Of no samples there is no mean.
 nlohmann::json figures_json(const EvalFigures& f) {
+  const auto mean = [&](double value) {
+    return f.samples > 0 ? nlohmann::json(value) : nlohmann::json(nullptr);
+  };
   return {{"samples", f.samples},
-          {"pass_rate", f.pass_rate},
-          {"mean_reward", f.mean_reward},
-          {"fast_eager", f.fast_eager},
-          {"fast_compile", f.fast_compile},
+          {"pass_rate", mean(f.pass_rate)},
+          {"mean_reward", mean(f.mean_reward)},
+          {"fast_eager", mean(f.fast_eager)},
+          {"fast_compile", mean(f.fast_compile)},
           {"geomean_eager", nullable(f.geomean_eager)},
           {"geomean_compile", nullable(f.geomean_compile)}};
 }
@@ -43,8 +47,10 @@ nlohmann::json figures_json(const EvalFigures& f) {
 nlohmann::json summary_json(const EvalSummary& summary) {
   nlohmann::json out = figures_json(summary.all);
   out["tasks"] = summary.by_task.size();
-  out["mean_reward_low"] = summary.mean_reward_low;
-  out["mean_reward_high"] = summary.mean_reward_high;
+  const bool any = summary.all.samples > 0;
+  out["mean_reward_low"] = any ? nlohmann::json(summary.mean_reward_low) : nlohmann::json(nullptr);
+  out["mean_reward_high"] =
+      any ? nlohmann::json(summary.mean_reward_high) : nlohmann::json(nullptr);
   return out;
 }
 

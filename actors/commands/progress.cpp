@@ -108,7 +108,8 @@ std::string ProgressLine::opening(const ProgressView& view) const {
   const std::string end =
       " | sandbox: " + phase_of(view, "sandbox-0") + " | " + duration_text(view.elapsed);
   if (view.counts.admitted > 0) {
-    return print("first trajectories: %llu admitted, %llu ended | %.0f tok/s | judge queue %.0f",
+    return print("%s: %llu admitted, %llu ended | %.0f tok/s | judge queue %.0f",
+                 view.done_before > 0 ? "going on" : "first trajectories",
                  static_cast<unsigned long long>(view.counts.admitted),
                  static_cast<unsigned long long>(ended(view)),
                  rate(view, "generator-0.sampled_tokens"), value(view, "sandbox-0.queued")) +

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <cstdlib>
+#include <iostream>
 #include <utility>
 
 #include "runtime/log.hpp"
@@ -26,7 +27,7 @@ sigset_t stop_signals() {
 
 }  // namespace
 
-SignalWait::SignalWait() {
+SignalWait::SignalWait(std::string words) : words_(std::move(words)) {
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, &before_);
   listener_ = std::thread([this] { listen(); });
@@ -56,6 +57,7 @@ void SignalWait::listen() {
       log::flush();
       std::_Exit(interrupted);
     }
+    if (!first_ && !words_.empty()) std::cerr << words_ + '\n';
     waiting_ = one_ends_ = true;
     first_ = now;
     changed_.notify_all();

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "runtime/clock.hpp"
@@ -18,7 +19,8 @@ namespace warpsmith::actors {
 /// with 130, whatever the other threads wait for. Make it before the first thread.
 class SignalWait {
  public:
-  SignalWait();
+  /// `words`, if any, go to standard error as soon as the first one comes.
+  explicit SignalWait(std::string words = {});
   SignalWait(const SignalWait&) = delete;
   SignalWait& operator=(const SignalWait&) = delete;
   ~SignalWait();
@@ -38,6 +40,7 @@ class SignalWait {
   mutable bool waiting_ = false;   // the first one came and was not asked for yet
   mutable bool one_ends_ = false;  // the next one ends the process
   bool closing_ = false;
+  const std::string words_;
   std::optional<SteadyClock::time_point> first_;  // when it came
   sigset_t before_{};
   std::thread listener_;

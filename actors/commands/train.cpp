@@ -61,10 +61,11 @@ Command train_command() {
             app.add_option("config", args->config, "TOML file, e.g. configs/quickstart.toml");
             app.add_option("--resume", args->resume,
                            "Go on with a run from its last checkpoint: its folder, its name, or "
-                           "\"latest\"");
+                           "\"latest\"; run.time_limit begins anew");
             add_overrides(app, args->overrides);
             app.add_flag("--dry-run", args->dry_run,
-                         "Check everything, print the actor tree and the memory, start nothing");
+                         "Check everything, print the actor tree (stage sft has none) and the "
+                         "memory, start nothing");
             app.add_flag("--quiet", args->output.quiet, "No progress; warnings and the end only");
             app.add_flag("--json", args->output.json,
                          "End with one JSON object on standard output");

@@ -28,9 +28,10 @@ struct RunSettings {
   Stage stage = Stage::agentic;
   Mode mode = Mode::async;
   int64_t trajectories = 1024;  // admitted in all; the run ends when each is trained or dropped
-  std::chrono::milliseconds time_limit{std::chrono::hours{24}};  // then it stops as by Ctrl-C
-  std::filesystem::path folder = "runs";                         // run folders are made here
-  int64_t threads = 0;  // of the actor system; 0: one per core
+  // Then it stops as by Ctrl-C. Of one start: a resume has all of it again.
+  std::chrono::milliseconds time_limit{std::chrono::hours{24}};
+  std::filesystem::path folder = "runs";  // run folders are made here
+  int64_t threads = 0;                    // of the actor system; 0: one per core
 };
 
 void describe(Fields& fields, RunSettings& c);

@@ -70,6 +70,7 @@ TEST(CheckReportTest, WhatWasNotTimedHasNoReward) {
   const json compiled = json::parse(judgement_json(verdict, Request::compile));
   EXPECT_TRUE(compiled["reward"].is_null());
   EXPECT_TRUE(compiled["correct"].is_null()) << "nothing ran";
+  EXPECT_TRUE(compiled["trust"].is_null()) << "nothing was judged";
   EXPECT_EQ(compiled["verdict"], "compiled");
   EXPECT_FALSE(json::parse(judgement_json(verdict))["reward"].is_null());
 }

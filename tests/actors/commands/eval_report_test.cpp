@@ -81,5 +81,19 @@ TEST(EvalReportTest, WhatNeverCameIsCountedAndTimesAreMedians) {
   EXPECT_TRUE(out["by_task"]["a"]["times"]["eager_ms"].is_null());
 }
 
+TEST(EvalReportTest, OfNoSamplesThereIsNoMean) {
+  const auto folder = test_support::TemporaryFolder::in_memory();
+  const RunPaths paths{folder.path()};
+  ASSERT_TRUE(RunDatabase::open(paths.database())->begin_incarnation(0));
+  const auto report = eval_report(paths, {.wanted = 5, .refused_tasks = 0}, std::nullopt, true);
+  ASSERT_TRUE(report) << report.error().message;
+  const auto out = nlohmann::json::parse(report->text);
+  EXPECT_EQ(out["samples"], 0);
+  for (const char* key : {"mean_reward", "mean_reward_low", "mean_reward_high", "pass_rate",
+                          "fast_eager", "fast_compile"}) {
+    EXPECT_TRUE(out.at(key).is_null()) << key;
+  }
+}
+
 }  // namespace
 }  // namespace warpsmith::actors

@@ -28,6 +28,18 @@ TEST(SignalWaitTest, TheFirstIsAskedForOnce) {
   EXPECT_FALSE(signals.arrived(milliseconds{0}));
 }
 
+TEST(SignalWaitTest, SaysItsWordsOnce) {
+  testing::internal::CaptureStderr();
+  {
+    const SignalWait signals{"stopping"};
+    interrupt();
+    EXPECT_TRUE(signals.arrived(seconds{20}));
+    interrupt();
+    EXPECT_FALSE(signals.arrived(milliseconds{50}));
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "stopping\n");
+}
+
 TEST(SignalWaitTest, TwoAtOnceAreOne) {
   const SignalWait signals;
   interrupt();
