@@ -82,6 +82,11 @@ class Collection {
  public:
   Result<void> add(Task task, const fs::path& file) {
     const auto [same, fresh] = by_hash_.emplace(task.content_hash, file);
+    std::error_code ignored;
+    if (!fresh && fs::equivalent(file, same->second, ignored)) {
+      return fail(ErrorCode::already_exists,
+                  file.string() + ": named twice, by itself or by a folder that holds it");
+    }
     if (!fresh) {
       return fail(ErrorCode::already_exists,
                   file.string() + ": the same task as " + same->second.string());

@@ -123,6 +123,19 @@ Result<void> runs_on_a_cpu(const FileSet& files, const Task& task) {
               source->first + " needs a GPU, and " + why + "; --compile-only needs none");
 }
 
+/// A folder with a task in it; with --task, a solution.
+Result<void> check_place(const CheckArguments& args) {
+  std::error_code error;
+  if (args.place.empty()) {
+    return fail(ErrorCode::invalid_argument, "check takes a folder, got an empty name");
+  }
+  if (!args.task.empty() || !fs::is_regular_file(args.place, error)) return {};
+  return fail(ErrorCode::invalid_argument,
+              args.place +
+                  ": a file; name its task with --task FILE, or the folder that holds "
+                  "reference.py and solution/");
+}
+
 bool wants_profile(const CheckArguments& args) {
   return !args.profile.empty() || !args.trace.empty();
 }
@@ -136,6 +149,7 @@ Request request_of(const CheckArguments& args) {
 }  // namespace
 
 Result<EvaluateCall> check_call(const CheckArguments& args) {
+  if (auto named = check_place(args); !named) return tl::unexpected(std::move(named.error()));
   const fs::path place{args.place};
   const fs::path solution = args.task.empty() ? place / "solution" : place;
   auto contract = contract_of(args, solution);

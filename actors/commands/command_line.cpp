@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line: one subcommand, its options, its exit code.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <set>
@@ -70,6 +71,22 @@ ExitCode run_named(const std::vector<Registered>& commands) {
   return ExitCode::bad_input;
 }
 
+/// The nearest name, unless half of it or more would have to change: then all of them.
+std::string hint(const std::string& word, const std::set<std::string>& names) {
+  const std::string nearest = nearest_name(word, names);
+  if (2 * edit_distance(word, nearest) <= std::max(word.size(), nearest.size())) {
+    return "the nearest is \"" + nearest + "\"";
+  }
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "there are " : ", ") + name;
+  return all;
+}
+
+/// The library's messages, told as ours.
+std::string failure_text(const CLI::App* /*app*/, const CLI::Error& error) {
+  return "warpsmith: " + for_terminal(error.what()) + "\nRun with --help for more information.\n";
+}
+
 }  // namespace
 
 ExitCode report(const Error& error) {
@@ -92,13 +109,14 @@ Result<void> check_command(const CLI::App& app, std::span<const char* const> wor
   std::set<std::string> names;
   for (const auto& [name, command] : commands) names.insert(name);
   const std::string within = app.get_parent() == nullptr ? "command" : app.get_name() + " command";
-  return fail(ErrorCode::invalid_argument, "no " + within + " \"" + word + "\"; the nearest is \"" +
-                                               nearest_name(word, names) + "\"");
+  return fail(ErrorCode::invalid_argument,
+              "no " + within + " \"" + word + "\"; " + hint(word, names));
 }
 
 ExitCode run_command_line(int argc, const char* const* argv) {
   CLI::App app{about, "warpsmith"};
   app.footer(footer);
+  app.failure_message(failure_text);
   app.set_version_flag("--version", "warpsmith " + program_version());
   app.require_subcommand(1);
   const std::vector<Registered> commands = add_all(app);

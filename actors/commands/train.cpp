@@ -23,18 +23,34 @@ struct TrainArguments {
   Output output;
 };
 
+/// The configuration that an evaluation leaves is seldom one to train with.
+Result<RunConfig> resumed_config(const TrainArguments& args) {
+  auto config = config_of_run(args.resume, args.overrides);
+  const std::string name = RunPaths{std::filesystem::absolute(args.resume)}.folder.string();
+  if (!config && name.find("-eval", name.rfind('/')) != std::string::npos) {
+    config.error().message += "\nan evaluation's folder by its name: evaluations are not resumed";
+  }
+  return config;
+}
+
 Result<RunConfig> load(const TrainArguments& args) {
   if (args.config.empty() == args.resume.empty()) {
     return fail(ErrorCode::invalid_argument, "train takes either a CONFIG or --resume RUN");
   }
-  if (!args.resume.empty()) return config_of_run(args.resume, args.overrides);
+  if (!args.resume.empty()) return resumed_config(args);
   return load_run_config(args.config, args.overrides);
 }
 
 /// The folder that `--resume` means: a path, a name below the default root, or "latest".
 Result<std::string> resumed_folder(const std::string& name) {
   std::error_code ignored;
-  if (name.empty() || std::filesystem::is_directory(name, ignored)) return name;
+  if (name.empty()) return name;
+  if (std::filesystem::is_directory(name, ignored)) {
+    if (holds_run({name})) return name;
+    return fail(ErrorCode::not_found, name +
+                                          ": no run folder: it holds neither config.toml nor "
+                                          "run.db");
+  }
   const auto found = find_run(RunConfig{}.run.folder, name);
   if (!found) return tl::unexpected(found.error());
   return found->folder.string();

@@ -57,6 +57,12 @@ void validate_stage(const RunConfig& c, Complaints& complaints) {
                      "run.stage = \"agentic\" starts from trained weights: expected \"load\"");
 }
 
+/// What stands where a file was expected.
+const char* word_of(const std::filesystem::file_status& found) {
+  if (std::filesystem::is_directory(found)) return "a folder";
+  return std::filesystem::exists(found) ? "what is no regular file" : "nothing";
+}
+
 }  // namespace
 
 void describe(Fields& fields, RunConfig& c) {
@@ -116,10 +122,10 @@ Result<RunConfig> parse_run_config(const std::string& name, const std::string& t
 Result<RunConfig> load_run_config(const std::filesystem::path& file,
                                   const std::vector<std::string>& overrides) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) {
+  const auto found = std::filesystem::status(file, error);
+  if (!std::filesystem::is_regular_file(found)) {
     return fail(ErrorCode::not_found,
-                file.string() + ": expected a configuration file, found " +
-                    (std::filesystem::is_directory(file, error) ? "a folder" : "nothing"));
+                file.string() + ": expected a configuration file, found " + word_of(found));
   }
   const auto text = read_text_file(file, max_config_bytes);
   if (!text) return tl::unexpected(text.error());

@@ -33,8 +33,17 @@ bool is_dotted_key(std::string_view key) {
   });
 }
 
+/// So much of it as a message can hold, whole characters of UTF-8.
+std::string beginning_of(const std::string& text) {
+  constexpr size_t most = 200;
+  if (text.size() <= most) return text;
+  size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end) + "…";
+}
+
 bool parse_override(TomlLayer& layer, const std::string& option, Complaints& complaints) {
-  layer.name = "--set " + option;
+  layer.name = "--set " + beginning_of(option);
   layer.has_lines = false;
   const size_t equals = option.find('=');
   const std::string key = option.substr(0, equals);
@@ -58,7 +67,8 @@ Place place_of(const TomlLayer& layer, const toml::node& node) {
 std::string show(const toml::node& node) {
   std::ostringstream out;
   out << node.type();
-  if (const auto* text = node.as_string()) return out.str() + " \"" + text->get() + "\"";
+  if (const auto* text = node.as_string())
+    return out.str() + " \"" + beginning_of(text->get()) + "\"";
   if (const auto* number = node.as_integer()) return std::to_string(number->get());
   if (const auto* number = node.as_floating_point()) {
     std::ostringstream value;

@@ -56,6 +56,13 @@ TEST_F(TaskSourceTest, EqualContentsAreRefusedWithBothNames) {
   EXPECT_NE(tasks.error().message.find("c.py"), std::string::npos);
 }
 
+TEST_F(TaskSourceTest, AFileThatIsNamedTwiceIsToldSo) {
+  write("b.py", task("x = 1"));
+  const auto tasks = load_tasks({folder, folder / "b.py"});
+  ASSERT_FALSE(tasks.has_value());
+  EXPECT_NE(tasks.error().message.find("b.py: named twice"), std::string::npos);
+}
+
 TEST_F(TaskSourceTest, WhatHoldsNoTaskIsFoundApart) {
   write("a.py", "x = 1\n");
   write("b.py", task("x = 1"));

@@ -154,6 +154,9 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
   };
   EXPECT_EQ(refusal({example, "--contract", "cuda"}),
             "warpsmith: --contract cuda: expected cpu, device or host\n");
+  EXPECT_THAT(refusal({""}), HasSubstr("check takes a folder, got an empty name"));
+  EXPECT_THAT(refusal({std::string(example) + "/solution/plan.toml"}),
+              HasSubstr("plan.toml: a file; name its task with --task FILE, or the folder"));
   EXPECT_THAT(refusal({example, "--contract", "cpu"}), HasSubstr("write kernel.cpp first"));
   EXPECT_THAT(refusal({example, "--contract", "cpu", "--explain"}),
               HasSubstr("--explain: contract cpu has no plan"));

@@ -76,6 +76,10 @@ TEST(CommandLineTest, ABarOfRepeatedVerdictsNeedsWhatIsExpected) {
 TEST(CommandLineTest, UnknownCommandsAndOptionsAreBadInput) {
   EXPECT_EQ(run({}).code, ExitCode::bad_input);
   EXPECT_EQ(run({"fly"}).code, ExitCode::bad_input);
+  EXPECT_THAT(run({"frobnicate"}).err,
+              StartsWith("warpsmith: no command \"frobnicate\"; there are bench, check, "));
+  EXPECT_THAT(run({"evl"}).err, HasSubstr("the nearest is \"eval\""));
+  EXPECT_THAT(run({"check"}).err, StartsWith("warpsmith: place is required\n"));
   const Answer part = run({"bench", "evaluat"});
   EXPECT_EQ(part.code, ExitCode::bad_input);
   EXPECT_EQ(part.err, "warpsmith: no bench command \"evaluat\"; the nearest is \"evaluate\"\n");
@@ -102,6 +106,12 @@ TEST(CommandLineTest, AFileMayFollowSetInEveryCommandThatTakesBoth) {
     EXPECT_THAT(answer.err, HasSubstr("no-such.toml")) << command;
     EXPECT_THAT(answer.err, Not(HasSubstr("--set no-such.toml"))) << command;
   }
+}
+
+TEST(CommandLineTest, WhatIsNoRunIsNotResumed) {
+  const Answer answer = run({"train", "--resume", "configs"});
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  EXPECT_THAT(answer.err, StartsWith("warpsmith: configs: no run folder"));
 }
 
 TEST(CommandLineTest, ASlotOfSeveralCoresIsRefused) {

@@ -155,11 +155,21 @@ TEST(RunConfigTest, NumericsAreStrictOrThePapers) {
               HasSubstr("sandbox.numerics: expected \"strict\" or \"paper\", got \"loose\""));
 }
 
+TEST(RunConfigTest, OfALongOptionTheBeginningIsTold) {
+  for (const char* key : {"run.seed=", "run seed="}) {
+    const std::string error = error_of(least, {key + std::string(120'000, 'x')});
+    EXPECT_THAT(error, HasSubstr("--set run"));
+    EXPECT_LT(error.size(), 1000U);
+  }
+}
+
 TEST(RunConfigTest, AMissingFileIsNamed) {
   const auto config = load_run_config("no/such.toml", {});
   ASSERT_FALSE(config.has_value());
   EXPECT_EQ(config.error().code, ErrorCode::not_found);
   EXPECT_EQ(config.error().message, "no/such.toml: expected a configuration file, found nothing");
+  EXPECT_EQ(load_run_config("/dev/zero", {}).error().message,
+            "/dev/zero: expected a configuration file, found what is no regular file");
 }
 
 }  // namespace
