@@ -49,11 +49,11 @@ void print_line(const RunListing& run) {
     return;
   }
   const RunSummary& s = *run.summary;
+  const unsigned long long judged = s.closed + s.stepped;
   print("%-36s %-10s %7llu %7llu %7llu %7llu %6u %8s %8s\n", name.c_str(), state_of(run),
         static_cast<unsigned long long>(s.admitted), static_cast<unsigned long long>(s.trained),
-        static_cast<unsigned long long>(s.closed + s.stepped),
-        static_cast<unsigned long long>(s.open), s.last_step, reward_text(s.reward_first).c_str(),
-        reward_text(s.reward_last).c_str());
+        judged, static_cast<unsigned long long>(s.open), s.last_step,
+        reward_text(s.reward_first).c_str(), reward_text(s.reward_last).c_str());
 }
 
 ExitCode list(const RunsArguments& args) {
