@@ -89,16 +89,17 @@ class CubinReader {
       if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx == SHN_UNDEF) {
         facts_.missing.push_back(names_.back());
       }
-      if (ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && is_global(symbol->st_shndx)) {
+      if (ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && is_variable(symbol->st_shndx)) {
         facts_.variables.push_back(names_.back());
       }
     }
     return {};
   }
 
-  bool is_global(uint16_t section) const {
-    return section < sections_.size() && (sections_[section].name == ".nv.global" ||
-                                          sections_[section].name == ".nv.global.init");
+  /// Of constant memory too: device code that has its address can write it.
+  bool is_variable(uint16_t section) const {
+    static constexpr std::array names{".nv.global", ".nv.global.init", ".nv.constant3"};
+    return section < sections_.size() && std::ranges::count(names, sections_[section].name) > 0;
   }
 
   /// A kernel's shared memory has a section that is named after the kernel.

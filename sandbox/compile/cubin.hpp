@@ -43,8 +43,8 @@ struct CubinFacts {
   uint32_t architecture = 0;  // 90 for sm_90 and sm_90a
   std::map<std::string, KernelFacts> kernels;
   std::vector<std::string> missing;    // functions that it calls and does not hold
-  std::vector<std::string> variables;  // in its own device memory, as the linker names them
-  uint64_t global_bytes = 0;           // of that memory
+  std::vector<std::string> variables;  // in device and constant memory, as the linker names them
+  uint64_t global_bytes = 0;           // of its own device memory
 };
 
 /// Every offset and count is checked against the bytes; anything but a 64-bit CUDA executable is

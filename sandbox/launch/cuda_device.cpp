@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan on a GPU. Every call is: variables restored where a call left them, caches swept, start
-// event, the set's graph, end event, on one stream. A no-op in between restores them in its stead:
-// a graph of copies just before a call costs it a microsecond or two.
+// A plan on a GPU. Every call is: what a call left is taken away, caches swept, start event, the
+// set's graph, end event, on one stream. A no-op in between takes it away in its stead: a graph of
+// copies just before a call costs it a microsecond or two.
 //
 // While it records, the plan's steps are launched one by one and all else as graphs: CUPTI 13 tells
 // a graph's copies and fills at each other's times, and what is no graph's node is the plan's. Its
@@ -27,7 +27,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr unsigned char poison = 0xff;  // of every byte: NaN in every real type
+constexpr unsigned poison = 0xffffffff;  // NaN in every real type
 
 cuda::GraphExec empty_graph(const cuda::Api& api) {
   CUgraph made = nullptr;
@@ -84,6 +84,7 @@ class CudaDevice final : public PlanDevice {
     try {
       map_memories();
       if (auto done = load_module(); !done) return done;
+      prepare_refresh();
       if (auto done = record_sets(); !done) return done;
       // Only what the runs launch is the plan's.
       return recording_ ? cuda::forget_kernel_records(*recorder_) : Result<void>{};
@@ -99,6 +100,7 @@ class CudaDevice final : public PlanDevice {
     context_.synchronize();
     sets_.clear();
     graphs_.reset();
+    refresh_ = {};
     globals_.reset();
     module_.reset();
     scratch_.reset();
@@ -156,10 +158,6 @@ class CudaDevice final : public PlanDevice {
     }
     memories_ = {};
     scratch_.emplace(api_, plan_.plan.scratch_bytes);
-    if (plan_.plan.scratch_bytes == 0) return;
-    cuda::check(api_,
-                api_.cuMemsetD8Async(scratch_->address(), poison, scratch_->bytes(), stream_.get()),
-                "cuMemsetD8Async");
   }
 
   /// A plan of library steps alone comes without kernels.
@@ -194,18 +192,32 @@ class CudaDevice final : public PlanDevice {
     return sandbox::bases_of(plan_, set, address(inputs_), address(outputs_), scratch_->address());
   }
 
+  bool keeps_something() const { return globals_ || plan_.plan.scratch_bytes > 0; }
+
+  /// One launch, however many variables there are.
+  void prepare_refresh() {
+    if (!keeps_something()) return;
+    refresh_ = cuda::captured(api_, stream_.get(), [this] { refresh_plainly(); });
+    touched_ = true;
+  }
+
   /// The same before a call as before a no-op that follows another: both take the verifier's clock
   /// as long.
   void make_cold() {
-    restore();
+    refresh();
     sweep();
   }
 
-  void restore() {
-    const bool needed = globals_ && std::exchange(touched_, false);
-    if (!needed) return;
+  /// What a call learnt is not there in the next.
+  void refresh() {
+    if (!std::exchange(touched_, false) || !keeps_something()) return;
     const bool counting = recorder_ && !recording_;
-    counting ? globals_->restore_plainly(stream_.get()) : globals_->restore(stream_.get());
+    counting ? refresh_plainly() : launch(refresh_.get());
+  }
+
+  void refresh_plainly() {
+    if (globals_) globals_->restore(stream_.get());
+    if (scratch_->bytes() > 0) fill_words(api_, *scratch_, poison, stream_.get());
   }
 
   /// It leaves the caches cold, and keeps the device busy until all that follows is queued.
@@ -247,9 +259,9 @@ class CudaDevice final : public PlanDevice {
   cuda::Event start_, end_;
   cuda::DeviceMemory sweep_;
   unsigned swept_ = 0;    // what the last sweep wrote
-  bool touched_ = false;  // the module's variables, by a call since they were restored
+  bool touched_ = false;  // scratch and the module's variables, by a call since they were refreshed
   bool recording_ = false;
-  cuda::GraphExec empty_, recorded_sweep_;
+  cuda::GraphExec empty_, recorded_sweep_, refresh_;
   LauncherPlan plan_;
   LauncherMemories memories_;
   std::optional<cuda::VirtualMemory> inputs_, outputs_;

@@ -24,7 +24,6 @@ Result<ModuleGlobals> ModuleGlobals::keep(const cuda::Context& context,
     to += variable.bytes;
   }
   context.synchronize();
-  made.copies_ = cuda::captured(context.api(), stream, [&] { made.restore_plainly(stream); });
   return made;
 }
 
@@ -33,10 +32,6 @@ void ModuleGlobals::copy(CUdeviceptr to, CUdeviceptr from, uint64_t bytes, CUstr
 }
 
 void ModuleGlobals::restore(CUstream stream) const {
-  cuda::check(*api_, api_->cuGraphLaunch(copies_.get(), stream), "cuGraphLaunch");
-}
-
-void ModuleGlobals::restore_plainly(CUstream stream) const {
   CUdeviceptr from = image_.address();
   for (const auto& variable : variables_) {
     copy(variable.address, from, variable.bytes, stream);

@@ -17,9 +17,8 @@ class ModuleGlobals {
   static Result<ModuleGlobals> keep(const cuda::Context& context, const cuda::KernelModule& module,
                                     const std::vector<std::string>& names, CUstream stream);
 
-  /// Brings the image back: as one graph, or by a copy for each variable.
+  /// Brings the image back, by a copy for each variable.
   void restore(CUstream stream) const;
-  void restore_plainly(CUstream stream) const;
 
  private:
   using Variables = std::vector<cuda::KernelModule::Variable>;
@@ -30,7 +29,6 @@ class ModuleGlobals {
   const cuda::Api* api_;
   Variables variables_;
   cuda::DeviceMemory image_;
-  cuda::GraphExec copies_;  // one launch, however many variables there are
 };
 
 }  // namespace warpsmith::sandbox

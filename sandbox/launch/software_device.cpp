@@ -70,7 +70,6 @@ class SoftwareDevice final : public PlanDevice {
     if (!artefact) return tl::unexpected(artefact.error());
     auto scratch = MemoryFile::create("scratch", plan_.plan.scratch_bytes);
     if (!scratch) return tl::unexpected(scratch.error());
-    std::memset(scratch->bytes().data(), 0xff, scratch->bytes().size());
     inputs_ = std::move(*inputs);
     outputs_ = std::move(*outputs);
     artefact_ = std::move(*artefact);
@@ -98,6 +97,7 @@ class SoftwareDevice final : public PlanDevice {
 
   std::chrono::nanoseconds run(uint32_t set) override {
     const BufferBases bases = bases_of(set);
+    std::memset(scratch_.bytes().data(), 0xff, scratch_.bytes().size());
     const auto begin = SteadyClock::now();
     for (const BoundStep& step : plan_.plan.steps) {
       const auto started = SteadyClock::now();

@@ -238,7 +238,7 @@ TEST_F(CudaCompilerTest, CompilersThatHangAreEndedAndReplaced) {
   EXPECT_FALSE(compile(probe).failure);
 }
 
-TEST_F(CudaCompilerTest, NamesVariablesOfDeviceMemoryAlone) {
+TEST_F(CudaCompilerTest, NamesVariablesOfDeviceAndConstantMemory) {
   const Compiled compiled = compile(
       "__device__ int counter;\n__device__ float start = 2;\n__constant__ float fixed[4];\n"
       "extern \"C\" __global__ void k(float* p) {\n  static __device__ int calls;\n"
@@ -247,8 +247,8 @@ TEST_F(CudaCompilerTest, NamesVariablesOfDeviceMemoryAlone) {
   ASSERT_FALSE(compiled.failure) << compiled.text;
   const auto facts = read_cubin(compiled.artefact);
   ASSERT_TRUE(facts.has_value()) << facts.error().message;
-  EXPECT_EQ(facts->variables.size(), 3U);
-  for (const char* name : {"counter", "start"}) {
+  EXPECT_EQ(facts->variables.size(), 4U);
+  for (const char* name : {"counter", "start", "fixed"}) {
     EXPECT_EQ(std::ranges::count(facts->variables, name), 1) << name;
   }
 }

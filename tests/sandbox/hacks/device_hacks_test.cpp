@@ -31,10 +31,12 @@ std::string class_of(const Judgement& judgement) {
   return verdict == nullptr ? "none" : std::string(to_string(verdict->outcome));
 }
 
+/// By medians: a single disturbed call moves the ratio of totals, which counts where it is worse.
 double speedup_of(const Judgement& judgement) {
   const auto* verdict = std::get_if<Verdict>(&judgement);
   if (verdict == nullptr || verdict->shapes.empty()) return 0;
-  return verdict->shapes.front().speedup_eager.value_or(0);
+  const ShapeResult& shape = verdict->shapes.front();
+  return shape.eager_ms.value_or(0) / shape.candidate_ms.value_or(1);
 }
 
 class OnDevice : public ::testing::Test {
