@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sandbox/judge/device_clock.hpp"
 #include "sandbox/judge/host_review.hpp"
 #include "sandbox/judge/timed_decision.hpp"
 #include "sandbox/reference/ingest.hpp"
@@ -121,7 +122,14 @@ Json further_json(const FurtherTimed& timed, const std::vector<TimedBlock>& bloc
 /// Whose clock counts for the candidate.
 const char* clock_of(const EvaluationOutcome& outcome, const Timings& timings) {
   if (outcome.stage) return "verifier";
-  return timings.on_device ? "device" : "core";
+  if (!timings.on_device) return "core";
+  const bool events = timings.blocks.empty() || trusted_clock(timings) == DeviceClock::events;
+  return events ? "device" : "verifier";
+}
+
+/// Of a device's events and our clock.
+Json gap_json(const Timings& timings) {
+  return timings.on_device && !timings.blocks.empty() ? Json(clock_gap_ms(timings)) : Json();
 }
 
 Json samples_json(const Timings& timings, const char* clock_name) {
@@ -144,6 +152,7 @@ Json samples_json(const Timings& timings, const char* clock_name) {
             {"candidate_ms", candidate},
             {"candidate_elapsed_ms", elapsed},
             {"candidate_clock_ms", clock},
+            {"clock_gap_ms", gap_json(timings)},
             {"clock", clock_name},
             {"grain_ms", timings.grain_ms},
             {"eager_ms", eager},

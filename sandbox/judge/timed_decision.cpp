@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "runtime/median.hpp"
+#include "sandbox/judge/device_clock.hpp"
 #include "sandbox/judge/number_text.hpp"
 #include "sandbox/timing/bootstrap.hpp"
 
@@ -117,13 +118,6 @@ double raw_median(const Timings& timings, double TimedBlock::* member) {
   return median(values);
 }
 
-/// How much longer our clock saw the candidate at work than the device's events say, at the median.
-double unexplained_ms(const Timings& timings) {
-  const double said = raw_median(timings, &TimedBlock::candidate_ms);
-  const double seen = raw_median(timings, &TimedBlock::candidate_clock_ms);
-  return seen - said - std::max(clock_slack_ms, clock_slack_share * said);
-}
-
 /// A baseline of which nothing was measured; else empty. Ingest took the task in, so it takes time.
 std::string unmeasured(const Timings& timings) {
   if (raw_median(timings, &TimedBlock::eager_ms) <= timings.grain_ms) return "eager";
@@ -139,17 +133,20 @@ Decision failing(Decision decision, VerdictClass outcome, const std::string& why
   return decision;
 }
 
-Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts& facts,
+Decision decide_timed(Decision decision, const Timings& measured, const TaskFacts& facts,
                       RandomStream& random) {
-  if (auto failure = failure_of(timings)) {
+  if (auto failure = failure_of(measured)) {
     failure->shape = decision.shape;
     return *failure;
   }
-  if (timings.blocks.empty()) return failing(decision, VerdictClass::unstable_timing, "no samples");
-  if (timings.on_device && unexplained_ms(timings) > 0) {
+  if (measured.blocks.empty()) {
+    return failing(decision, VerdictClass::unstable_timing, "no samples");
+  }
+  if (measured.on_device && trusted_clock(measured) == DeviceClock::neither) {
     return failing(decision, VerdictClass::too_fast,
                    "the device's events and the verifier's clock differ");
   }
+  const Timings timings = measured.on_device ? by_trusted_clock(measured) : measured;
   if (const std::string baseline = unmeasured(timings); !baseline.empty()) {
     return failing(decision, VerdictClass::unstable_timing,
                    baseline + " took no longer than an empty call");

@@ -28,12 +28,6 @@ double likely_speedup(const std::vector<TimedBlock>& blocks, RandomStream& rando
 /// The times of one further baseline, one per block. Requires one that has no reason.
 std::vector<double> times_of(Baseline which, const std::vector<TimedBlock>& blocks);
 
-/// A GPU's times are believed while our own clock agrees at the median: the kernel's context holds
-/// the events, and device code must gain nothing by finding them. Starting a graph of kernels takes
-/// 10 to 20 us longer than the empty one that is subtracted (seen on an H100).
-inline constexpr double clock_slack_ms = 0.05;
-inline constexpr double clock_slack_share = 0.03;  // of the device's time
-
 /// An interval wider than this, relative to its middle, decides nothing.
 inline constexpr double widest_interval = 0.6;
 /// Unless all of it lies below this speed-up: however wide, it says that the candidate is slower.

@@ -69,6 +69,8 @@ TEST(EvidenceTest, SaysWhyNoClocksWereReadAndIsNullOnACpu) {
 TEST(EvidenceTest, SaysWhoseClockCounts) {
   EvaluationOutcome outcome = timed();
   EXPECT_EQ(evidence_of(outcome)["timing"]["clock"], "device");
+  for (TimedBlock& block : outcome.measured.timings->blocks) block.candidate_clock_ms = 0.33;
+  EXPECT_EQ(evidence_of(outcome)["timing"]["clock"], "verifier");
   outcome.measured.timings->on_device = false;
   EXPECT_EQ(evidence_of(outcome)["timing"]["clock"], "core");
   outcome.stage.emplace();

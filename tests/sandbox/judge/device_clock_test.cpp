@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/device_clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace warpsmith::sandbox {
+namespace {
+
+/// What the events say, and how much longer the verifier's clock saw it.
+Timings timings(double events_ms, double gap_ms) {
+  Timings made{.on_device = true};
+  made.blocks.assign(9, {.candidate_ms = events_ms, .candidate_clock_ms = events_ms + gap_ms});
+  return made;
+}
+
+TEST(DeviceClockTest, EventsAreBelievedWhileTheClockAgrees) {
+  EXPECT_EQ(trusted_clock(timings(0.02, 0.004)), DeviceClock::events);
+  EXPECT_EQ(trusted_clock(timings(2, 0.055)), DeviceClock::events);
+  EXPECT_EQ(trusted_clock(timings(0.02, -0.03)), DeviceClock::events);
+  EXPECT_EQ(by_trusted_clock(timings(0.02, 0.004)).blocks[3].candidate_ms, 0.02);
+}
+
+TEST(DeviceClockTest, EventsThatTellTooLittleGainNothing) {
+  const Timings forged = timings(0.02, 0.04);
+  EXPECT_EQ(trusted_clock(forged), DeviceClock::verifier);
+  for (const TimedBlock& block : by_trusted_clock(forged).blocks) {
+    EXPECT_DOUBLE_EQ(block.candidate_ms, 0.06);
+  }
+}
+
+TEST(DeviceClockTest, FarApartNeitherIsBelieved) {
+  EXPECT_EQ(trusted_clock(timings(0.02, 0.06)), DeviceClock::neither);
+  EXPECT_EQ(trusted_clock(timings(10, 0.4)), DeviceClock::neither);
+}
+
+TEST(DeviceClockTest, OneDisturbedBlockChangesNothing) {
+  Timings made = timings(0.02, 0.001);
+  made.blocks[4].candidate_clock_ms = 3;
+  EXPECT_EQ(trusted_clock(made), DeviceClock::events);
+  EXPECT_NEAR(clock_gap_ms(made), 0.001, 1e-12);
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox
