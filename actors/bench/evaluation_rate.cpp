@@ -11,6 +11,7 @@
 #include <span>
 #include <thread>
 
+#include "actors/bench/clock_gap.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/median.hpp"
 
@@ -72,6 +73,7 @@ class Tally {
     }
     phase_ms_["other"].push_back(other);
     if (verdict.device_held_ms) held_ms_.push_back(*verdict.device_held_ms);
+    figures_.widest_gap_us = std::max(figures_.widest_gap_us, clock_gap_us(verdict));
   }
 
   std::mutex mutex_;

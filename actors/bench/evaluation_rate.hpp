@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct EvaluationFigures {
   double median_ms = 0;                        // of one evaluation, as its caller sees it
   double median_compile_ms = 0;                // of the phase "compile"
   double median_held_ms = 0;                   // of the GPU; 0 on a CPU
+  std::optional<double> widest_gap_us;         // of events and clock (see clock_gap.hpp)
   std::map<std::string, int64_t> verdicts;     // class or kind of failure → how many
   std::map<std::string, PhaseFigures> phases;  // and "other": what no phase covers
   std::vector<std::string> not_passed;         // task, style's number, and what was said

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "actors/bench/evaluation_json.hpp"
 #include "actors/bench/evaluation_rate.hpp"
 #include "actors/bench/workspace_peer.hpp"
 #include "actors/commands/baselines_option.hpp"
@@ -73,11 +74,6 @@ nlohmann::json peer_json(const Peer& peer, const EvaluationFigures& f) {
 
 nlohmann::json to_json(const EvaluationFigures& f, const Peer& peer, const Arguments& args) {
   const Bars bars = bars_of(args);
-  nlohmann::json phases = nlohmann::json::object();
-  for (const auto& [name, phase] : f.phases) {
-    phases[name] = {
-        {"ms", phase.per_evaluation_ms}, {"median_ms", phase.median_ms}, {"share", phase.share}};
-  }
   return {{"contract", args.contract},
           {"evaluations", f.evaluations},
           {"slots", f.slots},
@@ -91,10 +87,11 @@ nlohmann::json to_json(const EvaluationFigures& f, const Peer& peer, const Argum
           {"median_compile_ms_bar", figure_json(bars.compile_ms)},
           {"median_held_ms", figure_json(f.median_held_ms)},
           {"median_held_ms_bar", figure_json(bars.held_ms)},
+          {"widest_gap_us", gap_json(f)},
           {"peer", peer_json(peer, f)},
           {"verdicts", f.verdicts},
           {"not_passed", f.not_passed},
-          {"phases", phases}};
+          {"phases", phases_json(f)}};
 }
 
 std::string at_most(double bar) {
@@ -115,6 +112,9 @@ std::string to_text(const EvaluationFigures& f, const Peer& peer, const Argument
       {"median compile", fixed(f.median_compile_ms, 0) + " ms", at_most(bars.compile_ms)}};
   if (f.median_held_ms > 0) {
     rows.push_back({"median GPU held", fixed(f.median_held_ms, 0) + " ms", at_most(bars.held_ms)});
+  }
+  if (f.widest_gap_us) {
+    rows.push_back({"events and clock apart, at most", fixed(*f.widest_gap_us, 1) + " us", {}});
   }
   if (peer) {
     rows.push_back({"peer, all of one evaluation", fixed(peer->total_s, 1) + " s", {}});

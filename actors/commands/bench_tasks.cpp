@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "actors/bench/clock_gap.hpp"
 #include "actors/bench/task_survey.hpp"
 #include "actors/commands/bench_parts.hpp"
 #include "actors/commands/signals.hpp"
@@ -44,6 +45,7 @@ json verdict_json(const std::optional<Judgement>& judgement) {
   number("speedup_eager", shape.speedup_eager);
   number("speedup_compile", shape.speedup_compile);
   number("worst_error", shape.worst_error);
+  number("clock_gap_us", clock_gap_us(verdict));
   return out;
 }
 
