@@ -12,7 +12,10 @@ namespace {
 // who bets on it loses within a few submissions.
 constexpr int most_sets = 4 * timed_sets;
 
-constexpr const char* coarsest = "bf16";
+constexpr const char *coarsest = "bf16", *lower = "tf32";
+
+// Bounds that an honest lower precision errs by where the exact bound tells it, and not by chance.
+constexpr double surely_told = 2;
 
 /// All outputs are of half types.
 bool gives_halves(const TaskSignature& signature) {
@@ -81,7 +84,14 @@ void IngestStay::note_precision(DistributionFacts& facts, size_t mutant,
                                 ? mutants[mutant]
                                 : description_.lower_precisions[mutant - mutants.size()];
   if (name == coarsest) facts.bf16_error = stats.worst;
-  if (name == "tf32") facts.tf32_error = stats.worst;
+  if (name == lower) facts.tf32_error = stats.worst;
+}
+
+/// By the exact bound, of a precision that is no mutant: where few terms meet, none need be told.
+bool IngestStay::is_told(const std::string& precision) const {
+  return precision == lower && std::ranges::any_of(record_.distributions, [](const auto& facts) {
+           return facts.tf32_error > surely_told;
+         });
 }
 
 /// Timed outputs are held against eager's with the looser bound of a profile: that must tell the
@@ -92,6 +102,9 @@ Result<void> IngestStay::gate_timed() {
   std::vector<MutantTrial> trials(trials_);
   const bool halves = gives_halves(description_.signature);
   const bool tf32 = job_.task.lane == PrecisionLane::tf32_allowed;
+  for (const std::string& name : description_.lower_precisions) {
+    trials.push_back({.name = name, .applies = !tf32 && is_told(name)});
+  }
   for (MutantTrial& trial : trials) {
     trial = {.name = trial.name, .applies = trial.applies, .lost = halves};
     trial.caught = tf32 && trial.name == coarsest;

@@ -51,6 +51,7 @@ class IngestStay {
   Result<void> try_survivors();
   Result<std::optional<ErrorStats>> judge_mutant(uint32_t index);
   void note_precision(DistributionFacts& facts, size_t mutant, const ErrorStats& stats) const;
+  bool is_told(const std::string& precision) const;
   Result<void> gate_timed();
   Result<void> try_timed(size_t mutant, MutantTrial& trial);
 

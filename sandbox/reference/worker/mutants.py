@@ -102,5 +102,5 @@ def mutants_of(task):
 
 
 def lower_precisions():
-    """Not gates, but recorded: what the honest lower precision would look like."""
+    """What the honest lower precision would look like: told only where enough terms meet."""
     return {"tf32": _rounded("tf32")}

@@ -243,6 +243,23 @@ TEST_F(IngestTest, RefusesWhatTheDenseSetsOfFloat32Hide) {
               testing::StartsWith("mutation gate: timed outputs would accept: short_reduction ("));
 }
 
+/// Inputs of wide range tell products of TF32; a mean of so many hides them in timed outputs.
+TEST_F(IngestTest, RefusesProductsWhoseTimedOutputsMayBeOfLowerPrecision) {
+  const std::string code =
+      "import torch\nimport torch.nn as nn\n"
+      "class Model(nn.Module):\n"
+      "    def __init__(self):\n"
+      "        super().__init__()\n"
+      "        self.l = nn.Linear(16, 16)\n"
+      "    def forward(self, x):\n        return (self.l(x) ** 3).mean(0)\n"
+      "def get_inputs():\n    return [torch.randn(65536, 16)]\n"
+      "def get_init_inputs():\n    return []\n";
+  const auto record = ingest_code(code);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_THAT(record->refusal,
+              testing::StartsWith("mutation gate: timed outputs would accept: tf32 ("));
+}
+
 /// The reference multiplies by a matrix of which all but the diagonal is zero.
 TEST_F(IngestTest, AsksForNothingThatACleverKernelAvoids) {
   auto record = ingest_code(diagonal_product_code);
