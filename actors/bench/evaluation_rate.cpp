@@ -225,6 +225,15 @@ class Measurement {
 
 }  // namespace
 
+std::map<std::string, std::map<std::string, double>> EvaluationFigures::phase_table() const {
+  std::map<std::string, std::map<std::string, double>> table;
+  for (const auto& [name, phase] : phases) {
+    table[name] = {
+        {"ms", phase.per_evaluation_ms}, {"median_ms", phase.median_ms}, {"share", phase.share}};
+  }
+  return table;
+}
+
 Result<EvaluationFigures> measure_evaluations(const std::vector<SandboxBackendFactory>& slots,
                                               const EvaluationLoad& load) {
   Measurement measurement(load, slots.size());

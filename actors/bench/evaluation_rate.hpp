@@ -45,6 +45,9 @@ struct EvaluationFigures {
   std::map<std::string, int64_t> verdicts;     // class or kind of failure → how many
   std::map<std::string, PhaseFigures> phases;  // and "other": what no phase covers
   std::vector<std::string> not_passed;         // task, style's number, and what was said
+
+  /// `phases` by the names that the benches write: ms, median_ms, share.
+  std::map<std::string, std::map<std::string, double>> phase_table() const;
 };
 
 /// Each slot ingests every task and evaluates each once uncounted (its worker then holds the

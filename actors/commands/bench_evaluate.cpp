@@ -6,7 +6,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "actors/bench/evaluation_json.hpp"
 #include "actors/bench/evaluation_rate.hpp"
 #include "actors/bench/workspace_peer.hpp"
 #include "actors/commands/baselines_option.hpp"
@@ -87,11 +86,11 @@ nlohmann::json to_json(const EvaluationFigures& f, const Peer& peer, const Argum
           {"median_compile_ms_bar", figure_json(bars.compile_ms)},
           {"median_held_ms", figure_json(f.median_held_ms)},
           {"median_held_ms_bar", figure_json(bars.held_ms)},
-          {"widest_gap_us", gap_json(f)},
+          {"widest_gap_us", f.widest_gap_us ? nlohmann::json(*f.widest_gap_us) : nlohmann::json()},
           {"peer", peer_json(peer, f)},
           {"verdicts", f.verdicts},
           {"not_passed", f.not_passed},
-          {"phases", phases_json(f)}};
+          {"phases", f.phase_table()}};
 }
 
 std::string at_most(double bar) {

@@ -5,7 +5,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "actors/bench/evaluation_json.hpp"
 #include "actors/bench/gpu_scaling.hpp"
 #include "actors/commands/baselines_option.hpp"
 #include "actors/commands/bench_parts.hpp"
@@ -34,11 +33,16 @@ Result<EvaluationLoad> load_of(const Arguments& args) {
 }
 
 nlohmann::json to_json(const EvaluationFigures& f) {
-  return {{"evaluations", f.evaluations}, {"slots", f.slots},
-          {"seconds", f.seconds},         {"evaluations_per_s", f.per_second},
-          {"median_ms", f.median_ms},     {"median_held_ms", f.median_held_ms},
-          {"verdicts", f.verdicts},       {"not_passed", f.not_passed},
-          {"widest_gap_us", gap_json(f)}, {"phases", phases_json(f)}};
+  return {{"evaluations", f.evaluations},
+          {"slots", f.slots},
+          {"seconds", f.seconds},
+          {"evaluations_per_s", f.per_second},
+          {"median_ms", f.median_ms},
+          {"median_held_ms", f.median_held_ms},
+          {"verdicts", f.verdicts},
+          {"not_passed", f.not_passed},
+          {"widest_gap_us", f.widest_gap_us ? nlohmann::json(*f.widest_gap_us) : nlohmann::json()},
+          {"phases", f.phase_table()}};
 }
 
 nlohmann::json to_json(const GpuScaling& scaling) {
