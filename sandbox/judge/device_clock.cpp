@@ -7,7 +7,6 @@
 #include "runtime/median.hpp"
 
 namespace warpsmith::sandbox {
-namespace {
 
 double median_of(const Timings& timings, double TimedBlock::* member) {
   std::vector<double> values;
@@ -15,8 +14,6 @@ double median_of(const Timings& timings, double TimedBlock::* member) {
   for (const TimedBlock& block : timings.blocks) values.push_back(block.*member);
   return median(values);
 }
-
-}  // namespace
 
 double clock_gap_ms(const Timings& timings) {
   return median_of(timings, &TimedBlock::candidate_clock_ms) -

@@ -11,6 +11,9 @@ namespace warpsmith::sandbox {
 
 enum class DeviceClock : uint8_t { events, verifier, neither };
 
+/// Of all blocks. Requires one.
+double median_of(const Timings& timings, double TimedBlock::* member);
+
 /// How much longer the verifier's clock saw the candidate at work than the events say, at the
 /// median: at most 1.7 us in 100 verdicts on an H100. Requires a block.
 double clock_gap_ms(const Timings& timings);

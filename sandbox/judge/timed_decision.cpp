@@ -111,17 +111,10 @@ std::string timed_text(const ShapeResult& shape, bool on_device) {
          number("%.1f", shape.gflops_per_s.value_or(0)) + " GFLOP/s" + further_text(shape, format);
 }
 
-double raw_median(const Timings& timings, double TimedBlock::* member) {
-  std::vector<double> values;
-  values.reserve(timings.blocks.size());
-  for (const TimedBlock& block : timings.blocks) values.push_back(block.*member);
-  return median(values);
-}
-
 /// A baseline of which nothing was measured; else empty. Ingest took the task in, so it takes time.
 std::string unmeasured(const Timings& timings) {
-  if (raw_median(timings, &TimedBlock::eager_ms) <= timings.grain_ms) return "eager";
-  const double compiled = raw_median(timings, &TimedBlock::compile_ms);
+  if (median_of(timings, &TimedBlock::eager_ms) <= timings.grain_ms) return "eager";
+  const double compiled = median_of(timings, &TimedBlock::compile_ms);
   return compiled <= timings.grain_ms ? "torch.compile" : "";
 }
 
@@ -153,7 +146,7 @@ Decision decide_timed(Decision decision, const Timings& measured, const TaskFact
   }
   const bool stable = put_times(decision.shape, timings, random);
   put_rates(decision.shape, facts);
-  const double candidate = raw_median(timings, &TimedBlock::candidate_ms);
+  const double candidate = median_of(timings, &TimedBlock::candidate_ms);
   if (candidate + timings.grain_ms < facts.roofline_ms) {
     return failing(decision, VerdictClass::too_fast,
                    number("%.4f", candidate) + " ms is below the floor of " +
