@@ -9,7 +9,7 @@ import shlex
 
 def load(build):
     """Source path (relative to the working directory) → compiler arguments, without the compiler
-    cache in front, the output, the dependency file and the source itself."""
+    cache in front, precompiled headers, the output, the dependency file and the source itself."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         entries = json.load(file)
     commands = {}
@@ -21,13 +21,13 @@ def load(build):
 
 def flags_of(words, directory):
     flags = []
-    takes_one = {"-o", "-MF", "-MT", "-MQ", "-c"}
+    takes_one = {"-o", "-MF", "-MT", "-MQ", "-c", "-include"}
     start = next(i for i, word in enumerate(words) if word.startswith("-"))
     words = iter(words[start:])
     for word in words:
         if word in takes_one:
             next(words)
-        elif word in ("-MD", "-MMD"):
+        elif word in ("-MD", "-MMD", "-Winvalid-pch"):
             continue
         elif word.startswith("-I") and len(word) > 2:
             flags.append("-I" + os.path.normpath(os.path.join(directory, word[2:])))

@@ -29,14 +29,21 @@ class IngestTest : public testing::Test {
   void SetUp() override { REQUIRE_TORCH(); }
 
   static Result<IngestRecord> ingest_code(const std::string& code,
-                                          PrecisionLane lane = PrecisionLane::fp32_strict) {
+                                          PrecisionLane lane = PrecisionLane::fp32_strict,
+                                          IngestScope scope = IngestScope::whole) {
     const Machine machine{.limits = {100, 10, 50}};
     Task task = task_of("t", code);
     task.lane = lane;
-    return ingest_task({*worker, machine, task, {}}, Deadline::after(seconds(300)));
+    return ingest_task({.worker = *worker, .machine = machine, .task = task, .scope = scope},
+                       Deadline::after(seconds(300)));
   }
-  static Result<IngestRecord> ingest(const std::string& forward) {
-    return ingest_code(simple_code(forward));
+  /// Without torch.compile, which takes most of the time.
+  static Result<IngestRecord> verified_code(const std::string& code,
+                                            PrecisionLane lane = PrecisionLane::fp32_strict) {
+    return ingest_code(code, lane, IngestScope::verified);
+  }
+  static Result<IngestRecord> verified(const std::string& forward) {
+    return verified_code(simple_code(forward));
   }
 
   static std::unique_ptr<TemporaryFolder> folder;
@@ -74,7 +81,7 @@ TEST_F(IngestTest, WantOfMemoryIsNoRecord) {
 }
 
 TEST_F(IngestTest, MeasuresAnHonestTask) {
-  auto record = ingest("return torch.softmax(x * self.weight + self.bias, -1)");
+  auto record = ingest_code(simple_code("return torch.softmax(x * self.weight + self.bias, -1)"));
   ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(record->refusal, "");
   EXPECT_GT(record->facts.eager_ms, 0);
@@ -153,7 +160,7 @@ TEST_F(IngestTest, TakesTasksOfHalvesAndTellsBfloat16FromFloat16) {
       {"bfloat16", norm}, {"bfloat16", softmax}, {"bfloat16", gelu}};
   for (const auto& [type, forward] : tasks) {
     SCOPED_TRACE(::testing::Message() << type << ": " << forward);
-    const auto record = ingest_code(halves_code(type, forward));
+    const auto record = verified_code(halves_code(type, forward));
     ASSERT_TRUE(record) << record.error().message;
     ASSERT_EQ(record->refusal, "");
     double bf16 = 0;
@@ -191,7 +198,7 @@ def get_init_inputs():
 TEST_F(IngestTest, ALaneMovesTheBoundOfProducts) {
   for (const auto lane : {PrecisionLane::fp32_strict, PrecisionLane::tf32_allowed}) {
     const bool allowed = lane == PrecisionLane::tf32_allowed;
-    const auto record = ingest_code(linear_code, lane);
+    const auto record = verified_code(linear_code, lane);
     ASSERT_TRUE(record) << record.error().message;
     ASSERT_EQ(record->refusal, "");
     double tf32 = 0, bf16 = 0;
@@ -221,10 +228,10 @@ TEST_F(IngestTest, TakesATaskWhoseDenseSetsRoundOneTermAway) {
 
 /// Here no set tells the last term: its weight is an honest rounding's.
 TEST_F(IngestTest, RefusesATaskOfHalvesWhoseSetsAllRoundOneTermAway) {
-  const auto record =
-      ingest_code(halves_code("bfloat16",
-                              "return torch.cumsum(torch.sigmoid(x), -1).mean(-1, keepdim=True) * "
-                              "self.weight + self.bias"));
+  const auto record = verified_code(
+      halves_code("bfloat16",
+                  "return torch.cumsum(torch.sigmoid(x), -1).mean(-1, keepdim=True) * "
+                  "self.weight + self.bias"));
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_THAT(record->refusal, testing::HasSubstr("short_reduction"));
 }
@@ -270,7 +277,7 @@ TEST_F(IngestTest, AsksForNothingThatACleverKernelAvoids) {
 }
 
 TEST_F(IngestTest, DrawsIntegerInputsAndKeepsIntegerBuffers) {
-  auto record = ingest_code(embedding_code);
+  auto record = verified_code(embedding_code);
   ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(record->refusal, "");
   EXPECT_TRUE(record->rules[0].drawn);
@@ -279,7 +286,7 @@ TEST_F(IngestTest, DrawsIntegerInputsAndKeepsIntegerBuffers) {
 }
 
 TEST_F(IngestTest, QuarantinesATaskWhoseBiasDoesNotMatter) {
-  auto record = ingest("return x * self.weight + 0 * self.bias");
+  auto record = verified("return x * self.weight + 0 * self.bias");
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_THAT(record->refusal,
               testing::StartsWith("mutation gate: wrong answers would pass: dropped_bias ("));
@@ -289,27 +296,27 @@ TEST_F(IngestTest, KeepsToNonNegativeInputsWhereTheTaskNeedsThem) {
   const std::string code = simple_code("return torch.log(x + 1) * self.weight + self.bias");
   std::string positive = code;
   positive.replace(positive.find("torch.randn(512"), 11, "torch.rand");
-  auto record = ingest_code(positive);
+  auto record = verified_code(positive);
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_EQ(record->refusal, "");
   EXPECT_EQ(record->rules[0].domain, Domain::non_negative);
 }
 
 TEST_F(IngestTest, RefusesWhatFloat32CannotCompute) {
-  auto record = ingest("return torch.exp(x * 1000) * self.weight + self.bias");
+  auto record = verified("return torch.exp(x * 1000) * self.weight + self.bias");
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_THAT(record->refusal, testing::HasSubstr("of 5 distributions: normal (not finite)"));
 }
 
 /// The root of what cancels is zero or, with the least error, not a number.
 TEST_F(IngestTest, RefusesWhatRoundingDecides) {
-  auto record = ingest("return torch.sqrt(x.abs() - x.abs()) + x");
+  auto record = verified("return torch.sqrt(x.abs() - x.abs()) + x");
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_THAT(record->refusal, testing::HasSubstr("normal (nothing bounds "));
 }
 
 TEST_F(IngestTest, TakesTasksThatMaskWithInfinity) {
-  auto record = ingest(
+  auto record = verified(
       "mask = torch.ones(256, 256).triu(1).bool(); s = (x[:256] @ x[256:].T * 0.06)"
       ".masked_fill(mask, float('-inf')); return torch.softmax(s, -1) * self.weight + self.bias");
   ASSERT_TRUE(record) << record.error().message;
@@ -317,7 +324,7 @@ TEST_F(IngestTest, TakesTasksThatMaskWithInfinity) {
 }
 
 TEST_F(IngestTest, HonestOrdersKeepToKeywordArguments) {
-  auto record = ingest_code(scaled_addmm_code);
+  auto record = verified_code(scaled_addmm_code);
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_EQ(record->refusal, "");
 }
