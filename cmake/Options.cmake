@@ -22,6 +22,11 @@ if(WARPSMITH_SANITIZE)
   target_link_options(warpsmith_options INTERFACE -fsanitize=${WARPSMITH_SANITIZE})
 endif()
 
+# Where nothing waits for the code: a third less to compile than with -O2.
+function(warpsmith_optimise_little target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+endfunction()
+
 find_program(CCACHE ccache)
 if(CCACHE)
   # Paths relative to the checkout: clones and worktrees share one cache. Without the sloppiness nothing

@@ -25,11 +25,6 @@ function(warpsmith_read_plainly target)
   set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# Where nothing waits for the code: a third less to compile than with -O2.
-function(warpsmith_optimise_little target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
-endfunction()
-
 # warpsmith_precompile_test(NAME LIBRARIES): the first program of each kind makes what the others read.
 function(warpsmith_precompile_test name libraries)
   set(parts tests)

@@ -37,13 +37,12 @@ class IngestTest : public testing::Test {
     return ingest_task({.worker = *worker, .machine = machine, .task = task, .scope = scope},
                        Deadline::after(seconds(300)));
   }
-  /// Without torch.compile, which takes most of the time.
-  static Result<IngestRecord> verified_code(const std::string& code,
-                                            PrecisionLane lane = PrecisionLane::fp32_strict) {
-    return ingest_code(code, lane, IngestScope::verified);
+  static Result<IngestRecord> ingest(const std::string& forward) {
+    return ingest_code(simple_code(forward));
   }
-  static Result<IngestRecord> verified(const std::string& forward) {
-    return verified_code(simple_code(forward));
+  /// For what is refused before anything is timed: without torch.compile, which takes longest.
+  static Result<IngestRecord> verified(const std::string& code) {
+    return ingest_code(code, PrecisionLane::fp32_strict, IngestScope::verified);
   }
 
   static std::unique_ptr<TemporaryFolder> folder;
@@ -81,7 +80,7 @@ TEST_F(IngestTest, WantOfMemoryIsNoRecord) {
 }
 
 TEST_F(IngestTest, MeasuresAnHonestTask) {
-  auto record = ingest_code(simple_code("return torch.softmax(x * self.weight + self.bias, -1)"));
+  auto record = ingest("return torch.softmax(x * self.weight + self.bias, -1)");
   ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(record->refusal, "");
   EXPECT_GT(record->facts.eager_ms, 0);
@@ -160,7 +159,7 @@ TEST_F(IngestTest, TakesTasksOfHalvesAndTellsBfloat16FromFloat16) {
       {"bfloat16", norm}, {"bfloat16", softmax}, {"bfloat16", gelu}};
   for (const auto& [type, forward] : tasks) {
     SCOPED_TRACE(::testing::Message() << type << ": " << forward);
-    const auto record = verified_code(halves_code(type, forward));
+    const auto record = ingest_code(halves_code(type, forward));
     ASSERT_TRUE(record) << record.error().message;
     ASSERT_EQ(record->refusal, "");
     double bf16 = 0;
@@ -198,7 +197,7 @@ def get_init_inputs():
 TEST_F(IngestTest, ALaneMovesTheBoundOfProducts) {
   for (const auto lane : {PrecisionLane::fp32_strict, PrecisionLane::tf32_allowed}) {
     const bool allowed = lane == PrecisionLane::tf32_allowed;
-    const auto record = verified_code(linear_code, lane);
+    const auto record = ingest_code(linear_code, lane);
     ASSERT_TRUE(record) << record.error().message;
     ASSERT_EQ(record->refusal, "");
     double tf32 = 0, bf16 = 0;
@@ -228,10 +227,10 @@ TEST_F(IngestTest, TakesATaskWhoseDenseSetsRoundOneTermAway) {
 
 /// Here no set tells the last term: its weight is an honest rounding's.
 TEST_F(IngestTest, RefusesATaskOfHalvesWhoseSetsAllRoundOneTermAway) {
-  const auto record = verified_code(
-      halves_code("bfloat16",
-                  "return torch.cumsum(torch.sigmoid(x), -1).mean(-1, keepdim=True) * "
-                  "self.weight + self.bias"));
+  const auto record =
+      verified(halves_code("bfloat16",
+                           "return torch.cumsum(torch.sigmoid(x), -1).mean(-1, keepdim=True) * "
+                           "self.weight + self.bias"));
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_THAT(record->refusal, testing::HasSubstr("short_reduction"));
 }
@@ -277,7 +276,7 @@ TEST_F(IngestTest, AsksForNothingThatACleverKernelAvoids) {
 }
 
 TEST_F(IngestTest, DrawsIntegerInputsAndKeepsIntegerBuffers) {
-  auto record = verified_code(embedding_code);
+  auto record = ingest_code(embedding_code);
   ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(record->refusal, "");
   EXPECT_TRUE(record->rules[0].drawn);
@@ -286,7 +285,7 @@ TEST_F(IngestTest, DrawsIntegerInputsAndKeepsIntegerBuffers) {
 }
 
 TEST_F(IngestTest, QuarantinesATaskWhoseBiasDoesNotMatter) {
-  auto record = verified("return x * self.weight + 0 * self.bias");
+  auto record = verified(simple_code("return x * self.weight + 0 * self.bias"));
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_THAT(record->refusal,
               testing::StartsWith("mutation gate: wrong answers would pass: dropped_bias ("));
@@ -296,27 +295,27 @@ TEST_F(IngestTest, KeepsToNonNegativeInputsWhereTheTaskNeedsThem) {
   const std::string code = simple_code("return torch.log(x + 1) * self.weight + self.bias");
   std::string positive = code;
   positive.replace(positive.find("torch.randn(512"), 11, "torch.rand");
-  auto record = verified_code(positive);
+  auto record = ingest_code(positive);
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_EQ(record->refusal, "");
   EXPECT_EQ(record->rules[0].domain, Domain::non_negative);
 }
 
 TEST_F(IngestTest, RefusesWhatFloat32CannotCompute) {
-  auto record = verified("return torch.exp(x * 1000) * self.weight + self.bias");
+  auto record = verified(simple_code("return torch.exp(x * 1000) * self.weight + self.bias"));
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_THAT(record->refusal, testing::HasSubstr("of 5 distributions: normal (not finite)"));
 }
 
 /// The root of what cancels is zero or, with the least error, not a number.
 TEST_F(IngestTest, RefusesWhatRoundingDecides) {
-  auto record = verified("return torch.sqrt(x.abs() - x.abs()) + x");
+  auto record = verified(simple_code("return torch.sqrt(x.abs() - x.abs()) + x"));
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_THAT(record->refusal, testing::HasSubstr("normal (nothing bounds "));
 }
 
 TEST_F(IngestTest, TakesTasksThatMaskWithInfinity) {
-  auto record = verified(
+  auto record = ingest(
       "mask = torch.ones(256, 256).triu(1).bool(); s = (x[:256] @ x[256:].T * 0.06)"
       ".masked_fill(mask, float('-inf')); return torch.softmax(s, -1) * self.weight + self.bias");
   ASSERT_TRUE(record) << record.error().message;
@@ -324,7 +323,7 @@ TEST_F(IngestTest, TakesTasksThatMaskWithInfinity) {
 }
 
 TEST_F(IngestTest, HonestOrdersKeepToKeywordArguments) {
-  auto record = verified_code(scaled_addmm_code);
+  auto record = ingest_code(scaled_addmm_code);
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_EQ(record->refusal, "");
 }
