@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/ledger.hpp"
 
+#include <algorithm>
+
 #include "actors/errors.hpp"
 #include "actors/inspect.hpp"
 
@@ -186,6 +188,10 @@ caf::result<bool> LedgerState::close(const Closed& closed) {
   const auto change = source_->store.close(closed.trajectory, closed.outcome);
   if (change) owners_.erase(closed.trajectory);
   tell_learner(change, closed);
+  if (change && *change == Change::made) {
+    ++ends_under_way_;
+    after_flush([this](const Result<void>&) { --ends_under_way_; });
+  }
   return answer(change, true);
 }
 
@@ -291,8 +297,9 @@ LedgerCounts LedgerState::counts(atom::counts /*unused*/) {
   out.admitted = now.admitted;
   out.trained = now.trained();
   out.in_flight = now.in_flight();
-  out.open = now.of(TrajectoryPhase::open);
-  out.closed = now.of(TrajectoryPhase::closed);
+  const uint64_t untold = std::min(ends_under_way_, now.of(TrajectoryPhase::closed));
+  out.open = now.of(TrajectoryPhase::open) + untold;
+  out.closed = now.of(TrajectoryPhase::closed) - untold;
   out.exhausted = exhausted();
   for (size_t i = 0; i < drop_reason_count; ++i) {
     if (now.dropped_by_reason[i] == 0) continue;

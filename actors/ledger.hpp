@@ -111,6 +111,7 @@ class LedgerState : public ActorState {
   std::deque<TrajectoryId> orphans_;                // open, without a rollout
   std::map<TrajectoryId, caf::actor_addr> owners_;  // open, with one
   std::set<caf::actor_addr> watched_;               // rollouts that are monitored
+  uint64_t ends_under_way_ = 0;  // closed, neither durable nor told to the learner yet
   std::vector<std::function<void(const Result<void>&)>> waiting_for_flush_;
 };
 

@@ -179,8 +179,8 @@ struct LedgerCounts {
   uint64_t trained = 0;
   std::map<std::string, uint64_t> dropped;  // reason → count
   uint64_t in_flight = 0;
-  uint64_t open = 0;       // of those in flight: a rollout still runs them
-  uint64_t closed = 0;     // of those in flight: no step has used them yet
+  uint64_t open = 0;       // of those in flight: the learner was not told of their end
+  uint64_t closed = 0;     // of those in flight: it was, and no step has used them yet
   bool exhausted = false;  // nothing more will be admitted
   template <class Archive>
   void serialize(Archive& archive) {

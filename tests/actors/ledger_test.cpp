@@ -103,6 +103,27 @@ TEST_F(LedgerTest, LearnerHearsOfASegmentOnceItIsDurable) {
   self->send_exit(learner, caf::exit_reason::user_shutdown);
 }
 
+TEST_F(LedgerTest, ATrajectoryIsOpenUntilTheLearnerWasToldOfItsEnd) {
+  spawn(milliseconds{5}, SteadyClock::now());
+  uint64_t heard = 0;
+  const LearnerActor learner = sys.spawn(counting_learner, &heard);
+  self->send(actor_, atom::redeliver_v, learner);
+  self->send(actor_, atom::admit_v, test_support::sample_task());
+  self->send(actor_, test_support::sample_segment(1, 0));
+  deliver_all();
+  advance(milliseconds{5});
+  const auto open_and_closed = [&] {
+    const auto counts = ask<LedgerCounts>(actor_, atom::counts_v);
+    return counts ? std::pair{counts->open, counts->closed} : std::pair{uint64_t{9}, uint64_t{9}};
+  };
+  self->send(actor_, Closed{1, test_support::sample_outcome(1)});
+  deliver_all();
+  EXPECT_EQ(open_and_closed(), std::pair(uint64_t{1}, uint64_t{0}));
+  advance(milliseconds{5});
+  EXPECT_EQ(open_and_closed(), std::pair(uint64_t{0}, uint64_t{1}));
+  self->send_exit(learner, caf::exit_reason::user_shutdown);
+}
+
 TEST_F(LedgerTest, WhatADeadRolloutRanGoesToTheNextAskerAsResumed) {
   spawn(milliseconds{0}, SteadyClock::now());
   const Task task = test_support::sample_task();
