@@ -58,7 +58,8 @@ struct EvaluationJob {
   /// Asked under the lease once a candidate that ended badly is gone: beside a neighbour's timed
   /// calls it would be in their times. Empty where there is no device.
   CheckDevice check_device;
-  bool on_device = false;  // times are a GPU's
+  std::function<uint64_t()> free_memory;  // of that device, in bytes
+  bool on_device = false;                 // times are a GPU's
   Stage* stage = nullptr;  // what the candidate is shown; none: it maps the bench itself
   std::chrono::milliseconds call_timeout{5'000};  // of one of its calls, at most
   int verified_sets = 5;

@@ -34,6 +34,9 @@ class EvaluationStay {
   EvaluationStay(const EvaluationJob& job, CandidateCalls& calls, WorkerSession& session,
                  FurtherBaselines& further, EvaluationOutcome& outcome, Deadline deadline);
 
+  /// Before a staged candidate's code is loaded: what must not depend on what it does. Requires
+  /// contestants that are calibrated; once, and only where the candidate will be timed.
+  Result<void> time_undisturbed();
   Result<void> run();
 
  private:
@@ -74,6 +77,7 @@ class EvaluationStay {
   bool draws_ = false;
   uint64_t drawn_ = 0;  // number of the contents that were drawn last
   uint32_t set_ = 0;
+  std::optional<Undisturbed> undisturbed_;
   std::chrono::milliseconds slowest_{0};  // of the candidate's calls, rounded up; 0: none so far
 };
 

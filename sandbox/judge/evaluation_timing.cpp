@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of calls of the candidate and its baselines, in turns.
+#include "sandbox/judge/device_clock.hpp"
 #include "sandbox/judge/evaluation_stay.hpp"
 #include "sandbox/judge/parties.hpp"
 #include "sandbox/judge/timed_decision.hpp"
@@ -13,7 +14,15 @@ constexpr double timing_budget_ms = 12;  // of eager's share: fixes the number o
 // Of the least number of blocks, at most so many times that. A GPU's events are steady, and what
 // its blocks cost is the processor's work between short calls, while others wait for the GPU.
 constexpr int most_times_host = 4, most_times_device = 2;
-constexpr uint64_t first_timed = 1 << 20;  // contents numbers below belong to verified sets
+// Numbers of contents; those below belong to verified sets.
+constexpr uint64_t first_undisturbed = 1 << 19, first_timed = 1 << 20;
+
+// Calls of each baseline before the candidate's code is there, beside one that warms up.
+constexpr double undisturbed_budget_ms = 200;
+constexpr double least_undisturbed = 2, most_undisturbed = 5;
+// A GPU's times drift by a few per cent with its clocks; those of a core that others share the
+// caches of by more.
+constexpr double device_slack = 0.05, core_slack = 0.25;
 
 bool sound(const Timings& timings) {
   return !timings.fault && !timings.guards_changed && timings.errors.right();
@@ -21,12 +30,36 @@ bool sound(const Timings& timings) {
 
 }  // namespace
 
+Result<void> EvaluationStay::time_undisturbed() {
+  const auto clock = phase("timing");
+  job_.bench.use_profiles(job_.record.profiles);  // takes memory while there is some
+  const double wanted = undisturbed_budget_ms / measurable(job_.record.facts.eager_ms);
+  const auto calls =
+      static_cast<uint64_t>(std::clamp(wanted, least_undisturbed, most_undisturbed));
+  Timings alone;
+  for (uint64_t i = 0; i <= calls; ++i) {
+    const uint32_t first = next_set(), second = next_set();
+    auto done = fill(first, first_undisturbed + i, Distribution::dense, job_.record.rules);
+    TimedBlock times;
+    if (done) done = time_baseline(Party::eager, first, times);
+    if (!done) return done;
+    job_.bench.copy_inputs(first, second);
+    if (done = time_baseline(Party::compiled, second, times); !done) return done;
+    if (i > 0) alone.blocks.push_back(times);
+  }
+  undisturbed_ = {.eager_ms = median_of(alone, &TimedBlock::eager_ms),
+                  .compile_ms = median_of(alone, &TimedBlock::compile_ms),
+                  .slack = job_.on_device ? device_slack : core_slack};
+  return {};
+}
+
 Result<void> EvaluationStay::time() {
   const auto clock = phase("timing");
   Timings timings{.on_device = job_.on_device && job_.stage == nullptr,
                   .grain_ms = job_.on_device ? 0 : grain_of_noop * in_ms(candidate_.noop()),
+                  .undisturbed = undisturbed_,
                   .no_clocks = job_.no_clocks};
-  job_.bench.use_profiles(job_.record.profiles);
+  if (!undisturbed_) job_.bench.use_profiles(job_.record.profiles);
   std::optional<ClockLog> clocks;
   if (job_.clocks != nullptr) clocks.emplace(*job_.clocks);
   if (auto done = time_blocks(timings, clocks ? &*clocks : nullptr); !done) return done;

@@ -92,6 +92,8 @@ EvaluationJob Evaluator::State::job_of(const EvaluateRequest& request, const Ing
           .keep_candidate = hidden ? run.keep : KeepCandidate{},
           .lease = [this](Deadline by) { return lease(by); },
           .check_device = device_check(),
+          .free_memory = gpu ? std::function<uint64_t()>{[this] { return gpu->free_memory(); }}
+                             : std::function<uint64_t()>{},
           .on_device = gpu != nullptr,
           .stage = ready.stage,
           .call_timeout = options.call_timeout,

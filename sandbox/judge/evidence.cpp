@@ -132,6 +132,13 @@ Json gap_json(const Timings& timings) {
   return timings.on_device && !timings.blocks.empty() ? Json(clock_gap_ms(timings)) : Json();
 }
 
+Json undisturbed_json(const std::optional<Undisturbed>& alone) {
+  if (!alone) return {};
+  return {{"eager_ms", alone->eager_ms},
+          {"compile_ms", alone->compile_ms},
+          {"slack", alone->slack}};
+}
+
 Json samples_json(const Timings& timings, const char* clock_name) {
   Json candidate = Json::array(), elapsed = Json::array(), clock = Json::array();
   Json eager = Json::array(), compiled = Json::array(), orders = Json::array();
@@ -157,6 +164,7 @@ Json samples_json(const Timings& timings, const char* clock_name) {
             {"grain_ms", timings.grain_ms},
             {"eager_ms", eager},
             {"compile_ms", compiled},
+            {"undisturbed", undisturbed_json(timings.undisturbed)},
             {"order", orders},
             {"eager_scatter", timings.eager_scatter},
             {"compile_scatter", timings.compile_scatter},

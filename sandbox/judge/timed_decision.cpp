@@ -29,6 +29,16 @@ std::optional<Decision> failure_of(const Timings& timings) {
   return std::nullopt;
 }
 
+Timings by_undisturbed(Timings timings) {
+  if (!timings.undisturbed) return timings;
+  const Undisturbed& alone = *timings.undisturbed;
+  for (TimedBlock& block : timings.blocks) {
+    block.eager_ms = std::min(block.eager_ms, (1 + alone.slack) * alone.eager_ms);
+    block.compile_ms = std::min(block.compile_ms, (1 + alone.slack) * alone.compile_ms);
+  }
+  return timings;
+}
+
 std::vector<double> column(const std::vector<TimedBlock>& blocks, double TimedBlock::* member,
                            double grain_ms = 0) {
   std::vector<double> values;
@@ -139,7 +149,8 @@ Decision decide_timed(Decision decision, const Timings& measured, const TaskFact
     return failing(decision, VerdictClass::too_fast,
                    "the device's events and the verifier's clock differ");
   }
-  const Timings timings = measured.on_device ? by_trusted_clock(measured) : measured;
+  const Timings timings =
+      measured.on_device ? by_trusted_clock(measured) : by_undisturbed(measured);
   if (const std::string baseline = unmeasured(timings); !baseline.empty()) {
     return failing(decision, VerdictClass::unstable_timing,
                    baseline + " took no longer than an empty call");

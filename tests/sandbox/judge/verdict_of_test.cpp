@@ -86,6 +86,16 @@ TEST(VerdictOfTest, ReportsTimesAndRates) {
   EXPECT_DOUBLE_EQ(decision.shape.speedup_compile_ci->low, 0.40 / 0.31);
 }
 
+TEST(VerdictOfTest, ABaselineThatGrewSlowWhenTheCandidateCameCountsAsItWasBefore) {
+  Measurements measured = five_good_sets();
+  measured.timings = timings(0.31);
+  measured.timings->undisturbed = {.eager_ms = 0.31, .compile_ms = 0.40, .slack = 0.05};
+  const Decision decision = decided(measured);
+  EXPECT_NEAR(*decision.shape.speedup_eager, 1.05, 1e-9);
+  EXPECT_NEAR(*decision.shape.eager_ms, 0.3255, 1e-9);
+  EXPECT_NEAR(*decision.shape.speedup_compile, 0.40 / 0.31, 1e-9) << "within the slack";
+}
+
 TEST(VerdictOfTest, TimesOfAGpuShowWhatFivePerCentAre) {
   Measurements measured = five_good_sets();
   measured.timings = timings(0.31);
