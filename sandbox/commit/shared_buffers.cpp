@@ -74,6 +74,18 @@ BufferLayout make_layout(const TaskSignature& signature, uint32_t sets, uint64_t
   return layout;
 }
 
+std::vector<ByteZone> zones_beside_outputs(const BufferLayout& layout) {
+  std::vector<ByteZone> zones;
+  uint64_t end = 0;
+  for (const BufferSlot& slot : layout.slots) {
+    if (!slot.output) continue;
+    zones.push_back({end, slot.offset - end});
+    end = slot.offset + slot.bytes;
+  }
+  if (end > 0) zones.push_back({end, layout.output_stride - end});
+  return zones;
+}
+
 uint32_t sets_beyond_cache(const TaskSignature& signature, uint64_t cache_bytes) {
   const BufferLayout one = make_layout(signature, 1);
   const uint64_t per_set = std::max<uint64_t>(one.input_stride + one.output_stride, 1);
@@ -155,15 +167,6 @@ std::span<std::byte> SharedBuffers::tensor(uint32_t set, size_t tensor) const {
   const BufferSlot& slot = layout_.slots.at(tensor);
   assert(slot.output == output_ && "the tensor lives in the other memory");
   return slice(set, slot.offset, slot.bytes);
-}
-
-std::span<std::byte> SharedBuffers::guard_before(uint32_t set, size_t tensor) const {
-  return slice(set, layout_.slots.at(tensor).offset - guard_bytes, guard_bytes);
-}
-
-std::span<std::byte> SharedBuffers::guard_after(uint32_t set, size_t tensor) const {
-  const BufferSlot& slot = layout_.slots.at(tensor);
-  return slice(set, slot.offset + slot.bytes, guard_bytes);
 }
 
 CandidateMemory candidate_memory(const SharedBuffers& inputs, const SharedBuffers& outputs) {

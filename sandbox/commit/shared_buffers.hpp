@@ -53,6 +53,13 @@ struct BufferLayout {
   }
 };
 
+/// What one set of outputs holds beside its tensors, from its start to its end: guard zones and
+/// whatever lies between them. Each is at least a guard zone long; in order.
+struct ByteZone {
+  uint64_t offset = 0, bytes = 0;
+};
+std::vector<ByteZone> zones_beside_outputs(const BufferLayout& layout);
+
 /// Bytes that every tensor's place is a multiple of.
 inline constexpr uint64_t host_alignment = 64, gpu_alignment = 256;
 
@@ -84,8 +91,10 @@ class SharedBuffers {
 
   /// Requires that slot `tensor` lives in this memory. Touch it only while contestants are stopped.
   std::span<std::byte> tensor(uint32_t set, size_t tensor) const;
-  std::span<std::byte> guard_before(uint32_t set, size_t tensor) const;
-  std::span<std::byte> guard_after(uint32_t set, size_t tensor) const;
+  /// Requires a zone of one set of this memory.
+  std::span<std::byte> zone(uint32_t set, const ByteZone& zone) const {
+    return slice(set, zone.offset, zone.bytes);
+  }
 
   /// All of a set: tensors, guards and what lies between.
   std::span<std::byte> whole(uint32_t set) const;

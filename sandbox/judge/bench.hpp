@@ -55,13 +55,19 @@ class Bench {
   virtual void copy_inputs(uint32_t from, uint32_t to) = 0;
   /// Copies integer and boolean inputs and parameters that the worker gave into a set.
   virtual void take_drawn(uint32_t set, std::span<const InputRule> rules) = 0;
-  /// Poisons the candidate's outputs of a set and arms their guards.
+  /// For another candidate: nothing is left of what an earlier one wrote.
+  virtual void renew() = 0;
+  /// Poisons the candidate's outputs of a set and arms all else of it as guards. Where device code
+  /// finds other sets nothing is left of what an earlier call wrote to them.
   virtual void reset(uint32_t set) = 0;
 
   /// Of every input and parameter of a set: "did this change", not cryptographic.
   virtual uint64_t inputs_hash(uint32_t set) = 0;
-  /// False if a guard zone of the candidate's outputs of the set changed.
+  /// False if anything beside the candidate's outputs of the set changed.
   virtual bool guards_intact(uint32_t set) = 0;
+  /// False if what the candidate can write beyond all sets changed since `renew`. It may be large:
+  /// ask once for many calls.
+  virtual bool rest_intact() = 0;
 
   /// All outputs of a set against the worker's reference in the result memory.
   virtual ErrorStats compare_with_reference(Side side, uint32_t set, const BoundRule& rule) = 0;

@@ -45,8 +45,7 @@ Error start_error(Error error) {
 Result<Contestant> started_candidate(const EvaluationJob& job, EvaluationOutcome& outcome,
                                      Deadline deadline) {
   const PhaseClock clock(outcome.phase_ms, "start");
-  // No output of an earlier candidate is ever shown to a later one.
-  for (uint32_t k = 0; k < job.bench.sets(); ++k) job.bench.reset(k);
+  job.bench.renew();
   auto candidate = job.start_candidate(deadline);
   if (!candidate) return tl::unexpected(start_error(std::move(candidate.error())));
   outcome.jail = candidate->process().report();

@@ -87,6 +87,7 @@ Result<void> EvaluationStay::time_blocks(Timings& timings, ClockLog* clocks) {
     if (clocks != nullptr && b == 0) clocks->begin();
     if (clocks != nullptr && b > 0) clocks->block_done();
   }
+  if (sound(timings)) timings.guards_changed = !job_.bench.rest_intact();
   return {};
 }
 

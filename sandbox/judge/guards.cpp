@@ -12,14 +12,6 @@ bool is_guard(std::span<const std::byte> zone) {
   return std::all_of(zone.begin(), zone.end(), [](std::byte b) { return b == guard_value; });
 }
 
-template <class Visit>
-void each_slot(const SharedBuffers& buffers, bool output, Visit visit) {
-  const auto& slots = buffers.layout().slots;
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].output == output) visit(i);
-  }
-}
-
 }  // namespace
 
 uint64_t poison_pattern(Dtype dtype) {
@@ -56,20 +48,15 @@ void poison(Dtype dtype, std::span<std::byte> output) {
 }
 
 void arm_guards(const SharedBuffers& outputs, uint32_t set) {
-  each_slot(outputs, /*output=*/true, [&](size_t i) {
-    for (const auto zone : {outputs.guard_before(set, i), outputs.guard_after(set, i)}) {
-      std::fill(zone.begin(), zone.end(), guard_value);
-    }
-  });
+  for (const ByteZone& zone : zones_beside_outputs(outputs.layout())) {
+    std::ranges::fill(outputs.zone(set, zone), guard_value);
+  }
 }
 
 bool guards_intact(const SharedBuffers& outputs, uint32_t set) {
-  bool intact = true;
-  each_slot(outputs, /*output=*/true, [&](size_t i) {
-    intact =
-        intact && is_guard(outputs.guard_before(set, i)) && is_guard(outputs.guard_after(set, i));
+  return std::ranges::all_of(zones_beside_outputs(outputs.layout()), [&](const ByteZone& zone) {
+    return is_guard(outputs.zone(set, zone));
   });
-  return intact;
 }
 
 uint64_t content_hash(std::span<const std::byte> bytes) {
@@ -92,9 +79,11 @@ uint64_t content_hash(std::span<const std::byte> bytes) {
 }
 
 uint64_t inputs_hash(const SharedBuffers& inputs, uint32_t set) {
+  const auto& slots = inputs.layout().slots;
   uint64_t hash = 0;
-  each_slot(inputs, /*output=*/false,
-            [&](size_t i) { hash = hash * 31 + content_hash(inputs.tensor(set, i)); });
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (!slots[i].output) hash = hash * 31 + content_hash(inputs.tensor(set, i));
+  }
   return hash;
 }
 

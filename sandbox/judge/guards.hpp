@@ -17,12 +17,12 @@ uint64_t poison_pattern(Dtype dtype);
 /// Fills an output with it.
 void poison(Dtype dtype, std::span<std::byte> output);
 
-/// What every byte of a guard zone holds.
+/// What every byte beside an output holds.
 inline constexpr std::byte guard_value{0xC7};
 
-/// Writes the guard zones around every output of a set.
+/// Writes all of a set but its outputs: what is left out would carry notes from call to call.
 void arm_guards(const SharedBuffers& outputs, uint32_t set);
-/// False if a guard zone of the set changed.
+/// False if a byte of it changed.
 bool guards_intact(const SharedBuffers& outputs, uint32_t set);
 
 /// A 64-bit content hash for "did this change": fast (one pass at memory speed), not cryptographic.

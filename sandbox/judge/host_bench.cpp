@@ -117,6 +117,10 @@ void HostBench::take_drawn(uint32_t set, std::span<const InputRule> rules) {
   }
 }
 
+void HostBench::renew() {
+  for (uint32_t k = 0; k < sets(); ++k) reset(k);
+}
+
 void HostBench::reset(uint32_t set) {
   for (const size_t i : outputs_) poison(signature_.tensors[i].dtype, candidate_.tensor(set, i));
   arm_guards(candidate_, set);

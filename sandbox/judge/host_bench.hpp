@@ -38,9 +38,11 @@ class HostBench final : public Bench {
   void fill(uint32_t set, const Contents& contents, std::span<const InputRule> rules) override;
   void copy_inputs(uint32_t from, uint32_t to) override;
   void take_drawn(uint32_t set, std::span<const InputRule> rules) override;
+  void renew() override;
   void reset(uint32_t set) override;
   uint64_t inputs_hash(uint32_t set) override;
   bool guards_intact(uint32_t set) override;
+  bool rest_intact() override { return true; }  // candidates map the sets alone
   ErrorStats compare_with_reference(Side side, uint32_t set, const BoundRule& rule) override;
   void use_profiles(const std::vector<std::vector<float>>& profiles) override;
   ErrorStats compare_with_worker(Side side, uint32_t set, uint32_t other,

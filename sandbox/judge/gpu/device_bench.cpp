@@ -10,6 +10,8 @@
 namespace warpsmith::sandbox {
 namespace {
 
+constexpr auto guard = static_cast<unsigned char>(guard_value);
+
 bool is_float(Dtype dtype) {
   return unit_of(dtype) != 0;
 }
@@ -23,6 +25,7 @@ DeviceBench::DeviceBench(std::shared_ptr<const GpuDevice> device, TaskSignature 
       layout_(std::move(layout)),
       regions_(std::move(regions)),
       hash_key_(hash_key),
+      zones_(zones_beside_outputs(layout_)),
       references_(reference_places(signature_)) {
   for (size_t i = 0; i < signature_.tensors.size(); ++i) {
     if (signature_.tensors[i].role == TensorRole::output) outputs_.push_back(i);
@@ -120,35 +123,56 @@ void DeviceBench::take_drawn(uint32_t set, std::span<const InputRule> rules) {
   device_->synchronize();
 }
 
+void DeviceBench::renew() {
+  const GpuAllocation& all = region(GpuRegion::candidate);
+  device_->set_bytes(all.address(), guard, all.bytes());
+  device_->synchronize();
+}
+
+/// Each byte of the sets once: what a call wrote to another set would be its successor's to read.
 void DeviceBench::reset(uint32_t set) {
-  const auto guard = static_cast<unsigned char>(guard_value);
+  const CUdeviceptr first = region(GpuRegion::candidate).address();
+  const CUdeviceptr begin = first + set * layout_.output_stride;
+  const CUdeviceptr end = begin + layout_.output_stride;
+  device_->set_bytes(first, guard, begin - first);
+  for (const ByteZone& zone : zones_) device_->set_bytes(zone_of(set, zone), guard, zone.bytes);
+  device_->set_bytes(end, guard, first + layout_.output_total() - end);
   for (const size_t i : outputs_) {
-    const CUdeviceptr output = tensor(set, i);
     const uint64_t bytes = layout_.slots[i].bytes;
-    const PatternOrder order{device_pointer<void>(output), bytes,
+    const PatternOrder order{device_pointer<void>(tensor(set, i)), bytes,
                              poison_pattern(signature_.tensors[i].dtype)};
     device_->launch(device_->kernels().pattern, (bytes + 7) / 8, order, device_->some_blocks());
-    device_->set_bytes(output - guard_bytes, guard, guard_bytes);
-    device_->set_bytes(output + bytes, guard, guard_bytes);
   }
   device_->synchronize();
 }
 
-bool DeviceBench::guards_intact(uint32_t set) {
-  const CUdeviceptr changed = device_->zeroed_answer();
-  for (const size_t i : outputs_) {
-    const CUdeviceptr output = tensor(set, i);
-    const GuardOrder order{
-        .zones = {device_pointer<unsigned char>(output - guard_bytes),
-                  device_pointer<unsigned char>(output + layout_.slots[i].bytes)},
-        .bytes = guard_bytes,
-        .value = static_cast<unsigned char>(guard_value),
-        .changed = device_pointer<unsigned>(changed)};
-    device_->launch(device_->kernels().check_guards, 2 * guard_bytes, order);
-  }
+void DeviceBench::check_guard(CUdeviceptr from, uint64_t bytes, CUdeviceptr changed) const {
+  const GuardOrder order{.zone = device_pointer<unsigned char>(from),
+                         .bytes = bytes,
+                         .value = guard,
+                         .changed = device_pointer<unsigned>(changed)};
+  device_->launch(device_->kernels().check_guards, (bytes + 15) / 16, order,
+                  device_->some_blocks());
+}
+
+bool DeviceBench::answered_none(CUdeviceptr changed) const {
   unsigned any = 0;
   device_->download(&any, changed, sizeof any);
   return any == 0;
+}
+
+bool DeviceBench::guards_intact(uint32_t set) {
+  const CUdeviceptr changed = device_->zeroed_answer();
+  for (const ByteZone& zone : zones_) check_guard(zone_of(set, zone), zone.bytes, changed);
+  return answered_none(changed);
+}
+
+bool DeviceBench::rest_intact() {
+  const CUdeviceptr changed = device_->zeroed_answer();
+  const GpuAllocation& all = region(GpuRegion::candidate);
+  check_guard(all.address() + layout_.output_total(), all.bytes() - layout_.output_total(),
+              changed);
+  return answered_none(changed);
 }
 
 uint64_t DeviceBench::inputs_hash(uint32_t set) {

@@ -26,9 +26,11 @@ class DeviceBench final : public GpuBench {
   void fill(uint32_t set, const Contents& contents, std::span<const InputRule> rules) override;
   void copy_inputs(uint32_t from, uint32_t to) override;
   void take_drawn(uint32_t set, std::span<const InputRule> rules) override;
+  void renew() override;
   void reset(uint32_t set) override;
   uint64_t inputs_hash(uint32_t set) override;
   bool guards_intact(uint32_t set) override;
+  bool rest_intact() override;
   ErrorStats compare_with_reference(Side side, uint32_t set, const BoundRule& rule) override;
   void use_profiles(const std::vector<std::vector<float>>& profiles) override;
   ErrorStats compare_with_worker(Side side, uint32_t set, uint32_t other,
@@ -46,6 +48,13 @@ class DeviceBench final : public GpuBench {
   CUdeviceptr tensor(uint32_t set, size_t index, GpuRegion outputs = GpuRegion::candidate) const;
   void fill_tensor(uint32_t set, size_t index, const Contents& contents,
                    const InputRule& rule) const;
+  /// Where a zone of a set of the candidate's outputs begins.
+  CUdeviceptr zone_of(uint32_t set, const ByteZone& zone) const {
+    return region(GpuRegion::candidate).address() + set * layout_.output_stride + zone.offset;
+  }
+  /// Adds to what `changed` points to if a byte there is not a guard's.
+  void check_guard(CUdeviceptr from, uint64_t bytes, CUdeviceptr changed) const;
+  bool answered_none(CUdeviceptr changed) const;
   ErrorStats finish(CUdeviceptr tally) const;
 
   std::shared_ptr<const GpuDevice> device_;
@@ -54,6 +63,7 @@ class DeviceBench final : public GpuBench {
   GpuRegions regions_;
   uint64_t hash_key_;
   std::vector<size_t> outputs_;               // indices of the outputs in the signature
+  std::vector<ByteZone> zones_;               // of each set of the candidate's outputs
   std::vector<ReferencePlace> references_;    // one per output
   std::vector<cuda::DeviceMemory> profiles_;  // likewise, once they are given
 };

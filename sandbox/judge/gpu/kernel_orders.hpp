@@ -88,10 +88,10 @@ struct PatternOrder {
   uint64_t pattern = 0;
 };
 
-/// Raises `*changed` if a byte of the two zones is not `value`.
+/// Raises `*changed` if a byte of the zone is not `value`.
 struct GuardOrder {
-  const unsigned char* zones[2] = {};
-  uint64_t bytes = 0;  // of each
+  const unsigned char* zone = nullptr;
+  uint64_t bytes = 0;
   unsigned char value = 0;
   unsigned* changed = nullptr;
 };

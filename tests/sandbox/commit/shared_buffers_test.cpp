@@ -66,12 +66,28 @@ TEST(SharedBuffersTest, InputsCannotBeMappedWritableByOthers) {
   EXPECT_EQ(inputs->tensor(0, 0)[0], std::byte{0});
 }
 
-TEST(SharedBuffersTest, GuardsTouchTheirTensor) {
-  const auto outputs = SharedBuffers::outputs(make_layout(three, 2));
-  ASSERT_TRUE(outputs);
-  const auto tensor = outputs->tensor(1, 2);
-  EXPECT_EQ(outputs->guard_before(1, 2).data() + guard_bytes, tensor.data());
-  EXPECT_EQ(outputs->guard_after(1, 2).data(), tensor.data() + tensor.size());
+TEST(SharedBuffersTest, ZonesAndOutputsAreAllOfASet) {
+  const TaskSignature four = signature_of({{TensorRole::output, 5},
+                                           {TensorRole::input, 3},
+                                           {TensorRole::output, 1001},
+                                           {TensorRole::output, 0}});
+  for (const uint64_t alignment : {host_alignment, gpu_alignment}) {
+    const BufferLayout layout = make_layout(four, 2, alignment);
+    const auto zones = zones_beside_outputs(layout);
+    ASSERT_EQ(zones.size(), 4U);
+    uint64_t end = 0;
+    for (const size_t i : {0U, 2U, 3U}) {
+      const ByteZone& before = zones.at(i == 0 ? 0 : i - 1);
+      EXPECT_EQ(before.offset, end);
+      EXPECT_GE(before.bytes, guard_bytes);
+      EXPECT_EQ(before.offset + before.bytes, layout.slots[i].offset);
+      end = layout.slots[i].offset + layout.slots[i].bytes;
+    }
+    EXPECT_EQ(zones.back().offset, end);
+    EXPECT_GE(zones.back().bytes, guard_bytes);
+    EXPECT_EQ(zones.back().offset + zones.back().bytes, layout.output_stride);
+  }
+  EXPECT_TRUE(zones_beside_outputs(make_layout(signature_of({}), 1)).empty());
 }
 
 TEST(SharedBuffersTest, KeptMemoryShowsNothingOfAnEarlierTask) {

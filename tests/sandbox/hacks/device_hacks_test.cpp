@@ -148,6 +148,15 @@ TEST_F(DeviceHonestTest, PaperNumericsPassWhatStrictRefuses) {
   EXPECT_EQ(class_of(judge("centred_rows", files, Request::verify)), "wrong");
 }
 
+TEST_F(DeviceHonestTest, NoSubmissionFindsANoteOfAnEarlierOneOfItsTask) {
+  for (const char* hack : {"leaves_a_note", "reads_a_note"}) {
+    const Judgement judgement =
+        judge("centred_rows", testing::of_device.files(hack), Request::verify);
+    const bool left = std::string(hack) == "leaves_a_note";
+    EXPECT_EQ(class_of(judgement), left ? "oob_write" : "passed") << hack << told(judgement);
+  }
+}
+
 class DeviceHackTest : public OnDevice, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(DeviceHackTest, IsJudgedRightAndHarmsNobody) {

@@ -61,6 +61,15 @@ TEST_F(DeviceStageTest, NoticesWorkThatGoesOnAfterDone) {
   EXPECT_FALSE(stage_->take(0));
 }
 
+TEST_F(DeviceStageTest, KeepsNoNoteBeyondItsSet) {
+  const uint64_t last = written_->bytes() - 1;
+  ASSERT_GT(last, output_at_ + 512 * sizeof(float));
+  written_->write(last, std::vector<uint8_t>{42});
+  bench_->reset(1);
+  stage_->arm(1, positions_);
+  EXPECT_EQ(written_->read<uint8_t>(last, 1)[0], 0);
+}
+
 TEST_F(DeviceStageTest, CarriesGuards) {
   bench_->reset(1);
   stage_->arm(1, positions_);

@@ -68,6 +68,65 @@ TEST_F(GpuBenchTest, NoticesOneByteBeforeOrAfterAnyOutput) {
   }
 }
 
+TEST_F(GpuBenchTest, NoticesOneByteAnywhereBesideTheOutputsOfASet) {
+  const auto bench = bench_of(mixed());
+  bench->reset(1);
+  const auto view = candidate_of(*bench);
+  const uint64_t start = bench->layout().output_stride;
+  for (const ByteZone& zone : zones_beside_outputs(bench->layout())) {
+    const uint64_t first = start + zone.offset, last = first + zone.bytes - 1;
+    for (const uint64_t at : {first, first + 17, (first + last) / 2, last}) {
+      view.write(at, std::vector<uint8_t>{0});
+      EXPECT_FALSE(bench->guards_intact(1)) << at;
+      view.write(at, std::vector<uint8_t>{static_cast<uint8_t>(guard_value)});
+      EXPECT_TRUE(bench->guards_intact(1)) << at;
+    }
+  }
+}
+
+TEST_F(GpuBenchTest, ACallFindsNothingThatAnEarlierOneWroteToAnySet) {
+  const auto bench = bench_of(mixed());
+  bench->renew();
+  const auto view = candidate_of(*bench);
+  view.clear(0x5A);
+  bench->reset(1);
+  const auto sets = view.read(0, bench->layout().output_total());
+  size_t poisoned = 0;
+  for (const BufferSlot& slot : bench->layout().slots) poisoned += slot.output ? slot.bytes : 0;
+  EXPECT_EQ(std::ranges::count(sets, guard_value),
+            static_cast<std::ptrdiff_t>(sets.size() - poisoned));
+  EXPECT_EQ(std::ranges::count(sets, std::byte{0x5A}), 0);
+}
+
+TEST_F(GpuBenchTest, NoticesOneByteBeyondAllSets) {
+  GpuBenchMemory memory;
+  TaskSignature larger = mixed();
+  larger.tensors[first_output].shape = {(1 << 22) + 5};
+  bench_of(larger, memory).reset();
+  const auto bench = bench_of(mixed(), memory);
+  bench->renew();
+  bench->reset(0);
+  const auto view = candidate_of(*bench);
+  const uint64_t first = bench->layout().output_total(), last = view.bytes() - 1;
+  ASSERT_GT(last - first, uint64_t{16} << 20U) << "memory of a larger task was kept";
+  for (const uint64_t at : {first, (first + last) / 2 + 3, last}) {
+    EXPECT_TRUE(bench->rest_intact());
+    view.write(at, std::vector<uint8_t>{0});
+    EXPECT_FALSE(bench->rest_intact()) << at;
+    EXPECT_TRUE(bench->guards_intact(0)) << at;
+    view.write(at, std::vector<uint8_t>{static_cast<uint8_t>(guard_value)});
+  }
+}
+
+TEST_F(GpuBenchTest, ShowsALaterCandidateNothingOfAnEarlierOne) {
+  const auto bench = bench_of(mixed());
+  const auto view = candidate_of(*bench);
+  view.clear(0x5A);
+  bench->renew();
+  const auto bytes = view.read(0, view.bytes());
+  EXPECT_EQ(std::ranges::count(bytes, guard_value), static_cast<std::ptrdiff_t>(bytes.size()));
+}
+
 TEST_F(GpuBenchTest, HashChangesWithAnyBitOfAnyInput) {
   const auto bench = bench_of(mixed());
   bench->fill(0, {test_key, 3, Distribution::normal}, std::vector<InputRule>(1));

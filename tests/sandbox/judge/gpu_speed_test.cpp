@@ -50,7 +50,8 @@ TEST_F(GpuSpeedTest, FillsAndJudgesAtTheMemorysSpeed) {
   }
   speed("copy of inputs, read and written", 2 * set, [&] { bench->copy_inputs(0, 1); });
   speed("hash", set, [&] { (void)bench->inputs_hash(0); });
-  speed("reset", set, [&] { bench->reset(0); });
+  speed("reset, of every set", set * bench->sets(), [&] { bench->reset(0); });
+  speed("renew", set * bench->sets(), [&] { bench->renew(); });
   result_of(*bench).clear();
   const double judged = speed("comparison with references", 4 * set,
                               [&] { (void)bench->compare_with_reference(Side::worker, 0, {}); });

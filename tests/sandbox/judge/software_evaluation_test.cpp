@@ -112,10 +112,19 @@ class SoftwareSlot {
     return records_.emplace(task.id, std::move(record)).first->second;
   }
 
+  /// One after another of a task's submissions are judged in the same memory.
+  Bench& bench_of(const Task& task, const TaskSignature& signature) {
+    if (bench_task_ == task.content_hash) return *bench_;
+    bench_.reset();
+    bench_ = value_of(HostBench::create(signature, memory_));
+    bench_task_ = task.content_hash;
+    return *bench_;
+  }
+
   Decision evaluate(const Task& task, const IngestRecord& record, const BoundPlan& plan,
                     const std::string& artefact, const Asked& asked) {
-    const auto bench = value_of(HostBench::create(record.facts.signature, memory_));
-    const CandidateMemory memory = bench->candidate_memory();
+    Bench& bench = bench_of(task, record.facts.signature);
+    const CandidateMemory memory = bench.candidate_memory();
     const SecretSeed seed = value_of(draw_seed());
     const auto start = [&](Deadline by) -> Result<Contestant> {
       auto launcher = start_device_contestant(launchers_,
@@ -132,7 +141,7 @@ class SoftwareSlot {
     };
     EvaluationOutcome outcome = value_of(run_evaluation({.task = task,
                                                          .record = record,
-                                                         .bench = *bench,
+                                                         .bench = bench,
                                                          .seed = seed,
                                                          .worker = worker_,
                                                          .start_candidate = start,
@@ -155,6 +164,8 @@ class SoftwareSlot {
   Machine machine_;
   LauncherPool launchers_;
   BenchMemory memory_;
+  std::unique_ptr<Bench> bench_;
+  std::string bench_task_;  // its content
   std::map<std::string, IngestRecord> records_;
   Measurements measured_;
 };
@@ -258,6 +269,16 @@ TEST_F(SoftwareEvaluationTest, ShowsNoCandidateWhatAnEarlierOneLeft) {
             VerdictClass::passed);
   const Decision lazy = judge(task, testing::of_device.files("does_nothing"), Request::verify);
   EXPECT_EQ(lazy.outcome, VerdictClass::nonfinite) << lazy.feedback;
+}
+
+TEST_F(SoftwareEvaluationTest, NoSubmissionFindsANoteOfAnEarlierOneOfItsTask) {
+  const auto verify = [](const char* hack) {
+    return judge("centred_rows", testing::of_device.files(hack), Request::verify);
+  };
+  const Decision left = verify("leaves_a_note");
+  EXPECT_EQ(left.outcome, VerdictClass::oob_write) << left.feedback;
+  const Decision found = verify("reads_a_note");
+  EXPECT_EQ(found.outcome, VerdictClass::passed) << found.feedback;
 }
 
 TEST_F(SoftwareEvaluationTest, APlanIsBoundAnewOnHiddenSizes) {
