@@ -86,8 +86,8 @@ std::vector<int> packed_strides(const std::vector<int>& shape) {
 
 class Convolution {
  public:
-  Convolution(const Functions& cudnn, void* handle, const cuda::Context& context,
-              const BoundConv& conv, const std::vector<BoundBuffer>& buffers)
+  Convolution(const Functions& cudnn, void* handle, const BoundConv& conv,
+              const std::vector<BoundBuffer>& buffers)
       : cudnn_(cudnn),
         conv_(conv),
         math_(math_of(conv, buffers[conv.x].dtype)),
@@ -95,18 +95,20 @@ class Convolution {
         w_(made_by(cudnn.create_filter, cudnn.destroy_filter, "cudnnCreateFilterDescriptor")),
         out_(tensor(buffers[conv.out])),
         convolution_(made_by(cudnn.create_convolution, cudnn.destroy_convolution,
-                             "cudnnCreateConvolutionDescriptor")),
-        workspace_(context.api(), 0) {
+                             "cudnnCreateConvolutionDescriptor")) {
     describe(buffers[conv.w]);
-    choose(handle, context);
+    choose(handle);
   }
 
-  void enqueue(void* handle, const DeviceBases& bases) const {
+  uint64_t workspace_bytes() const { return workspace_bytes_; }
+
+  /// `workspace` has at least `workspace_bytes`.
+  void enqueue(void* handle, const DeviceBases& bases, CUdeviceptr workspace) const {
     const float alpha = 1, beta = 0;
     const auto at = [&](uint32_t buffer) { return pointer_to(bases[buffer]); };
     succeed(cudnn_.forward(handle, &alpha, x_.get(), at(conv_.x), w_.get(), at(conv_.w),
-                           convolution_.get(), algorithm_, pointer_to(workspace_.address()),
-                           workspace_.bytes(), &beta, out_.get(), at(conv_.out)),
+                           convolution_.get(), algorithm_, pointer_to(workspace),
+                           workspace_bytes_, &beta, out_.get(), at(conv_.out)),
             "cudnnConvolutionForward");
   }
 
@@ -140,7 +142,7 @@ class Convolution {
   }
 
   /// The first of the library's proposals that works, computes as asked and fits its memory.
-  void choose(void* handle, const cuda::Context& context) {
+  void choose(void* handle) {
     std::array<cudnn::AlgorithmPerformance, cudnn::forward_algorithms> proposals{};
     int count = 0;
     succeed(cudnn_.algorithms(handle, x_.get(), w_.get(), convolution_.get(), out_.get(),
@@ -158,7 +160,7 @@ class Convolution {
                                           out_.get(), one->algorithm, &bytes);
       if (status != 0 || bytes > conv_workspace_bytes) continue;
       algorithm_ = one->algorithm;
-      workspace_ = cuda::DeviceMemory(context.api(), bytes);
+      workspace_bytes_ = bytes;
       return;
     }
     throw cuda::DeviceError("cuDNN has no algorithm for this convolution", 0);
@@ -169,28 +171,38 @@ class Convolution {
   cudnn::Math math_;
   LibraryObject x_, w_, out_, convolution_;
   int algorithm_ = 0;
-  cuda::DeviceMemory workspace_;
+  uint64_t workspace_bytes_ = 0;
 };
 
 class Cudnn final : public ConvLibrary {
  public:
   Cudnn(const cuda::Context& context, const cuda::DynamicLibrary& library)
-      : context_(context),
+      : api_(context.api()),
         cudnn_(library),
-        handle_(made_by(cudnn_.create, cudnn_.destroy, "cudnnCreate")) {}
+        handle_(made_by(cudnn_.create, cudnn_.destroy, "cudnnCreate")),
+        workspace_(api_, 0) {}
 
   Enqueue prepare(const BoundConv& conv, const std::vector<BoundBuffer>& buffers) override {
-    const auto made = std::make_shared<Convolution>(cudnn_, handle_.get(), context_, conv, buffers);
+    const auto made = std::make_shared<Convolution>(cudnn_, handle_.get(), conv, buffers);
+    make_room(made->workspace_bytes());
     return [this, made](CUstream stream, const DeviceBases& bases) {
       succeed(cudnn_.set_stream(handle_.get(), stream), "cudnnSetStream");
-      made->enqueue(handle_.get(), bases);
+      made->enqueue(handle_.get(), bases, workspace_.address());
     };
   }
 
  private:
-  const cuda::Context& context_;
+  /// The old goes first: never more than the largest is held.
+  void make_room(uint64_t bytes) {
+    if (bytes <= workspace_.bytes()) return;
+    workspace_ = cuda::DeviceMemory(api_, 0);
+    workspace_ = cuda::DeviceMemory(api_, bytes);
+  }
+
+  const cuda::Api& api_;
   Functions cudnn_;
   LibraryObject handle_;
+  cuda::DeviceMemory workspace_;  // of all steps: they run one after another on one stream
 };
 
 }  // namespace

@@ -9,7 +9,8 @@
 
 namespace warpsmith::sandbox {
 
-/// The most memory that a convolution's algorithm may take besides its tensors.
+/// The most memory that convolutions' algorithms may take besides their tensors: all steps of a
+/// plan share it.
 inline constexpr uint64_t conv_workspace_bytes = 1ULL << 30U;
 
 class ConvLibrary {
@@ -21,7 +22,8 @@ class ConvLibrary {
   ConvLibrary& operator=(const ConvLibrary&) = delete;
 
   /// Throws DeviceError where the library has no algorithm for it. The result must not outlive
-  /// this.
+  /// this; it is called once all steps of the plan are prepared, and results of one library run on
+  /// one stream.
   virtual Enqueue prepare(const BoundConv& conv, const std::vector<BoundBuffer>& buffers) = 0;
 
  protected:

@@ -186,6 +186,46 @@ TEST_F(CudaLibraryStepsTest, ConvolutionsAgreeWithPlainLoops) {
       f16_room * 2);
 }
 
+std::string repeated(const std::string& step, int count) {
+  std::string steps;
+  for (int i = 0; i < count; ++i) steps += step;
+  return steps;
+}
+
+/// Bytes of device memory that loading the plan takes.
+uint64_t taken_by_loading(const TaskSignature& signature, const std::string& text) {
+  GpuCandidate candidate(signature, text);
+  const auto free = [] { return testing::GpuHost::get().context->memory().free; };
+  const uint64_t before = free();
+  const CallResult loaded = candidate.contestant().load(in_seconds(60));
+  if (loaded.fault) throw std::runtime_error(loaded.fault->detail);
+  return before - std::min(before, free());
+}
+
+/// Its algorithms want some 30 MB each: float16 images are turned to another layout first.
+TEST_F(CudaLibraryStepsTest, ConvolutionsOfAPlanShareOneWorkspace) {
+  const TaskSignature large =
+      images({8, 64, 128, 128}, {64, 64, 3, 3}, {8, 64, 126, 126}, Dtype::f16);
+  const uint64_t one = taken_by_loading(large, conv(""));
+  const uint64_t many = taken_by_loading(large, repeated(conv(""), 24));
+  std::cout << "  bytes: one step " << one << ", 24 steps " << many << '\n';
+  EXPECT_LT(many, one + (64ULL << 20U));
+}
+
+TEST_F(CudaLibraryStepsTest, ConvolutionsOfSeveralSizesAgreeWithPlainLoops) {
+  const TaskSignature two =
+      signature_of({tensor("x", TensorRole::input, {2, 16, 20, 18}),
+                    tensor("w", TensorRole::parameter, {8, 16, 3, 3}),
+                    tensor("v", TensorRole::parameter, {8, 16, 1, 1}),
+                    tensor("out", TensorRole::output, {2, 8, 20, 18}),
+                    tensor("second", TensorRole::output, {2, 8, 20, 18})},
+                   {1});
+  const std::string wide = conv("padding = [1, 1]\n");
+  const std::string narrow = "[[step]]\nconv = \"second\"\nx = \"x\"\nw = \"v\"\n";
+  EXPECT_LT(worst_difference(two, wide + narrow), f32_room * 4);
+  EXPECT_LT(worst_difference(two, narrow + wide), f32_room * 4);
+}
+
 /// For a comparison with torch's eager product of the same extents.
 TEST_F(CudaLibraryStepsTest, TellsWhatProductsTake) {
   for (const int64_t size : {1024, 2048, 4096}) {
