@@ -32,6 +32,17 @@ bool skip_blank(std::string_view& text) {
   return true;
 }
 
+/// Whether a compiler joins a line of it to the next before it looks for comments. Generous: some
+/// do with spaces in between, some know "??/".
+bool joins_lines(std::string_view text) {
+  for (size_t end = text.find('\n'); end != text.npos; end = text.find('\n', end + 1)) {
+    const std::string_view line = text.substr(0, end);
+    const std::string_view upto = line.substr(0, line.find_last_not_of(" \t\r\v\f") + 1);
+    if (upto.ends_with('\\') || upto.ends_with("?\?/")) return true;
+  }
+  return false;
+}
+
 bool is_name(std::string_view name) {
   const auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '/' || c == '.';
@@ -66,14 +77,17 @@ std::string_view take_include(std::string_view& text) {
 std::string leading_headers(const FileSet& files, const std::string& main) {
   const auto found = files.find(main);
   if (found == files.end() || files.size() != 1) return {};
-  std::string_view text = found->second;
+  const std::string_view whole = found->second;
+  std::string_view text = whole;
   std::string lines;
+  size_t taken = 0;
   for (size_t count = 0; count < most_headers && skip_blank(text); ++count) {
     const std::string_view name = take_include(text);
     if (name.empty()) break;
     lines.append("#include <").append(name).append(">\n");
+    taken = whole.size() - text.size();
   }
-  return lines;
+  return joins_lines(whole.substr(0, taken)) ? "" : lines;
 }
 
 }  // namespace warpsmith::sandbox

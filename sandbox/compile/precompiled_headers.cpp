@@ -26,6 +26,8 @@ constexpr seconds making_patience{60};
 constexpr const char* making_path = "/making";  // in the maker's jail
 constexpr const char* making_prefix = "making-";
 constexpr std::chrono::hours forgotten{1};
+// The source begins otherwise than we read it: that says nothing about the file.
+constexpr const char* other_directives = "#630-D";
 
 /// Where one file is made, so that no other service makes the same one there.
 fs::path new_folder(const fs::path& folder) {
@@ -110,6 +112,7 @@ void PrecompiledHeaders::judge(const std::string& headers, const std::string& co
     misfits_ = 0;
     return;
   }
+  if (compiler_log.find(other_directives) != std::string::npos) return;
   remove(headers);
   if (++misfits_ < most_misfits) return;
   log::info("NVRTC takes no precompiled headers here: " + compiler_log.substr(0, 200));

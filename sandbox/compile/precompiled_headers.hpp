@@ -27,7 +27,7 @@ class PrecompiledHeaders {
   /// there is none. Asked for the same lines twice it begins to make one, beside other work.
   std::string option_for(const std::string& headers);
   /// What the compiler said of it: a file that does not fit is removed, and after two of them none
-  /// is used any more.
+  /// is used any more. One that only has other headers than the source stays.
   void judge(const std::string& headers, const std::string& compiler_log);
   void remove(const std::string& headers) const;
   /// Looks whether the file that is being made is there. Returns within milliseconds.

@@ -104,6 +104,25 @@ TEST_F(CudaCompilerTest, HeadersThatSourcesShareArePrecompiled) {
   EXPECT_EQ(precompiled_in(options.cache_dir).size(), 1U) << "it fitted, or it would be gone";
 }
 
+/// Its second include is none to the compiler: of a comment's line, or beyond the text's end.
+std::string with_one_header(int number, const std::string& between) {
+  std::string text = with_headers(number);
+  return text.insert(text.find("#include <cooperative_groups/"), between);
+}
+
+TEST_F(CudaCompilerTest, SourcesWhoseIncludesAreNoneTakeNobodysPrecompiledHeaders) {
+  if (!addresses_can_be_kept()) GTEST_SKIP() << "the kernel places memory at random here";
+  const Deadline deadline = Deadline::after(seconds{60});
+  int number = 0;
+  while (precompiled_in(options.cache_dir).empty() && !deadline.passed()) {
+    ASSERT_FALSE(compile(with_headers(++number)).failure);
+  }
+  for (const std::string& between : {std::string("// \\\n"), std::string("//\0\n", 4)}) {
+    for (int i = 0; i < 3; ++i) (void)compile(with_one_header(++number, between));
+    EXPECT_EQ(precompiled_in(options.cache_dir).size(), 1U) << between;
+  }
+}
+
 TEST_F(CudaCompilerTest, ADamagedPrecompiledHeaderCostsOnlyTheTime) {
   if (!addresses_can_be_kept()) GTEST_SKIP() << "the kernel places memory at random here";
   const Deadline deadline = Deadline::after(seconds{60});

@@ -29,6 +29,17 @@ TEST(LeadingHeadersTest, NoneWhereTheSourceBeginsOtherwise) {
   }
 }
 
+/// The compiler joins such lines first: what looks like an include may be a comment's.
+TEST(LeadingHeadersTest, NoneWhereALineBeforeTheLastIsJoinedToTheNext) {
+  for (const std::string joint : {"\\\n", "\\\r\n", "\\ \t\n", "?\?/\n"}) {
+    EXPECT_EQ(of("#include <mma.h>\n// " + joint + "#include <cuda_fp16.h>\nint x;\n"), "");
+    EXPECT_EQ(of("#include <mma.h> // " + joint + "#include <cuda_fp16.h>\nint x;\n"), "");
+    EXPECT_EQ(of("/* *" + joint + "/ int x; /* */\n#include <mma.h>\n"), "");
+  }
+  EXPECT_EQ(of("// \\sigma \\\\ ?\?\n\n#include <mma.h>\n#define A 1 \\\n + 2\n"),
+            "#include <mma.h>\n");
+}
+
 TEST(LeadingHeadersTest, NoneBesideOtherFilesThatMayBeMeant) {
   EXPECT_EQ(leading_headers({{"kernels.cu", "#include <mma.h>\n"}, {"mma.h", ""}}, "kernels.cu"),
             "");
