@@ -144,11 +144,38 @@ size_t denied_count(JailKind kind) {
 
 // What a launcher has done by the time that it takes its candidate: started, and been handed all.
 constexpr std::array launcher_denied_calls{
-    SCMP_SYS(execve), SCMP_SYS(execveat),     SCMP_SYS(fork),    SCMP_SYS(vfork),
-    SCMP_SYS(socket), SCMP_SYS(socketpair),   SCMP_SYS(connect), SCMP_SYS(bind),
-    SCMP_SYS(listen), SCMP_SYS(accept),       SCMP_SYS(accept4), SCMP_SYS(kill),
-    SCMP_SYS(tkill),  SCMP_SYS(timer_create), SCMP_SYS(setsid),  SCMP_SYS(setpgid),
+    SCMP_SYS(execve),     SCMP_SYS(execveat), SCMP_SYS(fork),  SCMP_SYS(vfork),  SCMP_SYS(socket),
+    SCMP_SYS(socketpair), SCMP_SYS(connect),  SCMP_SYS(bind),  SCMP_SYS(listen), SCMP_SYS(accept),
+    SCMP_SYS(accept4),    SCMP_SYS(kill),     SCMP_SYS(tkill), SCMP_SYS(setsid), SCMP_SYS(setpgid),
 };
+
+// By these the kernel goes on for a process that is stopped, on the core where it was: at a time of
+// its choice, for whatever others do, or with input and output that nobody waits for. What the
+// core's interrupts take is charged to whoever is timed there, and that is a baseline. Polling sets
+// are refused with what wakes them: one wake-up runs through all that wait, a thousand of them.
+constexpr std::array lasting_calls{
+    SCMP_SYS(timer_create),    SCMP_SYS(timer_settime), SCMP_SYS(timerfd_create),
+    SCMP_SYS(timerfd_settime), SCMP_SYS(setitimer),     SCMP_SYS(alarm),
+    SCMP_SYS(epoll_create),    SCMP_SYS(epoll_create1), SCMP_SYS(io_setup),
+    SCMP_SYS(io_submit),       SCMP_SYS(mq_open),       SCMP_SYS(mq_notify),
+    SCMP_SYS(inotify_init),    SCMP_SYS(inotify_init1), SCMP_SYS(inotify_add_watch),
+    SCMP_SYS(readahead),       SCMP_SYS(fadvise64),     SCMP_SYS(process_madvise),
+};
+
+// The same asked of `fcntl`: which signal tells of input and output (a SIGCONT for later would let
+// a stopped process go on), a lease, which lets others wait for its holder when they open the file,
+// and a folder's events.
+constexpr std::array<uint64_t, 3> lasting_requests{10 /* F_SETSIG */, 1024 /* F_SETLEASE */,
+                                                   1026 /* F_NOTIFY */};
+
+// And of `madvise`: reading ahead, and pages that the kernel compares with others'.
+constexpr std::array<uint64_t, 2> lasting_advice{3 /* MADV_WILLNEED */, 12 /* MADV_MERGEABLE */};
+
+/// With `clone` of a process, and each request and advice as one.
+constexpr size_t candidate_denied_count() {
+  return launcher_denied_calls.size() + lasting_calls.size() + lasting_requests.size() +
+         lasting_advice.size() + 1;
+}
 
 /// What the library's macros say with a compound literal, which C++ does not have.
 scmp_arg_cmp argument(unsigned index, scmp_compare how, uint64_t a, uint64_t b = 0) {
@@ -260,12 +287,23 @@ int refuse_new_processes(scmp_filter_ctx filter) {
                           argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
 }
 
-/// Which signal tells of input and output: a SIGCONT for later, as `timer_create` could order one,
-/// would let a stopped process go on.
-int refuse_chosen_signals(scmp_filter_ctx filter) {
-  constexpr uint64_t set_signal = 10;  // F_SETSIG
-  return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 1,
-                          argument(1, SCMP_CMP_MASKED_EQ, 0xffffffffU, set_signal));
+/// Refuses `call` where its argument number `index` is one of these.
+int refuse_values(scmp_filter_ctx filter, int call, unsigned index,
+                  std::span<const uint64_t> values) {
+  for (const uint64_t value : values) {
+    const int code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), call, 1,
+                                      argument(index, SCMP_CMP_MASKED_EQ, 0xffffffffU, value));
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
+/// Whatever would go on while the process is stopped.
+int refuse_what_lasts(scmp_filter_ctx filter) {
+  int code = deny_all(filter, lasting_calls);
+  if (code == 0) code = refuse_values(filter, SCMP_SYS(fcntl), 1, lasting_requests);
+  if (code == 0) code = refuse_values(filter, SCMP_SYS(madvise), 2, lasting_advice);
+  return code;
 }
 
 Result<Filter> threads_only() {
@@ -275,7 +313,7 @@ Result<Filter> threads_only() {
   int code = seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1);
   if (code == 0) code = deny_all(filter.get(), launcher_denied_calls);
   if (code == 0) code = refuse_new_processes(filter.get());
-  if (code == 0) code = refuse_chosen_signals(filter.get());
+  if (code == 0) code = refuse_what_lasts(filter.get());
   if (code != 0) return refused("deny-list", code);
   return filter;
 }
@@ -302,7 +340,7 @@ Result<std::string> seccomp_program(JailKind kind) {
 std::string seccomp_name(JailKind kind) {
   if (kind == JailKind::launch || kind == JailKind::host) {
     return "deny-list of " + std::to_string(denied_count(kind)) + " calls, then of " +
-           std::to_string(launcher_denied_calls.size() + 2) + " more";
+           std::to_string(candidate_denied_count()) + " more";
   }
   return kind == JailKind::run
              ? "allow-list of " + std::to_string(candidate_calls.size() + 5) + " calls"

@@ -24,8 +24,9 @@ std::string seccomp_name(JailKind kind);
 Result<void> enter_candidate_filter();
 
 /// For the launcher, on all its threads, before it loads a candidate's kernels: no new program or
-/// process, no sockets, no signals to others, none to itself for later (a SIGCONT would end a
-/// stop), on top of the jail's own filter.
+/// process, no sockets, no signals to others, and nothing by which the kernel would go on for it
+/// while it is stopped (a signal or a timer for later, polling sets, asynchronous reads), on top of
+/// the jail's own filter.
 Result<void> enter_launcher_filter();
 
 /// The same as a program, for a process that is none of ours by then: the candidate's own Python

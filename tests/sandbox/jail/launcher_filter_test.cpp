@@ -2,7 +2,11 @@
 // What a launcher can still ask of the kernel once it has its candidate.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +16,8 @@
 #include <csignal>
 #include <ctime>
 #include <functional>
+#include <map>
+#include <string>
 #include <thread>
 
 #include "runtime/run/durable_file.hpp"
@@ -60,6 +66,59 @@ TEST(LauncherFilterTest, RefusesSignalsToItselfForLater) {
     std::array<int, 2> pipe{};
     return ::pipe(pipe.data()) == 0 && refused(::fcntl(pipe[0], F_SETSIG, SIGCONT)) &&
            ::fcntl(pipe[0], F_SETFL, O_NONBLOCK) == 0;
+  }));
+}
+
+/// The core's interrupts would be charged to a baseline that is timed meanwhile.
+TEST(LauncherFilterTest, RefusesWhatGoesOnWhileItIsStopped) {
+  const std::map<std::string, long> calls{
+      {"timerfd_create", SYS_timerfd_create},
+      {"timerfd_settime", SYS_timerfd_settime},
+      {"timer_settime", SYS_timer_settime},
+      {"setitimer", SYS_setitimer},
+      {"alarm", SYS_alarm},
+      {"epoll_create", SYS_epoll_create},
+      {"epoll_create1", SYS_epoll_create1},
+      {"io_setup", SYS_io_setup},
+      {"io_submit", SYS_io_submit},
+      {"mq_open", SYS_mq_open},
+      {"mq_notify", SYS_mq_notify},
+      {"inotify_init", SYS_inotify_init},
+      {"inotify_init1", SYS_inotify_init1},
+      {"inotify_add_watch", SYS_inotify_add_watch},
+      {"readahead", SYS_readahead},
+      {"fadvise64", SYS_fadvise64},
+      {"process_madvise", SYS_process_madvise},
+  };
+  for (const auto& [name, number] : calls) {
+    EXPECT_TRUE(under_the_filter([n = number] { return refused(::syscall(n, 0, 0, 0, 0, 0)); }))
+        << name;
+  }
+}
+
+TEST(LauncherFilterTest, RefusesLeasesAndEventsOfFolders) {
+  EXPECT_TRUE(under_the_filter([] {
+    const int folder = ::open("/", O_RDONLY | O_DIRECTORY);
+    return folder >= 0 && refused(::fcntl(folder, F_NOTIFY, DN_ACCESS)) &&
+           refused(::fcntl(folder, F_SETLEASE, F_RDLCK));
+  }));
+}
+
+TEST(LauncherFilterTest, AdvisesOnItsMemoryButReadsNothingAhead) {
+  EXPECT_TRUE(under_the_filter([] {
+    constexpr size_t bytes = 4096;
+    void* const page =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return refused(::madvise(page, bytes, MADV_WILLNEED)) &&
+           refused(::madvise(page, bytes, MADV_MERGEABLE)) &&
+           ::madvise(page, bytes, MADV_DONTNEED) == 0;
+  }));
+}
+
+TEST(LauncherFilterTest, LetsTheDriverWaitForEvents) {
+  EXPECT_TRUE(under_the_filter([] {
+    pollfd event{::eventfd(1, EFD_CLOEXEC), POLLIN, 0};
+    return event.fd >= 0 && ::poll(&event, 1, 1000) == 1;
   }));
 }
 
