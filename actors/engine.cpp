@@ -34,9 +34,9 @@ struct SystemConfig : caf::actor_system_config {
 SandboxBackends slot_backends(const EngineInputs& inputs, uint32_t index) {
   SandboxBackends backends{
       service_backend(slot_options(inputs.config.sandbox, inputs.python, index), inputs.ender), {}};
-  if (has_core_beside_slots(inputs.config.sandbox)) {
+  if (!cores_beside_slots(inputs.config.sandbox).empty()) {
     backends.compiler =
-        service_backend(service_options(inputs.config.sandbox, inputs.python), inputs.ender);
+        service_backend(beside_slots_options(inputs.config.sandbox, inputs.python), inputs.ender);
   }
   return backends;
 }

@@ -103,7 +103,7 @@ ToolExecutorSettings tool_executor_settings(const EngineInputs& inputs) {
   settings.box.shell_timeout_ms = static_cast<uint32_t>(c.tool_executor.shell_timeout.count());
   settings.box.shell_output_bytes = static_cast<uint32_t>(c.tool_executor.output_bytes);
   settings.box.shell_memory_bytes = static_cast<uint64_t>(c.tool_executor.shell_memory_bytes);
-  settings.services = shell_services(service_options(c.sandbox, {}), inputs.ender);
+  settings.services = shell_services(beside_slots_options(c.sandbox, {}), inputs.ender);
   return settings;
 }
 

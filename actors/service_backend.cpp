@@ -86,6 +86,13 @@ sandbox::SandboxOptions slot_options(const SandboxConfig& config, const std::str
   return options;
 }
 
+sandbox::SandboxOptions beside_slots_options(const SandboxConfig& config,
+                                             const std::string& python) {
+  auto options = service_options(config, python);
+  options.cores = cores_beside_slots(config);
+  return options;
+}
+
 /// The driver is not asked to make anything: other processes find the GPUs as they were.
 Result<void> check_slot_gpus(const SandboxConfig& config, SlotsOf origin) {
   if (!uses_gpus(config)) return {};

@@ -19,6 +19,11 @@ sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::
 sandbox::SandboxOptions slot_options(const SandboxConfig& config, const std::string& python,
                                      uint32_t index);
 
+/// The same on the cores that no slot has: candidates and agents keep those busy as they like while
+/// others are timed. Where none is left, on every core.
+sandbox::SandboxOptions beside_slots_options(const SandboxConfig& config,
+                                             const std::string& python);
+
 /// Where a user wrote what is told of a contract: `sandbox.contract = "device"` in a
 /// configuration, or nowhere but in a command's options.
 enum class SlotsOf : uint8_t { configuration, command };

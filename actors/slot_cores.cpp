@@ -22,16 +22,6 @@ std::vector<int> cores_in_force() {
   return cores;
 }
 
-cpu_set_t cores_beside_slots(const SandboxConfig& config) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int core : allowed_cores()) CPU_SET(static_cast<unsigned>(core), &set);
-  for (uint32_t slot = 0; slot < config.count; ++slot) {
-    CPU_CLR(static_cast<unsigned>(core_of(config, slot)), &set);
-  }
-  return set;
-}
-
 std::string text_of(const std::vector<int>& cores) {
   std::string text;
   for (const int core : cores) text += (text.empty() ? "" : ",") + std::to_string(core);
@@ -76,13 +66,16 @@ int core_of(const SandboxConfig& config, uint32_t index) {
   return core_of_slot(config, index, allowed_cores()).value();
 }
 
-bool has_core_beside_slots(const SandboxConfig& config) {
-  const cpu_set_t set = cores_beside_slots(config);
-  return CPU_COUNT(&set) > 0;
+std::vector<int> cores_beside_slots(const SandboxConfig& config) {
+  std::vector<int> cores = allowed_cores();
+  for (uint32_t slot = 0; slot < config.count; ++slot) std::erase(cores, core_of(config, slot));
+  return cores;
 }
 
 void leave_slot_cores(const SandboxConfig& config) {
-  const cpu_set_t set = cores_beside_slots(config);
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores_beside_slots(config)) CPU_SET(static_cast<unsigned>(core), &set);
   if (CPU_COUNT(&set) == 0 || sched_setaffinity(0, sizeof set, &set) != 0) {
     log::warn("the sandbox shares its cores with the rest: times will be noisy");
   }

@@ -21,6 +21,7 @@ struct SandboxOptions {
   std::string python;       // interpreter that holds torch; empty: no reference worker
   std::string cache_dir;    // compile cache and ingest facts
   std::optional<int> core;  // the slot's core; none: not pinned
+  std::vector<int> cores;   // of a service without a slot, with all its jails; empty: every core
   std::optional<int> gpu;   // the slot's GPU; none: a CPU slot
   uint64_t compile_cache_bytes = 512ULL << 20U;
   uint64_t candidate_memory_bytes = 2ULL << 30U;
@@ -40,7 +41,7 @@ struct SandboxOptions {
   void serialize(Archive& archive) {
     archive(program, python, cache_dir, core, gpu, compile_cache_bytes, candidate_memory_bytes);
     archive(source_bytes, message_bytes, compile_tasks, compile_ms, call_ms, ingest_ms);
-    archive(verified_sets, timed_blocks, baselines, numerics, require_cgroups);
+    archive(verified_sets, timed_blocks, baselines, numerics, require_cgroups, cores);
   }
 };
 

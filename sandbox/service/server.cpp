@@ -2,8 +2,10 @@
 #include "sandbox/service/server.hpp"
 
 #include <poll.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -22,8 +24,14 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds answer_patience{30};
-// Kept back from the caller's deadline, so that an answer about a time-out still arrives in time.
-constexpr milliseconds answer_reserve{200};
+// Kept back from the caller's deadline, so that an answer about a time-out still arrives in time,
+// also where a candidate's memory has to be given back first.
+constexpr milliseconds least_reserve{200}, most_reserve{2'000};
+
+Deadline own_deadline(milliseconds left) {
+  const milliseconds reserve = std::clamp(left / 20, least_reserve, most_reserve);
+  return Deadline::after(left > 2 * reserve ? left - reserve : left / 2);
+}
 
 /// Ends the process with all its jails as soon as the client's end of the socket is gone. The main
 /// thread may be anywhere; nothing of ours is written at that moment that a sweep does not remove.
@@ -35,6 +43,14 @@ void watch_client(int socket) {
     remove_own_cgroups();
     ::_exit(0);
   }).detach();
+}
+
+/// This thread, and all that it starts from now on.
+bool stay_on(const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores) CPU_SET(static_cast<unsigned>(core), &set);
+  return ::sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
 WireAnswer failed(const Error& error) {
@@ -88,9 +104,7 @@ class Server {
   }
 
   WireAnswer carry_out(const WireRequest& request) {
-    const auto left = milliseconds{request.left_ms};
-    const Deadline deadline =
-        Deadline::after(left > 2 * answer_reserve ? left - answer_reserve : left / 2);
+    const Deadline deadline = own_deadline(milliseconds{request.left_ms});
     if (request.kind == RequestKind::hello) return greet(request.body);
     if (!work_ && request.kind != RequestKind::shutdown) {
       return failed({ErrorCode::invalid_argument, "sandbox: the first request is hello"});
@@ -118,6 +132,9 @@ class Server {
     options_ = std::move(*options);
     if (options_.require_cgroups) {
       if (auto in_force = probe_cgroups(); !in_force) return failed(in_force.error());
+    }
+    if (!options_.cores.empty() && !stay_on(options_.cores)) {
+      return failed({ErrorCode::unsupported, "the cores beside the slots are not ours to use"});
     }
     if (options_.core && !pin_.emplace(*options_.core).in_force()) {
       return failed({ErrorCode::unsupported, "core " + std::to_string(*options_.core) +

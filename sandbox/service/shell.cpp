@@ -108,7 +108,6 @@ JailSpec jail_of(const ShellRequest& request) {
   spec.argv = {has_bash ? "/bin/bash" : "/bin/sh", "-c", request.command};
   spec.limits.output_bytes = request.output_bytes;
   spec.limits.memory_bytes = request.memory_bytes;
-  spec.core = -1;
   return spec;
 }
 

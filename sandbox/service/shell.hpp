@@ -13,7 +13,8 @@ inline constexpr uint64_t max_workspace_bytes = 256ULL << 20U;
 inline constexpr uint64_t max_workspace_entries = 20'000;
 
 /// Runs the command with the workspace as its folder. Errors are ours; whatever the command does is
-/// a result. `cgroup_required`: fails where the command's limits would lack a cgroup.
+/// a result. It has the calling thread's cores, and cannot take others. `cgroup_required`: fails
+/// where the command's limits would lack a cgroup.
 Result<ShellResult> run_shell(const ShellRequest& request, Deadline deadline,
                               bool cgroup_required = false);
 

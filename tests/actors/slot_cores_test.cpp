@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "actors/service_backend.hpp"
+
 namespace warpsmith::actors {
 namespace {
 
@@ -34,6 +38,15 @@ TEST(SlotCoresTest, TooFewCoresNameTheKeyAndTheCores) {
   const auto outside = core_of_slot(slots(1, 0), 0, {2, 3});
   ASSERT_FALSE(outside);
   EXPECT_THAT(outside.error().message, HasSubstr("sandbox.first_core = 0"));
+}
+
+TEST(SlotCoresTest, CommandLinesAndEarlyCompilersKeepOffTheSlots) {
+  const std::vector<int>& all = allowed_cores();
+  const SandboxConfig one = slots(1);
+  std::vector<int> beside = beside_slots_options(one, "").cores;
+  EXPECT_EQ(beside.size(), all.size() - 1);
+  EXPECT_FALSE(std::ranges::count(beside, core_of(one, 0)));
+  EXPECT_TRUE(beside_slots_options(slots(static_cast<int64_t>(all.size())), "").cores.empty());
 }
 
 TEST(SlotCoresTest, ThisProcessHasACore) {

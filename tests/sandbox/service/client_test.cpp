@@ -3,6 +3,7 @@
 #include "sandbox/service/client.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -21,8 +22,9 @@ using testing::ScratchFolder;
 
 class ServiceTest : public ::testing::Test {
  protected:
-  Client start(std::shared_ptr<EndSwitch> ender = nullptr) {
+  Client start(std::shared_ptr<EndSwitch> ender = nullptr, std::vector<int> cores = {}) {
     SandboxOptions options;
+    options.cores = std::move(cores);
     options.program = testing::sandbox_program();
     options.cache_dir = scratch_.path() + "/cache";
     auto client = Client::start(options, in_seconds(20), std::move(ender));
@@ -45,6 +47,17 @@ TEST_F(ServiceTest, ReportsAFullJail) {
   ASSERT_TRUE(health) << health.error().message;
   EXPECT_EQ(health->facts.at("full_jail"), "yes");
   EXPECT_EQ(health->facts.at("pid"), std::to_string(client.pid()));
+}
+
+TEST_F(ServiceTest, RunsCommandsOnTheCoresThatAreLeftToThem) {
+  const int core = ::sched_getcpu();
+  const std::string asked = "grep Cpus_allowed_list: /proc/self/status | cut -f 2";
+  Client beside = start(nullptr, {core});
+  EXPECT_EQ(shell(beside, asked).out, std::to_string(core) + '\n');
+  EXPECT_EQ(shell(beside, "taskset -pc 0-4095 $$ > /dev/null; nproc").out, "1\n");
+  Client anywhere = start();
+  EXPECT_EQ(shell(anywhere, "nproc").out,
+            std::to_string(std::thread::hardware_concurrency()) + '\n');
 }
 
 TEST_F(ServiceTest, RunsCommandsOverTheWorkspace) {
