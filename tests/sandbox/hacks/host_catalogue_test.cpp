@@ -18,7 +18,8 @@ constexpr double most_gained = on_gpu ? 1.25 : 1.5;
 std::string code_of(const std::string& name) {
   std::string code = testing::hack_task(name).code;
   for (const auto& [few, many] :
-       {std::pair("randn(512,", "randn(65536,"), {"randn(128,", "randn(8192,"}}) {
+       {std::pair("randn(512,", "randn(65536,"), {"randn(128,", "randn(8192,"},
+        {"randn(1024,", "randn(65536,"}}) {
     if (on_gpu && code.find(few) != std::string::npos) code = test::with(code, few, many);
   }
   return code;
