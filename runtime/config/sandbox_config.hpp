@@ -19,7 +19,9 @@ struct SandboxLimits {
   int64_t processes = 64;                   // in the compile jail; the run jail allows one
   int64_t source_bytes = 256 << 10;         // of a submission, all files together
   int64_t output_bytes = 64 << 10;  // kept of the compiler's messages; a candidate's are discarded
-  std::chrono::milliseconds compile{std::chrono::seconds{20}};  // wall time
+  std::chrono::milliseconds compile{std::chrono::seconds{20}};  // wall time; of contract host 9
+                                                                // times that, and at most 3/4 of
+                                                                // what is left of `evaluation`
   std::chrono::milliseconds call{std::chrono::seconds{5}};      // wall time of one call of `solve`;
                                                                 // on CPUs at most 2 s + 50 eager's
   std::chrono::milliseconds evaluation{std::chrono::minutes{2}};

@@ -14,6 +14,8 @@
 namespace warpsmith::sandbox {
 namespace {
 
+using std::chrono::milliseconds;
+
 constexpr int most_jobs = 4;
 
 HostBuild build_of(const HostCompilerOptions& options) {
@@ -30,6 +32,12 @@ std::string torch_architecture(std::string architecture) {
 
 void see_toolkit(JailSpec& spec, const HostToolchain& toolchain) {
   if (!toolchain.cuda.empty()) spec.read_only.push_back({toolchain.cuda, jail_toolkit});
+}
+
+/// Who compiles for longer than its own limit, or until too little is left for the rest, has a
+/// time-out of its own: at the caller's deadline nobody could tell whose time ran out.
+milliseconds compile_patience(milliseconds limit, Deadline deadline) {
+  return std::min<milliseconds>(limit, deadline.left() * 3 / 4);
 }
 
 }  // namespace
@@ -119,7 +127,7 @@ Result<Compiled> HostCompiler::compile(const HostSubmission& submission, const s
     JailSpec spec = ours ? extension_jail(submission) : loaders_jail(submission, task);
     spec.core = options_.core;
     spec.limits = options_.limits;
-    return run_compiler(spec, options_.timeout, deadline,
+    return run_compiler(spec, compile_patience(options_.timeout, deadline), deadline,
                         [this](JailExit exit) { return judged(std::move(exit)); });
   });
 }

@@ -28,7 +28,7 @@ struct HostCompilerOptions {
   std::string cache_dir;
   uint64_t cache_bytes = 512ULL << 20U;
   uint64_t message_bytes = 64ULL << 10U;       // kept of the compilers' messages
-  std::chrono::milliseconds timeout{180'000};  // torch's headers take 10 to 20 s a file
+  std::chrono::milliseconds timeout{180'000};  // at most: less where the caller has less time
   std::optional<int> core;                     // as of CompilerOptions
   JailLimits limits{.memory_bytes = 8ULL << 30U,
                     .processes = 256,

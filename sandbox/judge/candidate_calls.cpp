@@ -19,10 +19,12 @@ std::vector<std::string> libraries_of(pid_t pid) {
 
 CallResult CandidateCalls::load(Deadline deadline) {
   if (job_.stage != nullptr) libraries_before_ = libraries_of(candidate_.process().pid());
+  const OwnClock own(job_.own);
   return candidate_.load(deadline);
 }
 
 CallResult CandidateCalls::call(uint32_t set, Deadline deadline) {
+  const OwnClock own(job_.own);
   Stage* const stage = job_.stage;
   if (stage == nullptr) return candidate_.call(set, deadline);
   stage->arm(set, draw_positions(job_.bench.signature(), stage->memory().layout, random_));
@@ -38,7 +40,8 @@ std::optional<StageFacts> CandidateCalls::facts() {
   if (job_.stage == nullptr) return std::nullopt;
   StageFacts facts{.on_device = job_.on_device,
                    .reveal_ms = in_ms(candidate_.reveal()),
-                   .output_copy_ms = in_ms(candidate_.own_work())};
+                   .output_copy_ms = in_ms(candidate_.own_work()),
+                   .noop_ms = in_ms(candidate_.noop())};
   if (!candidate_.process().alive()) return facts;
   const std::vector<std::string> now = libraries_of(candidate_.process().pid());
   std::ranges::set_difference(now, libraries_before_, std::back_inserter(facts.libraries));

@@ -14,6 +14,7 @@
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/device/lease.hpp"
 #include "sandbox/judge/bench.hpp"
+#include "sandbox/judge/own_time.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/judge/verdict_of.hpp"
 #include "sandbox/reference/further_baselines.hpp"
@@ -70,6 +71,7 @@ struct EvaluationJob {
   FurtherBaselines* further = nullptr;
   cuda::ClockReader* clocks = nullptr;  // of a GPU slot whose board answers
   std::string no_clocks;                // else why it does not
+  OwnTime* own = nullptr;               // counts the candidate's import and calls
   uint64_t contents_before = 0;  // numbers up to this are another evaluation's with the same seed
   Numerics numerics = Numerics::strict;  // the record is that of `strict` either way
 };
@@ -78,6 +80,7 @@ struct EvaluationJob {
 struct StageFacts {
   bool on_device = false;                    // where work may be resident while it is stopped
   double reveal_ms = 0, output_copy_ms = 0;  // subtracted from its times, beside an empty call
+  double noop_ms = 0;                        // all that is subtracted, with the sample too
   std::vector<std::string> libraries;        // that compute, mapped since it was loaded
   std::vector<std::string> hints;            // of its text (host_hints.hpp)
   std::optional<double> share;               // of the measured time that was subtracted

@@ -22,6 +22,11 @@ CompilerOptions compiler_options(const EvaluatorOptions& options) {
   return compile;
 }
 
+/// Of a candidate that let the deadline pass by its own slowness.
+Verdict timed_out(Verdict verdict, const OwnTime& own) {
+  return failing(std::move(verdict), failed_compiling(VerdictClass::timeout, own.text()));
+}
+
 JailLimits candidate_limits(const EvaluatorOptions& options) {
   return {.memory_bytes = options.candidate_memory_bytes,
           .cgroup_required = options.require_cgroups};
@@ -104,6 +109,7 @@ Judgement Evaluator::State::evaluate_cpu(const EvaluateRequest& request, Verdict
   Result<Compiled> compiled;
   {
     const PhaseClock clock(verdict.phase_ms, "compile");
+    const OwnClock compiling(counted());
     compiled = compiler.compile(request.submission.files, deadline);
   }
   if (!compiled) return infra_of(compiled.error(), InfraKind::sandbox_lost);
@@ -125,6 +131,14 @@ Judgement Evaluator::State::evaluate_cpu(const EvaluateRequest& request, Verdict
   return judge(request, std::move(verdict), {.start = start, .for_sizes = for_sizes}, deadline);
 }
 
+Judgement Evaluator::State::evaluate(const EvaluateRequest& request, Verdict verdict,
+                                     Deadline deadline) {
+  if (verdict.contract == "cpu") return evaluate_cpu(request, std::move(verdict), deadline);
+  if (verdict.contract == "device") return evaluate_device(request, std::move(verdict), deadline);
+  if (verdict.contract == "host") return evaluate_host(request, std::move(verdict), deadline);
+  return InfraFailure{InfraKind::jail_unavailable, "no such contract here: " + verdict.contract};
+}
+
 Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,
                               const Progress& progress) {
   State& s = *state_;
@@ -133,12 +147,14 @@ Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,
       s.options.core ? std::optional<CorePin>(std::in_place, *s.options.core) : std::nullopt;
   Verdict verdict{.contract = request.submission.contract,
                   .submission_hash = source_hash(request.submission.files)};
+  s.own.emplace(deadline);
   s.rest_host_runner(deadline);
   s.tell(request.task.id + ": compiling");
-  if (verdict.contract == "cpu") return s.evaluate_cpu(request, std::move(verdict), deadline);
-  if (verdict.contract == "device") return s.evaluate_device(request, std::move(verdict), deadline);
-  if (verdict.contract == "host") return s.evaluate_host(request, std::move(verdict), deadline);
-  return InfraFailure{InfraKind::jail_unavailable, "no such contract here: " + verdict.contract};
+  Judgement judgement = s.evaluate(request, verdict, deadline);
+  const auto* failure = std::get_if<InfraFailure>(&judgement);
+  const bool late = failure != nullptr && failure->kind == InfraKind::deadline;
+  if (late && s.own->let_it_pass()) return timed_out(std::move(verdict), *s.own);
+  return judgement;
 }
 
 Result<TaskFacts> Evaluator::ingest(const Task& task, Deadline deadline, const Progress& progress) {

@@ -103,6 +103,7 @@ EvaluationJob Evaluator::State::job_of(const EvaluateRequest& request, const Ing
           .further = &further_of(request.task, record),
           .clocks = gpu ? gpu->clocks() : nullptr,
           .no_clocks = gpu ? gpu->no_clocks() : "",
+          .own = counted(),
           .contents_before = hidden ? hidden_contents : 0,
           .numerics = options.numerics};
 }

@@ -46,6 +46,7 @@ Result<Compiled> Evaluator::State::compile_kernels(const FileSet& files, const P
   if (!launches_kernels(plan) && !files.contains(device_source_file)) return Compiled{};
   auto ready = ready_cuda(deadline);
   if (!ready) return tl::unexpected(std::move(ready.error()));
+  const OwnClock compiling(counted());
   return (*ready)->compile(files, deadline);
 }
 

@@ -17,13 +17,16 @@ namespace warpsmith::sandbox {
 namespace {
 
 constexpr std::chrono::seconds runner_patience{120};  // importing torch on a loaded machine
+// torch's headers take 10 to 20 s a file, where others have a limit for one file without them.
+constexpr int slower_to_compile = 9;
 
 HostCompilerOptions host_options(const EvaluatorOptions& options, HostToolchain toolchain) {
   HostCompilerOptions host{.toolchain = std::move(toolchain),
                            .worker_folder = options.worker_folder,
                            .cache_dir = options.cache_folder + "/compiled",
                            .cache_bytes = options.compile_cache_bytes,
-                           .message_bytes = options.message_bytes};
+                           .message_bytes = options.message_bytes,
+                           .timeout = slower_to_compile * options.compile_timeout};
   host.limits.cgroup_required = options.require_cgroups;
   if (options.core) host.core = -1;  // as for the other compilers: every core
   return host;
@@ -53,6 +56,7 @@ Result<HostCompiler*> Evaluator::State::ready_host_compiler() {
 
 Result<Compiled> Evaluator::State::compile_host(const HostSubmission& submission, const Task& task,
                                                 Deadline deadline) {
+  const OwnClock compiling(counted());
   auto parsed = parse_python(submission.modules, syntax_options(options), deadline);
   if (!parsed || parsed->failure || submission.artefact == HostArtefact::none) return parsed;
   auto ready = ready_host_compiler();
@@ -112,6 +116,7 @@ Result<PartyKernels> Evaluator::State::record_host(const HostSubmission& submiss
   if (!memory) return tl::unexpected(memory.error());
   auto candidate = start_host(submission, compiled, task, deadline, memory->fd());
   if (!candidate) return tl::unexpected(std::move(candidate.error()));
+  const OwnClock running(counted());
   CallResult last = candidate->load(deadline);
   if (!last.fault) last = candidate->call(0, deadline);
   if (!last.fault) last = candidate->collect(deadline);

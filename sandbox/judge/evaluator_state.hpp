@@ -87,6 +87,7 @@ struct Evaluator::State {
   std::optional<HostCompiler> host_compiler;  // from the first extension of contract `host` on
   std::optional<HostRunner> host_runner;      // waits for the next candidate of contract `host`
   Progress progress;                          // of the call in hand
+  std::optional<OwnTime> own;                 // of the evaluation in hand
   std::optional<ReferenceWorker> worker;
   TaskMemory tasks;
   BenchMemory bench_memory;
@@ -109,7 +110,10 @@ struct Evaluator::State {
     if (progress) progress(what);
   }
 
+  OwnTime* counted() { return own ? &*own : nullptr; }
+
   // evaluator.cpp
+  Judgement evaluate(const EvaluateRequest& request, Verdict verdict, Deadline deadline);
   Judgement evaluate_cpu(const EvaluateRequest& request, Verdict verdict, Deadline deadline);
 
   // evaluator_host.cpp

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "sandbox/judge/evaluation_stay.hpp"
 
 namespace warpsmith::sandbox {
@@ -17,6 +19,25 @@ TEST(LaterPatienceTest, FollowsTheTasksEagerAndTheSlowestCallOfTheCandidate) {
 
 TEST(LaterPatienceTest, LeavesTimeForATrapToBeToldOnADevice) {
   EXPECT_EQ(later_patience({.eager_ms = 0.1}, true, milliseconds{1}), milliseconds{5'000});
+}
+
+TEST(OwnTimeTest, IsBlamedForADeadlineThatPassedMostlyInIt) {
+  OwnTime own(Deadline::after(milliseconds{0}));
+  EXPECT_FALSE(own.let_it_pass());
+  own.add(milliseconds{1});
+  EXPECT_TRUE(own.let_it_pass());
+}
+
+TEST(OwnTimeTest, IsNotBlamedWhileThereIsTimeOrForWhatOthersTook) {
+  OwnTime plenty(Deadline::after(std::chrono::hours{1}));
+  plenty.add(std::chrono::minutes{59});
+  EXPECT_FALSE(plenty.let_it_pass());
+  OwnTime little(Deadline::after(milliseconds{20}));
+  little.add(milliseconds{5});
+  std::this_thread::sleep_for(milliseconds{25});
+  EXPECT_FALSE(little.let_it_pass());
+  little.add(milliseconds{6});
+  EXPECT_TRUE(little.let_it_pass());
 }
 
 }  // namespace

@@ -118,12 +118,13 @@ class HostJudged : public ::testing::Test {
   }
 
   static Judgement judge(FileSet files, Request want = Request::verify,
-                         const std::string& code = centred_code) {
+                         const std::string& code = centred_code,
+                         std::chrono::seconds within = std::chrono::seconds{300}) {
     EvaluateRequest request;
     request.task = {.id = "task", .code = code, .content_hash = sha256_hex(code)};
     request.submission = {"task", "host", std::move(files)};
     request.want = want;
-    return evaluator()->evaluate(request, Deadline::after(std::chrono::seconds{300}));
+    return evaluator()->evaluate(request, Deadline::after(within));
   }
   static Verdict verdict(FileSet files, Request want = Request::verify,
                          const std::string& code = centred_code) {
