@@ -191,6 +191,7 @@ Json stage_json(const StageFacts& stage) {
           {"baselines_clock", stage.on_device ? "their processor's" : "core"},
           {"reveal_ms", stage.reveal_ms},
           {"output_copy_ms", stage.output_copy_ms},
+          {"subtracted_ms", stage.noop_ms},
           {"subtracted_share", stage.share ? Json(*stage.share) : Json()},
           {"most_subtracted_share", most_subtracted_share},
           {"within_share", stage.within_share},

@@ -12,13 +12,15 @@
 
 namespace warpsmith::sandbox {
 
-/// What is subtracted beside an empty call, and a candidate might save or overlap, must stay below
-/// this share of the measured time: it gains no more.
+/// What is subtracted for the inputs and the outputs, which a candidate might save or overlap, must
+/// stay below this share of the measured time, or the trust class is lowered.
 inline constexpr double most_subtracted_share = 0.03;
 
 /// Holds what was subtracted against the candidate's median time, where it was timed. Who spares
-/// itself that work gains nothing: each speed-up's interval begins where it would with nothing
-/// subtracted.
+/// itself that work, or rings before its kernels have ended and lets them run on beside our wake-up
+/// and our sample, gains nothing: each speed-up's interval begins where it would with nothing
+/// subtracted from the candidate's time, empty call and sample included. But for the reveal on a
+/// CPU, during which the candidate is stopped.
 void weigh_subtracted(StageFacts& stage, ShapeResult& shape);
 
 /// Where a task takes custom kernels only: a pass that libraries helped to becomes

@@ -27,9 +27,24 @@ TEST(HostReviewTest, ASpeedUpIsProvenAsIfNothingHadBeenSubtracted) {
   EXPECT_DOUBLE_EQ(shape.speedup_eager_ci->high, 1.4);
 }
 
+/// Who rings before its kernels have ended lets them run on beside our wake-up and our sample.
+TEST(HostReviewTest, AnEmptyCallAndTheSampleAreGivenBackTooButLowerNoTrust) {
+  StageFacts stage{.on_device = true};
+  stage.reveal_ms = 0.01;
+  stage.output_copy_ms = 0.01;
+  stage.noop_ms = 0.5;
+  ShapeResult shape = timed_shape();
+  weigh_subtracted(stage, shape);
+  EXPECT_DOUBLE_EQ(shape.speedup_eager_ci->low, 0.8);
+  EXPECT_DOUBLE_EQ(shape.speedup_compile_ci->high, 1.3);
+  EXPECT_DOUBLE_EQ(*stage.share, 0.02);
+  EXPECT_TRUE(stage.within_share);
+}
+
 TEST(HostReviewTest, OnAProcessorNothingRunsWhileInputsAreRevealed) {
   StageFacts stage;
   stage.reveal_ms = 5;
+  stage.noop_ms = 5;
   ShapeResult shape = timed_shape();
   weigh_subtracted(stage, shape);
   EXPECT_TRUE(stage.within_share);
