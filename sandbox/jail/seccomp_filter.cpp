@@ -154,12 +154,12 @@ constexpr std::array launcher_denied_calls{
 // core's interrupts take is charged to whoever is timed there, and that is a baseline. Polling sets
 // are refused with what wakes them: one wake-up runs through all that wait, a thousand of them.
 constexpr std::array lasting_calls{
-    SCMP_SYS(timer_create),    SCMP_SYS(timer_settime), SCMP_SYS(timerfd_create),
-    SCMP_SYS(timerfd_settime), SCMP_SYS(setitimer),     SCMP_SYS(alarm),
-    SCMP_SYS(epoll_create),    SCMP_SYS(epoll_create1), SCMP_SYS(io_setup),
-    SCMP_SYS(io_submit),       SCMP_SYS(mq_open),       SCMP_SYS(mq_notify),
-    SCMP_SYS(inotify_init),    SCMP_SYS(inotify_init1), SCMP_SYS(inotify_add_watch),
-    SCMP_SYS(readahead),       SCMP_SYS(fadvise64),     SCMP_SYS(process_madvise),
+    SCMP_SYS(timer_create),    SCMP_SYS(timer_settime),   SCMP_SYS(timerfd_create),
+    SCMP_SYS(timerfd_settime), SCMP_SYS(setitimer),       SCMP_SYS(alarm),
+    SCMP_SYS(epoll_create),    SCMP_SYS(epoll_create1),   SCMP_SYS(io_setup),
+    SCMP_SYS(io_submit),       SCMP_SYS(mq_open),         SCMP_SYS(mq_notify),
+    SCMP_SYS(inotify_init),    SCMP_SYS(inotify_init1),   SCMP_SYS(inotify_add_watch),
+    SCMP_SYS(readahead),       SCMP_SYS(process_madvise),
 };
 
 // The same asked of `fcntl`: which signal tells of input and output (a SIGCONT for later would let
@@ -168,13 +168,18 @@ constexpr std::array lasting_calls{
 constexpr std::array<uint64_t, 3> lasting_requests{10 /* F_SETSIG */, 1024 /* F_SETLEASE */,
                                                    1026 /* F_NOTIFY */};
 
+// Of `fadvise64`: reading ahead, and giving up what was read. To say in which order a file is read,
+// as libraries of the toolkit may, costs nothing.
+constexpr std::array<uint64_t, 2> lasting_hints{3 /* POSIX_FADV_WILLNEED */,
+                                                4 /* POSIX_FADV_DONTNEED */};
+
 // And of `madvise`: reading ahead, and pages that the kernel compares with others'.
 constexpr std::array<uint64_t, 2> lasting_advice{3 /* MADV_WILLNEED */, 12 /* MADV_MERGEABLE */};
 
 /// With `clone` of a process, and each request and advice as one.
 constexpr size_t candidate_denied_count() {
   return launcher_denied_calls.size() + lasting_calls.size() + lasting_requests.size() +
-         lasting_advice.size() + 1;
+         lasting_hints.size() + lasting_advice.size() + 1;
 }
 
 /// What the library's macros say with a compound literal, which C++ does not have.
@@ -302,6 +307,7 @@ int refuse_values(scmp_filter_ctx filter, int call, unsigned index,
 int refuse_what_lasts(scmp_filter_ctx filter) {
   int code = deny_all(filter, lasting_calls);
   if (code == 0) code = refuse_values(filter, SCMP_SYS(fcntl), 1, lasting_requests);
+  if (code == 0) code = refuse_values(filter, SCMP_SYS(fadvise64), 3, lasting_hints);
   if (code == 0) code = refuse_values(filter, SCMP_SYS(madvise), 2, lasting_advice);
   return code;
 }

@@ -87,7 +87,6 @@ TEST(LauncherFilterTest, RefusesWhatGoesOnWhileItIsStopped) {
       {"inotify_init1", SYS_inotify_init1},
       {"inotify_add_watch", SYS_inotify_add_watch},
       {"readahead", SYS_readahead},
-      {"fadvise64", SYS_fadvise64},
       {"process_madvise", SYS_process_madvise},
   };
   for (const auto& [name, number] : calls) {
@@ -101,6 +100,15 @@ TEST(LauncherFilterTest, RefusesLeasesAndEventsOfFolders) {
     const int folder = ::open("/", O_RDONLY | O_DIRECTORY);
     return folder >= 0 && refused(::fcntl(folder, F_NOTIFY, DN_ACCESS)) &&
            refused(::fcntl(folder, F_SETLEASE, F_RDLCK));
+  }));
+}
+
+TEST(LauncherFilterTest, SaysHowItReadsAFileButReadsNothingAhead) {
+  EXPECT_TRUE(under_the_filter([] {
+    const int file = ::open("/proc/self/exe", O_RDONLY);
+    return ::posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED) == EPERM &&
+           ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == EPERM &&
+           ::posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL) == 0;
   }));
 }
 
