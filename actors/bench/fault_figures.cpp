@@ -29,7 +29,7 @@ std::vector<std::string> sets_of(const std::string& evidence) {
 
 }  // namespace
 
-Judged judged(const Judgement& judgement) {
+JudgedOutcome judged(const Judgement& judgement) {
   if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
     return {std::string(to_string(failure->kind)), {}, failure->detail};
   }

@@ -13,16 +13,18 @@
 namespace warpsmith::actors {
 
 /// A verdict as far as it must not depend on what happens beside it.
-struct Judged {
+struct JudgedOutcome {
   std::string outcome;  // class, or kind of failure
   std::vector<std::string>
       sets;          // of a pass: distribution and what was wrong, in alphabetical order
   std::string said;  // feedback or detail; not compared
 
-  bool same_as(const Judged& other) const { return outcome == other.outcome && sets == other.sets; }
+  bool same_as(const JudgedOutcome& other) const {
+    return outcome == other.outcome && sets == other.sets;
+  }
 };
 
-Judged judged(const Judgement& judgement);
+JudgedOutcome judged(const Judgement& judgement);
 
 /// One kind of fault over the run.
 struct KindFigures {

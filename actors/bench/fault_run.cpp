@@ -24,7 +24,7 @@ constexpr int most_misses = 5;  // kills in a row that find their piece gone
 struct Honest {
   const Task* task = nullptr;
   const FileSet* files = nullptr;
-  Judged undisturbed;
+  JudgedOutcome undisturbed;
   double took_ms = 0;
   bool refused = false;  // with its task
 };
@@ -220,7 +220,7 @@ class FaultRun {
     figures.ms += answer.all_ms;
     figures.unexpected += expected ? 0 : 1;
   }
-  void differs(const std::string& what, const std::string& expected, const Judged& got) {
+  void differs(const std::string& what, const std::string& expected, const JudgedOutcome& got) {
     figures_.differences.push_back(what + ": expected " + expected + ", got " + got.outcome + ": " +
                                    got.said);
   }

@@ -23,7 +23,7 @@ class FaultSlot {
 
   /// The whole verdict, or the last failure of ours.
   struct Answer {
-    Judged last;
+    JudgedOutcome last;
     std::vector<std::string> failures;  // kinds, of answers that were no verdict
     double took_ms = 0;                 // of the last answer
     double all_ms = 0;                  // of all answers

@@ -113,13 +113,13 @@ Verdict passed_with(const std::string& sets) {
 TEST(FaultFiguresTest, APassIsComparedSetBySetInAnyOrder) {
   const std::string wide = R"({"distribution": "wide", "wrong": 0, "elements": 8})";
   const std::string dense = R"({"distribution": "dense", "wrong": 0, "elements": 8})";
-  const Judged one = judged(passed_with(wide + "," + dense));
+  const JudgedOutcome one = judged(passed_with(wide + "," + dense));
   EXPECT_THAT(one.sets,
               ElementsAre("dense: 0 wrong, 0 not finite of 8", "wide: 0 wrong, 0 not finite of 8"));
   EXPECT_TRUE(one.same_as(judged(passed_with(dense + "," + wide))));
   EXPECT_FALSE(one.same_as(judged(passed_with(wide))));
   EXPECT_FALSE(one.same_as(judged(Verdict{.outcome = VerdictClass::wrong})));
-  const Judged lost = judged(InfraFailure{InfraKind::sandbox_lost, "gone"});
+  const JudgedOutcome lost = judged(InfraFailure{InfraKind::sandbox_lost, "gone"});
   EXPECT_EQ(lost.outcome, "infra_sandbox_lost");
   EXPECT_EQ(lost.said, "gone");
 }
