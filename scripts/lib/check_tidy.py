@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """clang-tidy on sources: python3 check_tidy.py CLANG_TIDY BUILD JOBS SECONDS SOURCE…
 
-No new file is begun after SECONDS; what was left out is named. Exit 1 when a file has findings.
+No new file is begun after SECONDS; what was left out is named. Exit 1 when a file has findings or takes
+longer than PATIENCE.
 """
 
 import subprocess
@@ -15,13 +16,18 @@ import compile_flags
 GCC_ONLY = ("-fno-trapping-math",)
 # libstdc++ 12 uses what it deprecates itself, which clang reports at our call.
 QUIET = ("-Wno-unknown-warning-option", "-Wno-deprecated-declarations")
+PATIENCE = 300  # seconds for one file; the slowest takes a tenth of it
 
 
 def tidy(job):
     program, source, flags, deadline = job
     if time.monotonic() > deadline:
         return source, None, ""
-    done = subprocess.run([program, "--quiet", source, "--", *flags], capture_output=True, text=True)
+    try:
+        done = subprocess.run([program, "--quiet", source, "--", *flags], capture_output=True, text=True,
+                              timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return source, 1, f"took longer than {PATIENCE} s"
     return source, done.returncode, done.stdout + ("" if done.stdout else done.stderr)
 
 

@@ -5,13 +5,16 @@ import contextlib
 import os
 import sys
 import tempfile
+import time
 import unittest
+from unittest import mock
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "scripts/lib"))
 
 import check_config_keys  # noqa: E402
 import check_includes  # noqa: E402
+import check_tidy  # noqa: E402
 import compile_flags  # noqa: E402
 import test_summary  # noqa: E402
 
@@ -100,6 +103,25 @@ class CompileFlagsTest(unittest.TestCase):
         self.assertEqual(self.nearest("runtime/config/x.hpp", a="runtime/config/x.hpp"), ["-DA"])
         self.assertEqual(self.nearest("runtime/config/x.hpp", a="runtime/config/x.hpp", b="x.hpp"), ["-DB"])
         self.assertEqual(self.nearest("runtime/config/c.hpp", a="c.hpp"), ["-DC"])  # a header of its own folder
+
+
+class TidyTest(unittest.TestCase):
+    def tidy(self, script, patience):
+        """What a clang-tidy of our own says of a source."""
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(check_tidy, "PATIENCE", patience, create=True):
+            program = os.path.join(folder, "tidy")
+            with open(program, "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\n{script}\n")
+            os.chmod(program, 0o755)
+            return check_tidy.tidy((program, "a.cpp", [], time.monotonic() + 60))
+
+    def test_findings_fail_a_source(self):
+        self.assertEqual(self.tidy("echo found; exit 1", 30), ("a.cpp", 1, "found\n"))
+
+    def test_one_that_hangs_fails_it_too(self):
+        source, code, text = self.tidy("exec sleep 20", 0.2)
+        self.assertEqual((source, text), ("a.cpp", "took longer than 0.2 s"))
+        self.assertNotEqual(code, 0)
 
 
 class SummaryTest(unittest.TestCase):
