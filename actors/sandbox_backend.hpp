@@ -26,6 +26,8 @@ class SandboxBackend {
   virtual Judgement evaluate(const Task& task, const Submission& submission, Request request,
                              std::chrono::milliseconds budget) = 0;
   virtual Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds budget) = 0;
+  /// Every later call would fail: the owner makes another backend.
+  virtual bool lost() const { return false; }
   /// `tell` hears lines about the call in hand, on the thread of that call. May be ignored.
   virtual void on_progress(const std::function<void(const std::string&)>& /*tell*/) {}
 };

@@ -21,6 +21,8 @@ void SandboxWorkerState::start(Self self, SandboxWork work, SandboxActor front) 
 }
 
 Result<SandboxBackend*> SandboxWorkerState::backend() {
+  // After a deadline too: the call that passed it has its answer, the next one is innocent.
+  if (backend_ && backend_->lost()) backend_.reset();
   if (!backend_) {
     auto made = work_.factory();
     if (!made) return tl::unexpected(std::move(made.error()));

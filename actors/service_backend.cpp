@@ -24,6 +24,7 @@ class ServiceBackend : public SandboxBackend {
   Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds budget) override {
     return client_.ingest(task, Deadline::after(budget));
   }
+  bool lost() const override { return client_.lost(); }
   void on_progress(const std::function<void(const std::string&)>& tell) override {
     client_.on_progress(tell);
   }

@@ -7,7 +7,8 @@ namespace warpsmith::actors {
 namespace {
 
 /// Passes everything but submissions of task "lost", with which it dies, and of task "broken",
-/// which do not compile. Compiling takes 100 ms, finding it in the cache 1 ms.
+/// which do not compile. Task "slow" passes the deadline, and nothing is answered after it.
+/// Compiling takes 100 ms, finding it in the cache 1 ms.
 class ScriptedBackend : public SandboxBackend {
  public:
   explicit ScriptedBackend(std::vector<Request>& seen, std::vector<std::string>* tasks = nullptr)
@@ -16,6 +17,9 @@ class ScriptedBackend : public SandboxBackend {
                      std::chrono::milliseconds /*budget*/) override {
     seen_.push_back(request);
     if (tasks_) tasks_->push_back(task.id);
+    if (lost_) return InfraFailure{InfraKind::sandbox_lost, "the sandbox program is gone"};
+    lost_ = task.id == "slow";
+    if (lost_) return InfraFailure{InfraKind::deadline, "no answer"};
     if (task.id == "lost") return InfraFailure{InfraKind::sandbox_lost, "process ended"};
     Verdict verdict;
     verdict.outcome = task.id == "broken" ? VerdictClass::compile_error : VerdictClass::passed;
@@ -23,11 +27,15 @@ class ScriptedBackend : public SandboxBackend {
     return verdict;
   }
   Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds /*budget*/) override {
+    lost_ = task.id == "slow";
+    if (lost_) return fail(ErrorCode::timeout, "no answer");
     if (task.id == "random") return fail(ErrorCode::unsupported, "task random: outputs differ");
     return TaskFacts{};
   }
+  bool lost() const override { return lost_; }
 
  private:
+  bool lost_ = false;
   std::vector<Request>& seen_;
   std::vector<std::string>* tasks_;
 };
@@ -76,6 +84,22 @@ TEST_F(SandboxTest, AnswersWithTheVerdict) {
 
 TEST_F(SandboxTest, LostBackendIsAnInfrastructureFailureAndIsReplaced) {
   EXPECT_EQ(std::get<InfraFailure>(judge("lost")).kind, InfraKind::sandbox_lost);
+  EXPECT_TRUE(std::holds_alternative<Verdict>(judge("relu")));
+  EXPECT_EQ(made, 2);
+}
+
+TEST_F(SandboxTest, BackendLostAtADeadlineIsReplacedBeforeTheNextCall) {
+  EXPECT_EQ(std::get<InfraFailure>(judge("slow")).kind, InfraKind::deadline);
+  EXPECT_TRUE(std::holds_alternative<Verdict>(judge("relu")));
+  EXPECT_EQ(made, 2);
+}
+
+TEST_F(SandboxTest, BackendLostWhileATaskIsMeasuredIsReplacedBeforeTheNextCall) {
+  Task task;
+  task.id = "slow";
+  const auto facts = ask<TaskFacts>(actor, atom::ingest_v, task);
+  ASSERT_FALSE(facts.has_value());
+  EXPECT_EQ(facts.error().code, ErrorCode::timeout);
   EXPECT_TRUE(std::holds_alternative<Verdict>(judge("relu")));
   EXPECT_EQ(made, 2);
 }

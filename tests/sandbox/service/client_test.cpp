@@ -114,6 +114,15 @@ TEST_F(ServiceTest, IsReportedLostAfterKill) {
   EXPECT_TRUE(client.lost());
 }
 
+TEST_F(ServiceTest, IsLostOnceACallPassedItsDeadline) {
+  Client client = start();
+  const auto result = client.shell({scratch_.path(), "sleep 1000", 600'000, 1000},
+                                   Deadline::after(std::chrono::milliseconds{300}));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::timeout);
+  EXPECT_TRUE(client.lost());
+}
+
 TEST_F(ServiceTest, DiesWithItsKilledClientAndTakesItsJailsAlong) {
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe(pipe.data()), 0);
