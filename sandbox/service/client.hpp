@@ -45,7 +45,8 @@ struct SandboxOptions {
   }
 };
 
-/// Blocking calls, one at a time, from any thread. When the service dies (or a call's deadline
+/// Blocking calls, of one thread at a time: what asks the service waits for the call in hand, but
+/// `on_progress`, `lost` and the end are unlocked. When the service dies (or a call's deadline
 /// passes, after which its state is unknown) the client is `lost`: every later call fails at once
 /// and the owner starts a new client. Destruction ends the service and everything in its jails.
 class Client {
