@@ -81,7 +81,11 @@ struct Setup {
 
 /// Boost's hook: runs `Setup`; the child ends when it, or exec, fails.
 struct SetupHandler : bp::extend::handler {
-  explicit SetupHandler(const Setup& what) : setup(&what) {}
+  SetupHandler(const Setup& what, std::error_code& no_fork) : setup(&what), fork_error(&no_fork) {}
+  template <class Executor>
+  void on_fork_error(Executor& /*executor*/, const std::error_code& error) const {
+    *fork_error = error;
+  }
   template <class Executor>
   void on_exec_setup(Executor& /*executor*/) const {
     if (const char* step = setup->run()) setup->give_up(step, errno);
@@ -91,6 +95,7 @@ struct SetupHandler : bp::extend::handler {
     setup->give_up("execute it", error.value());
   }
   const Setup* setup;
+  std::error_code* fork_error;  // ours: where there is no child
 };
 
 /// A duplicate far above every number a child can ask for, so that dup2 never overwrites a source.
@@ -234,8 +239,28 @@ struct Child::State {
 
 namespace {
 
-/// Waits until the child has its program, or has failed to get it and is reaped.
-Result<void> await_exec(pid_t pid, const Pipe& report, const std::string& program) {
+/// False when the deadline passed first.
+bool is_readable(int fd, Deadline deadline) {
+  pollfd wanted{fd, POLLIN, 0};
+  while (true) {
+    const auto left = static_cast<int>(deadline.left().count());
+    if (::poll(&wanted, 1, left) > 0) return true;
+    if (deadline.passed()) return false;
+  }
+}
+
+void reap_alone(pid_t pid) {
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+/// Waits until the child has its program; one that fails to get it, or not in time, is reaped.
+Result<void> await_exec(pid_t pid, const Pipe& report, std::chrono::milliseconds within) {
+  if (!is_readable(report.read.get(), Deadline::after(within))) {
+    (void)::kill(pid, SIGKILL);
+    reap_alone(pid);
+    return fail(ErrorCode::process_failed, "not reached within " + seconds_text(within));
+  }
   StartFailure failure;
   ssize_t got = 0;
   do {
@@ -244,10 +269,9 @@ Result<void> await_exec(pid_t pid, const Pipe& report, const std::string& progra
   if (got == 0) return {};  // closed by exec
   const int error = got < 0 ? errno : failure.error;
   if (got < 0) (void)::kill(pid, SIGKILL);
-  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  reap_alone(pid);
   return fail(ErrorCode::process_failed,
-              "start " + program + ": cannot " + failure.step.data() + ": " + std::strerror(error));
+              std::string("cannot ") + failure.step.data() + ": " + std::strerror(error));
 }
 
 Result<pid_t> launch(const ChildSpec& spec, Setup& setup) {
@@ -265,14 +289,17 @@ Result<pid_t> launch(const ChildSpec& spec, Setup& setup) {
                                           ? environment_of(*spec.environment)
                                           : bp::environment(boost::this_process::environment());
   std::error_code error;
-  bp::child child(bp::exe = program, bp::args = arguments, environment, SetupHandler{setup}, error);
+  // Else Boost waits, for ever, for what our own pipe reports.
+  bp::child child(bp::exe = program, bp::args = arguments, environment, SetupHandler{setup, error},
+                  bp::ignore_error);
+  const pid_t pid = child.id();
+  child.detach();  // reaping is ours: Boost's would wait for ever
   if (error) {
     return fail(ErrorCode::process_failed, "start " + program + ": " + error.message());
   }
-  const pid_t pid = child.id();
-  child.detach();  // reaping is ours: Boost's would wait for ever
   setup.report.reset();
-  if (auto begun = await_exec(pid, *report, program); !begun) return tl::unexpected(begun.error());
+  auto begun = await_exec(pid, *report, spec.start_within);
+  if (!begun) return fail("start " + program, std::move(begun.error()));
   return pid;
 }
 

@@ -40,6 +40,7 @@ struct ChildSpec {
   bool die_with_thread = false;       // SIGKILL when the spawning thread ends
   bool own_group = false;             // of processes: no signal to our group reaches it
   bool same_addresses = false;        // no random placement of memory, if the kernel allows that
+  std::chrono::milliseconds start_within{30'000};  // until its program runs: a cgroup may be frozen
 };
 
 struct ChildExit {
@@ -54,7 +55,7 @@ struct ChildExit {
 /// Destruction kills the child and reaps it.
 class Child {
  public:
-  /// Fails when the program cannot be executed.
+  /// Fails when the program cannot be executed, or not in time.
   static Result<Child> start(const ChildSpec& spec);
 
   pid_t pid() const;

@@ -2,11 +2,13 @@
 // Children: exit codes, deadlines, output caps, descriptors.
 #include "runtime/process/child.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 
@@ -134,12 +136,37 @@ TEST(ChildTest, OutsideItsDirectoryNothingRuns) {
   EXPECT_NE(child.error().message.find("enter its directory"), std::string::npos);
 }
 
+/// A pipe that takes no more: who writes to it waits.
+std::pair<UniqueFd, UniqueFd> full_pipe() {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
+  const std::array<char, 4096> page{};
+  while (::write(ends[1], page.data(), page.size()) > 0) {
+  }
+  (void)::fcntl(ends[1], F_SETFL, 0);
+  return {UniqueFd{ends[0]}, UniqueFd{ends[1]}};
+}
+
+TEST(ChildTest, OneThatDoesNotReachItsProgramInTimeIsKilled) {
+  const auto group = full_pipe();
+  ChildSpec spec;
+  spec.argv = {"/bin/true"};
+  spec.join = {group.second.get()};
+  spec.start_within = milliseconds{200};
+  const auto child = Child::start(spec);
+  ASSERT_FALSE(child);
+  EXPECT_NE(child.error().message.find("start /bin/true: not reached within 0.2 s"),
+            std::string::npos)
+      << child.error().message;
+  EXPECT_FALSE(has_children());
+}
+
 TEST(ChildTest, FailedStartsLeaveNoChildWhateverItsDescriptors) {
   ChildSpec spec;
   spec.argv = {"/nowhere/prog"};
   const auto file = MemoryFile::sealed_copy("any", "text");
   ASSERT_TRUE(file);
-  // One of these numbers is that of Boost's own pipe.
+  // One of these numbers is that of the pipe that reports.
   for (int number = 3; number < 40; ++number) spec.descriptors[number] = file->fd();
   EXPECT_FALSE(Child::start(spec));
   EXPECT_FALSE(has_children());
