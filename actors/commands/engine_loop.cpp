@@ -8,6 +8,7 @@
 
 #include "actors/commands/progress.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/log.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -81,6 +82,7 @@ LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOpti
     const auto elapsed = SteadyClock::now() - begin;
     if (options.time_limit.count() > 0 && elapsed > options.time_limit && !drained) {
       drained = true;
+      log::info("run.time_limit is over: nothing more is begun");
       engine.drain();
     }
     const auto status = engine.status(seconds{10});

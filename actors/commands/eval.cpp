@@ -34,8 +34,11 @@ int64_t samples_of(const EvalArguments& args) {
 }
 
 /// The configuration of an evaluation: the held-out tasks, each as often as asked, nothing learnt.
+/// The file's time limit is for training.
 Result<RunConfig> eval_config(const EvalArguments& args) {
-  auto config = load_run_config(args.config, args.overrides);
+  std::vector<std::string> overrides{"run.time_limit=24h"};
+  overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
+  auto config = load_run_config(args.config, overrides);
   if (!config) return config;
   if (!args.model.empty()) config->model.folder = args.model;
   if (!args.training_tasks) config->synthesis.tasks = config->synthesis.held_out;
@@ -45,7 +48,6 @@ Result<RunConfig> eval_config(const EvalArguments& args) {
   if (args.greedy) config->generator.temperature = 0;
   config->synthesis.curriculum = Curriculum::rounds;  // as many samples of each task
   config->run.name.clear();
-  config->run.time_limit = std::chrono::hours{24};
   return config;
 }
 
@@ -106,6 +108,7 @@ LoopResult run_engine(const std::shared_ptr<const EngineInputs>& inputs, const S
   EngineRun engine{inputs, make_silent_tap()};
   LoopOptions options;
   options.trajectories = static_cast<uint64_t>(inputs->config.run.trajectories);
+  options.time_limit = inputs->config.run.time_limit;
   options.quiet = quiet;
   return run_loop(engine, signals, options);
 }
@@ -153,8 +156,9 @@ Command eval_command() {
         app.add_flag("--json", args->json, "One JSON object on standard output");
         app.add_flag("--quiet", args->quiet, "No progress");
         app.footer(
-            "Exit codes: 0 whole; 130 stopped by Ctrl-C, 3 samples were dropped, 2 tasks were\n"
-            "refused: then the figures are of what there is, and say how much that is.");
+            "Exit codes: 0 whole; 130 stopped by Ctrl-C, 3 samples were dropped or run.time_limit\n"
+            "(24h, or --set) was over, 2 tasks were refused: then the figures are of what there\n"
+            "is, and say how much that is.");
         return [args] { return evaluate(*args); };
       }};
 }

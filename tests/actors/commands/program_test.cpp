@@ -184,6 +184,14 @@ TEST_F(ProgramTest, AnEvaluationThatIsStoppedSaysHowMuchIsMissing) {
   EXPECT_LT(figures["samples"].get<int64_t>(), 100'000);
 }
 
+TEST_F(ProgramTest, AnEvaluationEndsAtItsTimeLimit) {
+  const ChildExit end = run({"eval", config(), "--training-tasks", "--samples", "100000", "--set",
+                             "run.time_limit=1s", "--quiet", "--json"});
+  EXPECT_EQ(end.exit_code, 3) << end.err;
+  EXPECT_THAT(end.err, testing::HasSubstr("incomplete: "));
+  EXPECT_THAT(end.err, testing::HasSubstr(" of 100000 samples"));
+}
+
 /// In the middle of a task that takes minutes.
 TEST_F(ProgramTest, ASurveyThatIsStoppedEndsAtOnceWithTheTasksSoFar) {
   const TemporaryFolder folder;
