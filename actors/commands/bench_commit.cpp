@@ -169,9 +169,8 @@ ExitCode bench_pairs(const Arguments& args) {
   if (!backend) return report(backend.error());
   auto load = LearnerBeside::start(args.while_learning);
   if (!load) return report(load.error());
-  const auto all =
-      measure_pairs(**backend, *task, sources->at(task->id).front().at("kernel.cpp"), args.pairs,
-                    [](const std::string& what) { std::cerr << what << '\n'; });
+  const auto all = measure_pairs(**backend, *task, sources->at(task->id).front().at("kernel.cpp"),
+                                 args.pairs, tell);
   if (!all) return report(all.error());
   if (auto loaded = load->still_runs(); !loaded) return report(loaded.error());
   print_pairs(*all, args);

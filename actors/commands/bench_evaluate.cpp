@@ -13,6 +13,7 @@
 #include "actors/commands/signals.hpp"
 #include "actors/commands/slots.hpp"
 #include "actors/service_backend.hpp"
+#include "runtime/json_text.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -47,7 +48,7 @@ Result<EvaluationLoad> load_of(const Arguments& args) {
   load.sources = std::move(known->sources);
   load.evaluations = args.evaluations;
   load.repeat_sources = args.repeat_sources;
-  load.progress = [](const std::string& what) { std::cerr << what + '\n'; };
+  load.progress = tell;
   return load;
 }
 
@@ -86,7 +87,7 @@ nlohmann::json to_json(const EvaluationFigures& f, const Peer& peer, const Argum
           {"median_compile_ms_bar", figure_json(bars.compile_ms)},
           {"median_held_ms", figure_json(f.median_held_ms)},
           {"median_held_ms_bar", figure_json(bars.held_ms)},
-          {"widest_gap_us", f.widest_gap_us ? nlohmann::json(*f.widest_gap_us) : nlohmann::json()},
+          {"widest_gap_us", nullable(f.widest_gap_us)},
           {"peer", peer_json(peer, f)},
           {"verdicts", f.verdicts},
           {"not_passed", f.not_passed},
@@ -172,14 +173,9 @@ ExitCode bench_evaluate(const Arguments& args) {
   // Before the measurement: what keeps the peer from being timed loses no figures.
   const auto peer = peer_of(args, *load);
   if (!peer) return report(peer.error());
-  std::vector<SandboxBackendFactory> services;
-  services.reserve(slots->size());
-  for (const sandbox::SandboxOptions& slot : *slots) services.push_back(service_backend(slot));
-  const auto figures = measure_evaluations(services, *load);
+  const auto figures = measure_evaluations(services_of(*slots), *load);
   if (!figures) return report(figures.error());
-  // What did not pass is told in the compiler's words: they need not be UTF-8.
-  constexpr auto replace = nlohmann::json::error_handler_t::replace;
-  std::cout << (args.json ? to_json(*figures, *peer, args).dump(-1, ' ', false, replace) + '\n'
+  std::cout << (args.json ? json_text(to_json(*figures, *peer, args)) + '\n'
                           : to_text(*figures, *peer, args));
   return tell_shortfall(*figures, args);
 }

@@ -15,6 +15,7 @@
 #include "actors/commands/bench_parts.hpp"
 #include "actors/commands/signals.hpp"
 #include "actors/commands/slots.hpp"
+#include "runtime/json_text.hpp"
 #include "sandbox/judge/gpu/gpu_bench.hpp"
 
 namespace warpsmith::actors {
@@ -37,7 +38,7 @@ Result<FaultLoad> load_of(const Arguments& args) {
                    .evaluations = args.evaluations,
                    .faults = args.faults,
                    .seed = args.seed,
-                   .progress = [](const std::string& what) { std::cerr << what + '\n'; }};
+                   .progress = tell};
 }
 
 SandboxConfig config_of(const Arguments& args) {
@@ -87,9 +88,6 @@ nlohmann::json kinds_json(const FaultFigures& f) {
 
 nlohmann::json to_json(const FaultFigures& f, const Arguments& args) {
   const Remains& r = f.remains;
-  const auto bytes = [](const std::optional<uint64_t>& value) {
-    return value ? nlohmann::json(*value) : nlohmann::json();
-  };
   return {{"contract", args.contract},
           {"slots", args.slots},
           {"seed", args.seed},
@@ -107,8 +105,8 @@ nlohmann::json to_json(const FaultFigures& f, const Arguments& args) {
           {"kinds", kinds_json(f)},
           {"refused_tasks", f.refused},
           {"differences", f.differences},
-          {"free_bytes_before", bytes(r.free_bytes_before)},
-          {"free_bytes_after", bytes(r.free_bytes_after)},
+          {"free_bytes_before", nullable(r.free_bytes_before)},
+          {"free_bytes_after", nullable(r.free_bytes_after)},
           {"zombies", r.zombies},
           {"processes_left", r.processes},
           {"groups_left", r.groups},
@@ -211,10 +209,7 @@ ExitCode bench_faults(const Arguments& args) {
   if (!figures) return report(figures.error());
   figures->remains.free_bytes_before = free_before;
   figures->remains.free_bytes_after = memories->free_bytes();
-  // What differs is told in the compiler's words: they need not be UTF-8.
-  constexpr auto replace = nlohmann::json::error_handler_t::replace;
-  std::cout << (args.json ? to_json(*figures, args).dump(-1, ' ', false, replace) + '\n'
-                          : to_text(*figures));
+  std::cout << (args.json ? json_text(to_json(*figures, args)) + '\n' : to_text(*figures));
   return end_of(*figures, args);
 }
 

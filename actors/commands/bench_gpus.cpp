@@ -11,6 +11,7 @@
 #include "actors/commands/signals.hpp"
 #include "actors/commands/slots.hpp"
 #include "actors/service_backend.hpp"
+#include "runtime/json_text.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -29,7 +30,7 @@ Result<EvaluationLoad> load_of(const Arguments& args) {
                         .tasks = std::move(known->tasks),
                         .sources = std::move(known->sources),
                         .evaluations = args.evaluations,
-                        .progress = [](const std::string& what) { std::cerr << what + '\n'; }};
+                        .progress = tell};
 }
 
 nlohmann::json to_json(const EvaluationFigures& f) {
@@ -41,7 +42,7 @@ nlohmann::json to_json(const EvaluationFigures& f) {
           {"median_held_ms", f.median_held_ms},
           {"verdicts", f.verdicts},
           {"not_passed", f.not_passed},
-          {"widest_gap_us", f.widest_gap_us ? nlohmann::json(*f.widest_gap_us) : nlohmann::json()},
+          {"widest_gap_us", nullable(f.widest_gap_us)},
           {"phases", f.phase_table()}};
 }
 
@@ -86,7 +87,7 @@ ExitCode tell_shortfall(const GpuScaling& scaling, const Arguments& args) {
   return ExitCode::interrupted;
 }
 
-Result<std::vector<SandboxBackendFactory>> services_of(const Arguments& args) {
+Result<std::vector<SandboxBackendFactory>> services_asked(const Arguments& args) {
   SandboxConfig config;
   config.contract = "device";
   config.gpus = args.gpus;
@@ -94,10 +95,7 @@ Result<std::vector<SandboxBackendFactory>> services_of(const Arguments& args) {
   config.baselines = baselines_asked(args.baselines);
   const auto slots = take_slots(config);
   if (!slots) return tl::unexpected(slots.error());
-  std::vector<SandboxBackendFactory> services;
-  services.reserve(slots->size());
-  for (const sandbox::SandboxOptions& slot : *slots) services.push_back(service_backend(slot));
-  return services;
+  return services_of(*slots);
 }
 
 ExitCode bench_gpus(const Arguments& args) {
@@ -109,14 +107,11 @@ ExitCode bench_gpus(const Arguments& args) {
   auto load = load_of(args);
   if (!load) return report(load.error());
   load->stop = [&] { return signals.came(); };
-  const auto services = services_of(args);
+  const auto services = services_asked(args);
   if (!services) return report(services.error());
   const auto scaling = measure_scaling(*services, args.gpus, std::move(*load));
   if (!scaling) return report(scaling.error());
-  // What did not pass is told in the compiler's words: they need not be UTF-8.
-  constexpr auto replace = nlohmann::json::error_handler_t::replace;
-  std::cout << (args.json ? to_json(*scaling).dump(-1, ' ', false, replace) + '\n'
-                          : to_text(*scaling));
+  std::cout << (args.json ? json_text(to_json(*scaling)) + '\n' : to_text(*scaling));
   return tell_shortfall(*scaling, args);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iostream>
 
 namespace warpsmith::actors {
 namespace {
@@ -14,6 +15,10 @@ std::string padded(std::string text, size_t width) {
 }
 
 }  // namespace
+
+void tell(const std::string& line) {
+  std::cerr << line + '\n';
+}
 
 std::string table_of(const std::vector<BenchRow>& rows) {
   size_t what = 0, figure = 0;

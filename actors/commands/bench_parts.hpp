@@ -24,6 +24,9 @@ Command bench_timing_part();
 /// Told at a Ctrl-C: what is being measured may take seconds to its end.
 inline constexpr const char* stopping = "stopping; press Ctrl-C again to end at once";
 
+/// A line of progress, on standard error, from any thread.
+void tell(const std::string& line);
+
 /// One line of a table that people read: what was measured, its figure, and the bar it is held to.
 struct BenchRow {
   std::string what, figure, bar;

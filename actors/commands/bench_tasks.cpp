@@ -15,6 +15,7 @@
 #include "actors/commands/slots.hpp"
 #include "actors/commands/terminal_text.hpp"
 #include "actors/service_backend.hpp"
+#include "runtime/json_text.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::actors {
@@ -38,14 +39,11 @@ json verdict_json(const std::optional<Judgement>& judgement) {
   json out{{"outcome", to_string(verdict.outcome)}, {"text", verdict.feedback}};
   if (verdict.shapes.empty()) return out;
   const ShapeResult& shape = verdict.shapes.front();
-  const auto number = [&](const char* name, const std::optional<double>& value) {
-    out[name] = value ? json(*value) : json();
-  };
-  number("candidate_ms", shape.candidate_ms);
-  number("speedup_eager", shape.speedup_eager);
-  number("speedup_compile", shape.speedup_compile);
-  number("worst_error", shape.worst_error);
-  number("clock_gap_us", clock_gap_us(verdict));
+  out["candidate_ms"] = nullable(shape.candidate_ms);
+  out["speedup_eager"] = nullable(shape.speedup_eager);
+  out["speedup_compile"] = nullable(shape.speedup_compile);
+  out["worst_error"] = nullable(shape.worst_error);
+  out["clock_gap_us"] = nullable(clock_gap_us(verdict));
   return out;
 }
 
@@ -68,8 +66,7 @@ std::string to_json(const Survey& survey) {
       {"tasks", tasks},     {"taken_in", sum.taken_in},         {"refused", sum.refused},
       {"right", sum.right}, {"right_passed", sum.right_passed}, {"beat_compile", sum.beat_compile},
       {"wrong", sum.wrong}, {"wrong_passed", sum.wrong_passed}};
-  // What did not pass is told in the compiler's words: they need not be UTF-8.
-  return out.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+  return json_text(out) + '\n';
 }
 
 /// "passed 1.20x eager 1.05x compile", or the class and what it was given for.
@@ -127,10 +124,6 @@ class EndOnSignal {
   std::shared_ptr<sandbox::EndSwitch> ender_ = std::make_shared<sandbox::EndSwitch>();
   std::jthread watcher_;
 };
-
-void tell(const std::string& line) {
-  std::cerr << line << '\n';
-}
 
 Result<std::unique_ptr<SandboxBackend>> backend_of(
     const Arguments& args, const std::vector<Task>& tasks,

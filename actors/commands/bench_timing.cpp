@@ -57,13 +57,12 @@ Result<std::vector<AgreementRow>> measure(const Arguments& args) {
   if (!slot) return tl::unexpected(std::move(slot.error()));
   auto compiler = open_compiler(options, **slot, deadline);
   if (!compiler) return tl::unexpected(std::move(compiler.error()));
-  const sandbox::AgreementJob job{
-      .gpu = args.gpu,
-      .slot = **slot,
-      .compiler = *compiler,
-      .targets_us = args.targets,
-      .calls = args.calls,
-      .progress = [](const std::string& what) { std::cerr << what + '\n'; }};
+  const sandbox::AgreementJob job{.gpu = args.gpu,
+                                  .slot = **slot,
+                                  .compiler = *compiler,
+                                  .targets_us = args.targets,
+                                  .calls = args.calls,
+                                  .progress = tell};
   try {
     return sandbox::measure_agreement(job, deadline);
   } catch (const cuda::DeviceError& error) {

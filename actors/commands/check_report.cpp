@@ -9,16 +9,12 @@
 
 #include "policy/learn/reward.hpp"
 #include "runtime/cuda/clock_sample.hpp"
+#include "runtime/json_text.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
 using nlohmann::json;
-
-template <class T>
-json nullable(const std::optional<T>& value) {
-  return value ? json(*value) : json(nullptr);
-}
 
 json interval(const std::optional<Interval>& value) {
   return value ? json{value->low, value->high} : json(nullptr);

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "runtime/json_text.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_queries.hpp"
 
@@ -24,10 +25,6 @@ std::vector<EvalSample> samples_of(const std::vector<TrajectoryRow>& rows) {
                        o.speedup_eager, o.speedup_compile});
   }
   return samples;
-}
-
-nlohmann::json nullable(const std::optional<double>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
 /// Of no samples there is no mean.

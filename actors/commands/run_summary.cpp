@@ -2,14 +2,11 @@
 #include "actors/commands/run_summary.hpp"
 
 #include <nlohmann/json.hpp>
-#include <optional>
+
+#include "runtime/json_text.hpp"
 
 namespace warpsmith::actors {
 namespace {
-
-nlohmann::json nullable(const std::optional<double>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-}
 
 nlohmann::json figures_of(const RunPaths& paths, const RunSummary& s) {
   return {{"run", paths.folder.string()},

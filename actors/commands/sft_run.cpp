@@ -14,6 +14,7 @@
 #include "policy/learn/stages/sft.hpp"
 #include "policy/text/conversation_file.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/json_text.hpp"
 #include "runtime/run/checkpoint.hpp"
 #include "runtime/run/run_folder.hpp"
 
@@ -198,7 +199,7 @@ ExitCode finish(const policy::SftStage& stage, const fs::path& folder, const Out
             << " conversations left out\n";
   if (!output.json) return ExitCode::success;
   nlohmann::json out{{"model", folder.string()}, {"steps", stage.step_number()}};
-  out["held_out_loss"] = held_out ? nlohmann::json(*held_out) : nlohmann::json(nullptr);
+  out["held_out_loss"] = nullable(held_out);
   std::cout << out.dump() << '\n';
   return ExitCode::success;
 }

@@ -39,6 +39,13 @@ Result<std::vector<sandbox::SandboxOptions>> take_slots(const SandboxConfig& con
   return slots;
 }
 
+std::vector<SandboxBackendFactory> services_of(const std::vector<sandbox::SandboxOptions>& slots) {
+  std::vector<SandboxBackendFactory> services;
+  services.reserve(slots.size());
+  for (const sandbox::SandboxOptions& slot : slots) services.push_back(service_backend(slot));
+  return services;
+}
+
 DeviceClass host_device(const Task& task) {
   const auto named = synthesis::named_device(task.code);
   if (named && *named) return **named;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/sandbox_backend.hpp"
 #include "runtime/config/sandbox_config.hpp"
 #include "runtime/result.hpp"
 #include "runtime/task.hpp"
@@ -18,6 +19,9 @@ Result<void> valid_slots(const SandboxConfig& config);
 /// What each slot's service is started with. An error: the configuration is not valid, or this
 /// machine lacks something for it. From then on this process is off the slots' cores.
 Result<std::vector<sandbox::SandboxOptions>> take_slots(const SandboxConfig& config);
+
+/// A service for each.
+std::vector<SandboxBackendFactory> services_of(const std::vector<sandbox::SandboxOptions>& slots);
 
 /// What contract `host` runs a task on: what the task names, else a GPU where there is one.
 DeviceClass host_device(const Task& task);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "runtime/json_text.hpp"
 #include "sandbox/judge/device_clock.hpp"
 #include "sandbox/judge/host_review.hpp"
 #include "sandbox/judge/timed_decision.hpp"
@@ -57,11 +58,6 @@ std::string order_text(const Block& order) {
   std::string text;
   for (const Party party : order) text += letters[static_cast<size_t>(party)];
   return text;
-}
-
-template <class T>
-Json nullable(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
 }
 
 template <class T>
@@ -192,7 +188,7 @@ Json stage_json(const StageFacts& stage) {
           {"reveal_ms", stage.reveal_ms},
           {"output_copy_ms", stage.output_copy_ms},
           {"subtracted_ms", stage.noop_ms},
-          {"subtracted_share", stage.share ? Json(*stage.share) : Json()},
+          {"subtracted_share", nullable(stage.share)},
           {"most_subtracted_share", most_subtracted_share},
           {"within_share", stage.within_share},
           {"sampled_positions", sampled_positions},

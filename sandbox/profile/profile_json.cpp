@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "runtime/json_text.hpp"
 #include "sandbox/profile/own_kernels.hpp"
 #include "sandbox/profile/profile.hpp"
 
@@ -10,11 +11,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* profile_key = "profile";
-
-template <class T>
-Json nullable(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
 
 Json text_or_null(const std::string& text) {
   return text.empty() ? Json() : Json(text);

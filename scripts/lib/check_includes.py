@@ -27,7 +27,8 @@ ONLY_IN = {
 # Costly in every file that sees them, so never in a header (but in those of tests).
 NOT_IN_HEADERS = ("spdlog/", "boost/process", "CLI/", "nlohmann/", "toml++/", "httplib.h")
 # A header that holds one such library for the few sources that use it.
-DOORS = {"runtime/config/toml_library.hpp": "toml++/toml.h"}
+DOORS = {"runtime/config/toml_library.hpp": "toml++/toml.h",
+         "runtime/json_text.hpp": "nlohmann/json_fwd.hpp"}
 NEVER = ("torch/torch.h", "torch/all.h", "ATen/ATen.h")
 MAX_LINES = 400
 MAX_BYTES = 10 << 20
