@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/script.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "runtime/environment.hpp"
 #include "runtime/process/child.hpp"
 
@@ -35,6 +37,20 @@ Result<std::string> run_script(const std::filesystem::path& script,
   const std::string end = exit->signal != 0 ? "signal " + std::to_string(exit->signal)
                                             : "exit code " + std::to_string(exit->exit_code);
   return fail(ErrorCode::process_failed, script.string() + ": " + end + ": " + exit->err);
+}
+
+Result<std::map<std::string, double>> numbers_of(const std::filesystem::path& script,
+                                                 const std::string& said,
+                                                 const std::vector<std::string>& names) {
+  const auto json = nlohmann::json::parse(said, nullptr, /*allow_exceptions=*/false);
+  std::map<std::string, double> numbers;
+  for (const std::string& name : names) {
+    if (!json.is_object() || !json.value(name, nlohmann::json()).is_number()) {
+      return fail(ErrorCode::parse_failed, script.string() + " said: " + said);
+    }
+    numbers[name] = json[name].get<double>();
+  }
+  return numbers;
 }
 
 }  // namespace warpsmith::actors

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,11 @@ namespace warpsmith::actors {
 Result<std::string> run_script(const std::filesystem::path& script,
                                const std::vector<std::string>& arguments,
                                std::chrono::milliseconds patience);
+
+/// The numbers of these names in the JSON object that a script printed. One that lacks:
+/// `parse_failed` with all that it said.
+Result<std::map<std::string, double>> numbers_of(const std::filesystem::path& script,
+                                                 const std::string& said,
+                                                 const std::vector<std::string>& names);
 
 }  // namespace warpsmith::actors

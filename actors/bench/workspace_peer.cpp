@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/bench/workspace_peer.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "actors/bench/scratch_folder.hpp"
 #include "actors/script.hpp"
 #include "runtime/environment.hpp"
@@ -15,19 +13,14 @@ constexpr std::chrono::minutes patience{10};
 constexpr const char* script = "scripts/bench_workspace_peer.py";
 
 Result<WorkspacePeer> read_answer(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  WorkspacePeer peer;
-  for (const auto& [name, into] : {std::pair{"compile_s", &peer.compile_s},
-                                   {"verify_s", &peer.verify_s},
-                                   {"profile_s", &peer.profile_s},
-                                   {"total_s", &peer.total_s},
-                                   {"held_s", &peer.held_s}}) {
-    if (!json.is_object() || !json.value(name, nlohmann::json()).is_number()) {
-      return fail(ErrorCode::parse_failed, std::string(script) + " said: " + text);
-    }
-    *into = json[name].get<double>();
-  }
-  return peer;
+  const auto said =
+      numbers_of(script, text, {"compile_s", "verify_s", "profile_s", "total_s", "held_s"});
+  if (!said) return tl::unexpected(said.error());
+  return WorkspacePeer{.compile_s = said->at("compile_s"),
+                       .verify_s = said->at("verify_s"),
+                       .profile_s = said->at("profile_s"),
+                       .total_s = said->at("total_s"),
+                       .held_s = said->at("held_s")};
 }
 
 }  // namespace

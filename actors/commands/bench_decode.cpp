@@ -14,6 +14,7 @@
 #include "actors/script.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/json_text.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -33,16 +34,19 @@ struct Figures {
   std::optional<double> peer_prefill, peer_decode;  // tokens per second
 };
 
-Result<nlohmann::json> run_peer(const fs::path& folder, int64_t batch, const Arguments& args) {
+constexpr const char* prefill_name = "prefill_tokens_per_second";
+constexpr const char* decode_name = "decode_tokens_per_second";
+
+Result<std::map<std::string, double>> run_peer(const fs::path& folder, int64_t batch,
+                                               const Arguments& args) {
+  const std::string script = "scripts/bench_decode_peer.py";
   const auto said = run_script(
-      source_folder() / "scripts/bench_decode_peer.py",
+      source_folder() / script,
       {folder.string(), "--batch", std::to_string(batch), "--prompt-tokens",
        std::to_string(args.prompt_tokens), "--new-tokens", std::to_string(args.new_tokens)},
       std::chrono::minutes{30});
   if (!said) return tl::unexpected(said.error());
-  auto json = nlohmann::json::parse(*said, nullptr, /*allow_exceptions=*/false);
-  if (json.is_object()) return json;
-  return fail(ErrorCode::parse_failed, "scripts/bench_decode_peer.py said: " + *said);
+  return numbers_of(script, *said, {prefill_name, decode_name});
 }
 
 Result<Figures> measure(const policy::Transformer& model, const fs::path& folder, int64_t batch,
@@ -55,8 +59,8 @@ Result<Figures> measure(const policy::Transformer& model, const fs::path& folder
   if (args.no_peer) return figures;
   const auto peer = run_peer(folder, batch, args);
   if (!peer) return tl::unexpected(peer.error());
-  figures.peer_prefill = peer->at("prefill_tokens_per_second").get<double>();
-  figures.peer_decode = peer->at("decode_tokens_per_second").get<double>();
+  figures.peer_prefill = peer->at(prefill_name);
+  figures.peer_decode = peer->at(decode_name);
   return figures;
 }
 
@@ -64,8 +68,8 @@ nlohmann::json to_json(const Figures& f) {
   nlohmann::json out{{"batch", f.ours.batch},
                      {"decode_tokens_per_s", f.ours.decode_tokens_per_second},
                      {"prefill_tokens_per_s", f.ours.prefill_tokens_per_second}};
-  out["peer_decode_tokens_per_s"] = f.peer_decode ? nlohmann::json(*f.peer_decode) : nullptr;
-  out["peer_prefill_tokens_per_s"] = f.peer_prefill ? nlohmann::json(*f.peer_prefill) : nullptr;
+  out["peer_decode_tokens_per_s"] = nullable(f.peer_decode);
+  out["peer_prefill_tokens_per_s"] = nullable(f.peer_prefill);
   out["decode_ratio"] =
       f.peer_decode ? nlohmann::json(f.ours.decode_tokens_per_second / *f.peer_decode) : nullptr;
   return out;

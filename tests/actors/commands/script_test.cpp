@@ -61,5 +61,20 @@ TEST_F(ScriptTest, DoesNotOutlastItsPatience) {
   EXPECT_THAT(late.error().message, AllOf(StartsWith(script()), EndsWith("not done within 1 s")));
 }
 
+TEST(ScriptNumbersTest, AreThoseOfTheNamesAskedFor) {
+  const auto numbers = numbers_of("peer.py", R"({"a": 1.5, "b": 2, "c": "x"})", {"a", "b"});
+  ASSERT_TRUE(numbers);
+  EXPECT_EQ(*numbers, (std::map<std::string, double>{{"a", 1.5}, {"b", 2}}));
+}
+
+TEST(ScriptNumbersTest, WhereOneLacksTheMessageIsWhatWasSaid) {
+  for (const std::string said : {R"({"b": 2})", R"({"a": "fast"})", R"([1.5])", "Traceback"}) {
+    const auto numbers = numbers_of("peer.py", said, {"a"});
+    ASSERT_FALSE(numbers) << said;
+    EXPECT_EQ(numbers.error().code, ErrorCode::parse_failed);
+    EXPECT_EQ(numbers.error().message, "peer.py said: " + said);
+  }
+}
+
 }  // namespace
 }  // namespace warpsmith::actors
