@@ -114,23 +114,37 @@ Result<std::string> read_text_file(const fs::path& path, size_t max_bytes) {
   }
 }
 
-Result<void> write_file_durably(const fs::path& path, std::string_view content) {
+namespace {
+
+Result<void> write_and_rename(const fs::path& temporary, const fs::path& path,
+                              std::string_view content, bool synced) {
+  auto file = open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!file) return tl::unexpected(file.error());
+  if (auto ok = write_all(*file, content, temporary); !ok) return ok;
+  if (synced && ::fsync(file->get()) != 0) return fail_with_errno("cannot sync", temporary, errno);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    return fail_with_errno("cannot rename to", path, errno);
+  }
+  return {};
+}
+
+/// Leaves no other file, unless it is killed: then one that `remove_unfinished_files` knows.
+Result<void> replace_file(const fs::path& path, std::string_view content, bool synced) {
   fs::path temporary = path;
   temporary += std::string(unfinished_mark) + std::to_string(::getpid());
-  auto written = [&]() -> Result<void> {
-    auto file = open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
-    if (!file) return tl::unexpected(file.error());
-    if (auto ok = write_all(*file, content, temporary); !ok) return ok;
-    if (::fsync(file->get()) != 0) return fail_with_errno("cannot sync", temporary, errno);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) {
-      return fail_with_errno("cannot rename to", path, errno);
-    }
-    return {};
-  }();
-  if (!written) {
-    (void)::unlink(temporary.c_str());
-    return written;
-  }
+  auto written = write_and_rename(temporary, path, content, synced);
+  if (!written) (void)::unlink(temporary.c_str());
+  return written;
+}
+
+}  // namespace
+
+Result<void> write_file_whole(const fs::path& path, std::string_view content) {
+  return replace_file(path, content, /*synced=*/false);
+}
+
+Result<void> write_file_durably(const fs::path& path, std::string_view content) {
+  if (auto written = replace_file(path, content, /*synced=*/true); !written) return written;
   return sync_path(path.has_parent_path() ? path.parent_path() : fs::path{"."});
 }
 

@@ -45,6 +45,10 @@ Result<void> write_all(const OpenFile& file, std::string_view bytes,
 /// `invalid_argument` for a pipe or a device: nothing is waited for.
 Result<std::string> read_text_file(const std::filesystem::path& path, size_t max_bytes);
 
+/// Writes beside `path` and renames over it: whoever reads finds the old content or the new one.
+/// After a crash of the machine it may be neither.
+Result<void> write_file_whole(const std::filesystem::path& path, std::string_view content);
+
 /// Writes beside `path`, syncs, renames over it, syncs the folder: after a crash the file holds
 /// either its old or its new content.
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view content);

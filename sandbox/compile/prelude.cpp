@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/compile/prelude.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 
+#include "runtime/run/durable_file.hpp"
 #include "sandbox/jail/presets.hpp"
 
 namespace warpsmith::sandbox {
@@ -30,21 +28,6 @@ JailSpec prelude_jail(const std::vector<std::string>& command) {
   spec.limits.output_bytes = largest_bytes;
   spec.core = -1;
   return spec;
-}
-
-/// In full or not at all, whoever else makes it at the same time.
-Result<void> write_whole(const fs::path& path, const std::string& bytes) {
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  const fs::path temporary = path.string() + "." + std::to_string(::getpid());
-  std::ofstream file(temporary, std::ios::binary);
-  file << bytes;
-  file.close();
-  if (file) fs::rename(temporary, path, error);
-  if (file && !error) return {};
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  return fail(ErrorCode::io_failed, "precompiled header " + path.string() + " cannot be written");
 }
 
 /// Headers that nobody asked for in a week: each takes 50 MB. Younger ones may be in use by another
@@ -103,8 +86,9 @@ Result<std::string> ready_prelude(const std::string& folder, const std::string& 
   if (exit->exit_code != 0 || exit->output_cut || exit->timed_out) {
     return fail(ErrorCode::process_failed, "precompiled header: " + exit->err.substr(0, 500));
   }
-  if (auto written = write_whole(path, exit->out); !written) {
-    return tl::unexpected(std::move(written.error()));
+  fs::create_directories(path.parent_path(), error);
+  if (auto written = write_file_whole(path, exit->out); !written) {
+    return fail("precompiled header", std::move(written.error()));
   }
   remove_forgotten(path.parent_path());
   return path.string();

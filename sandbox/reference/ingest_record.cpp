@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/reference/ingest_record.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "runtime/checksum.hpp"
 #include "runtime/codec.hpp"
+#include "runtime/run/durable_file.hpp"
 #include "sandbox/reference/worker.hpp"
 
 namespace warpsmith::sandbox {
@@ -52,23 +49,9 @@ Result<void> write_record(const std::string& folder, const std::string& key,
                           const IngestRecord& record) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  const std::string path = path_of(folder, key);
-  const std::string fresh = path + "." + std::to_string(getpid());
   const ByteBuffer bytes = codec::pack(record);
   const std::string body(bytes.begin(), bytes.end());
-  errno = 0;
-  std::ofstream file(fresh, std::ios::binary);
-  file << sha256_hex(body) << body;
-  file.close();
-  const int reason = errno;
-  if (file) std::filesystem::rename(fresh, path, error);
-  if (file && !error) return {};
-  std::error_code ignored;
-  std::filesystem::remove(fresh, ignored);
-  if (error) return fail(ErrorCode::io_failed, path + ": " + error.message());
-  const bool full = reason == ENOSPC || reason == EDQUOT;
-  return fail(full ? ErrorCode::disk_full : ErrorCode::io_failed,
-              fresh + ": " + std::strerror(reason));
+  return write_file_whole(path_of(folder, key), sha256_hex(body) + body);
 }
 
 }  // namespace warpsmith::sandbox

@@ -13,6 +13,7 @@
 
 #include "runtime/checksum.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/run/durable_file.hpp"
 #include "sandbox/commit/shared_buffers.hpp"
 
 namespace warpsmith::sandbox {
@@ -112,10 +113,7 @@ void write_limits(const std::string& path, const Machine& machine) {
                             {"cache_gbytes_per_s", machine.limits.cache_gbytes_per_s},
                             {"memory_gbytes_per_s", machine.limits.memory_gbytes_per_s},
                             {"gflops_per_s", machine.limits.gflops_per_s}};
-  const std::string fresh = path + "." + std::to_string(getpid());
-  std::ofstream(fresh) << json.dump(2) << '\n';
-  std::error_code ignored;
-  std::filesystem::rename(fresh, path, ignored);
+  (void)write_file_whole(path, json.dump(2) + '\n');  // else they are measured again
 }
 
 /// Of one core, in about 0.3 s. The best of several passes: noise only slows down.

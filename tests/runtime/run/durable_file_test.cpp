@@ -4,8 +4,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -25,6 +28,21 @@ TEST(DurableFileTest, WritingReplacesTheWholeContentAndLeavesNoOtherFile) {
   EXPECT_EQ(read_text_file(path, 100).value(), "short");
   const std::filesystem::directory_iterator entries{folder.path()};
   EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
+}
+
+TEST(DurableFileTest, WhatAKilledWriterLeavesIsRemovedByTheFoldersOwner) {
+  const TemporaryFolder folder;
+  const auto write = [&] {
+    const rlimit most{32, 32};  // bytes of a file: the next one ends the process
+    (void)::setrlimit(RLIMIT_FSIZE, &most);
+    (void)write_file_whole(folder.path() / "facts", std::string(100, 'x'));
+    ::_exit(0);
+  };
+  EXPECT_EXIT(write(), testing::KilledBySignal(SIGXFSZ), "");
+  EXPECT_FALSE(std::filesystem::is_empty(folder.path()));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "facts"));
+  remove_unfinished_files(folder.path());
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(DurableFileTest, ReadingMoreThanAllowedIsRefused) {

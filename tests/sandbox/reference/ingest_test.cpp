@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ingest of whole tasks: facts, kept distributions, the mutation gate.
 #include "sandbox/reference/ingest.hpp"
-#include "runtime/environment.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <fstream>
 
+#include "runtime/environment.hpp"
+#include "runtime/run/durable_file.hpp"
 #include "sandbox/reference/ingest_stay.hpp"
 #include "support.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
@@ -355,6 +360,20 @@ TEST(IngestRecordTest, AFailedWriteLeavesNothingBehind) {
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().code, ErrorCode::io_failed);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(IngestRecordTest, WhatAKilledWriterLeavesIsKnownForUnfinished) {
+  TemporaryFolder folder;
+  const auto write = [&] {
+    const rlimit most{32, 32};  // bytes of a file: the next one ends the process
+    (void)::setrlimit(RLIMIT_FSIZE, &most);
+    (void)write_record(folder.path(), "key", IngestRecord{});
+    ::_exit(0);
+  };
+  EXPECT_EXIT(write(), testing::KilledBySignal(SIGXFSZ), "");
+  EXPECT_FALSE(std::filesystem::is_empty(folder.path()));
+  remove_unfinished_files(folder.path());
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(IngestRecordTest, ComesBackFromDiskAndDamageCountsAsAbsent) {
