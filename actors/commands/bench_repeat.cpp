@@ -74,7 +74,7 @@ nlohmann::json bar_json(const std::optional<SpeedupBar>& bar) {
 }
 
 nlohmann::json to_json(const std::vector<Repeated>& all, const std::optional<SpeedupBar>& bar) {
-  nlohmann::json out = nlohmann::json::array();
+  nlohmann::json places = nlohmann::json::array();
   for (const Repeated& one : all) {
     nlohmann::json each = nlohmann::json::array();
     for (const Sighted& seen : one.repetition.verdicts) {
@@ -83,16 +83,16 @@ nlohmann::json to_json(const std::vector<Repeated>& all, const std::optional<Spe
                       {"speedup_compile", seen.speedup_compile},
                       {"straddles", seen.straddles}});
     }
-    out.push_back({{"place", one.place},
-                   {"median_speedup_eager", one.repetition.median_speedup_eager()},
-                   {"median_speedup_eager_bar", bar_json(bar)},
-                   {"meets_bar", bar ? nlohmann::json(bar->is_met(one.repetition)) : nullptr},
-                   {"median_speedup_compile", one.repetition.median_speedup_compile()},
-                   {"unexplained", one.repetition.unexplained()},
-                   {"asked_again", one.repetition.asked_again},
-                   {"verdicts", each}});
+    places.push_back({{"place", one.place},
+                      {"median_speedup_eager", one.repetition.median_speedup_eager()},
+                      {"median_speedup_eager_bar", bar_json(bar)},
+                      {"meets_bar", bar ? nlohmann::json(bar->is_met(one.repetition)) : nullptr},
+                      {"median_speedup_compile", one.repetition.median_speedup_compile()},
+                      {"unexplained", one.repetition.unexplained()},
+                      {"asked_again", one.repetition.asked_again},
+                      {"verdicts", each}});
   }
-  return out;
+  return {{"places", places}};
 }
 
 std::string bar_text(const std::optional<SpeedupBar>& bar) {
@@ -132,9 +132,8 @@ ExitCode bench_repeat(const Arguments& args) {
   const SignalWait signals{stopping};
   const auto calls = calls_of(args);
   if (!calls) return report(calls.error());
-  const RepeatLoad load{.times = args.times,
-                        .progress = [](const std::string& line) { std::cerr << line << '\n'; },
-                        .stop = [&] { return signals.came(); }};
+  const RepeatLoad load{
+      .times = args.times, .progress = tell, .stop = [&] { return signals.came(); }};
   const auto all = repeat_all(args, *calls, load);
   if (!all) return report(all.error());
   std::cout << (args.json ? to_json(*all, args.bar()).dump() + '\n' : to_text(*all, args.bar()));
@@ -171,7 +170,7 @@ Command bench_repeat_part() {
                            "Number of the GPU that contracts device and host run on")
                 ->capture_default_str()
                 ->check(CLI::Range(0, 63));
-            app.add_flag("--json", args->json, "One JSON array on standard output");
+            app.add_flag("--json", args->json, "One JSON object on standard output");
             app.footer(footer);
             return [args] { return bench_repeat(*args); };
           }};

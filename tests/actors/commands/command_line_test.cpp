@@ -60,6 +60,21 @@ TEST(CommandLineTest, ThePeerOfABenchIsOfContractDevice) {
   EXPECT_THAT(answer.err, HasSubstr("--contract device"));
 }
 
+/// After its options.
+std::string end_of_help(const char* part) {
+  const std::string help = run({"bench", part, "--help"}).out;
+  const size_t options = help.find("Options:");
+  const size_t end = help.find("\n\n", options);
+  return options == std::string::npos || end == std::string::npos ? "" : help.substr(end + 2);
+}
+
+TEST(CommandLineTest, EveryBenchSaysWhatIsMeasuredAndHow) {
+  for (const char* part : {"evaluate", "gpus", "repeat", "tasks", "faults", "timing", "commit",
+                           "pairs", "decode", "learn", "actors"}) {
+    EXPECT_GT(end_of_help(part).size(), 60U) << part;
+  }
+}
+
 TEST(CommandLineTest, OneGpuIsNotMeasuredBesideItself) {
   const Answer answer = run({"bench", "gpus", "--gpus", "1"});
   EXPECT_EQ(answer.code, ExitCode::bad_input);
