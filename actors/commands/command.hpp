@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame of the program's commands. A new command is one file that defines `add_NAME`, one line
-// below, and one line in registry.cpp.
+// The frame of the program's commands. A new command is one file that defines `NAME_command()`, its
+// line in CMakeLists.txt, one line below, and one in registry.cpp.
 #pragma once
 
 #include <functional>

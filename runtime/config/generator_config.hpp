@@ -11,8 +11,8 @@
 namespace warpsmith {
 
 struct GeneratorConfig {
-  int64_t count = 1;               // engines; one per GPU, or CPU threads below
-  int64_t threads = 1;             // of one engine on a CPU
+  int64_t count = 1;               // engines, on the processor
+  int64_t threads = 1;             // of one engine
   int64_t max_sessions = 32;       // sequences held at once, per engine
   int64_t max_batch = 32;          // sequences decoded in one step
   int64_t cache_tokens = 262'144;  // of the key-value cache, per engine

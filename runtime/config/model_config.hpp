@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// [model]: the policy's folder and where its critic lives.
+// [model]: the policy's folder and what its weights begin as.
 #pragma once
 
 #include <cstdint>

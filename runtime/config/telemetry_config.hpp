@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// [telemetry]: how often figures are shown and recorded, and where.
+// [telemetry]: how often figures are shown and recorded, and what is logged.
 #pragma once
 
 #include <chrono>

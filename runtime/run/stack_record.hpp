@@ -29,7 +29,7 @@ struct StackRecord {
   uint32_t cores = 0;     // that this process may use
   uint64_t memory_bytes = 0;
   std::vector<GpuRecord> gpus;
-  std::map<std::string, std::string> versions;  // "torch", "cuda", "caf", "python", …
+  std::map<std::string, std::string> versions;  // of libraries: "torch", "caf"
 
   bool operator==(const StackRecord&) const = default;
 };

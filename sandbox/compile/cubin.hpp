@@ -2,8 +2,8 @@
 // What a cubin says about its kernels, read without loading it. Pure.
 //
 // The layout of .nv.info is not documented by its maker; the attributes used here were checked
-// against compiled kernels whose figures are known (tests/sandbox/compile/cubin_test.cpp), and on a
-// device the driver's own figures are compared with these.
+// against compiled kernels whose figures are known (tests/sandbox/compile/cuda_compiler_test.cpp).
+// On a device the driver's own account of the parameters decides (launch/kernel_launch.hpp).
 #pragma once
 
 #include <cstdint>

@@ -112,7 +112,8 @@ class Agreement {
     return amount;
   }
 
-  /// As `Evaluation` times: fresh contents, poisoned outputs, roused, then measured.
+  /// As `EvaluationStay` times a candidate, only that nothing is compared and no baseline comes
+  /// between: fresh contents, poisoned outputs, roused, then measured.
   Result<void> judge(Contestant& contestant, AgreementRow& row) {
     const DeviceMeter meter(contestant.device_noop());
     std::vector<double> graph, commit;
