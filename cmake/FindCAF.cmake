@@ -1,16 +1,15 @@
-# Debian installs no CMake files for CAF. Makes CAF::core, CAF::io and CAF::openssl.
+# Debian installs no CMake files for CAF. Makes CAF::core and CAF::io.
 find_path(CAF_INCLUDE_DIR caf/actor.hpp)
-foreach(part core io openssl)
+foreach(part core io)
   find_library(CAF_${part}_LIBRARY caf_${part})
   list(APPEND caf_libraries CAF_${part}_LIBRARY)
 endforeach()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(CAF REQUIRED_VARS CAF_INCLUDE_DIR ${caf_libraries})
-foreach(part core io openssl)
+foreach(part core io)
   add_library(CAF::${part} UNKNOWN IMPORTED)
   set_target_properties(CAF::${part} PROPERTIES IMPORTED_LOCATION "${CAF_${part}_LIBRARY}"
     INTERFACE_INCLUDE_DIRECTORIES "${CAF_INCLUDE_DIR}")
 endforeach()
 target_link_libraries(CAF::core INTERFACE Threads::Threads)
 target_link_libraries(CAF::io INTERFACE CAF::core)
-target_link_libraries(CAF::openssl INTERFACE CAF::io)
