@@ -7,7 +7,6 @@
 #include <caf/typed_event_based_actor.hpp>
 #include <chrono>
 #include <exception>
-#include <memory>
 #include <string>
 #include <utility>
 

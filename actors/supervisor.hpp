@@ -6,7 +6,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 
 #include "actors/actor_state.hpp"
 #include "actors/interfaces.hpp"

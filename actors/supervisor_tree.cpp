@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The supervisor's tree: spawning, telling rollouts whom to talk to, replacing what ended.
-#include <algorithm>
 #include <array>
 
 #include "actors/errors.hpp"

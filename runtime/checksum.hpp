@@ -3,7 +3,6 @@
 // ours; the first eight bytes of SHA-256 are fast enough here and one thing less to maintain).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>

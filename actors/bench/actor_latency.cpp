@@ -8,7 +8,6 @@
 #include <caf/scoped_actor.hpp>
 #include <chrono>
 #include <condition_variable>
-#include <functional>
 #include <future>
 #include <mutex>
 #include <stdexcept>

@@ -2,7 +2,6 @@
 // Right kernels for tasks, as the script that makes demonstrations writes them.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>

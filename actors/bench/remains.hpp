@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "actors/bench/fault_figures.hpp"
 #include "actors/bench/process_tree.hpp"

@@ -7,7 +7,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "actors/commands/command.hpp"
 #include "actors/commands/terminal_text.hpp"

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
-#include <string>
 
 #include "actors/commands/signals.hpp"
 #include "actors/engine.hpp"

@@ -2,7 +2,6 @@
 // `warpsmith train CONFIG` and `warpsmith train --resume RUN`: the main job.
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 
 #include "actors/commands/command.hpp"

@@ -5,7 +5,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <span>
-#include <vector>
 
 #include "policy/model/rope.hpp"
 #include "policy/model/sequence_cache.hpp"

@@ -5,7 +5,6 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
-#include <cassert>
 
 namespace warpsmith::policy {
 

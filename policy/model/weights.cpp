@@ -8,7 +8,6 @@
 
 #include <cmath>
 #include <numbers>
-#include <stdexcept>
 
 #include "policy/model/family.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/text/byte_level_bpe.hpp"
 
-#include <algorithm>
 #include <queue>
 #include <unordered_set>
 

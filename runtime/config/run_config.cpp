@@ -91,7 +91,6 @@ void validate(const RunConfig& c, Complaints& complaints) {
   validate(c.agent, complaints);
   validate(c.rollout, complaints);
   validate(c.generator, complaints);
-  validate(c.tool_executor, complaints);
   validate(c.sandbox, complaints);
   validate(c.synthesis, complaints);
   validate(c.learner, complaints);

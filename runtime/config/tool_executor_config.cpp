@@ -10,6 +10,4 @@ void describe(Fields& fields, ToolExecutorConfig& c) {
   fields.bytes("output", c.output_bytes, {.low = 256, .high = 64 << 20});
 }
 
-void validate(const ToolExecutorConfig&, Complaints&) {}
-
 }  // namespace warpsmith

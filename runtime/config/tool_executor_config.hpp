@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 
-#include "runtime/config/complaints.hpp"
 #include "runtime/config/fields.hpp"
 
 namespace warpsmith {
@@ -18,6 +17,5 @@ struct ToolExecutorConfig {
 };
 
 void describe(Fields& fields, ToolExecutorConfig& c);
-void validate(const ToolExecutorConfig& c, Complaints& complaints);
 
 }  // namespace warpsmith

@@ -26,7 +26,7 @@ namespace warpsmith::cuda {
   X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)                                 \
   X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle)                               \
   X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize)                                     \
-  X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamWaitEvent)                              \
+  X(cuStreamBeginCapture) X(cuStreamEndCapture)                                                   \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize)       \
   X(cuEventElapsedTime)                                                                           \
   X(cuGraphCreate) X(cuGraphDestroy) X(cuGraphInstantiate) X(cuGraphExecDestroy)                  \

@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <type_traits>
 
 #include "runtime/cuda/api.hpp"

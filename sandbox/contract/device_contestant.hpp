@@ -3,7 +3,6 @@
 // and the shared memories.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "runtime/clock.hpp"

@@ -3,7 +3,6 @@
 // Complaints go to the scope's errors; what is returned then is not to be used.
 #pragma once
 
-#include <array>
 #include <limits>
 
 #include "sandbox/plan/plan_scope.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/profile/fold_calls.hpp"
 
-#include <algorithm>
 #include <cassert>
 
 #include "runtime/median.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Format: Chrome's "Trace Event Format"; times are microseconds.
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "sandbox/profile/profile.hpp"

@@ -2,7 +2,6 @@
 // What a task is timed against, besides eager.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,7 +17,6 @@ enum class Baseline : uint8_t {
   tuned,     // torch.compile, mode max-autotune
   graphed,   // eager as a CUDA graph; GPUs only
 };
-inline constexpr size_t further_baseline_count = 2;
 
 /// "torch.compile", "max-autotune", "cuda-graph": in configuration, records and verdicts.
 std::string_view to_string(Baseline which) noexcept;

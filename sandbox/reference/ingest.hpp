@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"

@@ -4,10 +4,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
-#include <variant>
-#include <vector>
 
 #include "runtime/error_code.hpp"
 #include "runtime/submission.hpp"

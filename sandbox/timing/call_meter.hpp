@@ -4,7 +4,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/timing/core_time.hpp"

@@ -2,7 +2,6 @@
 #include "sandbox/workspace/file_tools.hpp"
 
 #include <charconv>
-#include <optional>
 
 #include "sandbox/workspace/text_edit.hpp"
 

@@ -22,7 +22,7 @@ configure() {
   # Or a launch after one that fails here would take the old one for this interpreter's.
   rm -f "$build/build.ninja"
   (cd "$root" && run_logged "$build.configure.log" \
-    cmake --preset "$preset" "-DWARPSMITH_PYTHON=${WARPSMITH_PYTHON:-}" "$@")
+    cmake --preset "$preset" "-DWARPSMITH_PYTHON=${WARPSMITH_PYTHON:-}")
 }
 
 # ninja's own progress line on a terminal; every failed command's output in any case.
