@@ -113,6 +113,11 @@ Deadline EvaluationStay::patience() const {
   return Deadline::after(std::min(first.left(), later));
 }
 
+std::optional<CallResult> EvaluationStay::rouse() {
+  if (!job_.on_device || job_.stage != nullptr) return std::nullopt;
+  return candidate_.rouse(patience());
+}
+
 CallResult EvaluationStay::call_candidate(uint32_t set) {
   const CallResult result = calls_.call(set, patience());
   slowest_ = std::max(slowest_, std::chrono::ceil<milliseconds>(result.elapsed));
@@ -166,7 +171,9 @@ Result<VerifiedSet> EvaluationStay::verify_one(uint64_t number, Distribution dis
   }
   {
     const auto clock = phase("candidate");
-    set.fault = call_candidate(k).fault;
+    const auto roused = rouse();
+    if (roused) set.fault = roused->fault;
+    if (!set.fault) set.fault = call_candidate(k).fault;
   }
   if (set.fault) return set;
   set.inputs_changed = job_.bench.inputs_hash(k) != hash;

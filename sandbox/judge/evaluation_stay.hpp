@@ -41,6 +41,9 @@ class EvaluationStay {
 
  private:
   Deadline patience() const;
+  /// A GPU then runs the candidate's context: changing to it is nobody's time. Before every call,
+  /// timed or not: device code that looks around finds the same. Nothing where there is none.
+  std::optional<CallResult> rouse();
   CallResult call_candidate(uint32_t set);
   PhaseClock phase(const char* name) { return {outcome_.phase_ms, name}; }
   uint32_t next_set() { return set_ = (set_ + 1) % job_.bench.sets(); }

@@ -134,9 +134,7 @@ Result<void> EvaluationStay::time_block(const Block& block, uint64_t number, Tim
 
 bool EvaluationStay::time_candidate(uint32_t set, TimedBlock& times, Timings& timings) {
   job_.bench.reset(set);
-  // A GPU then runs the candidate's context: changing to it is nobody's time.
-  std::optional<CallResult> roused;
-  if (job_.on_device && job_.stage == nullptr) roused = candidate_.rouse(patience());
+  const auto roused = rouse();
   if (roused) timings.fault = roused->fault;
   if (timings.fault) return false;
   const MeteredCall call = candidate_meter_->measure([&] { return call_candidate(set); });

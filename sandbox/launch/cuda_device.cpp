@@ -6,6 +6,7 @@
 // While it records, the plan's steps are launched one by one and all else as graphs: CUPTI 13 tells
 // a graph's copies and fills at each other's times, and what is no graph's node is the plan's. Its
 // counters refuse graphs: once the records were taken, nothing is launched as one.
+#include <random>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "runtime/cuda/cupti_library.hpp"
 #include "runtime/cuda/device_error.hpp"
 #include "runtime/cuda/virtual_memory.hpp"
+#include "runtime/random_stream.hpp"
 #include "sandbox/compile/cubin.hpp"
 #include "sandbox/jail/seccomp_filter.hpp"
 #include "sandbox/launch/demangled.hpp"
@@ -39,6 +41,12 @@ void fill_words(const cuda::Api& api, const cuda::DeviceMemory& memory, unsigned
                 CUstream stream) {
   cuda::check(api, api.cuMemsetD32Async(memory.address(), value, memory.bytes() / 4, stream),
               "cuMemsetD32Async");
+}
+
+/// Of the system: only before `confine`.
+uint64_t drawn_seed() {
+  std::random_device words;
+  return uint64_t{words()} << 32U | words();
 }
 
 /// CUPTI as it records all that this process launches, or why it does not.
@@ -224,7 +232,7 @@ class CudaDevice final : public PlanDevice {
   void sweep() {
     cuda::check(api_, api_.cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache");
     if (recording_) return launch(recorded_sweep_.get());
-    fill_words(api_, sweep_, ++swept_, stream_.get());
+    fill_words(api_, sweep_, swept_(), stream_.get());
   }
 
   void launch(CUgraphExec graph) {
@@ -258,7 +266,9 @@ class CudaDevice final : public PlanDevice {
   cuda::Stream stream_;
   cuda::Event start_, end_;
   cuda::DeviceMemory sweep_;
-  unsigned swept_ = 0;    // what the last sweep wrote
+  // What sweeps write: device code can read it, and a word that counts would tell how many calls
+  // there were.
+  RandomStream swept_{drawn_seed(), "sweep"};
   bool touched_ = false;  // scratch and the module's variables, by a call since they were refreshed
   bool recording_ = false;
   cuda::GraphExec empty_, recorded_sweep_, refresh_;
