@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "actors/commands/doctor_report.hpp"
+#include "runtime/cuda/driver.hpp"
 
 namespace warpsmith::actors {
 
@@ -19,11 +20,12 @@ void check_build(Findings& findings);
 /// Driver, GPUs, toolkit; runs the canary kernel under CUPTI where there is a GPU.
 void check_gpu(Findings& findings);
 /// What contract `device` needs: NVRTC, which is started in its jail, headers, the toolkit, the
-/// libraries of `gemm` and `conv` steps, device nodes.
+/// libraries of `gemm` and `conv` steps, device nodes; of each GPU whether NVML answers and whether
+/// kernels are kept off the host's memory.
 void check_device_contract(Findings& findings);
 
-/// Whether NVML answers for each GPU: its clocks now.
-void check_clocks(Findings& findings);
+/// Whether device code is kept off the host's memory.
+void check_host_memory(Findings& findings, const cuda::Gpu& gpu);
 
 /// Of these folders the first with each library.
 void check_math_libraries(Findings& findings, const std::vector<std::string>& folders);

@@ -73,6 +73,17 @@ std::string reading_text(const cuda::ClockSample& sample) {
          figure(", ", sample.power_w, " W") + figure(", ", sample.celsius, " C");
 }
 
+void check_clocks(Findings& findings, const cuda::Gpu& gpu) {
+  const std::string name = "clocks_" + std::to_string(gpu.index);
+  const auto clocks = cuda::open_clocks(gpu.bus_address);
+  if (clocks) {
+    findings.push_back({area, name, reading_text((*clocks)->read())});
+  } else {
+    add_absent(findings, name, clocks.error().message,
+               "verdicts do not record this GPU's clocks and throttling");
+  }
+}
+
 }  // namespace
 
 void check_math_libraries(Findings& findings, const std::vector<std::string>& folders) {
@@ -106,20 +117,26 @@ void check_device_nodes(Findings& findings, const fs::path& dev) {
              "kernels run on no GPU here; in a container, give it these nodes and /dev/nvidiaN");
 }
 
-void check_clocks(Findings& findings) {
+void check_gpus(Findings& findings) {
   const auto driver = cuda::Driver::load();
   if (!driver) return;  // said in the area of GPUs
   const auto gpus = driver->gpus();
   for (const cuda::Gpu& gpu : gpus ? *gpus : std::vector<cuda::Gpu>{}) {
-    const std::string name = "clocks_" + std::to_string(gpu.index);
-    const auto clocks = cuda::open_clocks(gpu.bus_address);
-    if (clocks) {
-      findings.push_back({area, name, reading_text((*clocks)->read())});
-    } else {
-      add_absent(findings, name, clocks.error().message,
-                 "verdicts do not record this GPU's clocks and throttling");
-    }
+    check_clocks(findings, gpu);
+    check_host_memory(findings, gpu);
   }
+}
+
+void check_host_memory(Findings& findings, const cuda::Gpu& gpu) {
+  const std::string name = "host_memory_" + std::to_string(gpu.index);
+  if (gpu.host_memory_apart) {
+    findings.push_back({area, name, std::string{cuda::out_of_reach}});
+    return;
+  }
+  add_absent(findings, name, cuda::within_reach,
+             "verdicts of contract device are recorded with a lowered trust class; put \"options "
+             "nvidia_uvm uvm_disable_hmm=1\" into /etc/modprobe.d and load the module anew (of no "
+             "use where a GPU shares the processor's page tables, as on Grace)");
 }
 
 void check_device_contract(Findings& findings) {
@@ -127,7 +144,7 @@ void check_device_contract(Findings& findings) {
   check_math_libraries(findings, sandbox::find_math_folders(sandbox::built_with_toolkit(),
                                                             python_interpreter().string()));
   check_device_nodes(findings, "/dev");
-  check_clocks(findings);
+  check_gpus(findings);
 }
 
 }  // namespace warpsmith::actors

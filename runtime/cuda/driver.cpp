@@ -15,6 +15,7 @@ enum Attribute : int {
   l2_cache_size = 38,
   capability_major = 75,
   capability_minor = 76,
+  pageable_memory_access = 88,
 };
 
 std::string failed(const char* call, int code) {
@@ -48,6 +49,11 @@ int read_attribute(const DeviceCalls& calls, Attribute which, Device device) {
   return calls.attribute(&value, which, device) == 0 ? value : 0;
 }
 
+bool is_host_memory_apart(const DeviceCalls& calls, Device device) {
+  int reaches = 1;
+  return calls.attribute(&reaches, pageable_memory_access, device) == 0 && reaches == 0;
+}
+
 Result<Gpu> read_gpu(const DeviceCalls& calls, int index) {
   Device device = 0;
   if (const int code = calls.get(&device, index); code != 0) {
@@ -71,7 +77,8 @@ Result<Gpu> read_gpu(const DeviceCalls& calls, int index) {
              .memory_bytes = static_cast<int64_t>(memory),
              .multiprocessors = read_attribute(calls, multiprocessor_count, device),
              .l2_bytes = read_attribute(calls, l2_cache_size, device),
-             .bus_address = address.data()};
+             .bus_address = address.data(),
+             .host_memory_apart = is_host_memory_apart(calls, device)};
 }
 
 }  // namespace

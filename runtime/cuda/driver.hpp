@@ -21,7 +21,14 @@ struct Gpu {
   int multiprocessors = 0;
   int64_t l2_bytes = 0;
   std::string bus_address;  // PCI, as the kernel module writes it: 0000:1b:00.0
+  // Device code cannot follow addresses of the host. False where it can, by the kernel's HMM or by
+  // ATS, and where the driver does not say: a kernel then reaches all that its process holds.
+  bool host_memory_apart = false;
 };
+
+/// Where the host's memory lies for device code, for reports.
+inline constexpr const char* out_of_reach = "out of device code's reach";
+inline constexpr const char* within_reach = "within device code's reach (HMM or ATS)";
 
 /// An initialised driver.
 class Driver {

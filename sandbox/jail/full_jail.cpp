@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/cuda/driver.hpp"
 #include "sandbox/jail/jail.hpp"
 #include "sandbox/jail/seccomp_filter.hpp"
 
@@ -30,8 +31,12 @@ std::vector<std::string> missing_primitives(const std::map<std::string, std::str
     required.insert(required.end(),
                     {{"core_account", "schedstat"}, {"processes", "seccomp, one task"}});
   }
-  // Not the software device.
-  if (kind == JailKind::launch) required.push_back({"devices", "/dev/nvidia"});
+  // Not the software device; and no kernel that reaches the launcher's own memory, for what the
+  // launcher tells could then be the kernel's.
+  if (kind == JailKind::launch) {
+    required.insert(required.end(),
+                    {{"devices", "/dev/nvidia"}, {"host_memory", cuda::out_of_reach}});
+  }
   std::ranges::sort(required);
   std::vector<std::string> missing;
   for (const auto& [primitive, in_force] : required) {

@@ -61,6 +61,7 @@ struct JailSpec {
   bool same_addresses = false;               // no random placement, if the kernel allows that
   JailLimits limits;
   std::optional<int> core;  // pins the process; −1: every core; none: as the calling thread
+  std::map<std::string, std::string> known;  // what else the report is to say
 };
 
 /// How the jailed process ended.

@@ -71,7 +71,7 @@ std::vector<ResourceLimit> resource_limits(const JailSpec& spec, const JailCgrou
 std::map<std::string, std::string> limits_in_force(const JailSpec& spec, const JailCgroup& cgroup) {
   const JailLimits& limits = spec.limits;
   const bool alone = spec.kind == JailKind::run;  // one task, and none of our tmpfs
-  std::map<std::string, std::string> report;
+  std::map<std::string, std::string> report = spec.known;
   report["memory"] = limits_addresses(spec)
                          ? "rlimit, " + std::to_string(limits.memory_bytes) + " bytes of addresses"
                          : "not limited: a GPU's driver, and no cgroup";

@@ -107,8 +107,8 @@ class Convolution {
     const float alpha = 1, beta = 0;
     const auto at = [&](uint32_t buffer) { return pointer_to(bases[buffer]); };
     succeed(cudnn_.forward(handle, &alpha, x_.get(), at(conv_.x), w_.get(), at(conv_.w),
-                           convolution_.get(), algorithm_, pointer_to(workspace),
-                           workspace_bytes_, &beta, out_.get(), at(conv_.out)),
+                           convolution_.get(), algorithm_, pointer_to(workspace), workspace_bytes_,
+                           &beta, out_.get(), at(conv_.out)),
             "cudnnConvolutionForward");
   }
 

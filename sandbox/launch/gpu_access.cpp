@@ -119,8 +119,11 @@ Result<GpuAccess> find_gpu_access(int index, const std::string& root, const std:
   }
   auto folders = driver_folders();
   if (!folders) return tl::unexpected(std::move(folders.error()));
-  GpuAccess access{.nodes = {"/dev/nvidiactl"}, .driver_folders = std::move(*folders)};
-  access.nodes.push_back(node_of(index, (*gpus)[static_cast<size_t>(index)].bus_address));
+  const cuda::Gpu& gpu = (*gpus)[static_cast<size_t>(index)];
+  GpuAccess access{.nodes = {"/dev/nvidiactl"},
+                   .driver_folders = std::move(*folders),
+                   .host_memory_apart = gpu.host_memory_apart};
+  access.nodes.push_back(node_of(index, gpu.bus_address));
   access.nodes.insert(access.nodes.end(), {"/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"});
   for (const std::string& node : access.nodes) {
     if (!fs::exists(node)) return fail(ErrorCode::unsupported, "no device node " + node);

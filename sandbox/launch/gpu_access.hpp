@@ -17,6 +17,7 @@ struct GpuAccess {
   std::vector<std::string> math_folders;      // that hold cuBLAS and cuDNN; may be empty
   std::vector<std::string> profiler_folders;  // that hold CUPTI; may be empty
   std::string counters_library;               // of ours, for Python; empty: not built
+  bool host_memory_apart = false;             // as the driver says of the GPU
 };
 
 /// Of GPU number `index` as the driver counts. Libraries for steps: those beside `python`, which

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "runtime/cuda/driver.hpp"
 #include "sandbox/jail/own_program.hpp"
 #include "sandbox/launch/launcher.hpp"
 
@@ -69,6 +70,8 @@ Result<JailSpec> launch_jail(const LauncherOptions& options) {
   jail.limits.tmp_bytes = 0;
   jail.core = options.core;
   jail.capture_output = true;  // why it could not start
+  const bool apart = gpu && gpu->host_memory_apart;
+  jail.known["host_memory"] = apart ? cuda::out_of_reach : cuda::within_reach;
   if (gpu) see_gpu(jail, *gpu);
   if (auto added = add_own_program(jail, options.program); !added) {
     return tl::unexpected(std::move(added.error()));

@@ -43,6 +43,19 @@ TEST_F(DoctorDeviceTest, EveryDeviceNodeThatIsLackingIsNamed) {
   EXPECT_FALSE(findings_[0].advice.empty());
 }
 
+TEST_F(DoctorDeviceTest, AGpuWhoseKernelsReachTheHostsMemoryIsToldWithTheRemedy) {
+  check_host_memory(findings_, {.index = 2});
+  check_host_memory(findings_, {.index = 3, .host_memory_apart = true});
+  ASSERT_EQ(findings_.size(), 2U);
+  EXPECT_EQ(findings_[0].name, "host_memory_2");
+  EXPECT_EQ(findings_[0].state, FindingState::absent);
+  EXPECT_THAT(findings_[0].advice, HasSubstr("options nvidia_uvm uvm_disable_hmm=1"));
+  EXPECT_THAT(findings_[0].advice, HasSubstr("lowered trust class"));
+  EXPECT_EQ(findings_[1].name, "host_memory_3");
+  EXPECT_EQ(findings_[1].state, FindingState::good);
+  EXPECT_TRUE(findings_[1].advice.empty());
+}
+
 TEST_F(DoctorDeviceTest, WhereAllNodesAreThereNothingIsAdvised) {
   for (const char* node : {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}) make(node);
   check_device_nodes(findings_, folder_.path());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for libcuda with one GPU. WARPSMITH_FAKE_CUINIT is what cuInit answers.
+// A stand-in for libcuda with one GPU. WARPSMITH_FAKE_CUINIT is what cuInit answers,
+// WARPSMITH_FAKE_PAGEABLE whether kernels reach the host's memory.
 #include <cstdlib>
 #include <cstring>
 
@@ -30,8 +31,10 @@ int cuDeviceTotalMem_v2(size_t* bytes, int) {
   *bytes = size_t{1} << 36U;
   return 0;
 }
-int cuDeviceGetAttribute(int* value, int, int) {
-  *value = 9;
+int cuDeviceGetAttribute(int* value, int which, int) {
+  constexpr int pageable_memory_access = 88;
+  const char* reaches = std::getenv("WARPSMITH_FAKE_PAGEABLE");
+  *value = which == pageable_memory_access && reaches != nullptr ? std::atoi(reaches) : 9;
   return 0;
 }
 int cuDeviceGetPCIBusId(char* address, int bytes, int) {

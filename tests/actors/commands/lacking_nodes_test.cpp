@@ -52,6 +52,20 @@ TEST_F(LackingNodesTest, ADriverThatStartsIsOfNoUseWithoutThem) {
                          "--compile-only need no GPU\n");
 }
 
+TEST_F(LackingNodesTest, DoctorSaysWhetherKernelsReachTheHostsMemory) {
+  const std::string name = "host_memory_0";
+  for (const auto& [answer, told] : {std::pair{"0", "out of device code's reach"},
+                                     std::pair{"1", "within device code's reach (HMM or ATS)"}}) {
+    ::setenv("WARPSMITH_FAKE_PAGEABLE", answer, 1);
+    const ChildExit end = run("0", {"doctor"});
+    const size_t at = end.out.find(name);
+    ASSERT_NE(at, std::string::npos) << end.out;
+    const std::string line = end.out.substr(at, end.out.find('\n', at) - at);
+    EXPECT_NE(line.find(told), std::string::npos) << line;
+    EXPECT_EQ(end.out.find("uvm_disable_hmm=1") != std::string::npos, answer[0] == '1');
+  }
+}
+
 TEST_F(LackingNodesTest, TrainingIsRefusedByItsConfiguration) {
   for (const std::string contract : {"device", "host"}) {
     const ChildExit end = run("0", {"train", "configs/h200-" + contract + ".toml"});

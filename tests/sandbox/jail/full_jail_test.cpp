@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/cuda/driver.hpp"
 #include "sandbox/jail/jail.hpp"
 #include "sandbox/jail/seccomp_filter.hpp"
 
@@ -81,11 +82,22 @@ TEST(FullJailTest, ALauncherNeedsItsDevicesAndMayHaveThreads) {
   Report report = with("seccomp", seccomp_name(JailKind::launch));
   report["processes"] = "cgroup v2, 64 tasks";
   report["core_account"] = "none";
+  report["host_memory"] = cuda::out_of_reach;
   EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre("devices"));
   report["devices"] = "/dev/nvidiactl /dev/nvidia0";
   EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre());
   report["memory"] = "not limited: a GPU's driver, and no cgroup";
   EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre("memory"));
+}
+
+TEST(FullJailTest, ALauncherWhoseMemoryKernelsReachIsNotFull) {
+  Report report = with("seccomp", seccomp_name(JailKind::launch));
+  report["devices"] = "/dev/nvidiactl /dev/nvidia0";
+  EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre("host_memory"));
+  report["host_memory"] = cuda::within_reach;
+  EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre("host_memory"));
+  report["host_memory"] = cuda::out_of_reach;
+  EXPECT_TRUE(is_full_jail(report, JailKind::launch));
 }
 
 TEST(FullJailTest, TheJailsOwnChoicesDoNotMatter) {

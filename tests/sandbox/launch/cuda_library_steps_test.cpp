@@ -213,13 +213,12 @@ TEST_F(CudaLibraryStepsTest, ConvolutionsOfAPlanShareOneWorkspace) {
 }
 
 TEST_F(CudaLibraryStepsTest, ConvolutionsOfSeveralSizesAgreeWithPlainLoops) {
-  const TaskSignature two =
-      signature_of({tensor("x", TensorRole::input, {2, 16, 20, 18}),
-                    tensor("w", TensorRole::parameter, {8, 16, 3, 3}),
-                    tensor("v", TensorRole::parameter, {8, 16, 1, 1}),
-                    tensor("out", TensorRole::output, {2, 8, 20, 18}),
-                    tensor("second", TensorRole::output, {2, 8, 20, 18})},
-                   {1});
+  const TaskSignature two = signature_of({tensor("x", TensorRole::input, {2, 16, 20, 18}),
+                                          tensor("w", TensorRole::parameter, {8, 16, 3, 3}),
+                                          tensor("v", TensorRole::parameter, {8, 16, 1, 1}),
+                                          tensor("out", TensorRole::output, {2, 8, 20, 18}),
+                                          tensor("second", TensorRole::output, {2, 8, 20, 18})},
+                                         {1});
   const std::string wide = conv("padding = [1, 1]\n");
   const std::string narrow = "[[step]]\nconv = \"second\"\nx = \"x\"\nw = \"v\"\n";
   EXPECT_LT(worst_difference(two, wide + narrow), f32_room * 4);

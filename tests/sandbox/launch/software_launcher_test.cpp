@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "runtime/cuda/driver.hpp"
 #include "sandbox/contract/device_contestant.hpp"
 #include "sandbox/launch/software_kernels.hpp"
 #include "tests/sandbox/launch/plans.hpp"
@@ -118,9 +119,20 @@ TEST(SoftwareLauncherTest, CarriesOutLaunchesOnEverySet) {
 TEST(SoftwareLauncherTest, RunsInAJailOfItsOwnKind) {
   Launched launched(vectors(), scale_plan, scale_kernel);
   const auto& report = launched.contestant().process().report();
-  std::vector<std::string> lacking{"devices"};
+  std::vector<std::string> lacking{"devices", "host_memory"};
   if (!report.at("memory").starts_with("cgroup")) lacking.emplace_back("memory");
   EXPECT_EQ(missing_primitives(report, JailKind::launch), lacking);
+}
+
+TEST(LaunchJailTest, ReportsWhetherKernelsReachTheLaunchersMemory) {
+  LauncherOptions options = software();
+  options.gpu = GpuAccess{};
+  EXPECT_EQ(launch_jail(options).value().known.at("host_memory"), cuda::within_reach);
+  options.gpu->host_memory_apart = true;
+  EXPECT_EQ(launch_jail(options).value().known.at("host_memory"), cuda::out_of_reach);
+  options.gpu.reset();
+  EXPECT_EQ(launch_jail(options).value().known.at("host_memory"), cuda::within_reach)
+      << "the software device's kernels are of the launcher's own process";
 }
 
 TEST(SoftwareLauncherTest, CarriesOutLibraryStepsMemsetAndCopy) {
