@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds load_patience{30};  // with code that imports what it likes
-constexpr milliseconds memory_patience{2'000};  // until a dead process's memory is free
+constexpr milliseconds memory_patience{2'000};     // until a dead process's memory is free
 
 /// Spreads that no bound asks for are not computed.
 int evaluations_of(Numerics numerics) {

@@ -34,8 +34,7 @@ Result<void> EvaluationStay::time_undisturbed() {
   const auto clock = phase("timing");
   job_.bench.use_profiles(job_.record.profiles);  // takes memory while there is some
   const double wanted = undisturbed_budget_ms / measurable(job_.record.facts.eager_ms);
-  const auto calls =
-      static_cast<uint64_t>(std::clamp(wanted, least_undisturbed, most_undisturbed));
+  const auto calls = static_cast<uint64_t>(std::clamp(wanted, least_undisturbed, most_undisturbed));
   Timings alone;
   for (uint64_t i = 0; i <= calls; ++i) {
     const uint32_t first = next_set(), second = next_set();

@@ -130,9 +130,8 @@ Json gap_json(const Timings& timings) {
 
 Json undisturbed_json(const std::optional<Undisturbed>& alone) {
   if (!alone) return {};
-  return {{"eager_ms", alone->eager_ms},
-          {"compile_ms", alone->compile_ms},
-          {"slack", alone->slack}};
+  return {
+      {"eager_ms", alone->eager_ms}, {"compile_ms", alone->compile_ms}, {"slack", alone->slack}};
 }
 
 Json samples_json(const Timings& timings, const char* clock_name) {

@@ -55,8 +55,8 @@ inline double measurable(double ms, double grain_ms = 0) {
 inline constexpr double grain_of_noop = 0.25;
 
 /// Medians of the baselines before any code of a `host` candidate was there. Whatever its process
-/// leaves running while it is stopped, on the device or by the core's interrupts, cannot have slowed
-/// these: in a ratio no baseline counts as slower by more than `slack`.
+/// leaves running while it is stopped, on the device or by the core's interrupts, cannot have
+/// slowed these: in a ratio no baseline counts as slower by more than `slack`.
 struct Undisturbed {
   double eager_ms = 0, compile_ms = 0;
   double slack = 0;  // relative: what an honest machine drifts by within an evaluation
@@ -74,8 +74,8 @@ struct Timings {
   double worst_overtime_ms = 0;  // on the core after `done`: already charged, kept for the record
   std::vector<FurtherTimed> further;
   std::optional<Undisturbed> undisturbed;  // of contract `host`
-  std::optional<ClockRecord> clocks;  // of a GPU
-  std::string no_clocks;              // why there are none; empty on a CPU
+  std::optional<ClockRecord> clocks;       // of a GPU
+  std::string no_clocks;                   // why there are none; empty on a CPU
 };
 
 /// All that was measured before it ended.

@@ -17,9 +17,9 @@ constexpr double most_gained = on_gpu ? 1.25 : 1.5;
 /// Of as many rows as a call of its own takes time for.
 std::string code_of(const std::string& name) {
   std::string code = testing::hack_task(name).code;
-  for (const auto& [few, many] :
-       {std::pair("randn(512,", "randn(65536,"), {"randn(128,", "randn(8192,"},
-        {"randn(1024,", "randn(65536,"}}) {
+  for (const auto& [few, many] : {std::pair("randn(512,", "randn(65536,"),
+                                  {"randn(128,", "randn(8192,"},
+                                  {"randn(1024,", "randn(65536,"}}) {
     if (on_gpu && code.find(few) != std::string::npos) code = test::with(code, few, many);
   }
   return code;

@@ -199,6 +199,29 @@ class ModelNew(torch.nn.Module):
         return out
 )";
 
+// All but what its own call takes, before any call.
+constexpr const char* hog = R"(
+spare = torch.empty(4 << 30, dtype=torch.uint8, device="cuda")
+kept, size = [], 1 << 34
+while size > 1 << 20:
+    try:
+        kept.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
+    except torch.OutOfMemoryError:
+        size //= 2
+del spare
+)";
+
+TEST_F(EvaluatorHostGpuTest, WhoLeavesTheReferencesNoMemoryIsOutOfMemory) {
+  std::string large = test::with(test::centred_code, "randn(512, 256)", "randn(65536, 2048)");
+  large = test::with(large, "return [256]", "return [2048]");
+  const Verdict v =
+      verdict(test::model_new("return x * scale + self.bias", hog), Request::verify, large);
+  print("no memory", v);
+  EXPECT_EQ(v.outcome, VerdictClass::out_of_memory) << v.feedback;
+  EXPECT_THAT(v.feedback, HasSubstr("the reference had no room"));
+  EXPECT_EQ(example("", "", "").outcome, VerdictClass::passed) << "the device is unharmed";
+}
+
 TEST_F(EvaluatorHostGpuTest, WhatAResidentKernelCouldOverlapLowersTheTrust) {
   const Judgement judgement = judge(FileSet{{"model_new.py", resident_model},
                                             {"kernels/watch.cu", resident},
