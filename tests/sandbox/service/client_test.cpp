@@ -114,12 +114,12 @@ TEST_F(ServiceTest, IsReportedLostAfterKill) {
   EXPECT_TRUE(client.lost());
 }
 
-TEST_F(ServiceTest, IsLostOnceACallPassedItsDeadline) {
+TEST_F(ServiceTest, IsLostOnceItsServiceLetADeadlinePass) {
   Client client = start();
-  const auto result = client.shell({scratch_.path(), "sleep 1000", 600'000, 1000},
-                                   Deadline::after(std::chrono::milliseconds{300}));
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::timeout);
+  ASSERT_EQ(::kill(client.pid(), SIGSTOP), 0);
+  const Judgement judgement = client.evaluate({}, Deadline::after(milliseconds{300}));
+  ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
+  EXPECT_EQ(std::get<InfraFailure>(judgement).kind, InfraKind::deadline);
   EXPECT_TRUE(client.lost());
 }
 
