@@ -67,8 +67,11 @@ int core_of(const SandboxConfig& config, uint32_t index) {
 }
 
 std::vector<int> cores_beside_slots(const SandboxConfig& config) {
-  std::vector<int> cores = allowed_cores();
-  for (uint32_t slot = 0; slot < config.count; ++slot) std::erase(cores, core_of(config, slot));
+  const std::vector<int> allowed = allowed_cores();
+  std::vector<int> cores = allowed;
+  for (uint32_t slot = 0; slot < config.count; ++slot) {
+    if (const auto core = core_of_slot(config, slot, allowed)) std::erase(cores, *core);
+  }
   return cores;
 }
 

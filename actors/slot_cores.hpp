@@ -25,7 +25,8 @@ Result<void> check_slot_cores(const SandboxConfig& config);
 /// The same among `allowed_cores`; call `check_slot_cores` before.
 int core_of(const SandboxConfig& config, uint32_t index);
 
-/// Those of `allowed_cores` that no slot has, ascending: for what runs while others are timed.
+/// Those of `allowed_cores` that no slot has, ascending: for what runs while others are timed. None
+/// where there are more slots than cores.
 std::vector<int> cores_beside_slots(const SandboxConfig& config);
 
 /// Keeps this process, and all it starts from now on but sandboxes, off the slots' cores. Does

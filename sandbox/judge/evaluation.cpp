@@ -2,9 +2,9 @@
 #include "sandbox/judge/evaluation.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "sandbox/judge/evaluation_stay.hpp"
+#include "sandbox/judge/memory_hog.hpp"
 #include "sandbox/reference/further_trials.hpp"
 #include "sandbox/reference/ingest.hpp"
 
@@ -14,7 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds load_patience{30};  // with code that imports what it likes
-constexpr milliseconds memory_patience{2'000};     // until a dead process's memory is free
 
 /// Spreads that no bound asks for are not computed.
 int evaluations_of(Numerics numerics) {
@@ -119,26 +118,6 @@ Result<void> verify_and_time(const EvaluationJob& job, CandidateCalls& calls,
   return outcome.measured.early ? Result<void>{} : evaluation.run();
 }
 
-/// Where the worker had no room on the device because a staged candidate's process has it.
-std::optional<Fault> hogged(const EvaluationJob& job, CandidateCalls& calls, uint64_t free_at_first,
-                            Deadline deadline) {
-  if (job.stage == nullptr || !job.free_memory) return std::nullopt;
-  const uint64_t before = job.free_memory();
-  (void)calls.candidate().process().kill();
-  const Deadline by = Deadline::after(std::min<milliseconds>(deadline.left(), memory_patience));
-  uint64_t held = 0;
-  while (held <= free_at_first / 2 && !by.passed()) {
-    const uint64_t now = job.free_memory();
-    held = now > before ? now - before : 0;
-    std::this_thread::sleep_for(milliseconds{10});
-  }
-  if (held <= free_at_first / 2) return std::nullopt;
-  return Fault{VerdictClass::out_of_memory,
-               "its process held " + std::to_string(held >> 20U) + " MiB of the " +
-                   std::to_string(free_at_first >> 20U) +
-                   " MiB of device memory that were free, and the reference had no room"};
-}
-
 /// A stay of the worker, over which the candidate is verified and timed. Shared memory is mapped
 /// before the device is held and unmapped after: that takes the driver's lock, for which all of
 /// this machine's contexts wait. A candidate that may still run there keeps the device until it has
@@ -156,7 +135,10 @@ Result<void> measure(const EvaluationJob& job, CandidateCalls& calls, HeldLease&
   done = verify_and_time(job, calls, *session, further, outcome, deadline);
   if (!done) {
     Error cause = job.worker.with_cause(done.error(), *session);
-    outcome.measured.early = hogged(job, calls, free_at_first, deadline);
+    if (job.stage != nullptr && job.free_memory) {
+      outcome.measured.early =
+          killed_as_hog(calls.candidate(), job.free_memory, free_at_first, deadline);
+    }
     return outcome.measured.early ? Result<void>{} : tl::unexpected(std::move(cause));
   }
   if (job.stage == nullptr && !ended_badly(outcome.measured)) let_go(held, outcome);

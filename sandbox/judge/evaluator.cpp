@@ -147,7 +147,7 @@ Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,
       s.options.core ? std::optional<CorePin>(std::in_place, *s.options.core) : std::nullopt;
   Verdict verdict{.contract = request.submission.contract,
                   .submission_hash = source_hash(request.submission.files)};
-  s.own.emplace(deadline);
+  s.own.emplace(deadline, s.options.call_timeout);
   s.rest_host_runner(deadline);
   s.tell(request.task.id + ": compiling");
   Judgement judgement = s.evaluate(request, verdict, deadline);

@@ -13,12 +13,14 @@ namespace warpsmith::sandbox {
 /// Of one evaluation. Not thread-safe.
 class OwnTime {
  public:
-  explicit OwnTime(Deadline deadline) : deadline_(deadline), given_(deadline.left()) {}
+  /// `least`: what any candidate may take. Who was cut off before that had too little time given.
+  OwnTime(Deadline deadline, std::chrono::nanoseconds least)
+      : deadline_(deadline), given_(deadline.left()), least_(least) {}
 
   void add(std::chrono::nanoseconds span) { spent_ += span; }
 
   /// The deadline passed, and more than half of the time until then was the candidate's.
-  bool let_it_pass() const { return deadline_.passed() && 2 * spent_ > given_; }
+  bool let_it_pass() const { return deadline_.passed() && 2 * spent_ > given_ && spent_ > least_; }
   std::string text() const {
     return "its compilation, import and calls took " + seconds_text(spent_) +
            " of the evaluation's " + seconds_text(given_);
@@ -26,7 +28,7 @@ class OwnTime {
 
  private:
   Deadline deadline_;
-  std::chrono::nanoseconds given_, spent_{0};
+  std::chrono::nanoseconds given_, least_, spent_{0};
 };
 
 /// Adds the time from its making to its end, where somebody counts it.

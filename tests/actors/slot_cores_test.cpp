@@ -49,6 +49,12 @@ TEST(SlotCoresTest, CommandLinesAndEarlyCompilersKeepOffTheSlots) {
   EXPECT_TRUE(beside_slots_options(slots(static_cast<int64_t>(all.size())), "").cores.empty());
 }
 
+TEST(SlotCoresTest, MoreSlotsThanCoresLeaveNone) {
+  SandboxConfig config;
+  config.count = 4096;
+  EXPECT_TRUE(cores_beside_slots(config).empty());
+}
+
 TEST(SlotCoresTest, ThisProcessHasACore) {
   EXPECT_FALSE(allowed_cores().empty());
   EXPECT_TRUE(check_slot_cores(slots(1)));

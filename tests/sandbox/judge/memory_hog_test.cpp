@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/memory_hog.hpp"
+
+#include <gtest/gtest.h>
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr uint64_t gib = 1ULL << 30U;
+
+TEST(MemoryHogTest, WhoHeldMoreThanHalfOfWhatWasFreeIsOutOfMemory) {
+  const auto fault = hog_fault(70 * gib, 2 * gib, 66 * gib);
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_EQ(fault->outcome, VerdictClass::out_of_memory);
+  EXPECT_FALSE(fault->ours);
+  EXPECT_EQ(fault->detail,
+            "its process held 65536 MiB of the 71680 MiB of device memory that were free, and the "
+            "reference had no room");
+}
+
+TEST(MemoryHogTest, WhatACallNeedsIsNobodysFault) {
+  EXPECT_FALSE(hog_fault(70 * gib, 2 * gib, 30 * gib).has_value());
+}
+
+TEST(MemoryHogTest, WhatNeighboursTookMeanwhileIsNotHeldAgainstIt) {
+  EXPECT_FALSE(hog_fault(70 * gib, 2 * gib, gib).has_value());
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox
