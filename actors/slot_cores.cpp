@@ -67,7 +67,7 @@ int core_of(const SandboxConfig& config, uint32_t index) {
 }
 
 std::vector<int> cores_beside_slots(const SandboxConfig& config) {
-  const std::vector<int> allowed = allowed_cores();
+  const std::vector<int>& allowed = allowed_cores();
   std::vector<int> cores = allowed;
   for (uint32_t slot = 0; slot < config.count; ++slot) {
     if (const auto core = core_of_slot(config, slot, allowed)) std::erase(cores, *core);
