@@ -177,7 +177,7 @@ Result<void> assign_weights(const ModelConfig& config, const WeightMap& map,
   if (auto ok = check_names(config, parts, map); !ok) return ok;
   const auto slots = slots_by_name(weights);
   for (const NamedPart& part : parts) {
-    const at::Tensor slot = slots.at(part.fused);
+    const at::Tensor& slot = slots.at(part.fused);
     slot.narrow(0, part.first_row, part.shape[0]).copy_(map.at(part.hf_name));
   }
   return {};

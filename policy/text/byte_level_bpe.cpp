@@ -24,6 +24,11 @@ tl::unexpected<Error> wrong(const std::string& what) {
   return fail(ErrorCode::parse_failed, "tokenizer: " + what);
 }
 
+std::string unknown_merge(size_t rank, const std::string& left, const std::string& right) {
+  return "merge " + std::to_string(rank) + " of \"" + left + "\" and \"" + right +
+         "\": a part or the result is not in the vocabulary";
+}
+
 /// A pair that might be merged, in the order in which merges happen.
 struct Candidate {
   int32_t rank;
@@ -101,8 +106,7 @@ Result<ByteLevelBpe> ByteLevelBpe::make(const BpeSpec& spec) {
     const auto b = ids.find(right);
     const auto result = ids.find(left + right);
     if (a == ids.end() || b == ids.end() || result == ids.end()) {
-      return wrong("merge " + std::to_string(rank) + " of \"" + left + "\" and \"" + right +
-                   "\": a part or the result is not in the vocabulary");
+      return wrong(unknown_merge(rank, left, right));
     }
     bpe.merges_[key(a->second, b->second)] = {static_cast<int32_t>(rank), result->second};
   }
