@@ -110,7 +110,7 @@ Result<void> verify_and_time(const EvaluationJob& job, CandidateCalls& calls,
                              EvaluationOutcome& outcome, Deadline deadline) {
   EvaluationStay evaluation(job, calls, session, further, outcome, deadline);
   if (job.stage != nullptr) {
-    if (job.timed) {
+    if (job.timed && job.on_device) {
       if (auto done = evaluation.time_undisturbed(); !done) return done;
     }
     load(job, calls, outcome, deadline);

@@ -20,9 +20,8 @@ constexpr uint64_t first_undisturbed = 1 << 19, first_timed = 1 << 20;
 // Calls of each baseline before the candidate's code is there, beside one that warms up.
 constexpr double undisturbed_budget_ms = 200;
 constexpr double least_undisturbed = 2, most_undisturbed = 5;
-// A GPU's times drift by a few per cent with its clocks; those of a core that others share the
-// caches of by more.
-constexpr double device_slack = 0.05, core_slack = 0.25;
+// A GPU's times drift by a few per cent with its clocks.
+constexpr double device_slack = 0.05;
 
 bool sound(const Timings& timings) {
   return !timings.fault && !timings.guards_changed && timings.errors.right();
@@ -48,7 +47,7 @@ Result<void> EvaluationStay::time_undisturbed() {
   }
   undisturbed_ = {.eager_ms = median_of(alone, &TimedBlock::eager_ms),
                   .compile_ms = median_of(alone, &TimedBlock::compile_ms),
-                  .slack = job_.on_device ? device_slack : core_slack};
+                  .slack = device_slack};
   return {};
 }
 

@@ -54,9 +54,10 @@ inline double measurable(double ms, double grain_ms = 0) {
 /// Empty calls differ by this share from one call to the next, and one is subtracted from each.
 inline constexpr double grain_of_noop = 0.25;
 
-/// Medians of the baselines before any code of a `host` candidate was there. Whatever its process
-/// leaves running while it is stopped, on the device or by the core's interrupts, cannot have
-/// slowed these: in a ratio no baseline counts as slower by more than `slack`.
+/// Medians of the baselines on a device before any code of a `host` candidate was there. Whatever
+/// its process leaves running while it is stopped cannot have slowed these: in a ratio no baseline
+/// counts as slower by more than `slack`. Not on a CPU: nothing can be left running on its core,
+/// and others' load there moves candidate and baselines alike, but not what was timed before.
 struct Undisturbed {
   double eager_ms = 0, compile_ms = 0;
   double slack = 0;  // relative: what an honest machine drifts by within an evaluation
@@ -73,7 +74,7 @@ struct Timings {
   double eager_scatter = 0, compile_scatter = 0;
   double worst_overtime_ms = 0;  // on the core after `done`: already charged, kept for the record
   std::vector<FurtherTimed> further;
-  std::optional<Undisturbed> undisturbed;  // of contract `host`
+  std::optional<Undisturbed> undisturbed;  // of contract `host` on a device
   std::optional<ClockRecord> clocks;       // of a GPU
   std::string no_clocks;                   // why there are none; empty on a CPU
 };

@@ -71,6 +71,7 @@ TEST_F(EvaluatorHostGpuTest, TheExamplePasses) {
   print("example", v);
   ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
   EXPECT_GT(*v.shapes.at(0).speedup_eager, 1.0);
+  EXPECT_THAT(v.evidence, HasSubstr("\"undisturbed\":{\"compile_ms\":"));
 }
 
 TEST_F(EvaluatorHostGpuTest, WhereATaskTakesCustomKernelsNoLibraryPassesHoweverCalled) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/gpu/gpu_bench.hpp"
 
+#include <algorithm>
+
 #include "sandbox/judge/guards.hpp"
 #include "tests/sandbox/judge/gpu_stage.hpp"
 

@@ -34,7 +34,7 @@ TEST_F(HostTimingTest, TimesByItsOwnClockAndRecordsWhatItSubtracted) {
   EXPECT_GT(*v.shapes.at(0).candidate_ms, *v.shapes.at(0).roofline_ms);
   EXPECT_THAT(v.evidence, HasSubstr("\"output_copy_ms\""));
   EXPECT_THAT(v.evidence, HasSubstr("\"sampled_positions\":256"));
-  EXPECT_THAT(v.evidence, HasSubstr("\"undisturbed\":{\"compile_ms\":"));
+  EXPECT_THAT(v.evidence, HasSubstr("\"undisturbed\":null"));
 }
 
 // Watches the buffers and has the answer before forward asks for it, if it ever runs in between.
