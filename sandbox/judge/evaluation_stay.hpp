@@ -34,7 +34,7 @@ class EvaluationStay {
   EvaluationStay(const EvaluationJob& job, CandidateCalls& calls, WorkerSession& session,
                  FurtherBaselines& further, EvaluationOutcome& outcome, Deadline deadline);
 
-  /// Before a staged candidate's code is loaded: what must not depend on what it does. Requires
+  /// Before a staged candidate's code is loaded onto a device: what must not depend on it. Requires
   /// contestants that are calibrated; once, and only where the candidate will be timed.
   Result<void> time_undisturbed();
   Result<void> run();
