@@ -14,14 +14,19 @@ namespace {
 using Lanes [[gnu::vector_size(64)]] = float;
 using IntLanes [[gnu::vector_size(64)]] = int32_t;
 constexpr int64_t lanes = 16;
+// A register of AVX2, where GCC keeps wider vectors in memory: `multiply` takes 4 to 28 times as
+// long.
+using HalfLanes [[gnu::vector_size(32)]] = float;
 
 #define WARPSMITH_CLONES [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
 #define WARPSMITH_INLINE [[gnu::always_inline]] inline
 
-WARPSMITH_INLINE void load(const float* from, Lanes& into) {
+template <class Vector>
+WARPSMITH_INLINE void load(const float* from, Vector& into) {
   std::memcpy(&into, from, sizeof into);
 }
-WARPSMITH_INLINE void store(const Lanes& from, float* into) {
+template <class Vector>
+WARPSMITH_INLINE void store(const Vector& from, float* into) {
   std::memcpy(into, &from, sizeof from);
 }
 
@@ -52,18 +57,20 @@ struct Panel {
   int64_t columns;    // of 32 that exist
 };
 
-/// R rows against one panel; sums run over inputs in order.
-template <int R>
-WARPSMITH_INLINE void multiply_rows(const float* x, const Panel& panel, float* y, int64_t y_stride,
-                                    Store mode) {
-  Lanes low[R]{};
-  Lanes high[R]{};
-  const float* w = panel.weights;
+/// R rows against two vectors of a panel's outputs, from `column` of the panel on; sums run over
+/// inputs in order. y is where the panel's outputs go.
+template <class Vector, int R>
+WARPSMITH_INLINE void multiply_rows(const float* x, const Panel& panel, int64_t column,
+                                    const Rows& y, Store mode) {
+  constexpr int64_t width = sizeof(Vector) / sizeof(float);
+  Vector low[R]{};
+  Vector high[R]{};
+  const float* w = panel.weights + column;
   for (int64_t k = 0; k < panel.inputs; ++k, w += panel_width) {
-    Lanes w_low;
-    Lanes w_high;
+    Vector w_low;
+    Vector w_high;
     load(w, w_low);
-    load(w + lanes, w_high);
+    load(w + width, w_high);
     for (int r = 0; r < R; ++r) {
       const float value = x[r * panel.inputs + k];
       low[r] += value * w_low;
@@ -71,29 +78,70 @@ WARPSMITH_INLINE void multiply_rows(const float* x, const Panel& panel, float* y
     }
   }
   for (int r = 0; r < R; ++r) {
-    float sums[panel_width];
+    float sums[2 * width];
     store(low[r], sums);
-    store(high[r], sums + lanes);
-    float* into = y + r * y_stride;
-    for (int64_t j = 0; j < panel.columns; ++j) {
-      const float sum = panel.bias == nullptr ? sums[j] : sums[j] + panel.bias[j];
+    store(high[r], sums + width);
+    float* into = y.row(r) + column;
+    for (int64_t j = 0; j < std::min(2 * width, panel.columns - column); ++j) {
+      const float sum = panel.bias == nullptr ? sums[j] : sums[j] + panel.bias[column + j];
       into[j] = mode == Store::add ? into[j] + sum : sum;
     }
   }
 }
 
-WARPSMITH_INLINE void multiply_panel(const Rows& x, const Panel& panel, const Rows& y,
-                                     int64_t column, Store mode) {
+template <class Vector, int R>
+WARPSMITH_INLINE void multiply_panel_rows(const float* x, const Panel& panel, const Rows& y,
+                                          Store mode) {
+  constexpr int64_t step = 2 * sizeof(Vector) / sizeof(float);
+  for (int64_t column = 0; column < panel.columns; column += step) {
+    multiply_rows<Vector, R>(x, panel, column, y, mode);
+  }
+}
+
+/// Rows in groups of Most, then of Few: so many sums of two vectors stay in registers.
+template <class Vector, int Most, int Few>
+WARPSMITH_INLINE void multiply_panel(const Rows& x, const Panel& panel, const Rows& y, Store mode) {
+  const auto from = [&y](int64_t i) { return Rows{y.row(i), y.count - i, y.width}; };
   int64_t i = 0;
-  for (; i + 8 <= x.count; i += 8) {
-    multiply_rows<8>(x.row(i), panel, y.row(i) + column, y.width, mode);
+  for (; i + Most <= x.count; i += Most) {
+    multiply_panel_rows<Vector, Most>(x.row(i), panel, from(i), mode);
   }
-  for (; i + 4 <= x.count; i += 4) {
-    multiply_rows<4>(x.row(i), panel, y.row(i) + column, y.width, mode);
+  for (; i + Few <= x.count; i += Few) {
+    multiply_panel_rows<Vector, Few>(x.row(i), panel, from(i), mode);
   }
-  for (; i < x.count; ++i) {
-    multiply_rows<1>(x.row(i), panel, y.row(i) + column, y.width, mode);
+  for (; i < x.count; ++i) multiply_panel_rows<Vector, 1>(x.row(i), panel, from(i), mode);
+}
+
+template <class Vector, int Most, int Few>
+WARPSMITH_INLINE void multiply_panels(const Rows& x, const PackedMatrix& w, const Rows& y,
+                                      Store mode) {
+  for (int64_t column = 0; column < w.outputs; column += panel_width) {
+    const Panel panel{w.panels.data() + column * w.inputs, w.inputs,
+                      w.bias.empty() ? nullptr : w.bias.data() + column,
+                      std::min(panel_width, w.outputs - column)};
+    multiply_panel<Vector, Most, Few>(x, panel, {y.data + column, y.count, y.width}, mode);
   }
+}
+
+/// Where registers hold sixteen lanes, and there are 32 of them.
+[[gnu::target("arch=x86-64-v4")]] void multiply_wide(const Rows& x, const PackedMatrix& w,
+                                                     const Rows& y, Store mode) {
+  multiply_panels<Lanes, 8, 4>(x, w, y, mode);
+}
+
+[[gnu::target_clones("arch=x86-64-v3", "default")]] void multiply_narrow(const Rows& x,
+                                                                         const PackedMatrix& w,
+                                                                         const Rows& y,
+                                                                         Store mode) {
+  multiply_panels<HalfLanes, 6, 2>(x, w, y, mode);
+}
+
+bool is_wide() {
+  static const bool wide =
+      __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+      __builtin_cpu_supports("avx512cd") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+      __builtin_cpu_supports("avx512vl") != 0;
+  return wide;
 }
 
 /// scores[j] = q . key j of one block, times scale.
@@ -170,14 +218,8 @@ PackedMatrix pack_matrix(std::span<const float> weights, int64_t outputs, int64_
   return packed;
 }
 
-WARPSMITH_CLONES
 void multiply(const Rows& x, const PackedMatrix& w, const Rows& y, Store mode) {
-  for (int64_t column = 0; column < w.outputs; column += panel_width) {
-    const Panel panel{w.panels.data() + column * w.inputs, w.inputs,
-                      w.bias.empty() ? nullptr : w.bias.data() + column,
-                      std::min(panel_width, w.outputs - column)};
-    multiply_panel(x, panel, y, column, mode);
-  }
+  (is_wide() ? multiply_wide : multiply_narrow)(x, w, y, mode);
 }
 
 WARPSMITH_CLONES
