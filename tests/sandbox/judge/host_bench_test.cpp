@@ -12,8 +12,8 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr int64_t elements = int64_t{1}
-                             << 16;  // 256 KiB: a second-level cache, nobody else's, holds it
+// 256 KiB: a second-level cache, nobody else's, holds it.
+constexpr int64_t elements = int64_t{1} << 16;
 
 TaskSignature one_vector() {
   TaskSignature signature;
