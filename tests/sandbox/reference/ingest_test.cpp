@@ -254,8 +254,8 @@ TEST_F(IngestTest, RefusesWhatTheDenseSetsOfFloat32Hide) {
               testing::StartsWith("mutation gate: timed outputs would accept: short_reduction ("));
 }
 
-/// Inputs of wide range tell products of TF32; a mean of so many hides them in timed outputs. By how
-/// much either does depends on the sets drawn: one ingest in sixteen was seen to take the task.
+/// Inputs of wide range tell products of TF32; a mean of so many hides them in timed outputs. By
+/// how much either does depends on the sets drawn: one ingest in sixteen was seen to take the task.
 TEST_F(IngestTest, RefusesProductsWhoseTimedOutputsMayBeOfLowerPrecision) {
   const std::string code =
       "import torch\nimport torch.nn as nn\n"
