@@ -8,9 +8,9 @@
 namespace warpsmith::policy::kernels {
 namespace {
 
-/// Two vectors' columns of a panel or more.
+/// Columns of a panel: all of them, or what is left from some column on.
 struct Columns {
-  const float* weights;  // (inputs, 32), from the first of them on
+  const float* weights;  // (inputs, 32), at the first of them
   int64_t inputs;
   const float* bias;  // null: none
   int64_t count;      // that exist
