@@ -13,8 +13,8 @@
 
 namespace warpsmith::policy::kernels {
 
-// A register of AVX2. GCC keeps wider vectors in memory there, which takes 3 to 28 times as long;
-// where registers are wider, only products gain by filling them.
+// A register of AVX2. GCC keeps wider vectors in memory there, which takes 3 to 28 times as long.
+// Where registers are wider, products fill them; the rest would gain too little to be told.
 using Lanes [[gnu::vector_size(32)]] = float;
 using WideLanes [[gnu::vector_size(64)]] = float;
 
