@@ -10,8 +10,6 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TAGS = ["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
-WRITE = "<tool_call>\n<function=write>\n<parameter=path>\nsolution/kernel.cpp\n</parameter>\n<parameter=content>\n"
-EDIT = "<tool_call>\n<function=edit>\n<parameter=path>\nsolution/kernel.cpp\n</parameter>\n<parameter=old_string>\n"
 # Text that the format fixes, one token each. None spans the border between what is sampled and what
 # is given, so a conversation encodes the same whole and in pieces.
 SCAFFOLD = [
@@ -21,8 +19,6 @@ SCAFFOLD = [
     "\n<|im_start|>assistant\n",
     "\n<|im_start|>user\n<tool_response>\n",
     "\n</tool_response>",
-    WRITE,
-    EDIT,
     "\n</parameter>\n<parameter=new_string>\n",
     "\n</parameter>\n</function>\n</tool_call>",
     *(f"<tool_call>\n<function={t}>\n</function>\n</tool_call>" for t in ("submit", "verify", "compile", "profile")),
@@ -41,24 +37,34 @@ CHATML = (
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, help="JSONL of make_demonstrations.py")
+    parser.add_argument("--data", required=True, help="JSONL of demonstrations")
     parser.add_argument("--merges", type=int, default=1024)
+    parser.add_argument("--files", nargs="+", default=["solution/kernel.cpp"], help="what an agent writes and edits")
     parser.add_argument("--out", required=True, help="folder")
     return parser.parse_args()
 
 
-def texts(path):
+def scaffold(files):
+    """The fixed texts, with the beginnings of the calls that write or edit a file."""
+    calls = []
+    for tool, body in (("write", "content"), ("edit", "old_string")):
+        head = f"<tool_call>\n<function={tool}>\n<parameter=path>\n"
+        calls += [f"{head}{file}\n</parameter>\n<parameter={body}>\n" for file in files]
+    return [*SCAFFOLD[:6], *calls, *SCAFFOLD[6:]]
+
+
+def texts(path, fixed_texts):
     """What lies between the scaffold's tokens: prompts, kernels, edited lines, results."""
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             for message in json.loads(line)["messages"]:
                 text = message["content"]
-                for fixed in sorted(SCAFFOLD, key=len, reverse=True):
+                for fixed in fixed_texts:
                     text = text.replace(fixed, "\x00")
                 yield from (part for part in text.split("\x00") if part)
 
 
-def train(data, merges):
+def train(data, merges, files):
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -76,8 +82,9 @@ def train(data, merges):
         initial_alphabet=alphabet,
         show_progress=False,
     )
-    tokenizer.train_from_iterator(texts(data), trainer)
-    tokenizer.add_tokens([AddedToken(t, normalized=False) for t in TAGS + SCAFFOLD])
+    fixed = scaffold(files)
+    tokenizer.train_from_iterator(texts(data, sorted(fixed, key=len, reverse=True)), trainer)
+    tokenizer.add_tokens([AddedToken(t, normalized=False) for t in TAGS + fixed])
     return tokenizer
 
 
@@ -124,7 +131,7 @@ def main():
     args = arguments()
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
-    tokenizer = train(args.data, args.merges)
+    tokenizer = train(args.data, args.merges, args.files)
     tokenizer.save(str(folder / "tokenizer.json"))
     write_settings(folder, tokenizer.get_vocab_size())
     print(f"{folder}: {tokenizer.get_vocab_size()} tokens")

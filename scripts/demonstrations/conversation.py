@@ -32,11 +32,11 @@ class Conversation:
         self.messages.append({"role": "tool", "content": text, "train": False})
         return self
 
-    def writes(self, source):
+    def writes(self, source, path=KERNEL):
         """`source` ends with a newline; the call's own newline stands for it."""
         text = source.removesuffix("\n")
-        self.says(call("write", path=KERNEL, content=text))
-        return self.hears(f"wrote {KERNEL} ({len(text.splitlines())} lines)")
+        self.says(call("write", path=path, content=text))
+        return self.hears(f"wrote {path} ({len(text.splitlines())} lines)")
 
     def edits(self, old, new):
         self.says(call("edit", path=KERNEL, old_string=old, new_string=new))

@@ -14,7 +14,7 @@ DTYPE_NAMES = {
     torch.bfloat16: "bf16",
     torch.int64: "i64",
     torch.int32: "i32",
-    torch.bool: "boolean",
+    torch.bool: "bool",
 }
 
 

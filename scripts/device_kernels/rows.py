@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from . import combine
 from .parts import Each, Reduce, RowValue, Scan, steps_of
 
-TYPES = {"f32": "float", "f16": "__half", "bf16": "__nv_bfloat16", "i64": "long long", "boolean": "bool"}
+TYPES = {"f32": "float", "f16": "__half", "bf16": "__nv_bfloat16", "i64": "long long", "bool": "bool"}
 HEADERS = {"f16": "#include <cuda_fp16.h>\n", "bf16": "#include <cuda_bf16.h>\n"}
 
 PACK = """\

@@ -18,7 +18,7 @@ from device_kernels.styles import STYLES  # noqa: E402
 TASKS = ROOT / "configs/tasks/cuda"
 TRAIN, HELD_OUT = read_folder(TASKS / "train"), read_folder(TASKS / "heldout")
 MAX_BYTES = 1 << 28  # of a task's tensors together
-BYTES = {"f32": 4, "f16": 2, "bf16": 2, "i64": 8, "boolean": 1}
+BYTES = {"f32": 4, "f16": 2, "bf16": 2, "i64": 8, "bool": 1}
 
 
 def kernels_of(task):

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# Conversations of contract device about one task: right kernels, most of them slow, and wrong and broken ones.
+import re
+from dataclasses import replace
+
+from demonstrations.conversation import Conversation, verified
+
+from .rows import RowKernel
+from .styles import STYLES
+
+KERNELS, PLAN = "solution/kernels.cu", "solution/plan.toml"
+
+# What is submitted. A third is right, so that most is left to be learnt.
+FATES = {"right": 0.40, "wrong": 0.45, "broken": 0.15}
+SLOW_SHARE = 0.75  # of the right ones: an element a load, or rows read again in each pass
+VERIFIED_SHARE = 0.15  # of the right ones
+
+# (text, what stands there instead): kernels that compile and are wrong, where the text occurs.
+MISTAKES = [
+    ("lane = 16;", "lane = 8;"),
+    ("half = threads / 2;", "half = threads / 4;"),
+    ("int warp = 1;", "int warp = 2;"),
+    ("sum / columns", "sum / threads"),
+    ("squares / columns", "squares / threads"),
+    ("0.70710678f", "1.41421356f"),
+    ("1 / (1 + expf(-e))", "1 / (1 + expf(e))"),
+    ("e / (1 + expf(-e))", "e / (1 + expf(e))"),
+    ("e = expf(e - largest)", "e = expf(e)"),
+    ("largest + logf(total)", "logf(total)"),
+    ("(e - largest) - shift", "e - shift"),
+    ("e = tanhf(e)", "e = tanhf(-e)"),
+    ("e = fmaxf(e, 0)", "e = fmaxf(e, 1)"),
+]
+
+
+def mistaken(source):
+    """Every source with one mistake."""
+    return [source.replace(right, wrong) for right, wrong in MISTAKES if right in source]
+
+
+def forgetful(task, style):
+    """Every kernel that leaves out a statement, but announces all."""
+    said = RowKernel(task, style).head()
+    sources = []
+    for place in range(len(task.statements)):
+        less = replace(task, statements=task.statements[:place] + task.statements[place + 1 :])
+        try:
+            sources.append(said + RowKernel(less, style).text().removeprefix(RowKernel(less, style).head()))
+        except ValueError:  # what comes later needs this statement
+            continue
+    return sources
+
+
+def broken(source, rng):
+    """Without its last brace, or without a line that declares what later lines use."""
+    lines = source.splitlines()
+    declared = [i for i, line in enumerate(lines) if re.match(r"  const (int row|long long at|float \w+) ", line)]
+    lines.pop(rng.choice([*declared, len(lines) - 1]))
+    return "\n".join(lines) + "\n"
+
+
+class Lessons:
+    """Draws conversations for one task; everything comes from `rng`. ValueError for a task that is not about rows."""
+
+    def __init__(self, task, rng):
+        self.task, self.rng = task, rng
+        self.kernels = [RowKernel(task, style) for style in STYLES.values()]
+        self.slow = [k for k in self.kernels if k.style.width == 1 or k.style.keep == "reread"]
+        self.fast = [k for k in self.kernels if k not in self.slow]
+        for kernel in self.kernels:
+            kernel.text()
+
+    def pick(self, shares):
+        return self.rng.choices(list(shares), list(shares.values()))[0]
+
+    def any_kernel(self):
+        return self.rng.choice(self.slow if self.rng.random() < SLOW_SHARE else self.fast)
+
+    def wrong(self, kernel):
+        return self.rng.choice([*mistaken(kernel.text()), *forgetful(self.task, kernel.style)])
+
+    def draw(self):
+        fate, kernel = self.pick(FATES), self.any_kernel()
+        source = kernel.text()
+        if fate == "wrong":
+            source = self.wrong(kernel)
+        elif fate == "broken":
+            source = broken(source, self.rng)
+        talk = Conversation(self.task.id).user(self.task.prompt())
+        talk.writes(source, KERNELS).writes(kernel.plan(), PLAN)
+        if fate == "right" and self.rng.random() < VERIFIED_SHARE:
+            talk.asks("verify", verified(self.rng))
+        return talk.submits().record()

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Writes demonstrations of contract device, kernels.cu and plan.toml, for the training tasks that are about rows, as JSON
+# lines: {"task_id", "messages": [{"role", "content", "train"}]}. The same seed gives the same bytes.
+import argparse
+import json
+import random
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from demonstrations.task_file import read_folder  # noqa: E402
+from device_kernels.lessons import Lessons  # noqa: E402
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
+    parser.add_argument("--apart-from", nargs="*", default=[], help="folders of tasks that no demonstration solves")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=8000, help="conversations in all")
+    parser.add_argument("--out", required=True, help="JSONL file")
+    return parser.parse_args()
+
+
+def lessons_for(tasks, apart, seed):
+    """Each task has a random stream of its own, so that adding one changes no other."""
+    taken = {frozenset(task.statements) for task in apart}
+    lessons = []
+    for task in tasks:
+        if frozenset(task.statements) in taken:
+            sys.exit(f"{task.id} is held out")
+        try:
+            lessons.append(Lessons(task, random.Random(f"{seed}/{task.id}")))
+        except ValueError as error:
+            print(f"skips {task.id}: {error}", file=sys.stderr)
+    return lessons
+
+
+def main():
+    args = arguments()
+    apart = [task for folder in args.apart_from for task in read_folder(folder)]
+    lessons = lessons_for([t for folder in args.tasks for t in read_folder(folder)], apart, args.seed)
+    if not lessons:
+        sys.exit(f"no task that kernels are written for in {', '.join(args.tasks)}")
+    with open(args.out, "w", encoding="utf-8") as out:
+        for number in range(args.count):
+            out.write(json.dumps(lessons[number % len(lessons)].draw()) + "\n")
+
+
+if __name__ == "__main__":
+    main()

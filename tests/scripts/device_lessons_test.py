@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+# What demonstrations of contract device promise: same seed, same bytes; two files and a submission; short for the
+# tokenizer of the policy that learns from them.
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from tokenizer_test import pieces_of
+from transformers import AutoConfig, AutoTokenizer
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from demonstrations.task_file import read_folder  # noqa: E402
+from device_kernels.lessons import Lessons, broken, forgetful, mistaken  # noqa: E402
+
+TASKS = ROOT / "configs/tasks/cuda"
+FOLDER = ROOT / "configs/policy/tiny-device"
+
+
+def lessons_of(task):
+    try:
+        return [Lessons(task, random.Random(task.id))]
+    except ValueError:
+        return []
+
+
+TAUGHT = [lessons for task in read_folder(TASKS / "train") for lessons in lessons_of(task)]
+RECORDS = [lessons.draw() for _ in range(12) for lessons in TAUGHT]
+
+
+def script(*words):
+    command = [sys.executable, "-B", ROOT / "scripts/make_device_demonstrations.py", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class ScriptTest(unittest.TestCase):
+    def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            texts = []
+            for number, seed in enumerate("112"):
+                out = Path(folder) / f"{number}.jsonl"
+                ran = script("--tasks", TASKS / "train", "--seed", seed, "--count", "40", "--out", out)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                texts.append(out.read_bytes())
+        self.assertEqual(texts[0], texts[1])
+        self.assertNotEqual(texts[0], texts[2])
+        self.assertEqual(len(texts[0].splitlines()), 40)
+
+    def test_no_task_that_is_held_out_is_solved(self):
+        ran = script("--tasks", TASKS / "train", "--apart-from", TASKS / "train", "--out", "/dev/null")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("is held out", ran.stderr)
+
+
+class LessonsTest(unittest.TestCase):
+    def test_half_of_the_tasks_or_more_are_taught(self):
+        self.assertGreaterEqual(len(TAUGHT), 12)
+
+    def test_each_writes_both_files_and_ends_with_a_submission(self):
+        for record in RECORDS:
+            said = [m["content"] for m in record["messages"] if m["role"] == "assistant"]
+            self.assertIn("solution/kernels.cu", said[0])
+            self.assertIn("solution/plan.toml", said[1])
+            self.assertIn("<function=submit>", said[-1])
+
+    def test_only_the_agents_turns_are_learnt(self):
+        for message in (m for record in RECORDS for m in record["messages"]):
+            self.assertEqual(message["train"], message["role"] == "assistant")
+
+    def test_every_kernel_can_be_got_wrong_and_broken(self):
+        for lessons in TAUGHT:
+            for kernel in lessons.kernels:
+                right = kernel.text()
+                wrong = [*mistaken(right), *forgetful(lessons.task, kernel.style)]
+                self.assertTrue(wrong, f"{lessons.task.id} {kernel.style.name}")
+                self.assertNotIn(right, wrong)
+                lost = broken(right, random.Random(1))
+                self.assertEqual(len(lost.splitlines()), len(right.splitlines()) - 1)
+
+
+class TokenizerTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.tokenizer = AutoTokenizer.from_pretrained(FOLDER)
+
+    def ids(self, text):
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+    def test_conversations_encode_the_same_whole_and_in_pieces_and_are_short(self):
+        for record in RECORDS:
+            pieces = pieces_of(record["messages"])
+            whole = self.ids("".join(pieces))
+            self.assertEqual(whole, [i for p in pieces for i in self.ids(p)])
+            self.assertLessEqual(len(whole), 400)
+
+    def test_the_model_has_a_place_for_each_token(self):
+        self.assertEqual(AutoConfig.from_pretrained(FOLDER).vocab_size, len(self.tokenizer))
+
+
+if __name__ == "__main__":
+    unittest.main()
