@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Writes demonstrations of contract device, kernels.cu and plan.toml, for the training tasks that are about rows, as JSON
-# lines: {"task_id", "messages": [{"role", "content", "train"}]}. The same seed gives the same bytes.
+# Writes demonstrations of contract device, kernels.cu and plan.toml, for the training tasks that are about rows, as
+# JSON lines: {"task_id", "messages": [{"role", "content", "train"}]}. The same seed gives the same bytes.
 import argparse
 import json
 import random
