@@ -10,7 +10,7 @@ from .styles import STYLES
 
 KERNELS, PLAN = "solution/kernels.cu", "solution/plan.toml"
 
-# What is submitted. A third is right, so that most is left to be learnt.
+# What is submitted: four in ten are right, so that most is left to be learnt.
 FATES = {"right": 0.40, "wrong": 0.45, "broken": 0.15}
 SLOW_SHARE = 0.75  # of the right ones: an element a load, or rows read again in each pass
 VERIFIED_SHARE = 0.15  # of the right ones
@@ -45,7 +45,8 @@ def forgetful(task, style):
     for place in range(len(task.statements)):
         less = replace(task, statements=task.statements[:place] + task.statements[place + 1 :])
         try:
-            sources.append(said + RowKernel(less, style).text().removeprefix(RowKernel(less, style).head()))
+            kernel = RowKernel(less, style)
+            sources.append(said + kernel.text().removeprefix(kernel.head()))
         except ValueError:  # what comes later needs this statement
             continue
     return sources
@@ -68,7 +69,7 @@ class Lessons:
         self.slow = [k for k in self.kernels if k.style.width == 1 or k.style.keep == "reread"]
         self.fast = [k for k in self.kernels if k not in self.slow]
         for kernel in self.kernels:
-            kernel.text()
+            kernel.text()  # raises where a statement's place has no kernel
 
     def pick(self, shares):
         return self.rng.choices(list(shares), list(shares.values()))[0]
