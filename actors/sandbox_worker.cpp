@@ -40,7 +40,11 @@ EvaluateReply SandboxWorkerState::evaluate(const EvaluateCall& call) {
   }
   EvaluateReply reply{call.trajectory, (*judge)->evaluate(call.task, call.submission, call.request,
                                                           work_.settings.evaluate_budget)};
-  if (lost(reply.judgement)) backend_.reset();  // the next call starts a fresh one
+  if (lost(reply.judgement)) {
+    log::warn(label() + ": its service is gone, the next call starts another: " +
+              std::get<InfraFailure>(reply.judgement).detail);
+    backend_.reset();
+  }
   return reply;
 }
 

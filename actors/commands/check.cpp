@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <thread>
 #include <tuple>
 
 #include "actors/commands/baselines_option.hpp"
@@ -12,6 +13,7 @@
 #include "actors/commands/check_profile.hpp"
 #include "actors/commands/check_report.hpp"
 #include "actors/commands/command.hpp"
+#include "actors/commands/signals.hpp"
 #include "actors/commands/slots.hpp"
 #include "actors/commands/terminal_text.hpp"
 #include "actors/service_backend.hpp"
@@ -39,7 +41,7 @@ const char* const footer =
     "  warpsmith check --task task.py kernel.cpp\n"
     "  warpsmith check --explain configs/examples/rms_norm_linear\n"
     "  warpsmith check --profile kernels.json --trace trace.json configs/examples/rms_norm_linear\n"
-    "Exit codes: 0 correct, 1 judged not correct, 2 bad input, 3 infrastructure.\n"
+    "Exit codes: 0 correct, 1 judged not correct, 2 bad input, 3 infrastructure, 130 interrupted.\n"
     "The first check of a task measures its baselines, which takes minutes; standard error tells\n"
     "what is being done.";
 
@@ -86,8 +88,26 @@ std::string host_place(const EvaluateCall& call) {
          std::string(call.task.device == DeviceClass::cuda ? "a GPU" : "the CPU");
 }
 
-Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, seconds budget) {
-  auto backend = service_backend(slot)();
+/// Ctrl-C ends the service, and with it all that it started, before this program ends.
+class StopOnSignal {
+ public:
+  const std::shared_ptr<sandbox::EndSwitch>& ender() const { return ender_; }
+  bool came() const { return signals_.came(); }
+
+ private:
+  SignalWait signals_{"stopping"};
+  std::shared_ptr<sandbox::EndSwitch> ender_ = std::make_shared<sandbox::EndSwitch>();
+  std::jthread watcher_{[this](const std::stop_token& over) {
+    constexpr std::chrono::milliseconds glance{20};
+    while (!over.stop_requested()) {
+      if (signals_.arrived(glance)) ender_->end_services();
+    }
+  }};
+};
+
+Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, seconds budget,
+                const StopOnSignal& stop) {
+  auto backend = service_backend(slot, stop.ender())();
   if (!backend) return InfraFailure{InfraKind::sandbox_lost, backend.error().message};
   // What is quick tells a terminal alone.
   const bool aloud = runs(call.request) || isatty(STDERR_FILENO) == 1;
@@ -116,7 +136,12 @@ ExitCode check(const CheckArguments& args) {
   const SandboxConfig config = config_of(*call, args);
   const auto slots = take_slots(config);
   if (!slots) return report(with_way_on(slots.error(), config));
-  const Judgement judgement = judge(*call, slots->front(), seconds{args.timeout_s});
+  const StopOnSignal stop;
+  const Judgement judgement = judge(*call, slots->front(), seconds{args.timeout_s}, stop);
+  if (stop.came() && !std::holds_alternative<Verdict>(judgement)) {
+    tell("stopped before there was a verdict");
+    return ExitCode::interrupted;
+  }
   if (args.json) {
     std::cout << judgement_json(judgement, call->request) << '\n';
   } else {

@@ -24,7 +24,14 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// The first line of what `program --version` prints.
+/// Of what `program --version` prints: nvcc's release stands further down.
+std::string version_line(const std::string& text) {
+  const size_t release = text.find("release ");
+  if (release == std::string::npos) return first_line(text);
+  const size_t before = text.rfind('\n', release);
+  return first_line(text.substr(before == std::string::npos ? 0 : before + 1));
+}
+
 void check_tool(Findings& findings, const std::string& program, FindingState if_absent,
                 const std::string& advice) {
   const std::string path = find_program(program);
@@ -33,7 +40,7 @@ void check_tool(Findings& findings, const std::string& program, FindingState if_
     return;
   }
   const auto run = run_child({.argv = {path, "--version"}}, Deadline::after(patience));
-  findings.push_back({build_area, program, run ? first_line(run->out) : run.error().message});
+  findings.push_back({build_area, program, run ? version_line(run->out) : run.error().message});
 }
 
 std::string dotted(int major, int minor, int patch) {

@@ -247,9 +247,9 @@ void sweep_stale_cgroups() {
   for (const std::string& folder : stale_cgroups()) remove_group(folder);
 }
 
-void remove_own_cgroups() {
-  const auto own = groups_if([](pid_t owner) { return owner == ::getpid(); });
-  for (const std::string& folder : own) remove_group(folder);
+void remove_cgroups_of(pid_t owner) {
+  const auto made = groups_if([owner](pid_t each) { return each == owner; });
+  for (const std::string& folder : made) remove_group(folder);
 }
 
 }  // namespace warpsmith::sandbox

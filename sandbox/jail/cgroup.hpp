@@ -2,6 +2,8 @@
 // Memory and task limits by control groups, version 1 or 2, where this machine lets us write them.
 #pragma once
 
+#include <sys/types.h>
+
 #include <map>
 #include <string>
 #include <vector>
@@ -69,7 +71,8 @@ std::vector<std::string> stale_cgroups();
 /// Removes groups whose owner (the process number in their name) is gone. Called when a service
 /// starts, after a crash of an earlier one.
 void sweep_stale_cgroups();
-/// Removes every group that this process made, whoever still runs in it.
-void remove_own_cgroups();
+/// Removes every group that a process made, whoever still runs in it: this process, or a service of
+/// ours that has ended.
+void remove_cgroups_of(pid_t owner);
 
 }  // namespace warpsmith::sandbox

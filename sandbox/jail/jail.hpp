@@ -111,8 +111,11 @@ class JailedProcess {
 /// Runs a jail to its end. An error if it could not be made.
 Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline);
 
-/// For the end of the service in every case: kills all jails of this process, from any thread.
+/// Kills all jails of this process that have started, from any thread.
 void kill_all_jails() noexcept;
+/// For the end of the service in every case: from now on none starts, and those that were starting
+/// have started (or failed) when it returns, so that `kill_all_jails` misses none.
+void refuse_new_jails() noexcept;
 
 /// What contract `cpu` (kind `run`), `device` (`launch`) or `host` needs for its full trust class
 /// and the jail's report does not show in force: names of primitives, in alphabetical order. Pure.

@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstring>
 #include <mutex>
 #include <set>
+#include <shared_mutex>
 #include <sstream>
 
 #include "runtime/process/child.hpp"
@@ -39,6 +41,16 @@ struct Registry {
 Registry& registry() {
   static Registry all;
   return all;
+}
+
+/// Starts go through it side by side, the end of them waits for all that are inside.
+struct StartGate {
+  std::shared_mutex inside;
+  std::atomic<bool> shut = false;
+};
+StartGate& start_gate() {
+  static StartGate one;
+  return one;
 }
 
 bool send_signal(int pidfd, int number) {
@@ -305,6 +317,8 @@ ChildSpec monitor_spec(const JailSpec& spec, const Handover& over, const std::st
 }  // namespace
 
 Result<std::unique_ptr<JailedProcess>> JailedProcess::start(const JailSpec& spec) {
+  const std::shared_lock starting{start_gate().inside};
+  if (start_gate().shut) return fail(ErrorCode::peer_lost, "jail: this process is ending");
   static const std::string program = find_program("bwrap");
   if (program.empty()) return fail(ErrorCode::unsupported, "jail: bubblewrap (bwrap) is missing");
   const auto filter = seccomp_program(spec.kind);
@@ -349,6 +363,12 @@ Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline) {
   auto exit = (*jail)->wait(deadline);
   if (exit && exit->never_began) return fail(ErrorCode::unsupported, "jail: " + exit->err);
   return exit;
+}
+
+/// bubblewrap, killed before its child may run, would leave it waiting for ever.
+void refuse_new_jails() noexcept {
+  start_gate().shut = true;
+  const std::unique_lock all_started{start_gate().inside};
 }
 
 void kill_all_jails() noexcept {

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "runtime/process/child.hpp"
+#include "sandbox/jail/cgroup.hpp"
 #include "sandbox/service/wire.hpp"
 
 namespace warpsmith::sandbox {
@@ -39,6 +40,9 @@ struct Client::State {
   State& operator=(const State&) = delete;
   ~State() {
     if (ender) ender->remove(socket.fd());
+    // One that was killed could not take its control groups along.
+    child.signal(SIGKILL);
+    if (child.finished(seconds{2})) remove_cgroups_of(child.pid());
   }
 
   std::mutex mutex;  // one call at a time
@@ -122,6 +126,9 @@ Result<Client> Client::start(const SandboxOptions& options, Deadline deadline,
   spec.argv = {effective.program, "serve"};
   spec.output = ChildOutput::shared;
   spec.core = -1;
+  // A terminal signals its whole group. The service and what it starts end with their line, when
+  // this program has decided what becomes of the calls in hand.
+  spec.own_group = true;
   spec.descriptors = {{service_socket_fd, ends->second.fd()}};
   auto child = Child::start(spec);
   if (!child) return tl::unexpected(std::move(child.error()));

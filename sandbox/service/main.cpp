@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // warpsmith-sandbox: the small program that holds verdicts and spawns jails; also what runs in
 // them.
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <span>
@@ -89,9 +88,6 @@ warpsmith::Result<sandbox::ServiceWork> make_work(const sandbox::SandboxOptions&
 }
 
 int serve_inherited() {
-  // A terminal's Ctrl-C goes to its whole process group. This program and what it starts end with
-  // the client's socket, when the client has decided what becomes of the calls in hand.
-  (void)std::signal(SIGINT, SIG_IGN);
   warpsmith::UniqueFd fd{sandbox::service_socket_fd};
   return sandbox::serve(warpsmith::FrameSocket{std::move(fd)}, make_work);
 }

@@ -39,8 +39,9 @@ void watch_client(int socket) {
   std::thread([socket] {
     pollfd poll{socket, POLLRDHUP, 0};
     while (::poll(&poll, 1, -1) <= 0) continue;
+    refuse_new_jails();
     kill_all_jails();
-    remove_own_cgroups();
+    remove_cgroups_of(::getpid());
     ::_exit(0);
   }).detach();
 }

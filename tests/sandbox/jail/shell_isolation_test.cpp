@@ -50,6 +50,15 @@ std::string seconds_of_our_own() {
   return std::to_string(10'000'000 + ::getpid());
 }
 
+TEST_F(ShellIsolationTest, NoneStartsInAProcessThatIsEnding) {
+  const auto refused = [&] {
+    refuse_new_jails();
+    return !run_shell({workspace_.path(), "true", 20'000, 20'000}, in_seconds(40)).has_value();
+  };
+  EXPECT_EXIT(::_exit(refused() ? 7 : 0), ::testing::ExitedWithCode(7), "");
+  EXPECT_EQ(run("echo fine").out, "fine\n");
+}
+
 TEST_F(ShellIsolationTest, HasNoNetwork) {
   EXPECT_NE(run("echo x > /dev/tcp/192.0.2.1/80").exit_code, 0);
   EXPECT_EQ(run("grep -c : /proc/net/dev").out, "1\n");  // the loop-back alone

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <thread>
@@ -174,10 +175,33 @@ TEST_F(ServiceTest, EndsInTheMiddleOfACallWhenItsSwitchIsThrown) {
   EXPECT_THROW(start(ender), std::runtime_error) << "a thrown switch stays thrown";
 }
 
-TEST_F(ServiceTest, ATerminalsInterruptIsForItsClientAlone) {
+TEST_F(ServiceTest, ATerminalsSignalsAreForItsClientAlone) {
   Client client = start();
-  ASSERT_EQ(::kill(client.pid(), SIGINT), 0);
-  EXPECT_EQ(shell(client, "kill -INT $$; echo on").out, "on\n");
+  EXPECT_EQ(::getpgid(client.pid()), client.pid());
+  EXPECT_NE(::getpgid(0), client.pid());
+}
+
+TEST_F(ServiceTest, AKilledOneLeavesNoControlGroups) {
+  if (const auto here = probe_cgroups(); !here) GTEST_SKIP() << here.error().message;
+  std::string group;
+  {
+    Client client = start();
+    group = "/warpsmith-" + std::to_string(client.pid()) + '-';
+    std::thread striker([&] {
+      const Deadline patience = in_seconds(20);
+      while (!std::filesystem::exists(scratch_.path() + "/started") && !patience.passed()) {
+        ::sched_yield();
+      }
+      (void)::kill(client.pid(), SIGKILL);
+    });
+    const auto result =
+        client.shell({scratch_.path(), "touch started; sleep 1000", 600'000, 1000}, in_seconds(60));
+    striker.join();
+    ASSERT_FALSE(result);
+  }
+  for (const std::string& stale : stale_cgroups()) {
+    EXPECT_EQ(stale.find(group), std::string::npos) << stale;
+  }
 }
 
 TEST_F(ServiceTest, SeveralServicesCoexist) {
