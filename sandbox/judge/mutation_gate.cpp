@@ -33,6 +33,11 @@ bool only_unseen_wait(const std::vector<MutantTrial>& trials) {
   return std::ranges::none_of(trials, [](const MutantTrial& t) { return waits(t) && t.worst > 0; });
 }
 
+bool only_seldom_seen_wait(const std::vector<MutantTrial>& trials, int sets) {
+  return std::ranges::none_of(
+      trials, [sets](const MutantTrial& t) { return waits(t) && 2 * t.seen > sets; });
+}
+
 void drop_lost(std::vector<MutantTrial>& trials) {
   for (MutantTrial& trial : trials) trial.applies = trial.applies && (trial.caught || !trial.lost);
 }

@@ -16,6 +16,7 @@ struct MutantTrial {
   bool applies = false;  // to this task at all
   bool caught = false;   // judged wrong on at least one set
   double worst = 0;      // largest error / bound seen
+  int seen = 0;          // timed sets on which it differed from eager, caught or not
   bool lost = false;     // in the roundings of a half type: not to be told on these contents
 };
 
@@ -36,6 +37,10 @@ bool any_waits(const std::vector<MutantTrial>& trials);
 /// Whether those that a further set could catch never differed from what is right: the sets so far
 /// say nothing about them.
 bool only_unseen_wait(const std::vector<MutantTrial>& trials);
+
+/// Whether those that a further set could catch differed on half of so many timed sets at most: by
+/// chance, then, and not always too little to be told.
+bool only_seldom_seen_wait(const std::vector<MutantTrial>& trials, int sets);
 
 /// What is lost so far stays so: it waits no longer.
 void drop_lost(std::vector<MutantTrial>& trials);

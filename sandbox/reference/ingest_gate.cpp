@@ -111,7 +111,7 @@ Result<void> IngestStay::gate_timed() {
   }
   for (int i = 0; i < most_sets && any_waits(trials); ++i) {
     if (i == timed_sets) drop_lost(trials);
-    if (i >= timed_sets && !halves && !only_unseen_wait(trials)) break;
+    if (i >= timed_sets && !halves && !only_seldom_seen_wait(trials, i)) break;
     say("mutation gate (timed outputs)");
     if (auto ready = prepare(Distribution::dense); !ready) return ready;
     if (auto done = baseline(false); !done) return done;
@@ -126,22 +126,17 @@ Result<void> IngestStay::gate_timed() {
   return {};
 }
 
-/// The last eager outputs lie in set 1 of the worker's. They differ from what is right by
-/// roundings, so that a mutant which differs nowhere on this set does too: of that one the set says
-/// nothing.
+/// The last eager outputs lie in set 1 of the worker's.
 Result<void> IngestStay::try_timed(size_t mutant, MutantTrial& trial) {
   auto applies = session_.mutant(0, static_cast<uint32_t>(mutant), deadline_);
   if (!applies) return tl::unexpected(applies.error());
   if (!*applies) return {};
   const ErrorStats timed = bench_.compare_with_worker(Side::worker, 0, 1, bound_);
-  if (!timed.right()) {
-    record_trial(trial, timed);
-    return {};
-  }
+  record_trial(trial, timed);
+  if (timed.worst > 0) ++trial.seen;
+  if (trial.caught || !trial.lost) return {};
   if (auto done = session_.reference(0, deadline_); !done) return done;
-  const ErrorStats exact = bench_.compare_with_reference(Side::worker, 0, bound_);
-  if (exact.worst > 0) record_trial(trial, timed);
-  record_exact(trial, exact);
+  record_exact(trial, bench_.compare_with_reference(Side::worker, 0, bound_));
   return {};
 }
 

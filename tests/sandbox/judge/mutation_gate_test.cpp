@@ -59,5 +59,16 @@ TEST(MutationGateTest, SetsOnWhichAMutantIsRightSayNothingAboutIt) {
   EXPECT_FALSE(only_unseen_wait({unseen, {.name = "tail", .applies = true, .worst = 0.3}}));
 }
 
+TEST(MutationGateTest, KnowsWhoDiffersByChance) {
+  const auto differed = [](int seen) {
+    return std::vector<MutantTrial>{{.name = "short", .applies = true, .worst = 0.4, .seen = seen}};
+  };
+  EXPECT_TRUE(only_seldom_seen_wait(differed(0), 9));
+  EXPECT_TRUE(only_seldom_seen_wait(differed(4), 9));
+  EXPECT_FALSE(only_seldom_seen_wait(differed(5), 9));
+  EXPECT_TRUE(
+      only_seldom_seen_wait({{.name = "caught", .applies = true, .caught = true, .seen = 9}}, 9));
+}
+
 }  // namespace
 }  // namespace warpsmith::sandbox

@@ -255,8 +255,8 @@ TEST_F(IngestTest, RefusesWhatTheDenseSetsOfFloat32Hide) {
               testing::StartsWith("mutation gate: timed outputs would accept: short_reduction ("));
 }
 
-/// The last of a row's terms is its largest in one set of four: a set in which it is nowhere says
-/// nothing about who leaves it out, although eager's outputs differ from that by roundings.
+/// The last of a row's terms is a row's largest in one set of four, and then by less than the bound
+/// at times: nine sets do not tell who leaves it out, more do.
 TEST_F(IngestTest, TakesATaskWhoseLastTermSeldomCounts) {
   for (int i = 0; i < 4; ++i) {
     const auto record = ingest_code(
