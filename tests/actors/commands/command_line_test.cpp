@@ -141,9 +141,8 @@ TEST(CommandLineTest, ADryRunShowsTheTreeEvenWhereTheGpuIsLacking) {
   for (const std::string contract : {"device", "host"}) {
     const std::string config = "configs/h200-" + contract + ".toml";
     const Answer answer = run({"train", config.c_str(), "--dry-run"});
-    const std::string slots = contract == "device" ? "x5" : "x3";
-    EXPECT_THAT(answer.out, HasSubstr("sandbox        " + slots + "   contract " + contract +
-                                      ", on GPU 0, shared in turns"));
+    const std::string slots = contract == "device" ? "x5   contract device" : "x3   contract host";
+    EXPECT_THAT(answer.out, HasSubstr("sandbox        " + slots + ", on GPU 0, shared in turns"));
     EXPECT_THAT(answer.out, HasSubstr("synthesis      x1   24 tasks"));
     const bool may_lack_nothing = cuda::Driver::load().has_value();
     EXPECT_TRUE(may_lack_nothing || answer.code == ExitCode::bad_input) << answer.err;

@@ -255,22 +255,6 @@ TEST_F(IngestTest, RefusesWhatTheDenseSetsOfFloat32Hide) {
               testing::StartsWith("mutation gate: timed outputs would accept: short_reduction ("));
 }
 
-/// The last of a row's terms is a row's largest in one set of four, and then by less than the bound
-/// at times: nine sets do not tell who leaves it out, more do.
-TEST_F(IngestTest, TakesATaskWhoseLastTermSeldomCounts) {
-  for (int i = 0; i < 4; ++i) {
-    const auto record = ingest_code(
-        "import torch\nimport torch.nn as nn\n"
-        "class Model(nn.Module):\n"
-        "    def forward(self, x):\n"
-        "        return nn.functional.gelu(x, approximate='tanh').amax(-1)\n"
-        "def get_inputs():\n    return [torch.randn(256, 1024)]\n"
-        "def get_init_inputs():\n    return []\n");
-    ASSERT_TRUE(record) << record.error().message;
-    EXPECT_EQ(record->refusal, "");
-  }
-}
-
 /// Inputs of wide range tell products of TF32; a mean of so many hides them in timed outputs. By
 /// how much either does depends on the sets drawn: one ingest in sixteen was seen to take the task.
 TEST_F(IngestTest, RefusesProductsWhoseTimedOutputsMayBeOfLowerPrecision) {
