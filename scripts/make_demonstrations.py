@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes demonstrations for training tasks as JSON lines: {"task_id", "messages": [{"role",
 # "content", "train"}]}. The same seed gives the same bytes. `--prompts DIR` writes prompts instead.
-import argparse
 import json
 import random
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from demonstrations.arguments import demonstration_parser  # noqa: E402
 from demonstrations.heads import headed  # noqa: E402
 from demonstrations.mixture import Mixture  # noqa: E402
 from demonstrations.task_file import read_folder  # noqa: E402
@@ -16,12 +16,7 @@ from demonstrations.variants import recombinations  # noqa: E402
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
-    parser.add_argument("--apart-from", nargs="*", default=[], help="folders of tasks that no demonstration solves")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=32000, help="conversations in all")
-    parser.add_argument("--out", required=True, help="JSONL file, or with --prompts a folder")
+    parser = demonstration_parser(__doc__, 32000, "JSONL file, or with --prompts a folder")
     parser.add_argument("--own-statements-only", action="store_true", help="no chains across tasks")
     parser.add_argument("--prompts", action="store_true", help="write each task's prompt as a text file")
     return parser.parse_args()

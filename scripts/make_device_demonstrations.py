@@ -2,25 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes demonstrations of contract device, kernels.cu and plan.toml, for the training tasks that are about rows, as
 # JSON lines: {"task_id", "messages": [{"role", "content", "train"}]}. The same seed gives the same bytes.
-import argparse
 import json
 import random
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from demonstrations.arguments import demonstration_parser  # noqa: E402
 from demonstrations.task_file import read_folder  # noqa: E402
 from device_kernels.lessons import Lessons  # noqa: E402
-
-
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
-    parser.add_argument("--apart-from", nargs="*", default=[], help="folders of tasks that no demonstration solves")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=8000, help="conversations in all")
-    parser.add_argument("--out", required=True, help="JSONL file")
-    return parser.parse_args()
 
 
 def lessons_for(tasks, apart, seed):
@@ -38,7 +28,7 @@ def lessons_for(tasks, apart, seed):
 
 
 def main():
-    args = arguments()
+    args = demonstration_parser(__doc__, 8000, "JSONL file").parse_args()
     apart = [task for folder in args.apart_from for task in read_folder(folder)]
     lessons = lessons_for([t for folder in args.tasks for t in read_folder(folder)], apart, args.seed)
     if not lessons:

@@ -38,6 +38,13 @@ class ServiceTest : public ::testing::Test {
     if (!result) throw std::runtime_error(result.error().message);
     return *result;
   }
+  /// Until a command that begins with `touch started` runs.
+  void await_start() const {
+    const Deadline patience = in_seconds(20);
+    while (!std::filesystem::exists(scratch_.path() + "/started") && !patience.passed()) {
+      ::sched_yield();
+    }
+  }
   ScratchFolder scratch_;
 };
 
@@ -139,10 +146,7 @@ TEST_F(ServiceTest, DiesWithItsKilledClientAndTakesItsJailsAlong) {
   ::close(pipe[1]);
   pid_t service = 0;
   ASSERT_EQ(::read(pipe[0], &service, sizeof service), static_cast<ssize_t>(sizeof service));
-  const Deadline patience = in_seconds(20);
-  while (!std::filesystem::exists(scratch_.path() + "/started") && !patience.passed()) {
-    ::sched_yield();
-  }
+  await_start();
   ASSERT_EQ(::kill(child, SIGKILL), 0);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   // The service is an orphan now: gone or a zombie of init's.
@@ -151,6 +155,7 @@ TEST_F(ServiceTest, DiesWithItsKilledClientAndTakesItsJailsAlong) {
     std::string pid, name, state;
     return stat >> pid >> name >> state && state != "Z";
   };
+  const Deadline patience = in_seconds(20);
   while (running() && !patience.passed()) ::sched_yield();
   EXPECT_FALSE(running());
   ::close(pipe[0]);
@@ -160,10 +165,7 @@ TEST_F(ServiceTest, EndsInTheMiddleOfACallWhenItsSwitchIsThrown) {
   const auto ender = std::make_shared<EndSwitch>();
   Client client = start(ender);
   std::thread thrower([&] {
-    const Deadline patience = in_seconds(20);
-    while (!std::filesystem::exists(scratch_.path() + "/started") && !patience.passed()) {
-      ::sched_yield();
-    }
+    await_start();
     ender->end_services();
   });
   const auto result =
@@ -188,10 +190,7 @@ TEST_F(ServiceTest, AKilledOneLeavesNoControlGroups) {
     Client client = start();
     group = "/warpsmith-" + std::to_string(client.pid()) + '-';
     std::thread striker([&] {
-      const Deadline patience = in_seconds(20);
-      while (!std::filesystem::exists(scratch_.path() + "/started") && !patience.passed()) {
-        ::sched_yield();
-      }
+      await_start();
       (void)::kill(client.pid(), SIGKILL);
     });
     const auto result =
