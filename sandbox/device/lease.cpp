@@ -39,15 +39,18 @@ UniqueFd open_file(const std::string& path) {
 
 }  // namespace
 
+std::string core_device(int core) {
+  return "core-" + std::to_string(core);
+}
+
 Result<UniqueFd> open_lease(const std::string& folder, const std::string& device) {
   make_folder(folder);
   const std::string path = folder + "/" + device + ".lock";
   UniqueFd file = open_file(path);
   if (!file) {
     const std::string why = std::strerror(errno);
-    return fail(
-        ErrorCode::io_failed,
-        "device lease " + path + ", which all users of the GPU must be able to open: " + why);
+    return fail(ErrorCode::io_failed,
+                "lease " + path + ", which all users of the device must be able to open: " + why);
   }
   // What cleans temporary folders takes old files: a lock without its name is nobody else's.
   (void)::futimens(file.get(), nullptr);
@@ -60,7 +63,7 @@ Result<DeviceLease> DeviceLease::acquire(const std::string& folder, const std::s
   if (!file) return tl::unexpected(file.error());
   while (::flock(file->get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
-      return fail(ErrorCode::io_failed, "device lease " + device + ": " + std::strerror(errno));
+      return fail(ErrorCode::io_failed, "lease " + device + ": " + std::strerror(errno));
     }
     if (deadline.passed()) {
       return fail(ErrorCode::timeout, "device " + device + " was not free in time");

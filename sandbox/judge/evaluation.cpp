@@ -75,8 +75,8 @@ Result<void> hold(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& 
   return {};
 }
 
-void let_go(HeldLease& held, EvaluationOutcome& outcome) {
-  if (held) outcome.device_held_ms = held->held_ms();
+void let_go(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome) {
+  if (held && job.on_device) outcome.device_held_ms = held->held_ms();
   held.reset();
 }
 
@@ -141,7 +141,7 @@ Result<void> measure(const EvaluationJob& job, CandidateCalls& calls, HeldLease&
     }
     return outcome.measured.early ? Result<void>{} : tl::unexpected(std::move(cause));
   }
-  if (job.stage == nullptr && !ended_badly(outcome.measured)) let_go(held, outcome);
+  if (job.stage == nullptr && !ended_badly(outcome.measured)) let_go(job, held, outcome);
   return leave(job, *session, outcome, deadline);
 }
 
@@ -194,7 +194,7 @@ Result<void> conclude(const EvaluationJob& job, Contestant candidate, HeldLease&
     end(job, std::move(candidate), outcome.measured, deadline);
   }
   auto well = check_device(job, held, outcome, deadline);
-  let_go(held, outcome);
+  let_go(job, held, outcome);
   return well;
 }
 

@@ -3,6 +3,7 @@
 #include "sandbox/judge/evaluator.hpp"
 
 #include "sandbox/contract/cpu_contestant.hpp"
+#include "sandbox/device/lease.hpp"
 #include "sandbox/judge/evaluator_state.hpp"
 #include "sandbox/judge/phase_clock.hpp"
 #include "sandbox/timing/core_time.hpp"
@@ -25,6 +26,16 @@ CompilerOptions compiler_options(const EvaluatorOptions& options) {
 /// Of a candidate that let the deadline pass by its own slowness.
 Verdict timed_out(Verdict verdict, const OwnTime& own) {
   return failing(std::move(verdict), failed_compiling(VerdictClass::timeout, own.text()));
+}
+
+/// It must be ours to run on, and to take turns for with the slots of other runs.
+Result<void> check_core(int core) {
+  if (!CorePin(core).in_force()) {
+    return fail(ErrorCode::unsupported,
+                "core " + std::to_string(core) + " is not ours to use (sandbox.first_core)");
+  }
+  const auto turns = open_lease(machine_leases, core_device(core));
+  return turns ? Result<void>{} : tl::unexpected(turns.error());
 }
 
 JailLimits candidate_limits(const EvaluatorOptions& options) {
@@ -75,9 +86,8 @@ Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;
 Evaluator::~Evaluator() = default;
 
 Result<Evaluator> Evaluator::open(EvaluatorOptions options) {
-  if (options.core && !CorePin(*options.core).in_force()) {
-    return fail(ErrorCode::unsupported, "core " + std::to_string(*options.core) +
-                                            " is not ours to use (sandbox.first_core)");
+  if (options.core) {
+    if (auto usable = check_core(*options.core); !usable) return tl::unexpected(usable.error());
   }
   CompilerOptions compile = compiler_options(options);
   // While a slot compiles nothing is timed on it, so every core is free for that. A compiler that

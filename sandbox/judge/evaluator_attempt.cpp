@@ -19,8 +19,9 @@ Result<std::unique_ptr<Bench>> Evaluator::State::make_bench(const TaskSignature&
 }
 
 Result<std::optional<DeviceLease>> Evaluator::State::lease(Deadline deadline) {
-  if (!gpu) return std::nullopt;
-  auto held = gpu->lease(deadline);
+  if (!gpu && !options.core) return std::nullopt;
+  auto held = gpu ? gpu->lease(deadline)
+                  : DeviceLease::acquire(machine_leases, core_device(*options.core), deadline);
   if (!held) return tl::unexpected(std::move(held.error()));
   return std::optional<DeviceLease>{std::move(*held)};
 }

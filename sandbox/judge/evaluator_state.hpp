@@ -149,7 +149,7 @@ struct Evaluator::State {
 
   // evaluator_attempt.cpp
   Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
-  /// Of a GPU slot, else empty.
+  /// Of the slot's GPU, else its core, else empty.
   Result<std::optional<DeviceLease>> lease(Deadline deadline);
   /// Of a GPU slot, as it is before a candidate runs, else empty.
   CheckDevice device_check() const;

@@ -7,9 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "runtime/checksum.hpp"
 #include "runtime/run/durable_file.hpp"
+#include "sandbox/device/lease.hpp"
 #include "tests/sandbox/judge/evaluator_options.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
 
@@ -115,6 +117,20 @@ TEST_F(EvaluatorTest, PassesAnHonestKernelWithEvidence) {
   EXPECT_EQ(v.seed_commitment.size(), 64U);
   EXPECT_THAT(v.evidence, testing::HasSubstr("\"seed\""));
   EXPECT_FALSE(v.jail.empty());
+}
+
+TEST_F(EvaluatorTest, WaitsForAnotherSlotThatHasItsCore) {
+  ASSERT_EQ(outcome(honest_body), VerdictClass::passed);
+  std::optional other =
+      DeviceLease::acquire(machine_leases, core_device(0), Deadline::after(seconds(60))).value();
+  const std::jthread ends([&] {
+    std::this_thread::sleep_for(seconds(3));
+    other.reset();
+  });
+  const Verdict v = verdict(kernel(honest_body));
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  EXPECT_GT(v.phase_ms.at("wait"), 1) << "compiled and started beside it";
+  EXPECT_FALSE(v.device_held_ms) << "a core is no GPU";
 }
 
 TEST_F(EvaluatorTest, TimesAgainstBothBaselines) {
@@ -224,15 +240,11 @@ TEST(EvaluatorOpenTest, NamesACoreThatCannotBeHad) {
 }
 
 TEST_F(EvaluatorTest, RefusesATaskItCannotJudge) {
-  EvaluateRequest request;
-  request.task = {.id = "bad", .code = "x = 1\n"};
-  request.submission = {.files = {{"kernel.cpp", kernel(honest_body)}}};
-  request.want = Request::verify;
-  const Judgement judgement = evaluator->evaluate(request, Deadline::after(seconds(500)));
+  const Judgement judgement = judge(kernel(honest_body), Request::verify, "x = 1\n");
   ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
   const auto& infra = std::get<InfraFailure>(judgement);
   EXPECT_EQ(infra.kind, InfraKind::task_refused);
-  EXPECT_EQ(infra.detail, "bad: the task defines no Model");
+  EXPECT_EQ(infra.detail, "task: the task defines no Model");
 }
 
 const std::string ragged_code =
