@@ -70,15 +70,10 @@ ExitCode run_named(const std::vector<Registered>& commands) {
   return ExitCode::bad_input;
 }
 
-/// The nearest name, unless half of it or more would have to change: then all of them.
+/// The nearest name, or all of them where none is near.
 std::string hint(const std::string& word, const std::set<std::string>& names) {
   const std::string nearest = nearest_name(word, names);
-  if (2 * edit_distance(word, nearest) <= std::max(word.size(), nearest.size())) {
-    return "the nearest is \"" + nearest + "\"";
-  }
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "there are " : ", ") + name;
-  return all;
+  return is_near(word, nearest) ? "the nearest is \"" + nearest + "\"" : list_of(names);
 }
 
 /// The library's messages, told as ours.

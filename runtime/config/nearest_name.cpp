@@ -46,4 +46,14 @@ std::string nearest_name(std::string_view name, const std::set<std::string>& nam
   return best;
 }
 
+bool is_near(std::string_view name, std::string_view other) {
+  return 2 * edit_distance(name, other) <= std::max(name.size(), other.size());
+}
+
+std::string list_of(const std::set<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "there are " : ", ") + name;
+  return all;
+}
+
 }  // namespace warpsmith

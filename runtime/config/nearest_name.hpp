@@ -19,4 +19,10 @@ inline constexpr size_t most_compared = size_t{1} << 20U;
 /// go to the first in order.
 std::string nearest_name(std::string_view name, const std::set<std::string>& names);
 
+/// Whether no more than half of the longer would have to change.
+bool is_near(std::string_view name, std::string_view other);
+
+/// "there are a, b, c": for who is near none of a few.
+std::string list_of(const std::set<std::string>& names);
+
 }  // namespace warpsmith

@@ -15,6 +15,17 @@ std::string nearest(const std::string& dotted, const std::set<std::string>& name
   return nearest_name(dotted, names);
 }
 
+std::string key_hint(const std::string& dotted, const std::set<std::string>& keys) {
+  return "the nearest is " + nearest(dotted, keys);
+}
+
+/// There are few of them, hundreds of keys.
+std::string table_hint(const std::string& dotted, const std::set<std::string>& tables) {
+  const std::string found = nearest(dotted, tables);
+  return is_near(dotted, found) || found.ends_with("." + dotted) ? "the nearest is " + found
+                                                                 : list_of(tables);
+}
+
 void report_unknown(const TomlView& view, const std::string& prefix, TomlReading& reading) {
   for (const auto& [key, node] : *view.table) {
     const std::string name{key.str()};
@@ -31,7 +42,7 @@ void report_unknown(const TomlView& view, const std::string& prefix, TomlReading
     std::string text = is_table ? "unknown table " : "unknown key ";
     text += quoted ? prefix : dotted;
     if (quoted) text.append("\"").append(name).append("\"");
-    text += "; the nearest is " + nearest(dotted, is_table ? reading.tables : reading.keys);
+    text += "; " + (is_table ? table_hint(dotted, reading.tables) : key_hint(dotted, reading.keys));
     reading.complaints.at(place_of(*view.layer, node), std::move(text));
   }
 }

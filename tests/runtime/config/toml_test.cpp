@@ -104,6 +104,10 @@ TEST(TomlTest, UnknownKeysNameTheNearestValidOne) {
             "conf/s.toml:2: unknown key t.inner; the nearest is t.sub.inner");
   EXPECT_EQ(complaints_of("[t.sob]\ninner = 4\n"),
             "conf/s.toml:1: unknown table t.sob; the nearest is t.sub");
+  EXPECT_EQ(complaints_of("[sub]\ninner = 4\n"),
+            "conf/s.toml:1: unknown table sub; the nearest is t.sub");
+  EXPECT_EQ(complaints_of("[zebra]\ninner = 4\n"),
+            "conf/s.toml:1: unknown table zebra; there are t, t.sub");
 }
 
 TEST(TomlTest, NamesWriteNoLinesOfTheirOwn) {
