@@ -50,24 +50,31 @@ std::string print(const char* format, Args... args) {
   return text.data();
 }
 
+/// At the pace since `first`, when the first were done: what comes before them, the start and the
+/// tasks' ingest, is no measure. None while no more are done.
+std::optional<std::chrono::seconds> until_all_are_done(const ProgressView& first,
+                                                       const ProgressView& view) {
+  const uint64_t done = trajectories_done(view), before = trajectories_done(first);
+  if (done == view.trajectories) return std::chrono::seconds{0};
+  if (done <= before || done > view.trajectories) return std::nullopt;
+  const auto span = static_cast<double>((view.elapsed - first.elapsed).count());
+  const double per_one = span / static_cast<double>(done - before);
+  return std::chrono::seconds{
+      static_cast<int64_t>(per_one * static_cast<double>(view.trajectories - done))};
+}
+
 /// Time that the sooner of the two ends, trajectories or limit, still allows; none while neither
 /// can be told.
-std::optional<std::chrono::seconds> time_left(const ProgressView& view) {
-  const uint64_t done = trajectories_done(view);
-  std::optional<std::chrono::seconds> left;
-  if (done > view.done_before && view.trajectories >= done) {
-    const double per_one =
-        static_cast<double>(view.elapsed.count()) / static_cast<double>(done - view.done_before);
-    left = std::chrono::seconds{
-        static_cast<int64_t>(per_one * static_cast<double>(view.trajectories - done))};
-  }
+std::optional<std::chrono::seconds> time_left(const std::optional<ProgressView>& first,
+                                              const ProgressView& view) {
+  const auto left = first ? until_all_are_done(*first, view) : std::nullopt;
   if (view.limit.count() == 0) return left;
   const auto limit = std::max(view.limit - view.elapsed, std::chrono::seconds{0});
   return left ? std::min(*left, limit) : limit;
 }
 
-std::string left_text(const ProgressView& view) {
-  const auto left = time_left(view);
+std::string left_text(const std::optional<ProgressView>& first, const ProgressView& view) {
+  const auto left = time_left(first, view);
   return left ? duration_text(*left) + " left" : duration_text(view.elapsed);
 }
 
@@ -139,7 +146,7 @@ std::string ProgressLine::figures(const ProgressView& view) const {
   line +=
       print("idle gen %.0f%% judge %.0f%% learn %.0f%% | ", 100 * idle_share(view, "generator-0"),
             100 * idle_share(view, "sandbox-0"), 100 * idle_share(view, "learner-0"));
-  return line + left_text(view) + special_work(view);
+  return line + left_text(first_done_, view) + special_work(view);
 }
 
 std::string ProgressLine::samples(const ProgressView& view) const {
@@ -149,11 +156,12 @@ std::string ProgressLine::samples(const ProgressView& view) const {
              static_cast<unsigned long long>(view.trajectories),
              rate(view, "generator-0.sampled_tokens"), value(view, "sandbox-0.queued"),
              100 * idle_share(view, "generator-0"), 100 * idle_share(view, "sandbox-0")) +
-         left_text(view) + special_work(view);
+         left_text(first_done_, view) + special_work(view);
 }
 
 std::string ProgressLine::next(const ProgressView& view) {
   move_window(view);
+  if (!first_done_ && trajectories_done(view) > view.done_before) first_done_ = view;
   std::string line = !has_figures(view)      ? opening(view)
                      : somebody_learns(view) ? figures(view)
                                              : samples(view);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <deque>
+#include <optional>
 #include <string>
 
 #include "actors/messages.hpp"
@@ -40,6 +41,7 @@ class ProgressLine {
   double idle_share(const ProgressView& view, const std::string& actor) const;
 
   std::chrono::seconds window_;
+  std::optional<ProgressView> first_done_;         // the first view of which some were done
   std::deque<ProgressView> kept_{ProgressView{}};  // the oldest is what rates are taken against
 };
 
