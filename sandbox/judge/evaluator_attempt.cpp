@@ -20,10 +20,22 @@ Result<std::unique_ptr<Bench>> Evaluator::State::make_bench(const TaskSignature&
 
 Result<std::optional<DeviceLease>> Evaluator::State::lease(Deadline deadline) {
   if (!gpu && !options.core) return std::nullopt;
-  auto held = gpu ? gpu->lease(deadline)
-                  : DeviceLease::acquire(machine_leases, core_device(*options.core), deadline);
+  auto held = gpu ? gpu->lease(deadline) : lease_of_core(*options.core, deadline);
   if (!held) return tl::unexpected(std::move(held.error()));
   return std::optional<DeviceLease>{std::move(*held)};
+}
+
+Result<DeviceLease> Evaluator::State::lease_of_core(int core, Deadline deadline) {
+  const auto by = [core](Deadline until) {
+    return DeviceLease::acquire(machine_leases, core_device(core), until);
+  };
+  auto held = by(Deadline::after({}));
+  if (held || held.error().code != ErrorCode::timeout) return held;
+  const std::string before = last_told;
+  tell("waiting for core " + std::to_string(core) + ", which another run has");
+  held = by(deadline);
+  if (held) tell(before);
+  return held;
 }
 
 CheckDevice Evaluator::State::device_check() const {

@@ -87,7 +87,8 @@ struct Evaluator::State {
   std::optional<HostCompiler> host_compiler;  // from the first extension of contract `host` on
   std::optional<HostRunner> host_runner;      // waits for the next candidate of contract `host`
   Progress progress;                          // of the call in hand
-  std::optional<OwnTime> own;                 // of the evaluation in hand
+  std::string last_told;
+  std::optional<OwnTime> own;  // of the evaluation in hand
   std::optional<ReferenceWorker> worker;
   TaskMemory tasks;
   BenchMemory bench_memory;
@@ -106,7 +107,8 @@ struct Evaluator::State {
     progress = heard;
     tasks.make_room();
   }
-  void tell(const std::string& what) const {
+  void tell(const std::string& what) {
+    last_told = what;
     if (progress) progress(what);
   }
 
@@ -151,6 +153,8 @@ struct Evaluator::State {
   Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
   /// Of the slot's GPU, else its core, else empty.
   Result<std::optional<DeviceLease>> lease(Deadline deadline);
+  /// A core is another's only where two runs have it: worth a word.
+  Result<DeviceLease> lease_of_core(int core, Deadline deadline);
   /// Of a GPU slot, as it is before a candidate runs, else empty.
   CheckDevice device_check() const;
   Result<Bench*> bench_of(const Task& task, const TaskSignature& signature);

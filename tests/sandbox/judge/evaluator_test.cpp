@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <thread>
 
 #include "runtime/checksum.hpp"
 #include "runtime/run/durable_file.hpp"
@@ -80,10 +79,11 @@ class EvaluatorTest : public testing::Test {
   }
 
   static Judgement judge(const std::string& source, Request want = Request::verify,
-                         const std::string& code = task_code,
-                         milliseconds patience = seconds(500)) {
+                         const std::string& code = task_code, milliseconds patience = seconds(500),
+                         const Progress& progress = {}) {
     const Task task{.id = "task", .code = code, .content_hash = sha256_hex(code)};
-    return evaluator->evaluate(request_for(task, source, want), Deadline::after(patience));
+    return evaluator->evaluate(request_for(task, source, want), Deadline::after(patience),
+                               progress);
   }
 
   static EvaluateRequest request_for(const Task& task, const std::string& source, Request want) {
@@ -119,18 +119,19 @@ TEST_F(EvaluatorTest, PassesAnHonestKernelWithEvidence) {
   EXPECT_FALSE(v.jail.empty());
 }
 
-TEST_F(EvaluatorTest, WaitsForAnotherSlotThatHasItsCore) {
-  ASSERT_EQ(outcome(honest_body), VerdictClass::passed);
+TEST_F(EvaluatorTest, WaitsForAnotherRunThatHasItsCore) {
   std::optional other =
       DeviceLease::acquire(machine_leases, core_device(0), Deadline::after(seconds(60))).value();
-  const std::jthread ends([&] {
-    std::this_thread::sleep_for(seconds(3));
-    other.reset();
-  });
-  const Verdict v = verdict(kernel(honest_body));
-  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
-  EXPECT_GT(v.phase_ms.at("wait"), 1) << "compiled and started beside it";
-  EXPECT_FALSE(v.device_held_ms) << "a core is no GPU";
+  std::string last;
+  const Judgement judgement =
+      judge(kernel(honest_body), Request::verify, task_code, seconds(500), [&](const auto& told) {
+        last = told;
+        if (last == "waiting for core 0, which another run has") other.reset();
+      });
+  EXPECT_FALSE(other) << "it was waited for";
+  EXPECT_EQ(last, "task: verifying");
+  ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
+  EXPECT_FALSE(std::get<Verdict>(judgement).device_held_ms) << "a core is no GPU";
 }
 
 TEST_F(EvaluatorTest, TimesAgainstBothBaselines) {
