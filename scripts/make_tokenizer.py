@@ -12,13 +12,15 @@ SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TAGS = ["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
 # Text that the format fixes, one token each. None spans the border between what is sampled and what
 # is given, so a conversation encodes the same whole and in pieces.
-SCAFFOLD = [
+TURNS = [
     "<|im_start|>user\n",
     "<|im_start|>assistant\n",
     "\n<|im_start|>user\n",
     "\n<|im_start|>assistant\n",
     "\n<|im_start|>user\n<tool_response>\n",
     "\n</tool_response>",
+]
+CALLS = [
     "\n</parameter>\n<parameter=new_string>\n",
     "\n</parameter>\n</function>\n</tool_call>",
     *(f"<tool_call>\n<function={t}>\n</function>\n</tool_call>" for t in ("submit", "verify", "compile", "profile")),
@@ -46,11 +48,11 @@ def arguments():
 
 def scaffold(files):
     """The fixed texts, with the beginnings of the calls that write or edit a file."""
-    calls = []
+    openings = []
     for tool, body in (("write", "content"), ("edit", "old_string")):
         head = f"<tool_call>\n<function={tool}>\n<parameter=path>\n"
-        calls += [f"{head}{file}\n</parameter>\n<parameter={body}>\n" for file in files]
-    return [*SCAFFOLD[:6], *calls, *SCAFFOLD[6:]]
+        openings += [f"{head}{file}\n</parameter>\n<parameter={body}>\n" for file in files]
+    return [*TURNS, *openings, *CALLS]
 
 
 def texts(path, fixed_texts):

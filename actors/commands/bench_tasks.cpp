@@ -6,12 +6,11 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "actors/bench/clock_gap.hpp"
 #include "actors/bench/task_survey.hpp"
 #include "actors/commands/bench_parts.hpp"
-#include "actors/commands/signals.hpp"
+#include "actors/commands/end_on_signal.hpp"
 #include "actors/commands/slots.hpp"
 #include "actors/commands/terminal_text.hpp"
 #include "actors/service_backend.hpp"
@@ -108,22 +107,6 @@ std::string sum_text(const SurveyCounts& sum) {
   }
   return table_of(rows);
 }
-
-/// Ends the service once Ctrl-C came: a task may take minutes.
-class EndOnSignal {
- public:
-  explicit EndOnSignal(const SignalWait& signals)
-      : watcher_([&signals, ender = ender_](const std::stop_token& stop) {
-          while (!stop.stop_requested()) {
-            if (signals.arrived(std::chrono::milliseconds{100})) return ender->end_services();
-          }
-        }) {}
-  const std::shared_ptr<sandbox::EndSwitch>& ender() const { return ender_; }
-
- private:
-  std::shared_ptr<sandbox::EndSwitch> ender_ = std::make_shared<sandbox::EndSwitch>();
-  std::jthread watcher_;
-};
 
 Result<std::unique_ptr<SandboxBackend>> backend_of(
     const Arguments& args, const std::vector<Task>& tasks,

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <thread>
 #include <tuple>
 
 #include "actors/commands/baselines_option.hpp"
@@ -13,7 +12,7 @@
 #include "actors/commands/check_profile.hpp"
 #include "actors/commands/check_report.hpp"
 #include "actors/commands/command.hpp"
-#include "actors/commands/signals.hpp"
+#include "actors/commands/end_on_signal.hpp"
 #include "actors/commands/slots.hpp"
 #include "actors/commands/terminal_text.hpp"
 #include "actors/service_backend.hpp"
@@ -88,26 +87,9 @@ std::string host_place(const EvaluateCall& call) {
          std::string(call.task.device == DeviceClass::cuda ? "a GPU" : "the CPU");
 }
 
-/// Ctrl-C ends the service, and with it all that it started, before this program ends.
-class StopOnSignal {
- public:
-  const std::shared_ptr<sandbox::EndSwitch>& ender() const { return ender_; }
-  bool came() const { return signals_.came(); }
-
- private:
-  SignalWait signals_{"stopping"};
-  std::shared_ptr<sandbox::EndSwitch> ender_ = std::make_shared<sandbox::EndSwitch>();
-  std::jthread watcher_{[this](const std::stop_token& over) {
-    constexpr std::chrono::milliseconds glance{20};
-    while (!over.stop_requested()) {
-      if (signals_.arrived(glance)) ender_->end_services();
-    }
-  }};
-};
-
 Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, seconds budget,
-                const StopOnSignal& stop) {
-  auto backend = service_backend(slot, stop.ender())();
+                const EndOnSignal& end) {
+  auto backend = service_backend(slot, end.ender())();
   if (!backend) return InfraFailure{InfraKind::sandbox_lost, backend.error().message};
   // What is quick tells a terminal alone.
   const bool aloud = runs(call.request) || isatty(STDERR_FILENO) == 1;
@@ -136,9 +118,10 @@ ExitCode check(const CheckArguments& args) {
   const SandboxConfig config = config_of(*call, args);
   const auto slots = take_slots(config);
   if (!slots) return report(with_way_on(slots.error(), config));
-  const StopOnSignal stop;
-  const Judgement judgement = judge(*call, slots->front(), seconds{args.timeout_s}, stop);
-  if (stop.came() && !std::holds_alternative<Verdict>(judgement)) {
+  const SignalWait signals{"stopping"};
+  const EndOnSignal end(signals);
+  const Judgement judgement = judge(*call, slots->front(), seconds{args.timeout_s}, end);
+  if (signals.came() && !std::holds_alternative<Verdict>(judgement)) {
     tell("stopped before there was a verdict");
     return ExitCode::interrupted;
   }

@@ -15,11 +15,7 @@ std::string nearest(const std::string& dotted, const std::set<std::string>& name
   return nearest_name(dotted, names);
 }
 
-std::string key_hint(const std::string& dotted, const std::set<std::string>& keys) {
-  return "the nearest is " + nearest(dotted, keys);
-}
-
-/// There are few of them, hundreds of keys.
+/// There are few tables, but hundreds of keys.
 std::string table_hint(const std::string& dotted, const std::set<std::string>& tables) {
   const std::string found = nearest(dotted, tables);
   return is_near(dotted, found) || found.ends_with("." + dotted) ? "the nearest is " + found
@@ -42,7 +38,8 @@ void report_unknown(const TomlView& view, const std::string& prefix, TomlReading
     std::string text = is_table ? "unknown table " : "unknown key ";
     text += quoted ? prefix : dotted;
     if (quoted) text.append("\"").append(name).append("\"");
-    text += "; " + (is_table ? table_hint(dotted, reading.tables) : key_hint(dotted, reading.keys));
+    text += "; " + (is_table ? table_hint(dotted, reading.tables)
+                             : "the nearest is " + nearest(dotted, reading.keys));
     reading.complaints.at(place_of(*view.layer, node), std::move(text));
   }
 }

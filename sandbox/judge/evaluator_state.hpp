@@ -87,8 +87,8 @@ struct Evaluator::State {
   std::optional<HostCompiler> host_compiler;  // from the first extension of contract `host` on
   std::optional<HostRunner> host_runner;      // waits for the next candidate of contract `host`
   Progress progress;                          // of the call in hand
-  std::string last_told;
-  std::optional<OwnTime> own;  // of the evaluation in hand
+  std::string last_told;                      // to it
+  std::optional<OwnTime> own;                 // of the evaluation in hand
   std::optional<ReferenceWorker> worker;
   TaskMemory tasks;
   BenchMemory bench_memory;
