@@ -100,7 +100,7 @@ class Measurement {
     auto backend = make();
     auto prepared =
         backend ? prepare(**backend, slot) : Result<void>{tl::unexpected(backend.error())};
-    if (!prepared) stop(std::move(prepared.error()));
+    if (!prepared && !ended()) stop(std::move(prepared.error()));
     ready_.count_down();
     go_.wait();
     while (!ended()) {

@@ -81,8 +81,9 @@ class FaultRun {
     if (honest_.empty()) stop("every task was refused");
   }
 
-  void judge_honest(FaultSlot& slot) {
-    while (!over() && !ended()) {
+  /// Until its side has done what it must; `to_the_end`: until both have.
+  void judge_honest(FaultSlot& slot, bool to_the_end) {
+    while (!(to_the_end ? over() : enough_honest()) && !ended()) {
       const int64_t i = honest_begun_++;
       const Honest& one = honest_[static_cast<size_t>(i) % honest_.size()];
       const int64_t begun = faults_begun_;
@@ -117,6 +118,10 @@ class FaultRun {
     const std::lock_guard lock{mutex_};
     told_to_stop_ = told_to_stop_ || load_.stop();
     return failure_ || told_to_stop_;
+  }
+  bool enough_honest() {
+    const std::lock_guard lock{mutex_};
+    return figures_.honest >= load_.evaluations;
   }
   /// Both sides have done what they must.
   bool over() {
@@ -269,16 +274,13 @@ Result<FaultFigures> run_faults(const std::vector<sandbox::SandboxOptions>& slot
     const std::jthread watch = watch_processes(run.census());
     std::vector<FaultSlot> services;
     services.reserve(slots.size());
-    for (const auto& options : slots) services.emplace_back(options);
+    for (const auto& options : slots) services.emplace_back(options, load.ender);
     on_every_slot(services, [&](FaultSlot& slot, size_t) { run.judge_undisturbed(slot); });
     run.leave_out_refused();
     const size_t honest = slots.size() / 2;
     on_every_slot(services, [&](FaultSlot& slot, size_t i) {
-      if (i < honest) {
-        run.judge_honest(slot);
-      } else {
-        run.meet_faults(slot);
-      }
+      if (i < honest) run.judge_honest(slot, i == 0);
+      run.meet_faults(slot);
     });
     run.census().look(::getpid());
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,14 @@ struct FaultLoad {
   std::function<void(const std::string&)> progress;
   /// Asked again and again, by one thread at a time: once true, nothing more is begun.
   std::function<bool()> stop = [] { return false; };
+  std::shared_ptr<sandbox::EndSwitch> ender;  // ends all services from another thread, once `stop`
 };
 
 /// At least two slots; the first half of them judges honest kernels, the others meet the faults.
-/// Every honest kernel is judged once before any fault. When all services have ended, looks for
-/// what they left: processes, cgroups, unfinished files of the cache and of the folder for
-/// temporary files. `remains.free_bytes_*` are the caller's.
+/// With enough honest ones judged, all but the first slot meet faults. Every honest kernel is
+/// judged once before any fault. When all services have ended, looks for what they left: processes,
+/// cgroups, unfinished files of the cache and of the folder for temporary files.
+/// `remains.free_bytes_*` are the caller's.
 Result<FaultFigures> run_faults(const std::vector<sandbox::SandboxOptions>& slots,
                                 const FaultLoad& load);
 

@@ -14,7 +14,7 @@ constexpr std::chrono::minutes evaluation_budget{5};  // the first one may measu
 Result<sandbox::Client*> FaultSlot::ready() {
   if (client_ && !client_->lost()) return &*client_;
   client_.reset();
-  auto started = sandbox::Client::start(options_, Deadline::after(start_budget));
+  auto started = sandbox::Client::start(options_, Deadline::after(start_budget), ender_);
   if (!started) return tl::unexpected(std::move(started.error()));
   return &client_.emplace(std::move(*started));
 }

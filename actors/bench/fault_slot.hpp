@@ -2,6 +2,7 @@
 // One slot's service under faults: started again whenever it was lost.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -19,7 +20,9 @@ inline constexpr int most_repeats = 5;
 /// For one thread.
 class FaultSlot {
  public:
-  explicit FaultSlot(sandbox::SandboxOptions options) : options_(std::move(options)) {}
+  /// `ender`, if any, ends its services from another thread.
+  FaultSlot(sandbox::SandboxOptions options, std::shared_ptr<sandbox::EndSwitch> ender)
+      : options_(std::move(options)), ender_(std::move(ender)) {}
 
   /// The whole verdict, or the last failure of ours.
   struct Answer {
@@ -39,6 +42,7 @@ class FaultSlot {
   Judgement once(const Task& task, const Submission& submission);
 
   sandbox::SandboxOptions options_;
+  std::shared_ptr<sandbox::EndSwitch> ender_;
   std::optional<sandbox::Client> client_;
 };
 

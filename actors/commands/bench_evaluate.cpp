@@ -10,7 +10,7 @@
 #include "actors/bench/workspace_peer.hpp"
 #include "actors/commands/baselines_option.hpp"
 #include "actors/commands/bench_parts.hpp"
-#include "actors/commands/signals.hpp"
+#include "actors/commands/end_on_signal.hpp"
 #include "actors/commands/slots.hpp"
 #include "actors/service_backend.hpp"
 #include "runtime/json_text.hpp"
@@ -161,7 +161,7 @@ ExitCode bench_evaluate(const Arguments& args) {
   }
   const SignalWait signals{stopping};
   auto load = load_of(args);
-  if (!load) return report(load.error());
+  if (!load) return report_unless_stopped(load.error(), signals);
   load->stop = [&] { return signals.came(); };
   SandboxConfig config;
   config.contract = args.contract;
@@ -172,8 +172,9 @@ ExitCode bench_evaluate(const Arguments& args) {
   if (!slots) return report(slots.error());
   // Before the measurement: what keeps the peer from being timed loses no figures.
   const auto peer = peer_of(args, *load);
-  if (!peer) return report(peer.error());
-  const auto figures = measure_evaluations(services_of(*slots), *load);
+  if (!peer) return report_unless_stopped(peer.error(), signals);
+  const EndOnSignal end(signals);
+  const auto figures = measure_evaluations(services_of(*slots, end.ender()), *load);
   if (!figures) return report(figures.error());
   std::cout << (args.json ? json_text(to_json(*figures, *peer, args)) + '\n'
                           : to_text(*figures, *peer, args));

@@ -13,7 +13,7 @@
 #include "actors/bench/fault_run.hpp"
 #include "actors/bench/scratch_folder.hpp"
 #include "actors/commands/bench_parts.hpp"
-#include "actors/commands/signals.hpp"
+#include "actors/commands/end_on_signal.hpp"
 #include "actors/commands/slots.hpp"
 #include "runtime/json_text.hpp"
 #include "sandbox/judge/gpu/gpu_bench.hpp"
@@ -195,8 +195,10 @@ ExitCode end_of(const FaultFigures& figures, const Arguments& args) {
 ExitCode bench_faults(const Arguments& args) {
   const SignalWait signals{stopping};
   auto load = load_of(args);
-  if (!load) return report(load.error());
+  if (!load) return report_unless_stopped(load.error(), signals);
   load->stop = [&] { return signals.came(); };
+  const EndOnSignal end(signals);
+  load->ender = end.ender();
   const SandboxConfig config = config_of(args);
   const auto slots = take_slots(config);
   if (!slots) return report(slots.error());
@@ -216,11 +218,11 @@ ExitCode bench_faults(const Arguments& args) {
 const char* const footer =
     "Half of the slots judge honest kernels while the others meet faults: submissions that crash,\n"
     "hang, take all memory or write where they must not, and honest evaluations of which a piece\n"
-    "(candidate, reference worker, compiler, service) gets SIGKILL. Every honest kernel is judged\n"
-    "once before, undisturbed. A failure of ours is asked again, at most 5 times; a verdict must\n"
-    "then be the undisturbed one: its class and, of a pass, what each input set showed. At the "
-    "end\n"
-    "no process, control group or unfinished file may be left, and device memory must be back.\n"
+    "(candidate, reference worker, compiler, service) gets SIGKILL. With --evaluations done, all\n"
+    "slots but one meet faults. Every honest kernel is judged once before, undisturbed. A failure\n"
+    "of ours is asked again, at most 5 times; a verdict must then be the undisturbed one: its\n"
+    "class and, of a pass, what each input set showed. At the end no process, control group or\n"
+    "unfinished file may be left, and device memory must be back.\n"
     "Ctrl-C ends with the figures so far.";
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "actors/bench/gpu_scaling.hpp"
 #include "actors/commands/baselines_option.hpp"
 #include "actors/commands/bench_parts.hpp"
-#include "actors/commands/signals.hpp"
+#include "actors/commands/end_on_signal.hpp"
 #include "actors/commands/slots.hpp"
 #include "actors/service_backend.hpp"
 #include "runtime/json_text.hpp"
@@ -87,7 +87,8 @@ ExitCode tell_shortfall(const GpuScaling& scaling, const Arguments& args) {
   return ExitCode::interrupted;
 }
 
-Result<std::vector<SandboxBackendFactory>> services_asked(const Arguments& args) {
+Result<std::vector<SandboxBackendFactory>> services_asked(const Arguments& args,
+                                                          const EndOnSignal& end) {
   SandboxConfig config;
   config.contract = "device";
   config.gpus = args.gpus;
@@ -95,7 +96,7 @@ Result<std::vector<SandboxBackendFactory>> services_asked(const Arguments& args)
   config.baselines = baselines_asked(args.baselines);
   const auto slots = take_slots(config);
   if (!slots) return tl::unexpected(slots.error());
-  return services_of(*slots);
+  return services_of(*slots, end.ender());
 }
 
 ExitCode bench_gpus(const Arguments& args) {
@@ -105,9 +106,10 @@ ExitCode bench_gpus(const Arguments& args) {
   }
   const SignalWait signals{stopping};
   auto load = load_of(args);
-  if (!load) return report(load.error());
+  if (!load) return report_unless_stopped(load.error(), signals);
   load->stop = [&] { return signals.came(); };
-  const auto services = services_asked(args);
+  const EndOnSignal end(signals);
+  const auto services = services_asked(args, end);
   if (!services) return report(services.error());
   const auto scaling = measure_scaling(*services, args.gpus, std::move(*load));
   if (!scaling) return report(scaling.error());

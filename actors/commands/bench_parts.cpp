@@ -16,6 +16,12 @@ std::string padded(std::string text, size_t width) {
 
 }  // namespace
 
+ExitCode report_unless_stopped(const Error& error, const SignalWait& signals) {
+  if (!signals.came()) return report(error);
+  tell("stopped: " + error.message);
+  return ExitCode::interrupted;
+}
+
 void tell(const std::string& line) {
   std::cerr << line + '\n';
 }

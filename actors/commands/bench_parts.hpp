@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "actors/commands/command.hpp"
+#include "actors/commands/signals.hpp"
 
 namespace warpsmith::actors {
 
@@ -23,6 +24,9 @@ Command bench_timing_part();
 
 /// Told at a Ctrl-C: what is being measured may take seconds to its end.
 inline constexpr const char* stopping = "stopping; press Ctrl-C again to end at once";
+
+/// As `report`; where a signal came, the failure is what it ended, a script's say: `interrupted`.
+ExitCode report_unless_stopped(const Error& error, const SignalWait& signals);
 
 /// A line of progress, on standard error, from any thread.
 void tell(const std::string& line);

@@ -8,7 +8,7 @@
 #include "actors/bench/repetition.hpp"
 #include "actors/commands/bench_parts.hpp"
 #include "actors/commands/check_input.hpp"
-#include "actors/commands/signals.hpp"
+#include "actors/commands/end_on_signal.hpp"
 #include "actors/commands/slots.hpp"
 #include "actors/service_backend.hpp"
 
@@ -52,15 +52,16 @@ Result<std::vector<EvaluateCall>> calls_of(const Arguments& args) {
 
 Result<std::vector<Repeated>> repeat_all(const Arguments& args,
                                          const std::vector<EvaluateCall>& calls,
-                                         const RepeatLoad& load) {
+                                         const RepeatLoad& load, const EndOnSignal& end) {
   SandboxConfig config;
   config.contract = contract_of(calls.front());
   config.first_gpu = args.gpu;
   const auto slots = take_slots(config);
   if (!slots) return tl::unexpected(slots.error());
-  auto backend = service_backend(slots->front())();
-  if (!backend) return tl::unexpected(std::move(backend.error()));
+  auto backend = service_backend(slots->front(), end.ender())();
   std::vector<Repeated> all;
+  if (load.stop()) return all;
+  if (!backend) return tl::unexpected(std::move(backend.error()));
   for (size_t i = 0; i < calls.size(); ++i) {
     auto one = repeat_verdict(**backend, calls[i], load);
     if (!one) return fail(args.places[i], std::move(one.error()));
@@ -134,7 +135,8 @@ ExitCode bench_repeat(const Arguments& args) {
   if (!calls) return report(calls.error());
   const RepeatLoad load{
       .times = args.times, .progress = tell, .stop = [&] { return signals.came(); }};
-  const auto all = repeat_all(args, *calls, load);
+  const EndOnSignal end(signals);
+  const auto all = repeat_all(args, *calls, load, end);
   if (!all) return report(all.error());
   std::cout << (args.json ? to_json(*all, args.bar()).dump() + '\n' : to_text(*all, args.bar()));
   return end_of(*all, args.times * std::ssize(*calls));

@@ -39,10 +39,12 @@ Result<std::vector<sandbox::SandboxOptions>> take_slots(const SandboxConfig& con
   return slots;
 }
 
-std::vector<SandboxBackendFactory> services_of(const std::vector<sandbox::SandboxOptions>& slots) {
+std::vector<SandboxBackendFactory> services_of(const std::vector<sandbox::SandboxOptions>& slots,
+                                               const std::shared_ptr<sandbox::EndSwitch>& ender) {
   std::vector<SandboxBackendFactory> services;
   services.reserve(slots.size());
-  for (const sandbox::SandboxOptions& slot : slots) services.push_back(service_backend(slot));
+  for (const sandbox::SandboxOptions& slot : slots)
+    services.push_back(service_backend(slot, ender));
   return services;
 }
 

@@ -2,6 +2,7 @@
 // The slots that a command judges on, of a configuration that its options made.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,9 @@ Result<void> valid_slots(const SandboxConfig& config);
 /// machine lacks something for it. From then on this process is off the slots' cores.
 Result<std::vector<sandbox::SandboxOptions>> take_slots(const SandboxConfig& config);
 
-/// A service for each.
-std::vector<SandboxBackendFactory> services_of(const std::vector<sandbox::SandboxOptions>& slots);
+/// A service for each. `ender` ends them from another thread.
+std::vector<SandboxBackendFactory> services_of(const std::vector<sandbox::SandboxOptions>& slots,
+                                               const std::shared_ptr<sandbox::EndSwitch>& ender);
 
 /// What contract `host` runs a task on: what the task names, else a GPU where there is one.
 DeviceClass host_device(const Task& task);

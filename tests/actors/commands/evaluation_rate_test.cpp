@@ -67,5 +67,32 @@ TEST(EvaluationRateTest, EndsWithWhatThereIsOnceItIsToldToStop) {
   EXPECT_LE(figures->evaluations, 50);
 }
 
+/// Its service is ended from outside while it measures its first task.
+class Ended : public SandboxBackend {
+ public:
+  explicit Ended(std::atomic<bool>& told) : told_(told) {}
+  Judgement evaluate(const Task& /*task*/, const Submission& /*submission*/, Request /*request*/,
+                     milliseconds /*budget*/) override {
+    return InfraFailure{InfraKind::sandbox_lost, "ended"};
+  }
+  Result<TaskFacts> ingest(const Task& /*task*/, milliseconds /*budget*/) override {
+    told_ = true;
+    return fail(ErrorCode::peer_lost, "ended");
+  }
+
+ private:
+  std::atomic<bool>& told_;
+};
+
+TEST(EvaluationRateTest, WhatAStopEndedIsNoFailure) {
+  EvaluationLoad load = load_of({"rows"}, 2);
+  std::atomic<bool> told{false};
+  load.stop = [&] { return told.load(); };
+  const SandboxBackendFactory slot = [&] { return std::make_unique<Ended>(told); };
+  const auto figures = measure_evaluations({slot, slot}, load);
+  ASSERT_TRUE(figures) << figures.error().message;
+  EXPECT_EQ(figures->evaluations, 0);
+}
+
 }  // namespace
 }  // namespace warpsmith::actors

@@ -105,6 +105,15 @@ TEST(RepetitionTest, AStopLeavesTheVerdictsSoFar) {
   EXPECT_EQ(repetition->verdicts.size(), 2U);
 }
 
+TEST(RepetitionTest, WhatAStopEndedIsNoFailure) {
+  ScriptedBackend backend{{Verdict{}, InfraFailure{InfraKind::sandbox_lost, "ended"}}};
+  int asked = 0;
+  const auto repetition =
+      repeat_verdict(backend, {}, {.times = 20, .stop = [&] { return ++asked > 2; }});
+  ASSERT_TRUE(repetition) << repetition.error().message;
+  EXPECT_EQ(repetition->verdicts.size(), 1U);
+}
+
 TEST(RepetitionTest, NothingJudgedIsNothingUnexplained) {
   EXPECT_EQ(Repetition{}.unexplained(), 0);
   EXPECT_EQ(Repetition{}.median_speedup_eager(), 0);
