@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One evaluation of a candidate that was made ready: what it runs on, and the run.
+#include <algorithm>
+
 #include "sandbox/judge/evaluator_state.hpp"
 #include "sandbox/judge/phase_clock.hpp"
 
@@ -8,6 +10,9 @@ namespace {
 
 /// Contents of an evaluation on hidden shapes are numbered from here on.
 constexpr uint64_t hidden_contents = uint64_t{1} << 40U;
+
+/// Slots of one run take turns on a GPU all the time, for some hundred milliseconds each.
+constexpr std::chrono::seconds usual_turn{3};
 
 }  // namespace
 
@@ -20,20 +25,28 @@ Result<std::unique_ptr<Bench>> Evaluator::State::make_bench(const TaskSignature&
 
 Result<std::optional<DeviceLease>> Evaluator::State::lease(Deadline deadline) {
   if (!gpu && !options.core) return std::nullopt;
-  auto held = gpu ? gpu->lease(deadline) : lease_of_core(*options.core, deadline);
+  auto held = lease_of(shared_device(), deadline);
   if (!held) return tl::unexpected(std::move(held.error()));
   return std::optional<DeviceLease>{std::move(*held)};
 }
 
-Result<DeviceLease> Evaluator::State::lease_of_core(int core, Deadline deadline) {
-  const auto by = [core](Deadline until) {
-    return DeviceLease::acquire(machine_leases, core_device(core), until);
-  };
-  auto held = by(Deadline::after({}));
+Evaluator::State::Shared Evaluator::State::shared_device() const {
+  if (gpu) {
+    return {"GPU " + std::to_string(*options.gpu) + ", which others have", usual_turn,
+            [slot = gpu.get()](Deadline by) { return slot->lease(by); }};
+  }
+  const std::string core = core_device(*options.core);
+  return {"core " + std::to_string(*options.core) + ", which another run has",
+          {},
+          [core](Deadline by) { return DeviceLease::acquire(machine_leases, core, by); }};
+}
+
+Result<DeviceLease> Evaluator::State::lease_of(const Shared& device, Deadline deadline) {
+  auto held = device.acquire(Deadline::after(std::min(device.silence, deadline.left())));
   if (held || held.error().code != ErrorCode::timeout) return held;
   const std::string before = last_told;
-  tell("waiting for core " + std::to_string(core) + ", which another run has");
-  held = by(deadline);
+  tell("waiting for " + device.name);
+  held = device.acquire(deadline);
   if (held) tell(before);
   return held;
 }

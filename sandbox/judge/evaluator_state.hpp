@@ -153,8 +153,13 @@ struct Evaluator::State {
   Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
   /// Of the slot's GPU, else its core, else empty.
   Result<std::optional<DeviceLease>> lease(Deadline deadline);
-  /// A core is another's only where two runs have it: worth a word.
-  Result<DeviceLease> lease_of_core(int core, Deadline deadline);
+  struct Shared {
+    std::string name;                   // and who else has it
+    std::chrono::milliseconds silence;  // who waits longer says so
+    std::function<Result<DeviceLease>(Deadline)> acquire;
+  };
+  Shared shared_device() const;
+  Result<DeviceLease> lease_of(const Shared& device, Deadline deadline);
   /// Of a GPU slot, as it is before a candidate runs, else empty.
   CheckDevice device_check() const;
   Result<Bench*> bench_of(const Task& task, const TaskSignature& signature);

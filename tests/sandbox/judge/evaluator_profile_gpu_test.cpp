@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "runtime/cuda/canary.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
+#include "sandbox/device/lease.hpp"
 #include "sandbox/judge/evaluator.hpp"
 #include "sandbox/profile/profile.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -80,13 +82,14 @@ class EvaluatorProfileGpuTest : public testing::Test {
     if (evaluator == nullptr) GTEST_SKIP() << lacking;
   }
 
-  static Verdict profiled(FileSet files) {
+  static Verdict profiled(FileSet files, const Progress& progress = {}) {
     EvaluateRequest request;
     request.task = {
         .id = "rms_norm_linear", .code = text_of("reference.py"), .device = DeviceClass::cuda};
     request.submission = {request.task.id, "device", std::move(files)};
     request.want = Request::profile;
-    Judgement judgement = evaluator->evaluate(request, Deadline::after(std::chrono::seconds{300}));
+    Judgement judgement =
+        evaluator->evaluate(request, Deadline::after(std::chrono::seconds{300}), progress);
     if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
       throw std::runtime_error(failure->detail);
     }
@@ -152,6 +155,30 @@ TEST_F(EvaluatorProfileGpuTest, CountsBesideVariablesThatAreBroughtBack) {
   const auto text = profile_of_evidence(verdict.evidence);
   ASSERT_TRUE(text);
   expect_counted_alike(Json::parse(*text));
+}
+
+/// Of all GPUs that any service on this machine ever shared.
+std::vector<DeviceLease> all_gpus() {
+  std::vector<DeviceLease> leases;
+  for (const auto& file : std::filesystem::directory_iterator(machine_leases)) {
+    const std::string device = file.path().stem().string();
+    if (!device.starts_with("gpu-")) continue;
+    leases.push_back(
+        DeviceLease::acquire(machine_leases, device, Deadline::after(std::chrono::minutes{1}))
+            .value());
+  }
+  return leases;
+}
+
+TEST_F(EvaluatorProfileGpuTest, SaysThatItWaitsForAGpuThatOthersHave) {
+  (void)profiled(example());  // what is measured once takes turns by itself, without a word
+  std::vector<DeviceLease> others = all_gpus();
+  ASSERT_FALSE(others.empty());
+  const Verdict verdict = profiled(example(), [&](const std::string& told) {
+    if (told == "waiting for GPU 0, which others have") others.clear();
+  });
+  EXPECT_TRUE(others.empty()) << "it was waited for";
+  EXPECT_TRUE(verdict.correct()) << verdict.feedback;
 }
 
 TEST_F(EvaluatorProfileGpuTest, AWrongSolutionHasNoProfile) {
