@@ -73,9 +73,8 @@ Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& c
   for (int64_t i = 0; i < load.times && !load.stop(); ++i) {
     const auto [judgement, asked_again] = final_verdict(backend, call.task, call.submission);
     repetition.asked_again += asked_again;
-    const auto* failure = std::get_if<InfraFailure>(&judgement);
-    if (failure != nullptr && load.stop()) break;  // what told us may have ended the service
-    if (failure != nullptr) {
+    if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
+      if (load.stop()) break;  // what told us may have ended the service
       return fail(ErrorCode::infrastructure,
                   std::string{to_string(failure->kind)} + ": " + failure->detail);
     }

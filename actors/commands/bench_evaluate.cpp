@@ -12,7 +12,6 @@
 #include "actors/commands/bench_parts.hpp"
 #include "actors/commands/end_on_signal.hpp"
 #include "actors/commands/slots.hpp"
-#include "actors/service_backend.hpp"
 #include "runtime/json_text.hpp"
 
 namespace warpsmith::actors {

@@ -43,8 +43,7 @@ std::vector<SandboxBackendFactory> services_of(const std::vector<sandbox::Sandbo
                                                const std::shared_ptr<sandbox::EndSwitch>& ender) {
   std::vector<SandboxBackendFactory> services;
   services.reserve(slots.size());
-  for (const sandbox::SandboxOptions& slot : slots)
-    services.push_back(service_backend(slot, ender));
+  for (const auto& slot : slots) services.push_back(service_backend(slot, ender));
   return services;
 }
 

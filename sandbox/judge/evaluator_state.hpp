@@ -153,6 +153,7 @@ struct Evaluator::State {
   Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
   /// Of the slot's GPU, else its core, else empty.
   Result<std::optional<DeviceLease>> lease(Deadline deadline);
+  /// What slots take turns on.
   struct Shared {
     std::string name;                   // and who else has it
     std::chrono::milliseconds silence;  // who waits longer says so
