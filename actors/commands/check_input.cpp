@@ -7,8 +7,8 @@
 
 #include "actors/commands/slots.hpp"
 #include "runtime/run/durable_file.hpp"
-#include "sandbox/contract/cpu_contract.hpp"
-#include "sandbox/contract/host_submission.hpp"
+#include "sandbox/contract/cpu/cpu_contract.hpp"
+#include "sandbox/contract/host/host_submission.hpp"
 #include "sandbox/plan/plan.hpp"
 #include "sandbox/workspace/solution.hpp"
 #include "synthesis/task_source.hpp"

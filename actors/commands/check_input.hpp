@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/messages.hpp"
+#include "actors/protocol/messages.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::actors {

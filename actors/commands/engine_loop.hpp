@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "actors/commands/signals.hpp"
-#include "actors/engine.hpp"
+#include "actors/run/engine.hpp"
 
 namespace warpsmith::actors {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "actors/messages.hpp"
+#include "actors/protocol/messages.hpp"
 
 namespace warpsmith::actors {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/slots.hpp"
 
-#include "actors/service_backend.hpp"
-#include "actors/slot_cores.hpp"
+#include "actors/sandbox/service_backend.hpp"
+#include "actors/sandbox/slot_cores.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
 #include "synthesis/task_source.hpp"

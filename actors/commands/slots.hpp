@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/sandbox_backend.hpp"
+#include "actors/sandbox/sandbox_backend.hpp"
 #include "runtime/config/sandbox_config.hpp"
 #include "runtime/result.hpp"
 #include "runtime/task.hpp"

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "sandbox/compile/elf_image.hpp"
-#include "sandbox/contract/cpu_contract.hpp"
+#include "sandbox/contract/cpu/cpu_contract.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "sandbox/contract/cpu_contract.hpp"
-#include "sandbox/contract/host_submission.hpp"
+#include "sandbox/contract/cpu/cpu_contract.hpp"
+#include "sandbox/contract/host/host_submission.hpp"
 
 namespace warpsmith::sandbox {
 

@@ -10,10 +10,10 @@
 
 #include "runtime/result.hpp"
 #include "sandbox/commit/shared_buffers.hpp"
+#include "sandbox/judge/ingest_record.hpp"
 #include "sandbox/judge/keystream.hpp"
 #include "sandbox/judge/numerics.hpp"
 #include "sandbox/judge/stage.hpp"
-#include "sandbox/reference/ingest_record.hpp"
 #include "sandbox/reference/worker.hpp"
 
 namespace warpsmith::sandbox {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "sandbox/contract/host_hints.hpp"
+#include "sandbox/contract/host/host_hints.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

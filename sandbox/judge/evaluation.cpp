@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "sandbox/ingest/ingest.hpp"
 #include "sandbox/judge/evaluation_stay.hpp"
+#include "sandbox/judge/further_trials.hpp"
 #include "sandbox/judge/memory_hog.hpp"
-#include "sandbox/reference/further_trials.hpp"
-#include "sandbox/reference/ingest.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -14,11 +14,11 @@
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/device/lease.hpp"
 #include "sandbox/judge/bench.hpp"
+#include "sandbox/judge/ingest_record.hpp"
 #include "sandbox/judge/own_time.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/judge/verdict_of.hpp"
 #include "sandbox/reference/further_baselines.hpp"
-#include "sandbox/reference/ingest_record.hpp"
 #include "sandbox/reference/worker.hpp"
 
 namespace warpsmith::sandbox {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/evaluation_stay.hpp"
 
-#include "sandbox/reference/ingest.hpp"
+#include "sandbox/ingest/ingest.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

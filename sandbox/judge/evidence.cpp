@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/json_text.hpp"
+#include "sandbox/contract/host/host_review.hpp"
+#include "sandbox/ingest/ingest.hpp"
 #include "sandbox/judge/device_clock.hpp"
-#include "sandbox/judge/host_review.hpp"
 #include "sandbox/judge/timed_decision.hpp"
-#include "sandbox/reference/ingest.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -11,7 +11,7 @@
 #include "runtime/process/frame_socket.hpp"
 #include "runtime/result.hpp"
 #include "sandbox/commit/contestant.hpp"
-#include "sandbox/launch/gpu_access.hpp"
+#include "sandbox/device/gpu_access.hpp"
 
 namespace warpsmith::sandbox {
 

@@ -7,7 +7,7 @@
 
 #include "runtime/clock.hpp"
 #include "runtime/process/memory_file.hpp"
-#include "sandbox/contract/cpu_contract.hpp"
+#include "sandbox/contract/cpu/cpu_contract.hpp"
 #include "sandbox/jail/seccomp_filter.hpp"
 #include "sandbox/launch/plan_device.hpp"
 #include "sandbox/launch/software_kernels.hpp"

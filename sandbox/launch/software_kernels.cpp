@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "sandbox/contract/cpu_contract.hpp"
+#include "sandbox/contract/cpu/cpu_contract.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

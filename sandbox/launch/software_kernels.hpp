@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/compile/cpu_compiler.hpp"
+#include "sandbox/contract/cpu/cpu_compiler.hpp"
 #include "sandbox/plan/bound_plan.hpp"
 
 namespace warpsmith::sandbox {

@@ -10,8 +10,8 @@
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 #include "runtime/task.hpp"
+#include "sandbox/protocol/progress.hpp"
 #include "sandbox/reference/baseline.hpp"
-#include "sandbox/reference/progress.hpp"
 #include "sandbox/reference/worker.hpp"
 
 namespace warpsmith::sandbox {

@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "sandbox/device/gpu_access.hpp"
 #include "sandbox/jail/jail.hpp"
-#include "sandbox/launch/gpu_access.hpp"
 
 namespace warpsmith::sandbox {
 

@@ -13,7 +13,7 @@
 #include "runtime/task.hpp"
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/commit/shared_buffers.hpp"
-#include "sandbox/launch/gpu_access.hpp"
+#include "sandbox/device/gpu_access.hpp"
 #include "sandbox/profile/baseline_kernels.hpp"
 #include "sandbox/reference/baseline.hpp"
 #include "sandbox/reference/description.hpp"

@@ -7,7 +7,7 @@
 
 #include "runtime/process/child.hpp"
 #include "sandbox/jail/cgroup.hpp"
-#include "sandbox/service/wire.hpp"
+#include "sandbox/protocol/wire.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

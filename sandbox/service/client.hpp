@@ -9,9 +9,9 @@
 
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
-#include "sandbox/reference/progress.hpp"
+#include "sandbox/protocol/progress.hpp"
+#include "sandbox/protocol/requests.hpp"
 #include "sandbox/service/end_switch.hpp"
-#include "sandbox/service/requests.hpp"
 
 namespace warpsmith::sandbox {
 

@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "sandbox/commit/runner_plan.hpp"
 #include "sandbox/compile/nvrtc_worker.hpp"
-#include "sandbox/judge/evaluator.hpp"
+#include "sandbox/contract/cpu/runner_plan.hpp"
+#include "sandbox/evaluator/evaluator.hpp"
 #include "sandbox/launch/launcher.hpp"
+#include "sandbox/protocol/wire.hpp"
 #include "sandbox/service/libraries.hpp"
 #include "sandbox/service/server.hpp"
-#include "sandbox/service/wire.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/service/probe.hpp"
 
-#include "sandbox/contract/cpu_contestant.hpp"
+#include "sandbox/contract/cpu/cpu_contestant.hpp"
 
 namespace warpsmith::sandbox {
 

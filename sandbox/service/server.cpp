@@ -13,9 +13,9 @@
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/jail/cgroup.hpp"
 #include "sandbox/jail/jail.hpp"
+#include "sandbox/protocol/wire.hpp"
 #include "sandbox/service/probe.hpp"
 #include "sandbox/service/shell.hpp"
-#include "sandbox/service/wire.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

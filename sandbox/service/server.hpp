@@ -5,9 +5,9 @@
 #include <functional>
 
 #include "runtime/process/frame_socket.hpp"
-#include "sandbox/reference/progress.hpp"
+#include "sandbox/protocol/progress.hpp"
+#include "sandbox/protocol/requests.hpp"
 #include "sandbox/service/client.hpp"
-#include "sandbox/service/requests.hpp"
 
 namespace warpsmith::sandbox {
 

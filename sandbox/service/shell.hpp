@@ -4,7 +4,7 @@
 
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
-#include "sandbox/service/requests.hpp"
+#include "sandbox/protocol/requests.hpp"
 
 namespace warpsmith::sandbox {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "runtime/result.hpp"
-#include "sandbox/service/requests.hpp"
+#include "sandbox/protocol/requests.hpp"
 
 namespace warpsmith::sandbox {
 

@@ -17,7 +17,7 @@ WARM_UP = 3
 COLD_BYTES = 96 << 20  # buffers rotate over more than twice a last-level cache of 32 MiB
 
 
-HEADER_SOURCE = Path(__file__).parents[2] / "sandbox/contract/cpu_header.cpp"
+HEADER_SOURCE = Path(__file__).parents[2] / "sandbox/contract/cpu/cpu_header.cpp"
 
 
 class Bench:

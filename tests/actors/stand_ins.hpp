@@ -8,8 +8,8 @@
 #include <caf/typed_event_based_actor.hpp>
 #include <limits>
 
-#include "actors/inspect.hpp"
-#include "actors/interfaces.hpp"
+#include "actors/protocol/inspect.hpp"
+#include "actors/protocol/interfaces.hpp"
 
 namespace warpsmith::actors::stand_in {
 

@@ -32,7 +32,7 @@ class IncludesTest(unittest.TestCase):
         self.refused("runtime/a.cpp", "policy/learn/reward.hpp")
         self.refused("policy/a.cpp", "sandbox/jail/jail.hpp")
         self.refused("sandbox/a.cpp", "synthesis/pool.hpp")
-        self.refused("sandbox/a.cpp", "actors/messages.hpp")
+        self.refused("sandbox/a.cpp", "actors/protocol/messages.hpp")
 
     def test_only_actors_see_caf(self):
         self.allowed("actors/a.hpp", "caf/typed_actor.hpp")

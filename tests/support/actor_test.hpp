@@ -8,10 +8,10 @@
 #include <caf/scheduler/test_coordinator.hpp>
 #include <caf/scoped_actor.hpp>
 
-#include "actors/actor_state.hpp"
-#include "actors/errors.hpp"
-#include "actors/inspect.hpp"
-#include "actors/interfaces.hpp"
+#include "actors/base/actor_state.hpp"
+#include "actors/protocol/errors.hpp"
+#include "actors/protocol/inspect.hpp"
+#include "actors/protocol/interfaces.hpp"
 
 namespace warpsmith::actors {
 

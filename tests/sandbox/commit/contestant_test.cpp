@@ -10,8 +10,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "sandbox/commit/self_check.hpp"
-#include "sandbox/contract/cpu_contestant.hpp"
+#include "sandbox/bench/self_check.hpp"
+#include "sandbox/contract/cpu/cpu_contestant.hpp"
 #include "sandbox/jail/cgroup.hpp"
 #include "sandbox/jail/process_state.hpp"
 #include "sandbox/timing/call_meter.hpp"

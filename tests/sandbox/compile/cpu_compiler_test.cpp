@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The compile service: artefacts, errors with their place, cache, and what sources cannot reach.
-#include "sandbox/compile/cpu_compiler.hpp"
+#include "sandbox/contract/cpu/cpu_compiler.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

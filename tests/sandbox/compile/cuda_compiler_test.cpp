@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The compile service for CUDA, with whatever toolchain this machine has; no GPU is needed.
-#include "sandbox/compile/cuda_compiler.hpp"
+#include "sandbox/contract/device/cuda_compiler.hpp"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -13,10 +13,10 @@
 #include <optional>
 
 #include "runtime/environment.hpp"
+#include "sandbox/bench/timing_kernels.hpp"
 #include "sandbox/compile/cubin.hpp"
 #include "sandbox/compile/nvrtc_library.hpp"
-#include "sandbox/contract/device_candidate.hpp"
-#include "sandbox/judge/timing_kernels.hpp"
+#include "sandbox/contract/device/device_candidate.hpp"
 #include "tests/support/mutate.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who seems to do the work.
-#include "sandbox/contract/host_hints.hpp"
+#include "sandbox/contract/host/host_hints.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a submission of contract `host` may hold, and the texts for what it may not.
-#include "sandbox/contract/host_submission.hpp"
+#include "sandbox/contract/host/host_submission.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

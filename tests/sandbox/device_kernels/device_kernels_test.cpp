@@ -9,8 +9,8 @@
 
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
-#include "sandbox/compile/cuda_compiler.hpp"
-#include "sandbox/contract/device_candidate.hpp"
+#include "sandbox/contract/device/cuda_compiler.hpp"
+#include "sandbox/contract/device/device_candidate.hpp"
 #include "sandbox/reference/description.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -19,7 +19,7 @@
 #include "runtime/run/durable_file.hpp"
 #include "runtime/submission.hpp"
 #include "runtime/task.hpp"
-#include "sandbox/service/requests.hpp"
+#include "sandbox/protocol/requests.hpp"
 
 namespace warpsmith::sandbox::testing {
 

@@ -9,9 +9,9 @@
 #include "arithmetic.hpp"
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
+#include "sandbox/ingest/ingest.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/judge/seed.hpp"
-#include "sandbox/reference/ingest.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox::test {

@@ -7,7 +7,7 @@
 
 #include "runtime/environment.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
-#include "sandbox/judge/evaluator.hpp"
+#include "sandbox/evaluator/evaluator.hpp"
 #include "tests/sandbox/hacks/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 #include "tests/support/after_all_tests.hpp"

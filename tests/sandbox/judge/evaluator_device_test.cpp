@@ -9,7 +9,7 @@
 #include "runtime/random_stream.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
-#include "sandbox/judge/evaluator.hpp"
+#include "sandbox/evaluator/evaluator.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {

@@ -3,7 +3,7 @@
 // what torch.compile keeps, is made once.
 #pragma once
 
-#include "sandbox/judge/evaluator.hpp"
+#include "sandbox/evaluator/evaluator.hpp"
 
 namespace warpsmith::sandbox::test {
 

@@ -15,7 +15,7 @@
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/device/lease.hpp"
-#include "sandbox/judge/evaluator.hpp"
+#include "sandbox/evaluator/evaluator.hpp"
 #include "sandbox/profile/profile.hpp"
 #include "tests/support/temporary_folder.hpp"
 

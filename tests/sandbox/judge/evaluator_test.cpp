@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole judgements: real compiler, real jails, real torch.
-#include "sandbox/judge/evaluator.hpp"
+#include "sandbox/evaluator/evaluator.hpp"
 #include "runtime/environment.hpp"
 
 #include <gmock/gmock.h>

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/environment.hpp"
-#include "sandbox/judge/evaluator.hpp"
+#include "sandbox/evaluator/evaluator.hpp"
 #include "tests/sandbox/hacks/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 

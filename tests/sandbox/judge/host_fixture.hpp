@@ -15,7 +15,7 @@
 #include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
-#include "sandbox/judge/evaluator.hpp"
+#include "sandbox/evaluator/evaluator.hpp"
 #include "tests/sandbox/judge/evaluator_options.hpp"
 
 namespace warpsmith::sandbox::test {

@@ -2,7 +2,7 @@
 // A candidate of contract `host` asked for what it runs: the protocol, on the CPU.
 #include <gmock/gmock.h>
 
-#include "sandbox/contract/host_contestant.hpp"
+#include "sandbox/contract/host/host_contestant.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/profile/baseline_kernels.hpp"
 #include "sandbox/profile/record_file.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/judge/host_review.hpp"
+#include "sandbox/contract/host/host_review.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
-#include "sandbox/reference/ingest.hpp"
+#include "sandbox/ingest/ingest.hpp"
 #include "sandbox/reference/ragged.hpp"
 
 namespace warpsmith::sandbox::test {

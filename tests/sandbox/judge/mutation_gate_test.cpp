@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/judge/mutation_gate.hpp"
+#include "sandbox/ingest/mutation_gate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/judge/task_memory.hpp"
+#include "sandbox/evaluator/task_memory.hpp"
 
 #include <gtest/gtest.h>
 

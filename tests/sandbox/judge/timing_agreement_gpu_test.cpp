@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "runtime/environment.hpp"
+#include "sandbox/bench/timing_agreement.hpp"
 #include "sandbox/commit/contestant.hpp"
-#include "sandbox/judge/timing_agreement.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 namespace warpsmith::sandbox {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which agreement is asked for, and that the kernels that are timed bind to their task.
-#include "sandbox/judge/timing_agreement.hpp"
+#include "sandbox/bench/timing_agreement.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sandbox/judge/timing_kernels.hpp"
+#include "sandbox/bench/timing_kernels.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -8,7 +8,7 @@
 #include "runtime/cuda/canary.hpp"
 #include "runtime/cuda/counter_session.hpp"
 #include "runtime/cuda/cupti_library.hpp"
-#include "sandbox/contract/device_recording.hpp"
+#include "sandbox/contract/device/device_recording.hpp"
 #include "tests/sandbox/launch/gpu_candidate.hpp"
 
 namespace warpsmith::sandbox {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/launch/gpu_access.hpp"
+#include "sandbox/device/gpu_access.hpp"
 
 #include <gtest/gtest.h>
 

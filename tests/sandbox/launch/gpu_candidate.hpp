@@ -13,8 +13,8 @@
 
 #include "runtime/cuda/virtual_memory.hpp"
 #include "runtime/environment.hpp"
-#include "sandbox/compile/cuda_compiler.hpp"
-#include "sandbox/contract/device_contestant.hpp"
+#include "sandbox/contract/device/cuda_compiler.hpp"
+#include "sandbox/contract/device/device_contestant.hpp"
 #include "tests/sandbox/launch/plans.hpp"
 #include "tests/support/temporary_folder.hpp"
 

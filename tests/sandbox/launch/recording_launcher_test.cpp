@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sandbox/commit/shared_buffers.hpp"
-#include "sandbox/contract/device_recording.hpp"
+#include "sandbox/contract/device/device_recording.hpp"
 #include "sandbox/launch/software_kernels.hpp"
 #include "sandbox/profile/profile.hpp"
 #include "tests/sandbox/launch/plans.hpp"

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "runtime/cuda/driver.hpp"
-#include "sandbox/contract/device_contestant.hpp"
+#include "sandbox/contract/device/device_contestant.hpp"
 #include "sandbox/launch/software_kernels.hpp"
 #include "tests/sandbox/launch/plans.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ingest of whole tasks: facts, kept distributions, the mutation gate.
-#include "sandbox/reference/ingest.hpp"
+#include "sandbox/ingest/ingest.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
-#include "sandbox/reference/ingest_stay.hpp"
+#include "sandbox/ingest/ingest_stay.hpp"
 #include "support.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
-#include "sandbox/reference/ingest.hpp"
+#include "sandbox/ingest/ingest.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox::test {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "runtime/cuda/device_error.hpp"
-#include "sandbox/service/wire.hpp"
+#include "sandbox/protocol/wire.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 namespace warpsmith::sandbox {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wire records: round trips; mutated bytes are rejected, never believed beyond their bounds.
-#include "sandbox/service/wire.hpp"
+#include "sandbox/protocol/wire.hpp"
 
 #include <gtest/gtest.h>
 
 #include "runtime/random_stream.hpp"
-#include "sandbox/commit/runner_plan.hpp"
+#include "sandbox/contract/cpu/runner_plan.hpp"
 #include "sandbox/service/client.hpp"
 
 namespace warpsmith::sandbox {

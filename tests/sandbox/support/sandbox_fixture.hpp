@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "sandbox/compile/cpu_compiler.hpp"
+#include "sandbox/contract/cpu/cpu_compiler.hpp"
 #include "sandbox/workspace/workspace.hpp"
 
 namespace warpsmith::sandbox::testing {

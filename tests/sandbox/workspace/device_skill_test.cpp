@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "runtime/environment.hpp"
-#include "sandbox/compile/cuda_compiler.hpp"
-#include "sandbox/contract/device_candidate.hpp"
+#include "sandbox/contract/device/cuda_compiler.hpp"
+#include "sandbox/contract/device/device_candidate.hpp"
 #include "sandbox/plan/plan_names.hpp"
 #include "sandbox/plan/plan_reader.hpp"
 #include "tests/sandbox/workspace/skill_blocks.hpp"

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "runtime/process/child.hpp"
-#include "sandbox/contract/cpu_contract.hpp"
+#include "sandbox/contract/cpu/cpu_contract.hpp"
 #include "tests/sandbox/workspace/workspace_fixture.hpp"
 
 namespace warpsmith::sandbox {

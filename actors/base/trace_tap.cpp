@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run as Chrome's trace events: a JSON array, one event per line. The format lets the closing
+// bracket be missing, so a killed process leaves a file that opens.
+#include <cinttypes>
+#include <cstdio>
+#include <map>
+#include <mutex>
+
+#include "actors/base/tap.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using Microseconds = std::chrono::duration<double, std::micro>;
+
+struct FileCloser {
+  void operator()(std::FILE* file) const { (void)std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, FileCloser>;
+
+/// Labels and handlers are words of ours: nothing in them needs escaping.
+class TraceTap : public Tap {
+ public:
+  TraceTap(File file, uint64_t most_events) : file_(std::move(file)), left_(most_events) {
+    // Line by line, so that a killed process leaves whole events.
+    (void)std::setvbuf(file_.get(), nullptr, _IOLBF, 1 << 16);
+    (void)std::fputs("[\n", file_.get());
+  }
+  ~TraceTap() override {
+    // The last event has no comma behind it.
+    (void)std::fputs(R"({"name":"end","ph":"i","s":"g","ts":0,"pid":1,"tid":0})", file_.get());
+    (void)std::fputs("\n]\n", file_.get());
+  }
+
+  void delivered(const Delivery& /*delivery*/) override {}
+
+  void handled(const Delivery& d, const Visited& visited) override {
+    const std::scoped_lock lock{mutex_};
+    if (left_ == 0) return;
+    const Microseconds at = visited.begin - start_;
+    (void)std::fprintf(file_.get(),
+                       R"({"name":"%.*s","cat":"message","ph":"X","ts":%.3f,"dur":%.3f,"pid":1,)"
+                       R"("tid":%u,"args":{"number":%)" PRIu64 R"(,"sender":%)" PRIu64 "}},\n",
+                       static_cast<int>(d.handler.size()), d.handler.data(), at.count(),
+                       Microseconds{visited.took}.count(), thread_of(d.actor), d.number, d.sender);
+    if (--left_ == 0) say_that_it_stops(at);
+  }
+
+ private:
+  /// The actor's number; its first event is preceded by its name.
+  unsigned thread_of(std::string_view actor) {
+    const auto [found, fresh] = threads_.try_emplace(std::string{actor}, threads_.size() + 1);
+    if (fresh) {
+      (void)std::fprintf(file_.get(),
+                         R"({"name":"thread_name","ph":"M","pid":1,"tid":%u,"args":{"name":"%s"}},)"
+                         "\n",
+                         found->second, found->first.c_str());
+    }
+    return found->second;
+  }
+
+  void say_that_it_stops(Microseconds at) {
+    (void)std::fprintf(file_.get(),
+                       R"({"name":"the trace stops here: it is full","ph":"i","s":"g",)"
+                       R"("ts":%.3f,"pid":1,"tid":0},)"
+                       "\n",
+                       at.count());
+    (void)std::fflush(file_.get());
+  }
+
+  std::mutex mutex_;
+  File file_;
+  uint64_t left_;  // events that may still be written
+  std::map<std::string, unsigned> threads_;
+  SteadyClock::time_point start_ = SteadyClock::now();
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Tap>> make_trace_tap(const std::string& path, uint64_t most_events) {
+  File file{std::fopen(path.c_str(), "we")};
+  if (!file) return fail(ErrorCode::io_failed, path + ": cannot be opened for the trace");
+  return std::make_unique<TraceTap>(std::move(file), most_events);
+}
+
+}  // namespace warpsmith::actors

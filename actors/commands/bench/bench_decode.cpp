@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith bench decode`: tokens per second of our engine beside `transformers`, one after the
+// other in this run.
+#include "policy/generate/bench_decode.hpp"
+
+#include <ATen/Parallel.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "actors/base/script.hpp"
+#include "actors/commands/bench/bench_parts.hpp"
+#include "policy/format/hf_folder.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/json_text.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string model;
+  std::vector<int64_t> batches{1, 16};
+  int64_t prompt_tokens = 64, new_tokens = 192;
+  bool no_peer = false, json = false;
+};
+
+/// One batch size; the peer's figures are empty if it was not asked for.
+struct Figures {
+  policy::DecodeBenchReport ours;
+  std::optional<double> peer_prefill, peer_decode;  // tokens per second
+};
+
+constexpr const char* prefill_name = "prefill_tokens_per_second";
+constexpr const char* decode_name = "decode_tokens_per_second";
+
+Result<std::map<std::string, double>> run_peer(const fs::path& folder, int64_t batch,
+                                               const Arguments& args) {
+  const std::string script = "scripts/bench_decode_peer.py";
+  const auto said = run_script(
+      source_folder() / script,
+      {folder.string(), "--batch", std::to_string(batch), "--prompt-tokens",
+       std::to_string(args.prompt_tokens), "--new-tokens", std::to_string(args.new_tokens)},
+      std::chrono::minutes{30});
+  if (!said) return tl::unexpected(said.error());
+  return numbers_of(script, *said, {prefill_name, decode_name});
+}
+
+Result<Figures> measure(const policy::Transformer& model, const fs::path& folder, int64_t batch,
+                        const Arguments& args) {
+  const policy::DecodeBenchOptions options{
+      .batch = batch, .prompt_tokens = args.prompt_tokens, .new_tokens = args.new_tokens};
+  auto ours = policy::bench_decode(model, options);
+  if (!ours) return tl::unexpected(std::move(ours.error()));
+  Figures figures{.ours = *ours};
+  if (args.no_peer) return figures;
+  const auto peer = run_peer(folder, batch, args);
+  if (!peer) return tl::unexpected(peer.error());
+  figures.peer_prefill = peer->at(prefill_name);
+  figures.peer_decode = peer->at(decode_name);
+  return figures;
+}
+
+nlohmann::json to_json(const Figures& f) {
+  nlohmann::json out{{"batch", f.ours.batch},
+                     {"decode_tokens_per_s", f.ours.decode_tokens_per_second},
+                     {"prefill_tokens_per_s", f.ours.prefill_tokens_per_second}};
+  out["peer_decode_tokens_per_s"] = nullable(f.peer_decode);
+  out["peer_prefill_tokens_per_s"] = nullable(f.peer_prefill);
+  out["decode_ratio"] =
+      f.peer_decode ? nlohmann::json(f.ours.decode_tokens_per_second / *f.peer_decode) : nullptr;
+  return out;
+}
+
+std::string beside(double ours, const std::optional<double>& peer) {
+  if (!peer) return fixed(ours, 0);
+  return fixed(ours, 0) + " against " + fixed(*peer, 0) + ": " + fixed(ours / *peer, 2) + "x";
+}
+
+std::string to_text(const std::vector<Figures>& all) {
+  std::vector<BenchRow> rows;
+  for (const Figures& f : all) {
+    const std::string batch = ", batch " + std::to_string(f.ours.batch);
+    rows.push_back({"decoded tokens per second" + batch,
+                    beside(f.ours.decode_tokens_per_second, f.peer_decode),
+                    {}});
+    rows.push_back({"prefilled tokens per second" + batch,
+                    beside(f.ours.prefill_tokens_per_second, f.peer_prefill),
+                    {}});
+  }
+  return table_of(rows);
+}
+
+ExitCode bench_decode(const Arguments& args) {
+  const fs::path folder =
+      args.model.empty() ? source_folder() / "configs/policy/tiny" : fs::path{args.model};
+  const auto model = policy::load_hf_model(folder);
+  if (!model) return report(model.error());
+  at::set_num_threads(1);  // as the peer
+  std::vector<Figures> all;
+  for (const int64_t batch : args.batches) {
+    auto figures = measure(*model, folder, batch, args);
+    if (!figures) return report(figures.error());
+    all.push_back(*figures);
+  }
+  if (!args.json) {
+    std::cout << to_text(all);
+    return ExitCode::success;
+  }
+  nlohmann::json out{{"model", folder.string()}, {"batches", nlohmann::json::array()}};
+  for (const Figures& f : all) out["batches"].push_back(to_json(f));
+  std::cout << out.dump() << '\n';
+  return ExitCode::success;
+}
+
+const char* const footer =
+    "Both sides: one thread, float32, the same random prompts' length, temperature 1, no stop\n"
+    "tokens. The peer is `generate` of transformers in the program's Python environment.";
+
+}  // namespace
+
+Command bench_decode_part() {
+  return {"decode", "Tokens per second of the generator beside transformers",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<Arguments>();
+            app.add_option("--model", args->model,
+                           "Hugging Face folder (default: the tiny policy)");
+            app.add_option("--batch", args->batches, "Sequences at once, one run for each")
+                ->capture_default_str()
+                ->delimiter(',')
+                ->check(CLI::Range(1, 4096));
+            app.add_option("--prompt-tokens", args->prompt_tokens, "Of each sequence")
+                ->capture_default_str()
+                ->check(CLI::Range(1, 1'000'000));
+            app.add_option("--new-tokens", args->new_tokens, "Of each sequence")
+                ->capture_default_str()
+                ->check(CLI::Range(2, 1'000'000));
+            app.add_flag("--no-peer", args->no_peer, "Our engine only");
+            app.add_flag("--json", args->json, "One JSON object on standard output");
+            app.footer(footer);
+            return [args] { return bench_decode(*args); };
+          }};
+}
+
+}  // namespace warpsmith::actors

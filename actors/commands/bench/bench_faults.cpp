@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith bench faults`: random faults among honest evaluations change no verdict and leave
+// nothing behind.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "actors/commands/bench/bench_parts.hpp"
+#include "actors/commands/bench/fault_run.hpp"
+#include "actors/commands/bench/scratch_folder.hpp"
+#include "actors/commands/end_on_signal.hpp"
+#include "actors/commands/slots.hpp"
+#include "runtime/json_text.hpp"
+#include "sandbox/judge/gpu/gpu_bench.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+struct Arguments {
+  std::string contract = "cpu", tasks;
+  int64_t evaluations = 200, faults = 200, kernels = 64, slots = 2, gpus = 1;
+  uint64_t seed = 1;
+  bool json = false;
+};
+
+Result<FaultLoad> load_of(const Arguments& args) {
+  auto known = tasks_with_kernels(args.contract, args.tasks);
+  if (!known) return tl::unexpected(std::move(known.error()));
+  return FaultLoad{.contract = args.contract,
+                   .tasks = std::move(known->tasks),
+                   .sources = std::move(known->sources),
+                   .kernels = args.kernels,
+                   .evaluations = args.evaluations,
+                   .faults = args.faults,
+                   .seed = args.seed,
+                   .progress = tell};
+}
+
+SandboxConfig config_of(const Arguments& args) {
+  SandboxConfig config;
+  config.contract = args.contract;
+  config.count = args.slots;
+  config.gpus = args.gpus;
+  // Hangs are waited for: not longer than needed. A GPU's traps take longer, see `patience_with`.
+  if (args.contract == "cpu") config.limits.call = std::chrono::seconds{2};
+  return config;
+}
+
+/// Looks at the memory of each GPU that slots use.
+class DeviceMemories {
+ public:
+  static Result<DeviceMemories> open(const SandboxConfig& config) {
+    DeviceMemories all;
+    for (int64_t i = 0; uses_gpus(config) && i < config.gpus; ++i) {
+      auto verifier = sandbox::GpuVerifier::open(static_cast<int>(config.first_gpu + i));
+      if (!verifier) return tl::unexpected(std::move(verifier.error()));
+      all.verifiers_.push_back(std::move(*verifier));
+    }
+    return all;
+  }
+  /// Of all of them; none where there are none.
+  std::optional<uint64_t> free_bytes() const {
+    if (verifiers_.empty()) return std::nullopt;
+    uint64_t sum = 0;
+    for (const auto& verifier : verifiers_) sum += verifier->free_memory();
+    return sum;
+  }
+
+ private:
+  std::vector<std::shared_ptr<sandbox::GpuVerifier>> verifiers_;
+};
+
+nlohmann::json kinds_json(const FaultFigures& f) {
+  nlohmann::json kinds = nlohmann::json::object();
+  for (const auto& [name, kind] : f.kinds) {
+    kinds[name] = {{"count", kind.count},
+                   {"unexpected", kind.unexpected},
+                   {"got", kind.got},
+                   {"seconds", kind.ms / 1000}};
+  }
+  return kinds;
+}
+
+nlohmann::json to_json(const FaultFigures& f, const Arguments& args) {
+  const Remains& r = f.remains;
+  return {{"contract", args.contract},
+          {"slots", args.slots},
+          {"seed", args.seed},
+          {"meets_bars", f.meets_bars()},
+          {"honest", f.honest},
+          {"honest_equal", f.honest_equal},
+          {"beside_faults", f.beside_faults},
+          {"faults", f.faults()},
+          {"unexpected", f.unexpected()},
+          {"struck", f.struck},
+          {"struck_equal", f.struck_equal},
+          {"missed_strikes", f.missed},
+          {"repeats", f.repeats},
+          {"failures", f.failures},
+          {"kinds", kinds_json(f)},
+          {"refused_tasks", f.refused},
+          {"differences", f.differences},
+          {"free_bytes_before", nullable(r.free_bytes_before)},
+          {"free_bytes_after", nullable(r.free_bytes_after)},
+          {"zombies", r.zombies},
+          {"processes_left", r.processes},
+          {"groups_left", r.groups},
+          {"files_left", r.files},
+          {"processes_seen", f.processes_seen},
+          {"seconds", f.seconds}};
+}
+
+std::string counts_text(const std::map<std::string, int64_t>& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    text += (text.empty() ? "" : ", ") + name + ' ' + std::to_string(count);
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string to_text(const FaultFigures& f) {
+  const Remains& r = f.remains;
+  const auto number = [](auto value) { return std::to_string(value); };
+  std::vector<BenchRow> rows{{"honest evaluations", number(f.honest), {}},
+                             {"of them beside a fault", number(f.beside_faults), {}},
+                             {"like the undisturbed one", number(f.honest_equal), number(f.honest)},
+                             {"evaluations with a piece killed", number(f.struck), {}},
+                             {"like the undisturbed one", number(f.struck_equal), number(f.struck)},
+                             {"faults", number(f.faults()), {}},
+                             {"judged as they should not be", number(f.unexpected()), "0"},
+                             {"failures of ours, asked again", counts_text(f.failures), {}}};
+  if (r.free_bytes_before) {
+    rows.push_back({"device memory not back",
+                    fixed(double(r.missing_bytes()) / (1 << 20), 1) + " MiB",
+                    "<= " + fixed(double(device_slack_bytes) / (1 << 20), 0) + " MiB"});
+  }
+  rows.insert(rows.end(), {{"zombies", number(r.zombies.size()), "0"},
+                           {"processes left", number(r.processes.size()), "0"},
+                           {"control groups left", number(r.groups.size()), "0"},
+                           {"files left", number(r.files.size()), "0"},
+                           {"processes seen", number(f.processes_seen), {}},
+                           {"wall time", fixed(f.seconds, 1) + " s", {}}});
+  for (const auto& [name, kind] : f.kinds) {
+    const double mean_s = kind.ms / 1000 / static_cast<double>(std::max<int64_t>(kind.count, 1));
+    rows.push_back({"fault " + name, counts_text(kind.got) + ", " + fixed(mean_s, 1) + " s", {}});
+  }
+  std::string out = table_of(rows);
+  for (const auto& [task, why] : f.refused) {
+    out.append("  left out: ").append(task).append(": ").append(why).append(1, '\n');
+  }
+  for (const std::string& line : f.differences) out += "  differs: " + line + '\n';
+  for (const auto* left : {&r.zombies, &r.processes, &r.groups, &r.files}) {
+    for (const std::string& line : *left) out += "  left: " + line + '\n';
+  }
+  return out;
+}
+
+/// This process and those that it starts put temporary files into a folder of their own meanwhile.
+class OwnTemporaries {
+ public:
+  OwnTemporaries() {
+    if (const char* before = std::getenv(variable)) before_ = before;
+    ::setenv(variable, folder_.path().c_str(), 1);
+  }
+  ~OwnTemporaries() {
+    if (before_) {
+      ::setenv(variable, before_->c_str(), 1);
+    } else {
+      ::unsetenv(variable);
+    }
+  }
+  OwnTemporaries(const OwnTemporaries&) = delete;
+  OwnTemporaries& operator=(const OwnTemporaries&) = delete;
+
+ private:
+  static constexpr const char* variable = "TMPDIR";
+  const ScratchFolder folder_;
+  std::optional<std::string> before_;
+};
+
+/// What was seen before a Ctrl-C is told as it is.
+ExitCode end_of(const FaultFigures& figures, const Arguments& args) {
+  const bool whole = figures.honest >= args.evaluations && figures.faults() >= args.faults;
+  if (whole) return figures.meets_bars() ? ExitCode::success : ExitCode::infrastructure;
+  std::cerr << "stopped: " << figures.honest << " of " << args.evaluations
+            << " honest evaluations, " << figures.faults() << " of " << args.faults << " faults\n";
+  return ExitCode::interrupted;
+}
+
+ExitCode bench_faults(const Arguments& args) {
+  const SignalWait signals{stopping};
+  auto load = load_of(args);
+  if (!load) return report_unless_stopped(load.error(), signals);
+  load->stop = [&] { return signals.came(); };
+  const EndOnSignal end(signals);
+  load->ender = end.ender();
+  const SandboxConfig config = config_of(args);
+  const auto slots = take_slots(config);
+  if (!slots) return report(slots.error());
+  // What services put into the folder for temporary files is then theirs alone.
+  const OwnTemporaries temporaries;
+  const auto memories = DeviceMemories::open(config);
+  if (!memories) return report(memories.error());
+  const auto free_before = memories->free_bytes();
+  auto figures = run_faults(*slots, *load);
+  if (!figures) return report(figures.error());
+  figures->remains.free_bytes_before = free_before;
+  figures->remains.free_bytes_after = memories->free_bytes();
+  std::cout << (args.json ? json_text(to_json(*figures, args)) + '\n' : to_text(*figures));
+  return end_of(*figures, args);
+}
+
+const char* const footer =
+    "Half of the slots judge honest kernels while the others meet faults: submissions that crash,\n"
+    "hang, take all memory or write where they must not, and honest evaluations of which a piece\n"
+    "(candidate, reference worker, compiler, service) gets SIGKILL. With --evaluations done, all\n"
+    "slots but one meet faults. Every honest kernel is judged once before, undisturbed. A failure\n"
+    "of ours is asked again, at most 5 times; a verdict must then be the undisturbed one: its\n"
+    "class and, of a pass, what each input set showed. At the end no process, control group or\n"
+    "unfinished file may be left, and device memory must be back.\n"
+    "Ctrl-C ends with the figures so far.";
+
+}  // namespace
+
+Command bench_faults_part() {
+  return {
+      "faults", "Random faults among honest evaluations: does any verdict change?",
+      [](CLI::App& app) -> std::function<ExitCode()> {
+        auto args = std::make_shared<Arguments>();
+        app.add_option("--contract", args->contract, "cpu or device")
+            ->capture_default_str()
+            ->check(CLI::IsMember({"cpu", "device"}));
+        const auto number = [&](const char* name, int64_t& value, int64_t least, int64_t most,
+                                const char* about) {
+          app.add_option(name, value, about)->capture_default_str()->check(CLI::Range(least, most));
+        };
+        number("--evaluations", args->evaluations, 1, 100'000, "Honest evaluations, at least");
+        number("--faults", args->faults, 1, 100'000, "Faults beside them, at least");
+        number("--kernels", args->kernels, 1, 100'000, "Distinct honest kernels, at most");
+        number("--slots", args->slots, 2, 64, "Services, half of them for honest evaluations");
+        number("--gpus", args->gpus, 1, 64, "GPUs that the slots of contract device share");
+        app.add_option("--tasks", args->tasks, "Folder of tasks (default: the training tasks)");
+        app.add_option("--seed", args->seed, "Of the order of faults and the moments of kills")
+            ->capture_default_str();
+        app.add_flag("--json", args->json, "One JSON object on standard output");
+        app.footer(footer);
+        return [args] { return bench_faults(*args); };
+      }};
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith bench gpus`: complete evaluations per second of several GPUs beside one.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "actors/commands/baselines_option.hpp"
+#include "actors/commands/bench/bench_parts.hpp"
+#include "actors/commands/bench/gpu_scaling.hpp"
+#include "actors/commands/end_on_signal.hpp"
+#include "actors/commands/slots.hpp"
+#include "runtime/json_text.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+struct Arguments {
+  std::string tasks;
+  std::vector<std::string> baselines{"auto"};
+  int64_t gpus = 2, slots = 4, evaluations = 200;
+  bool json = false;
+};
+
+Result<EvaluationLoad> load_of(const Arguments& args) {
+  auto known = tasks_with_kernels("device", args.tasks);
+  if (!known) return tl::unexpected(std::move(known.error()));
+  return EvaluationLoad{.contract = "device",
+                        .tasks = std::move(known->tasks),
+                        .sources = std::move(known->sources),
+                        .evaluations = args.evaluations,
+                        .progress = tell};
+}
+
+nlohmann::json to_json(const EvaluationFigures& f) {
+  return {{"evaluations", f.evaluations},
+          {"slots", f.slots},
+          {"seconds", f.seconds},
+          {"evaluations_per_s", f.per_second},
+          {"median_ms", f.median_ms},
+          {"median_held_ms", f.median_held_ms},
+          {"verdicts", f.verdicts},
+          {"not_passed", f.not_passed},
+          {"widest_gap_us", nullable(f.widest_gap_us)},
+          {"phases", f.phase_table()}};
+}
+
+nlohmann::json to_json(const GpuScaling& scaling) {
+  return {{"gpus", scaling.gpus},
+          {"one", to_json(scaling.one)},
+          {"all", to_json(scaling.all)},
+          {"ratio", scaling.ratio()},
+          {"ratio_bar", scaling.ratio_bar()},
+          {"meets_bar", scaling.meets_bar()}};
+}
+
+void add_rows(const EvaluationFigures& f, const std::string& who, std::vector<BenchRow>& rows) {
+  rows.push_back({"slots, " + who, std::to_string(f.slots), {}});
+  rows.push_back({"evaluations, " + who, std::to_string(f.evaluations), {}});
+  rows.push_back({"per second, " + who, fixed(f.per_second, 2), {}});
+  for (const auto& [outcome, count] : f.verdicts) {
+    std::string what = "verdict " + outcome;
+    what += ", " + who;
+    rows.push_back({std::move(what), std::to_string(count), {}});
+  }
+}
+
+std::string to_text(const GpuScaling& scaling) {
+  std::vector<BenchRow> rows;
+  add_rows(scaling.one, "one GPU", rows);
+  add_rows(scaling.all, std::to_string(scaling.gpus) + " GPUs", rows);
+  rows.push_back({"ratio", fixed(scaling.ratio(), 2), ">= " + fixed(scaling.ratio_bar(), 2)});
+  std::string out = table_of(rows);
+  for (const EvaluationFigures* figures : {&scaling.one, &scaling.all}) {
+    for (const std::string& line : figures->not_passed) out += "  not passed: " + line + '\n';
+  }
+  return out;
+}
+
+/// What was measured before a Ctrl-C is told as it is.
+ExitCode tell_shortfall(const GpuScaling& scaling, const Arguments& args) {
+  const int64_t done = scaling.one.evaluations + scaling.all.evaluations;
+  const int64_t wanted = args.evaluations * (1 + args.gpus);
+  if (done == wanted) return ExitCode::success;
+  std::cerr << "stopped: " << done << " of " << wanted << " evaluations\n";
+  return ExitCode::interrupted;
+}
+
+Result<std::vector<SandboxBackendFactory>> services_asked(const Arguments& args,
+                                                          const EndOnSignal& end) {
+  SandboxConfig config;
+  config.contract = "device";
+  config.gpus = args.gpus;
+  config.count = args.slots * args.gpus;
+  config.baselines = baselines_asked(args.baselines);
+  const auto slots = take_slots(config);
+  if (!slots) return tl::unexpected(slots.error());
+  return services_of(*slots, end.ender());
+}
+
+ExitCode bench_gpus(const Arguments& args) {
+  if (args.gpus < 2) {
+    return report({ErrorCode::invalid_argument,
+                   "--gpus: expected 2 or more, to measure beside one of them, got 1"});
+  }
+  const SignalWait signals{stopping};
+  auto load = load_of(args);
+  if (!load) return report_unless_stopped(load.error(), signals);
+  load->stop = [&] { return signals.came(); };
+  const EndOnSignal end(signals);
+  const auto services = services_asked(args, end);
+  if (!services) return report(services.error());
+  const auto scaling = measure_scaling(*services, args.gpus, std::move(*load));
+  if (!scaling) return report(scaling.error());
+  std::cout << (args.json ? json_text(to_json(*scaling)) + '\n' : to_text(*scaling));
+  return tell_shortfall(*scaling, args);
+}
+
+const char* const footer =
+    "Evaluations as those of `bench evaluate --contract device`: first so many with the slots of\n"
+    "the first GPU alone, then so many for each GPU with the slots of all. Every slot has a core\n"
+    "of its own. Ctrl-C ends with the figures so far.";
+
+}  // namespace
+
+Command bench_gpus_part() {
+  return {"gpus", "Complete evaluations per second of several GPUs beside one",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<Arguments>();
+            app.add_option("--gpus", args->gpus, "How many GPUs, from the first on")
+                ->capture_default_str()
+                ->check(CLI::Range(1, 64));
+            app.add_option("--slots", args->slots, "Services that take turns on each GPU")
+                ->capture_default_str()
+                ->check(CLI::Range(1, 64));
+            app.add_option("--evaluations", args->evaluations, "How many each GPU is measured by")
+                ->capture_default_str()
+                ->check(CLI::Range(1, 100'000));
+            app.add_option("--tasks", args->tasks, "Folder of tasks (default: the training tasks)");
+            add_baselines_option(app, args->baselines);
+            app.add_flag("--json", args->json, "One JSON object on standard output");
+            app.footer(footer);
+            return [args] { return bench_gpus(*args); };
+          }};
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith bench tasks`: which tasks of a folder are taken in here, and how solutions of them
+// fare.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "actors/commands/bench/bench_parts.hpp"
+#include "actors/commands/bench/clock_gap.hpp"
+#include "actors/commands/bench/task_survey.hpp"
+#include "actors/commands/end_on_signal.hpp"
+#include "actors/commands/slots.hpp"
+#include "actors/commands/terminal_text.hpp"
+#include "actors/sandbox/service_backend.hpp"
+#include "runtime/json_text.hpp"
+#include "synthesis/task_source.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using nlohmann::json;
+
+struct Arguments {
+  std::vector<std::filesystem::path> places;
+  std::string solutions, contract = "cpu";
+  int gpu = 0;
+  bool json = false;
+};
+
+json verdict_json(const std::optional<Judgement>& judgement) {
+  if (!judgement) return nullptr;
+  if (const auto* failure = std::get_if<InfraFailure>(&*judgement)) {
+    return {{"outcome", to_string(failure->kind)}, {"text", failure->detail}};
+  }
+  const auto& verdict = std::get<Verdict>(*judgement);
+  json out{{"outcome", to_string(verdict.outcome)}, {"text", verdict.feedback}};
+  if (verdict.shapes.empty()) return out;
+  const ShapeResult& shape = verdict.shapes.front();
+  out["candidate_ms"] = nullable(shape.candidate_ms);
+  out["speedup_eager"] = nullable(shape.speedup_eager);
+  out["speedup_compile"] = nullable(shape.speedup_compile);
+  out["worst_error"] = nullable(shape.worst_error);
+  out["clock_gap_us"] = nullable(clock_gap_us(verdict));
+  return out;
+}
+
+json task_json(const SurveyedTask& task) {
+  json out{{"task", task.id},
+           {"ingest_s", task.ingest_s},
+           {"refusal", task.refusal.empty() ? json() : json(task.refusal)},
+           {"right", verdict_json(task.right)},
+           {"wrong", verdict_json(task.wrong)}};
+  out["eager_ms"] = task.facts ? json(task.facts->eager_ms) : json();
+  out["compile_ms"] = task.facts ? json(task.facts->compile_ms) : json();
+  return out;
+}
+
+std::string to_json(const Survey& survey) {
+  json tasks = json::array();
+  for (const SurveyedTask& task : survey.tasks) tasks.push_back(task_json(task));
+  const SurveyCounts sum = survey.counts();
+  const json out{
+      {"tasks", tasks},     {"taken_in", sum.taken_in},         {"refused", sum.refused},
+      {"right", sum.right}, {"right_passed", sum.right_passed}, {"beat_compile", sum.beat_compile},
+      {"wrong", sum.wrong}, {"wrong_passed", sum.wrong_passed}};
+  return json_text(out) + '\n';
+}
+
+/// "passed 1.20x eager 1.05x compile", or the class and what it was given for.
+std::string verdict_line(const std::optional<Judgement>& judgement) {
+  if (!judgement) return "-";
+  if (const auto* failure = std::get_if<InfraFailure>(&*judgement)) {
+    return std::string{to_string(failure->kind)} + ": " + failure->detail;
+  }
+  const auto& verdict = std::get<Verdict>(*judgement);
+  if (!verdict.correct() || verdict.shapes.empty()) return verdict.feedback;
+  const ShapeResult& shape = verdict.shapes.front();
+  return "passed, " + fixed(shape.candidate_ms.value_or(0), 4) + " ms, " +
+         fixed(shape.speedup_eager.value_or(0), 3) + " x eager, " +
+         fixed(shape.speedup_compile.value_or(0), 3) + " x torch.compile";
+}
+
+std::string task_text(const SurveyedTask& task) {
+  std::string out = task.id + '\n';
+  if (!task.facts) return out + "  refused  " + task.refusal + '\n';
+  out += "  taken in after " + fixed(task.ingest_s, 1) + " s: eager " +
+         fixed(task.facts->eager_ms, 4) + " ms, torch.compile " + fixed(task.facts->compile_ms, 4) +
+         " ms\n";
+  if (task.right) out += "  right    " + verdict_line(task.right) + '\n';
+  if (task.wrong) out += "  wrong    " + verdict_line(task.wrong) + '\n';
+  return out;
+}
+
+std::string sum_text(const SurveyCounts& sum) {
+  std::vector<BenchRow> rows{{"tasks taken in", std::to_string(sum.taken_in), {}},
+                             {"tasks refused", std::to_string(sum.refused), {}}};
+  if (sum.right > 0) {
+    const std::string of = " of " + std::to_string(sum.right);
+    rows.push_back({"right solutions passed", std::to_string(sum.right_passed) + of, {}});
+    rows.push_back({"surely faster than compile", std::to_string(sum.beat_compile) + of, {}});
+  }
+  if (sum.wrong > 0) {
+    rows.push_back({"wrong solutions passed",
+                    std::to_string(sum.wrong_passed) + " of " + std::to_string(sum.wrong), "0"});
+  }
+  return table_of(rows);
+}
+
+Result<std::unique_ptr<SandboxBackend>> backend_of(
+    const Arguments& args, const std::vector<Task>& tasks,
+    const std::shared_ptr<sandbox::EndSwitch>& ender) {
+  const bool on_gpu = std::ranges::find(tasks, DeviceClass::cuda, &Task::device) != tasks.end();
+  SandboxConfig config;
+  config.contract = slot_contract(args.contract, on_gpu ? DeviceClass::cuda : DeviceClass::cpu);
+  config.first_gpu = args.gpu;
+  const auto slots = take_slots(config);
+  if (!slots) return tl::unexpected(slots.error());
+  auto backend = service_backend(slots->front(), ender)();
+  if (backend) (*backend)->on_progress(tell);
+  return backend;
+}
+
+Result<SolutionPair> solutions_for(const Arguments& args, const Task& task) {
+  if (args.solutions.empty()) return SolutionPair{};
+  return solutions_of(task, args.solutions, args.contract);
+}
+
+void add(Survey& survey, SurveyedTask task, const Arguments& args) {
+  if (!args.json) std::cout << for_terminal(task_text(task)) << std::flush;
+  survey.tasks.push_back(std::move(task));
+}
+
+/// Of the tasks up to a Ctrl-C.
+Result<void> survey_tasks(Survey& survey, const std::vector<Task>& tasks, const Arguments& args,
+                          const SignalWait& signals) {
+  const EndOnSignal end(signals);
+  auto backend = backend_of(args, tasks, end.ender());
+  if (!backend) return tl::unexpected(std::move(backend.error()));
+  for (const Task& task : tasks) {
+    const auto solutions = solutions_for(args, task);
+    if (!solutions) return tl::unexpected(solutions.error());
+    auto seen = survey_task(**backend, task, *solutions, tell);
+    if (signals.came()) break;
+    if (!seen) return fail(task.id, std::move(seen.error()));
+    add(survey, std::move(*seen), args);
+  }
+  return {};
+}
+
+Result<Survey> survey_all(const Arguments& args, const synthesis::FoundTasks& found,
+                          const SignalWait& signals) {
+  Survey survey;
+  for (const synthesis::RefusedFile& file : found.refused) {
+    add(survey, {.id = file.file.stem().string(), .refusal = file.why.message}, args);
+  }
+  if (found.tasks.empty()) return survey;
+  if (auto done = survey_tasks(survey, found.tasks, args, signals); !done) {
+    return tl::unexpected(std::move(done.error()));
+  }
+  return survey;
+}
+
+ExitCode bench_tasks(const Arguments& args) {
+  const SignalWait signals{stopping};
+  auto found = synthesis::find_tasks(args.places);
+  if (!found) return report(found.error());
+  if (args.contract == "host") {
+    for (Task& task : found->tasks) task.device = host_device(task);
+  }
+  const auto survey = survey_all(args, *found, signals);
+  if (!survey) return report(survey.error());
+  std::cout << (args.json ? to_json(*survey) : sum_text(survey->counts()));
+  const size_t all = found->tasks.size() + found->refused.size();
+  if (survey->tasks.size() == all) return ExitCode::success;
+  std::cerr << "stopped: " << survey->tasks.size() << " of " << all << " tasks\n";
+  return ExitCode::interrupted;
+}
+
+const char* const footer =
+    "Takes in each task as a run would (measured once, then cached on disk) and says which are\n"
+    "refused and why: random ones, ones that do not fit the GPU, ones that no check guards, files\n"
+    "that hold no task. With --solutions, judges SOLUTIONS/TASK/ and SOLUTIONS/TASK/wrong/ too,\n"
+    "where they are. Ctrl-C ends with the tasks so far.\n"
+    "Example:\n"
+    "  warpsmith bench tasks KernelBench/level1 --contract device --solutions my_kernels";
+
+}  // namespace
+
+Command bench_tasks_part() {
+  return {"tasks", "Tasks of a folder: which are taken in, and how solutions of them fare",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<Arguments>();
+            app.add_option("places", args->places, "Task files, and folders of them")->required();
+            app.add_option("--solutions", args->solutions,
+                           "Folder with a solution's folder for each task, named after its file")
+                ->check(CLI::ExistingDirectory);
+            app.add_option("--contract", args->contract, "Of the solutions, and where tasks run")
+                ->capture_default_str()
+                ->check(CLI::IsMember({"cpu", "device", "host"}));
+            app.add_option("--gpu", args->gpu,
+                           "Number of the GPU that contracts device and host run on")
+                ->capture_default_str()
+                ->check(CLI::Range(0, 63));
+            app.add_flag("--json", args->json, "One JSON object on standard output");
+            app.footer(footer);
+            return [args] { return bench_tasks(*args); };
+          }};
+}
+
+}  // namespace warpsmith::actors

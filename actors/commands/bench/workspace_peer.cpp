@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/bench/workspace_peer.hpp"
+
+#include "actors/base/script.hpp"
+#include "actors/commands/bench/scratch_folder.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/run/durable_file.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr std::chrono::minutes patience{10};
+constexpr const char* script = "scripts/bench_workspace_peer.py";
+
+Result<WorkspacePeer> read_answer(const std::string& text) {
+  const auto said =
+      numbers_of(script, text, {"compile_s", "verify_s", "profile_s", "total_s", "held_s"});
+  if (!said) return tl::unexpected(said.error());
+  return WorkspacePeer{.compile_s = said->at("compile_s"),
+                       .verify_s = said->at("verify_s"),
+                       .profile_s = said->at("profile_s"),
+                       .total_s = said->at("total_s"),
+                       .held_s = said->at("held_s")};
+}
+
+}  // namespace
+
+Result<WorkspacePeer> measure_workspace_peer(const std::string& task_file,
+                                             const FileSet& solution) {
+  const ScratchFolder scratch;
+  for (const auto& [name, text] : solution) {
+    auto written = write_file_durably(scratch.path() / name, text);
+    if (!written) return tl::unexpected(std::move(written.error()));
+  }
+  const auto said =
+      run_script(source_folder() / script,
+                 {"--task", task_file, "--solution", scratch.path().string()}, patience);
+  if (!said) return tl::unexpected(said.error());
+  return read_answer(*said);
+}
+
+}  // namespace warpsmith::actors

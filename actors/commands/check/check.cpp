@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith check`: a verdict on one kernel, with its evidence.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <tuple>
+
+#include "actors/commands/baselines_option.hpp"
+#include "actors/commands/check/check_profile.hpp"
+#include "actors/commands/check/check_report.hpp"
+#include "actors/commands/check_input.hpp"
+#include "actors/commands/command.hpp"
+#include "actors/commands/end_on_signal.hpp"
+#include "actors/commands/slots.hpp"
+#include "actors/commands/terminal_text.hpp"
+#include "actors/sandbox/service_backend.hpp"
+#include "runtime/clock.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using std::chrono::seconds;
+
+const char* const footer =
+    "A solution is one of:\n"
+    "  contract cpu     solution/kernel.cpp: C++ that exports solve(in, out, dims)\n"
+    "  contract device  solution/plan.toml: what is launched, and solution/kernels.cu: its "
+    "kernels\n"
+    "  contract host    solution/model_new.py: class ModelNew, alone or with kernels/*.cu and "
+    "kernels/*_binding.cpp;\n"
+    "                   on the device that the task names (DEVICE = \"cuda\"), else on a GPU if "
+    "there is one\n"
+    "--explain needs no GPU. It prints the task's extents and tensors (the names that a plan may\n"
+    "use), then every step with its numbers, then what each compiled kernel takes; or each place\n"
+    "that is wrong, as plan.toml:LINE:COLUMN.\n"
+    "Examples:\n"
+    "  warpsmith check DIR\n"
+    "  warpsmith check --task task.py kernel.cpp\n"
+    "  warpsmith check --explain configs/examples/rms_norm_linear\n"
+    "  warpsmith check --profile kernels.json --trace trace.json configs/examples/rms_norm_linear\n"
+    "Exit codes: 0 correct, 1 judged not correct, 2 bad input, 3 infrastructure, 130 interrupted.\n"
+    "The first check of a task measures its baselines, which takes minutes; standard error tells\n"
+    "what is being done.";
+
+void tell(const std::string& line) {
+  std::cerr << line << '\n';
+}
+
+/// Says so where it was the time given by the user that ran out, and during what: `last` is the
+/// newest word of progress.
+Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_point began,
+                     const std::string& last) {
+  constexpr seconds reserve{1};  // what the sandbox program keeps for its answer
+  auto* failure = std::get_if<InfraFailure>(&judgement);
+  if (failure == nullptr || failure->kind != InfraKind::deadline) return judgement;
+  if (SteadyClock::now() - began + reserve < budget) return judgement;
+  failure->detail = "the " + std::to_string(budget.count()) + " s of --timeout ran out" +
+                    (last.empty() ? "" : " (" + last + ")") + ": " + failure->detail;
+  return judgement;
+}
+
+/// Where a GPU is lacking, what can be had all the same.
+Error with_way_on(Error error, const SandboxConfig& config) {
+  if (config.contract == "device" && error.code == ErrorCode::unsupported) {
+    error.message += "; --explain and --compile-only need no GPU";
+  }
+  return error;
+}
+
+/// What compiles or explains needs no GPU, nor does contract host on a task for CPUs.
+SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
+  SandboxConfig config;
+  if (runs(call.request)) {
+    config.contract = slot_contract(call.submission.contract, call.task.device);
+    config.baselines = baselines_asked(args.baselines);
+  }
+  config.first_gpu = args.gpu;
+  config.numerics = args.numerics;
+  return config;
+}
+
+/// Which of two its numbers are from is not to be guessed.
+std::string host_place(const EvaluateCall& call) {
+  return "contract host: judged on " +
+         std::string(call.task.device == DeviceClass::cuda ? "a GPU" : "the CPU");
+}
+
+Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, seconds budget,
+                const EndOnSignal& end) {
+  auto backend = service_backend(slot, end.ender())();
+  if (!backend) return InfraFailure{InfraKind::sandbox_lost, backend.error().message};
+  // What is quick tells a terminal alone.
+  const bool aloud = runs(call.request) || isatty(STDERR_FILENO) == 1;
+  std::string last;
+  (*backend)->on_progress([&last, aloud](const std::string& line) {
+    last = line;
+    if (aloud) tell(line);
+  });
+  if (runs(call.request) && call.submission.contract == "host") tell(host_place(call));
+  const auto began = SteadyClock::now();
+  auto judgement = (*backend)->evaluate(call.task, call.submission, call.request, budget);
+  return with_cause(std::move(judgement), budget, began, last);
+}
+
+ExitCode exit_code(const Judgement& judgement) {
+  if (const auto* verdict = std::get_if<Verdict>(&judgement)) {
+    return verdict->correct() ? ExitCode::success : ExitCode::judged_wrong;
+  }
+  const auto kind = std::get<InfraFailure>(judgement).kind;
+  return kind == InfraKind::task_refused ? ExitCode::bad_input : ExitCode::infrastructure;
+}
+
+ExitCode check(const CheckArguments& args) {
+  const auto call = check_call(args);
+  if (!call) return report(call.error());
+  const SandboxConfig config = config_of(*call, args);
+  const auto slots = take_slots(config);
+  if (!slots) return report(with_way_on(slots.error(), config));
+  const SignalWait signals{"stopping"};
+  const EndOnSignal end(signals);
+  const Judgement judgement = judge(*call, slots->front(), seconds{args.timeout_s}, end);
+  if (signals.came() && !std::holds_alternative<Verdict>(judgement)) {
+    tell("stopped before there was a verdict");
+    return ExitCode::interrupted;
+  }
+  if (args.json) {
+    std::cout << judgement_json(judgement, call->request) << '\n';
+  } else {
+    std::cout << for_terminal(judgement_text(judgement, call->request));
+  }
+  if (auto written = write_profile(args, judgement); !written) return report(written.error());
+  return exit_code(judgement);
+}
+
+}  // namespace
+
+Command check_command() {
+  return {"check", "Give one kernel a verdict: correct? how fast? with evidence",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<CheckArguments>();
+            app.add_option("place", args->place,
+                           "Folder with reference.py and solution/; with --task, the solution's "
+                           "folder, or its kernel.cpp or model_new.py under any name")
+                ->required();
+            app.add_option("--task", args->task, "Task file in KernelBench's format");
+            app.add_option("--contract", args->contract,
+                           "What a solution is: cpu, device or host. Without it: host for a *.py "
+                           "or a folder with model_new.py, device for a folder with plan.toml or "
+                           "kernels.cu, else cpu");
+            app.add_option("--numerics", args->numerics,
+                           "strict; or paper: 1e-2, absolute and relative, on 5 input sets, for "
+                           "comparison with published numbers")
+                ->capture_default_str()
+                ->check(CLI::IsMember({"strict", "paper"}));
+            app.add_flag("--json", args->json, "One JSON object on standard output");
+            auto* explain = app.add_flag("--explain", args->explain,
+                                         "Contract device: print what would be launched, and run "
+                                         "nothing");
+            app.add_flag("--compile-only", args->compile_only, "Compile and inspect, do not run")
+                ->excludes(explain);
+            for (const auto& [name, file, about] :
+                 {std::tuple{"--profile", &args->profile, "its kernels, eager's and compile's"},
+                  std::tuple{"--trace", &args->trace, "the same for ui.perfetto.dev"}}) {
+              app.add_option(
+                     name, *file,
+                     std::string("On a GPU, if correct: write to this file, as JSON, ") + about)
+                  ->excludes("--explain")
+                  ->excludes("--compile-only");
+            }
+            app.add_option("--gpu", args->gpu,
+                           "Number of the GPU that contracts device and host run on")
+                ->capture_default_str()
+                ->check(CLI::Range(0, 63));
+            add_baselines_option(app, args->baselines);
+            app.add_option("--timeout", args->timeout_s, "Seconds for the whole evaluation")
+                ->capture_default_str()
+                ->check(CLI::Range(1, 86'400));
+            app.footer(footer);
+            return [args] { return check(*args); };
+          }};
+}
+
+}  // namespace warpsmith::actors

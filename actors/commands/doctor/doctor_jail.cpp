@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+
+#include "actors/commands/doctor/doctor_checks.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/process/child.hpp"
+#include "sandbox/jail/jail.hpp"
+#include "sandbox/service/client.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+const char* const area = "jail";
+constexpr std::chrono::seconds patience{10};
+
+void check_bubblewrap(Findings& findings) {
+  const std::string program = find_program("bwrap");
+  if (program.empty()) {
+    findings.push_back({area, "bubblewrap", std::string{"not found"}, FindingState::missing,
+                        "apt-get install bubblewrap"});
+    return;
+  }
+  const auto version = run_child({.argv = {program, "--version"}}, Deadline::after(patience));
+  findings.push_back(
+      {area, "bubblewrap",
+       version ? version->out.substr(0, version->out.find('\n')) : version.error().message});
+}
+
+/// Starts the sandbox program as a run would, and asks for what a candidate's jail has in force.
+Result<sandbox::HealthReport> probe_sandbox() {
+  sandbox::SandboxOptions options;
+  options.program = sandbox_program();
+  options.cache_dir = cache_folder();
+  auto client = sandbox::Client::start(options, Deadline::after(patience));
+  if (!client) return tl::unexpected(client.error());
+  auto report = client->health(Deadline::after(patience));
+  client->shutdown(Deadline::after(patience));
+  return report;
+}
+
+void check_in_force(Findings& findings) {
+  const auto report = probe_sandbox();
+  if (!report) {
+    findings.push_back(
+        {area, "starts", "no: " + report.error().message, FindingState::missing,
+         "user namespaces must be allowed: sysctl kernel.unprivileged_userns_clone=1 "
+         "and, on Ubuntu, kernel.apparmor_restrict_unprivileged_userns=0"});
+    return;
+  }
+  findings.push_back({area, "starts", true});
+  for (const auto& [primitive, in_force] : report->jail) {
+    findings.push_back({area, primitive, in_force});
+  }
+  const bool full = sandbox::is_full_jail(report->jail);
+  const bool capped =
+      report->jail.contains("memory") && report->jail.at("memory").rfind("cgroup", 0) == 0;
+  findings.push_back({area, "full_trust", full, full ? FindingState::good : FindingState::absent,
+                      full ? "" : "verdicts are recorded with a lowered trust class"});
+  findings.push_back({area, "memory_by_cgroup", capped,
+                      capped ? FindingState::good : FindingState::absent,
+                      capped ? ""
+                             : "limits are by rlimit; run as root or delegate a cgroup "
+                               "(systemd-run --user --scope -p Delegate=yes)"});
+}
+
+}  // namespace
+
+void check_jail(Findings& findings) {
+  check_bubblewrap(findings);
+  check_in_force(findings);
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith eval CONFIG`: how good a policy is on tasks that it was not trained on.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "actors/commands/command.hpp"
+#include "actors/commands/config_options.hpp"
+#include "actors/commands/engine_loop.hpp"
+#include "actors/commands/eval/eval_report.hpp"
+#include "actors/commands/stack.hpp"
+#include "actors/run/run_session.hpp"
+#include "actors/sandbox/service_backend.hpp"
+#include "actors/sandbox/slot_cores.hpp"
+#include "runtime/log.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct EvalArguments {
+  std::string config, model, against;
+  std::vector<std::string> overrides;
+  std::optional<int64_t> samples;
+  bool greedy = false, training_tasks = false, json = false, quiet = false;
+};
+
+/// Greedy samples of one task are all the same text.
+int64_t samples_of(const EvalArguments& args) {
+  return args.samples.value_or(args.greedy ? 1 : 16);
+}
+
+/// The configuration of an evaluation: the held-out tasks, each as often as asked, nothing learnt.
+/// The file's time limit is for training.
+Result<RunConfig> eval_config(const EvalArguments& args) {
+  std::vector<std::string> overrides{"run.time_limit=24h"};
+  overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
+  auto config = load_run_config(args.config, overrides);
+  if (!config) return config;
+  if (!args.model.empty()) config->model.folder = args.model;
+  if (!args.training_tasks) config->synthesis.tasks = config->synthesis.held_out;
+  if (config->synthesis.tasks.empty()) {
+    return fail(ErrorCode::invalid_config, args.config + ": synthesis.held_out names no tasks");
+  }
+  if (args.greedy) config->generator.temperature = 0;
+  config->synthesis.curriculum = Curriculum::rounds;  // as many samples of each task
+  config->run.name.clear();
+  return config;
+}
+
+/// An evaluation that ended, one way or another.
+struct EvalRun {
+  RunPaths paths;
+  LoopResult loop;
+  uint64_t wanted = 0;  // samples
+};
+
+/// Says what kept the evaluation from being whole, if anything did.
+ExitCode tell_shortfall(const EvalRun& run, uint64_t samples) {
+  const bool stopped = run.loop.end == LoopEnd::stopped;
+  const uint64_t refused = run.loop.refused_tasks;
+  if (samples == run.wanted && refused == 0) return ExitCode::success;
+  std::cerr << (stopped ? "stopped: " : "incomplete: ") << samples << " of " << run.wanted
+            << " samples, " << refused
+            << " tasks refused; the log says why: " << run.paths.log().string() << '\n';
+  if (stopped) return ExitCode::interrupted;
+  return samples == run.wanted ? ExitCode::bad_input : ExitCode::infrastructure;
+}
+
+ExitCode print_result(const EvalRun& run, const EvalArguments& args,
+                      const std::optional<RewardsByTask>& before) {
+  const auto made = eval_report(run.paths, {run.wanted, run.loop.refused_tasks}, before, args.json);
+  if (!made) return report(made.error());
+  std::cout << made->text << '\n';
+  return tell_shortfall(run, made->samples);
+}
+
+/// Read before anything is sampled: a wrong file is told at once.
+Result<std::optional<RewardsByTask>> rewards_before(const EvalArguments& args) {
+  if (args.against.empty()) return std::nullopt;
+  auto rewards = read_eval_rewards(args.against);
+  if (!rewards) return tl::unexpected(std::move(rewards.error()));
+  return std::optional{std::move(*rewards)};
+}
+
+/// Read before a run folder is made: bad input leaves nothing behind.
+Result<EngineInputs> inputs_of(const RunConfig& config, int64_t samples) {
+  auto inputs = load_inputs(config, config.model.folder);
+  if (!inputs) return inputs;
+  inputs->learns = false;
+  inputs->config.run.trajectories = samples * static_cast<int64_t>(inputs->tasks.size());
+  return inputs;
+}
+
+std::shared_ptr<const EngineInputs> with_session(EngineInputs inputs, const RunSession& session) {
+  inputs.ledger = session.ledger;
+  inputs.checkpoints = session.checkpoints;
+  inputs.origin = session.origin;
+  inputs.scratch = session.folder.paths().folder / "scratch";
+  return std::make_shared<const EngineInputs>(std::move(inputs));
+}
+
+LoopResult run_engine(const std::shared_ptr<const EngineInputs>& inputs, const SignalWait& signals,
+                      bool quiet) {
+  EngineRun engine{inputs, make_silent_tap()};
+  LoopOptions options;
+  options.trajectories = static_cast<uint64_t>(inputs->config.run.trajectories);
+  options.time_limit = inputs->config.run.time_limit;
+  options.quiet = quiet;
+  return run_loop(engine, signals, options);
+}
+
+ExitCode evaluate(const EvalArguments& args) {
+  const SignalWait signals;
+  auto config = eval_config(args);
+  if (!config) return report(config.error());
+  const auto before = rewards_before(args);
+  if (!before) return report(before.error());
+  if (auto fits = check_slots(config->sandbox); !fits) return report(fits.error());
+  leave_slot_cores(config->sandbox);
+  auto inputs = inputs_of(*config, samples_of(args));
+  if (!inputs) return report(inputs.error());
+  auto session = begin_run(inputs->config, "eval", to_json(full_stack()));
+  if (!session) return report(session.error());
+  const RunPaths paths = session->folder.paths();
+  log::start({log::Level::info, false, paths.log().string()});
+  const auto whole = with_session(std::move(*inputs), *session);
+  const EvalRun run{paths, run_engine(whole, signals, args.quiet),
+                    static_cast<uint64_t>(whole->config.run.trajectories)};
+  if (run.loop.end == LoopEnd::failed) {
+    return report({run.loop.error.code, paths.log().string() + ": " + run.loop.error.message});
+  }
+  return print_result(run, args, *before);
+}
+
+}  // namespace
+
+Command eval_command() {
+  return {
+      "eval", "Measure a policy on held-out tasks", [](CLI::App& app) -> std::function<ExitCode()> {
+        auto args = std::make_shared<EvalArguments>();
+        app.add_option("config", args->config, "TOML file that names model and tasks")->required();
+        app.add_option("--model", args->model, "Model folder instead of the configured one");
+        add_overrides(app, args->overrides);
+        app.add_option("--samples", args->samples, "Samples per task (default: 16, greedy 1)")
+            ->check(CLI::Range(1, 100'000));
+        app.add_flag("--greedy", args->greedy, "The likeliest token every time");
+        app.add_flag("--training-tasks", args->training_tasks,
+                     "The training tasks instead of the held-out ones");
+        app.add_option("--against", args->against,
+                       "What `eval --json` printed of another policy: adds the difference of the "
+                       "rewards and its paired bootstrap interval");
+        app.add_flag("--json", args->json, "One JSON object on standard output");
+        app.add_flag("--quiet", args->quiet, "No progress");
+        app.footer(
+            "Exit codes: 0 whole; 130 stopped by Ctrl-C, 3 samples were dropped or run.time_limit\n"
+            "(24h, or --set) was over, 2 tasks were refused: then the figures are of what there\n"
+            "is, and say how much that is.");
+        return [args] { return evaluate(*args); };
+      }};
+}
+
+}  // namespace warpsmith::actors

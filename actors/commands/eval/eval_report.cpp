@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/eval/eval_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "runtime/json_text.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "runtime/run/run_queries.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr uint64_t bootstrap_seed = 1;  // the same samples always give the same interval
+constexpr size_t most_bytes = 64U << 20U;
+
+std::vector<EvalSample> samples_of(const std::vector<TrajectoryRow>& rows) {
+  std::vector<EvalSample> samples;
+  for (const TrajectoryRow& row : rows) {
+    if (!row.outcome) continue;
+    const Outcome& o = *row.outcome;
+    samples.push_back({row.task_id, o.reward, o.verdict == to_string(VerdictClass::passed),
+                       o.speedup_eager, o.speedup_compile});
+  }
+  return samples;
+}
+
+/// Of no samples there is no mean.
+nlohmann::json figures_json(const EvalFigures& f) {
+  const auto mean = [&](double value) {
+    return f.samples > 0 ? nlohmann::json(value) : nlohmann::json(nullptr);
+  };
+  return {{"samples", f.samples},
+          {"pass_rate", mean(f.pass_rate)},
+          {"mean_reward", mean(f.mean_reward)},
+          {"fast_eager", mean(f.fast_eager)},
+          {"fast_compile", mean(f.fast_compile)},
+          {"geomean_eager", nullable(f.geomean_eager)},
+          {"geomean_compile", nullable(f.geomean_compile)}};
+}
+
+nlohmann::json summary_json(const EvalSummary& summary) {
+  nlohmann::json out = figures_json(summary.all);
+  out["tasks"] = summary.by_task.size();
+  const bool any = summary.all.samples > 0;
+  out["mean_reward_low"] = any ? nlohmann::json(summary.mean_reward_low) : nlohmann::json(nullptr);
+  out["mean_reward_high"] =
+      any ? nlohmann::json(summary.mean_reward_high) : nlohmann::json(nullptr);
+  return out;
+}
+
+/// The times of one task's correct final verdicts, in milliseconds.
+struct Times {
+  std::vector<double> candidate_ms, eager_ms, compile_ms;
+
+  void add(const ShapeResult& shape) {
+    if (shape.candidate_ms) candidate_ms.push_back(*shape.candidate_ms);
+    if (shape.eager_ms) eager_ms.push_back(*shape.eager_ms);
+    if (shape.compile_ms) compile_ms.push_back(*shape.compile_ms);
+  }
+};
+
+nlohmann::json times_json(const Times& times) {
+  return {{"candidate_ms", nullable(median_of(times.candidate_ms))},
+          {"eager_ms", nullable(median_of(times.eager_ms))},
+          {"compile_ms", nullable(median_of(times.compile_ms))}};
+}
+
+Result<std::map<std::string, Times>> times_by_task(RunDatabase& db,
+                                                   const std::vector<TrajectoryRow>& rows) {
+  std::map<std::string, Times> out;
+  for (const TrajectoryRow& row : rows) {
+    const auto verdicts = verdict_rows(db, row.id);
+    if (!verdicts) return tl::unexpected(verdicts.error());
+    for (const VerdictRow& one : *verdicts) {
+      if (!one.final || !one.verdict.correct() || one.verdict.shapes.empty()) continue;
+      out[row.task_id].add(one.verdict.shapes.front());
+    }
+  }
+  return out;
+}
+
+nlohmann::json difference_json(const EvalDifference& d) {
+  return {{"tasks", d.tasks}, {"difference", d.mean}, {"low", d.low}, {"high", d.high}};
+}
+
+Result<double> reward_of(const nlohmann::json& value, const std::string& place) {
+  if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
+  return fail(ErrorCode::parse_failed, place + ": expected a finite number, got " + value.dump());
+}
+
+}  // namespace
+
+Result<EvalReport> eval_report(const RunPaths& paths, const EvalExtent& extent,
+                               const std::optional<RewardsByTask>& before, bool whole) {
+  auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
+  if (!db) return tl::unexpected(std::move(db.error()));
+  const auto rows = trajectory_rows(*db, 1, UINT64_MAX >> 1U);
+  if (!rows) return tl::unexpected(rows.error());
+  const std::vector<EvalSample> samples = samples_of(*rows);
+  const EvalSummary summary = summarize_eval(samples, bootstrap_seed);
+  const RewardsByTask rewards = rewards_by_task(samples);
+  nlohmann::json out = summary_json(summary);
+  out["run"] = paths.folder.string();
+  out["wanted"] = extent.wanted;
+  out["dropped"] = std::ranges::count_if(
+      *rows, [](const TrajectoryRow& row) { return row.drop_reason.has_value(); });
+  out["refused_tasks"] = extent.refused_tasks;
+  if (before) {
+    out["against"] = difference_json(paired_difference(*before, rewards, bootstrap_seed));
+  }
+  if (!whole) return EvalReport{out.dump(2), samples.size()};
+  auto times = times_by_task(*db, *rows);
+  if (!times) return tl::unexpected(std::move(times.error()));
+  for (const auto& [task, figures] : summary.by_task) {
+    nlohmann::json& entry = out["by_task"][task] = figures_json(figures);
+    entry["rewards"] = rewards.at(task);
+    entry["times"] = times_json((*times)[task]);
+  }
+  return EvalReport{out.dump(), samples.size()};
+}
+
+Result<RewardsByTask> parse_eval_rewards(std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("by_task") || !json["by_task"].is_object()) {
+    return fail(ErrorCode::parse_failed,
+                "expected an object with \"by_task\", as eval --json prints");
+  }
+  RewardsByTask tasks;
+  for (const auto& [task, figures] : json["by_task"].items()) {
+    const std::string place = "by_task." + task + ".rewards";
+    if (!figures.is_object() || !figures.contains("rewards") || !figures["rewards"].is_array()) {
+      return fail(ErrorCode::parse_failed, place + ": expected a list of numbers");
+    }
+    for (const auto& value : figures["rewards"]) {
+      const auto reward = reward_of(value, place);
+      if (!reward) return tl::unexpected(reward.error());
+      tasks[task].push_back(*reward);
+    }
+  }
+  return tasks;
+}
+
+Result<RewardsByTask> read_eval_rewards(const std::filesystem::path& file) {
+  const auto text = read_text_file(file, most_bytes);
+  if (!text) return tl::unexpected(text.error());
+  auto rewards = parse_eval_rewards(*text);
+  if (!rewards) rewards.error().message = file.string() + ": " + rewards.error().message;
+  return rewards;
+}
+
+}  // namespace warpsmith::actors

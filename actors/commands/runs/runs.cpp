@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith runs list` and `warpsmith runs show`: what is on disk, without disturbing it.
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "actors/commands/bench/bench_parts.hpp"
+#include "actors/commands/command.hpp"
+#include "actors/commands/runs/run_summary.hpp"
+#include "runtime/run/run_listing.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+struct RunsArguments {
+  std::string root = "runs";
+  std::string name = "latest";
+  bool json = false;
+  uint32_t events = 20;
+};
+
+template <class... Args>
+void print(const char* format, Args... args) {
+  std::array<char, 320> text{};
+  (void)std::snprintf(text.data(), text.size(), format, args...);
+  std::cout << text.data();
+}
+
+const char* state_of(const RunListing& run) {
+  return run.owner ? "running" : "at rest";
+}
+
+/// Where nothing was judged yet there is none.
+std::string reward_text(const std::optional<double>& reward) {
+  return reward ? fixed(*reward, 2) : "-";
+}
+
+void print_line(const RunListing& run) {
+  const std::string name = run.paths.folder.filename().string();
+  if (!run.summary && run.summary.error().code == ErrorCode::not_found) {
+    print("%-36s %-10s supervised\n", name.c_str(), state_of(run));
+    return;
+  }
+  if (!run.summary) {
+    print("%-36s unreadable: %s\n", name.c_str(), run.summary.error().message.c_str());
+    return;
+  }
+  const RunSummary& s = *run.summary;
+  const unsigned long long judged = s.closed + s.stepped;
+  print("%-36s %-10s %7llu %7llu %7llu %7llu %6u %8s %8s\n", name.c_str(), state_of(run),
+        static_cast<unsigned long long>(s.admitted), static_cast<unsigned long long>(s.trained),
+        judged, static_cast<unsigned long long>(s.open), s.last_step,
+        reward_text(s.reward_first).c_str(), reward_text(s.reward_last).c_str());
+}
+
+ExitCode list(const RunsArguments& args) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(args.root, ignored)) {
+    return report({ErrorCode::not_found,
+                   args.root + ": no such folder; train makes it, or name another with --root"});
+  }
+  const auto runs = list_runs(args.root);
+  if (!runs) return report(runs.error());
+  print("%-36s %-10s %7s %7s %7s %7s %6s %8s %8s\n", "run", "state", "admit", "train", "judged",
+        "open", "step", "reward", "..last");
+  for (const RunListing& run : *runs) print_line(run);
+  return ExitCode::success;
+}
+
+ExitCode show(const RunsArguments& args) {
+  const auto paths = find_run(args.root, args.name);
+  if (!paths) return report(paths.error());
+  const auto summary = read_summary(*paths);
+  if (!summary) return report(summary.error());
+  const auto events = read_events(*paths, args.events);
+  if (!events) return report(events.error());
+  std::cout << summary_json(*paths, *summary, *events, args.json ? -1 : 2) << '\n';
+  return ExitCode::success;
+}
+
+}  // namespace
+
+Command runs_command() {
+  return {
+      "runs", "List runs, or show one", [](CLI::App& app) -> std::function<ExitCode()> {
+        auto args = std::make_shared<RunsArguments>();
+        app.require_subcommand(1);
+        app.add_option("--root", args->root, "Folder that holds the runs")->capture_default_str();
+        app.add_subcommand(
+            "list",
+            "One line per run: trajectories admitted, trained on, judged and not "
+            "trained on (all of an evaluation), open; steps, first and last rewards");
+        CLI::App* one =
+            app.add_subcommand("show", "The figures of one run, and what happened in it");
+        one->add_option("run", args->name, "Name, folder, or \"latest\"")->capture_default_str();
+        one->add_flag("--json", args->json, "On one line");
+        one->add_option("--events", args->events,
+                        "How many of the newest events: restarts, refused tasks, failures")
+            ->capture_default_str()
+            ->check(CLI::Range(0, 100'000));
+        return [args, one] { return one->parsed() ? show(*args) : list(*args); };
+      }};
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/train/dry_run.hpp"
+
+#include <cmath>
+#include <iomanip>
+#include <iostream>
+
+#include "actors/run/engine.hpp"
+#include "actors/sandbox/service_backend.hpp"
+#include "actors/sandbox/slot_cores.hpp"
+#include "policy/format/hf_folder.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr double mebibyte = 1024.0 * 1024.0;
+constexpr double float_bytes = 4;
+
+/// Mebibytes, by owner. Float32 throughout, as the CPU back end keeps it.
+struct Memory {
+  double weights = 0;    // one copy
+  double learner = 0;    // weights, gradient, two moments, a published copy
+  double generator = 0;  // weights and the KV cache, per engine
+};
+
+Memory memory_of(const RunConfig& config, const policy::ModelConfig& model) {
+  const double weights = static_cast<double>(model.parameter_count()) * float_bytes / mebibyte;
+  const double cache = 2.0 * static_cast<double>(model.layers * model.kv_size()) *
+                       static_cast<double>(config.generator.cache_tokens) * float_bytes / mebibyte;
+  const double critics = config.learner.critic == CriticKind::separate ? 2 : 1;
+  return {weights, weights * (4 * critics + 1), weights + cache};
+}
+
+void line(const std::string& name, int64_t count, const std::string& about) {
+  std::cout << "  " << std::left << std::setw(14) << name << " x" << std::setw(3) << count << ' '
+            << about << '\n';
+}
+
+std::string mib(double value) {
+  return std::to_string(std::llround(value)) + " MiB";
+}
+
+/// Where the slots are.
+std::string place_text(const SandboxConfig& c) {
+  if (!uses_gpus(c)) return "the first on core " + std::to_string(core_of(c, 0));
+  std::string gpus = "on GPU " + std::to_string(c.first_gpu);
+  if (c.gpus > 1) gpus += " to " + std::to_string(c.first_gpu + c.gpus - 1);
+  return gpus + (c.count > c.gpus ? ", shared in turns" : "");
+}
+
+void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
+  std::cout << "supervisor\n";
+  line("telemetry", 1, "numbers of all the others");
+  line("weight_store", 1, mib(memory.weights) + " per version");
+  line("ledger", 1, "run database and segments, own thread");
+  line("sandbox", c.sandbox.count, "contract " + c.sandbox.contract + ", " + place_text(c.sandbox));
+  line("synthesis", 1, std::to_string(tasks) + " tasks");
+  line("learner", 1,
+       mib(memory.learner) + " and what trajectories hold, own thread, " +
+           (c.run.mode == Mode::sync ? "a barrier after each step" : "no barrier"));
+  line("generator", c.generator.count, mib(memory.generator) + " each, own thread");
+  line("tool_executor", c.tool_executor.count, "own thread each");
+  line("rollout", c.rollout.count, std::to_string(c.rollout.concurrent) + " trajectories each");
+  const double total =
+      memory.weights + memory.learner + memory.generator * static_cast<double>(c.generator.count);
+  std::cout << "expected memory: " << mib(total) << " of tensors, about 400 MiB of libraries, "
+            << "and about 1 GiB per sandbox for its reference worker\n";
+}
+
+/// Weights, gradient and two moments.
+void print_supervised(const policy::ModelConfig& model) {
+  const auto parameters = static_cast<double>(model.parameter_count());
+  std::cout << "supervised fine-tuning of " << model.parameter_count()
+            << " parameters, without actors\nexpected memory: "
+            << mib(4 * parameters * float_bytes / mebibyte)
+            << " of tensors, what a batch's activations take, about 400 MiB of libraries\n";
+}
+
+}  // namespace
+
+ExitCode print_dry_run(const RunConfig& config) {
+  if (config.run.stage == Stage::sft) {
+    const auto model = policy::read_hf_config(config.model.folder);
+    if (!model) return report(model.error());
+    print_supervised(*model);
+    return ExitCode::success;
+  }
+  if (auto good = check_trainable(config); !good) return report(good.error());
+  if (!uses_gpus(config.sandbox)) {  // the tree names a core
+    if (auto fits = check_slot_cores(config.sandbox); !fits) return report(fits.error());
+  }
+  const auto inputs = load_inputs(config, config.model.folder);
+  if (!inputs) return report(inputs.error());
+  print_tree(config, memory_of(config, inputs->model), inputs->tasks.size());
+  std::cout << std::flush;
+  // Last: where a configuration is read is not always where it runs.
+  if (auto fits = check_slots(config.sandbox); !fits) return report(fits.error());
+  return ExitCode::success;
+}
+
+}  // namespace warpsmith::actors

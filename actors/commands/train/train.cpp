@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith train CONFIG` and `warpsmith train --resume RUN`: the main job.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "actors/commands/command.hpp"
+#include "actors/commands/config_options.hpp"
+#include "actors/commands/train/dry_run.hpp"
+#include "actors/commands/train/sft_run.hpp"
+#include "actors/commands/train/train_run.hpp"
+#include "actors/run/run_session.hpp"
+#include "runtime/run/run_listing.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+struct TrainArguments {
+  std::string config, resume;
+  std::vector<std::string> overrides;
+  bool dry_run = false;
+  Output output;
+};
+
+/// The configuration that an evaluation leaves is seldom one to train with.
+Result<RunConfig> resumed_config(const TrainArguments& args) {
+  auto config = config_of_run(args.resume, args.overrides);
+  const std::string name = RunPaths{std::filesystem::absolute(args.resume)}.folder.string();
+  if (!config && name.find("-eval", name.rfind('/')) != std::string::npos) {
+    config.error().message += "\nan evaluation's folder by its name: evaluations are not resumed";
+  }
+  return config;
+}
+
+Result<RunConfig> load(const TrainArguments& args) {
+  if (args.config.empty() == args.resume.empty()) {
+    return fail(ErrorCode::invalid_argument, "train takes either a CONFIG or --resume RUN");
+  }
+  if (!args.resume.empty()) return resumed_config(args);
+  return load_run_config(args.config, args.overrides);
+}
+
+/// The folder that `--resume` means: a path, a name below the default root, or "latest".
+Result<std::string> resumed_folder(const std::string& name) {
+  std::error_code ignored;
+  if (name.empty()) return name;
+  if (std::filesystem::is_directory(name, ignored)) {
+    if (holds_run({name})) return name;
+    return fail(ErrorCode::not_found, name +
+                                          ": no run folder: it holds neither config.toml nor "
+                                          "run.db");
+  }
+  const auto found = find_run(RunConfig{}.run.folder, name);
+  if (!found) return tl::unexpected(found.error());
+  return found->folder.string();
+}
+
+ExitCode train(TrainArguments args) {
+  auto folder = resumed_folder(args.resume);
+  if (!folder) return report(folder.error());
+  args.resume = std::move(*folder);
+  const auto config = load(args);
+  if (!config) return report(config.error());
+  if (args.dry_run) return print_dry_run(*config);
+  const RunPlace place{args.config, args.resume};
+  if (config->run.stage == Stage::sft) return run_sft(*config, place, args.output);
+  return run_training(*config, place, args.output);
+}
+
+}  // namespace
+
+Command train_command() {
+  return {"train", "Train a policy as CONFIG says, or go on with a run",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<TrainArguments>();
+            app.add_option("config", args->config, "TOML file, e.g. configs/quickstart.toml");
+            app.add_option("--resume", args->resume,
+                           "Go on with a run from its last checkpoint: its folder, its name, or "
+                           "\"latest\"; run.time_limit begins anew");
+            add_overrides(app, args->overrides);
+            app.add_flag("--dry-run", args->dry_run,
+                         "Check everything, print the actor tree (stage sft has none) and the "
+                         "memory, start nothing");
+            app.add_flag("--quiet", args->output.quiet, "No progress; warnings and the end only");
+            app.add_flag("--json", args->output.json,
+                         "End with one JSON object on standard output");
+            return [args] { return train(*args); };
+          }};
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests in, chunks out; generator_weights.cpp keeps the engine's weights new.
+#include "actors/generator/generator.hpp"
+
+#include <ATen/Parallel.h>
+
+#include "actors/protocol/errors.hpp"
+#include "actors/protocol/inspect.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+Finish finish_of(policy::FinishReason reason) {
+  switch (reason) {
+    case policy::FinishReason::none:
+      return Finish::none;
+    case policy::FinishReason::stop_token:
+      return Finish::stop_token;
+    case policy::FinishReason::length:
+    case policy::FinishReason::context:
+      return Finish::length;
+  }
+  return Finish::lost;
+}
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+void GeneratorState::start(Self self, GeneratorSettings settings, WeightStoreActor store) {
+  self_ = self;
+  settings_ = std::move(settings);
+  store_ = std::move(store);
+  at::set_num_threads(settings_.threads);
+  auto engine = policy::Engine::make(settings_.model, settings_.engine);
+  if (!engine) throw ActorFailure(engine.error());
+  engine_ = std::move(*engine);
+  self->send(store_, atom::subscribe_v, caf::actor_cast<GeneratorActor>(self->ctrl()));
+}
+
+caf::result<bool> GeneratorState::generate(const GenerateCall& call) {
+  if (engine_->version().step < call.step) {
+    return to_caf({ErrorCode::capacity,
+                   label() + ": has no weights of step " + std::to_string(call.step) + " yet"});
+  }
+  // A whole prefix is a new beginning: whoever asked before is gone, or has given up.
+  if (call.whole && streams_.contains(call.session)) release(atom::release_v, call.session);
+  policy::GenerateRequest request{call.session, call.whole, call.new_tokens, settings_.sampling};
+  request.params.max_tokens = call.credit;
+  request.params.stream = call.session;
+  if (auto taken = engine_->submit(std::move(request)); !taken) return to_caf(taken.error());
+  Stream& stream = streams_[call.session];
+  stream.asker = caf::actor_cast<RolloutActor>(self_->current_sender());
+  stream.chunk = TokenChunk{call.session, call.turn, {}, {}, {}, Finish::none};
+  go_on();
+  return true;
+}
+
+/// Between two steps the mailbox is looked at: new requests join, new weights come in.
+void GeneratorState::go_on() {
+  if (scheduled_ || !loaded_ || !engine_->has_work()) return;
+  scheduled_ = true;
+  self_->send(self_, atom::step_v);
+}
+
+void GeneratorState::step(atom::step /*unused*/) {
+  scheduled_ = false;
+  for (const policy::TokenChunk& sampled : engine_->step()) gather(sampled);
+  go_on();
+}
+
+void GeneratorState::gather(const policy::TokenChunk& sampled) {
+  const auto found = streams_.find(sampled.session);
+  if (found == streams_.end()) return;
+  TokenChunk& chunk = found->second.chunk;
+  append(chunk.tokens, sampled.tokens);
+  append(chunk.log_probs, sampled.log_probs);
+  append(chunk.versions, sampled.versions);
+  chunk.finish = finish_of(sampled.finish);
+  const bool last = chunk.finish != Finish::none;
+  if (!last && chunk.tokens.size() < settings_.chunk_tokens) return;
+  TokenChunk rest{chunk.session, chunk.turn, {}, {}, {}, Finish::none};
+  self_->send(found->second.asker, std::exchange(chunk, std::move(rest)));
+  if (last) streams_.erase(found);
+}
+
+void GeneratorState::release(atom::release /*unused*/, TrajectoryId session) {
+  streams_.erase(session);
+  engine_->release(session);
+}
+
+void GeneratorState::describe(ActorStatus& status) const {
+  const policy::EngineStats stats = engine_->stats();
+  status.phase = !loaded_ ? "waiting for weights" : engine_->has_work() ? "decoding" : "idle";
+  status.queued = static_cast<uint64_t>(stats.running);
+  status.gauges = {{"sessions", static_cast<double>(stats.sessions)},
+                   {"step", engine_->version().step},
+                   {"sampled_tokens", static_cast<double>(stats.sampled_tokens)},
+                   {"computed_tokens", static_cast<double>(stats.computed_tokens)},
+                   {"reused_tokens", static_cast<double>(stats.reused_tokens)},
+                   {"evicted_sequences", static_cast<double>(stats.evicted_sequences)}};
+}
+
+GeneratorActor::behavior_type generator(GeneratorActor::stateful_pointer<GeneratorState> self,
+                                        Identity identity, GeneratorSettings settings,
+                                        WeightStoreActor store) {
+  adopt(self, std::move(identity));
+  self->state.start(self, std::move(settings), std::move(store));
+  return {on(self, "status", &GeneratorState::status),
+          on(self, "weights_ready", &GeneratorState::weights_ready),
+          on(self, "release", &GeneratorState::release), on(self, "step", &GeneratorState::step),
+          on(self, "generate", &GeneratorState::generate)};
+}
+
+}  // namespace warpsmith::actors

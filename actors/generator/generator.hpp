@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generator: one inference engine, on a thread of its own. Owns the sessions' KV caches; spawned
+// and watched by the supervisor; bounded by the engine's sessions and cache (then error capacity).
+// A handler takes one decode step at most. When it dies, rollouts ask another one with whole
+// prefixes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "actors/base/actor_state.hpp"
+#include "actors/protocol/interfaces.hpp"
+#include "policy/generate/engine.hpp"
+#include "policy/model/config.hpp"
+#include "policy/model/weights.hpp"
+
+namespace warpsmith::actors {
+
+struct GeneratorSettings {
+  policy::ModelConfig model;
+  policy::EngineConfig engine;
+  policy::SamplingParams sampling;  // max_tokens and stream are filled in per call
+  size_t chunk_tokens = 16;         // sampled tokens per message
+  std::chrono::milliseconds pull_timeout{30'000};
+  int threads = 1;
+};
+
+class GeneratorState : public ActorState {
+ public:
+  using Self = GeneratorActor::stateful_pointer<GeneratorState>;
+
+  void start(Self self, GeneratorSettings settings, WeightStoreActor store);
+  void weights_ready(const WeightsReady& ready);
+  void release(atom::release, TrajectoryId session);
+  void step(atom::step);
+  caf::result<bool> generate(const GenerateCall& call);
+
+ private:
+  /// Who asked, and what was sampled for it since the last message.
+  struct Stream {
+    RolloutActor asker;
+    TokenChunk chunk;
+  };
+  /// A version on its way from another node.
+  struct Pull {
+    PolicyVersion version;
+    policy::ModelWeights weights;
+    uint32_t next = 0;
+  };
+
+  void describe(ActorStatus& status) const override;
+  void go_on();
+  void gather(const policy::TokenChunk& sampled);
+  void pull_by_reference();
+  void pull_shard();
+  void shard_arrived(const WeightShard& shard);
+  void load(PolicyVersion version, const policy::ModelWeights& weights);
+
+  Self self_ = nullptr;
+  GeneratorSettings settings_;
+  WeightStoreActor store_;
+  std::unique_ptr<policy::Engine> engine_;
+  std::map<TrajectoryId, Stream> streams_;
+  std::optional<Pull> pull_;
+  bool loaded_ = false;
+  bool scheduled_ = false;  // a step message is on its way
+};
+
+GeneratorActor::behavior_type generator(GeneratorActor::stateful_pointer<GeneratorState> self,
+                                        Identity identity, GeneratorSettings settings,
+                                        WeightStoreActor store);
+
+}  // namespace warpsmith::actors

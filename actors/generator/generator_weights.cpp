@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// How newer weights reach a generator: by reference within a process, in pieces from another node.
+#include "actors/base/ask.hpp"
+#include "actors/generator/generator.hpp"
+#include "actors/protocol/errors.hpp"
+#include "actors/protocol/inspect.hpp"
+#include "actors/weights/weight_shards.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr std::chrono::seconds pull_again{1};  // after a pull that failed: rollouts wait for it
+
+}  // namespace
+
+void GeneratorState::weights_ready(const WeightsReady& ready) {
+  if (store_.node() == self_->node()) return pull_by_reference();
+  // After a failure an older version is asked for again, and a newer one may be on its way by now.
+  if (pull_ && ready.version < pull_->version) return;
+  RandomStream unused{0, "pull"};
+  pull_.emplace(Pull{ready.version, policy::make_weights(settings_.model, unused), 0});
+  pull_shard();
+}
+
+void GeneratorState::pull_by_reference() {
+  ask(self_, *this, "pulled", store_, settings_.pull_timeout, atom::pull_v)
+      .then([this](const LocalWeights& newest) { load(newest.version, *newest.weights); },
+            [this](const caf::error& error) {
+              log::warn(label() + ": no new weights: " + from_caf(error).message);
+              if (!receiver_is_gone(error)) self_->delayed_send(self_, pull_again, WeightsReady{});
+            });
+}
+
+void GeneratorState::pull_shard() {
+  ask(self_, *this, "pulled", store_, settings_.pull_timeout, atom::pull_v, pull_->version,
+      pull_->next)
+      .then([this](const WeightShard& shard) { shard_arrived(shard); },
+            [this, version = pull_->version](const caf::error& error) {
+              const Error why = from_caf(error);
+              log::info(label() + ": pull ended: " + why.message);
+              if (!pull_ || pull_->version != version) return;  // a newer one is on its way
+              pull_.reset();
+              // Of a newer version the store speaks by itself.
+              const bool replaced = why.code == ErrorCode::stale || receiver_is_gone(error);
+              if (!replaced) self_->delayed_send(self_, pull_again, WeightsReady{version});
+            });
+}
+
+void GeneratorState::shard_arrived(const WeightShard& shard) {
+  if (!pull_ || shard.version != pull_->version || shard.index != pull_->next) return;
+  if (auto applied = apply_shard(shard, pull_->weights); !applied) {
+    log::warn(label() + ": " + applied.error().message);
+    pull_.reset();
+    self_->delayed_send(self_, pull_again, WeightsReady{shard.version});
+    return;
+  }
+  if (++pull_->next < shard.count) return pull_shard();
+  load(pull_->version, pull_->weights);
+  pull_.reset();
+}
+
+void GeneratorState::load(PolicyVersion version, const policy::ModelWeights& weights) {
+  engine_->load(version, weights);
+  loaded_ = true;
+  go_on();
+}
+
+}  // namespace warpsmith::actors

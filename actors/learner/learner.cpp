@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Segments in, steps out; learner_checkpoint.cpp makes them durable.
+#include "actors/learner/learner.hpp"
+
+#include <ATen/Parallel.h>
+
+#include "actors/base/ask.hpp"
+#include "actors/protocol/errors.hpp"
+#include "actors/protocol/inspect.hpp"
+
+namespace warpsmith::actors {
+
+void LearnerState::start(Self self, LearnerSettings settings, LedgerActor ledger,
+                         WeightStoreActor store) {
+  self_ = self;
+  settings_ = std::move(settings);
+  ledger_ = std::move(ledger);
+  store_ = std::move(store);
+  at::set_num_threads(settings_.threads);
+  auto made = settings_.make_trainer();
+  if (!made) throw ActorFailure(made.error());
+  trainer_ = std::move(*made);
+  last_checkpoint_ = trainer_->version().step;
+  publish();
+}
+
+void LearnerState::publish() {
+  const policy::WeightSnapshot newest = trainer_->weights();
+  self_->send<caf::message_priority::high>(store_, LocalWeights{newest.version, newest.weights});
+}
+
+void LearnerState::observe(const Segment& segment) {
+  if (auto taken = trainer_->observe(segment); !taken) {
+    log::warn(label() + ": segment " + std::to_string(segment.number) + " of trajectory " +
+              std::to_string(segment.trajectory) + ": " + taken.error().message);
+  }
+}
+
+void LearnerState::close(const Closed& closed) {
+  if (auto taken = trainer_->close(closed.trajectory, closed.outcome); !taken) {
+    log::warn(label() + ": trajectory " + std::to_string(closed.trajectory) + ": " +
+              taken.error().message);
+    tell_dropped({closed.trajectory, DropReason::infrastructure});
+  }
+  go_on();
+}
+
+void LearnerState::drop(const Dropped& dropped) {
+  trainer_->forget(dropped.trajectory);
+}
+
+/// Between two packs the mailbox is looked at, so that segments and status never wait for a step.
+void LearnerState::go_on() {
+  if (scheduled_ || recording_) return;
+  if (!trainer_->has_work()) return finish_step_for_checkpoint();
+  scheduled_ = true;
+  self_->send(self_, atom::step_v);
+}
+
+void LearnerState::step(atom::step /*unused*/) {
+  scheduled_ = false;
+  if (recording_ || !trainer_->has_work()) return;
+  handle(trainer_->advance());
+  go_on();
+}
+
+bool LearnerState::flush(atom::flush /*unused*/) {
+  if (recording_ || trainer_->has_work()) return true;  // asked again at the supervisor's next look
+  handle(trainer_->flush());
+  return recording_;
+}
+
+void LearnerState::handle(policy::Progress progress) {
+  for (const policy::DroppedTrajectory& dropped : progress.dropped) tell_dropped(dropped);
+  if (progress.step) step_made(*progress.step);
+}
+
+void LearnerState::tell_dropped(const policy::DroppedTrajectory& dropped) {
+  ask(self_, *this, "drop_recorded", ledger_, settings_.ledger_timeout,
+      Dropped{dropped.id, dropped.reason, "dropped by the learner"})
+      .then([](bool) {},
+            [this](const caf::error& error) {
+              log::warn(label() + ": drop not recorded: " + from_caf(error).message);
+            });
+}
+
+void LearnerState::step_made(const policy::StepReport& report) {
+  recording_ = true;
+  publish();
+  last_numbers_ = policy::numbers_of(report);
+  trained_tokens_ += report.forward_tokens;
+  StepDone done{report.version, report.trained, last_numbers_};
+  ask(self_, *this, "step_recorded", ledger_, settings_.ledger_timeout, std::move(done))
+      .then([this](bool) { step_recorded(); },
+            [](const caf::error& error) {
+              const Error why = from_caf(error);
+              throw ActorFailure({why.code, "step not recorded: " + why.message});
+            });
+}
+
+void LearnerState::describe(ActorStatus& status) const {
+  const policy::TrainerStatus now = trainer_->status();
+  status.phase = recording_ ? "recording" : now.waiting > 0 ? "stepping" : "collecting";
+  status.queued = now.waiting;
+  status.gauges = last_numbers_;
+  status.gauges["step"] = trainer_->version().step;
+  status.gauges["trained_tokens"] = static_cast<double>(trained_tokens_);
+  status.gauges["running"] = static_cast<double>(now.running);
+  status.gauges["held_bytes"] = static_cast<double>(now.bytes);
+  status.gauges["released_prefixes"] = static_cast<double>(now.released_prefixes);
+}
+
+LearnerActor::behavior_type learner(LearnerActor::stateful_pointer<LearnerState> self,
+                                    Identity identity, LearnerSettings settings, LedgerActor ledger,
+                                    WeightStoreActor store) {
+  adopt(self, std::move(identity));
+  self->state.start(self, std::move(settings), std::move(ledger), std::move(store));
+  return {on(self, "status", &LearnerState::status),
+          on(self, "observe", &LearnerState::observe),
+          on(self, "close", &LearnerState::close),
+          on(self, "drop", &LearnerState::drop),
+          on(self, "step", &LearnerState::step),
+          on(self, "flush", &LearnerState::flush),
+          on(self, "checkpoint", &LearnerState::checkpoint)};
+}
+
+}  // namespace warpsmith::actors

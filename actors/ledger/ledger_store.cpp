@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/ledger/ledger_store.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/checksum.hpp"
+#include "runtime/codec.hpp"
+#include "runtime/run/run_queries.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+LedgerEntry entry_of(const TrajectoryRow& row, uint32_t durable_step) {
+  LedgerEntry entry;
+  entry.segments = row.segments;
+  if (row.drop_reason) {
+    entry.phase = TrajectoryPhase::dropped;
+    entry.reason = *row.drop_reason;
+  } else if (row.trained_step) {
+    entry.step = *row.trained_step;
+    entry.phase = entry.step <= durable_step ? TrajectoryPhase::trained : TrajectoryPhase::stepped;
+  } else if (row.outcome) {
+    entry.phase = TrajectoryPhase::closed;
+  }
+  return entry;
+}
+
+uint32_t actions_in(const Segment& segment) {
+  return static_cast<uint32_t>(std::count_if(segment.action_mask.begin(), segment.action_mask.end(),
+                                             [](uint8_t mask) { return mask != 0; }));
+}
+
+std::string_view view(const ByteBuffer& bytes) {
+  return {bytes.data(), bytes.size()};
+}
+
+}  // namespace
+
+Result<Conservation> load_conservation(RunDatabase& db) {
+  const auto durable = durable_step_of(db);
+  if (!durable) return tl::unexpected(durable.error());
+  const auto last = last_step_of(db);
+  if (!last) return tl::unexpected(last.error());
+  std::vector<LedgerEntry> entries;
+  constexpr TrajectoryId batch = 4096;
+  for (TrajectoryId first = 1;; first += batch) {
+    const auto rows = trajectory_rows(db, first, first + batch - 1);
+    if (!rows) return tl::unexpected(rows.error());
+    for (const TrajectoryRow& row : *rows) {
+      if (row.id != entries.size() + 1) {
+        return fail(ErrorCode::corrupt,
+                    "run.db: trajectory " + std::to_string(entries.size() + 1) + " is missing");
+      }
+      entries.push_back(entry_of(row, *durable));
+    }
+    if (rows->size() < batch) return Conservation{std::move(entries), *durable, *last};
+  }
+}
+
+Result<LedgerStore> LedgerStore::open(const RunPaths& paths, LedgerStoreOptions options) {
+  auto db = RunDatabase::open(paths.database(), SqlAccess::read_write, options.busy_timeout);
+  if (!db) return tl::unexpected(db.error());
+  if (auto whole = db->check_integrity(); !whole) return tl::unexpected(whole.error());
+  const auto end = indexed_end(*db);
+  if (!end) return tl::unexpected(end.error());
+  options.segments.durable = *end;
+  auto log = SegmentLog::open(paths.segments(), options.segments);
+  if (!log) return tl::unexpected(log.error());
+  auto core = load_conservation(*db);
+  if (!core) return tl::unexpected(core.error());
+  return LedgerStore{std::move(*db), std::move(*log), std::move(*core), options};
+}
+
+Result<void> LedgerStore::ready() const {
+  if (broken_) return tl::unexpected(*broken_);
+  if (lost_group_) return tl::unexpected(*lost_group_);
+  if (incarnation_ != 0) return {};
+  return fail(ErrorCode::invalid_argument, "ledger: begin() comes before any other call");
+}
+
+tl::unexpected<Error> LedgerStore::abandon(Error error) {
+  db_.rollback();
+  auto undone = log_.discard_unsynced();
+  auto core = load_conservation(db_);
+  if (core && undone) {
+    core_ = std::move(*core);
+  } else {
+    broken_ = core ? undone.error() : core.error();
+    broken_->message = "ledger: cannot go back to what is durable: " + broken_->message;
+  }
+  if (pending_ > 0) lost_group_ = error;
+  pending_ = 0;
+  return tl::unexpected(std::move(error));
+}
+
+Result<void> LedgerStore::record(const Recording& write) {
+  auto recorded = db_.in_transaction() ? Result<void>{} : db_.begin();
+  if (recorded) recorded = write();
+  if (!recorded) return abandon(std::move(recorded.error()));
+  ++pending_;
+  return options_.durability == Durability::each_call ? flush() : Result<void>{};
+}
+
+Result<Change> LedgerStore::record_change(const Recording& write) {
+  return record(write).map([] { return Change::made; });
+}
+
+Result<void> LedgerStore::flush() {
+  if (lost_group_) {
+    Error why = std::move(*lost_group_);
+    lost_group_.reset();
+    return tl::unexpected(std::move(why));
+  }
+  if (pending_ == 0) return {};
+  pending_ = 0;  // whatever comes, this answer tells the group
+  auto durable = log_.sync();
+  if (durable) durable = db_.commit();
+  if (!durable) return abandon(std::move(durable.error()));
+  return {};
+}
+
+Result<Resumption> LedgerStore::begin(uint32_t checkpoint_step) {
+  if (incarnation_ != 0) {
+    return fail(ErrorCode::invalid_argument, "ledger: begin() was called twice");
+  }
+  const auto returned = core_.restore(checkpoint_step);
+  if (!returned) return tl::unexpected(returned.error());
+  if (auto begun = db_.begin(); !begun) return abandon(begun.error());
+  const auto incarnation = db_.begin_incarnation(checkpoint_step);
+  if (!incarnation) return abandon(incarnation.error());
+  if (auto committed = db_.commit(); !committed) return abandon(committed.error());
+  incarnation_ = *incarnation;
+  return Resumption{incarnation_, core_.in_phase(TrajectoryPhase::open),
+                    core_.in_phase(TrajectoryPhase::closed), *returned};
+}
+
+Result<TrajectoryId> LedgerStore::admit(const Task& task, PolicyVersion version) {
+  if (auto can = ready(); !can) return tl::unexpected(can.error());
+  const TrajectoryId id = core_.admit();
+  const auto admitted = record([&] {
+    auto known = db_.put_task(task);
+    return known ? db_.put_admission(id, task, version) : known;
+  });
+  return admitted.map([id] { return id; });
+}
+
+Result<Change> LedgerStore::check_repeat(const Segment& segment, uint64_t checksum) {
+  const auto rows = segment_rows(db_, segment.trajectory);
+  if (!rows) return tl::unexpected(rows.error());
+  if (segment.number < rows->size() && (*rows)[segment.number].place.checksum == checksum) {
+    return Change::already;
+  }
+  return fail(ErrorCode::already_exists,
+              "append: trajectory " + std::to_string(segment.trajectory) + " segment " +
+                  std::to_string(segment.number) + " is recorded with other bytes");
+}
+
+Result<void> LedgerStore::append_record(const Segment& segment, std::string_view payload) {
+  const auto place = log_.append(payload);
+  if (!place) return tl::unexpected(place.error());
+  return db_.put_segment({.trajectory = segment.trajectory,
+                          .number = segment.number,
+                          .place = *place,
+                          .tokens = static_cast<uint32_t>(segment.size()),
+                          .action_tokens = actions_in(segment)});
+}
+
+Result<Change> LedgerStore::append(const Segment& segment) {
+  if (auto can = ready(); !can) return tl::unexpected(can.error());
+  if (auto valid = segment.validate(); !valid) return tl::unexpected(valid.error());
+  const auto change = core_.append(segment.trajectory, segment.number);
+  if (!change) return change;
+  const ByteBuffer payload = codec::pack(segment);
+  if (*change == Change::already) return check_repeat(segment, checksum64(view(payload)));
+  return record_change([&] { return append_record(segment, view(payload)); });
+}
+
+Result<Change> LedgerStore::close(TrajectoryId id, const Outcome& outcome) {
+  if (auto can = ready(); !can) return tl::unexpected(can.error());
+  if (!std::isfinite(outcome.reward)) {
+    return fail(ErrorCode::invalid_argument,
+                "close: trajectory " + std::to_string(id) + " has a reward that is not finite");
+  }
+  const auto change = core_.close(id);
+  if (!change || *change == Change::already) return change;
+  return record_change([&] { return db_.put_outcome(id, outcome); });
+}
+
+Result<Change> LedgerStore::drop(TrajectoryId id, DropReason reason, const std::string& detail) {
+  if (auto can = ready(); !can) return tl::unexpected(can.error());
+  const auto change = core_.drop(id, reason);
+  if (!change || *change == Change::already) return change;
+  return record_change([&] { return db_.put_drop(id, reason, detail); });
+}
+
+Result<Change> LedgerStore::mark_trained(const StepRow& step) {
+  if (auto can = ready(); !can) return tl::unexpected(can.error());
+  if (step.version.incarnation != incarnation_) {
+    return fail(ErrorCode::invalid_argument, "train: step " + std::to_string(step.version.step) +
+                                                 " is of incarnation " +
+                                                 std::to_string(step.version.incarnation) +
+                                                 ", the run is in " + std::to_string(incarnation_));
+  }
+  const auto change = core_.train(step.version.step, step.trajectories);
+  if (!change || *change == Change::already) return change;
+  return record_change([&] { return db_.put_step(step); });
+}
+
+Result<Change> LedgerStore::checkpointed(uint32_t step) {
+  if (auto can = ready(); !can) return tl::unexpected(can.error());
+  const auto change = core_.checkpointed(step);
+  if (!change || *change == Change::already) return change;
+  return record_change([&] { return db_.set_durable_step(step); });
+}
+
+Result<void> LedgerStore::record_verdict(const VerdictRow& row) {
+  if (auto can = ready(); !can) return can;
+  return record([&] { return db_.put_verdict(row); });
+}
+
+Result<void> LedgerStore::record_event(const std::string& kind, const std::string& actor,
+                                       const std::string& text) {
+  if (auto can = ready(); !can) return can;
+  return record([&] { return db_.put_event(kind, actor, text); });
+}
+
+Result<void> LedgerStore::record_wall_seconds(double seconds) {
+  if (auto can = ready(); !can) return can;
+  return record([&] { return db_.set_wall_seconds(incarnation_, seconds); });
+}
+
+Result<Trajectory> LedgerStore::load(TrajectoryId id) {
+  auto row = trajectory_row(db_, id);
+  if (!row) return tl::unexpected(row.error());
+  const auto places = segment_rows(db_, id);
+  if (!places) return tl::unexpected(places.error());
+  Trajectory trajectory{id, row->task_id, {}, row->outcome.value_or(Outcome{})};
+  for (const SegmentRow& place : *places) {
+    const auto bytes = log_.read(place.place);
+    if (!bytes) return tl::unexpected(bytes.error());
+    auto segment = codec::unpack<Segment>(*bytes);
+    if (!segment) return fail(ErrorCode::corrupt, segment.error().message);
+    if (segment->trajectory != id || segment->number != place.number) {
+      return fail(ErrorCode::corrupt, "run.db: the record of trajectory " + std::to_string(id) +
+                                          " segment " + std::to_string(place.number) +
+                                          " holds another segment");
+    }
+    trajectory.segments.push_back(std::move(*segment));
+  }
+  return trajectory;
+}
+
+Result<Task> LedgerStore::task_of(TrajectoryId id) {
+  const auto row = trajectory_row(db_, id);
+  if (!row) return tl::unexpected(row.error());
+  return stored_task(db_, row->task_id, row->task_hash);
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ledger on disk: the conservation core, the run database and the segment files as one thing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/ledger/conservation.hpp"
+#include "runtime/run/run_database.hpp"
+#include "runtime/run/run_folder.hpp"
+#include "runtime/run/segment_file.hpp"
+
+namespace warpsmith::actors {
+
+/// When a call's effect is durable, and its answer may be given.
+enum class Durability : uint8_t {
+  each_call,  // when the call returns: two syncs per call
+  on_flush,   // when the next flush() succeeds: two syncs for the whole group
+};
+
+struct LedgerStoreOptions {
+  Durability durability = Durability::each_call;
+  SegmentLogOptions segments;
+  std::chrono::milliseconds busy_timeout{5'000};
+};
+
+/// Where an incarnation starts from.
+struct Resumption {
+  uint32_t incarnation = 0;
+  std::vector<TrajectoryId> open;    // continue from their recorded segments (load)
+  std::vector<TrajectoryId> closed;  // deliver again to the learner (load)
+  uint64_t returned = 0;             // of those closed ones, how many a lost step had used
+};
+
+/// One owner, one thread. With on_flush the owner handles a burst of requests, calls flush(), then
+/// answers them all. A write that fails (disk full) undoes the whole group: state goes back to what
+/// is durable, the failing call or the next flush() says why, and later calls work again once there
+/// is space.
+class LedgerStore {
+ public:
+  /// Opens or makes run.db and segments/ of a folder that the caller has locked. `corrupt` if the
+  /// database is damaged; damage to segment files is survived (see damage()).
+  static Result<LedgerStore> open(const RunPaths& paths, LedgerStoreOptions options = {});
+
+  /// Starts an incarnation from the checkpoint of `checkpoint_step` (0: none), which must not be
+  /// ahead of last_step(). Always durable on return. Called once, before the first admission.
+  Result<Resumption> begin(uint32_t checkpoint_step);
+
+  Result<TrajectoryId> admit(const Task& task, PolicyVersion version);
+  /// `already` for a segment that is recorded with the same bytes, `already_exists` (an error) for
+  /// one recorded with other bytes.
+  Result<Change> append(const Segment& segment);
+  Result<Change> close(TrajectoryId id, const Outcome& outcome);
+  Result<Change> drop(TrajectoryId id, DropReason reason, const std::string& detail);
+  /// Step `step.version` of this incarnation used these trajectories. The checkpoint of a step may
+  /// only be written after this was answered for it.
+  Result<Change> mark_trained(const StepRow& step);
+  Result<Change> checkpointed(uint32_t step);
+  Result<void> record_verdict(const VerdictRow& row);
+  Result<void> record_event(const std::string& kind, const std::string& actor,
+                            const std::string& text);
+  /// Seconds this incarnation has run.
+  Result<void> record_wall_seconds(double seconds);
+
+  /// Makes the group durable; without one it does nothing. An error means: nothing of the group
+  /// happened, each of its requests must be answered with it.
+  Result<void> flush();
+  /// Whether answers wait for a flush.
+  bool pending() const { return pending_ > 0 || lost_group_.has_value(); }
+
+  /// The whole trajectory, read back from its segment records. Of an open one the outcome is empty.
+  /// `corrupt` if a record does not match its checksum: the caller drops the trajectory for it.
+  Result<Trajectory> load(TrajectoryId id);
+  Result<Task> task_of(TrajectoryId id);
+
+  const ConservationCounts& counts() const { return core_.counts(); }
+  const Conservation& core() const { return core_; }
+  uint32_t incarnation() const { return incarnation_; }
+  uint32_t last_step() const { return core_.last_step(); }
+  /// Of the newest checkpoint that the ledger was told of; 0: none.
+  uint32_t durable_step() const { return core_.durable_step(); }
+  RunDatabase& database() { return db_; }
+  /// Damage that opening found in the segment files; empty if none.
+  const std::string& damage() const { return log_.damage(); }
+
+ private:
+  LedgerStore(RunDatabase db, SegmentLog log, Conservation core, LedgerStoreOptions options)
+      : db_(std::move(db)), log_(std::move(log)), core_(std::move(core)), options_(options) {}
+  using Recording = std::function<Result<void>()>;
+  Result<void> ready() const;
+  /// Runs `write` inside the group's transaction; undoes the group if it fails.
+  Result<void> record(const Recording& write);
+  Result<Change> record_change(const Recording& write);
+  tl::unexpected<Error> abandon(Error error);
+  Result<Change> check_repeat(const Segment& segment, uint64_t checksum);
+  Result<void> append_record(const Segment& segment, std::string_view payload);
+
+  RunDatabase db_;
+  SegmentLog log_;
+  Conservation core_;
+  LedgerStoreOptions options_;
+  uint32_t incarnation_ = 0;
+  uint64_t pending_ = 0;             // calls in the group that no flush has covered
+  std::optional<Error> lost_group_;  // why calls of the current group will be refused at flush
+  std::optional<Error> broken_;      // the state could not be read back: nothing works any more
+};
+
+/// The conservation core as a database says it is.
+Result<Conservation> load_conservation(RunDatabase& db);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/rollout/outcome.hpp"
+
+#include <algorithm>
+
+#include "sandbox/workspace/solution.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using Speedup = std::optional<Interval> ShapeResult::*;
+
+/// Lowest lower end over the shapes that are timed; empty if any was not measured, or the verdict
+/// is not correct.
+std::optional<double> worst(const Verdict& verdict, Speedup speedup) {
+  if (!verdict.correct()) return std::nullopt;
+  std::optional<double> low;
+  for (const ShapeResult& shape : verdict.shapes) {
+    if (shape.hidden) continue;
+    if (!(shape.*speedup)) return std::nullopt;
+    const double its = (shape.*speedup)->low;
+    low = std::min(low.value_or(its), its);
+  }
+  return low;
+}
+
+}  // namespace
+
+Outcome judged_outcome(const Verdict& verdict, const FileSet& files, policy::RewardRule rule) {
+  Outcome outcome;
+  outcome.reward = policy::reward_of(verdict, rule);
+  outcome.verdict = std::string(to_string(verdict.outcome));
+  outcome.source_hash = sandbox::source_hash(files);
+  outcome.speedup_eager = worst(verdict, &ShapeResult::speedup_eager_ci);
+  outcome.speedup_compile = worst(verdict, &ShapeResult::speedup_compile_ci);
+  return outcome;
+}
+
+Outcome empty_outcome(bool truncated, double penalty) {
+  Outcome outcome;
+  outcome.reward = truncated ? -1.0 - penalty : -1.0;
+  outcome.verdict = "no_submission";
+  return outcome;
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rollout: up to `concurrent` trajectories at once, each a RolloutMachine. Owns those; spawned and
+// watched by the supervisor; bounded by `concurrent` trajectories of bounded length. When it dies,
+// the ledger hands its open trajectories to the next asker, with what is recorded of them. When one
+// of those that it asked dies, what was asked is held until the supervisor names the successor.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "actors/base/actor_state.hpp"
+#include "actors/protocol/interfaces.hpp"
+#include "actors/rollout/rollout_machine.hpp"
+#include "runtime/clock.hpp"
+
+namespace warpsmith::actors {
+
+struct RolloutSettings {
+  size_t concurrent = 16;
+  std::shared_ptr<const RolloutSetup> setup;
+  std::function<std::string(const PreparedTask&)> prompt;  // text up to the first sampled token
+  std::chrono::milliseconds tick{20};                   // between two looks at slots and deadlines
+  std::chrono::milliseconds generate_timeout{600'000};  // between two chunks
+  std::chrono::milliseconds tool_timeout{60'000};       // queue of the executor included
+  std::chrono::milliseconds judge_timeout{600'000};     // queue of the sandbox included
+  std::chrono::milliseconds admission_timeout{86'400'000};  // the ledger answers when there is room
+  std::chrono::milliseconds ledger_timeout{60'000};
+  std::chrono::milliseconds successor_timeout{60'000};  // for whoever takes a dead peer's place
+};
+
+class RolloutState : public ActorState {
+ public:
+  using Self = RolloutActor::stateful_pointer<RolloutState>;
+
+  void start(Self self, RolloutSettings settings);
+  void peers(const Peers& peers);
+  void tokens(const TokenChunk& chunk);
+  void tick(atom::tick);
+
+ private:
+  /// One trajectory and whom it talks to. The handles stay: sessions and workspaces live there.
+  struct Run {
+    RolloutMachine machine;
+    GeneratorActor generator;
+    ToolExecutorActor executor;
+    SandboxActor sandbox;  // that judges, or judged last
+    SteadyClock::time_point last_chunk;
+    uint32_t no_room = 0;  // the request that somebody had no room for: repeated at the next tick
+    uint32_t held = 0;     // the request whose receiver is gone: repeated to its successor
+    SteadyClock::time_point held_since;
+  };
+
+  void describe(ActorStatus& status) const override;
+
+  // Slots
+  void fill_slots();
+  /// Asks for any task, or for that of a trajectory that goes on.
+  void ask_for_task(std::optional<Admission> resumed = std::nullopt);
+  void task_came(uint64_t ticket, const PreparedTask& task);
+  void no_task(uint64_t ticket, const caf::error& error);
+  void ask_for_admission(const PreparedTask& task);
+  void admitted(const PreparedTask& asked, Admission& admission);
+  void begin(PreparedTask task, const Admission& admission);
+  void slot_failed(const char* what, const caf::error& error);
+  void forget_elsewhere(TrajectoryId id);
+
+  // Carrying commands to their receivers
+  void carry(TrajectoryId id, const RolloutCommands& commands);
+  void carry(Run& run, const GenerateCall& call);
+  void carry(Run& run, const ToolCall& call);
+  void carry(Run& run, const JudgeCommand& command);
+  void carry(Run& run, const Segment& segment);
+  void carry(Run& run, const Closed& closed);
+  void carry(Run& run, const Dropped& dropped);
+  void carry(Run& run, const ReleaseSession& release);
+  void carry(Run& run, const ReleaseWorkspace& release);
+  void judged(TrajectoryId id, const JudgeCommand& command, const Judgement& judgement);
+  void refused(TrajectoryId id, uint32_t request, const caf::error& error);
+  void stop_run(const Error& why);
+  void ledger_failed(const caf::error& error);
+  const SandboxActor& idlest_sandbox();
+
+  // Deadlines and lost peers
+  void check(TrajectoryId id, Run& run);
+  void replace_lost_peers();
+  void replace_lost_peers(TrajectoryId id, Run& run);
+  void ask_new_synthesis(const SynthesisActor& former);
+  std::vector<TrajectoryId> ids() const;
+
+  Self self_ = nullptr;
+  RolloutSettings settings_;
+  std::optional<Peers> peers_;
+  std::map<TrajectoryId, Run> runs_;
+  size_t asking_ = 0;  // slots that wait for a task or for admission
+  std::map<uint64_t, std::optional<Admission>> asked_for_task_;  // by ticket; see ask_for_task
+  uint64_t tickets_ = 0;
+  bool drained_ = false;
+  size_t next_generator_ = 0, next_executor_ = 0;
+  std::map<caf::actor_addr, size_t> judging_;  // requests under way at each sandbox
+  std::set<caf::actor_addr> gone_;             // sandboxes that ended, and have no successor yet
+};
+
+RolloutActor::behavior_type rollout(RolloutActor::stateful_pointer<RolloutState> self,
+                                    Identity identity, RolloutSettings settings);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Admission, turns and tokens; what happens to calls and verdicts is in rollout_tools.cpp.
+#include "actors/rollout/rollout_machine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <stdexcept>
+
+#include "policy/text/tool_call_grammar.hpp"
+#include "sandbox/workspace/tool_schemas.hpp"
+#include "sandbox/workspace/truncate.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+void append(RolloutCommands& commands, RolloutCommands more) {
+  std::ranges::move(more, std::back_inserter(commands));
+}
+
+/// The sampled tokens of a recorded turn.
+std::vector<int32_t> sampled_in(const Segment& segment) {
+  std::vector<int32_t> tokens;
+  for (size_t i = 0; i < segment.size(); ++i) {
+    if (segment.action_mask[i] != 0) tokens.push_back(segment.tokens[i]);
+  }
+  return tokens;
+}
+
+}  // namespace
+
+std::string_view to_string(RolloutPhase phase) noexcept {
+  static constexpr std::array<std::string_view, 9> names{
+      "waiting_for_admission", "generating",   "rebuilding",
+      "running_tool",          "judging_tool", "freezing",
+      "judging_final",         "finished",     "dropped"};
+  const auto index = static_cast<size_t>(phase);
+  return index < names.size() ? names[index] : "unknown";
+}
+
+RolloutMachine::RolloutMachine(std::shared_ptr<const RolloutSetup> setup, PreparedTask task,
+                               std::string prompt)
+    : setup_(std::move(setup)), task_(std::move(task)), prompt_(std::move(prompt)) {}
+
+bool RolloutMachine::is_expected(uint32_t request,
+                                 std::initializer_list<RolloutPhase> phases) const {
+  return request == request_ && std::ranges::find(phases, phase_) != phases.end();
+}
+
+int64_t RolloutMachine::room() const {
+  return setup_->max_tokens - static_cast<int64_t>(transcript_.tokens().size());
+}
+
+RolloutCommands RolloutMachine::admitted(const Admission& admission) {
+  if (phase_ != RolloutPhase::waiting_for_admission) return {};
+  if (!admission.granted) {
+    phase_ = RolloutPhase::dropped;
+    return {};
+  }
+  id_ = admission.trajectory;
+  step_ = admission.version.step;
+  workspace_gone_ = admission.resumed;
+  if (!admission.segments.empty()) return resume(admission.segments);
+  transcript_.add_masked(setup_->encode(prompt_));
+  if (room() > 0) return begin_turn();
+  return drop(DropReason::too_long,
+              "the prompt leaves no room within " + std::to_string(setup_->max_tokens) + " tokens");
+}
+
+RolloutCommands RolloutMachine::resume(std::span<const Segment> segments) {
+  if (!transcript_.restore(segments)) {
+    return drop(DropReason::infrastructure, "the recorded segments are not 0, 1, … n − 1");
+  }
+  bool agent_stopped = false;
+  for (const Segment& segment : segments) agent_stopped = recall(segment);
+  if (segments.back().action_mask.back() == 0) return begin_turn();
+  // Nothing was told after the last turn: the agent had stopped, or a limit had stopped it.
+  return stop_acting(!agent_stopped);
+}
+
+/// Counts a recorded turn and keeps its calls that changed files. True if the agent ended with it:
+/// by a turn without calls, or by submitting something.
+bool RolloutMachine::recall(const Segment& segment) {
+  ++turns_;
+  const std::vector<int32_t> turn = sampled_in(segment);
+  if (!is_complete(turn)) return false;
+  const auto parsed = policy::parse_turn(text_of(turn), setup_->syntax);
+  if (!parsed) return false;
+  const bool was_last = segment.action_mask.back() != 0;
+  for (const ParsedCall& call : parsed->calls) {
+    ++tool_calls_;
+    if (sandbox::changes_files(call)) history_.push_back(call);
+    if (was_last && call.name == "submit" && !history_.empty())
+      return true;  // what follows never ran
+  }
+  return parsed->calls.empty();
+}
+
+RolloutCommands RolloutMachine::begin_turn() {
+  if (turns_ >= static_cast<uint64_t>(setup_->max_turns) || room() <= 0) return stop_acting(true);
+  phase_ = RolloutPhase::generating;
+  credit_ = std::min(setup_->max_turn_tokens, room());
+  return generate(seen_);
+}
+
+/// Asks for tokens from a generator that has the first `seen` ones.
+RolloutCommands RolloutMachine::generate(size_t seen) {
+  GenerateCall call;
+  call.session = id_;
+  call.turn = ++request_;
+  call.whole = seen == 0;
+  const std::vector<int32_t>& all = transcript_.tokens();
+  call.new_tokens.assign(all.begin() + static_cast<std::ptrdiff_t>(seen), all.end());
+  call.credit = static_cast<int32_t>(credit_);
+  call.step = step_;
+  seen_before_ = seen;
+  seen_ = all.size();
+  return {std::move(call)};
+}
+
+RolloutCommands RolloutMachine::tokens(const TokenChunk& chunk) {
+  if (!is_expected(chunk.turn, {RolloutPhase::generating})) return {};
+  const auto count = static_cast<int64_t>(chunk.tokens.size());
+  if (count > credit_) throw std::invalid_argument("token chunk: more tokens than the credit");
+  transcript_.add_sampled(chunk);
+  credit_ -= count;
+  seen_ = transcript_.tokens().size();
+  if (count > 0) failures_ = 0;
+  if (chunk.finish == Finish::none) return {};
+  if (chunk.finish == Finish::lost) {
+    return failed(chunk.turn, {InfraKind::sandbox_lost, "the generator lost the session"});
+  }
+  return end_turn(chunk.finish);
+}
+
+bool RolloutMachine::is_complete(std::span<const int32_t> turn) const {
+  return !turn.empty() &&
+         std::ranges::find(setup_->stop_tokens, turn.back()) != setup_->stop_tokens.end();
+}
+
+std::string RolloutMachine::text_of(std::span<const int32_t> turn) const {
+  return setup_->decode(is_complete(turn) ? turn.first(turn.size() - 1) : turn);
+}
+
+RolloutCommands RolloutMachine::end_turn(Finish finish) {
+  const std::span<const int32_t> turn = transcript_.turn();
+  if (finish == Finish::stop_token && !is_complete(turn)) {
+    throw std::invalid_argument("token chunk: the turn's stop token was not streamed");
+  }
+  ++turns_;
+  failures_ = 0;
+  calls_.clear();
+  results_.clear();
+  next_call_ = 0;
+  if (!is_complete(turn)) {
+    if (room() <= 0) return stop_acting(true);
+    results_ = {"error: the turn was cut after " + std::to_string(turn.size()) +
+                " tokens; say less in one turn"};
+    return observe();
+  }
+  auto parsed = policy::parse_turn(text_of(turn), setup_->syntax);
+  if (!parsed) {
+    results_ = {"error: malformed tool call: " + parsed.error().message};
+    return observe();
+  }
+  if (parsed->calls.empty()) return stop_acting(false);  // the agent says that it is done
+  calls_ = std::move(parsed->calls);
+  return next_call();
+}
+
+/// Tells the model what its calls gave and lets it go on, if the limits leave room for that.
+RolloutCommands RolloutMachine::observe() {
+  if (turns_ >= static_cast<uint64_t>(setup_->max_turns)) return stop_acting(true);
+  for (std::string& result : results_) result = fitted(result);
+  const std::string open_end = is_complete(transcript_.turn()) ? "" : setup_->frame.end;
+  const std::string results = policy::tool_responses(results_, setup_->frame);
+  const std::vector<int32_t> told = setup_->encode(open_end + results);
+  if (room() <= static_cast<int64_t>(told.size())) return stop_acting(true);
+  transcript_.add_masked(told);
+  RolloutCommands commands{transcript_.take_segment(id_)};
+  append(commands, begin_turn());
+  return commands;
+}
+
+std::string RolloutMachine::fitted(const std::string& result) const {
+  const auto budget = static_cast<size_t>(setup_->result_tokens);
+  size_t count = setup_->encode(result).size();
+  if (count <= budget) return result;
+  size_t bytes = result.size() * budget / count;
+  std::string cut = sandbox::truncate_result(result, bytes);
+  while (bytes > 0 && setup_->encode(cut).size() > budget) {
+    bytes = bytes * 3 / 4;
+    cut = sandbox::truncate_result(result, bytes);
+  }
+  return cut;
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The second half of the rollout machine: calls, verdicts, failures, and the end.
+#include <algorithm>
+
+#include "actors/rollout/outcome.hpp"
+#include "actors/rollout/rollout_machine.hpp"
+#include "sandbox/workspace/tool_box.hpp"
+#include "sandbox/workspace/tool_schemas.hpp"
+
+namespace warpsmith::actors {
+
+bool RolloutMachine::is_using_workspace() const {
+  return phase_ == RolloutPhase::running_tool || phase_ == RolloutPhase::freezing ||
+         phase_ == RolloutPhase::rebuilding;
+}
+
+RolloutCommands RolloutMachine::next_call() {
+  if (next_call_ == calls_.size()) return observe();
+  phase_ = RolloutPhase::running_tool;
+  ++tool_calls_;
+  return run_tool();
+}
+
+RolloutCommands RolloutMachine::run_tool() {
+  if (workspace_gone_) return rebuild();
+  ++request_;
+  if (phase_ == RolloutPhase::freezing) return {tool_call({"submit", {}})};
+  return {tool_call(calls_[next_call_])};
+}
+
+ToolCall RolloutMachine::tool_call(const ParsedCall& call) const {
+  return {id_, request_, call.name, call.arguments, task_};
+}
+
+/// A fresh workspace in which every call that changed files is run again, results unseen.
+RolloutCommands RolloutMachine::rebuild() {
+  workspace_gone_ = false;
+  replayed_ = 0;
+  if (phase_ != RolloutPhase::rebuilding) after_rebuilding_ = phase_;
+  phase_ = RolloutPhase::rebuilding;
+  RolloutCommands commands{ReleaseWorkspace{id_}};
+  std::ranges::move(replay(), std::back_inserter(commands));
+  return commands;
+}
+
+RolloutCommands RolloutMachine::replay() {
+  if (replayed_ == history_.size()) {
+    phase_ = after_rebuilding_;
+    return run_tool();
+  }
+  ++request_;
+  return {tool_call(history_[replayed_])};
+}
+
+RolloutCommands RolloutMachine::tool_answered(const ToolAnswer& answer) {
+  if (answer.turn != request_ || !is_using_workspace()) return {};
+  if (phase_ == RolloutPhase::rebuilding) {
+    ++replayed_;
+    return replay();
+  }
+  failures_ = 0;
+  if (answer.needs_sandbox) return needs_judge(answer);
+  if (phase_ == RolloutPhase::freezing) return close(nullptr);  // there is nothing to judge
+  if (sandbox::changes_files(calls_[next_call_])) history_.push_back(calls_[next_call_]);
+  results_.push_back(answer.text);
+  ++next_call_;
+  return next_call();
+}
+
+RolloutCommands RolloutMachine::needs_judge(const ToolAnswer& answer) {
+  const bool is_final = answer.request == Request::final;
+  RolloutCommands commands;
+  // The last segment goes now, so that the learner's forward passes run beside the judging.
+  if (is_final) end_acting(commands);
+  phase_ = is_final ? RolloutPhase::judging_final : RolloutPhase::judging_tool;
+  judged_ = {id_, task_.task, answer.submission, answer.request};
+  commands.emplace_back(judge());
+  return commands;
+}
+
+JudgeCommand RolloutMachine::judge() {
+  return {++request_, judged_};
+}
+
+RolloutCommands RolloutMachine::judged(uint32_t request, const Judgement& judgement) {
+  if (!is_expected(request, {RolloutPhase::judging_tool, RolloutPhase::judging_final})) return {};
+  if (const auto* failure = std::get_if<InfraFailure>(&judgement)) return failed(request, *failure);
+  failures_ = 0;
+  const Verdict& verdict = std::get<Verdict>(judgement);
+  if (phase_ == RolloutPhase::judging_final) return close(&verdict);
+  results_.push_back(sandbox::verdict_text(judged_.request, verdict));
+  ++next_call_;
+  return next_call();
+}
+
+RolloutCommands RolloutMachine::failed(uint32_t request, const InfraFailure& failure) {
+  const bool is_asking = !over() && phase_ != RolloutPhase::waiting_for_admission;
+  if (request != request_ || !is_asking) return {};
+  if (failure.kind == InfraKind::task_refused || ++failures_ > setup_->infra_retries) {
+    return drop(DropReason::infrastructure, std::string(to_string(phase_)) + ": " +
+                                                std::string(to_string(failure.kind)) + ": " +
+                                                failure.detail);
+  }
+  // A call that failed half-way may have left anything behind.
+  if (is_using_workspace()) workspace_gone_ = true;
+  seen_before_ = 0;
+  return ask_again();
+}
+
+RolloutCommands RolloutMachine::repeat() {
+  // A generator that had no room took nothing; one that sampled since has lost the session.
+  if (!transcript_.turn().empty()) seen_before_ = 0;
+  return ask_again();
+}
+
+RolloutCommands RolloutMachine::ask_again() {
+  switch (phase_) {
+    case RolloutPhase::generating:
+      // Everything may have arrived but the word that it was all.
+      if (credit_ == 0 || is_complete(transcript_.turn())) return end_turn(Finish::length);
+      return generate(seen_before_);
+    case RolloutPhase::rebuilding:
+      return workspace_gone_ ? rebuild() : replay();
+    case RolloutPhase::running_tool:
+    case RolloutPhase::freezing:
+      return run_tool();
+    case RolloutPhase::judging_tool:
+    case RolloutPhase::judging_final:
+      return {judge()};
+    case RolloutPhase::waiting_for_admission:
+    case RolloutPhase::finished:
+    case RolloutPhase::dropped:
+      return {};
+  }
+  return {};
+}
+
+/// The agent samples no more: what is left is to judge what it made.
+RolloutCommands RolloutMachine::stop_acting(bool truncated) {
+  truncated_ = truncated;
+  if (transcript_.sampled() == 0) {
+    return drop(DropReason::no_action_tokens, "nothing was sampled");
+  }
+  RolloutCommands commands;
+  end_acting(commands);
+  phase_ = RolloutPhase::freezing;
+  // Without a call that changes files there is no solution, and no executor need be asked.
+  std::ranges::move(history_.empty() ? close(nullptr) : run_tool(), std::back_inserter(commands));
+  return commands;
+}
+
+void RolloutMachine::end_acting(RolloutCommands& commands) {
+  if (transcript_.has_open_segment()) commands.emplace_back(transcript_.take_segment(id_));
+  commands.emplace_back(ReleaseSession{id_});
+}
+
+RolloutCommands RolloutMachine::close(const Verdict* verdict) {
+  Outcome outcome = verdict ? judged_outcome(*verdict, judged_.submission.files, setup_->reward)
+                            : empty_outcome(truncated_, setup_->overlong_penalty);
+  outcome.turns = turns_;
+  outcome.tool_calls = tool_calls_;
+  outcome.truncated = truncated_;
+  phase_ = RolloutPhase::finished;
+  return {Closed{id_, std::move(outcome)}, ReleaseWorkspace{id_}};
+}
+
+RolloutCommands RolloutMachine::drop(DropReason reason, const std::string& detail) {
+  phase_ = RolloutPhase::dropped;
+  return {Dropped{id_, reason, detail}, ReleaseSession{id_}, ReleaseWorkspace{id_}};
+}
+
+}  // namespace warpsmith::actors

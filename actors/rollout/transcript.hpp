@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tokens of one trajectory: everything said so far, and the segment that is being built.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "actors/protocol/messages.hpp"
+#include "runtime/segment.hpp"
+
+namespace warpsmith::actors {
+
+/// Segment n holds turn n: sampled tokens, then what the model was told (masked). Segment 0 begins
+/// with the prompt.
+class Transcript {
+ public:
+  /// Prompt or tool results.
+  void add_masked(std::span<const int32_t> tokens);
+  /// Sampled tokens; throws std::invalid_argument if the chunk's arrays differ in length.
+  void add_sampled(const TokenChunk& chunk);
+  /// The tokens sampled since the last masked one.
+  std::span<const int32_t> turn() const;
+
+  /// Ends the segment and hands it over.
+  Segment take_segment(TrajectoryId trajectory);
+  bool has_open_segment() const { return !open_.tokens.empty(); }
+
+  /// Continues from recorded segments; false if they are not 0, 1, … n − 1 of one trajectory.
+  bool restore(std::span<const Segment> segments);
+
+  const std::vector<int32_t>& tokens() const { return tokens_; }
+  size_t sampled() const { return sampled_; }
+  uint32_t segments() const { return next_number_; }
+
+ private:
+  std::vector<int32_t> tokens_;  // all, in order
+  Segment open_;
+  uint32_t next_number_ = 0;
+  size_t sampled_ = 0;
+  size_t turn_start_ = 0;  // index into tokens_
+};
+
+}  // namespace warpsmith::actors

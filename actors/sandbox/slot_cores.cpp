@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/sandbox/slot_cores.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <string>
+
+#include "runtime/log.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+std::vector<int> cores_in_force() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  (void)::sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(static_cast<unsigned>(core), &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+std::string text_of(const std::vector<int>& cores) {
+  std::string text;
+  for (const int core : cores) text += (text.empty() ? "" : ",") + std::to_string(core);
+  return text;
+}
+
+}  // namespace
+
+const std::vector<int>& allowed_cores() {
+  static const std::vector<int> cores = cores_in_force();
+  return cores;
+}
+
+Result<int> core_of_slot(const SandboxConfig& config, uint32_t index,
+                         const std::vector<int>& allowed) {
+  const auto places = static_cast<size_t>(config.cores);  // per slot
+  if (config.first_core < 0) {
+    const size_t from_end = (index + 1) * places;
+    if (from_end <= allowed.size()) return allowed[allowed.size() - from_end];
+    return fail(ErrorCode::invalid_config,
+                "sandbox.count = " + std::to_string(config.count) +
+                    ": a slot needs a core of its own, and this process has " +
+                    std::to_string(allowed.size()) + " (" + text_of(allowed) + ')');
+  }
+  const int core = static_cast<int>(config.first_core) + static_cast<int>(index * places);
+  if (std::ranges::binary_search(allowed, core)) return core;
+  return fail(ErrorCode::invalid_config,
+              "sandbox.first_core = " + std::to_string(config.first_core) + ": slot " +
+                  std::to_string(index) + " would have core " + std::to_string(core) +
+                  ", and this process has " + text_of(allowed));
+}
+
+Result<void> check_slot_cores(const SandboxConfig& config) {
+  for (uint32_t slot = 0; slot < config.count; ++slot) {
+    const auto core = core_of_slot(config, slot, allowed_cores());
+    if (!core) return tl::unexpected(core.error());
+  }
+  return {};
+}
+
+int core_of(const SandboxConfig& config, uint32_t index) {
+  return core_of_slot(config, index, allowed_cores()).value();
+}
+
+std::vector<int> cores_beside_slots(const SandboxConfig& config) {
+  const std::vector<int>& allowed = allowed_cores();
+  std::vector<int> cores = allowed;
+  for (uint32_t slot = 0; slot < config.count; ++slot) {
+    if (const auto core = core_of_slot(config, slot, allowed)) std::erase(cores, *core);
+  }
+  return cores;
+}
+
+void leave_slot_cores(const SandboxConfig& config) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores_beside_slots(config)) CPU_SET(static_cast<unsigned>(core), &set);
+  if (CPU_COUNT(&set) == 0 || sched_setaffinity(0, sizeof set, &set) != 0) {
+    log::warn("the sandbox shares its cores with the rest: times will be noisy");
+  }
+}
+
+}  // namespace warpsmith::actors

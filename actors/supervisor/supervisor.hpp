@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Supervisor: spawns the tree, watches it, restarts what may be restarted, and ends the run. Owns
+// every other actor; spawned by the engine, watched by main; bounded by the number of actors. When
+// it dies main ends the process, and the run goes on from the disk.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "actors/base/actor_state.hpp"
+#include "actors/protocol/interfaces.hpp"
+#include "actors/supervisor/restart_policy.hpp"
+#include "actors/supervisor/spawners.hpp"
+
+namespace warpsmith::actors {
+
+struct SupervisorSettings {
+  ActorCounts counts;
+  std::chrono::milliseconds heartbeat{2'000};      // between two rounds of status requests
+  std::chrono::milliseconds status_bound{10'000};  // a later answer is reported as stuck
+  std::chrono::milliseconds stop_timeout{60'000};  // for the last checkpoint
+  RestartTable restarts = default_restart_table();
+};
+
+/// Who acts next is written beside each phase.
+enum class RunPhase : uint8_t {
+  running,   // rollouts, until the ledger admits nothing more and nothing is open
+  flushing,  // the learner: a step with the rest, then a checkpoint
+  stopping,  // the learner: a last checkpoint, after a stop was asked for
+  done,      // main may let go; everything that was answered is durable
+  failed,    // main may let go; the reason is in the log and in the status
+};
+std::string_view to_string(RunPhase phase) noexcept;
+
+class SupervisorState : public ActorState {
+ public:
+  using Self = SupervisorActor::stateful_pointer<SupervisorState>;
+
+  void start(Self self, Spawners spawners, SupervisorSettings settings);
+  void failure(const FailureReport& report);
+  void tick(atom::tick);
+  void respawn(atom::respawn, uint8_t kind, uint32_t index);
+  void stop(atom::stop);
+  /// Ends every child; called when the supervisor itself ends.
+  void end_all();
+  void child_ended(const caf::down_msg& down);
+
+ private:
+  enum class Kind : uint8_t {
+    telemetry,
+    weight_store,
+    ledger,
+    sandbox,
+    synthesis,
+    learner,
+    generator,
+    tool_executor,
+    rollout,
+  };
+  struct Child {
+    Kind kind = Kind::rollout;
+    uint32_t index = 0;
+    std::string label;
+    caf::actor handle;
+    bool leaving = false;  // told to end: its end is no failure
+    bool asked = false;    // for its status, and has not answered: not asked again
+  };
+
+  void describe(ActorStatus& status) const override;
+
+  // The tree
+  Identity identity_of(Kind kind, uint32_t index) const;
+  template <class Handle>
+  Handle watch(Kind kind, uint32_t index, Handle handle);
+  void spawn_tree();
+  void spawn_one(Kind kind, uint32_t index);
+  void tell_peers();
+  void dismiss(Child& child);
+
+  // Health
+  void ask_status(Child& child);
+  void answered(const caf::actor_addr& child, ActorStatus& status);
+  void ask_counts();
+  void restart(const Child& child, const Error& cause);
+  void give_up(const Error& reason);
+  void record(const std::string& kind, const std::string& actor, const std::string& text);
+
+  // The end of the run
+  void look_at(const LedgerCounts& counts);
+  void flush_learner();
+  void take_checkpoint(RunPhase next);
+  void finish(RunPhase phase);
+
+  Self self_ = nullptr;
+  Spawners spawners_;
+  SupervisorSettings settings_;
+  RunPhase phase_ = RunPhase::running;
+  std::optional<Error> failure_;
+  Peers peers_;
+  TelemetryActor telemetry_;
+  WeightStoreActor weight_store_;
+  std::vector<RolloutActor> rollouts_;
+  std::map<caf::actor_addr, Child> children_;
+  std::map<std::string, RestartPolicy> policies_;  // by label
+  LedgerCounts counts_;
+  uint64_t restarts_ = 0;
+  bool checkpointing_ = false;
+  bool counting_ = false;      // the ledger was asked for counts and has not answered
+  bool flush_asked_ = false;   // the same of the learner's flush
+  uint32_t idle_flushes_ = 0;  // in a row
+};
+
+SupervisorActor::behavior_type supervisor(SupervisorActor::stateful_pointer<SupervisorState> self,
+                                          Identity identity, Spawners spawners,
+                                          SupervisorSettings settings);
+
+}  // namespace warpsmith::actors

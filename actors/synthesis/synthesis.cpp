@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/synthesis/synthesis.hpp"
+
+#include <algorithm>
+#include <caf/sec.hpp>
+#include <utility>
+
+#include "actors/base/ask.hpp"
+#include "actors/protocol/errors.hpp"
+#include "actors/protocol/inspect.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr size_t most_waiting = 4096;
+constexpr uint32_t most_tries = 3;  // of an ingest that failed without refusing the task
+
+caf::error unknown_task(const std::string& id) {
+  return to_caf({ErrorCode::not_found, "task " + id + " is not in the pool"});
+}
+
+}  // namespace
+
+void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<SandboxActor> sandboxes,
+                           SynthesisSettings settings) {
+  self_ = self;
+  settings_ = settings;
+  settings_.max_tasks = std::max<size_t>(settings.max_tasks, 1);
+  const size_t most = std::clamp<size_t>(tasks.size(), 1, settings_.max_tasks);
+  settings_.min_ready = std::clamp<size_t>(settings.min_ready, 1, most);
+  for (Task& task : tasks) sources_.push_back({std::move(task), 0});
+  sandboxes_ = std::move(sandboxes);
+  pool_ = synthesis::Pool({}, RandomStream{settings.seed, "synthesis"}, settings.curriculum);
+  self->send(self, atom::step_v);
+}
+
+void SynthesisState::step(atom::step /*unused*/) {
+  for (const SandboxActor& sandbox : sandboxes_) {
+    if (sources_.empty() || !has_room()) break;
+    if (in_ingest_.contains(sandbox.address())) continue;
+    Source source = std::move(sources_.front());
+    sources_.pop_front();
+    ingest(std::move(source), sandbox);
+  }
+  if (all_seen() && pool_.size() == 0) tell_that_none_was_accepted();
+}
+
+void SynthesisState::leave_out_the_rest() {
+  if (sources_.empty()) return;
+  left_out_ += sources_.size();
+  log::warn(label() + ": " + std::to_string(sources_.size()) +
+            " tasks are left out: the pool holds synthesis.max_tasks, " +
+            std::to_string(settings_.max_tasks));
+  sources_.clear();
+}
+
+void SynthesisState::ingest(Source source, const SandboxActor& sandbox) {
+  ++source.tries;
+  const caf::actor_addr at = sandbox.address();
+  ask(self_, *this, "ingested", sandbox, settings_.ingest_timeout, atom::ingest_v, source.task)
+      .then([this, at](TaskFacts& facts) { ingested(at, facts); },
+            [this, at](const caf::error& error) { failed(at, error); });
+  in_ingest_[at] = std::move(source);
+}
+
+std::optional<SynthesisState::Source> SynthesisState::take(const caf::actor_addr& sandbox) {
+  auto node = in_ingest_.extract(sandbox);
+  if (node.empty()) return std::nullopt;
+  return std::move(node.mapped());
+}
+
+void SynthesisState::ingested(const caf::actor_addr& sandbox, TaskFacts& facts) {
+  auto source = take(sandbox);
+  if (!source) return;
+  accept({std::move(source->task), std::move(facts)});
+  settled();
+}
+
+/// Only a refusal is the task's own fault. A sandbox that is gone gets no more until the supervisor
+/// names its successor.
+void SynthesisState::failed(const caf::actor_addr& sandbox, const caf::error& error) {
+  auto source = take(sandbox);
+  if (!source) return;
+  if (receiver_is_gone(error)) {
+    std::erase_if(sandboxes_, [&](const SandboxActor& s) { return s.address() == sandbox; });
+  }
+  const Error why = from_caf(error);
+  if (why.code == ErrorCode::invalid_argument || source->tries >= most_tries) {
+    refuse(source->task, why);
+  } else {
+    log::warn(label() + ": ingest of task " + source->task.id + " failed, try " +
+              std::to_string(source->tries) + " of " + std::to_string(most_tries) + ": " +
+              why.message);
+    sources_.push_back(std::move(*source));
+  }
+  settled();
+}
+
+void SynthesisState::accept(PreparedTask task) {
+  log::info(label() + ": task " + task.task.id + " accepted, eager " +
+            std::to_string(task.facts.eager_ms) + " ms");
+  const auto [first, last] = waiting_for_.equal_range(task.task.id);
+  for (auto it = first; it != last; ++it) it->second.deliver(task);
+  waiting_for_.erase(first, last);
+  facts_[task.task.id] = std::move(task.facts);
+  pool_.add(std::move(task.task));
+}
+
+void SynthesisState::refuse(const Task& task, const Error& error) {
+  const std::string refusal = "task " + task.id + " refused: " + error.message;
+  if (++refused_ == 1) first_refusal_ = Error{error.code, refusal};
+  log::warn(label() + ": " + refusal);
+  unrecorded_.push_back({"task_refused", label(), refusal});
+  record_refusals();
+}
+
+/// Kept until the ledger is known, which is before the first ingest ends.
+void SynthesisState::record_refusals() {
+  if (!ledger_) return;
+  for (Event& event : std::exchange(unrecorded_, {})) self_->send(ledger_, std::move(event));
+}
+
+void SynthesisState::tell_that_none_was_accepted() {
+  if (!supervisor_) return;  // told once it is known
+  const Error first = first_refusal_.value_or(Error{ErrorCode::not_found, "there was none"});
+  self_->send(supervisor_,
+              FailureReport{label(), first.code, "no task was accepted; first: " + first.message});
+}
+
+/// One ingest ended: hands out what is due, and goes on.
+void SynthesisState::settled() {
+  if (pool_.size() >= settings_.max_tasks) leave_out_the_rest();
+  self_->send(self_, atom::step_v);
+  while (!waiting_.empty() && ready()) {
+    waiting_.front().deliver(draw());
+    waiting_.pop_front();
+  }
+  if (!all_seen()) return;
+  for (auto& [id, promise] : waiting_for_) promise.deliver(unknown_task(id));
+  waiting_for_.clear();
+  if (pool_.size() != 0) return;
+  for (auto& promise : waiting_) {
+    promise.deliver(to_caf({ErrorCode::not_found, "no task was accepted; the log says why"}));
+  }
+  waiting_.clear();
+}
+
+bool SynthesisState::ready() const {
+  return pool_.size() >= settings_.min_ready || (all_seen() && pool_.size() > 0);
+}
+
+PreparedTask SynthesisState::draw() {
+  const Task& task = pool_.next();
+  return {task, facts_.at(task.id)};
+}
+
+caf::result<PreparedTask> SynthesisState::next_task(atom::next_task /*unused*/) {
+  if (ready()) return draw();
+  if (all_seen()) {
+    return to_caf({ErrorCode::not_found, "no task was accepted; the log says why"});
+  }
+  if (waiting_.size() >= most_waiting) {
+    return to_caf({ErrorCode::capacity, label() + ": too many askers wait for a task"});
+  }
+  waiting_.push_back(self_->make_response_promise<PreparedTask>());
+  return waiting_.back();
+}
+
+caf::result<PreparedTask> SynthesisState::named_task(atom::next_task /*unused*/,
+                                                     const std::string& id) {
+  if (facts_.contains(id)) {
+    return PreparedTask{*std::ranges::find(pool_.tasks(), id, &Task::id), facts_.at(id)};
+  }
+  if (all_seen() || waiting_for_.size() >= most_waiting) return unknown_task(id);
+  return waiting_for_.emplace(id, self_->make_response_promise<PreparedTask>())->second;
+}
+
+void SynthesisState::peers(const Peers& peers) {
+  supervisor_ = peers.supervisor;
+  ledger_ = peers.ledger;
+  record_refusals();
+  sandboxes_ = peers.sandboxes;
+  std::vector<caf::actor_addr> gone;
+  for (const auto& [at, source] : in_ingest_) {
+    const auto here = [&address = at](const SandboxActor& s) { return s.address() == address; };
+    if (std::ranges::none_of(sandboxes_, here)) gone.push_back(at);
+  }
+  // What a dead sandbox held is not answered for: nobody would tell.
+  for (const auto& at : gone) failed(at, caf::make_error(caf::sec::request_receiver_down));
+  self_->send(self_, atom::step_v);
+}
+
+void SynthesisState::record(const TaskOutcome& outcome) {
+  pool_.record(outcome.task_id, outcome.reward);
+}
+
+void SynthesisState::describe(ActorStatus& status) const {
+  status.phase = all_seen() ? "serving" : "ingesting";
+  status.queued = sources_.size() + in_ingest_.size();
+  status.gauges = {{"accepted", static_cast<double>(pool_.size())},
+                   {"refused", static_cast<double>(refused_)},
+                   {"left_out", static_cast<double>(left_out_)},
+                   {"waiting", static_cast<double>(waiting_.size())}};
+}
+
+SynthesisActor::behavior_type synthesis(SynthesisActor::stateful_pointer<SynthesisState> self,
+                                        Identity identity, std::vector<Task> tasks,
+                                        std::vector<SandboxActor> sandboxes,
+                                        SynthesisSettings settings) {
+  adopt(self, std::move(identity));
+  self->state.start(self, std::move(tasks), std::move(sandboxes), settings);
+  return {on(self, "status", &SynthesisState::status),
+          on(self, "next_task", &SynthesisState::next_task),
+          on(self, "named_task", &SynthesisState::named_task),
+          on(self, "record", &SynthesisState::record),
+          on(self, "peers", &SynthesisState::peers),
+          on(self, "step", &SynthesisState::step)};
+}
+
+}  // namespace warpsmith::actors

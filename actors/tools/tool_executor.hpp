@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// ToolExecutor: runs the model's calls in workspaces. Owns the workspace folders of its
+// trajectories and one shell jail at a time, on a thread of its own; spawned and watched by the
+// supervisor; bounded by the trajectories in flight. When it dies its folders are swept, and
+// rollouts run their calls again at another one.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "actors/base/actor_state.hpp"
+#include "actors/protocol/interfaces.hpp"
+#include "sandbox/workspace/tool_box.hpp"
+#include "sandbox/workspace/tool_services.hpp"
+#include "sandbox/workspace/workspace.hpp"
+
+namespace warpsmith::actors {
+
+struct ToolExecutorSettings {
+  std::filesystem::path workspaces;  // folders are made beneath it
+  std::string skill;                 // text of SKILL.md
+  sandbox::ToolBoxConfig box;        // task_id is filled in
+  /// Made on the executor's thread; shells run through it.
+  std::function<Result<std::unique_ptr<sandbox::ToolServices>>()> services;
+};
+
+class ToolExecutorState : public ActorState {
+ public:
+  void start(ToolExecutorSettings settings);
+  caf::result<ToolAnswer> call(const ToolCall& call);
+  void release(atom::release, TrajectoryId trajectory);
+
+ private:
+  /// A trajectory's folder and what acts on it. The box points into the workspace: never moved.
+  struct Place {
+    Place(sandbox::Workspace w, sandbox::ToolBoxConfig c)
+        : workspace(std::move(w)), box(workspace, std::move(c)) {}
+    sandbox::Workspace workspace;
+    sandbox::ToolBox box;
+  };
+
+  void describe(ActorStatus& status) const override;
+  Result<Place*> place_of(const ToolCall& call);
+  Result<ToolAnswer> run(const ToolCall& call);
+  Result<sandbox::ToolServices*> services();
+
+  ToolExecutorSettings settings_;
+  std::optional<sandbox::WorkspaceBase> base_;
+  std::unique_ptr<sandbox::ToolServices> services_;
+  std::map<TrajectoryId, std::unique_ptr<Place>> places_;
+};
+
+ToolExecutorActor::behavior_type tool_executor(
+    ToolExecutorActor::stateful_pointer<ToolExecutorState> self, Identity identity,
+    ToolExecutorSettings settings);
+
+}  // namespace warpsmith::actors

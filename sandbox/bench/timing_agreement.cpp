@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/bench/timing_agreement.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/median.hpp"
+#include "sandbox/bench/plain_launches.hpp"
+#include "sandbox/bench/timing_kernels.hpp"
+#include "sandbox/judge/seed.hpp"
+#include "sandbox/timing/call_meter.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr double us_of_ms = 1000;
+constexpr int64_t first_amount = int64_t{1} << 14;
+constexpr double first_aim_us = 400;  // far above what a launch costs
+constexpr double launch_us = 2;       // about; the aim need not be met exactly
+constexpr int aiming_calls = 5;
+constexpr int most_aims = 4;
+constexpr std::chrono::seconds call_patience{10};
+
+double median_us(const std::vector<double>& ms) {
+  return us_of_ms * median(ms);
+}
+
+bool close(double ratio) {
+  return std::fabs(ratio - 1) <= agreement_share;
+}
+
+/// Of one amount of work of one kernel.
+class Agreement {
+ public:
+  Agreement(const AgreementJob& job, Bench& bench, const StreamKey& key, Deadline deadline)
+      : job_(job), bench_(bench), key_(key), deadline_(deadline) {}
+
+  Result<AgreementRow> row(const std::string& kernel, double target_us) {
+    auto amount = aim(kernel, target_us);
+    if (!amount) return tl::unexpected(std::move(amount.error()));
+    const auto candidate = compiled(kernel, *amount);
+    if (!candidate) return tl::unexpected(candidate.error());
+    auto contestant = loaded(*candidate, kernel);
+    if (!contestant) return tl::unexpected(std::move(contestant.error()));
+    AgreementRow row{.kernel = kernel, .target_us = target_us};
+    if (auto taken = measure(*candidate, *contestant, row); !taken) {
+      return tl::unexpected(std::move(taken.error()));
+    }
+    (void)contestant->process().kill();
+    return row;
+  }
+
+ private:
+  Result<DeviceCandidate> compiled(const std::string& kernel, int64_t amount) {
+    const FileSet files = timing_kernel(kernel, amount);
+    const auto plan = device_plan(files);
+    if (!plan) return fail(ErrorCode::infrastructure, kernel + ": " + plan.error().text);
+    auto made = job_.compiler.compile(files, deadline_);
+    if (!made) return tl::unexpected(std::move(made.error()));
+    if (made->failure) return fail(ErrorCode::infrastructure, kernel + ": " + made->text);
+    auto candidate =
+        device_candidate(*plan, std::move(*made), bench_.signature(), PrecisionLane::fp32_strict);
+    if (!candidate) return fail(ErrorCode::infrastructure, kernel + ": " + candidate.error().text);
+    return std::move(*candidate);
+  }
+
+  Result<Contestant> loaded(const DeviceCandidate& candidate, const std::string& kernel) {
+    auto contestant = job_.slot.start(candidate, bench_, deadline_);
+    if (!contestant) return contestant;
+    if (auto loaded = contestant->load(Deadline::after(call_patience)); loaded.fault) {
+      return tl::unexpected(error_of(*loaded.fault, kernel));
+    }
+    return contestant;
+  }
+
+  Result<std::vector<double>> plain(
+      const DeviceCandidate& candidate, int calls,
+      const BeforeCall& before = [] { return Result<void>{}; }) const {
+    return time_plain_launches(job_.gpu, candidate.plan, candidate.cubin, calls, before);
+  }
+
+  /// Events before and after the others: a clock that drifts shows in neither difference. They find
+  /// the device as a verdict's calls do, just left by another process: address translations are
+  /// cold then too.
+  Result<void> measure(const DeviceCandidate& candidate, Contestant& contestant,
+                       AgreementRow& row) {
+    const auto left_by_another = [&]() -> Result<void> {
+      const CallResult roused = contestant.rouse(Deadline::after(call_patience));
+      return roused.fault ? tl::unexpected(error_of(*roused.fault, row.kernel)) : Result<void>{};
+    };
+    auto events = plain(candidate, (job_.calls + 1) / 2, left_by_another);
+    if (!events) return tl::unexpected(std::move(events.error()));
+    if (auto judged = judge(contestant, row); !judged) return judged;
+    const auto after = plain(candidate, (job_.calls + 1) / 2, left_by_another);
+    if (!after) return tl::unexpected(after.error());
+    events->insert(events->end(), after->begin(), after->end());
+    row.events_us = median_us(*events);
+    return {};
+  }
+
+  /// An amount of work that takes about so long: first a long one, from which others scale well.
+  Result<int64_t> aim(const std::string& kernel, double target_us) {
+    int64_t amount = first_amount;
+    for (int aims = 0; aims < most_aims; ++aims) {
+      const auto candidate = compiled(kernel, amount);
+      if (!candidate) return tl::unexpected(candidate.error());
+      const auto taken = plain(*candidate, aiming_calls);
+      if (!taken) return tl::unexpected(taken.error());
+      const double goal_us = aims + 1 < most_aims ? std::max(first_aim_us, target_us) : target_us;
+      amount = scaled_amount(amount, median_us(*taken), goal_us, launch_us);
+    }
+    return amount;
+  }
+
+  /// As `EvaluationStay` times a candidate, only that nothing is compared and no baseline comes
+  /// between: fresh contents, poisoned outputs, roused, then measured.
+  Result<void> judge(Contestant& contestant, AgreementRow& row) {
+    const DeviceMeter meter(contestant.device_noop());
+    std::vector<double> graph, commit;
+    for (int call = 0; call <= job_.calls; ++call) {
+      const auto taken = time_one(contestant, meter);
+      if (taken.fault) return tl::unexpected(error_of(*taken.fault, row.kernel));
+      if (call == 0) continue;  // warms what stays cold elsewhere
+      graph.push_back(taken.charged_ms);
+      commit.push_back(taken.clock_ms);
+    }
+    row.graph_us = median_us(graph);
+    row.commit_us = median_us(commit);
+    return {};
+  }
+
+  MeteredCall time_one(Contestant& contestant, const DeviceMeter& meter) {
+    set_ = (set_ + 1) % bench_.sets();
+    const std::vector<InputRule> rules(1);
+    bench_.fill(set_, {key_, ++number_, Distribution::dense}, rules);
+    bench_.reset(set_);
+    const CallResult roused = contestant.rouse(Deadline::after(call_patience));
+    if (roused.fault) return {.fault = roused.fault};
+    MeteredCall taken =
+        meter.measure([&] { return contestant.call(set_, Deadline::after(call_patience)); });
+    taken.clock_ms = taken.elapsed_ms - in_ms(roused.elapsed);
+    return taken;
+  }
+
+  const AgreementJob& job_;
+  Bench& bench_;
+  StreamKey key_;
+  Deadline deadline_;
+  uint32_t set_ = 0;
+  uint64_t number_ = 0;  // of the contents
+};
+
+}  // namespace
+
+bool AgreementRow::graph_agrees() const {
+  return !graph_bar() || close(graph_ratio());
+}
+
+bool AgreementRow::commit_agrees() const {
+  return !commit_bar() || close(commit_ratio());
+}
+
+int64_t scaled_amount(int64_t amount, double took_us, double target_us, double fixed_us) {
+  const double grows_us = std::max(took_us - fixed_us, 0.1);
+  const double wanted_us = std::max(target_us - fixed_us, 0.1);
+  constexpr double most = 1e15;  // far beyond what anybody waits for
+  const double scaled = std::round(static_cast<double>(amount) * wanted_us / grows_us);
+  return static_cast<int64_t>(std::clamp(scaled, 1.0, most));
+}
+
+Result<std::vector<AgreementRow>> measure_agreement(const AgreementJob& job, Deadline deadline) {
+  const auto seed = draw_seed();
+  if (!seed) return tl::unexpected(seed.error());
+  const auto lease = job.slot.lease(deadline);
+  if (!lease) return tl::unexpected(lease.error());
+  auto bench = job.slot.make_bench(timing_signature());
+  if (!bench) return tl::unexpected(std::move(bench.error()));
+  Agreement agreement(job, **bench, seed->key(), deadline);
+  std::vector<AgreementRow> rows;
+  for (const std::string& kernel : timing_kernel_names()) {
+    for (const double target_us : job.targets_us) {
+      job.progress(kernel + ", " + std::to_string(std::lround(target_us)) + " us");
+      auto row = agreement.row(kernel, target_us);
+      if (!row) return tl::unexpected(std::move(row.error()));
+      rows.push_back(std::move(*row));
+    }
+  }
+  return rows;
+}
+
+}  // namespace warpsmith::sandbox

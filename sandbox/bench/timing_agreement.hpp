@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Do three clocks agree about a kernel? Events in this process, the launcher's graph as in a
+// verdict, and the verifier's own clock over the sequential commit.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/clock.hpp"
+#include "runtime/result.hpp"
+#include "sandbox/contract/device/cuda_compiler.hpp"
+#include "sandbox/evaluator/gpu_slot.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Both may miss the events by this share, from the given time on.
+inline constexpr double agreement_share = 0.03;
+inline constexpr double graph_bar_from_us = 20, commit_bar_from_us = 50;
+
+/// Medians of one kernel at one amount of work, microseconds.
+struct AgreementRow {
+  std::string kernel;
+  double target_us = 0;
+  double events_us = 0;  // plain launches in this process
+  double graph_us = 0;   // as in a verdict: the launcher's events, an empty graph subtracted
+  double commit_us = 0;  // the verifier's clock over the same calls, its no-op subtracted
+
+  double graph_ratio() const { return events_us > 0 ? graph_us / events_us : 0; }
+  double commit_ratio() const { return events_us > 0 ? commit_us / events_us : 0; }
+  bool graph_bar() const { return events_us >= graph_bar_from_us; }
+  bool commit_bar() const { return events_us >= commit_bar_from_us; }
+  /// Also true where no bar applies.
+  bool graph_agrees() const;
+  bool commit_agrees() const;
+};
+
+/// The amount whose time would be the target's, given that `amount` took `took_us`, of which
+/// `fixed_us` do not grow with it. At least 1. Pure.
+int64_t scaled_amount(int64_t amount, double took_us, double target_us, double fixed_us);
+
+struct AgreementJob {
+  int gpu = 0;
+  GpuSlot& slot;
+  CudaCompiler& compiler;
+  std::vector<double> targets_us;
+  int calls = 101;  // of each clock
+  std::function<void(const std::string&)> progress;
+};
+
+/// Every kernel of timing_kernels.hpp at every target; the GPU is leased meanwhile. A fault of a
+/// kernel is `infrastructure`: they are ours. May throw cuda::DeviceError.
+Result<std::vector<AgreementRow>> measure_agreement(const AgreementJob& job, Deadline deadline);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/contract/host/host_commands.hpp"
+
+#include "sandbox/contract/host/host_submission.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+/// Folders come from this machine, names from us: quoting guards against spaces alone.
+std::string quoted(const std::string& text) {
+  return "'" + text + "'";
+}
+
+/// What torch's own loader defines too. The language is the one that its headers are written for.
+std::string common_flags(const HostBuild& build) {
+  const HostToolchain& chain = build.toolchain;
+  std::string flags = " -std=c++17 -w -DTORCH_EXTENSION_NAME=" + std::string(host_extension_name) +
+                      " -DTORCH_API_INCLUDE_EXTENSION_H -D_GLIBCXX_USE_CXX11_ABI=1";
+  for (const std::string& folder :
+       {chain.torch + "/include", chain.torch + "/include/torch/csrc/api/include",
+        chain.python_headers}) {
+    flags += " -isystem " + quoted(folder);
+  }
+  if (!chain.cuda.empty()) flags += std::string(" -isystem ") + jail_toolkit + "/include";
+  return flags;
+}
+
+std::string libraries(const HostBuild& build) {
+  const HostToolchain& chain = build.toolchain;
+  std::string flags =
+      " -L" + quoted(chain.torch + "/lib") + " -lc10 -ltorch_cpu -ltorch -ltorch_python";
+  if (chain.torch_has_cuda) flags += " -lc10_cuda -ltorch_cuda";
+  if (!chain.cuda.empty()) flags += std::string(" -L") + jail_toolkit + "/lib64 -lcudart";
+  return flags;
+}
+
+}  // namespace
+
+std::string host_compile_script(const HostBuild& build) {
+  const std::string code = "arch=compute_" + build.architecture + ",code=sm_" + build.architecture;
+  // No name holds a '+': every source has an object of its own.
+  return "object=/tmp/objects/$(printf %s \"$1\" | tr / +).o\n"
+         "case \"$1\" in\n"
+         "  *.cu) set -- " +
+         std::string(jail_toolkit) + "/bin/nvcc -O3 -gencode=" + code +
+         " --expt-relaxed-constexpr --expt-extended-lambda --compiler-options -fPIC" +
+         common_flags(build) +
+         " -c \"$1\" -o \"$object\" ;;\n"
+         "  *) set -- /usr/bin/g++ -O2 -fPIC -fmax-errors=5 -fdiagnostics-color=never "
+         "-fno-diagnostics-show-caret" +
+         common_flags(build) +
+         " -c \"$1\" -o \"$object\" ;;\n"
+         "esac\n"
+         "\"$@\" > \"$object.log\" 2>&1 && exit 0\n"
+         "cat \"$object.log\" >&2\n"
+         "exit 255\n";  // xargs starts no further one
+}
+
+std::string host_build_script(const HostBuild& build) {
+  return "mkdir /tmp/objects || exit 1\n"
+         "printf '%s\\n' \"$@\" | xargs -P " +
+         std::to_string(build.jobs) +
+         " -n 1 /bin/sh /build/compile.sh || exit 1\n"
+         "/usr/bin/g++ -shared -o /tmp/extension.so /tmp/objects/*.o" +
+         libraries(build) +
+         " >&2 || exit 1\n"
+         "exec cat /tmp/extension.so\n";
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/contract/host/host_contestant.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "sandbox/jail/seccomp_filter.hpp"
+#include "sandbox/reference/description.hpp"
+#include "sandbox/reference/python_jail.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int socket_number = 3;                    // host_runner.py reads its frames there
+constexpr const char* filter_path = "/filter.bpf";  // and puts this in force
+
+Result<JailSpec> runner_jail(const HostRunnerOptions& options, int socket) {
+  auto filter = host_candidate_program();
+  if (!filter) return tl::unexpected(std::move(filter.error()));
+  JailSpec spec = python_jail(options.python, options.folder, "host_runner.py");
+  spec.kind = JailKind::host;
+  spec.files[filter_path] = std::move(*filter);
+  spec.descriptors[socket_number] = socket;
+  spec.core = options.core;
+  spec.limits.cgroup_required = options.cgroup_required;
+  if (options.gpu) {
+    add_gpu(spec, *options.gpu);
+    spec.limits.memory_bytes = 32ULL << 30U;
+  }
+  return spec;
+}
+
+Json signature_json(const TaskSignature& signature) {
+  constexpr std::array<const char*, 3> roles{"input", "parameter", "output"};
+  Json tensors = Json::array();
+  for (const TensorSpec& spec : signature.tensors) {
+    tensors.push_back({{"name", spec.name},
+                       {"role", roles[static_cast<size_t>(spec.role)]},
+                       {"dtype", to_string(spec.dtype)},
+                       {"shape", spec.shape},
+                       {"elements", tensor_bytes(spec) / element_bytes(spec.dtype)}});
+  }
+  return tensors;
+}
+
+Json slots_json(const BufferLayout& layout) {
+  Json slots = Json::array();
+  for (const BufferSlot& slot : layout.slots) {
+    slots.push_back({{"offset", slot.offset}, {"output", slot.output}});
+  }
+  return slots;
+}
+
+Json entering(const HostContestantSpec& spec, const CandidateMemory& memory) {
+  return {{"op", "enter"},
+          {"files", spec.submission.modules},
+          {"task", spec.task.code},
+          {"lane", spec.task.lane == PrecisionLane::fp32_strict ? "fp32_strict" : "tf32_allowed"},
+          {"artefact", to_string(spec.submission.artefact)},
+          {"signature", signature_json(spec.signature)},
+          {"records", spec.records_fd >= 0},
+          {"layout", {{"slots", slots_json(memory.layout)}}},
+          {"bytes", {memory.input_bytes, memory.output_bytes}}};
+}
+
+ByteBuffer frame_of(const Json& json) {
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return {text.begin(), text.end()};
+}
+
+/// What an empty call costs, and then a whole one of our own code.
+Result<void> calibrate(Contestant& contestant, const HostContestantSpec& spec, Deadline deadline) {
+  if (auto done = contestant.calibrate(spec.calibration_calls, deadline); !done) return done;
+  RandomStream random(0, "calibration");  // nothing secret is written yet
+  const auto positions = draw_positions(spec.signature, spec.stage.memory().layout, random);
+  spec.stage.arm(0, positions);
+  const CallEdges edges{[&] { spec.stage.reveal(0); }, [&] { spec.stage.sample(); }};
+  return contestant.calibrate(spec.calibration_calls, edges, deadline);
+}
+
+}  // namespace
+
+Result<HostRunner> HostRunner::start(const HostRunnerOptions& options) {
+  auto ends = FrameSocket::pair();
+  if (!ends) return tl::unexpected(std::move(ends.error()));
+  auto jail = runner_jail(options, ends->second.fd());
+  if (!jail) return tl::unexpected(std::move(jail.error()));
+  auto process = JailedProcess::start(*jail);
+  if (!process) return fail("host runner", std::move(process.error()));
+  HostRunner runner{std::move(*process), std::move(ends->first)};
+  const Json hello{{"op", "hello"}, {"device", options.gpu ? "cuda" : "cpu"}};
+  // It fits the socket's buffer: nobody reads yet.
+  if (auto sent = runner.socket_.send(frame_of(hello), Deadline::after(std::chrono::seconds{5}));
+      !sent) {
+    return fail("host runner", std::move(sent.error()));
+  }
+  return runner;
+}
+
+Result<void> HostRunner::answered(Deadline deadline) {
+  auto frame = socket_.receive(deadline);
+  if (!frame) {
+    if (frame.error().code != ErrorCode::peer_lost) return fail("host runner", frame.error());
+    const JailExit exit = process_->kill();
+    return fail(ErrorCode::process_failed, "the host runner ended: " + exit.err);
+  }
+  const Json json = Json::parse(frame->begin(), frame->end(), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) {
+    return fail(ErrorCode::parse_failed, "the host runner's answer is no object");
+  }
+  if (json.value("ok", Json(false)) == Json(true)) return {};
+  const Json reason = json.value("error", Json("no reason given"));
+  return fail(ErrorCode::infrastructure,
+              "host runner: " + (reason.is_string() ? reason.get<std::string>() : reason.dump()));
+}
+
+Result<void> HostRunner::settle(Deadline deadline) {
+  if (warm_) return {};
+  if (auto ready = answered(deadline); !ready) return ready;
+  warm_ = true;
+  return {};
+}
+
+Result<Contestant> HostRunner::enter(const HostContestantSpec& spec, Deadline deadline) && {
+  if (auto ready = settle(deadline); !ready) return tl::unexpected(std::move(ready.error()));
+  auto control = ControlMemory::create();
+  if (!control) return tl::unexpected(std::move(control.error()));
+  const auto artefact =
+      MemoryFile::sealed_copy("artefact", spec.artefact.empty() ? "none" : spec.artefact);
+  if (!artefact) return tl::unexpected(artefact.error());
+  const CandidateMemory memory = spec.stage.memory();
+  if (auto sent = socket_.send(frame_of(entering(spec, memory)), deadline); !sent) {
+    return tl::unexpected(std::move(sent.error()));
+  }
+  std::vector<int> descriptors{control->fd(), memory.inputs, memory.outputs, artefact->fd()};
+  if (spec.records_fd >= 0) descriptors.push_back(spec.records_fd);
+  if (auto sent = socket_.send_descriptors(descriptors, deadline); !sent) {
+    return tl::unexpected(std::move(sent.error()));
+  }
+  if (auto entered = answered(deadline); !entered) return tl::unexpected(entered.error());
+  auto contestant = Contestant::adopt(process_, std::move(*control), deadline);
+  if (!contestant) return contestant;
+  if (auto done = contestant->confine(deadline); !done) return tl::unexpected(done.error());
+  if (auto seen = process_->observe(); !seen) return tl::unexpected(seen.error());
+  if (auto done = calibrate(*contestant, spec, deadline); !done) {
+    return tl::unexpected(done.error());
+  }
+  return contestant;
+}
+
+}  // namespace warpsmith::sandbox

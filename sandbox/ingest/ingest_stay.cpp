@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/ingest/ingest_stay.hpp"
+
+#include <algorithm>
+
+namespace warpsmith::sandbox {
+
+IngestStay::IngestStay(const IngestJob& job, const TaskDescription& description, Bench& bench,
+                       WorkerSession& session, FurtherBaselines& further, Deadline deadline)
+    : job_(job), description_(description), bench_(bench), session_(session), deadline_(deadline) {
+  if (job.on_device) {
+    meter_ = std::make_unique<DeviceMeter>(session.device_noop());
+  } else {
+    meter_ = std::make_unique<CoreMeter>(session.pid(), session.noop());
+  }
+  further_.emplace(TrialPlace{session, bench, *meter_, deadline}, further);
+}
+
+Result<IngestRecord> IngestStay::run(const StreamKey& key) {
+  key_ = key;
+  record_.facts.signature = description_.signature;
+  if (auto done = choose_domain(); !done) return tl::unexpected(done.error());
+  if (!record_.refusal.empty()) return record_;
+  for (const Step step : steps()) {
+    if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
+    if (!record_.refusal.empty()) return record_;
+  }
+  return record_;
+}
+
+std::vector<IngestStay::Step> IngestStay::steps() const {
+  if (job_.scope == IngestScope::verified) return {&IngestStay::gate, &IngestStay::try_dense};
+  return {&IngestStay::gate, &IngestStay::try_dense, &IngestStay::calibrate_dense,
+          &IngestStay::time_baselines};
+}
+
+void IngestStay::say(const std::string& what) {
+  doing_ = what;
+  if (job_.progress) job_.progress(job_.task.id + ": " + what);
+}
+
+/// Fresh contents into set 0.
+Result<void> IngestStay::prepare(Distribution distribution) {
+  const bool draws = std::any_of(record_.rules.begin(), record_.rules.end(),
+                                 [](const InputRule& rule) { return rule.drawn; });
+  if (draws) {
+    if (auto drawn = session_.draw(deadline_); !drawn) return drawn;
+    bench_.take_drawn(0, record_.rules);
+  }
+  bench_.fill(0, {key_, ++contents_, distribution}, record_.rules);
+  return {};
+}
+
+Result<void> IngestStay::baseline(bool compiled) {
+  const MeteredCall call = meter_->measure(
+      [&] { return compiled ? session_.compiled(0, deadline_) : session_.eager(0, deadline_); });
+  if (call.fault) return tl::unexpected(error_of(*call.fault, "baseline"));
+  charged_ms_ = call.charged_ms;
+  return {};
+}
+
+}  // namespace warpsmith::sandbox

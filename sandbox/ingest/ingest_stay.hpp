@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// One ingest under way: a worker inside the commit protocol, and what was learnt so far.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sandbox/ingest/ingest.hpp"
+#include "sandbox/ingest/mutation_gate.hpp"
+#include "sandbox/judge/further_trials.hpp"
+#include "sandbox/timing/call_meter.hpp"
+
+namespace warpsmith::sandbox {
+
+// So many timed outputs at least are checked in an evaluation.
+inline constexpr int timed_sets = 9;
+
+class IngestStay {
+ public:
+  /// All of them outlive this.
+  IngestStay(const IngestJob& job, const TaskDescription& description, Bench& bench,
+             WorkerSession& session, FurtherBaselines& further, Deadline deadline);
+
+  /// What it is at, for who waits.
+  const std::string& doing() const { return doing_; }
+  Result<IngestRecord> run(const StreamKey& key);
+
+ private:
+  using Step = Result<void> (IngestStay::*)();
+
+  // ingest_stay.cpp
+  std::vector<Step> steps() const;
+  void say(const std::string& what);
+  Result<void> prepare(Distribution distribution);
+  Result<void> baseline(bool compiled);
+
+  // ingest_honest.cpp
+  struct Trial {
+    DistributionFacts facts;
+    std::string shortfall;  // why it is not kept; else empty
+  };
+  Result<Trial> trial(Distribution distribution);
+  Result<void> choose_domain();
+  Result<void> try_dense();
+
+  // ingest_gate.cpp
+  Result<void> gate();
+  Result<void> try_mutants(DistributionFacts& facts);
+  Result<void> try_survivors();
+  Result<std::optional<ErrorStats>> judge_mutant(uint32_t index);
+  void note_precision(DistributionFacts& facts, size_t mutant, const ErrorStats& stats) const;
+  bool is_told(const std::string& precision) const;
+  Result<void> gate_timed();
+  Result<void> try_timed(size_t mutant, MutantTrial& trial);
+
+  // ingest_times.cpp
+  Result<void> calibrate_dense();
+  Result<void> time_baselines();
+
+  const IngestJob& job_;
+  const TaskDescription& description_;
+  Bench& bench_;
+  WorkerSession& session_;
+  std::unique_ptr<CallMeter> meter_;
+  Deadline deadline_;
+  StreamKey key_{};
+  uint64_t contents_ = 0;
+  BoundRule bound_ = bound_for(spread_evaluations);
+  double charged_ms_ = 0;  // of the last baseline call
+  std::vector<MutantTrial> trials_;
+  std::string doing_;
+  std::optional<FurtherTrials> further_;
+  IngestRecord record_;
+};
+
+/// Empty, or why a task with such baselines is refused. Far below nothing the no-op was measured
+/// wrong: an error, and no word on the task. Pure.
+Result<std::string> objection_to_times(double eager_ms, double compile_ms);
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What timed calls are held to, and how long the baselines take.
+#include <algorithm>
+
+#include "runtime/median.hpp"
+#include "sandbox/ingest/ingest_stay.hpp"
+#include "sandbox/judge/number_text.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr int profile_sets = 4;     // dense sets behind a profile
+constexpr int baseline_calls = 11;  // of each baseline
+constexpr double least_ms = 1e-3;   // that a clock tells from the noise of an empty call
+
+}  // namespace
+
+/// The bound of timed calls, and a check that torch.compile's output passes it beside eager's.
+Result<void> IngestStay::calibrate_dense() {
+  for (int i = 0; i < profile_sets; ++i) {
+    if (auto ready = prepare(Distribution::dense); !ready) return ready;
+    if (auto done = session_.reference(0, deadline_); !done) return done;
+    bench_.raise_profiles(record_.profiles);
+  }
+  if (auto done = baseline(false); !done) return done;
+  if (auto done = session_.collect(0, deadline_); !done) return done;
+  if (auto done = baseline(true); !done) return done;
+  if (auto done = session_.collect(1, deadline_); !done) return done;
+  bench_.use_profiles(record_.profiles);
+  const ErrorStats both = bench_.compare_with_worker(Side::worker, 1, 0, bound_);
+  if (!both.right()) record_.refusal = "torch.compile and eager differ on dense inputs";
+  if (!both.right()) return {};
+  if (auto done = further_->check(bound_); !done) return done;
+  return gate_timed();
+}
+
+Result<std::string> objection_to_times(double eager_ms, double compile_ms) {
+  const double least = std::min(eager_ms, compile_ms);
+  if (least < -least_ms) {
+    return fail(ErrorCode::infrastructure,
+                "a baseline took " + brief(-least) + " ms less than an empty call");
+  }
+  return least < least_ms ? "a call takes less than a microsecond: too little to time" : "";
+}
+
+Result<void> IngestStay::time_baselines() {
+  say("timing the baselines");
+  std::vector<double> eager, compiled;
+  for (int i = 0; i < 2 * baseline_calls; ++i) {
+    if (auto ready = prepare(Distribution::dense); !ready) return ready;
+    if (auto done = baseline(i % 2 == 1); !done) return done;
+    (i % 2 == 1 ? compiled : eager).push_back(charged_ms_);
+    if (auto done = session_.forget(deadline_); !done) return done;
+    if (i % 2 == 0) continue;
+    const auto fresh = [this] { return prepare(Distribution::dense); };
+    if (auto done = further_->time_each(fresh); !done) return done;
+  }
+  auto objection = objection_to_times(median(eager), median(compiled));
+  if (!objection) return tl::unexpected(std::move(objection.error()));
+  record_.refusal = std::move(*objection);
+  record_.further = further_->facts();
+  TaskFacts& facts = record_.facts;
+  facts.eager_ms = median(eager);
+  facts.compile_ms = median(compiled);
+  double written = 0;
+  for (const TensorSpec& spec : facts.signature.tensors) {
+    const auto bytes = static_cast<double>(tensor_bytes(spec));
+    facts.bytes_moved += bytes;
+    if (spec.role == TensorRole::output) written += bytes;
+  }
+  facts.flops = description_.flops;
+  facts.roofline_ms = roofline_floor_ms(written, job_.machine.limits);
+  return {};
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/ingest/mutation_gate.hpp"
+
+#include <algorithm>
+
+#include "sandbox/judge/number_text.hpp"
+
+namespace warpsmith::sandbox {
+
+void record_trial(MutantTrial& trial, const ErrorStats& stats) {
+  trial.applies = true;
+  trial.caught = trial.caught || !stats.right();
+  trial.worst = std::max(trial.worst, stats.worst);
+}
+
+void record_exact(MutantTrial& trial, const ErrorStats& stats) {
+  trial.lost = trial.lost && stats.nonfinite == 0 && stats.worst <= lost_in_rounding;
+}
+
+namespace {
+
+bool waits(const MutantTrial& trial) {
+  return trial.applies && !trial.caught;
+}
+
+}  // namespace
+
+bool any_waits(const std::vector<MutantTrial>& trials) {
+  return std::ranges::any_of(trials, waits);
+}
+
+bool only_unseen_wait(const std::vector<MutantTrial>& trials) {
+  return std::ranges::none_of(trials, [](const MutantTrial& t) { return waits(t) && t.worst > 0; });
+}
+
+bool only_seldom_seen_wait(const std::vector<MutantTrial>& trials, int sets) {
+  return std::ranges::none_of(
+      trials, [sets](const MutantTrial& t) { return waits(t) && 2 * t.seen > sets; });
+}
+
+void drop_lost(std::vector<MutantTrial>& trials) {
+  for (MutantTrial& trial : trials) trial.applies = trial.applies && (trial.caught || !trial.lost);
+}
+
+std::string names_uncaught(const std::vector<MutantTrial>& trials) {
+  std::string names;
+  for (const MutantTrial& trial : trials) {
+    if (!trial.applies || trial.caught || trial.lost) continue;
+    names += (names.empty() ? "" : ", ") + trial.name;
+    names += " (" + brief(trial.worst) + " of the bound)";
+  }
+  return names;
+}
+
+std::string quarantine_reason(const std::vector<MutantTrial>& trials) {
+  const std::string names = names_uncaught(trials);
+  return names.empty() ? names : "mutation gate: wrong answers would pass: " + names;
+}
+
+}  // namespace warpsmith::sandbox

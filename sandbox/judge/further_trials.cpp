@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/further_trials.hpp"
+
+#include "runtime/median.hpp"
+
+namespace warpsmith::sandbox {
+
+Result<std::optional<double>> call_further(Baseline which, uint32_t set, WorkerSession& session,
+                                           const CallMeter& meter, FurtherBaselines& further,
+                                           Deadline deadline) {
+  const MeteredCall call = meter.measure([&] { return session.baseline(which, set, deadline); });
+  if (!call.fault) return std::optional<double>{call.charged_ms};
+  if (session.alive()) {
+    further.drop(which, session.said());
+    return std::optional<double>{};
+  }
+  if (call.fault->outcome == VerdictClass::timeout) {
+    further.drop(which, "it did not return in time");
+  } else {
+    further.worker_ended(which, call.fault->detail);
+  }
+  return tl::unexpected(error_of(*call.fault, std::string(to_string(which))));
+}
+
+Result<std::optional<double>> FurtherTrials::call(Baseline which) {
+  return call_further(which, 0, place_.session, place_.meter, further_, place_.deadline);
+}
+
+Result<void> FurtherTrials::check(const BoundRule& bound) {
+  for (const Baseline which : further_.left()) {
+    const auto called = call(which);
+    if (!called) return tl::unexpected(called.error());
+    if (!*called) continue;
+    if (auto done = place_.session.collect(1, place_.deadline); !done) return done;
+    if (place_.bench.compare_with_worker(Side::worker, 1, 0, bound).right()) continue;
+    further_.drop(which, "it differs from eager on dense inputs");
+  }
+  return {};
+}
+
+Result<void> FurtherTrials::time_each(const std::function<Result<void>()>& prepare) {
+  for (const Baseline which : further_.left()) {
+    if (auto ready = prepare(); !ready) return ready;
+    const auto called = call(which);
+    if (!called) return tl::unexpected(called.error());
+    if (*called) times_[which].push_back(**called);
+    if (auto done = place_.session.forget(place_.deadline); !done) return done;
+  }
+  return {};
+}
+
+std::vector<BaselineFacts> FurtherTrials::facts() const {
+  std::vector<BaselineFacts> facts;
+  for (const Baseline which : further_.wanted()) {
+    facts.push_back({.which = which, .reason = further_.reason(which)});
+    if (further_.has(which)) facts.back().ms = median(times_.at(which));
+  }
+  return facts;
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frames between client and service: one request, then lines that say how it goes, then its
+// answer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/codec.hpp"
+#include "runtime/process/frame_socket.hpp"
+#include "sandbox/protocol/requests.hpp"
+
+namespace warpsmith::sandbox {
+
+inline constexpr uint32_t wire_version = 3;
+/// The service finds its socket under this number.
+inline constexpr int service_socket_fd = 3;
+
+enum class RequestKind : uint8_t { hello, evaluate, ingest, shell, health, shutdown };
+inline constexpr uint8_t request_kinds = 6;
+
+struct WireRequest {
+  uint32_t version = wire_version;
+  RequestKind kind = RequestKind::hello;
+  uint64_t number = 0;   // the answer carries it too
+  uint64_t left_ms = 0;  // until the caller's deadline
+  std::string body;      // packed record of the kind
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(version, kind, number, left_ms, body);
+  }
+  Result<void> validate() const;
+};
+
+struct WireAnswer {
+  uint64_t number = 0;
+  bool progress = false;  // `body` says what is being done; the answer is still to come
+  bool failed = false;
+  ErrorCode code = ErrorCode::infrastructure;  // if failed
+  std::string body;                            // packed record, or the error's message
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(number, progress, failed, code, body);
+  }
+  Result<void> validate() const;
+};
+
+template <class T>
+std::string pack_body(const T& record) {
+  const ByteBuffer bytes = codec::pack(record);
+  return {bytes.begin(), bytes.end()};
+}
+
+template <class T>
+Result<T> unpack_body(const std::string& body) {
+  return codec::unpack<T>(body.data(), body.size());
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/bench/repetition.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "actors/commands/bench/final_verdict.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+Verdict timed(double eager, Interval eager_ci, double compile, Interval compile_ci) {
+  Verdict verdict{.outcome = VerdictClass::passed};
+  verdict.shapes.push_back({.speedup_eager = eager,
+                            .speedup_compile = compile,
+                            .speedup_eager_ci = eager_ci,
+                            .speedup_compile_ci = compile_ci});
+  return verdict;
+}
+
+TEST(RepetitionTest, AnIntervalAroundAMilestoneStraddlesIt) {
+  const Sighted across = sighted(timed(1.06, {1.02, 1.10}, 1.0, {0.98, 1.02}));
+  EXPECT_TRUE(across.straddles);
+  EXPECT_EQ(across.milestone, 1);
+  const Sighted beyond = sighted(timed(2.0, {1.9, 2.1}, 1.5, {1.4, 1.6}));
+  EXPECT_FALSE(beyond.straddles);
+  EXPECT_EQ(beyond.milestone, 3);
+  EXPECT_DOUBLE_EQ(beyond.speedup_compile, 1.5);
+}
+
+TEST(RepetitionTest, AWrongVerdictHasNoSpeedUp) {
+  const Sighted wrong = sighted(Verdict{.outcome = VerdictClass::wrong});
+  EXPECT_EQ(wrong.milestone, -1);
+  EXPECT_EQ(wrong.speedup_eager, 0);
+}
+
+TEST(RepetitionTest, OnlyALowerMilestoneThatIsStraddledIsExplained) {
+  const Sighted usual{.milestone = 2, .speedup_eager = 1.2, .speedup_compile = 1.0};
+  const Sighted lower_straddling{.milestone = 1, .straddles = true};
+  const Sighted lower{.milestone = 1};
+  const Sighted higher{.milestone = 3, .straddles = true};
+  Repetition repetition{{usual, usual, usual, lower_straddling}};
+  EXPECT_EQ(repetition.unexplained(), 0);
+  repetition.verdicts.push_back(lower);
+  EXPECT_EQ(repetition.unexplained(), 1);
+  repetition.verdicts.push_back(higher);
+  EXPECT_EQ(repetition.unexplained(), 2);
+  EXPECT_DOUBLE_EQ(repetition.median_speedup_eager(), 1.2);
+}
+
+TEST(RepetitionTest, TheBarHoldsTheMedianOnBothSides) {
+  const auto meets = [](const std::vector<double>& speedups) {
+    Repetition repetition;
+    for (const double one : speedups) repetition.verdicts.push_back({.speedup_eager = one});
+    return SpeedupBar{1, 0.03}.is_met(repetition);
+  };
+  EXPECT_TRUE(meets({0.99, 1.02, 1.5}));
+  EXPECT_FALSE(meets({0.99, 1.04, 1.05}));
+  EXPECT_FALSE(meets({0.9, 0.96, 1.0}));
+  EXPECT_FALSE(meets({}));
+}
+
+/// Answers with what it was given, in order.
+class ScriptedBackend : public SandboxBackend {
+ public:
+  explicit ScriptedBackend(std::deque<Judgement> answers) : answers_(std::move(answers)) {}
+  Judgement evaluate(const Task& /*task*/, const Submission& /*submission*/, Request /*request*/,
+                     std::chrono::milliseconds /*budget*/) override {
+    Judgement answer = answers_.front();
+    answers_.pop_front();
+    return answer;
+  }
+  Result<TaskFacts> ingest(const Task& /*task*/, std::chrono::milliseconds /*budget*/) override {
+    return fail(ErrorCode::unsupported, "not asked for");
+  }
+
+ private:
+  std::deque<Judgement> answers_;
+};
+
+TEST(RepetitionTest, WhatNoiseSpoilsIsAskedAgain) {
+  const InfraFailure noise{InfraKind::noise, "unstable"};
+  ScriptedBackend backend{{noise, Verdict{}, noise, noise, Verdict{}}};
+  const auto repetition = repeat_verdict(backend, {}, {.times = 2});
+  ASSERT_TRUE(repetition);
+  EXPECT_EQ(repetition->verdicts.size(), 2U);
+  EXPECT_EQ(repetition->asked_again, 3);
+}
+
+TEST(RepetitionTest, EndlessNoiseAndOtherFailuresEndIt) {
+  const InfraFailure noise{InfraKind::noise, "unstable"};
+  ScriptedBackend noisy{std::deque<Judgement>(most_spoilt, noise)};
+  EXPECT_EQ(repeat_verdict(noisy, {}, {.times = 1}).error().message, "infra_noise: unstable");
+  ScriptedBackend lost{{InfraFailure{InfraKind::sandbox_lost, "gone"}}};
+  EXPECT_EQ(repeat_verdict(lost, {}, {.times = 1}).error().message, "infra_sandbox_lost: gone");
+}
+
+TEST(RepetitionTest, AStopLeavesTheVerdictsSoFar) {
+  ScriptedBackend backend{{Verdict{}, Verdict{}}};
+  int asked = 0;
+  const auto repetition =
+      repeat_verdict(backend, {}, {.times = 20, .stop = [&] { return ++asked > 2; }});
+  ASSERT_TRUE(repetition);
+  EXPECT_EQ(repetition->verdicts.size(), 2U);
+}
+
+TEST(RepetitionTest, WhatAStopEndedIsNoFailure) {
+  ScriptedBackend backend{{Verdict{}, InfraFailure{InfraKind::sandbox_lost, "ended"}}};
+  int asked = 0;
+  const auto repetition =
+      repeat_verdict(backend, {}, {.times = 20, .stop = [&] { return ++asked > 2; }});
+  ASSERT_TRUE(repetition) << repetition.error().message;
+  EXPECT_EQ(repetition->verdicts.size(), 1U);
+}
+
+TEST(RepetitionTest, NothingJudgedIsNothingUnexplained) {
+  EXPECT_EQ(Repetition{}.unexplained(), 0);
+  EXPECT_EQ(Repetition{}.median_speedup_eager(), 0);
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

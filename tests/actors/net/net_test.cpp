@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every interface, spoken between two processes over loopback.
+#include <gtest/gtest.h>
+#include <caf/actor_system.hpp>
+#include <caf/scoped_actor.hpp>
+
+#include <cmath>
+
+#include "tests/actors/net/net_support.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+class NetTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { server = new ServerProcess; }
+  static void TearDownTestSuite() {
+    delete server;
+    server = nullptr;
+  }
+
+  template <class Handle>
+  Handle connect(Served which) {
+    auto handle = sys.middleman().remote_actor<Handle>("127.0.0.1", server->port(which));
+    if (!handle) throw std::runtime_error(sys.render(handle.error()));
+    return *handle;
+  }
+
+  template <class Out, class Handle, class... Args>
+  Out ask(const Handle& actor, const Args&... args) {
+    Out answer{};
+    self->request(actor, std::chrono::seconds{20}, args...)
+        .receive([&](Out& out) { answer = std::move(out); },
+                 [&](const caf::error& e) { ADD_FAILURE() << sys.render(e); });
+    return answer;
+  }
+
+  /// Messages that the stand-in only hears: all arrived before the status that follows them.
+  template <class Handle>
+  uint64_t heard(const Handle& actor) {
+    return ask<ActorStatus>(actor, atom::status_v).handled;
+  }
+
+  static ServerProcess* server;
+  NetConfig cfg;
+  caf::actor_system sys{cfg};
+  caf::scoped_actor self{sys};
+};
+
+ServerProcess* NetTest::server = nullptr;
+
+TEST_F(NetTest, Telemetry) {
+  const auto far = connect<TelemetryActor>(Served::telemetry);
+  self->send(far, Observation{"near", {{"nan", std::nan("")}}, {}});
+  EXPECT_EQ(heard(far), 1U);
+  EXPECT_EQ(ask<Observation>(far, atom::snapshot_v).values.at("x"), 1.5);
+}
+
+TEST_F(NetTest, Generator) {
+  const auto far = connect<GeneratorActor>(Served::generator);
+  self->send(far, WeightsReady{{1, 2}});
+  self->send(far, atom::release_v, TrajectoryId{4});
+  self->send(far, atom::step_v);
+  EXPECT_EQ(heard(far), 3U);
+  EXPECT_TRUE(ask<bool>(far, GenerateCall{1, 0, true, {1, 2, 3}, 16}));
+}
+
+TEST_F(NetTest, WeightStore) {
+  const auto far = connect<WeightStoreActor>(Served::weight_store);
+  self->send(far, atom::subscribe_v, connect<GeneratorActor>(Served::generator));
+  EXPECT_EQ(heard(far), 1U);
+  const auto shard = ask<WeightShard>(far, atom::pull_v, PolicyVersion{3, 9}, uint32_t{5});
+  EXPECT_EQ(shard.version, (PolicyVersion{3, 9}));
+  EXPECT_EQ(shard.index, 5U);
+  EXPECT_EQ(shard.bytes.size(), 1024U);
+}
+
+TEST_F(NetTest, ToolExecutor) {
+  const auto far = connect<ToolExecutorActor>(Served::tool_executor);
+  ToolCall call{9, 1, "read", {{"path", "a.cpp"}}, {}};
+  EXPECT_EQ(ask<ToolAnswer>(far, call).text, "a.cpp");
+  self->send(far, atom::release_v, TrajectoryId{9});
+  EXPECT_EQ(heard(far), 1U);
+}
+
+TEST_F(NetTest, Sandbox) {
+  const auto far = connect<SandboxActor>(Served::sandbox);
+  const auto reply = ask<EvaluateReply>(far, EvaluateCall{7, {}, {}, Request::final});
+  EXPECT_EQ(reply.trajectory, 7U);
+  EXPECT_EQ(std::get<InfraFailure>(reply.judgement).kind, InfraKind::noise);
+  Task task;
+  task.code = "four";
+  const auto facts = ask<TaskFacts>(far, atom::ingest_v, task);
+  EXPECT_EQ(facts.eager_ms, 4.0);
+  EXPECT_TRUE(std::isinf(facts.flops));
+}
+
+TEST_F(NetTest, Synthesis) {
+  const auto far = connect<SynthesisActor>(Served::synthesis);
+  (void)ask<PreparedTask>(far, atom::next_task_v);
+  EXPECT_EQ(ask<PreparedTask>(far, atom::next_task_v, std::string{"relu"}).task.id, "relu");
+  self->send(far, TaskOutcome{"t", 1});
+  self->send(far, atom::step_v);
+  self->send(far, Peers{});
+  EXPECT_EQ(heard(far), 3U);
+}
+
+TEST_F(NetTest, Ledger) {
+  const auto far = connect<LedgerActor>(Served::ledger);
+  Task task;
+  task.id = "abc";
+  EXPECT_EQ(ask<Admission>(far, atom::admit_v, task).trajectory, 3U);
+  EXPECT_EQ(ask<uint32_t>(far, Segment{1, 6, {}, {}, {}, {}}), 6U);
+  Closed closed;
+  closed.outcome.reward = 2.0;
+  EXPECT_TRUE(ask<bool>(far, closed));
+  EXPECT_TRUE(ask<bool>(far, Dropped{1, DropReason::stale, ""}));
+  EXPECT_TRUE(ask<bool>(far, StepDone{{0, 1}, {1, 2}, {}}));
+  EXPECT_TRUE(ask<bool>(far, atom::checkpoint_v, PolicyVersion{0, 5}));
+  self->send(far, atom::flush_v);
+  self->send(far, Judged{});
+  self->send(far, Event{"restart", "sandbox-0", "x"});
+  self->send(far, Observation{"generator-0", {{"queued", 1}}, {}});
+  self->send(far, atom::redeliver_v, connect<LearnerActor>(Served::learner));
+  self->send(far, atom::drain_v);
+  EXPECT_EQ(heard(far), 6U);
+  EXPECT_EQ(ask<LedgerCounts>(far, atom::counts_v).dropped.at("stale"), 1U);
+}
+
+TEST_F(NetTest, Learner) {
+  const auto far = connect<LearnerActor>(Served::learner);
+  self->send(far, Segment{1, 0, {5}, {1}, {-INFINITY}, {{}}});
+  self->send(far, Closed{});
+  self->send(far, Dropped{});
+  EXPECT_EQ(heard(far), 3U);
+  EXPECT_TRUE(ask<bool>(far, atom::flush_v));
+  EXPECT_EQ(ask<std::string>(far, atom::checkpoint_v), "step-7");
+}
+
+TEST_F(NetTest, RolloutWithHandlesInsideTheMessage) {
+  const auto far = connect<RolloutActor>(Served::rollout);
+  Peers peers;
+  peers.ledger = connect<LedgerActor>(Served::ledger);
+  peers.learner = connect<LearnerActor>(Served::learner);
+  peers.synthesis = connect<SynthesisActor>(Served::synthesis);
+  peers.generators = {connect<GeneratorActor>(Served::generator)};
+  self->send(far, peers);
+  self->send(far, TokenChunk{1, 0, {1}, {-0.5F}, {{0, 1}}, Finish::none});
+  self->send(far, atom::tick_v);
+  EXPECT_EQ(heard(far), 3U);
+}
+
+TEST_F(NetTest, Supervisor) {
+  const auto far = connect<SupervisorActor>(Served::supervisor);
+  self->send(far, FailureReport{"rollout-0", ErrorCode::timeout, "x"});
+  self->send(far, atom::tick_v);
+  self->send(far, atom::respawn_v, uint8_t{1}, uint32_t{2});
+  self->send(far, atom::stop_v);
+  EXPECT_EQ(heard(far), 4U);
+}
+
+TEST_F(NetTest, AnotherInterfaceIsRefusedByName) {
+  const auto wrong =
+      sys.middleman().remote_actor<LedgerActor>("127.0.0.1", server->port(Served::learner));
+  ASSERT_FALSE(wrong.engaged());
+  EXPECT_NE(sys.render(wrong.error()).find("unexpected_actor_messaging_interface"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

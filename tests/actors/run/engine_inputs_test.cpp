@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configurations that are well-formed, but impossible with their model or for training.
+#include <gtest/gtest.h>
+
+#include "actors/run/engine.hpp"
+#include "actors/run/engine_settings.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+RunConfig config(const std::vector<std::string>& overrides) {
+  auto loaded = load_run_config("configs/quickstart.toml", overrides);
+  if (!loaded) throw std::runtime_error(loaded.error().message);
+  return *loaded;
+}
+
+TEST(EngineInputsTest, TrajectoriesBeyondTheModelsPositionsAreRefused) {
+  const RunConfig fits = config({"agent.max_tokens=2048"});
+  EXPECT_TRUE(load_inputs(fits, fits.model.folder));
+  const RunConfig longer = config({"agent.max_tokens=2049"});
+  const auto inputs = load_inputs(longer, longer.model.folder);
+  ASSERT_FALSE(inputs);
+  EXPECT_EQ(inputs.error().code, ErrorCode::invalid_config);
+  EXPECT_NE(inputs.error().message.find("agent.max_tokens: expected at most"), std::string::npos);
+  EXPECT_NE(inputs.error().message.find("(2048), got 2049"), std::string::npos);
+}
+
+TEST(EngineInputsTest, TemperatureZeroSamplesButDoesNotTrain) {
+  const RunConfig greedy = config({"generator.temperature=0"});
+  EXPECT_TRUE(load_inputs(greedy, greedy.model.folder));
+  const auto good = check_trainable(greedy);
+  ASSERT_FALSE(good);
+  EXPECT_NE(good.error().message.find("generator.temperature"), std::string::npos);
+  EXPECT_TRUE(check_trainable(config({})));
+}
+
+TEST(EngineInputsTest, AgentsReadTheSkillOfTheirContractAndHandInItsFiles) {
+  const auto loaded = load_run_config("configs/h200-device.toml", {});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const auto inputs = load_inputs(*loaded, loaded->model.folder);
+  ASSERT_TRUE(inputs) << inputs.error().message;
+  EXPECT_EQ(inputs->tasks.size(), 24U);
+  EXPECT_TRUE(inputs->skill.starts_with("# Fast kernels on a GPU\n"));
+  const auto device = tool_executor_settings(*inputs);
+  EXPECT_EQ(device.box.contract, "device");
+  EXPECT_EQ(device.box.required_file, "") << "the judge says what is missing";
+  const auto with_python = load_run_config("configs/h200-host.toml", {});
+  ASSERT_TRUE(with_python) << with_python.error().message;
+  const auto host = load_inputs(*with_python, with_python->model.folder);
+  ASSERT_TRUE(host) << host.error().message;
+  EXPECT_TRUE(host->skill.starts_with("# Fast PyTorch modules on a GPU\n"));
+  EXPECT_EQ(tool_executor_settings(*host).box.required_file, "model_new.py");
+  const RunConfig on_cpu = config({});
+  const auto cpu = load_inputs(on_cpu, on_cpu.model.folder);
+  ASSERT_TRUE(cpu) << cpu.error().message;
+  EXPECT_TRUE(cpu->skill.starts_with("# Fast kernels on a CPU\n"));
+  EXPECT_EQ(tool_executor_settings(*cpu).box.required_file, "kernel.cpp");
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/actors/run/engine_fixture.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+class EngineTest : public EngineFixture {};
+
+TEST_F(EngineTest, EveryAdmittedTrajectoryIsTrainedOrDropped) {
+  EXPECT_EQ(run_whole(config()), "done");
+  const RunSummary after = summary();
+  EXPECT_EQ(after.admitted, 24U);
+  EXPECT_EQ(after.in_flight, 0U);
+  EXPECT_TRUE(after.law_holds());
+  EXPECT_GE(after.last_step, 3U);
+}
+
+TEST_F(EngineTest, StoppedRunGoesOnWhereItWas) {
+  const RunConfig c = config();
+  {
+    auto session = begin_run(c, "test", "{}");
+    ASSERT_TRUE(session.has_value()) << session.error().message;
+    EXPECT_EQ(run(inputs_of(c, *session), 9), "done");
+  }
+  EXPECT_TRUE(summary().law_holds());
+  auto session = resume_run(c, folder.path() / "run", "{}");
+  ASSERT_TRUE(session.has_value()) << session.error().message;
+  EXPECT_EQ(session->origin.version.incarnation, 2U);
+  EXPECT_EQ(run(inputs_of(c, *session), UINT64_MAX), "done");
+  session->ledger.reset();
+  const RunSummary after = summary();
+  EXPECT_EQ(after.admitted, 24U);
+  EXPECT_EQ(after.trained + after.dropped_total(), 24U);
+  EXPECT_FALSE(after.dropped.contains("infrastructure"));  // open ones went on
+  EXPECT_TRUE(after.law_holds());
+}
+
+/// `open` of the run database are those without a reward.
+TEST_F(EngineTest, SynchronousRunDropsNothingAsStale) {
+  // The supervisor looks at the ledger while ends are not durable yet.
+  EXPECT_EQ(run_whole(config({"run.mode=sync", "learner.max_lag=0", "rollout.concurrent=8",
+                              "ledger.group_commit=30ms"})),
+            "done");
+  const RunSummary after = summary();
+  EXPECT_EQ(after.admitted, 24U);
+  EXPECT_EQ(after.dropped.count("stale"), 0U);
+  EXPECT_EQ(after.last_step, 3U);
+}
+
+TEST_F(EngineTest, StopWithinAStepFinishesThatStep) {
+  const RunConfig c = config({"learner.minibatches=4"});
+  auto session = begin_run(c, "test", "{}");
+  ASSERT_TRUE(session.has_value()) << session.error().message;
+  EXPECT_EQ(run(inputs_of(c, *session), 14), "done");
+  EXPECT_TRUE(summary().law_holds());
+}
+
+TEST_F(EngineTest, RunWithoutAnAcceptedTaskFailsAndSaysWhy) {
+  refuse_all = true;
+  const std::string end = run_whole(config());
+  EXPECT_NE(end.find("no task was accepted; first: task "), std::string::npos) << end;
+  EXPECT_EQ(gauges["failure_code"], static_cast<double>(ErrorCode::invalid_argument));
+}
+
+TEST_F(EngineTest, StepRecordsIdleSharesQueuesAndTokenRates) {
+  EXPECT_EQ(run_whole(config()), "done");
+  auto db = RunDatabase::open(RunPaths{folder.path() / "run"}.database(), SqlAccess::read_only);
+  std::string all;
+  const auto read = db->connection().each("SELECT metrics FROM steps", {},
+                                          [&](const SqlRow& row) -> Result<void> {
+                                            all += row.text(0);
+                                            return {};
+                                          });
+  ASSERT_TRUE(read.has_value());
+  for (const char* name : {"generator-0.tokens_per_s", "learner-0.tokens_per_s", "learner-0.idle",
+                           "sandbox-0.queued", "rollout-1.idle"}) {
+    EXPECT_NE(all.find(name), std::string::npos) << name;
+  }
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

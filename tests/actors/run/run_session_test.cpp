@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs on disk: what a resume needs, and what it leaves.
+#include "actors/run/run_session.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+using test_support::TemporaryFolder;
+
+class RunSessionTest : public ::testing::Test {
+ protected:
+  RunConfig config() const {
+    auto loaded = load_run_config("configs/quickstart.toml", {"run.trajectories=64"});
+    if (!loaded) throw std::runtime_error(loaded.error().message);
+    loaded->run.folder = root_.path();
+    loaded->run.name = "run";
+    return *loaded;
+  }
+  fs::path run() const { return root_.path() / "run"; }
+  fs::path checkpoints() const { return RunPaths{run()}.checkpoints(); }
+
+  /// A run of `steps` optimiser steps, the last of them with a checkpoint if so asked.
+  void make_run(uint32_t steps, bool with_checkpoint) const {
+    auto session = begin_run(config(), "test", "{}");
+    ASSERT_TRUE(session.has_value()) << session.error().message;
+    LedgerStore& ledger = session->ledger->store;
+    for (uint32_t step = 1; step <= steps; ++step) {
+      ASSERT_TRUE(ledger.mark_trained(StepRow{.version = {1, step}}).has_value());
+    }
+    if (with_checkpoint) {
+      const auto written = session->checkpoints->write({1, steps}, [](const fs::path& folder) {
+        std::ofstream{folder / "weights"} << "w";
+        return Result<void>{};
+      });
+      ASSERT_TRUE(written.has_value()) << written.error().message;
+      ASSERT_TRUE(ledger.checkpointed(steps).has_value());
+    }
+    ASSERT_TRUE(ledger.flush().has_value());
+  }
+
+  TemporaryFolder root_;
+};
+
+TEST_F(RunSessionTest, GoesOnFromItsCheckpoint) {
+  make_run(3, true);
+  const auto session = resume_run(config(), run(), "{}");
+  ASSERT_TRUE(session.has_value()) << session.error().message;
+  EXPECT_EQ(session->origin.version, (PolicyVersion{2, 3}));
+  EXPECT_EQ(session->origin.checkpoint, checkpoints() / "step-3");
+}
+
+TEST_F(RunSessionTest, BeginsAnewWhenNoCheckpointWasEverWritten) {
+  make_run(3, false);
+  const auto session = resume_run(config(), run(), "{}");
+  ASSERT_TRUE(session.has_value()) << session.error().message;
+  EXPECT_EQ(session->origin.version, (PolicyVersion{2, 0}));
+}
+
+TEST_F(RunSessionTest, LostCheckpointsStopTheResumeAndChangeNothing) {
+  make_run(3, true);
+  fs::rename(checkpoints(), run() / "elsewhere");
+  const auto session = resume_run(config(), run(), "{}");
+  ASSERT_FALSE(session.has_value());
+  EXPECT_NE(session.error().message.find(checkpoints().string()), std::string::npos);
+  EXPECT_NE(session.error().message.find("step 3"), std::string::npos) << session.error().message;
+  fs::remove(checkpoints());
+  fs::rename(run() / "elsewhere", checkpoints());
+  EXPECT_TRUE(resume_run(config(), run(), "{}").has_value()) << "put back, it goes on";
+}
+
+TEST_F(RunSessionTest, KeepsTheOptionsOfAResume) {
+  make_run(1, true);
+  const auto before = config_of_run(run(), {"learner.max_lag=3"});
+  ASSERT_TRUE(before.has_value()) << before.error().message;
+  const auto session = resume_run(*before, run(), "{}");
+  ASSERT_TRUE(session.has_value());
+  EXPECT_EQ(config_of_run(run(), {})->learner.max_lag, 2) << "not before it was found good";
+  ASSERT_TRUE(keep_config(*session, *before).has_value());
+  const auto after = config_of_run(run(), {});
+  ASSERT_TRUE(after.has_value()) << after.error().message;
+  EXPECT_EQ(after->learner.max_lag, 3);
+  EXPECT_TRUE(fs::exists(run() / "config.1.toml"));
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/sandbox/slot_cores.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "actors/sandbox/service_backend.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using testing::HasSubstr;
+
+SandboxConfig slots(int64_t count, int64_t first_core = -1) {
+  SandboxConfig config;
+  config.count = count;
+  config.first_core = first_core;
+  return config;
+}
+
+TEST(SlotCoresTest, TheLastAllowedCoresAreTheSlots) {
+  EXPECT_EQ(core_of_slot(slots(2), 0, {2, 3, 8}).value(), 8);
+  EXPECT_EQ(core_of_slot(slots(2), 1, {2, 3, 8}).value(), 3);
+}
+
+TEST(SlotCoresTest, AFirstCoreIsANumberOfTheMachine) {
+  EXPECT_EQ(core_of_slot(slots(2, 2), 1, {2, 3, 8}).value(), 3);
+}
+
+TEST(SlotCoresTest, TooFewCoresNameTheKeyAndTheCores) {
+  const auto crowded = core_of_slot(slots(3), 2, {2, 3});
+  ASSERT_FALSE(crowded);
+  EXPECT_EQ(crowded.error().code, ErrorCode::invalid_config);
+  EXPECT_THAT(crowded.error().message, HasSubstr("sandbox.count = 3"));
+  EXPECT_THAT(crowded.error().message, HasSubstr("2 (2,3)"));
+  const auto outside = core_of_slot(slots(1, 0), 0, {2, 3});
+  ASSERT_FALSE(outside);
+  EXPECT_THAT(outside.error().message, HasSubstr("sandbox.first_core = 0"));
+}
+
+TEST(SlotCoresTest, CommandLinesAndEarlyCompilersKeepOffTheSlots) {
+  const std::vector<int>& all = allowed_cores();
+  const SandboxConfig one = slots(1);
+  std::vector<int> beside = beside_slots_options(one, "").cores;
+  EXPECT_EQ(beside.size(), all.size() - 1);
+  EXPECT_FALSE(std::ranges::count(beside, core_of(one, 0)));
+  EXPECT_TRUE(beside_slots_options(slots(static_cast<int64_t>(all.size())), "").cores.empty());
+}
+
+TEST(SlotCoresTest, MoreSlotsThanCoresLeaveNone) {
+  SandboxConfig config;
+  config.count = 4096;
+  EXPECT_TRUE(cores_beside_slots(config).empty());
+}
+
+TEST(SlotCoresTest, ThisProcessHasACore) {
+  EXPECT_FALSE(allowed_cores().empty());
+  EXPECT_TRUE(check_slot_cores(slots(1)));
+  EXPECT_FALSE(check_slot_cores(slots(4096)));
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/synthesis/synthesis.hpp"
+
+#include <set>
+
+#include "actors/sandbox/sandbox.hpp"
+#include "tests/actors/stand_ins.hpp"
+#include "tests/support/actor_test.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+/// Refuses the tasks whose id begins with "bad".
+class PickyBackend : public SandboxBackend {
+ public:
+  Judgement evaluate(const Task& /*task*/, const Submission& /*submission*/, Request /*request*/,
+                     std::chrono::milliseconds /*budget*/) override {
+    return Verdict{};
+  }
+  Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds /*budget*/) override {
+    if (task.id.starts_with("bad")) return fail(ErrorCode::invalid_argument, "refused");
+    TaskFacts facts;
+    facts.eager_ms = 1.5;
+    return facts;
+  }
+};
+
+/// Fails three times at the task "ill", and twice at "slow".
+class FlakyBackend : public PickyBackend {
+ public:
+  Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds budget) override {
+    const int failures = task.id == "ill" ? 3 : task.id == "slow" ? 2 : 0;
+    if (++tries_[task.id] <= failures) return fail(ErrorCode::timeout, "took too long");
+    return PickyBackend::ingest(task, budget);
+  }
+
+ private:
+  std::map<std::string, int> tries_;
+};
+
+SupervisorActor::behavior_type listener(SupervisorActor::pointer /*self*/,
+                                        std::vector<FailureReport>* heard) {
+  return {[](atom::status) { return ActorStatus{}; },
+          [heard](const FailureReport& report) { heard->push_back(report); }, [](atom::tick) {},
+          [](atom::respawn, uint8_t, uint32_t) {}, [](atom::stop) {}};
+}
+
+class SynthesisTest : public ActorTest {
+ protected:
+  SynthesisActor with_tasks(const std::vector<std::string>& ids, size_t min_ready = 1,
+                            size_t max_tasks = 100) {
+    std::vector<Task> tasks(ids.size());
+    for (size_t i = 0; i < ids.size(); ++i) tasks[i].id = ids[i];
+    SynthesisSettings settings;
+    settings.min_ready = min_ready;
+    settings.max_tasks = max_tasks;
+    actor = sys.spawn(synthesis, identity("synthesis-0"), tasks, std::vector{judge}, settings);
+    return actor;
+  }
+  void TearDown() override {
+    self->send_exit(actor, caf::exit_reason::user_shutdown);
+    self->send_exit(judge, caf::exit_reason::user_shutdown);
+    deliver_all();
+  }
+
+  SandboxActor judge = sys.spawn(sandbox, identity("sandbox-0"),
+                                 SandboxBackends{[]() -> Result<std::unique_ptr<SandboxBackend>> {
+                                                   return std::make_unique<FlakyBackend>();
+                                                 },
+                                                 {}},
+                                 SandboxSettings{.detached = false});
+  SynthesisActor actor;
+};
+
+TEST_F(SynthesisTest, HandsOutAcceptedTasksOnly) {
+  with_tasks({"a", "bad-1", "b"});
+  deliver_all();
+  std::set<std::string> seen;
+  for (int i = 0; i < 4; ++i) seen.insert(ask<PreparedTask>(actor, atom::next_task_v)->task.id);
+  EXPECT_EQ(seen, (std::set<std::string>{"a", "b"}));
+}
+
+TEST_F(SynthesisTest, AskerWaitsUntilEnoughTasksAreAccepted) {
+  with_tasks({"a", "b", "c"}, 3);
+  const auto task = ask<PreparedTask>(actor, atom::next_task_v);
+  ASSERT_TRUE(task.has_value()) << task.error().message;
+  EXPECT_EQ(task->facts.eager_ms, 1.5);
+}
+
+TEST_F(SynthesisTest, LeavesOutWhatThePoolHasNoRoomFor) {
+  with_tasks({"a", "bad-1", "b", "c", "d"}, 5, 2);
+  deliver_all();
+  std::set<std::string> seen;
+  for (int i = 0; i < 4; ++i) seen.insert(ask<PreparedTask>(actor, atom::next_task_v)->task.id);
+  EXPECT_EQ(seen, (std::set<std::string>{"a", "b"}));
+  const auto status = ask<ActorStatus>(actor, atom::status_v);
+  EXPECT_EQ(status->gauges.at("left_out"), 2);
+  EXPECT_EQ(status->phase, "serving");
+}
+
+TEST_F(SynthesisTest, FindsATaskByNameAlsoBeforeItsIngest) {
+  with_tasks({"a", "b"});
+  EXPECT_EQ(ask<PreparedTask>(actor, atom::next_task_v, std::string{"b"})->task.id, "b");
+  EXPECT_EQ(ask<PreparedTask>(actor, atom::next_task_v, std::string{"c"}).error().code,
+            ErrorCode::not_found);
+}
+
+TEST_F(SynthesisTest, AskerLearnsThatEveryTaskWasRefused) {
+  with_tasks({"bad-1", "bad-2"});
+  const auto task = ask<PreparedTask>(actor, atom::next_task_v);
+  ASSERT_FALSE(task.has_value());
+  EXPECT_EQ(task.error().code, ErrorCode::not_found);
+}
+
+TEST_F(SynthesisTest, OnlyARefusalOrThreeFailuresLeaveATaskOut) {
+  with_tasks({"a", "ill", "slow"}, 3);
+  deliver_all();
+  const auto status = ask<ActorStatus>(actor, atom::status_v);
+  EXPECT_EQ(status->gauges.at("accepted"), 2);
+  EXPECT_EQ(status->gauges.at("refused"), 1);
+}
+
+TEST_F(SynthesisTest, EachRefusalIsAnEventOfTheRun) {
+  const LedgerActor ledger = sys.spawn(stand_in::ledger);
+  with_tasks({"bad-1", "a", "bad-2"});
+  deliver_all();  // the first may be refused before the ledger is known
+  Peers peers;
+  peers.ledger = ledger;
+  peers.sandboxes = {judge};
+  self->send(actor, peers);
+  deliver_all();
+  EXPECT_EQ(ask<ActorStatus>(ledger, atom::status_v)->handled, 2U);
+  self->send_exit(ledger, caf::exit_reason::user_shutdown);
+}
+
+TEST_F(SynthesisTest, SupervisorLearnsThatEveryTaskWasRefused) {
+  std::vector<FailureReport> heard;
+  const SupervisorActor supervisor = sys.spawn(listener, &heard);
+  with_tasks({"bad-1", "bad-2"});
+  Peers peers;
+  peers.supervisor = supervisor;
+  peers.sandboxes = {judge};
+  self->send(actor, peers);
+  deliver_all();
+  ASSERT_FALSE(heard.empty());
+  EXPECT_EQ(heard[0].code, ErrorCode::invalid_argument);
+  EXPECT_EQ(heard[0].message, "no task was accepted; first: task bad-1 refused: refused");
+  self->send_exit(supervisor, caf::exit_reason::user_shutdown);
+}
+
+}  // namespace
+}  // namespace warpsmith::actors
