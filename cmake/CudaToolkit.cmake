@@ -1,4 +1,4 @@
-# nvcc and the toolkit's headers, if they are here. Sets WARPSMITH_NVCC (empty: build the stubs),
+# Finds nvcc and the toolkit's headers. Sets WARPSMITH_NVCC (empty: build the stubs),
 # WARPSMITH_CUDA_INCLUDE and WARPSMITH_CUPTI. CMake's own CUDA language is not used: its detection
 # fails on CMake 3.25 with C++20.
 set(WARPSMITH_NVCC "")
@@ -14,7 +14,7 @@ if(WARPSMITH_NVCC_PROGRAM)
   find_library(WARPSMITH_CUPTI cupti HINTS "${toolkit}/lib64" "${toolkit}/lib"
     "${toolkit}/extras/CUPTI/lib64" "${toolkit}/targets/x86_64-linux/lib")
 endif()
-# CUPTI's kernel record of CUDA 13; older toolkits get the stubs.
+# The sources read CUDA 13's kernel record of CUPTI; with an older toolkit the stubs are built.
 set(cupti_fits "")
 if(WARPSMITH_CUPTI_INCLUDE)
   file(STRINGS "${WARPSMITH_CUPTI_INCLUDE}/cupti_activity.h" cupti_fits REGEX "CUpti_ActivityKernel10;")

@@ -1,4 +1,4 @@
-# Debian's libraries, as imported (system) targets.
+# Finds Debian's libraries as imported (system) targets.
 find_package(Threads REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(GTest REQUIRED)

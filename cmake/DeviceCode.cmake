@@ -1,15 +1,15 @@
-# What needs the CUDA toolkit: sources that see its headers, and device code embedded in the program.
+# Targets that need the CUDA toolkit: sources that include its headers, and device code embedded in programs.
 include(CudaToolkit)
 
-# An interface target, so that the toolkit's headers reach only the libraries that ask for them.
+# An interface target, so that only libraries that link it see the toolkit's headers.
 if(WARPSMITH_NVCC AND NOT TARGET warpsmith_toolkit)
   add_library(warpsmith_toolkit INTERFACE)
   target_include_directories(warpsmith_toolkit SYSTEM INTERFACE
     "${WARPSMITH_CUDA_INCLUDE}" "${WARPSMITH_CUPTI_INCLUDE}")
 endif()
 
-# warpsmith_device_code(TARGET NAME SOURCE.cu): NAME_image, a fat binary, becomes part of TARGET.
-# sm_90 for the machines that are measured on; PTX of the oldest supported generation for the rest.
+# warpsmith_device_code(TARGET NAME SOURCE.cu): compiles SOURCE to a fat binary and embeds it in TARGET as NAME_image.
+# It holds sm_90 code for the machines that we measure on, and PTX of the oldest supported generation for others.
 function(warpsmith_device_code target name source)
   set(image "${CMAKE_CURRENT_BINARY_DIR}/${name}_image")
   add_custom_command(OUTPUT "${image}.cpp"

@@ -1,4 +1,4 @@
-# Debian installs no CMake files for CAF. Makes CAF::core and CAF::io.
+# Defines CAF::core and CAF::io; Debian installs no CMake files for CAF.
 find_path(CAF_INCLUDE_DIR caf/actor.hpp)
 foreach(part core io)
   find_library(CAF_${part}_LIBRARY caf_${part})

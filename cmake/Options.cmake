@@ -1,10 +1,10 @@
-# Warnings, sanitizers, linker and compiler cache: one interface target that every target of ours links.
+# Warnings, sanitizers, linker and compiler cache. Every target of ours links warpsmith_options.
 add_library(warpsmith_options INTERFACE)
 target_compile_options(warpsmith_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
-    # Designated initialisers of records whose other members have defaults are how records are made here.
+    # Records are made by designated initialisers that leave out members with defaults.
     -Wno-missing-field-initializers
-    # GCC sees overruns in fmt 9 and libstdc++ that are not there: 12 once they are precompiled.
+    # GCC reports overruns in fmt 9 and libstdc++ that do not exist; GCC 12 does so once they are precompiled.
     -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread>)
 target_include_directories(warpsmith_options INTERFACE "${PROJECT_SOURCE_DIR}")
 
@@ -13,8 +13,8 @@ string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_R
 string(REPLACE "-g" "-g1" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
 
 if(WARPSMITH_SANITIZE)
-  # -O2 takes two thirds more time to compile. Sanitizers make GCC see uses of uninitialised values
-  # that are not there; the build without them compiles the same files with every warning an error.
+  # -O2 takes two thirds more time to compile. Under sanitizers GCC reports uses of uninitialised values
+  # that do not exist; the build without sanitizers treats every warning in the same files as an error.
   string(REPLACE "-O2" "-O1" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
   target_compile_options(warpsmith_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${WARPSMITH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -22,15 +22,15 @@ if(WARPSMITH_SANITIZE)
   target_link_options(warpsmith_options INTERFACE -fsanitize=${WARPSMITH_SANITIZE})
 endif()
 
-# Where nothing waits for the code: a third less to compile than with -O2.
+# For code whose speed does not matter: compiles in a third less time than with -O2.
 function(warpsmith_optimise_little target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
 endfunction()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Paths relative to the checkout: clones and worktrees share one cache. Without the sloppiness nothing
-  # that reads precompiled headers is cached.
+  # Paths relative to the checkout let clones and worktrees share one cache. Without this sloppiness ccache
+  # stores nothing that uses precompiled headers.
   set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
     CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE}")
 endif()

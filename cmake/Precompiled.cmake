@@ -1,7 +1,7 @@
-# Headers of others that most sources of a folder parse, parsed once. Ours stay out: who changes one
-# rebuilds what includes it, not everything. So do CAF's and CLI11's: half of the actors' sources see
-# none of them, and reading what is precompiled takes longer than parsing the rest.
-# GCC's late warnings take what is precompiled for ours. Which of them err was seen with GCC 12 alone.
+# Precompiles library headers that most sources of a folder parse. Our own headers stay out: changing
+# one must not rebuild everything. CAF's and CLI11's stay out too: half of the actors' sources include
+# none of them, and reading a larger precompiled header takes longer than parsing the rest.
+# GCC's late warnings treat precompiled headers as our code. The false ones are known for GCC 12 only.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
@@ -11,7 +11,7 @@ set(precompiled_standard
 set(precompiled_tests <gmock/gmock.h> <gtest/gtest.h>)
 set(precompiled_tensors <ATen/TensorOperators.h> <ATen/core/Tensor.h> <ATen/core/grad_mode.h>)
 
-# warpsmith_precompile(TARGET PART…): the parts named above.
+# warpsmith_precompile(TARGET PART…): precompiles the standard headers and the named parts for TARGET.
 function(warpsmith_precompile target)
   set(headers ${precompiled_standard})
   foreach(part ${ARGN})
@@ -20,12 +20,12 @@ function(warpsmith_precompile target)
   target_precompile_headers(${target} PRIVATE ${headers})
 endfunction()
 
-# warpsmith_read_plainly(TARGET SOURCE…): sources that parse less than what is precompiled for TARGET.
+# warpsmith_read_plainly(TARGET SOURCE…): compiles these sources, which include little, without precompiled headers.
 function(warpsmith_read_plainly target)
   set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# warpsmith_precompile_test(NAME LIBRARIES): the first program of each kind makes what the others read.
+# warpsmith_precompile_test(NAME LIBRARIES): the first test program of each kind makes the header that the others reuse.
 function(warpsmith_precompile_test name libraries)
   set(parts tests)
   if(libraries MATCHES "warpsmith_policy")

@@ -15,7 +15,7 @@ import transformers
 
 
 class FirstToken(transformers.generation.LogitsProcessor):
-    """Notes when the first token's logits are there: prefill ends."""
+    """Records when the first token's logits are computed, which ends prefill."""
 
     def __init__(self):
         self.seen = None

@@ -45,7 +45,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", type=Path, required=True)
     parser.add_argument("--solution", type=Path, required=True)
-    parser.add_argument("--step", choices=STEPS, help="one program of the three, in --build")
+    parser.add_argument("--step", choices=STEPS, help="run one of the three programs, in the folder --build")
     parser.add_argument("--build", type=Path)
     return parser.parse_args()
 
@@ -58,7 +58,7 @@ def module_of(task):
 
 
 def extents(values, rows):
-    """C++ for a grid or a block of the plan."""
+    """The plan's grid or block as C++."""
     def one(value):
         text = re.sub(r"ceildiv\(([^,]+),([^)]+)\)", r"(((\1) + (\2) - 1) / (\2))", str(value))
         return re.sub(r"\bd0\b", rows, text)
@@ -129,7 +129,7 @@ def profile(args):
 
 
 def one_step(args, step):
-    """Seconds of one program, and what it printed last."""
+    """Seconds that one program took, and the last line that it printed."""
     command = [sys.executable, __file__, "--task", args.task, "--solution", args.solution, "--step", step,
                "--build", args.build]
     began = time.perf_counter()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Compiles every variant of every task's kernel: right ones must be right, wrong ones wrong, broken
-# ones must not compile. With --times it also prints what each style would earn on one thread.
+# Compiles every variant of every task's kernel. Right ones must be right, wrong ones wrong, and broken
+# ones must not compile. --times also prints the reward of each style on one thread.
 import argparse
 import json
 import random
@@ -22,8 +22,8 @@ from demonstrations.variants import variants_of  # noqa: E402
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
-    parser.add_argument("--times", action="store_true", help="measure against eager and compile")
-    parser.add_argument("--times-only", action="store_true", help="measure, check nothing")
+    parser.add_argument("--times", action="store_true", help="time beside eager and torch.compile")
+    parser.add_argument("--times-only", action="store_true", help="time and check nothing")
     parser.add_argument("--cold-outputs", action="store_true", help="rotate outputs as well")
     parser.add_argument("--variants", action="store_true", help="check the tasks' variants too")
     parser.add_argument("--json", default="", help="file for the rewards per task and style")
@@ -106,7 +106,8 @@ def main():
         print_means(list(rows.values()))
     if args.json:
         Path(args.json).write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    print("\n".join(failures) if failures else f"{len(tasks)} tasks: every variant is what it claims")
+    done = f"{len(tasks)} tasks: every variant is right, wrong or broken as intended"
+    print("\n".join(failures) if failures else done)
     return 1 if failures else 0
 
 

@@ -29,7 +29,7 @@ def write_prompts(tasks, folder):
 
 
 def write_conversations(tasks, apart, args):
-    """Tasks take turns; each has a random stream of its own, so that adding one changes no other."""
+    """Tasks take turns. Each has its own random stream, so adding a task changes no other."""
     plain = [] if args.own_statements_only else recombinations(tasks, apart)
     known = sorted({s for t in tasks for s in t.statements})
     mixtures = []

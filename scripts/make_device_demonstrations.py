@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Writes demonstrations of contract device, kernels.cu and plan.toml, for the training tasks that are about rows, as
-# JSON lines: {"task_id", "messages": [{"role", "content", "train"}]}. The same seed gives the same bytes.
+# Writes demonstrations of contract device (kernels.cu and plan.toml) for the training tasks over rows, as JSON
+# lines: {"task_id", "messages": [{"role", "content", "train"}]}. The same seed gives the same bytes.
 import json
 import random
 import sys
@@ -14,7 +14,7 @@ from device_kernels.lessons import Lessons  # noqa: E402
 
 
 def lessons_for(tasks, apart, seed):
-    """Each task has a random stream of its own, so that adding one changes no other."""
+    """Each task has its own random stream, so adding a task changes no other."""
     taken = {frozenset(task.statements) for task in apart}
     lessons = []
     for task in tasks:
@@ -32,7 +32,7 @@ def main():
     apart = [task for folder in args.apart_from for task in read_folder(folder)]
     lessons = lessons_for([t for folder in args.tasks for t in read_folder(folder)], apart, args.seed)
     if not lessons:
-        sys.exit(f"no task that kernels are written for in {', '.join(args.tasks)}")
+        sys.exit(f"found no task over rows in {', '.join(args.tasks)}")
     with open(args.out, "w", encoding="utf-8") as out:
         for number in range(args.count):
             out.write(json.dumps(lessons[number % len(lessons)].draw()) + "\n")

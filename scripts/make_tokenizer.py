@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Trains the tiny policy's tokenizer on demonstrations: byte-level BPE whose merges stay within a
-# line and leave the numbers of shapes whole. Writes tokenizer.json, tokenizer_config.json, config.json.
+# Trains a tiny policy's tokenizer on demonstrations: byte-level BPE whose merges stay within a line
+# and keep the numbers of shapes whole. Writes tokenizer.json, tokenizer_config.json, config.json.
 import argparse
 import json
 from pathlib import Path
@@ -10,8 +10,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TAGS = ["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
-# Text that the format fixes, one token each. None spans the border between what is sampled and what
-# is given, so a conversation encodes the same whole and in pieces.
+# Text that the format fixes, one token each. None spans the border between sampled and given text, so
+# a conversation encodes the same whole and in pieces.
 TURNS = [
     "<|im_start|>user\n",
     "<|im_start|>assistant\n",
@@ -25,11 +25,11 @@ CALLS = [
     "\n</parameter>\n</function>\n</tool_call>",
     *(f"<tool_call>\n<function={t}>\n</function>\n</tool_call>" for t in ("submit", "verify", "compile", "profile")),
 ]
-# A number of a shape or a text: after a space, " [" or "(", and alone up to the next border.
+# A number in a shape or a text: after a space, " [" or "(", up to the next border.
 NUMBER = r"(?<= \[| |\()[0-9]+\.[0-9]+(?= )|(?<= \[| |\()[0-9]{2,}(?=[\], \n]|$)"
 LINE = r"[^\n]*\n|[^\n]+"
-# What stands before a statement, in the class and in the comment that repeats it: the statement
-# itself is then the same token in both places, and copying it is easy to learn.
+# The text before a statement, in the class and in the comment that repeats it. Split here, the
+# statement is the same token in both places, and copying it is easy to learn.
 BEFORE_STATEMENT = r"^ +(?:// )?(?=x = )"
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + "
@@ -41,7 +41,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True, help="JSONL of demonstrations")
     parser.add_argument("--merges", type=int, default=1024)
-    parser.add_argument("--files", nargs="+", default=["solution/kernel.cpp"], help="what an agent writes and edits")
+    parser.add_argument("--files", nargs="+", default=["solution/kernel.cpp"], help="files that agents write and edit")
     parser.add_argument("--out", required=True, help="folder")
     return parser.parse_args()
 
@@ -56,7 +56,7 @@ def scaffold(files):
 
 
 def texts(path, fixed_texts):
-    """What lies between the scaffold's tokens: prompts, kernels, edited lines, results."""
+    """The texts between the scaffold's tokens: prompts, kernels, edited lines, results."""
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             for message in json.loads(line)["messages"]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# Writes right kernels for every task of some folders, one per style: OUTPUT/TASK_ID/STYLE.cpp, and for contract device
+# Writes right kernels for every task of some folders, one per style: OUTPUT/TASK_ID/STYLE.cpp, or for contract device
 # OUTPUT/TASK_ID/STYLE/kernels.cu and plan.toml.
 import argparse
 import sys
@@ -22,7 +22,7 @@ def arguments():
     parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
     parser.add_argument("--styles", nargs="+", help="default: all of the contract")
     parser.add_argument("--skip-unknown", action="store_true",
-                        help="name tasks that no kernel is written for and go on")
+                        help="report and skip tasks that this script cannot write kernels for")
     parser.add_argument("--output", type=Path, required=True, help="folder that receives the files")
     args = parser.parse_args()
     args.styles = args.styles or list(STYLES[args.contract])
@@ -42,7 +42,7 @@ def device_files(task, style):
 
 
 def files_of(task, args):
-    """Name -> text. Raises ValueError for a task with a statement that no kernel is written for."""
+    """Maps file names to texts. Raises ValueError for a task with an unknown statement."""
     make = {"cpu": cpu_files, "device": device_files}[args.contract]
     files = {}
     for style in args.styles:

@@ -11,9 +11,9 @@ namespace warpsmith::synthesis {
 
 namespace {
 
-constexpr double highest_reward = 3;  // of the milestones
+constexpr double highest_reward = 3;  // milestone
 constexpr double lowest_reward = -1;
-constexpr double recent_share = 1.0 / 8;  // of the newest attempt in the recent mean
+constexpr double recent_share = 1.0 / 8;  // weight of the newest attempt
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::vector<size_t> shares_of(const std::vector<double>& weights, size_t draws, 
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   const double equal = static_cast<double>(draws) / static_cast<double>(weights.size());
   std::vector<size_t> shares;
-  double reached = offset;  // draws given out so far, and what the offset lends
+  double reached = offset;  // exact draws so far, plus the offset
   for (const double weight : weights) {
     const double before = std::floor(reached);
     reached += sum > 0 ? weight / sum * static_cast<double>(draws) : equal;
@@ -61,7 +61,7 @@ void Pool::add(Task task) {
 }
 
 const Task& Pool::next() {
-  assert(!tasks_.empty() && "a pool without tasks was asked for one");
+  assert(!tasks_.empty() && "next() of an empty pool");
   if (round_.empty()) begin_round();
   const size_t index = round_.back();
   round_.pop_back();

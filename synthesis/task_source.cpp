@@ -24,13 +24,13 @@ struct Needed {
 constexpr std::array<Needed, 3> needed{
     {{"class", "Model"}, {"def", "get_inputs"}, {"def", "get_init_inputs"}}};
 
-constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // Python skips it too
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // Python skips it as well
 
 bool is_identifier(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// Does the line, which is not indented, define that name?
+/// True if the line, without indentation, defines that name.
 bool defines(std::string_view line, const Needed& part) {
   if (!line.starts_with(part.keyword)) return false;
   line.remove_prefix(part.keyword.size());
@@ -58,8 +58,8 @@ Result<std::vector<fs::path>> files_of(const fs::path& place) {
   std::vector<fs::path> files;
   fs::recursive_directory_iterator entries(place, error);
   for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
-    std::error_code unseen;  // gone meanwhile
-    const bool task = entries->is_regular_file(unseen) && entries->path().extension() == ".py";
+    std::error_code vanished;  // the file may be gone by now
+    const bool task = entries->is_regular_file(vanished) && entries->path().extension() == ".py";
     if (task) files.push_back(entries->path());
   }
   if (error) return fail(ErrorCode::io_failed, place.string() + ": " + error.message());
@@ -68,7 +68,7 @@ Result<std::vector<fs::path>> files_of(const fs::path& place) {
   return files;
 }
 
-/// What stands behind the mark on the first line that begins with it.
+/// The text after `mark` on the first line that begins with it.
 std::optional<std::string> constant(const std::string& code, std::string_view mark) {
   std::istringstream lines{code};
   for (std::string line; std::getline(lines, line);) {
@@ -77,7 +77,7 @@ std::optional<std::string> constant(const std::string& code, std::string_view ma
   return std::nullopt;
 }
 
-/// Gives every task an id of its own, and refuses the same content twice.
+/// Collects tasks: gives each a unique id and refuses repeated contents.
 class Collection {
  public:
   Result<void> add(Task task, const fs::path& file) {
@@ -85,7 +85,7 @@ class Collection {
     std::error_code ignored;
     if (!fresh && fs::equivalent(file, same->second, ignored)) {
       return fail(ErrorCode::already_exists,
-                  file.string() + ": named twice, by itself or by a folder that holds it");
+                  file.string() + ": named twice, directly or by a folder that holds it");
     }
     if (!fresh) {
       return fail(ErrorCode::already_exists,
@@ -114,7 +114,7 @@ Result<std::optional<DeviceClass>> named_device(const std::string& code) {
   if (*named == "\"cpu\"") return DeviceClass::cpu;
   if (*named == "\"cuda\"") return DeviceClass::cuda;
   return fail(ErrorCode::parse_failed,
-              R"(DEVICE: expected "cpu" or "cuda" and no more on its line, got )" + *named);
+              R"(DEVICE: expected "cpu" or "cuda" and nothing else on the line, got )" + *named);
 }
 
 Result<PrecisionLane> named_lane(const std::string& code) {
@@ -123,14 +123,15 @@ Result<PrecisionLane> named_lane(const std::string& code) {
   if (*named == "\"tf32-allowed\"") return PrecisionLane::tf32_allowed;
   return fail(
       ErrorCode::parse_failed,
-      R"(LANE: expected "fp32-strict" or "tf32-allowed" and no more on its line, got )" + *named);
+      R"(LANE: expected "fp32-strict" or "tf32-allowed" and nothing else on the line, got )" +
+          *named);
 }
 
 Result<Task> load_task(const fs::path& file) {
   std::error_code error;
   if (fs::is_directory(file, error)) {
     return fail(ErrorCode::invalid_argument,
-                file.string() + ": expected a task's file, got a folder");
+                file.string() + ": expected a task file, got a folder");
   }
   auto text = read_text_file(file, max_task_bytes);
   if (!text) return tl::unexpected(std::move(text.error()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads tasks from files and folders in KernelBench's format. Only their shape is checked here; the
-// reference worker runs them, in a jail, at ingest. A line `DEVICE = "cuda"` at the top level says
-// that a task is for a GPU; without one it is for a CPU, or for whatever a contract runs on.
+// Reads tasks from files and folders in KernelBench's format. Only their form is checked here; the
+// reference worker runs them at ingest, in a jail. The line `DEVICE = "cuda"` at the top level
+// marks a task for GPUs. Without such a line it is for a CPU; contract `host` may choose a GPU.
 #pragma once
 
 #include <filesystem>
@@ -16,18 +16,19 @@ namespace warpsmith::synthesis {
 
 inline constexpr uintmax_t max_task_bytes = 1U << 20U;
 
-/// One file. `parse_failed` names the file and which of Model, get_inputs, get_init_inputs is
-/// missing, that DEVICE or LANE names none, or the line of an odd option (task_options.hpp);
-/// `not_found` and `io_failed` name the file.
+/// The task in one file. Every error names the file. `parse_failed`: Model, get_inputs or
+/// get_init_inputs is missing, DEVICE or LANE has an unknown value, or an option is invalid (with
+/// its line; task_options.hpp). `not_found`, `io_failed`: the file cannot be read.
 Result<Task> load_task(const std::filesystem::path& file);
 
-/// What `DEVICE = "…"` names at the top level of a task's text. `parse_failed` if it is no device.
+/// The device that `DEVICE = "…"` names at the top level of a task's text, if there is such a line.
+/// `parse_failed` for an unknown one.
 Result<std::optional<DeviceClass>> named_device(const std::string& code);
 
-/// What `LANE = "…"` names there; strict where it is not named. `parse_failed` if it is no lane.
+/// The lane that `LANE = "…"` names there, strict by default. `parse_failed` for an unknown one.
 Result<PrecisionLane> named_lane(const std::string& code);
 
-/// A file that holds no task, or none of its own, and why.
+/// A file that holds no task or repeats another one, with the reason.
 struct RefusedFile {
   std::filesystem::path file;
   Error why;
@@ -38,12 +39,13 @@ struct FoundTasks {
   std::vector<RefusedFile> refused;
 };
 
-/// As `load_tasks`, with files that it would end at listed apart. Only a place that cannot be read
-/// is an error.
+/// As `load_tasks`, but lists files that would be errors there as refused. Only a place that cannot
+/// be read is an error.
 Result<FoundTasks> find_tasks(const std::vector<std::filesystem::path>& places);
 
-/// Files, and every *.py beneath folders, in the order of their paths. An id is the file's stem; a
-/// second file of that name gets its folder in front. Equal contents are an error that names both.
+/// The tasks in files and in every *.py beneath folders, in the order of their paths. An id is the
+/// file's stem; a second file of that name gets its folder's name as prefix. Equal contents are an
+/// error that names both files.
 Result<std::vector<Task>> load_tasks(const std::vector<std::filesystem::path>& places);
 
 }  // namespace warpsmith::synthesis

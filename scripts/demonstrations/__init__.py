@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-# Demonstrations for supervised fine-tuning: tasks in, conversations that write C++ kernels out.
+# Demonstrations for supervised fine-tuning: makes conversations that write C++ kernels from tasks.

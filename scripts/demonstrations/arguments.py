@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# What every script that writes demonstrations is asked for; the stage `sft` calls each by these.
+# Arguments of every script that writes demonstrations; the stage `sft` passes them.
 import argparse
 
 
 def demonstration_parser(description, count, out):
-    """`count`: conversations by default; `out`: what --out names."""
+    """`count`: default number of conversations; `out`: the help of --out."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--tasks", nargs="+", required=True, help="folders of task files")
     parser.add_argument("--apart-from", nargs="*", default=[], help="folders of tasks that no demonstration solves")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles kernels with the contract's flags and measures them against torch in this process. For
-# checking demonstrations that we wrote; candidates are judged by the sandbox, never here.
+# Compiles kernels with the contract's flags and times them beside torch in this process. It checks
+# demonstrations that we wrote; only the sandbox judges candidates.
 import ctypes
 import hashlib
 import statistics
@@ -21,7 +21,7 @@ HEADER_SOURCE = Path(__file__).parents[2] / "sandbox/contract/cpu/cpu_header.cpp
 
 
 class Bench:
-    """Compiles in `folder`, with the contract's header in reach."""
+    """Compiles in `folder`, which also gets the contract's header."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -59,13 +59,13 @@ class Case:
         size = 4 * (sum(t.numel() for t in first) + output.numel())
         count = max(5, COLD_BYTES // size)
         self.inputs = [first] + [module.get_inputs() for _ in range(count - 1)]
-        # A baseline's output comes warm from torch's allocator; ours is one buffer, or as many.
+        # torch's allocator gives a baseline a warm output; a kernel gets one buffer, or one per set.
         warm = [torch.empty_like(output)]
         self.outputs = [torch.empty_like(output) for _ in range(count)] if cold_outputs else warm * count
         self.compiled = None
 
     def run(self, solve, number):
-        """Calls the kernel on set `number`; gives the output."""
+        """Calls the kernel on set `number`; returns the output."""
         given = [t.contiguous() for t in self.inputs[number]] + self.parameters
         solve(pointers(given), pointers([self.outputs[number]]), self.dims)
         return self.outputs[number]
@@ -84,7 +84,7 @@ class Case:
         return worst
 
     def times(self, solve, repeats=15):
-        """Medians in ms of (kernel, eager, compiled), each call on a set that left the cache."""
+        """Median ms of (kernel, eager, compiled); each call uses a set that has left the cache."""
         if self.compiled is None:
             self.compiled = torch.compile(self.model)
         contestants = [
@@ -103,7 +103,7 @@ class Case:
 
 
 def reference(model, inputs):
-    """The model in float64."""
+    """The output of the model in float64."""
     double = model.double()
     try:
         return double(*[t.double() for t in inputs])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Conversations around kernels: what an agent says, and what its tools answer, in the exact texts of
-# the workspace's tools and the judge's feedback.
+# Conversations around kernels: an agent's calls and its tools' answers, in the exact texts of the
+# workspace's tools and the judge's feedback.
 from dataclasses import dataclass, field
 
 KERNEL = "solution/kernel.cpp"
@@ -15,7 +15,7 @@ def call(tool, **arguments):
 
 @dataclass
 class Conversation:
-    """Messages in order; the agent's turns are learnt from."""
+    """Messages in order; training uses the agent's turns."""
 
     task_id: str
     messages: list = field(default_factory=list)
@@ -33,7 +33,7 @@ class Conversation:
         return self
 
     def writes(self, source, path=KERNEL):
-        """`source` ends with a newline; the call's own newline stands for it."""
+        """`source` ends with a newline, which the call's own newline replaces."""
         text = source.removesuffix("\n")
         self.says(call("write", path=path, content=text))
         return self.hears(f"wrote {path} ({len(text.splitlines())} lines)")
@@ -63,7 +63,7 @@ def judged_wrong(rng):
 
 
 def profiled(rng, speedup):
-    """Times as a profile reports them; `speedup` over eager is about what the style earns."""
+    """Times as a profile reports them; `speedup`: typical of the style, over eager."""
     eager = rng.uniform(0.3, 1.5)
     kernel = eager / (speedup * rng.uniform(0.8, 1.25))
     compiled = eager * rng.uniform(0.6, 1.1)

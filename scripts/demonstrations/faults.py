@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Kernels that are not right: one subtle mistake in one part, or text that does not compile.
+# Kernels that are not right: one subtle mistake in one part, or source that does not compile.
 import re
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ def mistakes_of(task):
             lines = part.lines[:index] + (wrong,) + part.lines[index + 1 :]
             found.append((place, replace(part, lines=lines)))
         if statement and part.kind == "step" and len(part.lines) == 1:
-            found.append((place, replace(part, lines=())))  # the comment promises, no line follows
+            found.append((place, replace(part, lines=())))  # the comment stands, its line is missing
     return found
 
 
@@ -28,7 +28,7 @@ def with_mistake(task, style, mistake):
 
 
 def changed_line(right, wrong):
-    """(right line, wrong line) if just one differs and the wrong one stands in `wrong` once, else None."""
+    """(right line, wrong line) if exactly one differs and the wrong one occurs once in `wrong`, else None."""
     a, b = right.splitlines(), wrong.splitlines()
     if len(a) != len(b):
         return None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Variants of tasks whose first statement makes the row (products, convolutions, pooling): other sizes,
-# and other elementwise statements behind it.
+# and other elementwise statements after it.
 import ast
 import math
 import random
@@ -16,7 +16,7 @@ TRIES = 200
 
 
 def headed(task, known, apart=(), count=96):
-    """The task's head in other sizes, before its own or other statements that need no parameters.
+    """The task's head in other sizes, followed by its own or other statements that need no parameters.
 
     Empty for tasks without a head, or whose tail reads the head's view. `known`: statements of all
     training tasks; `apart` as for `recombinations`.
@@ -38,7 +38,7 @@ def chain(task, steps, rng):
 
 
 def is_bare(statement):
-    """One elementwise line over rows and columns, without operands of its own."""
+    """True for one elementwise line over rows and columns that has no operand."""
     part = part_of(statement)
     plain = part.kind == "step" and len(part.lines) == 1 and part.dims == ROWS
     return plain and isinstance(part.lines[0], Loop) and "[r * C" not in part.lines[0].body and "self." not in statement
@@ -55,13 +55,13 @@ def constants(task):
 
 
 def scaled(extent, rng):
-    """A random multiple, as even as the extent is (pooling halves it, products go in steps of four)."""
+    """A random multiple that keeps factors of two up to 8: pooling halves extents, products step by four."""
     step = math.gcd(extent, 8)
     return max(1, round(extent * rng.choice(SCALES) / step)) * step
 
 
 def resized_module(task, rng):
-    """The task with other sizes for which its kernels still hold; itself if none was found."""
+    """The task with other sizes for which its kernels are still right; the task itself if none was found."""
     for _ in range(TRIES):
         sizes = tuple((name, scaled(extent, rng)) for name, extent in constants(task).items())
         made = with_sizes(task, sizes)
@@ -79,7 +79,7 @@ def with_sizes(task, sizes):
 
 
 def is_sound(made, task):
-    """As small as tasks are, and no extent stands for another axis: kernels read `dims` by place."""
+    """True if it is as small as tasks are and no two axes share an extent: kernels read `dims` by position."""
     buffers = made.inputs + made.outputs
     small = all(math.prod(b.shape) <= MAX_ELEMENTS and b.shape[-1] <= MAX_ROW for b in buffers)
     return small and len(made.dims) == len(task.dims) and math.prod(made.outputs[0].shape) >= MAX_ELEMENTS // 16

@@ -89,7 +89,7 @@ def pointer_lines(task):
 
 
 def dims_line(parts):
-    """The part that views the tensor in a way of its own decides; else rows and columns."""
+    """The dims of the part with its own view of the tensor; rows and columns if there is none."""
     return "  " + next((p.dims for _, p in parts if p.dims != ROWS), ROWS)
 
 
@@ -98,8 +98,8 @@ def body_lines(parts, style):
     for number, (statement, part) in enumerate(parts):
         if style.whole and number > 0:
             lines += ["  }", ROW_LOOP, ROW_OF_WHOLE]
-        # Every part, the last one too, is announced by the line of `forward` it stands for: to go on is
-        # to copy the next line.
+        # A comment before every part, the last one too, repeats its line of `forward`: the model goes on by
+        # copying the next line.
         if statement or part.kind == "tail":
             lines.append(f"    // {statement or 'return x'}")
         for line in part.lines:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which conversations are drawn, and how often: a mix of quality that leaves much to be learnt.
+# Draws conversations of mixed quality, so that much is left for reinforcement learning.
 from .conversation import Conversation, judged_wrong, profiled, verified
 from .faults import changed_line, mistakes_of, uncompilable, with_mistake
 from .kernel import STYLES, write_kernel
 from .variants import resized, variants_of
 
-# Shares of the styles among right kernels: the slow ones are common, the best ones rare.
+# Shares of the styles among right kernels: slow ones are common, the best ones rare.
 RIGHT = {
     "passes": 0.60,
     "rows": 0.10,
@@ -16,13 +16,13 @@ RIGHT = {
     "ahead8": 0.03,
     "sketch": 0.09,
 }
-# Shares among wrong ones: most mistakes are made in sketches.
+# Shares of the styles among wrong kernels: most are sketches.
 WRONG = {"sketch": 0.62, "passes": 0.2, "rows": 0.1, "vector": 0.04, "simd": 0.04}
 SLOW = {"passes": 0.6, "rows": 0.4}
 BETTER = {"vector": 0.3, "simd": 0.4, "ahead2": 0.1, "ahead4": 0.1, "ahead8": 0.1}
 SPEEDUP = {"passes": 0.4, "rows": 0.5}  # over eager, for the texts of profiles
 
-# What the last submission is, in conversations that submit what they first wrote.
+# Shares of right, wrong and broken submissions in conversations that submit what they first wrote.
 BLIND_WRONG, BLIND_BROKEN = 0.44, 0.12
 EDITS = 0.4  # of the repairs that one line can make
 
@@ -45,10 +45,10 @@ def pick(rng, shares):
 
 
 class Mixture:
-    """Draws conversations for one task. Everything comes from `rng`."""
+    """Draws conversations for one task; `rng` is its only source of chance."""
 
     def __init__(self, task, rng, recombined=()):
-        """`recombined`: more tasks to take variants from, as `recombinations` makes them."""
+        """`recombined`: further tasks to take variants from, as `recombinations` makes them."""
         self.rng, self.recombined = rng, list(recombined)
         self.choices = [task, *variants_of(task)]
         self.take(task)
@@ -109,7 +109,7 @@ class Mixture:
         self.mend(talk, source, whole, whole)
 
     def mend(self, talk, source, whole, rewritten):
-        """An edit where one line makes the difference, else the kernel written anew."""
+        """An edit if one line differs, else the whole kernel again."""
         line = changed_line(whole, source)
         if line and self.rng.random() < EDITS:
             talk.edits(line[1], line[0])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# C++ parts, one per PyTorch operator. A row of the result lives in t[0 .. C): the first statement
-# of forward fills it (head), later ones change it in place (step), a last one may leave it (tail).
+# C++ parts, one per PyTorch operator. A row of the result is t[0 .. C): the first statement of
+# forward fills it (head), later ones change it in place (step), a last one may write elsewhere (tail).
 import re
 from dataclasses import dataclass, replace
 
@@ -9,9 +9,9 @@ ROWS = "const int64_t R = dims[0], C = dims[1];"
 
 @dataclass(frozen=True)
 class Loop:
-    """An innermost loop. `reduce` is OpenMP's reduction, e.g. "+ : s"; `outer` loops stand around it.
+    """An innermost loop. `reduce` is OpenMP's reduction, e.g. "+ : s"; `outer`: the loops around it.
 
-    `touches`: the row of memory that it reads or writes, @ rounds later.
+    `touches`: the row of memory that it reads or writes @ iterations later.
     `unrolled`: the same body for four steps of the innermost outer loop.
     """
 
@@ -25,7 +25,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Scan:
-    """A running sum: what is added to `a` before `after` reads it."""
+    """A running sum: `before` is added to `a`, then `after` reads it."""
 
     before: str
     after: str
@@ -33,7 +33,7 @@ class Scan:
 
 @dataclass(frozen=True)
 class Part:
-    """What one statement becomes. `mistakes`: (line index, a subtly wrong line for it)."""
+    """The C++ of one statement. `mistakes`: (line index, a subtly wrong line in its place)."""
 
     kind: str  # head, step, tail
     lines: tuple  # of str, Loop and Scan

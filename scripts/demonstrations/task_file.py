@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Reads a task file: what the kernel's buffers are, and the prompt that an agent sees.
+# Reads a task file: the kernel's buffers and the prompt that an agent sees.
 import ast
 import types
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class TaskFile:
 
 
 def load_module(path):
-    """Runs the task file and gives its module; the import machinery would leave a __pycache__ there."""
+    """Runs the task file and returns its module; an import would leave a __pycache__ there."""
     module = types.ModuleType(path.stem)
     exec(compile(path.read_text(encoding="utf-8"), path, "exec"), module.__dict__)
     return module
@@ -86,7 +86,7 @@ def forward_body(cls, path):
 
 
 def returned_names(statement):
-    """Of a return of names; none where it returns something else."""
+    """The names that it returns; none if it returns something else."""
     value = statement.value
     parts = value.elts if isinstance(value, ast.Tuple) else [value]
     return tuple(p.id for p in parts) if all(isinstance(p, ast.Name) for p in parts) else ()
@@ -98,7 +98,7 @@ def input_names(cls):
 
 
 def distinct_extents(buffers):
-    """Extents in order of first appearance, as `dims` gives them to `solve`."""
+    """Extents in order of first appearance, as `solve` gets them in `dims`."""
     return tuple(dict.fromkeys(d for buffer in buffers for d in buffer.shape))
 
 
@@ -107,7 +107,7 @@ def buffer_of(place, name, tensor):
 
 
 def signature(module, names):
-    """Inputs then parameters, and the outputs, from one call of the model without contents."""
+    """(inputs and parameters, outputs), from one call of the model on the device meta."""
     with torch.device("meta"), torch.no_grad():
         model = module.Model(*module.get_init_inputs())
         inputs = module.get_inputs()
@@ -120,7 +120,7 @@ def signature(module, names):
 
 
 def read_task(path):
-    """Raises ValueError with file and line when the file is not a task of this kind."""
+    """The task in the file. Raises ValueError with file and line if it is not a task of this kind."""
     path = Path(path)
     text = path.read_text(encoding="utf-8")
     cls = model_class(ast.parse(text), path)
@@ -141,7 +141,7 @@ def read_task(path):
 
 
 def module_of(class_text, task, names):
-    """The task's module with another class, whose forward takes the inputs of these names."""
+    """The task's module with another class, whose forward takes the named inputs."""
     module = load_module(task.path)
     module.__dict__.update(task.sizes)
     module.__dict__.setdefault("F", torch.nn.functional)  # other tasks' statements may need it
@@ -154,7 +154,7 @@ def module_of(class_text, task, names):
 
 
 def model_output(class_text, task, names):
-    """What another class text gives for the task's inputs of these names."""
+    """The output of another class text for the task's named inputs."""
     module = module_of(class_text, task, names)
     with torch.device("meta"), torch.no_grad():
         return module.Model(*module.get_init_inputs())(*module.get_inputs())

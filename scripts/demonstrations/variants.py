@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Variants of one task: its own statements shortened and reordered, its sizes changed. They show that
-# a kernel follows from the statements; with the tasks alone a small model learns each by heart.
+# Variants of one task: some of its statements in other orders, and other sizes. They show that a kernel
+# follows from the statements; from the tasks alone a small model learns each by heart.
 import random
 from dataclasses import replace
 from itertools import permutations
@@ -13,7 +13,7 @@ MAX_ELEMENTS = 1 << 20
 
 
 def orders(task):
-    """Every order of every choice of steps; heads and own views stay, a last tail may go."""
+    """Yields every order of every choice of steps. Heads and special views stay; a last tail may go."""
     parts = [(s, part_of(s)) for s in task.statements]
     fixed = [s for s, p in parts if p.kind == "head" or p.dims != ROWS]
     tail = [s for s, p in parts if p.kind == "tail"]
@@ -27,7 +27,7 @@ def orders(task):
 
 
 def class_text(task, statements, parameters):
-    """The class with other statements and only the parameters that they use."""
+    """(text of the class with other statements and only the parameters they use, names of its inputs)."""
     lines = []
     for line in task.class_text.splitlines():
         text = line.strip()
@@ -68,7 +68,7 @@ def variants_of(task):
 
 
 def resized(task, rng):
-    """The task with other rows and columns, where these are all that its shapes are made of."""
+    """The task with other rows and columns; itself if its shapes hold other extents."""
     if len(task.dims) != 2:
         return task
     pairs = [(r, c) for r in SIZES for c in SIZES if r != c and MAX_ELEMENTS // 4 <= r * c <= MAX_ELEMENTS]
@@ -82,7 +82,7 @@ def resized(task, rng):
 
 
 def is_plain(task):
-    """Rows and columns only, loaded and stepped through: its statements can stand in any plain task."""
+    """True if the task has rows and columns only and no head: its statements fit any plain task."""
     parts = [part_of(s) for s in task.statements]
     return len(task.dims) == 2 and all(p.kind != "head" and p.dims == ROWS for p in parts)
 
@@ -90,7 +90,7 @@ def is_plain(task):
 def recombinations(tasks, apart=(), count=900):
     """Short chains of the plain tasks' statements, always the same ones for the same tasks.
 
-    At most one step along the row in each. `apart`: tasks whose statements no chain holds, in any order.
+    Each has at most one step along the row. `apart`: tasks whose statements no chain repeats, in any order.
     """
     rng = random.Random("recombinations/4")
     plain = [t for t in tasks if is_plain(t)]
@@ -109,6 +109,6 @@ def recombinations(tasks, apart=(), count=900):
 
 
 def variants_apart(chains, apart):
-    """Of each (statements, task) the task with these statements, but none that asks for a task of `apart`."""
+    """The task with the statements for each (statements, task), without those that equal a task of `apart`."""
     taken = {frozenset(task.statements) for task in apart}
     return [variant(task, chain) for chain, task in chains if frozenset(chain) not in taken]

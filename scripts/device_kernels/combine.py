@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Device functions that make one value of what the threads of a row hold.
+# Device functions that combine the values of a row's threads.
 
 _OPERATION = """\
 struct {name} {{

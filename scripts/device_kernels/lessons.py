@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Conversations of contract device about one task: right kernels, most of them slow, and wrong and broken ones.
+# Conversations of contract device about one task, with right kernels (most of them slow), wrong and broken ones.
 import re
 from dataclasses import replace
 
@@ -10,12 +10,12 @@ from .styles import STYLES
 
 KERNELS, PLAN = "solution/kernels.cu", "solution/plan.toml"
 
-# What is submitted: four in ten are right, so that most is left to be learnt.
+# Shares of submissions: four in ten are right, which leaves much for reinforcement learning.
 FATES = {"right": 0.40, "wrong": 0.45, "broken": 0.15}
 SLOW_SHARE = 0.75  # of the right ones: an element a load, or rows read again in each pass
 VERIFIED_SHARE = 0.15  # of the right ones
 
-# (text, what stands there instead): kernels that compile and are wrong, where the text occurs.
+# (text, replacement): where the text occurs, the replacement compiles and is wrong.
 MISTAKES = [
     ("lane = 16;", "lane = 8;"),
     ("half = threads / 2;", "half = threads / 4;"),
@@ -34,12 +34,12 @@ MISTAKES = [
 
 
 def mistaken(source):
-    """Every source with one mistake."""
+    """All sources with one mistake."""
     return [source.replace(right, wrong) for right, wrong in MISTAKES if right in source]
 
 
 def forgetful(task, style):
-    """Every kernel that leaves out a statement, but announces all."""
+    """All kernels that leave out one statement although their head lists it."""
     said = RowKernel(task, style).head()
     sources = []
     for place in range(len(task.statements)):
@@ -47,13 +47,13 @@ def forgetful(task, style):
         try:
             kernel = RowKernel(less, style)
             sources.append(said + kernel.text().removeprefix(kernel.head()))
-        except ValueError:  # what comes later needs this statement
+        except ValueError:  # a later statement needs this one
             continue
     return sources
 
 
 def broken(source, rng):
-    """Without its last brace, or without a line that declares what later lines use."""
+    """The source without its last brace, or without a line that declares a name used later."""
     lines = source.splitlines()
     declared = [i for i, line in enumerate(lines) if re.match(r"  const (int row|long long at|float \w+) ", line)]
     lines.pop(rng.choice([*declared, len(lines) - 1]))
@@ -61,7 +61,7 @@ def broken(source, rng):
 
 
 class Lessons:
-    """Draws conversations for one task; everything comes from `rng`. ValueError for a task that is not about rows."""
+    """Draws conversations for one task by `rng` alone. Raises ValueError for a task that is not over rows."""
 
     def __init__(self, task, rng):
         self.task, self.rng = task, rng
@@ -69,7 +69,7 @@ class Lessons:
         self.slow = [k for k in self.kernels if k.style.width == 1 or k.style.keep == "reread"]
         self.fast = [k for k in self.kernels if k not in self.slow]
         for kernel in self.kernels:
-            kernel.text()  # raises where a statement's place has no kernel
+            kernel.text()  # raises if no kernel can hold a statement at its place
 
     def pick(self, shares):
         return self.rng.choices(list(shares), list(shares.values()))[0]

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# What each statement of a task's forward does to a row: steps over its elements, of which `e` is one, and sums.
+# The steps that each statement of a task's forward takes over a row. `e` is one element of it.
 import re
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Each:
-    """A C++ statement about the element `e`. {name} stands for this element of an operand."""
+    """A C++ statement on the element `e`. {name} is the operand's element at the same place."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Reduce:
-    """The row's sum or largest of an expression of `e`, from now on a constant of this name."""
+    """The sum or the largest of an expression of `e` over the row, as a constant for later steps."""
 
     name: str
     operation: str  # "Sum" or "Largest"
@@ -22,7 +22,7 @@ class Reduce:
 
 @dataclass(frozen=True)
 class RowValue:
-    """A constant of the row, made of others."""
+    """A constant of the row, computed from others."""
 
     name: str
     text: str
@@ -30,7 +30,7 @@ class RowValue:
 
 @dataclass(frozen=True)
 class Scan:
-    """`e` becomes the sum of the row up to and with it."""
+    """`e` becomes the sum of the row up to and including it."""
 
 
 def _layer_norm(gain, bias):
@@ -96,7 +96,7 @@ _FORMS = [
 
 
 def steps_of(statement):
-    """Raises ValueError for a statement that no kernel is written for."""
+    """The steps of a statement. Raises ValueError for an unknown one."""
     for form, make in _FORMS:
         found = re.fullmatch(form, statement)
         if found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Puts a kernel over rows together: passes over a row's elements, with a sum after each.
+# Writes a kernel over rows: passes over a row's elements, with a reduction after each.
 import re
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ __device__ void store(T* to, const Pack<T>& pack) {
 
 @dataclass(frozen=True)
 class Pass:
-    """What happens to each element on the way, and what is made of all: a Reduce, a Scan, or None at the end."""
+    """One pass over a row: C++ for each element, then the result: a Reduce, a Scan, or None in the last pass."""
 
     each: tuple
     result: object = None
@@ -53,7 +53,7 @@ def passes_of(steps):
 
 
 class RowKernel:
-    """One task in one style. Raises ValueError where the task is not about rows."""
+    """One task in one style. Raises ValueError if the task is not over rows."""
 
     def __init__(self, task, style):
         self.task, self.style = task, style
@@ -105,7 +105,7 @@ class RowKernel:
         lines = [
             'extern "C" __global__ void __launch_bounds__(threads * rows)',
             f"    row_kernel({', '.join(buffers)}, int row_count) {{",
-            # Surplus rows of the last block repeat the last one: all threads meet at every barrier.
+            # Surplus threads of the last block repeat its last row, so that all meet at every barrier.
             "  const int row = min(static_cast<int>(blockIdx.x) * rows +"
             " static_cast<int>(threadIdx.y), row_count - 1);",
             "  const long long at = static_cast<long long>(row) * columns;",
@@ -142,7 +142,7 @@ class RowKernel:
         return [*lines, *self.loop(body), *self.value_lines(number)]
 
     def loop(self, body):
-        """Over the chunks of a row; `c` is the first of this thread's elements."""
+        """The loop over a row's chunks; `c` is this thread's first element."""
         unroll = "#pragma unroll" if self.keep() == "registers" else "#pragma unroll 4"
         index = "    const int c = (k * threads + static_cast<int>(threadIdx.x)) * width;"
         needed = any(re.search(r"\bc\b", line) for line in body)
@@ -155,7 +155,7 @@ class RowKernel:
         return next(o for o, by_row in zip(self.task.outputs, self.by_row, strict=True) if not by_row)
 
     def finish(self, number):
-        """What becomes of an element at the end of a pass."""
+        """C++ that stores or reduces an element at the end of a pass."""
         result = self.passes[number].result
         if result is None:
             return [f"out.of[j] = static_cast<{TYPES[self.out().dtype]}>(e);"]
@@ -164,7 +164,7 @@ class RowKernel:
         return [*kept, f"{part} = {result.operation}{{}}({part}, {result.text});"]
 
     def element_lines(self, number, finish):
-        """Loads, and the loop over a load's elements."""
+        """C++ that loads a chunk, and the loop over its elements."""
         reread = self.keep() == "reread" or number == 0
         first = 0 if self.keep() == "reread" else number
         texts = [t for p in self.passes[first : number + 1] for t in p.each]
@@ -198,7 +198,7 @@ class RowKernel:
         return lines + [f"  const float {v.name} = {v.text};" for v in step.values]
 
     def scan_lines(self, number):
-        """A scan is all that happens to a row but changes of its elements before: its sums are stored at once."""
+        """C++ of a scan. Only elementwise steps may precede it, and nothing follows: its sums are stored at once."""
         if number != 0 or len(self.passes) != 2 or self.passes[1].each:
             raise ValueError(f"{self.task.id}: a running sum beside other sums, or something after it")
         reread = self.keep() == "reread"

@@ -22,7 +22,7 @@ class Style:
         return f"t{self.threads}r{self.rows}w{self.width}-{self.keep}-{self.combine}"
 
 
-# Threads, rows and width differ in each, so that tasks without a reduction get as many kernels.
+# Threads, rows and width differ in each, so that tasks without a reduction get as many texts.
 STYLES = {
     style.name: style
     for style in [

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Configuring and building, skipped when nothing changed. Sourced.
 
-# True when a source is newer than the mark $1. Folders count: a removed file changes its folder.
+# changed_since MARK: true if a source is newer than MARK. Folders count: a removed file changes its folder.
 changed_since() {
   [ -e "$1" ] || return 0
   local roots=(CMakeLists.txt CMakePresets.json cmake runtime policy sandbox synthesis actors tests)
@@ -19,13 +19,13 @@ configure() {
   needs_configure || return 0
   say "configuring build/$preset"
   mkdir -p "$build"
-  # Or a launch after one that fails here would take the old one for this interpreter's.
+  # If configuring fails, the next launch must not take the old build.ninja for this interpreter's.
   rm -f "$build/build.ninja"
   (cd "$root" && run_logged "$build.configure.log" \
     cmake --preset "$preset" "-DWARPSMITH_PYTHON=${WARPSMITH_PYTHON:-}")
 }
 
-# ninja's own progress line on a terminal; every failed command's output in any case.
+# Shows ninja's progress on a terminal, and the output of failed commands in any case.
 compile() {
   say "building build/$preset ($*) with $jobs jobs; the first time takes minutes"
   local quiet=()
@@ -35,20 +35,20 @@ compile() {
 
 is_built() { ! needs_configure && ! changed_since "$1"; }
 
-# ensure_built MARK TARGET…: the mark carries the time at which the sources were looked at.
+# ensure_built MARK TARGET…: MARK gets the time at which the sources were looked at.
 ensure_built() {
   local mark=$build/.built-$1
   shift
   ! is_built "$mark" || return 0
   mkdir -p "$build"
   take_lock "$build.lock"
-  # The launch that held the lock may have done it.
+  # Another launch may have built it while this one waited for the lock.
   if ! is_built "$mark"; then
     touch "$build/.looking"
     configure
     compile "$@"
     touch -r "$build/.looking" "$mark"
-    # Who built everything has the program too.
+    # Building everything includes the program.
     [ "$mark" != "$build/.built-all" ] || touch -r "$build/.looking" "$build/.built-program"
   fi
   release_lock

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shared by the launcher and the scripts: folders, messages, locks. Sourced, never run.
+# Folders, messages and locks for the launcher and the scripts. Sourced, never run.
 
 root=${root:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 export HOME=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
@@ -16,7 +16,7 @@ die() {
   exit "${2:-3}"
 }
 
-# WARPSMITH_PRESET comes from outside: a folder of build/ is named after it.
+# The preset names a folder of build/, so only known ones are accepted.
 check_preset() {
   case $preset in
     dev | asan | release) ;;
@@ -28,21 +28,21 @@ check_jobs() {
   [[ $jobs =~ ^[1-9][0-9]{0,3}$ ]] || die "WARPSMITH_JOBS=$jobs: expected a number from 1 to 9999" 2
 }
 
-# print_usage FILE: the lines of its head that say how it is called
+# print_usage FILE: prints the usage from the first lines of FILE
 print_usage() { sed -n '3,6s/^# //p' "$1"; }
 
-# Waits for the lock file $1 on descriptor 9, and says so when it has to.
+# take_lock FILE: takes the lock on descriptor 9; says so if it must wait.
 take_lock() {
   mkdir -p "$(dirname "$1")"
   exec 9>"$1"
   flock -n 9 && return
-  say "another launch is at work; waiting for it"
-  flock -w 3600 9 || die "waited an hour for $1; is a launch stuck?"
+  say "another launch is running; waiting for it"
+  flock -w 3600 9 || die "waited an hour for $1: is a launch stuck?"
 }
 
 release_lock() { exec 9>&-; }
 
-# run_logged LOG COMMAND…: quiet when it works, the end of its output when it does not
+# run_logged LOG COMMAND…: prints nothing if COMMAND succeeds, else the end of its output
 run_logged() {
   local log=$1
   shift

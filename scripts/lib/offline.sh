@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# A host without registries: libraries from a folder of unpacked Debian packages, torch from the
-# host's own python3. Sourced.
+# Uses libraries from a folder of unpacked Debian packages and torch from the host's own python3, for
+# hosts without registries. Sourced.
 
-# Puts DIR in front of every search path; apt and pip are not used.
+# use_offline DIR: puts DIR in front of every search path. apt and pip are not used.
 use_offline() {
   local dir
   dir=$(cd "$1" 2>/dev/null && pwd) || die "--offline: no folder $1" 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian packages: which are missing, and getting them. Sourced.
+# Finds and installs missing Debian packages. Sourced.
 
 wanted_packages() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$root/scripts/debian-packages.txt"; }
 
@@ -8,7 +8,7 @@ missing_packages() {
     <(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' | awk '$1 == "ii" { print $2 }' | sort -u)
 }
 
-# Root needs no sudo; anybody else needs one that asks nothing. Prints the words to put in front.
+# Prints the prefix that gives root rights: none for root, else sudo. Fails if sudo needs a password.
 privilege() {
   if [ "$(id -u)" = 0 ]; then return; fi
   if sudo -n true 2>/dev/null; then
@@ -22,7 +22,7 @@ install_packages() {
   local prefix log=$cache/logs/apt.log
   local line="apt-get install -y --no-install-recommends $*"
   if ! prefix=$(privilege); then
-    die "Debian packages are missing and this user may not install them. As root, run:
+    die "Debian packages are missing, and this user may not install them. As root, run:
   $line"
   fi
   say "installing $# Debian packages (about 20 s): $*"
@@ -31,7 +31,7 @@ install_packages() {
   run_logged "$log" $apt install -y --no-install-recommends "$@"
 }
 
-# Leaves a mark beside the build, so that the next launch need not ask dpkg.
+# Writes a mark beside the build, so that the next launch skips dpkg.
 ensure_packages() {
   local mark=$root/build/.packages
   [ "$mark" -nt "$root/scripts/debian-packages.txt" ] && return
@@ -42,7 +42,7 @@ ensure_packages() {
     missing=$(missing_packages)
     if [ -n "$missing" ]; then
       take_lock "$cache/packages.lock"
-      # The launch that held the lock may have got them.
+      # Another launch may have installed them while this one waited for the lock.
       missing=$(missing_packages)
       [ -z "$missing" ] || install_packages $missing
       release_lock

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The pinned Python environment: one per lock file and user, shared by clones. Sourced.
+# Makes and finds the pinned Python environment: one per lock file and user, shared by clones. Sourced.
 
 lock_file=$root/scripts/requirements.lock
 base_python=${WARPSMITH_BASE_PYTHON:-/usr/bin/python3}
 
-# The lock's hash and the interpreter's version: either change makes a new environment.
+# Its name holds the interpreter's version and the lock file's hash: a change of either makes a new environment.
 python_folder() {
   local version hash
   version=$(basename "$(readlink -f "$base_python")")
@@ -12,7 +12,7 @@ python_folder() {
   echo "$cache/${version/python/python-}-${hash:0:16}"
 }
 
-# Made under another name and renamed when whole, so that nobody sees half an environment.
+# Builds under another name and renames at the end, so that no launch uses half an environment.
 make_python() {
   local folder=$1 unfinished=$1.unfinished log=$cache/logs/python.log
   rm -rf "$unfinished"
@@ -25,7 +25,7 @@ make_python() {
   mv -T "$unfinished" "$folder"
 }
 
-# Looks it up and does not import it, which takes seconds. The word tells an interpreter from any program that ends well.
+# Finds torch without importing it, which would take seconds. The printed words prove that $1 is a Python interpreter.
 has_torch() {
   local said
   said=$("$1" -c 'import importlib.util as u; print("torch", u.find_spec("torch") is not None)' 2>/dev/null) || return 1
@@ -35,8 +35,8 @@ has_torch() {
 # Sets WARPSMITH_PYTHON unless the caller did.
 ensure_python() {
   if [ -n "${WARPSMITH_PYTHON:-}" ]; then
-    [ -x "$WARPSMITH_PYTHON" ] || die "WARPSMITH_PYTHON is not an interpreter: $WARPSMITH_PYTHON" 2
-    has_torch "$WARPSMITH_PYTHON" || die "WARPSMITH_PYTHON=$WARPSMITH_PYTHON: no Python that has torch" 2
+    [ -x "$WARPSMITH_PYTHON" ] || die "WARPSMITH_PYTHON=$WARPSMITH_PYTHON: no such program" 2
+    has_torch "$WARPSMITH_PYTHON" || die "WARPSMITH_PYTHON=$WARPSMITH_PYTHON: expected a Python interpreter that has torch" 2
     export WARPSMITH_PYTHON
     return
   fi

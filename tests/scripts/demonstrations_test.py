@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the demonstrations promise: same seed, same bytes; held-out tasks combine known operators anew.
+# Properties of the demonstrations: the same seed gives the same bytes, held-out tasks combine known operators anew.
 import json
 import random
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the kernels of contract device promise: many texts for many tasks, and plans that launch them as they are.
+# Properties of the kernels of contract device: many texts for many tasks, and plans that fit them.
 import re
 import subprocess
 import sys
@@ -17,7 +17,7 @@ from device_kernels.styles import STYLES  # noqa: E402
 
 TASKS = ROOT / "configs/tasks/cuda"
 TRAIN, HELD_OUT = read_folder(TASKS / "train"), read_folder(TASKS / "heldout")
-MAX_BYTES = 1 << 28  # of a task's tensors together
+MAX_BYTES = 1 << 28  # all tensors of a task together
 BYTES = {"f32": 4, "f16": 2, "bf16": 2, "i64": 8, "bool": 1}
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What demonstrations of contract device promise: same seed, same bytes; two files and a submission; short for the
-# tokenizer of the policy that learns from them.
+# Properties of the demonstrations of contract device: the same seed gives the same bytes, each writes two files and
+# submits, and each is short for the policy's tokenizer.
 import random
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts/offline-bundle unpacks on a host without registries, from packages made here."""
+"""scripts/offline-bundle --unpack, with packages made here."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ class OfflineBundleTest(unittest.TestCase):
         os.makedirs(self.packages)
 
     def pack(self, *files):
-        """A package of these files, each holds its own name."""
+        """Makes a package of these files; each file holds its own name."""
         tree = os.path.join(self.folder, "tree")
         for name, text in [(name, name) for name in files] + [
                 ("DEBIAN/control", "Package: ours\nVersion: 1\nArchitecture: all\nMaintainer: us\nDescription: x\n")]:
@@ -42,7 +42,7 @@ class OfflineBundleTest(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.unpacked, name)
 
-    def test_holds_what_the_packages_hold(self):
+    def test_unpacks_the_files_of_the_packages(self):
         self.pack("usr/include/ours.hpp", f"{LIBRARIES}/libofours.so.9")
         code, _, err = self.unpack()
         self.assertEqual(code, 0, err)
@@ -51,7 +51,7 @@ class OfflineBundleTest(unittest.TestCase):
             with open(self.path(name), encoding="utf-8") as file:
                 self.assertEqual(file.read(), name)
 
-    def test_a_library_that_the_host_has_stays_the_hosts(self):
+    def test_links_to_a_library_that_the_host_has(self):
         hosts = next((name for name in sorted(os.listdir("/" + LIBRARIES)) if name.startswith("libz.so.")), None)
         if hosts is None:
             self.skipTest("no libz on this machine")
@@ -65,14 +65,14 @@ class OfflineBundleTest(unittest.TestCase):
         self.assertIn(f"no .deb files in {self.packages}", err)
         self.assertFalse(os.path.exists(self.unpacked))
 
-    def test_a_damaged_package_ends_it(self):
+    def test_a_damaged_package_is_an_error(self):
         with open(os.path.join(self.packages, "ours.deb"), "w", encoding="utf-8") as file:
             file.write("no package")
         code, _, err = self.unpack()
         self.assertNotEqual(code, 0)
         self.assertIn("ours.deb", err)
 
-    def test_without_arguments_it_says_what_it_takes(self):
+    def test_without_arguments_it_prints_its_usage(self):
         code, _, err = _run()
         self.assertEqual(code, 2)
         self.assertIn("--unpack DIR TO", err)

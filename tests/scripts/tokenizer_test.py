@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The tiny policy's tokenizer as transformers opens it: text survives, pieces and wholes agree, and
-# demonstrations are short.
+# The tiny policy's tokenizer, opened by transformers: any text survives a round trip, pieces encode as
+# the whole does, and demonstrations are short.
 import random
 import statistics
 import sys
@@ -19,7 +19,7 @@ TRAIN = read_folder(ROOT / "configs/tasks/cpu/train")
 
 
 def pieces_of(messages):
-    """What is given and what is sampled, in turn, as the engine encodes a trajectory."""
+    """Given and sampled text in turn, as the engine encodes a trajectory."""
     pieces, given = [], ""
     for message in messages:
         content = message["content"]

@@ -45,23 +45,23 @@ TEST(PoolTest, AddedTaskComesUpInTheRunningRound) {
   EXPECT_TRUE(seen.contains("late"));
 }
 
-TEST(PoolTest, HeadroomIsWhatTheHighestMilestoneLeavesOfTheRecentReward) {
+TEST(PoolTest, HeadroomIsTheHighestMilestoneLessTheRecentReward) {
   Pool pool = pool_of(2);
-  EXPECT_DOUBLE_EQ(headroom(pool.stats(0)), 4.0);  // never tried
+  EXPECT_DOUBLE_EQ(headroom(pool.stats(0)), 4.0);  // no attempt yet
   pool.record("0", 1.0);
   EXPECT_DOUBLE_EQ(headroom(pool.stats(0)), 2.0);
   for (int i = 0; i < 100; ++i) pool.record("0", 3.0);
   EXPECT_NEAR(headroom(pool.stats(0)), 0.0, 1e-4);
-  pool.record("1", 7.5);  // a speed-up as reward knows no highest milestone
+  pool.record("1", 7.5);  // a speed-up as reward may exceed 3
   EXPECT_DOUBLE_EQ(headroom(pool.stats(1)), 0.0);
 }
 
-TEST(PoolTest, HeadroomDrawsMoreOftenWhereMoreIsLeft) {
+TEST(PoolTest, HeadroomDrawsTasksWithMoreHeadroomMoreOften) {
   Pool pool = pool_of(4, Curriculum::headroom);
   const double rewards[] = {3.0, 2.0, 1.0, -1.0};  // headroom 0, 1, 2, 4
   for (int i = 0; i < 4; ++i) pool.record(std::to_string(i), rewards[i]);
   const auto counts = drawn(pool, 7 * 8);  // seven rounds of four and four
-  // Once per round, and of the other 28 draws 0, 1/7, 2/7 and 4/7.
+  // Each task once per round; of the other 28 draws they get 0, 1/7, 2/7 and 4/7.
   const int expected[] = {7 + 0, 7 + 4, 7 + 8, 7 + 16};
   for (int i = 0; i < 4; ++i) {
     EXPECT_NEAR(counts.at(std::to_string(i)), expected[i], 7) << "task " << i;
@@ -95,7 +95,7 @@ RC_GTEST_PROP(PoolProperty, SharesAddUpAndAreRoundedByLessThanOne, ()) {
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   const auto shares = shares_of(weights, draws, offset);
   const size_t total = std::accumulate(shares.begin(), shares.end(), size_t{0});
-  RC_ASSERT(total + 1 >= draws && total <= draws + 1);  // one either way by rounding of the sum
+  RC_ASSERT(total + 1 >= draws && total <= draws + 1);  // the sum's rounding may add or cost one
   for (size_t i = 0; i < count; ++i) {
     const double exact = static_cast<double>(draws) *
                          (sum > 0 ? weights[i] / sum : 1.0 / static_cast<double>(count));

@@ -56,14 +56,14 @@ TEST_F(TaskSourceTest, EqualContentsAreRefusedWithBothNames) {
   EXPECT_NE(tasks.error().message.find("c.py"), std::string::npos);
 }
 
-TEST_F(TaskSourceTest, AFileThatIsNamedTwiceIsToldSo) {
+TEST_F(TaskSourceTest, AFileNamedTwiceIsRefused) {
   write("b.py", task("x = 1"));
   const auto tasks = load_tasks({folder, folder / "b.py"});
   ASSERT_FALSE(tasks.has_value());
   EXPECT_NE(tasks.error().message.find("b.py: named twice"), std::string::npos);
 }
 
-TEST_F(TaskSourceTest, WhatHoldsNoTaskIsFoundApart) {
+TEST_F(TaskSourceTest, FilesWithoutATaskAreListedApart) {
   write("a.py", "x = 1\n");
   write("b.py", task("x = 1"));
   write("c.py", task("x = 1"));
@@ -86,7 +86,7 @@ TEST_F(TaskSourceTest, FileWithoutModelIsRefusedByName) {
   EXPECT_NE(loaded.error().message.find("class Model"), std::string::npos);
 }
 
-TEST_F(TaskSourceTest, ATaskIsForTheDeviceThatItNames) {
+TEST_F(TaskSourceTest, ReadsTheDeviceThatATaskNames) {
   const auto device_of = [&](const std::string& line) {
     return load_task(write("b.py", line + '\n' + task("x = 1")));
   };
@@ -104,7 +104,7 @@ TEST_F(TaskSourceTest, ATaskIsForTheDeviceThatItNames) {
   EXPECT_THAT(unknown.error().message, testing::HasSubstr("b.py: DEVICE: expected"));
 }
 
-TEST_F(TaskSourceTest, ATaskIsJudgedInTheLaneThatItNames) {
+TEST_F(TaskSourceTest, ReadsTheLaneThatATaskNames) {
   const auto lane_of = [&](const std::string& line) {
     return load_task(write("b.py", line + '\n' + task("x = 1")));
   };
@@ -117,7 +117,7 @@ TEST_F(TaskSourceTest, ATaskIsJudgedInTheLaneThatItNames) {
   EXPECT_THAT(unknown.error().message, testing::HasSubstr("b.py: LANE: expected"));
 }
 
-TEST_F(TaskSourceTest, EveryTaskOfOursIsForTheDeviceOfItsFolder) {
+TEST_F(TaskSourceTest, EveryShippedTaskNamesTheDeviceOfItsFolder) {
   for (const auto& [device, kind] :
        {std::pair{"cpu", DeviceClass::cpu}, std::pair{"cuda", DeviceClass::cuda}}) {
     for (const auto& [split, count] : {std::pair{"train", 24U}, std::pair{"heldout", 8U}}) {
@@ -129,7 +129,7 @@ TEST_F(TaskSourceTest, EveryTaskOfOursIsForTheDeviceOfItsFolder) {
   }
 }
 
-TEST_F(TaskSourceTest, AnOddOptionIsNamedByFileAndLine) {
+TEST_F(TaskSourceTest, AnInvalidOptionIsNamedByFileAndLine) {
   const auto file = write("b.py", task("x = 1") + "custom_kernels_only = maybe\n");
   const auto loaded = load_task(file);
   ASSERT_FALSE(loaded.has_value());

@@ -6,7 +6,7 @@ R, C = 512, 768
 
 
 class Model(nn.Module):
-    """Rows scaled to unit length. Whoever writes a kernel is not shown what get_ragged_inputs gives."""
+    """Rows scaled to unit length. Agents do not see the sizes of get_ragged_inputs."""
 
     def __init__(self, c):
         super().__init__()
