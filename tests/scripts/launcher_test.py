@@ -225,7 +225,7 @@ class LauncherTest(unittest.TestCase):
         self.assertIn("no test ran", err)
         self.assertEqual(self.launch("test", "--no-checks", "-R", "name", FAKE_TESTS="1")[0], 0)
 
-    def test_a_missing_expression_or_an_unknown_preset_is_bad_input(self):
+    def test_a_missing_expression_and_an_unknown_preset_are_bad_input(self):
         code, _, err = self.launch("test", "-R")
         self.assertEqual((code, err), (2, "warpsmith: -R takes a regular expression\n"))
         code, _, err = self.launch("doctor", WARPSMITH_PRESET="fast")
