@@ -62,13 +62,13 @@ cudnn::DataType data_type(Dtype dtype) {
   return dtype == Dtype::bf16 ? cudnn::data_bf16 : cudnn::data_f32;
 }
 
-/// float32 operands: TF32 only where the plan says so.
+/// Float32 operands use TF32 only where the plan allows it.
 cudnn::Math math_of(const BoundConv& conv, Dtype dtype) {
   if (dtype != Dtype::f32) return cudnn::math_tensor;
   return conv.compute == ComputeType::tf32 ? cudnn::math_tensor : cudnn::math_fma;
 }
 
-/// The library knows two and three spatial extents: one gets a second of 1 in front.
+/// cuDNN takes two or three spatial extents: `filler` is inserted in front of a single one.
 std::vector<int> planar(const std::vector<int64_t>& values, size_t lead, int filler) {
   std::vector<int> out;
   out.reserve(values.size() + 1);
@@ -141,7 +141,7 @@ class Convolution {
     succeed(cudnn_.set_math(convolution_.get(), math_), "cudnnSetConvolutionMathType");
   }
 
-  /// The first of the library's proposals that works, computes as asked and fits its memory.
+  /// Takes the first proposed algorithm that works, uses the arithmetic wanted and fits the memory.
   void choose(void* handle) {
     std::array<cudnn::AlgorithmPerformance, cudnn::forward_algorithms> proposals{};
     int count = 0;
@@ -151,7 +151,7 @@ class Convolution {
     const auto proposed = proposals.begin() + std::clamp(count, 0, cudnn::forward_algorithms);
     for (auto one = proposals.begin(); one != proposed; ++one) {
       if (one->status != 0) continue;
-      // A proposal may name other arithmetic than was asked for: never for float32 proper.
+      // A proposal may use TF32 although plain float32 was set: skip it.
       if (math_ == cudnn::math_fma && one->math == cudnn::math_tensor) continue;
       const int math = math_ == cudnn::math_fma ? int{math_} : one->math;
       if (cudnn_.set_math(convolution_.get(), math) != 0) continue;
@@ -192,7 +192,7 @@ class Cudnn final : public ConvLibrary {
   }
 
  private:
-  /// The old goes first: never more than the largest is held.
+  /// Frees the old workspace first, so that no more than the largest is ever held.
   void make_room(uint64_t bytes) {
     if (bytes <= workspace_.bytes()) return;
     workspace_ = cuda::DeviceMemory(api_, 0);
@@ -202,7 +202,7 @@ class Cudnn final : public ConvLibrary {
   const cuda::Api& api_;
   Functions cudnn_;
   LibraryObject handle_;
-  cuda::DeviceMemory workspace_;  // of all steps: they run one after another on one stream
+  cuda::DeviceMemory workspace_;  // shared by all steps: they run one after another on one stream
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `conv` steps on a GPU, by cuDNN. Sources built with the toolkit only.
+// `conv` steps on a GPU, by cuDNN. Only for sources built with the toolkit.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,7 @@
 
 namespace warpsmith::sandbox {
 
-/// The most memory that convolutions' algorithms may take besides their tensors: all steps of a
-/// plan share it.
+/// The most workspace memory of the convolutions of a plan; its steps share it.
 inline constexpr uint64_t conv_workspace_bytes = 1ULL << 30U;
 
 class ConvLibrary {
@@ -21,9 +20,9 @@ class ConvLibrary {
   ConvLibrary(const ConvLibrary&) = delete;
   ConvLibrary& operator=(const ConvLibrary&) = delete;
 
-  /// Throws DeviceError where the library has no algorithm for it. The result must not outlive
-  /// this; it is called once all steps of the plan are prepared, and results of one library run on
-  /// one stream.
+  /// The result must not outlive this object. Call it only after every step of the plan is
+  /// prepared, and run all results of one library on one stream. Throws DeviceError where cuDNN has
+  /// no algorithm.
   virtual Enqueue prepare(const BoundConv& conv, const std::vector<BoundBuffer>& buffers) = 0;
 
  protected:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of cuBLAS's and cuBLASLt's binary interfaces (versions 12 and 13) that `gemm` steps use;
-// held against NVIDIA's headers by a test where those are installed.
+// The part of cuBLAS's and cuBLASLt's binary interfaces (versions 12 and 13) that `gemm` steps use.
+// A test compares it with NVIDIA's headers where those are installed.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ enum LayoutAttribute : int { layout_batch_count = 5, layout_batch_stride = 6 };
 enum PreferenceAttribute : int {
   preference_workspace = 1,
   preference_alignment_a = 5
-};  // to _d: 8
+};  // up to alignment_d = 8
 enum LtEpilogue : int {
   epilogue_none = 1,
   epilogue_relu = 2,
   epilogue_bias = 4,
   epilogue_gelu = 32
-};  // sums of them, none left out
+};  // a combined epilogue is the sum of its parts
 
 struct Algorithm {
   uint64_t data[8];

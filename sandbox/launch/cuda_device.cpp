@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan on a GPU. Every call is: what a call left is taken away, caches swept, start event, the
-// set's graph, end event, on one stream. A no-op in between takes it away in its stead: a graph of
-// copies just before a call costs it a microsecond or two.
+// A plan on a GPU. On one stream, every call resets what an earlier call left, sweeps the caches,
+// and records the start event, launches the set's graph and records the end event. The no-op in
+// between does that reset: a graph of copies just before a call would slow it by a microsecond or
+// two.
 //
-// While it records, the plan's steps are launched one by one and all else as graphs: CUPTI 13 tells
-// a graph's copies and fills at each other's times, and what is no graph's node is the plan's. Its
-// counters refuse graphs: once the records were taken, nothing is launched as one.
+// While recording, the plan's steps are launched one by one and everything else as graphs: CUPTI 13
+// misreports the times of copies and fills in a graph, and any record outside a graph belongs to
+// the plan. CUPTI's counters do not work with graphs, so after `records` nothing is launched as a
+// graph.
 #include <random>
 #include <string>
 #include <utility>
@@ -43,17 +45,17 @@ void fill_words(const cuda::Api& api, const cuda::DeviceMemory& memory, unsigned
               "cuMemsetD32Async");
 }
 
-/// Of the system: only before `confine`.
-uint64_t drawn_seed() {
+/// Reads the system's random device, so call it before `confine`.
+uint64_t random_seed() {
   std::random_device words;
   return uint64_t{words()} << 32U | words();
 }
 
-/// CUPTI as it records all that this process launches, or why it does not.
+/// CUPTI, recording all that this process launches, or the reason why it cannot.
 using Recorder = Result<cuda::DynamicLibrary>;
 
-/// Before the context is made. CUPTI's threads, if it has any, get the filter of `confine` as the
-/// driver's do.
+/// Call it before the context is made. The filter of `confine` then covers CUPTI's threads, if any,
+/// as it covers the driver's.
 Recorder start_recording() {
   auto cupti = cuda::load_cupti();
   if (!cupti) return cupti;
@@ -94,7 +96,7 @@ class CudaDevice final : public PlanDevice {
       if (auto done = load_module(); !done) return done;
       prepare_refresh();
       if (auto done = record_sets(); !done) return done;
-      // Only what the runs launch is the plan's.
+      // Drop the records of loading: only launches by `run` belong to the plan.
       return recording_ ? cuda::forget_kernel_records(*recorder_) : Result<void>{};
     } catch (const cuda::DeviceError& error) {
       if (error.no_memory()) throw;
@@ -168,7 +170,7 @@ class CudaDevice final : public PlanDevice {
     scratch_.emplace(api_, plan_.plan.scratch_bytes);
   }
 
-  /// A plan of library steps alone comes without kernels.
+  /// A plan without `launch` steps has no kernels and so no module.
   Result<void> load_module() {
     if (plan_.artefact.empty()) return {};
     const auto facts = read_cubin(plan_.artefact);
@@ -202,21 +204,20 @@ class CudaDevice final : public PlanDevice {
 
   bool keeps_something() const { return globals_ || plan_.plan.scratch_bytes > 0; }
 
-  /// One launch, however many variables there are.
+  /// Makes the reset one launch, however many variables there are.
   void prepare_refresh() {
     if (!keeps_something()) return;
     refresh_ = cuda::captured(api_, stream_.get(), [this] { refresh_plainly(); });
     touched_ = true;
   }
 
-  /// The same before a call as before a no-op that follows another: both take the verifier's clock
-  /// as long.
+  /// A no-op does the same as a call, so that both take equally long on the verifier's clock.
   void make_cold() {
     refresh();
     sweep();
   }
 
-  /// What a call learnt is not there in the next.
+  /// Resets variables and scratch, so that no call passes anything to the next.
   void refresh() {
     if (!std::exchange(touched_, false) || !keeps_something()) return;
     const bool counting = recorder_ && !recording_;
@@ -228,7 +229,7 @@ class CudaDevice final : public PlanDevice {
     if (scratch_->bytes() > 0) fill_words(api_, *scratch_, poison, stream_.get());
   }
 
-  /// It leaves the caches cold, and keeps the device busy until all that follows is queued.
+  /// Leaves the caches cold, and keeps the device busy until everything that follows is queued.
   void sweep() {
     cuda::check(api_, api_.cuCtxResetPersistingL2Cache(), "cuCtxResetPersistingL2Cache");
     if (recording_) return launch(recorded_sweep_.get());
@@ -249,8 +250,8 @@ class CudaDevice final : public PlanDevice {
     cuda::check(api_, api_.cuEventRecord(start_.get(), stream), "cuEventRecord");
     work();
     cuda::check(api_, api_.cuEventRecord(end_.get(), stream), "cuEventRecord");
-    // Asked again and again: a blocking wait adds an interrupt's way to the verifier's clock. A
-    // kernel without an end is the verifier's to cut.
+    // Poll: a blocking wait would add an interrupt's delay to the verifier's clock. The verifier
+    // cuts off a kernel that never ends.
     CUresult code = CUDA_ERROR_NOT_READY;
     while (code == CUDA_ERROR_NOT_READY) code = api_.cuEventQuery(end_.get());
     cuda::check(api_, code, "the plan's steps");
@@ -266,10 +267,10 @@ class CudaDevice final : public PlanDevice {
   cuda::Stream stream_;
   cuda::Event start_, end_;
   cuda::DeviceMemory sweep_;
-  // What sweeps write: device code can read it, and a word that counts would tell how many calls
-  // there were.
-  RandomStream swept_{drawn_seed(), "sweep"};
-  bool touched_ = false;  // scratch and the module's variables, by a call since they were refreshed
+  // The values that sweeps write. Device code can read them, so they are random: a counter would
+  // reveal the number of calls.
+  RandomStream swept_{random_seed(), "sweep"};
+  bool touched_ = false;  // a call used scratch and variables since the last reset
   bool recording_ = false;
   cuda::GraphExec empty_, recorded_sweep_, refresh_;
   LauncherPlan plan_;
@@ -288,7 +289,7 @@ class CudaDevice final : public PlanDevice {
 Result<std::unique_ptr<PlanDevice>> open_cuda_device(Recording recording) {
   Recorder recorder = recording == Recording::on
                           ? start_recording()
-                          : Recorder{fail(ErrorCode::unsupported, "this launcher records nothing")};
+                          : Recorder{fail(ErrorCode::unsupported, "this launcher does not record")};
   auto context = cuda::Context::open(0);
   if (!context) return tl::unexpected(std::move(context.error()));
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the program was built without a CUDA toolkit.
+// Stands in for cuda_device.cpp in builds without a CUDA toolkit.
 #include "sandbox/launch/plan_device.hpp"
 
 namespace warpsmith::sandbox {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of cuDNN 9's binary interface that `conv` steps use; held against NVIDIA's headers by a
-// test where those are installed.
+// The part of cuDNN 9's binary interface that `conv` steps use. A test compares it with NVIDIA's
+// headers where those are installed.
 #pragma once
 
 #include <cstddef>

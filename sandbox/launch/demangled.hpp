@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel names as people write them. For jailed processes: names may be a candidate's choice.
+// Readable names of kernels. Only for jailed processes: a candidate may have chosen the name.
 #pragma once
 
 #include <cxxabi.h>
@@ -10,7 +10,7 @@
 
 namespace warpsmith::sandbox {
 
-/// As it is where it is no mangled name of C++, or a longer one than people read.
+/// Returns `name` unchanged if it is not a mangled C++ name or is longer than 4 KiB.
 inline std::string demangled(const std::string& name) {
   constexpr size_t most_bytes = 4096;
   if (!name.starts_with("_Z") || name.size() > most_bytes) return name;

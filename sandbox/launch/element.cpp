@@ -23,11 +23,11 @@ uint16_t half_bits(double value) {
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const double size = std::abs(value);
   if (std::isnan(value)) return sign | 0x7E00;
-  // Half a step beyond the largest finite value rounds away.
+  // Half a step beyond the largest finite value rounds to infinity.
   if (size >= 65520) return sign | 0x7C00;
   const int exponent = size < 0x1.0p-14 ? -14 : std::ilogb(size);
   const auto steps = static_cast<uint32_t>(std::nearbyint(std::ldexp(size, 10 - exponent)));
-  // The leading bit of a normal number adds one to the exponent's field; so does a carry.
+  // The leading bit of a normal number adds one to the exponent's field, and so does a carry.
   return static_cast<uint16_t>(sign + (static_cast<uint32_t>(exponent + 14) << 10U) + steps);
 }
 

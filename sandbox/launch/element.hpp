@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of tensors as double and back, rounded to nearest even as a device stores them.
+// Elements of tensors as double and back, rounded to nearest even as on a device.
 #pragma once
 
 #include <cstddef>

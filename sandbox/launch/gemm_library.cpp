@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLAS counts columns first. A row-major matrix is its own transpose there, so out = a · b is
-// asked for as outᵀ = bᵀ · aᵀ.
+// cuBLAS is column-major: it sees a row-major matrix as its transpose, so out = a · b is computed
+// as outᵀ = bᵀ · aᵀ.
 #include "sandbox/launch/gemm_library.hpp"
 
 #include "sandbox/launch/cublas_abi.hpp"
@@ -8,7 +8,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr uint32_t buffer_alignment = 64;  // of every tensor and scratch buffer, in bytes
+constexpr uint32_t buffer_alignment = 64;  // bytes, of every tensor and scratch buffer
 
 cublas::DataType data_type(Dtype dtype) {
   if (dtype == Dtype::f16) return cublas::data_f16;
@@ -19,8 +19,7 @@ cublas::Operation operation(const BoundMatrix& matrix) {
   return matrix.transposed ? cublas::op_transpose : cublas::op_none;
 }
 
-/// float32 throughout, TF32 only where the plan says so: what does not go through float32 operands
-/// has no TF32 form.
+/// TF32 needs float32 operands and the plan's consent; all else computes in float32.
 cublas::Compute compute_type(const BoundGemm& gemm, const std::vector<BoundBuffer>& buffers) {
   const bool tf32 = gemm.compute == ComputeType::tf32 && buffers[gemm.a.buffer].dtype == Dtype::f32;
   return tf32 ? cublas::compute_tf32 : cublas::compute_f32;
@@ -95,7 +94,7 @@ struct LtFunctions {
   }
 };
 
-/// A product with an epilogue: what cuBLASLt wants to know of it, and its choice.
+/// A product with an epilogue: its description for cuBLASLt and the algorithm chosen for it.
 class LtProduct {
  public:
   LtProduct(const LtFunctions& lt, void* handle, const BoundGemm& gemm,
@@ -157,7 +156,7 @@ class LtProduct {
     set(cublas::matmul_epilogue, lt_epilogue(gemm_.epilogue));
   }
 
-  /// The first algorithm that the library's heuristics name.
+  /// Takes the first algorithm that cuBLASLt's heuristics name.
   void choose(void* handle) {
     void* made = nullptr;
     succeed(lt_.create_preference(&made), "cublasLtMatmulPreferenceCreate");
@@ -214,7 +213,7 @@ class Cublas final : public GemmLibrary {
              const DeviceBases& bases) const {
     void* handle = handle_.get();
     succeed(cublas_.set_stream(handle, stream), "cublasSetStream");
-    // A new stream takes the library's own workspace, which a graph must not hold.
+    // Setting the stream resets the workspace to the library's own, which a graph must not hold.
     succeed(cublas_.set_workspace(handle, pointer_to(workspace_.address()), gemm_workspace_bytes),
             "cublasSetWorkspace");
     const auto alpha = static_cast<float>(gemm.alpha), beta = static_cast<float>(gemm.beta);
@@ -249,7 +248,7 @@ class Cublas final : public GemmLibrary {
 }  // namespace
 
 Result<std::unique_ptr<GemmLibrary>> GemmLibrary::open(const cuda::Context& context) {
-  // First, so that the other finds it loaded.
+  // Load cuBLASLt first: cuBLAS depends on it and then finds it loaded.
   const auto lt = cuda::DynamicLibrary::open({"libcublasLt.so.13", "libcublasLt.so.12"});
   if (!lt) return fail("no cuBLASLt on this machine", lt.error());
   const auto cublas = cuda::DynamicLibrary::open({"libcublas.so.13", "libcublas.so.12"});

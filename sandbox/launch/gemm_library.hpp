@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `gemm` steps on a GPU: cuBLAS for plain products, as torch's eager mode calls it; cuBLASLt where
-// the plan wants an epilogue. Sources built with the toolkit only.
+// `gemm` steps on a GPU: cuBLAS for plain products, as in torch's eager mode; cuBLASLt for those
+// with an epilogue. Only for sources built with the toolkit.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace warpsmith::sandbox {
 
-/// What torch gives cuBLAS on the same device, so that both choose the same kernels.
+/// The workspace that torch gives cuBLAS on the same device, so that both choose the same kernels.
 inline constexpr uint64_t gemm_workspace_bytes = 32ULL << 20U;
 
 class GemmLibrary {
@@ -21,8 +21,8 @@ class GemmLibrary {
   GemmLibrary(const GemmLibrary&) = delete;
   GemmLibrary& operator=(const GemmLibrary&) = delete;
 
-  /// Throws DeviceError where the library has no kernel for it. `gemm` and `buffers` outlive the
-  /// result, which must not outlive this.
+  /// `gemm` and `buffers` outlive the result, which must not outlive this object. Throws
+  /// DeviceError where the library has no kernel for the product.
   virtual Enqueue prepare(const BoundGemm& gemm, const std::vector<BoundBuffer>& buffers) = 0;
 
  protected:

@@ -9,9 +9,9 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr uint32_t portable_cluster = 8;  // blocks that every device with clusters takes
+constexpr uint32_t portable_cluster = 8;  // blocks; every device with clusters supports this size
 
-/// Where a parameter's value stands until the driver has copied it. Tensor maps want 64 bytes.
+/// Holds a parameter's value until the driver has copied it. Tensor maps need 64-byte alignment.
 struct alignas(64) ParameterValue {
   std::array<std::byte, sizeof(CUtensorMap)> bytes{};
 
@@ -77,7 +77,7 @@ CUtensorMap encoded(const cuda::Api& api, const BoundTensorMap& map, Dtype dtype
   return made;
 }
 
-/// Little-endian: a narrow whole number is the first bytes of a wide one.
+/// On a little-endian machine a narrow integer is the first bytes of a wide one.
 void put_scalar(ParameterValue& value, const BoundScalar& scalar) {
   if (scalar.type == ScalarType::f32) return value.put(static_cast<float>(scalar.real));
   if (scalar.type == ScalarType::f64) return value.put(scalar.real);
@@ -97,7 +97,7 @@ Result<KernelLaunch> KernelLaunch::prepare(const cuda::Context& context,
                                            const cuda::KernelModule& module,
                                            const BoundLaunch& launch) {
   KernelLaunch made{context, module.function(launch.kernel.c_str()), launch};
-  for (const auto step : {&KernelLaunch::match_arguments, &KernelLaunch::ask_for_memory}) {
+  for (const auto step : {&KernelLaunch::match_arguments, &KernelLaunch::apply_limits}) {
     if (auto done = (made.*step)(); !done) {
       return fail("\"" + launch.kernel + "\"", std::move(done.error()));
     }
@@ -115,7 +115,8 @@ int KernelLaunch::attribute(CUfunction_attribute which) const {
   return value;
 }
 
-/// By the driver's own account of the parameters: it copies as many bytes as that says.
+/// Compares with the driver's parameter sizes, because it copies that many bytes from each
+/// argument.
 Result<void> KernelLaunch::match_arguments() {
   size_t offset = 0, bytes = 0;
   while (context_->api().cuFuncGetParamInfo(function_, bytes_.size(), &offset, &bytes) ==
@@ -142,7 +143,7 @@ Result<void> KernelLaunch::match_arguments() {
   return {};
 }
 
-Result<void> KernelLaunch::ask_for_memory() {
+Result<void> KernelLaunch::apply_limits() {
   const int threads = attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   if (launch_->block.volume() > static_cast<uint64_t>(threads)) {
     return refused("a block of " + std::to_string(launch_->block.volume()) +
@@ -160,7 +161,7 @@ Result<void> KernelLaunch::ask_for_memory() {
   const auto set = [&](CUfunction_attribute which, int value) {
     cuda::check(api, api.cuFuncSetAttribute(function_, which, value), "cuFuncSetAttribute");
   };
-  // Steps share their kernels' attributes: never less than another step asked for.
+  // Steps share their kernels' attributes: never lower what another step set.
   const int asked = attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   if (static_cast<int>(launch_->shared) > asked) {
     set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(launch_->shared));
@@ -171,7 +172,7 @@ Result<void> KernelLaunch::ask_for_memory() {
   return {};
 }
 
-/// What must be resident together is.
+/// Checks that the blocks of a cluster and of a cooperative grid fit the device at the same time.
 Result<void> KernelLaunch::check_cooperation() const {
   const cuda::Api& api = context_->api();
   if (launch_->cluster) {

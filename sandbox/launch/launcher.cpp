@@ -22,11 +22,11 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// The verifier sends before it rings.
+// Bounds the wait for a plan: the verifier sends it before the command.
 constexpr std::chrono::seconds handover_patience{10};
 enum ExitCode : int { no_device = 64, bad_page = 65, after_fault = 70 };
 
-/// Plan, inputs, outputs: descriptors in this order, in one message.
+/// One message carries the descriptors of the plan, the inputs and the outputs, in this order.
 Result<std::pair<LauncherPlan, LauncherMemories>> receive_plan(FrameSocket& socket) {
   auto fds = socket.receive_descriptors(Deadline::after(handover_patience));
   if (!fds) return fail("handover", std::move(fds.error()));
@@ -41,7 +41,7 @@ Result<std::pair<LauncherPlan, LauncherMemories>> receive_plan(FrameSocket& sock
 
 class Launcher {
  public:
-  /// `records` is what `collect` writes to; empty where nothing is recorded.
+  /// `collect` writes to `records`, which is empty in a launcher that does not record.
   Launcher(ControlPage& page, std::unique_ptr<PlanDevice> device, FrameSocket socket,
            std::optional<MemoryFile> records)
       : page_(page),
@@ -54,7 +54,7 @@ class Launcher {
     while (true) {
       while (load_word(page_.ring) == seen) wait_while(page_.ring, seen, std::nullopt);
       seen = load_word(page_.ring);
-      // Only here: the answer that told of the fault must have been read.
+      // Exit on the next command: only then has the verifier read the answer about the fault.
       if (state_ == State::faulted) ::_exit(after_fault);
       const auto command = static_cast<Command>(page_.command);
       page_.status = static_cast<uint32_t>(answer(command, page_.set));
@@ -72,8 +72,8 @@ class Launcher {
       return carry_out(command, set);
     } catch (const cuda::DeviceError& error) {
       state_ = State::faulted;
-      return told(error.no_memory() ? RunnerStatus::no_memory : RunnerStatus::device_fault,
-                  error.what());
+      return failed(error.no_memory() ? RunnerStatus::no_memory : RunnerStatus::device_fault,
+                    error.what());
     }
   }
 
@@ -103,11 +103,11 @@ class Launcher {
   RunnerStatus confine() {
     auto received = receive_plan(*socket_);
     if (!device_->releases()) socket_.reset();
-    if (!received) return told(RunnerStatus::unlaunchable, received.error().message);
+    if (!received) return failed(RunnerStatus::unlaunchable, received.error().message);
     sets_ = received->first.layout.sets;
     auto done = device_->prepare(std::move(received->first), std::move(received->second));
     if (done && !filtered_) done = device_->confine();
-    if (!done) return told(RunnerStatus::unlaunchable, done.error().message);
+    if (!done) return failed(RunnerStatus::unlaunchable, done.error().message);
     filtered_ = true;
     state_ = State::confined;
     return RunnerStatus::ok;
@@ -115,7 +115,7 @@ class Launcher {
 
   RunnerStatus load() {
     if (auto done = device_->load(); !done) {
-      return told(RunnerStatus::unlaunchable, done.error().message);
+      return failed(RunnerStatus::unlaunchable, done.error().message);
     }
     state_ = State::loaded;
     return RunnerStatus::ok;
@@ -144,7 +144,7 @@ class Launcher {
     return RunnerStatus::ok;
   }
 
-  RunnerStatus told(RunnerStatus status, const std::string& why) {
+  RunnerStatus failed(RunnerStatus status, const std::string& why) {
     const size_t length = std::min(why.size(), sizeof page_.text - 1);
     std::memcpy(page_.text, why.data(), length);
     page_.text[length] = '\0';
@@ -183,7 +183,7 @@ int run_launcher(const std::string& name, Recording recording) {
   }
   auto device = open_device(name, recording);
   if (!device) {
-    // Standard error is captured: the verifier tells it.
+    // The verifier captures standard error and reports it.
     (void)!::write(STDERR_FILENO, device.error().message.data(), device.error().message.size());
     return no_device;
   }

@@ -16,7 +16,7 @@ tl::unexpected<Error> broken(const std::string& what) {
   return fail(ErrorCode::parse_failed, "launcher plan: " + what);
 }
 
-/// Bytes of a tensor; nothing for a negative extent or more than any memory.
+/// Bytes of a tensor; empty for a negative extent or more bytes than any memory has.
 std::optional<uint64_t> bytes_of(const BoundBuffer& buffer) {
   uint64_t bytes = element_bytes(buffer.dtype);
   for (const int64_t extent : buffer.shape) {
@@ -28,7 +28,7 @@ std::optional<uint64_t> bytes_of(const BoundBuffer& buffer) {
   return bytes;
 }
 
-/// The task's tensors first, then scratch.
+/// The task's tensors come first, then scratch.
 Result<void> check_buffers(const BoundPlan& plan) {
   if (plan.buffers.size() > most_buffers) return broken("too many buffers");
   uint64_t scratch = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a launcher is told about its candidate: the plan with numbers, the compiled kernels, and
-// where in the shared memories each tensor of each set lies.
+// Everything that a launcher receives about its candidate: the plan with numbers, the compiled
+// kernels, and where each tensor of each set lies in the shared memories.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,23 @@ namespace warpsmith::sandbox {
 struct LauncherPlan {
   BoundPlan plan;
   BufferLayout layout;       // one slot for each tensor of the plan, in its order
-  uint64_t input_bytes = 0;  // of the memories as they were made: a device rounds them up
+  uint64_t input_bytes = 0;  // size of the memory as allocated: a device rounds it up
   uint64_t output_bytes = 0;
-  std::string artefact;  // cubin; for the software device a shared object
+  std::string artefact;  // a cubin, or a shared object for the software device
 
   template <class Archive>
   void serialize(Archive& archive) {
     archive(plan, layout, input_bytes, output_bytes, artefact);
   }
-  /// Every index has its buffer, every tensor lies within its memory, every access of a library
-  /// step within its buffer, every number within what a device could take. What is left for the
-  /// device to refuse is a matter of its own size. `parse_failed`, naming the place.
+  /// Checks that every index has its buffer, every tensor lies within its memory, every access of a
+  /// library step lies within its buffer, and every number is possible on some device. The actual
+  /// device may still refuse a plan that is too large for it. The error is `parse_failed` and names
+  /// the place.
   Result<void> validate() const;
 };
 
-/// Where each buffer lies for one set, by index: tensors in the memories, scratch in its own.
-/// `Address` is a pointer to bytes or a device's number of one. Requires a plan found good.
+/// The address of each buffer for one set, by index: tensors lie in the memories, scratch in its
+/// own. `Address` is a pointer to bytes or a device address. Requires a valid plan.
 template <class Address>
 std::vector<Address> bases_of(const LauncherPlan& plan, uint32_t set, Address inputs,
                               Address outputs, Address scratch) {
@@ -50,7 +51,7 @@ std::vector<Address> bases_of(const LauncherPlan& plan, uint32_t set, Address in
   return bases;
 }
 
-/// "plan.toml:LINE:COLUMN: WHAT", as refusals of a step are told.
+/// "plan.toml:LINE:COLUMN: WHAT", the form of every error about a step.
 std::string at_place(PlanPlace place, const std::string& what);
 
 /// One past the last element that a batch of matrices touches; 0 for impossible numbers.

@@ -11,7 +11,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr int starts_at_most = 3;  // of launchers that die before they are warm
+constexpr int starts_at_most = 3;  // retries when launchers die before they are warm
 constexpr uint32_t driver_files = 1024;
 
 void see_folder(JailSpec& jail, const std::string& folder) {
@@ -19,7 +19,7 @@ void see_folder(JailSpec& jail, const std::string& folder) {
   if (std::ranges::none_of(jail.read_only, same)) jail.read_only.push_back({folder, folder});
 }
 
-/// The system's libraries, on which the driver's and NVIDIA's lean, and those themselves.
+/// Shows the jail the system's libraries, which the driver and NVIDIA's libraries need, and those.
 void see_gpu(JailSpec& jail, const GpuAccess& gpu) {
   jail.devices = gpu.nodes;
   jail.limits.open_files = driver_files;
@@ -32,7 +32,7 @@ void see_gpu(JailSpec& jail, const GpuAccess& gpu) {
   }
 }
 
-/// What a launcher sees; CUPTI's folder too, if it records.
+/// What a launcher may see; includes CUPTI's folder if it records.
 std::optional<GpuAccess> access_of(const LauncherOptions& options) {
   std::optional<GpuAccess> gpu = options.gpu;
   if (!gpu || options.records_fd < 0) return gpu;
@@ -41,14 +41,14 @@ std::optional<GpuAccess> access_of(const LauncherOptions& options) {
   return gpu;
 }
 
-/// One channel of each kind: a plan runs on one stream, and channels are made and ended under the
-/// driver's lock, for which all contexts of all GPUs wait.
+/// One channel of each kind is enough, since a plan runs on one stream. Opening and closing
+/// channels holds the driver's lock, which blocks all contexts of all GPUs.
 void keep_contexts_small(JailSpec& jail) {
   jail.environment["CUDA_DEVICE_MAX_CONNECTIONS"] = "1";
   jail.environment["CUDA_DEVICE_MAX_COPY_CONNECTIONS"] = "1";
 }
 
-/// The loader looks for the driver first, then for the libraries, then where it always does.
+/// Order of search: the driver's folders, the libraries' folders, then the loader's defaults.
 void search_gpu(JailSpec& jail, const GpuAccess& gpu) {
   std::string path;
   for (const auto* folders : {&gpu.driver_folders, &gpu.math_folders}) {
@@ -69,7 +69,7 @@ Result<JailSpec> launch_jail(const LauncherOptions& options) {
   jail.limits = options.limits;
   jail.limits.tmp_bytes = 0;
   jail.core = options.core;
-  jail.capture_output = true;  // why it could not start
+  jail.capture_output = true;  // holds the reason of a failed start
   const bool apart = gpu && gpu->host_memory_apart;
   jail.known["host_memory"] = apart ? cuda::out_of_reach : cuda::within_reach;
   if (gpu) see_gpu(jail, *gpu);
@@ -142,7 +142,7 @@ Result<WarmLauncher> LauncherPool::take(Deadline deadline) {
     Waiting launcher = std::move(waiting_.front());
     waiting_.pop_front();
     auto done = warm(launcher, deadline);
-    // Only now: with the clocks that the candidate will meet, and whoever answers did not die.
+    // Calibrate now: at the clock rates of the candidate's run, and to see that it is still alive.
     if (done) done = launcher.contestant->calibrate(options_.calibration_calls, deadline);
     if (done) return WarmLauncher{std::move(*launcher.contestant), std::move(launcher.socket)};
     last = std::move(done.error());

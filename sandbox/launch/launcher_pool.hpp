@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jailed launchers that wait, warm and stopped, for one candidate each.
+// Jailed launchers, warm and stopped, each waiting for one candidate.
 #pragma once
 
 #include <deque>
@@ -17,47 +17,48 @@ namespace warpsmith::sandbox {
 
 struct LauncherOptions {
   std::string program;           // warpsmith-sandbox
-  std::optional<GpuAccess> gpu;  // none: the software device
+  std::optional<GpuAccess> gpu;  // empty: the software device
   JailLimits limits{.memory_bytes = 8ULL << 30U, .cpu = std::chrono::seconds{600}};
   std::optional<int> core;
-  size_t ready = 1;  // launchers that wait
+  size_t ready = 1;  // number of launchers kept waiting
   int calibration_calls = 64;
-  /// Memory of `record_file_bytes` for what launchers of this pool record; −1: they record nothing.
+  /// Memory of `record_file_bytes` for the records of this pool's launchers; −1: they do not
+  /// record.
   int records_fd = -1;
 };
 
-/// One launcher: it answers no-ops, is calibrated and stopped.
+/// A launcher that answers no-ops, is calibrated, and is stopped.
 struct WarmLauncher {
   Contestant contestant;
   FrameSocket socket;  // for a plan and its memories, before `confine`
 };
 
-/// The jail that a launcher runs in.
+/// The jail of a launcher.
 Result<JailSpec> launch_jail(const LauncherOptions& options);
 
-/// Not thread-safe; jails belong to the calling thread. A launcher serves one candidate.
+/// Not thread-safe; the jails belong to the calling thread. A launcher serves one candidate.
 class LauncherPool {
  public:
   explicit LauncherPool(LauncherOptions options) : options_(std::move(options)) {}
 
-  /// Starts launchers until `ready` of them wait, and returns while they warm up by themselves
-  /// (0.3 s on a GPU, which they then disturb).
+  /// Starts launchers until `ready` of them wait. Returns while they still warm up (0.3 s on a GPU,
+  /// which they disturb meanwhile).
   Result<void> refill();
-  /// Returns once all that wait are warm and stopped: nothing of the pool runs then.
+  /// Returns once every waiting launcher is warm and stopped: then no process of the pool runs.
   Result<void> settle(Deadline deadline);
-  /// The one that waited longest, calibrated now; starts one if none waits, and another for one
-  /// that died. Refilling is the caller's, at a moment when nothing is timed.
+  /// Calibrates and returns the launcher that waited longest. Starts one if none waits, and
+  /// replaces one that died. The caller refills the pool while nothing is timed.
   Result<WarmLauncher> take(Deadline deadline);
 
-  /// Launchers that wait.
+  /// The number of waiting launchers.
   size_t waiting() const { return waiting_.size(); }
   const LauncherOptions& options() const { return options_; }
 
  private:
   struct Waiting {
     std::shared_ptr<JailedProcess> process;
-    std::optional<ControlMemory> control;  // until it is warm
-    std::optional<Contestant> contestant;  // from then on
+    std::optional<ControlMemory> control;  // empty once it is warm
+    std::optional<Contestant> contestant;  // empty until it is warm
     FrameSocket socket;
   };
   Result<Waiting> start() const;

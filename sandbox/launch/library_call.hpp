@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the steps of a plan have in common once they are ready for a GPU, and how NVIDIA's libraries
-// are taken: at run time, by the few functions used here, so that no header of theirs is needed to
-// build. Sources built with the toolkit only.
+// What prepared steps have in common, and how NVIDIA's libraries are loaded: at run time, by the
+// few functions used here, so that the build needs none of their headers. Only for sources built
+// with the toolkit.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@
 
 namespace warpsmith::sandbox {
 
-/// Puts a step over one set's buffers into a stream. Throws DeviceError.
+/// Enqueues a step over one set's buffers on a stream. Throws DeviceError.
 using Enqueue = std::function<void(CUstream, const DeviceBases&)>;
 
-/// Takes `Function*` called `name` out of `library`; throws DeviceError if it is not there.
+/// Looks up the function `name` in `library`. Throws DeviceError if it is missing.
 template <class Function>
 void take(const cuda::DynamicLibrary& library, const char* name, Function*& into) {
   into = library.function<Function>(name);
@@ -31,7 +31,7 @@ inline void succeed(int status, const char* call) {
   throw cuda::DeviceError(std::string(call) + " answered status " + std::to_string(status), status);
 }
 
-/// An opaque object of a library, destroyed by the function that goes with it.
+/// An opaque object of a library with its destroy function.
 using LibraryObject = std::unique_ptr<void, int (*)(void*)>;
 
 }  // namespace warpsmith::sandbox

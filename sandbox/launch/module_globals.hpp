@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device variables of a candidate's module, brought back to what they were before each call, so
-// that nothing learnt in one call is there in the next. Sources built with the toolkit only.
+// Resets the device variables of a candidate's module before each call, so that no call passes
+// anything to the next. Only for sources built with the toolkit.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace warpsmith::sandbox {
 
 class ModuleGlobals {
  public:
-  /// Keeps an image of the variables as they are: nothing of the module has run yet. An error
-  /// names a variable that the driver does not show. Throws DeviceError.
+  /// Saves an image of the variables; call it before anything of the module runs. An error names a
+  /// variable that the driver cannot find. Throws DeviceError.
   static Result<ModuleGlobals> keep(const cuda::Context& context, const cuda::KernelModule& module,
                                     const std::vector<std::string>& names, CUstream stream);
 
-  /// Brings the image back, by a copy for each variable.
+  /// Restores the image, with one copy for each variable.
   void restore(CUstream stream) const;
 
  private:

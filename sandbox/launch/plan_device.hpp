@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What carries out a plan inside the launcher's process: a GPU, or this machine's processor in its
-// stead.
+// The device that executes a plan inside the launcher's process: a GPU, or this machine's processor
+// as its stand-in.
 #pragma once
 
 #include <chrono>
@@ -16,13 +16,13 @@
 
 namespace warpsmith::sandbox {
 
-/// The shared memories as they arrive: inputs are to be mapped read-only.
+/// The shared memories as received. The device must map inputs read-only.
 struct LauncherMemories {
   UniqueFd inputs, outputs;
 };
 
-/// One plan at a time. Every member may throw cuda::DeviceError where the device reports a fault;
-/// the process is then to end.
+/// Holds one plan at a time. Every member may throw cuda::DeviceError for a fault of the device;
+/// the process must then end.
 class PlanDevice {
  public:
   PlanDevice() = default;
@@ -30,42 +30,42 @@ class PlanDevice {
   PlanDevice& operator=(const PlanDevice&) = delete;
   virtual ~PlanDevice() = default;
 
-  /// Takes what it must have before the filter of `confine` is in force. Failures are ours.
+  /// Acquires what the filter of `confine` would block. A failure is the machine's, not the plan's.
   virtual Result<void> prepare(LauncherPlan plan, LauncherMemories memories) = 0;
-  /// The system call filter under which the candidate's kernels run: once.
+  /// Installs the system call filter under which the candidate's kernels run; call it once.
   virtual Result<void> confine() = 0;
-  /// Makes every set ready and runs nothing of the candidate. An error is what the device refuses
-  /// about the plan, naming its line.
+  /// Prepares every set without running anything of the candidate. An error is the device's reason
+  /// for refusing the plan and names its line.
   virtual Result<void> load() = 0;
-  /// Whether it can be given one plan after another: not where a candidate's code is host code.
+  /// Whether it takes one plan after another; false where a candidate's code is host code.
   virtual bool releases() const = 0;
-  /// Undoes `load` and `prepare`: nothing of the plan and its memories is left here.
+  /// Undoes `load` and `prepare`: drops the plan and its memories.
   virtual void release() = 0;
 
-  /// Carries out the plan on one set; how long its steps took on the device. Requires `load` and a
-  /// set of the layout.
+  /// Executes the plan on one set and returns the time of its steps on the device. Requires `load`
+  /// and a set of the layout.
   virtual std::chrono::nanoseconds run(uint32_t set) = 0;
-  /// The same without any step: what else a `run` does is done.
+  /// Does everything that `run` does except the steps.
   virtual std::chrono::nanoseconds noop() = 0;
 
-  /// What the plan's steps launched in all `run`s so far, in order; once. Of a device that was
-  /// opened to record. An error is what its profiler refuses, now or when it was opened.
+  /// What the plan's steps launched in all `run`s so far, in order. Call it once, on a device
+  /// opened to record. An error is the profiler's reason for refusing, now or at opening.
   virtual Result<std::vector<cuda::KernelRecord>> records() = 0;
-  /// After `records`: what hardware counters say of each kernel of one more call on set 0, which is
-  /// made as often as its counters want. An error is what the profiler refuses.
+  /// Hardware counters of each kernel of one more call on set 0, repeated as often as the counters
+  /// need. Call it after `records`. An error is the profiler's reason for refusing.
   virtual Result<std::vector<cuda::KernelCounters>> counters() = 0;
 };
 
-/// Recording costs time in every run: what is timed is never recorded.
+/// Recording slows every run, so timed runs are never recorded.
 enum class Recording : uint8_t { off, on };
 
-/// GPU number 0 of those that this process can see, with its context made. `unsupported` without a
-/// driver, or where the program was built without a CUDA toolkit.
+/// Opens GPU 0 of those visible to this process and makes its context. `unsupported` without a
+/// driver, or in a build without a CUDA toolkit.
 Result<std::unique_ptr<PlanDevice>> open_cuda_device(Recording recording);
 
-/// The processor. For tests of everything around a GPU on machines without one: its times say
-/// nothing about any GPU, its kernels are plain C++ compiled from CUDA's common subset
-/// (software_kernels.hpp), and what it judges is of the lowered trust class.
+/// The processor, for tests on machines without a GPU. Its times say nothing about a GPU, its
+/// kernels are plain C++ compiled from the subset that CUDA shares (software_kernels.hpp), and its
+/// verdicts have the lowered trust class.
 std::unique_ptr<PlanDevice> make_software_device(Recording recording);
 
 }  // namespace warpsmith::sandbox

@@ -50,7 +50,7 @@ Result<Enqueue> SetGraphs::ready_launch(const BoundLaunch& launch) {
   }};
 }
 
-/// memset or copy.
+/// Prepares a memset or a copy.
 Enqueue SetGraphs::ready_memory(const BoundStep& step) const {
   const cuda::Api& api = context_.api();
   if (const auto* memset = std::get_if<BoundMemset>(&step.what)) {

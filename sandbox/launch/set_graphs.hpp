@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan's steps made ready, and as CUDA graphs, one for each buffer set. Sources built with the
-// toolkit only.
+// A plan's steps, prepared and recorded as one CUDA graph for each buffer set. Only for sources
+// built with the toolkit.
 #pragma once
 
 #include <vector>
@@ -9,19 +9,19 @@
 
 namespace warpsmith::sandbox {
 
-/// Makes steps ready and records them.
+/// Prepares steps and records them.
 class SetGraphs {
  public:
-  /// All four outlive it. The libraries were opened for this plan.
+  /// All arguments outlive it. `libraries` must be open for this plan.
   SetGraphs(const cuda::Context& context, const cuda::KernelModule* module, const BoundPlan& plan,
             StepLibraries& libraries)
       : context_(context), module_(module), plan_(plan), libraries_(libraries) {}
 
   /// Once, before the others. An error names the line of what the device or a library refuses.
-  Result<void> prepare();
-  /// The steps over one set's buffers, ready to be launched. An error as above.
+  /// Call it once, before the others. An error names the line that the device or a library refuses.
+  /// The steps over one set's buffers as an executable graph. Errors as above.
   Result<cuda::GraphExec> record(CUstream stream, const DeviceBases& bases);
-  /// Launches them one by one, over a set that was recorded. Throws DeviceError.
+  /// Launches the steps one by one, over a recorded set. Throws DeviceError.
   void launch(CUstream stream, const DeviceBases& bases) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step that came over a socket may say.
+// Checks a step that arrived over a socket.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace warpsmith::sandbox {
 
-/// What is wrong with a step over these buffers, as `at_place` tells it; empty: nothing. Never
-/// reads beyond either, whatever the numbers are. Requires buffers whose types and sizes were
-/// checked.
+/// What is wrong with a step over these buffers, in the form of `at_place`; empty if it is valid.
+/// Never reads out of bounds, whatever the numbers are. Requires buffers with checked types and
+/// sizes.
 std::string wrong_in(const BoundStep& step, const std::vector<BoundBuffer>& buffers);
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The libraries that steps of plans call. Sources built with the toolkit only.
+// The libraries that steps of plans call. Only for sources built with the toolkit.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,13 @@
 
 namespace warpsmith::sandbox {
 
-/// Each is opened once in a process's life, for the first plan that calls it.
+/// Each library opens once per process, for the first plan that needs it.
 struct StepLibraries {
   std::unique_ptr<GemmLibrary> gemm;
   std::unique_ptr<ConvLibrary> conv;
 
-  /// Those that steps of the plan call. `unsupported` where the machine lacks one: no fault of the
-  /// plan. Throws DeviceError. `context` outlives this.
+  /// Opens the libraries that the plan's steps call. `unsupported` where the machine lacks one,
+  /// which is not the plan's fault. Throws DeviceError. `context` outlives this.
   Result<void> open_for(const BoundPlan& plan, const cuda::Context& context);
 };
 

@@ -10,10 +10,10 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr size_t map_extents = 5;  // most that a tensor map has
+constexpr size_t map_extents = 5;  // the most dimensions of a tensor map
 
-/// A tensor, a scratch buffer or an extent. Tensors of modules within modules have dots, and
-/// numbers for the modules of a list: "blocks.0.weight". Expressions have none.
+/// True for the name of a tensor, a scratch buffer or an extent. Names of tensors in nested modules
+/// contain dots and list indices ("blocks.0.weight"); expressions contain no dots.
 bool is_name(std::string_view text) {
   const auto digit = [](unsigned char letter) { return std::isdigit(letter) != 0; };
   const auto part = [](unsigned char letter) {
@@ -41,7 +41,7 @@ TensorMapArgument read_map(PlanTable& table) {
 
 ScalarArgument read_scalar(PlanTable& table, PlanErrors& errors) {
   ScalarArgument scalar{.place = table.place()};
-  for (const char* key : {"i32", "i64", "f32", "f64"}) table.ask(key);
+  for (const char* key : {"i32", "i64", "f32", "f64"}) table.allow(key);
   if (table.has("i32") + table.has("i64") + table.has("f32") + table.has("f64") != 1) {
     errors.at(table.place(), "expected one of i32, i64, f32, f64, tensor_map");
     return scalar;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel launches of a plan: extents, arguments, tensor maps.
+// Binds kernel launches of a plan: extents, arguments, tensor maps.
 #include <limits>
 
 #include "sandbox/commit/shared_buffers.hpp"
@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t most_grid_x = (int64_t{1} << 31) - 1, most_grid_yz = 65535;
 constexpr int64_t most_threads = 1024, most_threads_z = 64;
 constexpr int64_t most_map_stride = (int64_t{1} << 40) - 16;
-constexpr int64_t most_box = 256, map_unit = 16;  // of boxes; bytes of alignment
+constexpr int64_t most_box = 256, map_unit = 16;  // elements of a box; alignment in bytes
 
 using Ranges = std::array<ValueRange, 3>;
 constexpr Ranges grid_ranges{{{1, most_grid_x}, {1, most_grid_yz}, {1, most_grid_yz}}};
@@ -41,20 +41,20 @@ std::optional<Extent3> cluster_of(const LaunchStep& step, const BoundLaunch& lau
     to.scope.errors().at(step.cluster.front().place,
                          "cluster: expected at most " + std::to_string(most) + " blocks, got " +
                              std::to_string(cluster.volume()),
-                         resting_on(step.cluster));
+                         holds_for(step.cluster));
   }
   if (launch.grid.x % cluster.x != 0 || launch.grid.y % cluster.y != 0 ||
       launch.grid.z % cluster.z != 0) {
-    const bool fixed = resting_on(step.grid) == Holds::always;
+    const bool fixed = holds_for(step.grid) == Holds::always;
     to.scope.errors().at(step.cluster.front().place,
                          "the grid, " + text_of(launch.grid) + ", is no multiple of the cluster, " +
                              text_of(cluster),
-                         fixed ? resting_on(step.cluster) : Holds::at_these_extents);
+                         fixed ? holds_for(step.cluster) : Holds::at_these_extents);
   }
   return cluster;
 }
 
-/// Empty, or what is wrong with a row of the box.
+/// What is wrong with a row of the box; empty if it is valid.
 std::string wrong_row(int64_t bytes, Swizzle swizzle) {
   if (bytes % map_unit != 0) return "a row of the box is a multiple of 16 bytes";
   const int64_t widest = swizzle == Swizzle::b32 ? 32 : swizzle == Swizzle::b64 ? 64 : 128;
@@ -71,7 +71,7 @@ std::vector<uint32_t> box_of(const TensorMapArgument& map, int64_t unit, PlanSco
   }
   if (scope.errors().size() != before) return box;
   if (const std::string wrong = wrong_row(box[0] * unit, map.swizzle); !wrong.empty()) {
-    scope.errors().at(map.buffer.place, "tensor map: " + wrong, resting_on({map.box[0]}));
+    scope.errors().at(map.buffer.place, "tensor map: " + wrong, holds_for({map.box[0]}));
   }
   return box;
 }
@@ -82,13 +82,13 @@ int64_t map_stride(const PlacedExpression& expression, PlanScope& scope) {
     scope.errors().at(
         expression.place,
         "tensor map: expected a stride of whole 16 bytes, got " + std::to_string(stride),
-        resting_on({expression}));
+        holds_for({expression}));
   }
   return stride;
 }
 
-/// Fills in shape and strides; one past the last byte that they reach, or nothing for more than any
-/// memory.
+/// Fills in shape and strides. Returns the end of the last byte that they reach; empty where that
+/// is beyond any memory.
 std::optional<uint64_t> reach_of(const TensorMapArgument& map, int64_t unit, BoundTensorMap& bound,
                                  PlanScope& scope) {
   auto reach = static_cast<uint64_t>(unit);
@@ -108,7 +108,7 @@ std::optional<uint64_t> reach_of(const TensorMapArgument& map, int64_t unit, Bou
   return fits ? std::optional(reach) : std::nullopt;
 }
 
-/// Nothing only where its buffer is unknown.
+/// Empty only where the buffer is unknown.
 std::optional<BoundArgument> bind_map(const TensorMapArgument& map, PlanScope& scope) {
   const auto index = scope.buffer(map.buffer, Access::any);
   if (!index) return std::nullopt;
@@ -175,7 +175,7 @@ BoundLaunch bind_launch(const LaunchStep& step, const BindContext& to) {
     to.scope.errors().at(
         step.block.front().place,
         "block: expected at most 1024 threads, got " + std::to_string(launch.block.volume()),
-        resting_on(step.block));
+        holds_for(step.block));
   }
   launch.cluster = cluster_of(step, launch, to);
   launch.shared =

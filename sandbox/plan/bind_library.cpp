@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library steps of a plan: every access lies within its buffer before anything runs.
+// Binds library steps of a plan. Every access is checked against its buffer before anything runs.
 #include <algorithm>
 #include <limits>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t most_extent = (int64_t{1} << 31) - 1;
 constexpr int64_t most_stride = int64_t{1} << 40;
-constexpr int64_t most_window = int64_t{1} << 20;  // of padding and dilation
+constexpr int64_t most_window = int64_t{1} << 20;  // limit of padding and dilation
 constexpr ValueRange extents{1, most_extent};
 constexpr ValueRange strides{0, most_stride};
 
@@ -24,8 +24,8 @@ int64_t value_or(const std::optional<PlacedExpression>& expression, int64_t othe
   return expression ? scope.value(*expression, range, what) : otherwise;
 }
 
-/// One past the last element that a batch of matrices touches; no extent is so large that this
-/// does not fit.
+/// The end of the last element that a batch of matrices touches. The limits of the extents keep it
+/// below Wide's range.
 __extension__ using Wide = __int128;
 Wide end_of(const BoundMatrix& matrix, int64_t batch) {
   return Wide{batch - 1} * matrix.stride + Wide{matrix.rows - 1} * matrix.row + matrix.columns;
@@ -68,7 +68,7 @@ struct MatrixText {
   const std::optional<PlacedExpression>& stride;
 };
 
-/// Of `rows` × `columns` as it lies in memory.
+/// A matrix of `rows` × `columns`, as it lies in memory.
 BoundMatrix matrix_of(const MatrixText& text, int64_t rows, int64_t columns, PlanScope& scope) {
   BoundMatrix matrix{.rows = rows, .columns = columns};
   matrix.row = value_or(text.row, columns, extents, "elements of a row", scope);
@@ -76,7 +76,7 @@ BoundMatrix matrix_of(const MatrixText& text, int64_t rows, int64_t columns, Pla
   return matrix;
 }
 
-/// Everything but the buffers.
+/// A step with all its numbers and no buffers.
 BoundGemm numbers_of(const GemmStep& step, PlanScope& scope) {
   BoundGemm gemm{.compute = step.compute, .epilogue = step.epilogue};
   gemm.alpha = step.alpha;
@@ -96,7 +96,7 @@ BoundGemm numbers_of(const GemmStep& step, PlanScope& scope) {
   return gemm;
 }
 
-/// False where one of them cannot be used so.
+/// Returns false where a buffer cannot be used this way.
 bool find_buffers(const GemmStep& step, BoundGemm& gemm, PlanScope& scope) {
   const size_t before = scope.errors().size();
   gemm.a.buffer = scope.buffer(step.a, Access::read).value_or(0);
@@ -107,7 +107,7 @@ bool find_buffers(const GemmStep& step, BoundGemm& gemm, PlanScope& scope) {
   return scope.errors().size() == before;
 }
 
-/// `has_numbers`: m, n and k are the step's own.
+/// `has_numbers`: m, n and k had no errors.
 void check_types(const GemmStep& step, const BoundGemm& gemm, bool has_numbers, PlanScope& scope) {
   const Dtype a = scope.at(gemm.a.buffer).dtype, out = scope.at(gemm.out.buffer).dtype;
   if (a != scope.at(gemm.b.buffer).dtype || !is_real(a) || (out != a && out != Dtype::f32)) {
@@ -125,7 +125,7 @@ void check_types(const GemmStep& step, const BoundGemm& gemm, bool has_numbers, 
       bias.dtype == out ? Holds::at_these_extents : Holds::always);
 }
 
-/// Spatial extents that the weights' window gives; −1 where it does not fit.
+/// The output's extent in spatial dimension `i`; −1 where the window does not fit.
 int64_t windows(int64_t extent, int64_t window, const BoundConv& conv, size_t i) {
   const int64_t span = conv.dilation[i] * (window - 1) + 1;
   const int64_t padded = extent + 2 * conv.padding[i];
@@ -157,14 +157,14 @@ std::vector<int64_t> spatial(const std::vector<PlacedExpression>& list, size_t c
   return values;
 }
 
-/// What no extents mend.
+/// Checks what holds for all extents.
 bool check_conv_types(const ConvStep& step, const BoundConv& conv, PlanScope& scope) {
   const BoundBuffer &x = scope.at(conv.x), &w = scope.at(conv.w), &out = scope.at(conv.out);
   const auto complain = [&](const std::string& what) {
     scope.errors().at(step.out.place, "conv: " + what);
     return false;
   };
-  const size_t count = x.shape.size() - 2;  // more than two: the caller looked
+  const size_t count = x.shape.size() - 2;  // the caller checked that there are more than two
   if (conv.stride.size() != count || conv.padding.size() != count ||
       conv.dilation.size() != count) {
     return complain("more strides, paddings or dilations than spatial extents");

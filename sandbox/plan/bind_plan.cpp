@@ -21,7 +21,8 @@ BoundStep bind_step(const Step& step, const BindContext& to) {
   return bound;
 }
 
-/// The first whose condition holds; the number of variants if none does or nobody can tell.
+/// The first variant whose condition holds. Returns the number of variants where none holds or a
+/// condition cannot be evaluated.
 size_t chosen_variant(const Plan& plan, PlanScope& scope) {
   const size_t before = scope.errors().size();
   for (size_t i = 0; i < plan.variants.size(); ++i) {
@@ -45,7 +46,7 @@ void check_scratch(const Plan& plan, const PlanScope& scope, const PlanLimits& l
 }
 
 void check_outputs(const Variant& variant, PlanScope& scope) {
-  if (scope.lost_a_write()) return;
+  if (scope.has_wrong_write()) return;
   for (const BoundBuffer& buffer : scope.buffers()) {
     if (buffer.scratch || buffer.role != TensorRole::output) continue;
     if (!scope.written(buffer)) {
@@ -63,7 +64,7 @@ std::vector<BoundStep> bind_steps(const Variant& variant, PlanScope& scope,
   return steps;
 }
 
-/// Its mistakes that no extents mend go to the plan's.
+/// Errors that no extents could fix are added to the plan's errors.
 OtherVariant bind_other(const Plan& plan, size_t index, PlanScope& scope,
                         const PlanLimits& limits) {
   OtherVariant other{.index = index, .steps = {}, .misfits = {}};
@@ -71,7 +72,7 @@ OtherVariant bind_other(const Plan& plan, size_t index, PlanScope& scope,
   PlanScope own = scope.of_variant(other.misfits);
   if (variant.when) (void)own.value(*variant.when, any_value, "when");
   other.steps = bind_steps(variant, own, limits);
-  scope.errors().take_what_always_holds(other.misfits);
+  scope.errors().take_permanent(other.misfits);
   return other;
 }
 

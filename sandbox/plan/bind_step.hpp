@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a plan with numbers in place of names and expressions, one function per kind.
-// Complaints go to the scope's errors; what is returned then is not to be used.
+// Binds the steps of a plan: numbers replace names and expressions, with one function per kind.
+// Errors go to the scope's errors; the result is then invalid.
 #pragma once
 
 #include <limits>
@@ -23,7 +23,7 @@ BoundConv bind_conv(const ConvStep& step, PlanPlace place, const BindContext& to
 BoundMemset bind_memset(const MemsetStep& step, const BindContext& to);
 BoundCopy bind_copy(const CopyStep& step, PlanPlace place, const BindContext& to);
 
-/// Complains about a compute type that the task's lane does not allow.
+/// Reports a compute type that the task's lane does not allow.
 void check_lane(ComputeType compute, PlanPlace place, const BindContext& to);
 
 }  // namespace warpsmith::sandbox

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan for given extents: numbers instead of expressions, indices instead of names, every access
-// of a library step within its buffer. What a launcher carries out.
+// A plan for given extents, as a launcher executes it: numbers replace expressions, indices replace
+// names, and every access of a library step lies within its buffer.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ struct BoundPointer {
 struct BoundTensorMap {
   uint32_t buffer = 0;
   std::vector<uint64_t> shape;    // elements, innermost first
-  std::vector<uint64_t> strides;  // bytes, of all but the innermost
+  std::vector<uint64_t> strides;  // bytes; no entry for the innermost dimension
   std::vector<uint32_t> box;      // elements
   Swizzle swizzle = Swizzle::none;
 
@@ -88,7 +88,7 @@ struct BoundLaunch {
   }
 };
 
-/// One matrix of a product: row-major as it lies in memory, before any transposition.
+/// One matrix of a product: row-major as stored, before any transposition.
 struct BoundMatrix {
   uint32_t buffer = 0;
   int64_t rows = 0, columns = 0;
@@ -157,8 +157,8 @@ struct BoundStep {
 
 struct BoundPlan {
   std::vector<BoundBuffer> buffers;  // the task's tensors in their order, then scratch
-  uint64_t scratch_bytes = 0;        // of all scratch, each rounded up to 256
-  size_t variant = 0;                // which one was chosen
+  uint64_t scratch_bytes = 0;        // sum over all scratch, each rounded up to 256
+  size_t variant = 0;                // index of the chosen variant
   std::vector<BoundStep> steps;
 
   template <class Archive>
@@ -167,23 +167,23 @@ struct BoundPlan {
   }
 };
 
-/// What a scratch buffer takes of a plan's `scratch_bytes`.
+/// The share of a plan's `scratch_bytes` that a scratch buffer takes.
 inline uint64_t rounded_scratch(uint64_t bytes) {
   constexpr uint64_t alignment = 256;
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// What the device and the task allow.
+/// The limits of the device and the task.
 struct PlanLimits {
   uint64_t scratch_bytes = 1ULL << 30U;
-  uint32_t shared_bytes = 227U << 10U;  // dynamic, of one block
+  uint32_t shared_bytes = 227U << 10U;  // dynamic shared memory of one block
   uint32_t cluster_blocks = 8;
   PrecisionLane lane = PrecisionLane::fp32_strict;
 };
 
-/// Looks up names, evaluates expressions and checks everything that can be checked without the
-/// compiled kernels; of the variants that these extents do not choose (bound_variants.hpp), all
-/// that no extents mend. `invalid_config`, one line for each thing that is wrong.
+/// Looks up names, evaluates expressions and checks everything that does not need the compiled
+/// kernels. Variants that these extents do not choose (bound_variants.hpp) are checked for errors
+/// that no extents could fix. The error is `invalid_config`, with one line for each mistake.
 Result<BoundPlan> bind_plan(const Plan& plan, const TaskSignature& signature,
                             const PlanLimits& limits);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bound plan, and what its other variants would be at the same extents: a mistake that no extents
-// mend is one in every variant, one that others may mend only in the variant that is chosen.
+// A bound plan and its other variants at the same extents. A mistake that no extents could fix is
+// an error in every variant; one that depends on the extents is an error only in the chosen
+// variant.
 #pragma once
 
 #include <vector>
@@ -13,8 +14,8 @@ namespace warpsmith::sandbox {
 /// A variant that these extents do not choose.
 struct OtherVariant {
   size_t index = 0;
-  std::vector<BoundStep> steps;  // as the variant has them; good only without `misfits`
-  PlanErrors misfits;            // why these extents could not choose it: no fault of the plan
+  std::vector<BoundStep> steps;  // meaningful only without `misfits`
+  PlanErrors misfits;            // why these extents could not use it; not errors of the plan
 };
 
 struct BoundVariants {
@@ -22,8 +23,8 @@ struct BoundVariants {
   std::vector<OtherVariant> others;  // in the plan's order
 };
 
-/// Binds every variant. As `bind_plan`, which gives the chosen one alone. `beside` is told with
-/// what is wrong, and does not make a plan wrong.
+/// Binds every variant; `bind_plan` returns only the chosen one. On failure the errors of `beside`
+/// are reported too, but they do not make a plan fail by themselves.
 Result<BoundVariants> bind_variants(const Plan& plan, const TaskSignature& signature,
                                     const PlanLimits& limits, const PlanErrors& beside = {});
 

@@ -25,7 +25,7 @@ std::string extent_text(const Extent3& extent) {
          std::to_string(extent.z) + ")";
 }
 
-/// Of a whole number that is handed over as `bytes`.
+/// The type of an integer that is passed as `bytes` bytes.
 std::string_view fitting_type(int64_t whole, uint32_t bytes) {
   if (bytes == 0) return {};
   if (bytes != 4) return "i64";
@@ -47,7 +47,7 @@ std::string_view type_of(const BoundScalar& scalar, uint32_t parameter) {
   }
 }
 
-/// "3 (i32)": a kernel takes any 4 bytes for its float.
+/// "3 (i32)". The type is shown because a kernel takes any 4 bytes for its float.
 std::string scalar_text(const BoundScalar& scalar, uint32_t parameter) {
   std::ostringstream text;
   if (scalar.type == ScalarType::f32 || scalar.type == ScalarType::f64)
@@ -110,7 +110,7 @@ class Explainer {
            (matrix.transposed ? " transposed" : "");
   }
 
-  /// 0 where that is not known.
+  /// 0 where the size is unknown.
   uint32_t parameter_bytes(const std::string& kernel, size_t i) const {
     const auto found = cubin_.kernels.find(kernel);
     if (found == cubin_.kernels.end() || i >= found->second.parameters.size()) return 0;
@@ -164,7 +164,7 @@ std::string launches_text(const std::string& kernel, const BoundVariants& bound)
   return elsewhere ? " (launched by another variant)" : " (not launched)";
 }
 
-/// Of many the first.
+/// The first of several misfits.
 std::string misfits_text(const PlanErrors& misfits) {
   const std::string all = misfits.text();
   const size_t end = all.find('\n');
@@ -172,7 +172,7 @@ std::string misfits_text(const PlanErrors& misfits) {
   return end == std::string::npos ? first : first + ", and more";
 }
 
-std::string fate_of(size_t variant, const BoundVariants& bound) {
+std::string status_text(size_t variant, const BoundVariants& bound) {
   if (variant == bound.chosen.variant) return "carried out";
   const auto& other = *std::ranges::find(bound.others, variant, &OtherVariant::index);
   if (other.misfits.empty()) return "not chosen; would fit these extents";
@@ -187,7 +187,7 @@ std::string variants_text(const Plan& plan, const BoundVariants& bound) {
     const size_t steps = variant.steps.size();
     text << "variant " << i + 1 << " of " << count << ", line " << variant.place.line;
     if (variant.when) text << ", when " << variant.when->expression.text();
-    text << ", " << steps << (steps == 1 ? " step: " : " steps: ") << fate_of(i, bound) << '\n';
+    text << ", " << steps << (steps == 1 ? " step: " : " steps: ") << status_text(i, bound) << '\n';
   }
   return text.str();
 }

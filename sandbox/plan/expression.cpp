@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t lowest = std::numeric_limits<int64_t>::min();
 
-/// Division as in C, towards zero. False where C says nothing.
+/// Division as in C, towards zero. Returns false where C leaves the result undefined.
 bool divide(int64_t left, int64_t right, int64_t& out) {
   if (right == 0 || (left == lowest && right == -1)) return false;
   out = left / right;
@@ -22,7 +22,7 @@ bool remainder(int64_t left, int64_t right, int64_t& out) {
   return true;
 }
 
-/// The least whole number that is not below the quotient.
+/// The quotient rounded up.
 bool ceildiv(int64_t left, int64_t right, int64_t& out) {
   if (!divide(left, right, out)) return false;
   const bool rounded_down = left % right != 0 && (left < 0) == (right < 0);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole-number expressions over a task's extents, as launch plans write them.
+// Integer expressions over a task's extents, as launch plans write them.
 //
 //   ceildiv(d0 * d1, 256)      d1 % 4 == 0 && d0 >= 64      max(1, d0 / 8)
 //
-// Operators as in C, by falling precedence: ! and - before one operand; * / %; + -;
-// < <= > >=; == !=; &&; ||. Comparisons give 1 or 0. Functions: ceildiv(a, b), min and max of two
-// or more. Values are 64 bits wide; what does not fit, and a division by zero, is an error.
+// Operators as in C, by falling precedence: ! and - before one operand; * / %; + -; < <= > >=; ==
+// !=; &&; ||. Comparisons give 1 or 0. Functions: ceildiv(a, b), and min and max of two or more
+// arguments. Values have 64 bits; overflow and division by zero are errors.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace warpsmith::sandbox {
 
-/// What is wrong with a text, and where: `offset` counts bytes from its start.
+/// An error in a text. `offset` counts bytes from the start.
 struct TextError {
   size_t offset = 0;
   std::string message;
@@ -28,8 +28,8 @@ struct TextError {
 template <class T>
 using Parsed = tl::expected<T, TextError>;
 
-inline constexpr size_t expression_bytes = 512;  // longest text
-inline constexpr int expression_depth = 32;      // of parentheses, functions and signs
+inline constexpr size_t expression_bytes = 512;  // limit of the text's length
+inline constexpr int expression_depth = 32;      // limit of nested parentheses, functions and signs
 
 class Expression {
  public:
@@ -39,11 +39,11 @@ class Expression {
   static Expression constant(int64_t value);
   Expression() : Expression(constant(0)) {}
 
-  /// The value, or where it cannot be had and why: a symbol that is not there, a division by zero,
-  /// a result beyond 64 bits.
+  /// The value, or the place and reason of an error: an unknown symbol, a division by zero, a
+  /// result beyond 64 bits.
   Parsed<int64_t> evaluate(const Symbols& symbols) const;
-  /// The value that it has whatever the symbols are, nothing where they decide, or why no symbols
-  /// give it one: a name that is not among these, a division by zero.
+  /// The value if it is the same for all values of the symbols; empty if it depends on them. An
+  /// error is one that no values could fix: a name missing from `names`, a division by zero.
   Parsed<std::optional<int64_t>> fixed_value(const Symbols& names) const;
   bool has_symbols() const;
   const std::string& text() const { return text_; }
@@ -73,17 +73,17 @@ class Expression {
   /// One step of the postfix form. -a is 0 - a, !a is a == 0.
   struct Step {
     Op op = Op::constant;
-    int64_t value = 0;    // of a constant
-    std::string symbol;   // of a symbol
-    uint32_t offset = 0;  // in the text
+    int64_t value = 0;    // only for a constant
+    std::string symbol;   // only for a symbol
+    uint32_t offset = 0;  // bytes from the start of the text
   };
-  using Value = std::optional<int64_t>;  // nothing: a symbol decides
+  using Value = std::optional<int64_t>;  // empty: depends on a symbol
 
   explicit Expression(std::string text) : text_(std::move(text)) {}
   static int64_t decide(Op op, int64_t left, int64_t right);
   static bool apply(Op op, int64_t left, int64_t right, int64_t& out);
   static bool apply(Op op, Value left, Value right, Value& out);
-  /// `read` gives the value of a symbol that is there.
+  /// `read` returns the value of an existing symbol.
   template <class Read>
   Parsed<Value> run(const Symbols& symbols, Read read) const;
 

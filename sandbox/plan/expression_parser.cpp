@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to the postfix form of expressions, by precedence climbing.
+// Parses text to the postfix form of expressions, by precedence climbing.
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -31,7 +31,7 @@ class ExpressionParser {
     Op op;
     int level;
   };
-  // Longer signs before those that they begin with.
+  // An operator stands before any that is its prefix.
   static constexpr std::array<Operator, 13> operators{{{"||", Op::either, 0},
                                                        {"&&", Op::both, 1},
                                                        {"==", Op::equal, 2},
@@ -73,7 +73,7 @@ class ExpressionParser {
     return primary();
   }
 
-  /// 0 - a, or a == 0: equality does not mind the order.
+  /// Emits 0 - a, or a == 0; the order of operands does not matter for equality.
   bool sign(Op op, size_t offset) {
     emit(Op::constant, offset);
     if (!deeper([this] { return unary(); })) return false;

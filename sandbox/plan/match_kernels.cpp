@@ -23,7 +23,7 @@ bool fits(const BoundArgument& argument, uint32_t parameter) {
   return bytes == 0 ? parameter == 4 || parameter == 8 : parameter == bytes;
 }
 
-/// Empty, or the number that its parameter cannot hold.
+/// The value that the parameter cannot hold; empty if it holds.
 std::string overflow_of(const BoundArgument& argument, uint32_t parameter) {
   const auto* scalar = std::get_if<BoundScalar>(&argument);
   if (scalar == nullptr || parameter != 4) return {};
@@ -34,17 +34,17 @@ std::string overflow_of(const BoundArgument& argument, uint32_t parameter) {
   return fits_in_4_bytes(scalar->whole) ? "" : std::to_string(scalar->whole);
 }
 
-/// A launch, and the text that it was made of.
+/// A bound launch with the step that it was made from.
 struct LaunchText {
   const BoundLaunch& launch;
   const LaunchStep& text;
 };
 
-/// Of a number that an argument has.
+/// Whether an error in this number depends on the extents.
 Holds holds_of(const Argument& argument) {
-  if (std::holds_alternative<BufferName>(argument)) return Holds::at_these_extents;  // an extent
+  if (std::holds_alternative<BufferName>(argument)) return Holds::at_these_extents;  // of an extent
   const auto* scalar = std::get_if<ScalarArgument>(&argument);
-  return scalar == nullptr ? Holds::always : resting_on({scalar->whole});
+  return scalar == nullptr ? Holds::always : holds_for({scalar->whole});
 }
 
 void match_argument(const LaunchText& step, size_t i, uint32_t parameter, PlanErrors& errors) {
@@ -70,7 +70,7 @@ bool match_count(const LaunchStep& step, const KernelFacts& kernel, PlanErrors& 
   return false;
 }
 
-/// Requires as many parameters as the step has arguments, of which binding keeps all that it bound.
+/// Requires as many parameters as the step has arguments, all of which were bound.
 void match_arguments(const LaunchText& step, const KernelFacts& kernel, PlanErrors& errors) {
   for (size_t i = 0; i < step.launch.args.size(); ++i) {
     match_argument(step, i, kernel.parameters[i].bytes, errors);
@@ -82,7 +82,7 @@ void match_block(const LaunchText& step, const KernelFacts& kernel, const PlanLi
   const BoundLaunch& launch = step.launch;
   const uint32_t threads = launch.block.x * launch.block.y * launch.block.z;
   const auto complain = [&](const std::string& what, const std::vector<PlacedExpression>& resting) {
-    errors.at(launch.kernel_place, "\"" + launch.kernel + "\": " + what, resting_on(resting));
+    errors.at(launch.kernel_place, "\"" + launch.kernel + "\": " + what, holds_for(resting));
   };
   if (kernel.max_threads != 0 && threads > kernel.max_threads) {
     complain("a block of " + std::to_string(threads) + " threads, its __launch_bounds__ allow " +
@@ -106,7 +106,7 @@ const KernelFacts* kernel_of(const BufferName& kernel, const CubinFacts& cubin,
                              PlanErrors& errors) {
   const auto found = cubin.kernels.find(kernel.name);
   if (found != cubin.kernels.end()) return &found->second;
-  if (errors.size() >= plan_errors_told) {  // nobody would read which is the nearest
+  if (errors.size() >= plan_errors_shown) {  // the nearest name would not be shown
     errors.at(kernel.place, "no kernel \"" + kernel.name + "\"");
     return nullptr;
   }
@@ -171,7 +171,7 @@ Result<void> match_kernels(const Plan& plan, BoundVariants& bound, const CubinFa
   match_steps(plan.variants[bound.chosen.variant], bound.chosen.steps, cubin, limits, errors);
   for (OtherVariant& other : bound.others) {
     match_steps(plan.variants[other.index], other.steps, cubin, limits, other.misfits);
-    errors.take_what_always_holds(other.misfits);
+    errors.take_permanent(other.misfits);
   }
   if (!errors.empty()) return fail(ErrorCode::invalid_config, errors.text());
   return {};

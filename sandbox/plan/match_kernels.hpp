@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan beside the kernels that it launches: what only the compiled code can tell.
+// Checks a plan against its compiled kernels.
 #pragma once
 
 #include "runtime/result.hpp"
@@ -8,21 +8,22 @@
 
 namespace warpsmith::sandbox {
 
-/// Every kernel exists, takes as many arguments of those sizes, which hold the numbers, and fits a
-/// block of that size with its registers and shared memory. Of variants that are not chosen, what
-/// other extents may mend joins their misfits. `invalid_config`, one line for each thing that is
-/// wrong. Requires what `bind_variants` made of `plan`.
+/// Checks that every kernel exists, that its parameters match the arguments in number, size and
+/// value range, and that a block of that size fits the kernel's registers and shared memory. For
+/// variants that are not chosen, errors that other extents might fix are added to their misfits.
+/// The error is `invalid_config`, with one line for each mistake. Requires the result of
+/// `bind_variants(plan)`.
 Result<void> match_kernels(const Plan& plan, BoundVariants& bound, const CubinFacts& cubin,
                            const PlanLimits& limits);
 
-/// What can be told of a plan that does not bind: kernels that are not there, and how many
-/// arguments those take that are.
+/// The checks that are possible for a plan that does not bind: missing kernels, and wrong numbers
+/// of arguments.
 PlanErrors match_texts(const Plan& plan, const CubinFacts& cubin);
 
-/// Bytes that an argument takes; 0 for a whole number as wide as its parameter.
+/// Bytes that an argument takes; 0 for an integer with the width of its parameter.
 uint32_t argument_bytes(const BoundArgument& argument);
 
-/// As an int or as an unsigned.
+/// Whether it fits an int or an unsigned.
 bool fits_in_4_bytes(int64_t value);
 
 }  // namespace warpsmith::sandbox

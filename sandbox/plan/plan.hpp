@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch plan: what the candidate of contract `device` wants done with its kernels, as data.
+// A launch plan: the steps that a candidate of contract `device` wants to run, as data.
 //
-//   [scratch.partial]                 # memory of its own, by name
+//   [scratch.partial]                 # a named buffer of its own
 //   dtype = "f32"
 //   shape = ["d0", "ceildiv(d1, 1024)"]
 //
-//   [[step]]                          # in this order, each after the one before
-//   launch = "row_sums"               # an extern "C" __global__ function of kernels.cu
+//   [[step]]                          # steps run in order, one after another
+//   launch = "row_sums"               # names an extern "C" __global__ function of kernels.cu
 //   grid = ["d0", "ceildiv(d1, 1024)"]
 //   block = [256]
 //   args = ["x", "partial", "d1"]
 //
 //   [[step]]
-//   gemm = "out"                      # out = a · b, by the library
+//   gemm = "out"                      # out = a · b, by NVIDIA's library
 //   a = "x"
 //   b = "weight"
 //   trans_b = true
@@ -20,9 +20,9 @@
 //   n = "d2"
 //   k = "d1"
 //
-// Other steps: conv, memset, copy. With `[[variant]] when = "d1 % 4 == 0"` and `[[variant.step]]`
-// the first variant whose condition holds is carried out. Whatever stands in quotes for a number
-// is an expression (expression.hpp) over the names of the task's extents.
+// Other steps: conv, memset, copy. With `[[variant]] when = "d1 % 4 == 0"` and `[[variant.step]]`,
+// the first variant whose condition holds runs. A quoted number is an expression (expression.hpp)
+// over the names of the task's extents.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ namespace warpsmith::sandbox {
 inline constexpr const char* plan_file = "plan.toml";
 inline constexpr const char* device_source_file = "kernels.cu";
 
-/// A character of plan.toml; both count from 1.
+/// A position in plan.toml; both numbers count from 1.
 struct PlanPlace {
   uint32_t line = 0;
   uint32_t column = 0;
@@ -50,13 +50,13 @@ struct PlanPlace {
   }
 };
 
-/// An expression, and the place of its first character.
+/// An expression and the place of its first character.
 struct PlacedExpression {
   Expression expression;
   PlanPlace place;
 };
 
-/// A tensor of the task or a scratch buffer.
+/// The name of a tensor of the task or of a scratch buffer.
 struct BufferName {
   std::string name;
   PlanPlace place;
@@ -69,7 +69,7 @@ struct ScratchBuffer {
   PlanPlace place;
 };
 
-/// How a scalar is handed to a kernel. `fitting`: a whole number as wide as the kernel's parameter.
+/// The type of a scalar argument. `fitting`: an integer with the width of the kernel's parameter.
 enum class ScalarType : uint8_t { fitting, i32, i64, f32, f64 };
 
 struct ScalarArgument {
@@ -81,11 +81,11 @@ struct ScalarArgument {
 
 enum class Swizzle : uint8_t { none, b32, b64, b128 };
 
-/// A tensor map (TMA descriptor) over a buffer, made by the launcher and passed by value.
+/// A tensor map (TMA descriptor) over a buffer. The launcher makes it and passes it by value.
 struct TensorMapArgument {
   BufferName buffer;
   std::vector<PlacedExpression> shape;    // elements, innermost first; 1 to 5
-  std::vector<PlacedExpression> strides;  // bytes, of all but the innermost
+  std::vector<PlacedExpression> strides;  // bytes; no entry for the innermost dimension
   std::vector<PlacedExpression> box;      // elements of one transfer
   Swizzle swizzle = Swizzle::none;
 };
@@ -94,15 +94,15 @@ using Argument = std::variant<BufferName, ScalarArgument, TensorMapArgument>;
 
 struct LaunchStep {
   BufferName kernel;                                   // its name and place
-  std::vector<PlacedExpression> grid, block, cluster;  // 1 to 3; no cluster: none
+  std::vector<PlacedExpression> grid, block, cluster;  // 1 to 3 each; empty: no cluster
   PlacedExpression shared;                             // bytes of dynamic shared memory
   bool cooperative = false;
   std::vector<Argument> args;
 };
 
-/// What the library computes in. `tf32` is for tasks whose lane allows it.
+/// The arithmetic of a library step. `tf32` needs a task whose lane allows it.
 enum class ComputeType : uint8_t { f32, tf32 };
-/// `gelu` is the tanh form: the only one that the library has.
+/// `gelu` is the tanh form, the only one in the library.
 enum class Epilogue : uint8_t { none, relu, gelu, bias, bias_relu, bias_gelu };
 
 /// out[b] = epilogue(alpha · op(a[b]) · op(b[b]) + beta · out[b]), row-major: op(a) is m×k, op(b)
@@ -120,7 +120,7 @@ struct GemmStep {
   double alpha = 1, beta = 0;
 };
 
-/// out = x ∗ w (cross-correlation as torch's conv1d to conv3d), extents from the buffers' shapes.
+/// out = x ∗ w: a cross-correlation like torch's conv1d to conv3d. Extents come from the buffers.
 struct ConvStep {
   BufferName out, x, w;
   std::vector<PlacedExpression> stride, padding,
@@ -131,11 +131,11 @@ struct ConvStep {
 
 struct MemsetStep {
   BufferName out;
-  uint8_t value = 0;  // of every byte
+  uint8_t value = 0;  // written to every byte
 };
 
 struct CopyStep {
-  BufferName out, from;  // of one size
+  BufferName out, from;  // both of the same size
 };
 
 struct Step {
@@ -144,14 +144,14 @@ struct Step {
 };
 
 struct Variant {
-  std::optional<PlacedExpression> when;  // none: always
+  std::optional<PlacedExpression> when;  // empty: always true
   std::vector<Step> steps;
   PlanPlace place;
 };
 
 struct Plan {
   std::vector<ScratchBuffer> scratch;
-  std::vector<Variant> variants;  // the first that holds is carried out
+  std::vector<Variant> variants;  // the first whose condition holds runs
 };
 
 }  // namespace warpsmith::sandbox

@@ -9,7 +9,7 @@
 
 namespace warpsmith::sandbox {
 
-Holds resting_on(const std::vector<PlacedExpression>& numbers) {
+Holds holds_for(const std::vector<PlacedExpression>& numbers) {
   const auto varies = [](const PlacedExpression& one) { return one.expression.has_symbols(); };
   return std::ranges::any_of(numbers, varies) ? Holds::at_these_extents : Holds::always;
 }
@@ -23,7 +23,7 @@ void PlanErrors::in(const PlacedExpression& expression, const TextError& error, 
   at({expression.place.line, expression.place.column + offset}, error.message, holds);
 }
 
-void PlanErrors::take_what_always_holds(PlanErrors& from) {
+void PlanErrors::take_permanent(PlanErrors& from) {
   const auto taken = std::ranges::stable_partition(
       from.list_, [](const PlanError& error) { return error.holds != Holds::always; });
   list_.insert(list_.end(), std::make_move_iterator(taken.begin()),
@@ -42,13 +42,13 @@ std::string PlanErrors::text() const {
   };
   sorted.erase(std::ranges::unique(sorted, twice).begin(), sorted.end());
   std::string all;
-  for (size_t i = 0; i < std::min(sorted.size(), plan_errors_told); ++i) {
+  for (size_t i = 0; i < std::min(sorted.size(), plan_errors_shown); ++i) {
     all += std::string(i == 0 ? "" : "\n") + plan_file + ":";
     all += std::to_string(sorted[i].place.line) + ":" + std::to_string(sorted[i].place.column);
     all += ": " + sorted[i].message;
   }
-  if (sorted.size() > plan_errors_told) {
-    all += "\nand " + std::to_string(sorted.size() - plan_errors_told) + " more";
+  if (sorted.size() > plan_errors_shown) {
+    all += "\nand " + std::to_string(sorted.size() - plan_errors_shown) + " more";
   }
   return all;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a plan, collected so that all of it is told at once.
+// The errors of a plan, collected so that all are reported at once.
 #pragma once
 
 #include <string>
@@ -9,32 +9,32 @@
 
 namespace warpsmith::sandbox {
 
-inline constexpr size_t plan_errors_told = 20;
+inline constexpr size_t plan_errors_shown = 20;
 
-/// Whether other extents could mend it.
+/// Whether an error holds for all extents, or others might fix it.
 enum class Holds : uint8_t { always, at_these_extents };
 
-/// Of what rests on these numbers alone: the extents have no say where none of them names one.
-Holds resting_on(const std::vector<PlacedExpression>& numbers);
+/// The scope of an error in these numbers: it always holds if none of them names an extent.
+Holds holds_for(const std::vector<PlacedExpression>& numbers);
 
 class PlanErrors {
  public:
   void at(PlanPlace place, std::string message, Holds holds = Holds::always);
-  /// What other extents may mend.
+  /// Adds an error that other extents might fix.
   void at_extents(PlanPlace place, std::string message) {
     at(place, std::move(message), Holds::at_these_extents);
   }
-  /// In an expression: at its own column.
+  /// Adds an error within an expression, at its own column.
   void in(const PlacedExpression& expression, const TextError& error, Holds holds = Holds::always);
   bool empty() const { return list_.empty(); }
   size_t size() const { return list_.size(); }
-  /// "plan.toml:3:9: message", one line each in order of place; of many the first.
+  /// "plan.toml:3:9: message", one line each in order of place; at most `plan_errors_shown`.
   std::string text() const;
   void add(const PlanErrors& more) {
     list_.insert(list_.end(), more.list_.begin(), more.list_.end());
   }
-  /// Takes what always holds out of `from`.
-  void take_what_always_holds(PlanErrors& from);
+  /// Moves the errors that always hold out of `from`.
+  void take_permanent(PlanErrors& from);
 
  private:
   struct PlanError {

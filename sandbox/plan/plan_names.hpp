@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of plan.toml for what is chosen from a list.
+// The words that plan.toml uses for enumerators.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ inline constexpr Names<Epilogue, 6> epilogue_names{{{"none", Epilogue::none},
 inline constexpr Names<Swizzle, 4> swizzle_names{
     {{"none", Swizzle::none}, {"32", Swizzle::b32}, {"64", Swizzle::b64}, {"128", Swizzle::b128}}};
 
-/// Requires a value that the list has.
+/// Requires a value in the list.
 template <class E, size_t n>
 std::string_view name_of(E value, const Names<E, n>& names) {
   for (const auto& [name, known] : names) {

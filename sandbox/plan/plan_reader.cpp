@@ -66,7 +66,7 @@ void read_variants(PlanTable& root, Plan& plan, PlanErrors& errors) {
 Plan read_root(const toml::table& root, PlanErrors& errors) {
   Plan plan;
   PlanTable table(root, "a plan", errors);
-  table.ask("scratch");
+  table.allow("scratch");
   read_scratch(root, plan, errors);
   if (table.has("variant") && table.has("step")) {
     errors.at(place_of(*root.get("step")), "a plan has either [[step]] or [[variant]], not both");
@@ -75,8 +75,8 @@ Plan read_root(const toml::table& root, PlanErrors& errors) {
   } else {
     plan.variants.push_back({.steps = read_steps(table, errors), .place = {1, 1}});
   }
-  table.ask("variant");
-  table.ask("step");
+  table.allow("variant");
+  table.allow("step");
   table.finish();
   return plan;
 }
@@ -97,7 +97,7 @@ Result<Plan> read_plan(std::string_view text) {
   } catch (const toml::parse_error& error) {
     const auto& place = error.source().begin;
     errors.at({place.line, place.column}, std::string(error.description()));
-  } catch (const std::runtime_error& error) {  // toml_library.hpp
+  } catch (const std::runtime_error& error) {  // of the parser: see toml_library.hpp
     errors.at({1, 1}, error.what());
   }
   if (!errors.empty()) return fail(ErrorCode::invalid_config, errors.text());

@@ -78,17 +78,17 @@ std::optional<uint32_t> PlanScope::buffer(const BufferName& name, Access access)
     for (const BoundBuffer& one : buffers_) known.insert(one.name);
     errors_.at(name.place, "no tensor or scratch \"" + name.name + "\"; the nearest is \"" +
                                nearest_name(name.name, known) + "\"");
-    lost_a_write_ = lost_a_write_ || access != Access::read;
+    has_wrong_write_ = has_wrong_write_ || access != Access::read;
     return std::nullopt;
   }
   const auto index = static_cast<uint32_t>(found - buffers_.begin());
   if (access == Access::write && !found->writable()) {
     errors_.at(name.place, "\"" + name.name + "\" is an input and cannot be written");
-    lost_a_write_ = true;
+    has_wrong_write_ = true;
     return std::nullopt;
   }
   const bool unwritten = access == Access::read && found->writable() && !written_.contains(index);
-  if (unwritten && !lost_a_write_) {
+  if (unwritten && !has_wrong_write_) {
     errors_.at(name.place, "\"" + name.name + "\" is read before any step has written it");
     return std::nullopt;
   }

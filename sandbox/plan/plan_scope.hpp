@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the names and symbols of a plan mean for given extents.
+// Resolves the names and symbols of a plan for given extents.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace warpsmith::sandbox {
 
-/// Least and most that a value may be.
+/// The inclusive bounds of a value.
 struct ValueRange {
   int64_t least = 0, most = 0;
 };
@@ -26,28 +26,29 @@ class PlanScope {
 
   void add_scratch(const ScratchBuffer& scratch);
 
-  /// The same tensors and scratch, none of them written; complaints go to `errors`.
+  /// The same tensors and scratch, none of them written. Errors go to `errors`.
   PlanScope of_variant(PlanErrors& errors) const { return {*this, errors}; }
 
-  /// Complains and gives the least allowed value where there is none within the range.
+  /// The value of an expression. Where none lies in the range, reports an error and returns the
+  /// least.
   int64_t value(const PlacedExpression& expression, ValueRange range, const std::string& what);
-  /// Complains and gives nothing for an unknown name, a write to an input, or a read of what no
-  /// earlier step can have written, unless a write before it was complained about.
-  std::optional<uint32_t> buffer(const BufferName& name, Access access);
+  /// The index of a buffer. Reports an error and returns nothing for an unknown name, a write to an
+  /// input, or a read of a buffer that no earlier step can have written; the last is not reported
+  /// after an error in an earlier write.
 
   bool is_symbol(const std::string& name) const { return symbols_.contains(name); }
   static PlacedExpression symbol(const BufferName& name);
 
   std::vector<BoundBuffer>& buffers() { return buffers_; }
   const BoundBuffer& at(uint32_t index) const { return buffers_[index]; }
-  /// Requires one of `buffers()`.
+  /// Requires an element of `buffers()`.
   bool written(const BoundBuffer& buffer) const {
     return written_.contains(static_cast<uint32_t>(&buffer - buffers_.data()));
   }
-  /// False for scratch whose shape was complained about: nothing can be said of its size.
+  /// False for scratch whose shape has an error: its size is unknown.
   bool has_size(uint32_t index) const { return !unsized_.contains(index); }
-  /// A write was complained about: what seems unwritten may be what it meant.
-  bool lost_a_write() const { return lost_a_write_; }
+  /// An earlier write has an error, so a buffer that seems unwritten may be what that step meant.
+  bool has_wrong_write() const { return has_wrong_write_; }
   uint64_t scratch_bytes() const { return scratch_bytes_; }
   PlanErrors& errors() { return errors_; }
 
@@ -62,7 +63,7 @@ class PlanScope {
   Expression::Symbols symbols_;
   std::vector<BoundBuffer> buffers_;
   std::set<uint32_t> written_, unsized_;
-  bool lost_a_write_ = false;
+  bool has_wrong_write_ = false;
   uint64_t scratch_bytes_ = 0;
   PlanErrors& errors_;
 };

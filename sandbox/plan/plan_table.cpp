@@ -31,7 +31,7 @@ std::string kind_of(const toml::node& node) {
   }
 }
 
-/// As TOML writes it: 2.0, and not 2.
+/// Formats a number like TOML: 2.0 rather than 2.
 std::string real_text(double value) {
   std::array<char, 32> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
@@ -39,15 +39,15 @@ std::string real_text(double value) {
   return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 
-/// A number as it stands, of anything else the kind.
+/// The value of a number, or the kind of any other node.
 std::string value_of(const toml::node& node) {
   if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
   if (const auto* real = node.as_floating_point()) return real_text(real->get());
   return kind_of(node);
 }
 
-/// A string's text is what its line shows between two quotes: places in it can be told. Columns
-/// count characters.
+/// Whether the text is exactly what stands between two quotes on one line, so that columns within
+/// it are known. Columns count characters.
 bool is_plain(const toml::source_region& where, std::string_view text) {
   const auto begins = [](unsigned char byte) { return (byte & 0xC0U) != 0x80U; };
   const auto characters = static_cast<size_t>(std::ranges::count_if(text, begins));
@@ -70,7 +70,7 @@ PlanPlace place_of(const toml::node& node) {
 }
 
 const toml::node* PlanTable::find(std::string_view key, bool required) {
-  asked_.emplace(key);
+  allowed_.emplace(key);
   const toml::node* node = table_.get(key);
   if (node == nullptr && required) {
     errors_.at(place(), what_ + " lacks \"" + std::string(key) + "\"");
@@ -101,7 +101,7 @@ PlacedExpression PlanTable::expression_of(const toml::node& node) {
     errors_.at(place, "an expression stands in one pair of quotes on one line, without escapes");
     return {Expression::constant(0), place};
   }
-  ++place.column;  // past the quote
+  ++place.column;  // skip the quote
   PlacedExpression placed{Expression::constant(0), place};
   auto parsed = Expression::parse(*text);
   if (parsed)
@@ -221,9 +221,9 @@ int64_t PlanTable::integer(std::string_view key, std::pair<int64_t, int64_t> ran
 void PlanTable::finish() {
   for (auto&& [key, node] : table_) {
     const std::string name{key.str()};
-    if (asked_.contains(name)) continue;
+    if (allowed_.contains(name)) continue;
     errors_.at(place_of(key.source()), what_ + " has no \"" + name + "\"; the nearest is \"" +
-                                           nearest_name(name, asked_) + "\"");
+                                           nearest_name(name, allowed_) + "\"");
   }
 }
 

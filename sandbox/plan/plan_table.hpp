@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One table of plan.toml, read key by key: what is wrong goes to the errors with its place, and
-// reading goes on.
+// Reads one table of plan.toml key by key. Errors are collected with their places and reading goes
+// on.
 #pragma once
 
 #include <array>
@@ -27,14 +27,14 @@ struct ListLength {
 
 class PlanTable {
  public:
-  /// `what` names the table in messages, e.g. "a launch step".
+  /// `what` describes the table in messages, e.g. "a launch step".
   PlanTable(const toml::table& table, std::string what, PlanErrors& errors)
       : table_(table), what_(std::move(what)), errors_(errors) {}
 
   PlanPlace place() const { return place_of(table_); }
   bool has(std::string_view key) const { return table_.contains(key); }
 
-  /// Required.
+  /// The key is required.
   BufferName name(std::string_view key);
   PlacedExpression expression(std::string_view key);
 
@@ -42,11 +42,11 @@ class PlanTable {
   std::optional<BufferName> maybe_name(std::string_view key);
   std::optional<PlacedExpression> maybe_expression(std::string_view key);
   PlacedExpression expression(std::string_view key, int64_t otherwise);
-  /// Required if `length.least` > 0.
+  /// The key is required if `length.least` > 0.
   std::vector<PlacedExpression> expressions(std::string_view key, ListLength length);
   bool flag(std::string_view key);
   double real(std::string_view key, double otherwise);
-  /// A number that a float holds, if not exactly.
+  /// A number within a float's range; it may be rounded.
   double single(std::string_view key, double otherwise);
   int64_t integer(std::string_view key, std::pair<int64_t, int64_t> range, int64_t otherwise);
   template <class E, size_t n>
@@ -64,35 +64,35 @@ class PlanTable {
     return otherwise;
   }
 
-  /// Every item of a list, as it stands.
+  /// Visits every item of a list.
   void each(std::string_view key, ListLength length,
             const std::function<void(const toml::node&)>& visit);
-  /// Every table of a list of tables.
+  /// Visits every table of a list of tables.
   void each_table(std::string_view key, ListLength length,
                   const std::function<void(const toml::table&)>& visit);
-  /// A number or an expression in quotes. Complains and gives 0 for anything else.
+  /// A number or an expression in quotes. Reports an error and returns 0 for anything else.
   PlacedExpression expression_of(const toml::node& node);
 
-  /// The name, or nothing and a complaint if it is longer than `plan_name_bytes` or could break
-  /// a line.
+  /// Returns `name`, or reports an error and returns "" if it is longer than `plan_name_bytes` or
+  /// has control characters.
   std::string bounded(std::string name, std::string_view key, PlanPlace place);
 
-  /// `key` is known, and read elsewhere.
-  void ask(std::string_view key) { asked_.emplace(key); }
-  /// Complains about the keys that nobody asked for, with the nearest that was.
+  /// Accepts a key that is read elsewhere.
+  void allow(std::string_view key) { allowed_.emplace(key); }
+  /// Reports the keys that were neither read nor allowed, each with the nearest one that was.
   void finish();
 
  private:
   const toml::node* find(std::string_view key, bool required);
-  /// Of another kind.
+  /// Reports a node of the wrong kind.
   void expected(const toml::node& node, std::string_view key, const std::string& what);
-  /// Beyond what it may be.
+  /// Reports a value out of range.
   void unfit(const toml::node& node, std::string_view key, const std::string& what);
 
   const toml::table& table_;
   std::string what_;
   PlanErrors& errors_;
-  std::set<std::string> asked_;
+  std::set<std::string> allowed_;
 };
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One [[step]] of plan.toml.
+// Reads one [[step]] of plan.toml.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace warpsmith::sandbox {
 
-/// Empty if it is no step of a known kind; the errors say why.
+/// Empty if the table is not a step of a known kind; the errors say why.
 std::optional<Step> read_step(const toml::table& table, PlanErrors& errors);
 
 }  // namespace warpsmith::sandbox
