@@ -124,7 +124,7 @@ Result<PartyKernels> Evaluator::State::record_host(const HostSubmission& submiss
   if (last.fault) return tl::unexpected(error_of(*last.fault, "recording"));
   const auto told = read_text(memory->bytes());
   if (!told) return tl::unexpected(told.error());
-  return parse_told_kernels(*told);
+  return parse_reported_kernels(*told);
 }
 
 Judgement Evaluator::State::evaluate_host(const EvaluateRequest& request, Verdict verdict,

@@ -102,7 +102,7 @@ void Evaluator::State::add_profile(const IngestRecord& record, const CandidateRu
   const Profile profile{.candidate = std::move(kernels.candidate),
                         .eager = std::move(kernels.baselines.eager),
                         .compiled = std::move(kernels.baselines.compiled),
-                        .candidate_tells = run.staged,
+                        .self_recorded = run.staged,
                         .limits = gpu->device_limits(),
                         .machine = machine.limits,
                         .timed = verdict.shapes.front(),

@@ -21,7 +21,7 @@ double span_of(const Json& entry, const char* name) {
   return us;
 }
 
-/// What a conversion would make of a fraction or a negative number is not asked.
+/// Checks before converting: the conversion of a fraction or a negative number is unspecified.
 uint64_t whole_of(const Json& value, uint64_t most) {
   if (!value.is_number_integer()) throw std::runtime_error("a count is no whole number");
   const bool negative = !value.is_number_unsigned() && value.get<int64_t>() < 0;
@@ -53,7 +53,7 @@ cuda::RecordKind kind_of(const std::string& name) {
   throw std::runtime_error("unknown kind \"" + clean_name(name) + '"');
 }
 
-/// Nothing where the entry has none.
+/// Empty where the entry has no counters.
 std::optional<cuda::KernelCounters> counters_of(const Json& entry) {
   const auto found = entry.find("counters");
   if (found == entry.end() || found->is_null()) return std::nullopt;
@@ -86,13 +86,13 @@ ProfiledKernel kernel_of(const Json& entry) {
 }
 
 /// {"kernels": [...], "reason": why there are none, "uncounted": why they have no counters}
-PartyKernels party_of(const Json& told) {
-  const Json& list = told.at("kernels");
+PartyKernels party_of(const Json& reported) {
+  const Json& list = reported.at("kernels");
   if (!list.is_array() || list.size() > most_profiled_kernels) {
     throw std::runtime_error("expected a list of at most " + std::to_string(most_profiled_kernels) +
                              " kernels");
   }
-  PartyKernels party{.reason = told.at("reason"), .uncounted = told.at("uncounted")};
+  PartyKernels party{.reason = reported.at("reason"), .uncounted = reported.at("uncounted")};
   std::ranges::transform(list, std::back_inserter(party.kernels), kernel_of);
   if (!party.kernels.empty()) {
     party.reason.clear();
@@ -106,13 +106,13 @@ PartyKernels party_of(const Json& told) {
 
 }  // namespace
 
-Result<PartyKernels> parse_told_kernels(const std::string& json) {
+Result<PartyKernels> parse_reported_kernels(const std::string& json) {
   try {
     PartyKernels party = party_of(Json::parse(json));
     if (!party.kernels.empty()) return party;
     return fail(ErrorCode::unsupported, party.reason);
   } catch (const std::exception& e) {
-    return fail(ErrorCode::parse_failed, clean_name(std::string("told kernels: ") + e.what()));
+    return fail(ErrorCode::parse_failed, clean_name(std::string("reported kernels: ") + e.what()));
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as Python processes tell them: the reference worker of its baselines, a candidate of
-// contract `host` of itself. Pure.
+// Parses the kernels that Python processes report: the reference worker for its baselines, and a
+// candidate of contract `host` for itself.
 #pragma once
 
 #include <string>
@@ -14,10 +14,11 @@ struct BaselineKernels {
   PartyKernels eager, compiled;
 };
 
-/// Of the worker's answer to `profile`. `parse_failed` names what is missing or impossible.
+/// Parses the worker's answer to `profile`. `parse_failed` names what is missing or impossible.
 Result<BaselineKernels> parse_baseline_kernels(const std::string& json);
 
-/// Of what a candidate's own process left. `unsupported` with its reason where it has none.
-Result<PartyKernels> parse_told_kernels(const std::string& json);
+/// Parses the report of a candidate's own process. `unsupported`, with its reason, where it has
+/// none.
+Result<PartyKernels> parse_reported_kernels(const std::string& json);
 
 }  // namespace warpsmith::sandbox

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters for processes of ours that run Python: a library of C functions, loaded by
-// reference/worker/kernel_counters.py. Each returns nothing, or a reason that stands until the next
-// call. One session at a time, in the context that is current on the calling thread.
+// Counters for our Python processes: C functions that reference/worker/kernel_counters.py loads.
+// Each returns null, or an error text that is valid until the next call. One session is open at a
+// time, in the context that is current on the calling thread.
 #include <exception>
 #include <optional>
 
@@ -33,7 +33,7 @@ Result<void> end_round(int& more) {
   return {};
 }
 
-/// In the order of kernel_counters.py.
+/// Writes the values in the order of kernel_counters.py.
 Result<void> read_into(double* values, size_t kernels) {
   const auto all = session->read();
   if (!all) return tl::unexpected(all.error());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of several equal calls to the kernels of one. Pure.
+// Combines the records of several equal calls into the kernels of one.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,9 @@
 
 namespace warpsmith::sandbox {
 
-/// `records` of `calls` >= 2 calls, in order. Every call does the same work, so that each kernel's
-/// time and place are medians over the calls but the first, which pays what a first call costs.
-/// `parse_failed` where the calls differ in what they launch: records were lost.
+/// `records` holds `calls` >= 2 calls, in order. Since every call does the same work, each kernel's
+/// time and place are medians over the calls; the first call is left out because it is slower.
+/// `parse_failed` where the calls launched different work: records were lost.
 Result<std::vector<ProfiledKernel>> fold_calls(const std::vector<cuda::KernelRecord>& records,
                                                size_t calls);
 

@@ -9,9 +9,9 @@ namespace warpsmith::sandbox {
 namespace {
 
 constexpr uint32_t warp_threads = 32;
-constexpr uint32_t register_granularity = 256;  // of one warp
-constexpr uint32_t shared_granularity = 128;    // bytes of one block
-constexpr uint32_t partitions = 4;              // that a multiprocessor's registers lie in
+constexpr uint32_t register_granularity = 256;  // registers; granularity of a warp's allocation
+constexpr uint32_t shared_granularity = 128;    // bytes; granularity of a block's allocation
+constexpr uint32_t partitions = 4;              // parts of a multiprocessor's register file
 constexpr uint64_t no_limit = std::numeric_limits<uint32_t>::max();
 
 uint64_t rounded_up(uint64_t value, uint64_t granularity) {
@@ -39,7 +39,7 @@ struct Bound {
   uint64_t blocks = 0;
 };
 
-/// The first of equal ones.
+/// The tightest bound; the first of equal ones.
 Bound tightest(uint64_t warps, const ProfiledKernel& kernel, const DeviceLimits& limits) {
   const std::array bounds{
       Bound{OccupancyLimit::threads, limits.threads / warp_threads / warps},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many blocks of a kernel one multiprocessor can hold at once, and what holds back more.
+// How many blocks of a kernel one multiprocessor can hold at once, and what limits them.
 //
 // Source: CUDA C++ Programming Guide, "Compute Capabilities", and the granularities of NVIDIA's
-// cuda_occupancy.h for compute capability 8 and above; held against that header by a test. What it
-// leaves out: a carve-out of shared memory that is smaller than the largest.
+// cuda_occupancy.h for compute capability 8 and above; a test compares with that header. Not
+// modelled: a carve-out of shared memory that is smaller than the largest.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@
 
 namespace warpsmith::sandbox {
 
-/// Of one multiprocessor, as the driver says.
+/// Limits of one multiprocessor, as the driver reports them.
 struct DeviceLimits {
   uint32_t multiprocessors = 0;
   uint32_t threads = 0;
   uint32_t blocks = 0;
-  uint32_t registers = 0;              // of 32 bits
-  uint32_t shared_bytes = 0;           // all that blocks can have together
-  uint32_t reserved_shared_bytes = 0;  // that the system takes of each block
+  uint32_t registers = 0;              // 32 bits each
+  uint32_t shared_bytes = 0;           // total of all blocks
+  uint32_t reserved_shared_bytes = 0;  // taken by the system from each block
 };
 
 enum class OccupancyLimit : uint8_t { threads, blocks, registers, shared_memory };
 std::string_view to_string(OccupancyLimit limit) noexcept;
 
 struct Occupancy {
-  uint32_t blocks = 0;  // of one multiprocessor, at once; 0: does not fit
-  double share = 0;     // of the warps that a multiprocessor can hold
+  uint32_t blocks = 0;  // per multiprocessor at once; 0: does not fit
+  double share = 0;     // fraction of the warps that a multiprocessor can hold
   OccupancyLimit limit = OccupancyLimit::threads;
-  double waves = 0;  // grid over what the whole device holds at once
+  double waves = 0;  // grid size / blocks that the whole device holds at once
 };
 
-/// Nothing for a copy or a fill, or where the limits or the block are not known.
+/// Empty for a copy or a fill, and where the limits or the block are unknown.
 std::optional<Occupancy> occupancy_of(const ProfiledKernel& kernel, const DeviceLimits& limits);
 
 }  // namespace warpsmith::sandbox

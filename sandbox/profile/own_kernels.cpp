@@ -8,7 +8,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-// Parts of names as torch 2.11 with CUDA 13 shows them.
+// Name parts as in torch 2.11 with CUDA 13.
 constexpr std::array<std::string_view, 19> library_parts{
     "at::native",  "at::cuda",     "at_cuda_detail", "cublas",      "cudnn",
     "cutlass",     "nvjet",        "xmma_",          "sgemm",       "gemv2",
@@ -35,7 +35,7 @@ bool is_moving_kernel(std::string_view name) {
 
 std::optional<double> own_share(const Profile& profile) {
   const double all = total_us(profile.candidate);
-  if (!profile.candidate_tells || !(all > 0)) return std::nullopt;
+  if (!profile.self_recorded || !(all > 0)) return std::nullopt;
   double own = 0;
   for (const ProfiledKernel& kernel : profile.candidate.kernels) {
     const bool launched = kernel.kind == cuda::RecordKind::kernel;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels of a candidate of contract `host` are its own, by their names: these are the
-// candidate's to choose, and so no protection. Pure.
+// Classifies the kernels of a candidate of contract `host` by their names. The candidate chooses
+// the names, so this protects against nothing.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace warpsmith::sandbox {
 
-/// cuBLAS, cuDNN, CUTLASS as libraries instantiate it, ATen, inductor.
+/// True for cuBLAS, cuDNN, CUTLASS as instantiated in libraries, ATen and inductor.
 bool is_library_kernel(std::string_view name);
 
-/// Of torch's own kernels those that fill, copy or lay tensors together: no work.
+/// True for torch kernels that only fill, copy or concatenate tensors.
 bool is_moving_kernel(std::string_view name);
 
-/// Of the device time of a call as the candidate told it; copies and fills are nobody's own.
-/// Nothing where a launcher recorded it, or nothing was.
+/// The share of the candidate's own kernels in the device time of a call; copies and fills do not
+/// count as its own. Empty unless the candidate recorded the call itself.
 std::optional<double> own_share(const Profile& profile);
 
 }  // namespace warpsmith::sandbox

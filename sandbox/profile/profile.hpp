@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A correct candidate's kernels beside those of eager and of torch.compile, and what the whole call
-// achieves: text for the agent, JSON and a trace for people. Pure.
+// A correct candidate's kernels beside those of eager and of torch.compile, and the rates of the
+// whole call: text for the agent, JSON and a trace for people.
 #pragma once
 
 #include <optional>
@@ -16,32 +16,31 @@ namespace warpsmith::sandbox {
 
 struct Profile {
   PartyKernels candidate, eager, compiled;
-  bool candidate_tells = false;  // its own process recorded it: nothing may rest on that
+  bool self_recorded = false;  // by the candidate's own process: not trustworthy
   DeviceLimits limits;
-  MachineLimits machine;  // as this device was measured
-  ShapeResult timed;      // the call as it was timed, without a profiler
-  double call_bytes = 0;  // that the call must move at least: inputs, parameters, outputs
+  MachineLimits machine;  // measured on this device
+  ShapeResult timed;      // the call as timed without a profiler
+  double call_bytes = 0;  // least that the call must move: inputs, parameters, outputs
   double call_flops = 0;  // of the reference; 0: unknown
 };
 
-/// Bytes that the text may take.
+/// Limit of the text's length.
 inline constexpr size_t profile_text_bytes = 3200;
 
-/// Statistics only: every party's longest kernels, equal ones together, each beside the roofline
-/// where it was counted, then the whole call. Lines, each ends with a newline.
-std::string profile_text(const Profile& profile);
+/// Statistics only, in lines that end with a newline: each party's longest kernels with equal ones
+/// merged, each with its roofline shares where it was counted; then the whole call.
 
-/// Every kernel with all facts; null where nothing was measured.
+/// Every kernel with all its facts; "null" where nothing was measured.
 std::string profile_json(const Profile& profile);
 
-/// The evidence of a verdict (a JSON object) with the profile in it, under "profile".
+/// A verdict's evidence (a JSON object) with the profile added under "profile".
 std::string with_profile(const std::string& evidence, const Profile& profile);
 
-/// The profile of a verdict's evidence as JSON; nothing where it holds none.
+/// The profile in a verdict's evidence, as JSON; empty where there is none.
 std::optional<std::string> profile_of_evidence(const std::string& evidence);
 
-/// Chrome trace events of what `profile_json` gave, as Perfetto opens them: candidate, eager and
-/// torch.compile are processes, each kernel is a complete event. `parse_failed` for other JSON.
+/// Converts the result of `profile_json` to Chrome trace events for Perfetto: candidate, eager and
+/// torch.compile are processes, and each kernel is a complete event. `parse_failed` for other JSON.
 Result<std::string> profile_trace(const std::string& profile_json);
 
 }  // namespace warpsmith::sandbox

@@ -25,7 +25,7 @@ Json occupancy_json(const ProfiledKernel& kernel, const DeviceLimits& limits) {
           {"waves", occupancy->waves}};
 }
 
-/// Whole amounts of one call, and what they make of the recorded time.
+/// The counts of one call, and the rates that follow from the recorded time.
 Json counters_json(const ProfiledKernel& kernel) {
   if (!kernel.counters) return {};
   Json json{{"dram_read_bytes", kernel.counters->dram_read_bytes},
@@ -67,7 +67,7 @@ Json party_json(const PartyKernels& party, const DeviceLimits& limits) {
           {"uncounted", text_or_null(party.uncounted)}};
 }
 
-/// From the task's signature and the times that were taken without a profiler.
+/// Combines the task's signature with the times taken without a profiler.
 Json call_json(const Profile& profile) {
   const ShapeResult& timed = profile.timed;
   const auto rate = [&](double amount) {
@@ -97,7 +97,7 @@ Json device_json(const Profile& profile) {
 
 Json candidate_json(const Profile& profile) {
   Json json = party_json(profile.candidate, profile.limits);
-  json["told_by"] = profile.candidate_tells ? "candidate" : "launcher";
+  json["told_by"] = profile.self_recorded ? "candidate" : "launcher";
   json["own_share"] = nullable(own_share(profile));
   return json;
 }
@@ -110,7 +110,7 @@ Json json_of(const Profile& profile) {
           {"device", device_json(profile)}};
 }
 
-/// Reasons quote what others said: it need not be UTF-8.
+/// Replaces invalid UTF-8: reasons may quote a candidate.
 std::string dumped(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -23,7 +23,7 @@ std::string print(const char* format, Args... args) {
 struct Group {
   const ProfiledKernel* first = nullptr;
   size_t count = 0;
-  double time_us = 0;  // of all
+  double time_us = 0;  // sum over the group
 };
 
 auto identity(const ProfiledKernel& one) {
@@ -48,7 +48,7 @@ std::string cut(const std::string& text, size_t bytes) {
   return text.size() <= bytes ? text : text.substr(0, bytes - 3) + "...";
 }
 
-/// Without the extents at the end that are 1.
+/// Omits trailing extents of 1.
 std::string extents_text(const std::array<uint32_t, 3>& extents) {
   std::string text = std::to_string(extents[0]);
   if (extents[1] > 1 || extents[2] > 1) text += "x" + std::to_string(extents[1]);
@@ -64,12 +64,12 @@ std::string occupancy_text(const ProfiledKernel& kernel, const DeviceLimits& lim
   return text + print(", %.2g waves", occupancy->waves);
 }
 
-/// " (43 %)" of what this machine can do; nothing where that is not known.
+/// " (43 %)" of this machine's limit; empty where the limit is unknown.
 std::string share_text(double rate, double limit) {
   return limit > 0 ? print(" (%.0f %%)", 100 * rate / limit) : std::string();
 }
 
-/// Rates over the time that was recorded, against this machine's limits.
+/// Rates over the recorded time, with their shares of this machine's limits.
 std::string counters_text(const ProfiledKernel& kernel, const MachineLimits& machine) {
   const auto rates = rates_of(kernel);
   if (!rates) return {};
@@ -113,7 +113,7 @@ std::string party_text(const char* name, const PartyKernels& party, const Profil
   return text;
 }
 
-/// What is known without a counter.
+/// The whole call's rate, which needs no counters.
 std::string call_text(const Profile& profile) {
   if (!profile.timed.candidate_ms || profile.call_bytes <= 0) return {};
   const double ms = *profile.timed.candidate_ms;
@@ -132,7 +132,7 @@ std::string call_text(const Profile& profile) {
 
 std::string profile_text(const Profile& profile) {
   std::string text = "kernels of one call with cold caches, device time, longest first:\n";
-  const char* candidate = profile.candidate_tells ? "candidate, by its own word" : "candidate";
+  const char* candidate = profile.self_recorded ? "candidate, by its own word" : "candidate";
   text += party_text(candidate, profile.candidate, profile, candidate_lines);
   text += party_text("eager", profile.eager, profile, baseline_lines);
   text += party_text("torch.compile", profile.compiled, profile, baseline_lines);

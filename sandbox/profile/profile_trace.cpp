@@ -9,14 +9,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int stream = 1;  // the one thread of each process
+constexpr int stream = 1;  // one thread per process
 
 Json named(const char* what, int process, const char* name) {
   return {
       {"ph", "M"}, {"name", what}, {"pid", process}, {"tid", stream}, {"args", {{"name", name}}}};
 }
 
-/// All other facts go along as arguments.
+/// The event's arguments are all the other facts of the kernel.
 Json event_of(const Json& kernel, int process) {
   Json args = kernel;
   for (const char* shown : {"name", "kind", "start_us", "time_us"}) args.erase(shown);

@@ -11,7 +11,7 @@ using cuda::RecordKind;
 
 constexpr size_t name_bytes = 200;
 constexpr double most_counted = 1e18;       // bytes or operations of one kernel
-constexpr double most_warps_active = 1.01;  // a share, as it was measured
+constexpr double most_warps_active = 1.01;  // a fraction; measured values may exceed 1
 
 }  // namespace
 
@@ -36,7 +36,7 @@ double total_us(const PartyKernels& party) {
 std::optional<KernelRates> rates_of(const ProfiledKernel& kernel) {
   if (!kernel.counters || !(kernel.time_us > 0)) return std::nullopt;
   const double bytes = kernel.counters->dram_read_bytes + kernel.counters->dram_written_bytes;
-  const double per_us = 1e-3 / kernel.time_us;  // of an amount to thousands of millions a second
+  const double per_us = 1e-3 / kernel.time_us;  // converts an amount to 10⁹ per second
   return KernelRates{bytes, bytes * per_us, kernel.counters->flops * per_us,
                      kernel.counters->tensor_flops * per_us};
 }

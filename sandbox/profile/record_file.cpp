@@ -18,7 +18,7 @@ using cuda::RecordKind;
 using sandbox::is_possible;
 
 constexpr size_t most_name_bytes = 256, most_reason_bytes = 256;
-constexpr int64_t most_ns = 86'400'000'000'000;  // a day
+constexpr int64_t most_ns = 86'400'000'000'000;  // one day
 
 bool is_possible(const KernelRecord& record) {
   const bool times =
@@ -32,7 +32,7 @@ bool is_possible(const KernelRecord& record) {
          sizes && block;
 }
 
-/// Or why there is none.
+/// A list of entries, or the reason why there is none.
 template <class Entry, size_t most>
 struct List {
   std::vector<Entry> entries;
@@ -73,7 +73,7 @@ ByteBuffer packed(const Result<std::vector<KernelCounters>>& counted) {
   return codec::pack(CounterList{.entries = *counted});
 }
 
-/// Its length, then it; what does not fit becomes a reason.
+/// Writes the length and then the bytes. Records that do not fit are replaced by a reason.
 template <class Recorded>
 void put(std::span<std::byte> memory, const Recorded& recorded, size_t most) {
   ByteBuffer bytes = packed(recorded);
@@ -86,7 +86,7 @@ void put(std::span<std::byte> memory, const Recorded& recorded, size_t most) {
   std::memcpy(memory.data() + sizeof length, bytes.data(), bytes.size());
 }
 
-/// As one line of printable text.
+/// Converts a reason to one line of printable text.
 std::string shown(const std::string& reason) {
   std::string text = reason.substr(0, most_reason_bytes);
   for (char& c : text) {

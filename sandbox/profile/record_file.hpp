@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process recorded, in memory that it shares with the verifier: a length, then a launcher's
-// packed list or a candidate's own text; at the memory's end the same for a launcher's counters.
-// The reader believes nothing of it: sizes are held against the memory, numbers against ranges.
+// Records of a process, in memory shared with the verifier: a length, then a launcher's packed list
+// or a candidate's own text. A launcher's counters follow in the same form at the end of the
+// memory. The reader trusts none of it: it checks sizes against the memory and numbers against
+// ranges.
 #pragma once
 
 #include <cstddef>
@@ -15,26 +16,27 @@
 
 namespace warpsmith::sandbox {
 
-inline constexpr size_t counter_file_bytes = 64U << 10U;  // the last ones of
+inline constexpr size_t counter_file_bytes = 64U << 10U;  // at the end of the record file
 inline constexpr size_t record_file_bytes = 4U << 20U;
 inline constexpr size_t most_records = 8192;
 
-/// Records, or the reason why there are none, which a reader gets as an error. Records that do not
-/// fit become such a reason.
+/// Writes the records, or the reason why there are none, which the reader returns as an error.
+/// Records that do not fit are replaced by such a reason.
 void write_records(std::span<std::byte> memory,
                    const Result<std::vector<cuda::KernelRecord>>& recorded);
 
-/// Who wrote it no longer runs. `unsupported` with the writer's reason; `parse_failed` for bytes
-/// that no honest writer leaves. Names come as they are: `clean_name` before they are shown.
+/// Requires that the writer no longer runs. `unsupported` with the writer's reason; `parse_failed`
+/// for bytes that no correct writer leaves. Names are unchecked: pass them through `clean_name` for
+/// display.
 Result<std::vector<cuda::KernelRecord>> read_records(std::span<const std::byte> memory);
 
-/// The same for what counters say of each kernel of a call, in order. Leaves records alone.
+/// The same for the hardware counters of each kernel of a call, in order. Records stay as they are.
 void write_counters(std::span<std::byte> memory,
                     const Result<std::vector<cuda::KernelCounters>>& counted);
-/// The same; `parse_failed` where nothing was left.
+/// As `read_records`; `parse_failed` where nothing was written.
 Result<std::vector<cuda::KernelCounters>> read_counters(std::span<const std::byte> memory);
 
-/// The text that is left there instead of a list; `parse_failed` where its length is impossible.
+/// The text that stands there instead of a list; `parse_failed` where its length is impossible.
 Result<std::string> read_text(std::span<const std::byte> memory);
 
 }  // namespace warpsmith::sandbox

@@ -72,7 +72,7 @@ TEST_F(HostRecordingTest, LeavesItsReasonWhereThereAreNoKernels) {
   (void)candidate.process().kill();
   const auto text = read_text(records_.bytes());
   ASSERT_TRUE(text) << text.error().message;
-  const auto told = parse_told_kernels(*text);
+  const auto told = parse_reported_kernels(*text);
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().code, ErrorCode::unsupported);
   EXPECT_EQ(told.error().message, "a CPU's calls have no kernels");

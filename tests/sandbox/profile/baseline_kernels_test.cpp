@@ -50,19 +50,19 @@ TEST(BaselineKernelsTest, ABaselineWithoutKernelsHasAReason) {
 }
 
 TEST(ToldKernelsTest, AreKernelsAReasonOrAnError) {
-  const auto told = parse_told_kernels(party(gemm));
+  const auto told = parse_reported_kernels(party(gemm));
   ASSERT_TRUE(told) << told.error().message;
   EXPECT_EQ(told->kernels.front().name, "sm90_xmma_gemm");
   EXPECT_FALSE(told->kernels.front().counters);
-  const auto none = parse_told_kernels(party("", "CUPTI\\nrefused"));
+  const auto none = parse_reported_kernels(party("", "CUPTI\\nrefused"));
   EXPECT_EQ(none.error().code, ErrorCode::unsupported);
   EXPECT_EQ(none.error().message, "CUPTI?refused");
   for (const char* text :
        {"", "{}", "[[[[", "\xff\xfe", R"({"kernels": 7, "reason": "", "uncounted": ""})",
         R"({"kernels": [], "reason": ""})"}) {
-    EXPECT_EQ(parse_told_kernels(text).error().code, ErrorCode::parse_failed) << text;
+    EXPECT_EQ(parse_reported_kernels(text).error().code, ErrorCode::parse_failed) << text;
   }
-  const auto deep = parse_told_kernels(std::string(1U << 20U, '['));
+  const auto deep = parse_reported_kernels(std::string(1U << 20U, '['));
   EXPECT_EQ(deep.error().code, ErrorCode::parse_failed);
 }
 
@@ -87,7 +87,7 @@ TEST(BaselineKernelsTest, CountersGoWithTheirKernels) {
 TEST(ToldKernelsTest, WhyNothingWasCountedIsOneLineOfText) {
   std::string text = party(gemm);
   text.replace(text.find(R"("uncounted": "")"), 15, R"("uncounted": "no\npermission")");
-  const auto told = parse_told_kernels(text);
+  const auto told = parse_reported_kernels(text);
   ASSERT_TRUE(told) << told.error().message;
   EXPECT_EQ(told->uncounted, "no?permission");
 }
@@ -97,7 +97,7 @@ TEST(ToldKernelsTest, NumbersThatNoDeviceHasAreRefused) {
   const auto complaint = [](const std::string& from, const std::string& to) {
     std::string entry = from == "4096" ? fill : gemm;
     entry.replace(entry.find(from), from.size(), to);
-    const auto told = parse_told_kernels(party(entry));
+    const auto told = parse_reported_kernels(party(entry));
     return told ? "accepted" : told.error().message;
   };
   EXPECT_THAT(complaint("[384, 1, 1]", "[42009217, 6700417, 65535]"), HasSubstr("out of range"));

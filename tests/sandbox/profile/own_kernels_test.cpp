@@ -34,15 +34,15 @@ TEST(OwnKernelsTest, FillsAndCopiesOfTorchAreNoWork) {
 }
 
 TEST(OwnKernelsTest, TheShareCountsTimeAndLeavesCopiesOut) {
-  Profile profile{.candidate_tells = true};
+  Profile profile{.self_recorded = true};
   ProfiledKernel copy{.kind = cuda::RecordKind::copy, .name = "copy", .time_us = 2};
   profile.candidate.kernels = {kernel("my_softmax", 6), kernel("at::native::add", 2), copy};
   EXPECT_DOUBLE_EQ(own_share(profile).value(), 0.6);
   EXPECT_THAT(profile_text(profile),
               ::testing::HasSubstr("60 % of the candidate's device time in its own kernels"));
-  profile.candidate_tells = false;
+  profile.self_recorded = false;
   EXPECT_FALSE(own_share(profile)) << "a launcher's word needs no guess";
-  EXPECT_FALSE(own_share(Profile{.candidate_tells = true}));
+  EXPECT_FALSE(own_share(Profile{.self_recorded = true}));
 }
 
 }  // namespace
