@@ -12,8 +12,8 @@ namespace {
 
 constexpr int empty_calls = 32;
 
-/// The upper bits of a linear congruence (Knuth): floats of every size, no pattern that a memory
-/// could shorten.
+/// Floats of every size without a pattern that memory could compress: the upper bits of a linear
+/// congruential generator (Knuth).
 std::vector<uint32_t> noise(uint64_t bytes) {
   std::vector<uint32_t> words(bytes / 4);
   uint64_t state = 1;
@@ -39,7 +39,7 @@ class PlainLaunches {
 
   Result<std::vector<double>> time(int calls, const BeforeCall& before) {
     if (auto ready = prepare(); !ready) return tl::unexpected(std::move(ready.error()));
-    (void)once(true);  // what is loaded lazily
+    (void)once(true);  // triggers lazy loading
     auto empty = each(empty_calls, false, before);
     if (!empty) return empty;
     auto taken = each(calls, true, before);
@@ -78,7 +78,7 @@ class PlainLaunches {
     return {};
   }
 
-  /// The sweep keeps the device busy until all that follows is queued.
+  /// The sweep keeps the device busy until everything after it is queued.
   double once(bool launch) {
     CUstream stream = stream_.get();
     cuda::check(api_, api_.cuMemsetD32Async(sweep_.address(), ++swept_, sweep_.bytes() / 4, stream),

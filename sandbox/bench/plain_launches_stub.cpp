@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the program was built without a CUDA toolkit.
+// Stands in for plain_launches.cpp in builds without a CUDA toolkit.
 #include "sandbox/bench/plain_launches.hpp"
 
 namespace warpsmith::sandbox {

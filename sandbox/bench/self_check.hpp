@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How exact the sequential commit is on this machine now: the figures behind `bench commit`.
+// Measures the accuracy of the sequential commit on this machine: the figures of `bench commit`.
 #pragma once
 
 #include <optional>
@@ -17,20 +17,20 @@ struct SelfCheckOptions {
   int calls = 200;  // of each kind
 };
 
-/// All in microseconds; medians unless named otherwise.
+/// All in microseconds unless named otherwise; medians.
 struct SelfCheck {
-  double raw_overhead_us = 0;  // no-op from the ring to `done`
+  double raw_overhead_us = 0;  // a no-op from the ring to `done`
   double subtracted_us = 0;    // a no-op before anything is loaded
-  double stop_us = 0;          // from `done` until the stop was confirmed
+  double stop_us = 0;          // from `done` to the confirmed stop
   double noop_us = 0;          // a loaded kernel that returns at once, after subtraction
   double loop_us = 0;          // a kernel that loops for 1,000 µs, after subtraction
-  double start_ms = 0;         // a jailed, calibrated contestant, from nothing
+  double start_ms = 0;         // to start and calibrate a jailed contestant
 };
 
-/// Loops on the monotonic clock for as many microseconds as its one input (int64) says.
+/// Loops on the monotonic clock for as many microseconds as its only input (int64) says.
 extern const char* const self_check_kernel;
 
-/// Fails when no contestant can be started or a call faults.
+/// Fails if no contestant can be started or a call faults.
 Result<SelfCheck> self_check(const SelfCheckOptions& options, Deadline deadline);
 
 }  // namespace warpsmith::sandbox

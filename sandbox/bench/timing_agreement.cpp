@@ -15,8 +15,8 @@ namespace {
 
 constexpr double us_of_ms = 1000;
 constexpr int64_t first_amount = int64_t{1} << 14;
-constexpr double first_aim_us = 400;  // far above what a launch costs
-constexpr double launch_us = 2;       // about; the aim need not be met exactly
+constexpr double first_aim_us = 400;  // far above the cost of a launch
+constexpr double launch_us = 2;       // approximate; the target need not be met exactly
 constexpr int aiming_calls = 5;
 constexpr int most_aims = 4;
 constexpr std::chrono::seconds call_patience{10};
@@ -29,7 +29,7 @@ bool close(double ratio) {
   return std::fabs(ratio - 1) <= agreement_share;
 }
 
-/// Of one amount of work of one kernel.
+/// Measures one kernel at one amount of work.
 class Agreement {
  public:
   Agreement(const AgreementJob& job, Bench& bench, const StreamKey& key, Deadline deadline)
@@ -79,9 +79,9 @@ class Agreement {
     return time_plain_launches(job_.gpu, candidate.plan, candidate.cubin, calls, before);
   }
 
-  /// Events before and after the others: a clock that drifts shows in neither difference. They find
-  /// the device as a verdict's calls do, just left by another process: address translations are
-  /// cold then too.
+  /// Measures events before and after the other clocks, so that drift cancels out. Before them
+  /// another process uses the device, as before a verdict's calls, so address translations are cold
+  /// too.
   Result<void> measure(const DeviceCandidate& candidate, Contestant& contestant,
                        AgreementRow& row) {
     const auto left_by_another = [&]() -> Result<void> {
@@ -98,7 +98,7 @@ class Agreement {
     return {};
   }
 
-  /// An amount of work that takes about so long: first a long one, from which others scale well.
+  /// The amount of work that takes about `target_us`, scaled from a long first measurement.
   Result<int64_t> aim(const std::string& kernel, double target_us) {
     int64_t amount = first_amount;
     for (int aims = 0; aims < most_aims; ++aims) {
@@ -112,15 +112,15 @@ class Agreement {
     return amount;
   }
 
-  /// As `EvaluationStay` times a candidate, only that nothing is compared and no baseline comes
-  /// between: fresh contents, poisoned outputs, roused, then measured.
+  /// Times a candidate as `EvaluationStay` does (fresh contents, poisoned outputs, a warm-up, the
+  /// measurement), but compares nothing and runs no baseline in between.
   Result<void> judge(Contestant& contestant, AgreementRow& row) {
     const DeviceMeter meter(contestant.device_noop());
     std::vector<double> graph, commit;
     for (int call = 0; call <= job_.calls; ++call) {
       const auto taken = time_one(contestant, meter);
       if (taken.fault) return tl::unexpected(error_of(*taken.fault, row.kernel));
-      if (call == 0) continue;  // warms what stays cold elsewhere
+      if (call == 0) continue;  // warms up what was never used
       graph.push_back(taken.charged_ms);
       commit.push_back(taken.clock_ms);
     }
@@ -147,7 +147,7 @@ class Agreement {
   StreamKey key_;
   Deadline deadline_;
   uint32_t set_ = 0;
-  uint64_t number_ = 0;  // of the contents
+  uint64_t number_ = 0;  // number of the last contents
 };
 
 }  // namespace
@@ -163,7 +163,7 @@ bool AgreementRow::commit_agrees() const {
 int64_t scaled_amount(int64_t amount, double took_us, double target_us, double fixed_us) {
   const double grows_us = std::max(took_us - fixed_us, 0.1);
   const double wanted_us = std::max(target_us - fixed_us, 0.1);
-  constexpr double most = 1e15;  // far beyond what anybody waits for
+  constexpr double most = 1e15;  // far above any useful amount
   const double scaled = std::round(static_cast<double>(amount) * wanted_us / grows_us);
   return static_cast<int64_t>(std::clamp(scaled, 1.0, most));
 }

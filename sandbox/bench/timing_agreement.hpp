@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do three clocks agree about a kernel? Events in this process, the launcher's graph as in a
-// verdict, and the verifier's own clock over the sequential commit.
+// Compares three clocks on a kernel: events in this process, the launcher's graph as in a verdict,
+// and the verifier's own clock over the sequential commit.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@
 
 namespace warpsmith::sandbox {
 
-/// Both may miss the events by this share, from the given time on.
+/// Largest relative deviation from the events' time, and the times from which it applies.
 inline constexpr double agreement_share = 0.03;
 inline constexpr double graph_bar_from_us = 20, commit_bar_from_us = 50;
 
-/// Medians of one kernel at one amount of work, microseconds.
+/// Medians of one kernel at one amount of work, in microseconds.
 struct AgreementRow {
   std::string kernel;
   double target_us = 0;
@@ -30,13 +30,13 @@ struct AgreementRow {
   double commit_ratio() const { return events_us > 0 ? commit_us / events_us : 0; }
   bool graph_bar() const { return events_us >= graph_bar_from_us; }
   bool commit_bar() const { return events_us >= commit_bar_from_us; }
-  /// Also true where no bar applies.
+  /// True also where the bar does not apply.
   bool graph_agrees() const;
   bool commit_agrees() const;
 };
 
-/// The amount whose time would be the target's, given that `amount` took `took_us`, of which
-/// `fixed_us` do not grow with it. At least 1. Pure.
+/// The amount of work for `target_us`, if `amount` took `took_us`, of which `fixed_us` are
+/// independent of the amount. At least 1.
 int64_t scaled_amount(int64_t amount, double took_us, double target_us, double fixed_us);
 
 struct AgreementJob {
@@ -48,8 +48,9 @@ struct AgreementJob {
   std::function<void(const std::string&)> progress;
 };
 
-/// Every kernel of timing_kernels.hpp at every target; the GPU is leased meanwhile. A fault of a
-/// kernel is `infrastructure`: they are ours. May throw cuda::DeviceError.
+/// Measures every kernel of timing_kernels.hpp at every target; leases the GPU meanwhile. A
+/// faulting kernel is an `infrastructure` error, since these kernels are ours. May throw
+/// cuda::DeviceError.
 Result<std::vector<AgreementRow>> measure_agreement(const AgreementJob& job, Deadline deadline);
 
 }  // namespace warpsmith::sandbox

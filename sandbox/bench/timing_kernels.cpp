@@ -15,7 +15,7 @@ constexpr const char* head =
     "  const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;\n"
     "  const long long all = gridDim.x * (long long)blockDim.x;\n";
 
-// i: number of the thread; all: of all threads. Both memories are used round and round.
+// i: number of the thread; all: number of threads. Indices wrap around both buffers.
 const std::map<std::string, std::string> bodies{
     {"loop",
      "  float value = x[i & last];\n"
@@ -27,7 +27,7 @@ const std::map<std::string, std::string> bodies{
      "  for (long long at = i; at < amount; at += all) sum += x[at * 33 & last];\n"
      "  y[i & last] = sum;\n"}};
 
-// A header that many kernels include: its device variables are brought back before each call.
+// This kernel includes a header with device variables, which are reset before each call.
 constexpr const char* with_variables = "strided";
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose times grow evenly with an amount of work, as submissions of contract `device`.
+// Kernels whose time is proportional to an amount of work, as submissions of contract `device`.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace warpsmith::sandbox {
 
-/// Names: "loop" (arithmetic alone), "copy" (bandwidth), "strided" (a reduction over lines).
+/// "loop" (only arithmetic), "copy" (bandwidth) and "strided" (a reduction with strided loads).
 std::vector<std::string> timing_kernel_names();
 
-/// x and y, 64 MiB of f32 each: both together are beyond any cache.
+/// x and y, 64 MiB of f32 each: together larger than any cache.
 TaskSignature timing_signature();
 
-/// kernels.cu and plan.toml: steps of the loop, or elements, `amount` in all. Requires a name of
-/// the above.
+/// kernels.cu and plan.toml with `amount` steps of the loop, or elements. `name` is one of
+/// `timing_kernel_names`.
 FileSet timing_kernel(const std::string& name, int64_t amount);
 
 }  // namespace warpsmith::sandbox

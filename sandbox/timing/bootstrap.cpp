@@ -30,7 +30,7 @@ struct Totals {
   }
 };
 
-/// Student's 97.5 % point over the normal one, and the variance that a bootstrap of `n` lacks.
+/// Student's 97.5 % point divided by the normal one, corrected for the bias of a bootstrap of `n`.
 double stretch_of(size_t n) {
   constexpr std::array points{12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20};
   if (n < 2) return 1;
@@ -40,7 +40,7 @@ double stretch_of(size_t n) {
   return point / normal_point * std::sqrt(static_cast<double>(n) / freedom);
 }
 
-/// Distances on the logarithmic scale, where ratios are symmetric.
+/// Scales the distances on the logarithmic scale, where ratios are symmetric.
 Interval stretched(double ratio, const Interval& interval, double factor) {
   return {ratio * std::pow(interval.low / ratio, factor),
           ratio * std::pow(interval.high / ratio, factor)};

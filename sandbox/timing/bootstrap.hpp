@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much faster, and how sure: paired ratios of interleaved timings.
+// The speed-up and its confidence interval from paired ratios of interleaved timings.
 #pragma once
 
 #include <span>
@@ -10,18 +10,17 @@
 namespace warpsmith::sandbox {
 
 struct Speedup {
-  double ratio =
-      0;  // baseline / candidate: the worse of the median of ratios and the ratio of totals
-  Interval interval;  // 95 %, of that worse figure
+  double ratio = 0;   // baseline / candidate: the lower of the median ratio and the ratio of totals
+  Interval interval;  // 95 %, of `ratio`
 };
 
-/// Resamples blocks (percentile bootstrap; Efron 1979) `rounds` times, and stretches the interval
-/// by what so few blocks lack (Student's factor). Both spans hold one time per block, in the same
-/// order; requires at least one, all positive.
+/// Resamples blocks (percentile bootstrap; Efron 1979) `rounds` times. The interval is stretched by
+/// Student's factor because blocks are few. Both spans hold one time per block, in the same order;
+/// requires at least one, all positive.
 Speedup paired_speedup(std::span<const double> baseline, std::span<const double> candidate,
                        RandomStream& random, int rounds = 2000);
 
-/// The interval with what blocks of one evaluation cannot show: `scatter`, the baseline's
+/// Adds the variation that blocks of one evaluation cannot show: `scatter` is the baseline's
 /// relative standard deviation between evaluations (reproducibility.hpp).
 Interval widened(const Speedup& speedup, double scatter);
 

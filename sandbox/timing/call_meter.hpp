@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times calls of one contestant: on a core with the scheduler's account beside the clock, on a GPU
-// by the device's own events, with the clock beside them.
+// Times calls of one contestant: on a core by the clock and the scheduler's account, on a GPU by
+// the device's events and the clock.
 #pragma once
 
 #include <functional>
@@ -10,23 +10,23 @@
 
 namespace warpsmith::sandbox {
 
-/// A contestant that was on the core for longer than this after its `done` did not wait, as an
-/// honest one does: a verdict of its own. By the scheduler's account, since by the clock others'
-/// work may delay the stop.
+/// The most time on the core after `done`, by the scheduler's account; beyond it the contestant is
+/// judged to have kept working instead of waiting. The clock would not do, since other processes
+/// may delay the stop.
 inline constexpr std::chrono::milliseconds max_overtime{20};
 
 struct MeteredCall {
-  double charged_ms = 0;   // what counts
+  double charged_ms = 0;   // the time that counts
   double elapsed_ms = 0;   // by the clock alone, no-op not subtracted
   double overtime_ms = 0;  // on the core after `done`
-  double clock_ms = 0;  // by the clock alone, no-op subtracted; a GPU's is told by what roused it
+  double clock_ms = 0;     // by the clock alone, no-op subtracted
   std::optional<Fault> fault;
 };
 
-/// The fault of a contestant that ran on for too long.
+/// The fault of a contestant that exceeded `max_overtime`.
 std::optional<Fault> fault_of(const CallAccount& account);
 
-/// For one contestant and the thread that made it.
+/// Measures one contestant. Use it on the thread that created it.
 class CallMeter {
  public:
   using Call = std::function<CallResult()>;
@@ -35,11 +35,11 @@ class CallMeter {
   CallMeter& operator=(const CallMeter&) = delete;
   virtual ~CallMeter() = default;
 
-  /// `call` leaves the contestant stopped.
+  /// Requires that `call` leaves the contestant stopped.
   virtual MeteredCall measure(const Call& call) const = 0;
 };
 
-/// Of a contestant that works on one core.
+/// For a contestant that works on one core.
 class CoreMeter final : public CallMeter {
  public:
   CoreMeter(pid_t contestant, std::chrono::nanoseconds noop)
@@ -54,8 +54,8 @@ class CoreMeter final : public CallMeter {
   std::chrono::nanoseconds noop_;
 };
 
-/// Of a contestant whose process may have threads and work on a device: by the verifier's clock
-/// alone. Nothing that the process or the scheduler says about it is taken off.
+/// For a contestant whose process may have threads and use a device: charges the verifier's clock
+/// alone. Nothing that the process or the scheduler reports is subtracted.
 class ClockMeter final : public CallMeter {
  public:
   explicit ClockMeter(std::chrono::nanoseconds noop) : noop_(noop) {}
@@ -65,9 +65,8 @@ class ClockMeter final : public CallMeter {
   std::chrono::nanoseconds noop_;
 };
 
-/// Of a contestant that works on a GPU and says how long that took. What it says is charged; who
-/// judges holds it against the clock (verdict_of.hpp), less the no-op that `Contestant::rouse`
-/// gave.
+/// For a contestant that works on a GPU and reports the device time. Charges the reported time,
+/// less the no-op by the device's events; verdict_of.hpp compares it with the clock.
 class DeviceMeter final : public CallMeter {
  public:
   explicit DeviceMeter(std::chrono::nanoseconds noop) : noop_(noop) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU's clocks, power and throttle reasons around timed blocks, never within a timed call.
+// Records a GPU's clocks, power and throttle reasons around timed blocks, never within a timed
+// call.
 #pragma once
 
 #include <chrono>
@@ -11,30 +12,30 @@
 
 namespace warpsmith::sandbox {
 
-/// A reading that takes longer would leave the GPU idle between blocks, and cool it; it waits for
-/// the driver's lock where contexts come up and go, of other GPUs too.
+/// A slower reading would let the GPU idle and cool between blocks. Readings wait for the driver's
+/// lock while contexts are created or destroyed, on any GPU.
 inline constexpr std::chrono::milliseconds longest_reading{1};
 
 struct ClockRecord {
-  /// One reading before the first block and one after each; else one before all, one after each
-  /// until one takes too long, and one after all.
+  /// True: one reading before the first block and one after each. False: readings after blocks
+  /// ended with one that took too long; one more followed the last block.
   bool each_block = false;
-  double first_reading_ms = 0;  // how long it took
+  double first_reading_ms = 0;  // duration of the first reading
   std::vector<cuda::ClockSample> samples;
 };
 
-/// Of one evaluation's blocks.
+/// For the blocks of one evaluation.
 class ClockLog {
  public:
   using Now = std::function<SteadyClock::time_point()>;
   explicit ClockLog(cuda::ClockReader& reader, Now now = SteadyClock::now)
       : reader_(reader), now_(std::move(now)) {}
 
-  /// Before the first block that counts.
+  /// Call it before the first block that counts.
   void begin();
-  /// After each block that counts.
+  /// Call it after each block that counts.
   void block_done();
-  /// After the last one, or where the timing broke off.
+  /// Call it after the last block, or when timing broke off.
   ClockRecord end();
 
  private:

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a process really had its core, as the kernel's scheduler counts it.
+// How long a process had its core, by the kernel's scheduler.
 //
-// A candidate is one task that nothing helps: while it is not on a core, none of its work gets
-// done. So time in which it (or we, who wait for it) stood in the run queue behind somebody else's
-// process is taken off the elapsed time, for candidate and baselines alike; and time on the core is
-// charged in full, also what it spends between its `done` and the confirmed stop. Sleeping is
-// charged as elapsed time.
+// A candidate is a single task, so none of its work proceeds while it is off the core. Time that
+// it, or the waiting verifier, spends in the run queue behind other processes is subtracted from
+// the elapsed time, for candidate and baselines alike. Time on the core counts in full, including
+// that between `done` and the confirmed stop. Sleep counts as elapsed time.
 #pragma once
 
 #include <sys/types.h>
@@ -19,19 +18,19 @@
 namespace warpsmith::sandbox {
 
 struct CoreReading {
-  std::chrono::nanoseconds on_core{0};  // of the whole life
-  std::chrono::nanoseconds waited{0};   // runnable, but behind others
+  std::chrono::nanoseconds on_core{0};  // since the process started
+  std::chrono::nanoseconds waited{0};   // runnable, but behind other processes
 };
 
-/// "on_core waited slices" in nanoseconds, as in /proc/PID/schedstat.
+/// Parses "on_core waited slices" in nanoseconds, as in /proc/PID/schedstat.
 std::optional<CoreReading> parse_schedstat(std::string_view text);
 
-/// Reads one process's account. Nothing where the kernel keeps none.
+/// Reads one process's account; empty where the kernel keeps none.
 class CoreTime {
  public:
-  /// The main thread of a process, as our pid namespace numbers it.
+  /// The main thread of a process, by its number in our pid namespace.
   static CoreTime of(pid_t pid);
-  /// The calling thread. Read it on that thread only.
+  /// The calling thread; read it only there.
   static CoreTime of_this_thread();
 
   std::optional<CoreReading> read() const;
@@ -41,10 +40,10 @@ class CoreTime {
   UniqueFd fd_;
 };
 
-/// The accounts of one call: before the ring, and after the stop.
+/// The account of one call, from before the ring to after the stop.
 struct CallAccount {
-  std::chrono::nanoseconds elapsed{0};          // ring to `done`, by our clock
-  std::chrono::nanoseconds on_core{0};          // of the contestant, until it was stopped
+  std::chrono::nanoseconds elapsed{0};          // from the ring to `done`, by our clock
+  std::chrono::nanoseconds on_core{0};          // of the contestant, until it is stopped
   std::chrono::nanoseconds contestant_wait{0};  // in the run queue
   std::chrono::nanoseconds verifier_wait{0};
 };

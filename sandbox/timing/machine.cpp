@@ -19,7 +19,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-// Wide enough for AVX-512; compiled for the machine at hand even where the program is not.
+// As wide as AVX-512. This file is compiled for the build machine even where the program is not.
 using Lanes = float __attribute__((vector_size(64), aligned(64)));
 constexpr int accumulators = 8;
 struct Line {
@@ -67,7 +67,7 @@ double read_gbytes_per_s(size_t bytes, int passes) {
   const double seconds = best_seconds(passes, [&] {
     for (int i = 0; i < repeats; ++i) {
       keep(sum_of(data));
-      asm volatile("" : : : "memory");  // each pass reads anew
+      asm volatile("" : : : "memory");  // forces every pass to read memory
     }
   });
   return static_cast<double>(bytes) * repeats / seconds / 1e9;
@@ -113,13 +113,13 @@ void write_limits(const std::string& path, const Machine& machine) {
                             {"cache_gbytes_per_s", machine.limits.cache_gbytes_per_s},
                             {"memory_gbytes_per_s", machine.limits.memory_gbytes_per_s},
                             {"gflops_per_s", machine.limits.gflops_per_s}};
-  (void)write_file_whole(path, json.dump(2) + '\n');  // else they are measured again
+  (void)write_file_whole(path, json.dump(2) + '\n');  // best effort
 }
 
-/// Of one core, in about 0.3 s. The best of several passes: noise only slows down.
+/// Measures one core in about 0.3 s. Takes the best of several passes, since noise only slows down.
 MachineLimits measured_limits(const Machine& machine) {
   const auto llc = static_cast<size_t>(machine.cache_mbytes * (1 << 20));
-  // The fastest cache that a task's data can lie in: second level, of which 256 KiB are safe.
+  // 256 KiB fit the second-level cache, the fastest one that can hold a task's data.
   return {.cache_gbytes_per_s = read_gbytes_per_s(256U << 10U, 12),
           .memory_gbytes_per_s = read_gbytes_per_s(4 * llc, 2),
           .gflops_per_s = best_gflops()};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a slot can do at best, one core or one GPU, measured once and kept on disk.
+// The peak rates of a slot, one core or one GPU, measured once and kept on disk.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,20 @@
 namespace warpsmith::sandbox {
 
 struct Machine {
-  std::string name;         // of the processor, as the kernel reports it, or of the GPU
-  int cores = 0;            // online, or multiprocessors
+  std::string name;         // of the processor as the kernel reports it, or of the GPU
+  int cores = 0;            // cores online, or multiprocessors
   double cache_mbytes = 0;  // last level
   MachineLimits limits;
 
-  /// Names what the measurements depend on: part of cache keys.
+  /// Identifies what the measurements depend on; part of cache keys.
   std::string key() const;
 };
 
-/// One core's, from `cache_folder`/machine-KEY.json, or measured and written there. A damaged file
-/// is measured anew; a folder that cannot be written only costs the file.
+/// The limits of one core, from `cache_folder`/machine-KEY.json or else measured and written there.
+/// A damaged file is measured again; failure to write the file is ignored.
 Machine known_machine(const std::string& cache_folder);
 
-/// The same for any `machine` that has all but its limits, which `measure` gives.
+/// The same for any `machine` without limits, which `measure` supplies.
 Machine known_machine(const std::string& cache_folder, Machine machine,
                       const std::function<MachineLimits()>& measure);
 

@@ -14,7 +14,7 @@ void Reproducibility::add(const std::string& task, double time) {
   const auto [entry, fresh] = last_.emplace(task, now);
   if (fresh) return;
   const double step = std::min(std::fabs(now - entry->second), most_step);
-  squares_ = fading * squares_ + step * step / 2;  // a difference varies twice as much
+  squares_ = fading * squares_ + step * step / 2;  // a difference has twice the variance
   weight_ = fading * weight_ + 1;
   entry->second = now;
 }

@@ -8,8 +8,8 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// 0, 1, n−1, 2, n−2, …: its neighbours' differences are all of 1 … n−1, half of them twice if n is
-/// odd.
+/// 0, 1, n−1, 2, n−2, …: the differences of its neighbours are all of 1 … n−1; half of them occur
+/// twice if n is odd.
 std::vector<size_t> first_order(size_t n) {
   std::vector<size_t> places{0};
   for (size_t i = 1; places.size() < n; ++i) {
@@ -19,8 +19,8 @@ std::vector<size_t> first_order(size_t n) {
   return places;
 }
 
-/// One order of each mirrored pair. The design's square has n orders, each shifted by one; of an
-/// even n the mirror image of an order is the one half-way on, of an odd n it is in no square.
+/// One order of each mirrored pair. The design's square has n orders, each shifted by one. For even
+/// n the mirror image of an order is the one n/2 further on; for odd n it is not in the square.
 std::vector<Block> half_cycle(const std::vector<Party>& parties) {
   const size_t n = parties.size();
   const std::vector<size_t> places = first_order(n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tools that work on files alone. Each gives the text for the agent; a failure is its error.
+// The tools that work on files. Each returns the text for the agent; an error is text for it too.
 #pragma once
 
 #include <chrono>
@@ -12,13 +12,13 @@
 namespace warpsmith::sandbox {
 
 struct FileLimits {
-  size_t file_bytes = 256U << 10U;         // largest file a tool reads or writes
+  size_t file_bytes = 256U << 10U;         // largest file that a tool reads or writes
   size_t files = 64;                       // in the whole workspace
-  size_t matches = 100;                    // that glob and grep show
-  std::chrono::milliseconds search{2000};  // that one grep may take
+  size_t matches = 100;                    // shown by glob and grep
+  std::chrono::milliseconds search{2000};  // time limit of one grep
 };
 
-/// Arguments are checked by `check_call` before.
+/// Requires a call that `check_call` accepted.
 Result<std::string> read_tool(const Workspace& workspace, const ParsedCall& call,
                               FileLimits limits);
 Result<std::string> write_tool(const Workspace& workspace, const ParsedCall& call,

@@ -6,7 +6,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// Greedy matching with one point of return, the last star: O(pattern × text).
+/// Greedy matching that backtracks only to the last star: O(pattern × text).
 template <class Sequence, class IsStar, class Fits>
 bool matches(const Sequence& pattern, const Sequence& text, IsStar is_star, Fits fits) {
   size_t p = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removal that untrusted trees cannot stop: folders that are not empty are moved up to the top and
-// emptied there, so that neither stack, open files nor path length grow with the tree's depth.
+// Removes trees of any shape that untrusted code left. Folders with content are moved up to the top
+// and emptied there, so that stack, open files and path length do not grow with the tree's depth.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ struct CloseDir {
 };
 using Directory = std::unique_ptr<DIR, CloseDir>;
 
-/// Opens a folder that may lack permissions for its owner.
+/// Opens a folder even where its owner has no permissions on it.
 Directory open_folder(int parent, const std::string& name) {
   constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   UniqueFd fd{::openat(parent, name.c_str(), flags)};
@@ -29,7 +29,7 @@ Directory open_folder(int parent, const std::string& name) {
     fd.reset(::openat(parent, name.c_str(), flags));
   }
   if (!fd) return nullptr;
-  (void)::fchmod(fd.get(), 0700);  // or its entries could not be removed
+  (void)::fchmod(fd.get(), 0700);  // otherwise its entries could not be removed
   DIR* dir = ::fdopendir(fd.get());
   if (dir) (void)fd.release();
   return Directory{dir};
@@ -65,14 +65,14 @@ class Removal {
   }
 
  private:
-  /// Removes the entries of folder `name`; those that are folders with content move to the top.
+  /// Removes the entries of folder `name`. Entries that are folders with content move to the top.
   bool lift_entries(const std::string& name, std::vector<std::string>& waiting) {
     const Directory dir = open_folder(top_, name);
     if (!dir) return false;
     const int fd = ::dirfd(dir.get());
     for (const std::string& entry : names_in(dir.get())) {
       if (unlink_any(fd, entry)) continue;
-      // Moving a folder rewrites its "..", for which its own permissions must allow writing.
+      // Moving a folder rewrites its "..", which needs write permission on the folder itself.
       if (::fchmodat(fd, entry.c_str(), 0700, 0) != 0) return false;
       std::string lifted = lift(fd, entry);
       if (lifted.empty()) return false;
@@ -81,14 +81,14 @@ class Removal {
     return true;
   }
 
-  /// Moves an entry to the top under a name that nothing there has; empty on failure.
+  /// Moves an entry to the top under a name that is free there. Empty on failure.
   std::string lift(int folder, const std::string& entry) {
     while (true) {
       std::string lifted = ".lifted-" + std::to_string(++lifted_);
       if (::renameat2(folder, entry.c_str(), top_, lifted.c_str(), RENAME_NOREPLACE) == 0) {
         return lifted;
       }
-      if (errno != EEXIST) return {};  // the tree may hold such names: each is passed once
+      if (errno != EEXIST) return {};  // the name is taken: try the next
     }
   }
 

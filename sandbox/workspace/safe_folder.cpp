@@ -27,7 +27,7 @@ tl::unexpected<Error> refuse(const std::string& path, const std::string& why) {
   return fail(ErrorCode::invalid_argument, path + ": " + why);
 }
 
-/// errno as a text for the agent.
+/// Describes errno for the agent.
 tl::unexpected<Error> refuse_errno(const std::string& path, int error) {
   switch (error) {
     case ENOENT:
@@ -82,7 +82,7 @@ Result<std::string> read_all(int fd, size_t max_bytes, const std::string& path) 
     if (n < 0) return refuse_errno(path, errno);
     if (n == 0) return content;
     content.append(block.data(), static_cast<size_t>(n));
-    // Checked while reading: the size that fstat told may have changed since.
+    // Check while reading: the size may have changed since fstat.
     if (content.size() > max_bytes) {
       return fail(ErrorCode::capacity,
                   path + ": larger than " + std::to_string(max_bytes) + " bytes");
@@ -96,7 +96,7 @@ std::pair<std::string, std::string> parent_and_name(const std::string& path) {
   return {path.substr(0, slash), path.substr(slash + 1)};
 }
 
-/// Depth first over one open folder. Owns nothing but its counters.
+/// Walks one open folder, depth first.
 class Walk {
  public:
   explicit Walk(WalkLimits limits) : limits_(limits) {}
@@ -105,7 +105,7 @@ class Walk {
     if (depth > limits_.depth) return refuse(prefix, "too deep");
     const Directory dir{::fdopendir(fd.get())};
     if (!dir) return refuse_errno(prefix, errno);
-    const int at = fd.release();  // now the directory stream's
+    const int at = fd.release();  // the directory stream owns it now
     for (const dirent* entry = ::readdir(dir.get()); entry; entry = ::readdir(dir.get())) {
       const std::string_view name{entry->d_name};
       if (name == "." || name == ".." || name == temporary_name) continue;
@@ -126,12 +126,12 @@ class Walk {
     }
     struct stat status{};
     if (::fstatat(at, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-      return {};  // gone meanwhile
+      return {};  // removed meanwhile
     const std::string path = prefix.empty() ? name : prefix + "/" + name;
     if (S_ISREG(status.st_mode)) files_.push_back({path, static_cast<uint64_t>(status.st_size)});
     if (!S_ISDIR(status.st_mode)) return {};
     UniqueFd child{open_at(at, name.c_str(), O_RDONLY | O_DIRECTORY)};
-    if (!child) return {};  // unreadable or replaced: not ours to see
+    if (!child) return {};  // unreadable or replaced: skip it
     return folder(std::move(child), path, depth + 1);
   }
 
@@ -176,7 +176,7 @@ Result<std::string> relative_path(std::string_view text) {
 Result<SafeFolder> SafeFolder::open(const std::filesystem::path& folder) {
   UniqueFd fd{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
   if (!fd) return refuse_errno(folder.string(), errno);
-  // Fails closed: without openat2 (Linux before 5.6) nothing here could be promised.
+  // Without openat2 (Linux before 5.6) no path would be safe, so refuse.
   const UniqueFd probe{open_at(fd.get(), ".", O_PATH | O_DIRECTORY)};
   if (!probe && errno == ENOSYS) {
     return fail(ErrorCode::unsupported, "openat2 is missing: Linux 5.6 or newer is needed");
@@ -226,7 +226,7 @@ Result<void> SafeFolder::write(const std::string& path, std::string_view content
   }
   if (!file) return refuse_errno(path, errno);
   auto written = write_all(file.get(), content, path);
-  // Renaming replaces a planted link or pipe itself, never what it points to.
+  // Renaming replaces a planted link or pipe itself and never its target.
   if (written && ::renameat(parent->get(), temporary_name, parent->get(), name.c_str()) == 0) {
     return {};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// glob and grep. The agent's regular expressions run in PCRE2 with its limits on steps and memory:
-// std::regex would overflow the stack on a long line.
+// glob and grep. The agent's regular expressions run in PCRE2 with limits on steps and memory,
+// because std::regex would overflow the stack on a long line.
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -50,7 +50,7 @@ class Pattern {
                 "the pattern is wrong at byte " + std::to_string(at) + ": " + reason);
   }
 
-  /// Error when the limits stop it.
+  /// An error if a limit is exceeded.
   Result<bool> found_in(std::string_view line) const {
     const int got = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(line.data()), line.size(),
                                 0, 0, match_.get(), context_.get());
@@ -73,7 +73,7 @@ class Pattern {
   std::unique_ptr<pcre2_match_context, FreeContext> context_;
 };
 
-/// Lines shown to the agent, up to a bound; the rest is counted.
+/// The lines for the agent, up to a limit; the rest are only counted.
 class Matches {
  public:
   explicit Matches(size_t limit) : limit_(limit) {}
@@ -94,7 +94,7 @@ class Matches {
   std::string text_;
 };
 
-/// One grep under way. The limit on steps holds for a line: many lines meet the deadline.
+/// The state of one grep. PCRE2's limit applies to a single line; the deadline covers all of them.
 struct Search {
   const Pattern& pattern;
   const Deadline deadline;
@@ -119,7 +119,7 @@ Result<void> search_text(Search& search, const std::string& path, std::string_vi
   return {};
 }
 
-/// The files a search covers: one file, or all beneath a folder.
+/// The files to search: one file, or all beneath a folder.
 Result<std::vector<FileEntry>> files_of(const Workspace& workspace, const ParsedCall& call) {
   const auto given = call.arguments.find("path");
   if (given == call.arguments.end() || given->second == ".") return workspace.files().walk("", {});
@@ -155,7 +155,7 @@ Result<std::string> grep_tool(const Workspace& workspace, const ParsedCall& call
   Search search{*pattern, Deadline::after(limits.search), Matches{limits.matches}};
   for (const FileEntry& file : *files) {
     const auto text = workspace.files().read(file.path, limits.file_bytes);
-    if (!text) continue;  // too large or unreadable: what it holds is not shown
+    if (!text) continue;  // skip files that are too large or unreadable
     if (auto done = search_text(search, file.path, *text); !done) {
       return tl::unexpected(done.error());
     }

@@ -8,7 +8,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// Of at least one file.
+/// Requires at least one file.
 tl::unexpected<Error> too_large(const std::vector<FileEntry>& entries,
                                 const SolutionLimits& limits) {
   const auto numbers = [](size_t files, uint64_t bytes) {
@@ -24,7 +24,7 @@ tl::unexpected<Error> too_large(const std::vector<FileEntry>& entries,
                                        largest.path + " of " + std::to_string(largest.bytes));
 }
 
-/// The files beneath `folder` ("" or with a slash at its end).
+/// Requires `folder` to be "" or to end with a slash.
 Result<FileSet> freeze(const SafeFolder& workspace, const std::string& folder,
                        const std::string& required, SolutionLimits limits) {
   const std::string wanted = folder + required;
@@ -65,7 +65,7 @@ Result<FileSet> freeze_folder(const SafeFolder& folder, const std::string& requi
 std::string source_hash(const FileSet& files) {
   std::string bytes;
   for (const auto& [name, content] : files) {
-    // Lengths keep names and contents apart, whatever bytes they hold.
+    // Lengths separate names from contents, whatever bytes they contain.
     bytes.append(std::to_string(name.size())).append(" ").append(name);
     bytes.append(std::to_string(content.size())).append(" ").append(content);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The submission: what stands in solution/ at the moment it is frozen.
+// The submission: the contents of solution/ when it is frozen.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@ namespace warpsmith::sandbox {
 
 struct SolutionLimits {
   size_t files = 16;
-  size_t bytes = 256U << 10U;  // all files together
+  size_t bytes = 256U << 10U;  // total of all files
 };
 
-/// Regular files beneath solution/, names relative to it. `not_found` while `required` is missing,
-/// or, where that is empty, while there is no file at all.
+/// Regular files beneath solution/, with names relative to it. `not_found` if `required` is
+/// missing, or, where that is empty, if there is no file.
 Result<FileSet> freeze_solution(const SafeFolder& workspace, const std::string& required,
                                 SolutionLimits limits);
 
-/// The same for a folder that holds the solution itself.
+/// The same for a folder that is itself the solution.
 Result<FileSet> freeze_folder(const SafeFolder& folder, const std::string& required,
                               SolutionLimits limits);
 
-/// SHA-256 over names and contents: equal for equal sources, whatever the task.
+/// SHA-256 over names and contents; independent of the task.
 std::string source_hash(const FileSet& files);
 
 }  // namespace warpsmith::sandbox

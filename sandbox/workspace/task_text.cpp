@@ -25,7 +25,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// Follows triple-quoted strings from line to line.
+/// Tracks triple-quoted strings from line to line.
 class QuoteState {
  public:
   bool inside() const { return !quote_.empty(); }
@@ -75,11 +75,11 @@ std::string_view lane_name(PrecisionLane lane) {
   return lane == PrecisionLane::tf32_allowed ? "tf32-allowed" : "fp32-strict";
 }
 
-/// Behind the lines of a task that names ragged shapes. Which, is secret.
+/// Added for a task with ragged shapes, which stay secret.
 constexpr const char* other_sizes =
     "\nThe kernel is verified on other sizes of the inputs too, parameters as they are.\n";
 
-/// The heading says what the lines are for.
+/// The lines with a heading that fits the contract.
 std::string named_buffers(const Task& task, const TaskSignature& signature,
                           std::string_view contract) {
   const std::string sizes = ragged_task(task) ? other_sizes : "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an agent is shown of a task: the reference's class, the buffers, task.json, the prompts.
-// Pure. The demonstrations' generator writes the same brief prompt; a golden test holds both to it.
+// The texts of a task for the agent: the reference's class, the buffers, task.json, the prompts.
+// The demonstrations' generator writes the same brief prompt; a golden test compares the two.
 #pragma once
 
 #include <string>
@@ -12,31 +12,31 @@
 
 namespace warpsmith::sandbox {
 
-/// The source lines of `class Model`, without trailing newline. Imports, sizes and get_inputs are
-/// not in it: how inputs are drawn is the judge's business. `parse_failed` if there is no such
+/// The source lines of `class Model`, without a trailing newline. Imports, sizes and get_inputs are
+/// left out: the agent must not learn how inputs are drawn. `parse_failed` if there is no such
 /// class.
 Result<std::string> reference_class(std::string_view code);
 
-/// reference.py of the workspace: the imports and the class.
+/// The workspace's reference.py: the imports and the class.
 Result<std::string> reference_file(std::string_view code);
 
-/// One line per buffer, e.g. `in[1] weight f32 [1024]`, then `dims 256 1024`. No trailing newline.
+/// One line per buffer, e.g. `in[1] weight f32 [1024]`, then `dims 256 1024`; no trailing newline.
 std::string buffer_lines(const TaskSignature& signature);
 
-/// task.json: the buffers in order, as `solve` receives them or a plan names them; the lane too
-/// where a plan chooses what the library computes in.
+/// task.json: the buffers in order, as arguments of `solve` or names for a plan. Includes the lane
+/// for contracts where a plan chooses the library's arithmetic.
 std::string task_json(const Task& task, const TaskSignature& signature, std::string_view contract);
 
-/// The prompt of small policies: the class, then the buffers.
+/// The prompt for small policies: the class and the buffers.
 Result<std::string> brief_prompt(const Task& task, const TaskSignature& signature);
 
-/// What an agent is told of its contract, whatever the task.
+/// The part of the prompt that depends only on the contract.
 struct ContractText {
   std::string_view name;   // "cpu", "device"
   std::string_view skill;  // SKILL.md
 };
 
-/// System and user message for models that read instructions. `tools` is the text that offers them.
+/// System and user message for models that follow instructions. `tools` describes the tools.
 struct FullPrompt {
   std::string system;
   std::string user;
@@ -44,7 +44,7 @@ struct FullPrompt {
 Result<FullPrompt> full_prompt(const Task& task, const TaskSignature& signature,
                                const ContractText& contract, std::string_view tools);
 
-/// The files that every workspace of the task starts with.
+/// The files that a workspace of the task starts with.
 Result<FileSet> workspace_files(const Task& task, const TaskSignature& signature,
                                 const ContractText& contract);
 

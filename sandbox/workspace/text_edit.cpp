@@ -33,7 +33,7 @@ tl::unexpected<Error> refuse(const std::string& why) {
   return fail(ErrorCode::invalid_argument, why);
 }
 
-/// How often `edit` applies to `text`, if that is allowed.
+/// How often `edit` applies to `text`, or why it must not.
 Result<size_t> check(std::string_view text, const TextEdit& edit, size_t max_bytes) {
   if (edit.old_string.empty()) return refuse("old_string is empty");
   if (edit.old_string == edit.new_string) return refuse("old_string and new_string are the same");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replacing pieces of a text by exact match. Pure.
+// Replaces pieces of a text by exact match.
 #pragma once
 
 #include <span>
@@ -25,15 +25,15 @@ struct EditedText {
 
 inline constexpr size_t max_edits = 64;
 
-/// Applies the edits in order, each to the result of the one before; all or none. The result may
+/// Applies the edits in order, each to the result of the previous one; all or none. The result must
 /// not exceed `max_bytes`.
 Result<EditedText> apply_edits(std::string text, std::span<const TextEdit> edits, size_t max_bytes);
 
-/// Edits from the JSON text of a `multi_edit` call: an array of objects with "old_string",
-/// "new_string" and optionally "replace_all".
+/// Parses the edits of a `multi_edit` call: a JSON array of objects with "old_string", "new_string"
+/// and optionally "replace_all".
 Result<std::vector<TextEdit>> parse_edits(std::string_view json);
 
-/// Lines as people count them: a last line without a newline is one too.
+/// Counts lines as editors do: a last line without a newline counts too.
 size_t line_count(std::string_view text);
 
 }  // namespace warpsmith::sandbox

@@ -31,7 +31,7 @@ FileTool file_tool(const std::string& name) {
   return name == "grep" ? grep_tool : nullptr;
 }
 
-/// Failures of ours; everything else is the agent's mistake and becomes a text.
+/// Failures of the machine. All other errors are mistakes of the agent and become text for it.
 bool is_infrastructure(ErrorCode code) {
   switch (code) {
     case ErrorCode::not_found:
@@ -84,7 +84,7 @@ Result<std::string> ToolBox::shell(const ParsedCall& call, ToolServices& service
   }
   const auto result = services.shell(request);
   if (result) return shell_text(*result);
-  // Whatever the service says, it is a failure of ours, never the agent's mistake.
+  // Every failure of the service is the machine's, never the agent's mistake.
   const ErrorCode code = result.error().code;
   return fail(is_infrastructure(code) ? code : ErrorCode::infrastructure,
               "bash: " + result.error().message);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs an agent's calls in its workspace. What needs a trusted judge is handed back as a frozen
-// submission, so that an actor can send it on and wait without blocking.
+// Runs an agent's tool calls in its workspace. Calls that need a trusted judge return a frozen
+// submission, which an actor can send on without blocking.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace warpsmith::sandbox {
 struct ToolBoxConfig {
   std::string task_id;
   std::string contract = "cpu";
-  std::string required_file = "kernel.cpp";  // in solution/, as contract_files.hpp says
+  std::string required_file = "kernel.cpp";  // in solution/; see contract_files.hpp
   std::vector<ToolSchema> tools;             // offered to the agent
   FileLimits files;
   SolutionLimits solution;
@@ -29,25 +29,25 @@ struct ToolBoxConfig {
   size_t result_bytes = 16U << 10U;  // longer texts are cut in the middle
 };
 
-/// A submission that a sandbox must judge before the call has its answer.
+/// A submission that a sandbox must judge before the call can be answered.
 struct JudgeNeeded {
   Submission submission;
   Request request = Request::verify;
 };
 
-/// Either the text for the agent, or what must be judged first.
+/// The text for the agent, or the submission to judge first.
 struct ToolStep {
   std::string text;
   std::optional<JudgeNeeded> judge;
 };
 
-/// Owns the agent's todo list; borrows the workspace, which must outlive it. One call at a time.
+/// Owns the agent's todo list and borrows the workspace, which must outlive it. One call at a time.
 class ToolBox {
  public:
   ToolBox(const Workspace& workspace, ToolBoxConfig config);
 
-  /// An agent's mistake is a text that starts with "error: ". An Error is a failure of ours (shell
-  /// jail, full disk) that must not reach the agent.
+  /// A mistake of the agent returns a text that starts with "error: ". An Error is a failure of the
+  /// machine (shell jail, full disk), which must not reach the agent.
   Result<ToolStep> begin(const ParsedCall& call, ToolServices& services);
 
  private:
@@ -61,10 +61,10 @@ class ToolBox {
   std::string todo_;
 };
 
-/// What the agent reads of a verdict: "compiled" for a compilation that passed, else its feedback.
+/// The agent's text for a verdict: "compiled" after a successful compilation, else the feedback.
 std::string verdict_text(Request request, const Verdict& verdict);
 
-/// What the agent reads of a command's end: output, errors, and how it ended if not well.
+/// The agent's text for a command: output, errors, and how it ended unless with 0.
 std::string shell_text(const ShellResult& result);
 
 }  // namespace warpsmith::sandbox

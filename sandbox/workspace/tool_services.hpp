@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tools need from outside the workspace: the shell jail. Judging is its owner's
-// (tool_box.hpp).
+// The service that tools need from outside the workspace: the shell jail. Judging goes through the
+// caller instead (tool_box.hpp).
 #pragma once
 
 #include "runtime/result.hpp"
@@ -8,8 +8,8 @@
 
 namespace warpsmith::sandbox {
 
-/// Bound to the sandbox program by its owner, to scripts by tests. Each call has its owner's
-/// deadline; a failure of the machinery is an Error, never a text for the agent.
+/// Implemented by the sandbox program, and by scripts in tests. The implementation sets each call's
+/// deadline. A failure of the machine is an Error, never text for the agent.
 class ToolServices {
  public:
   virtual ~ToolServices() = default;

@@ -8,7 +8,7 @@ bool is_inside_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
 }
 
-/// The largest cut ≤ `at` that splits no character, and no line if one ends in the quarter before.
+/// The largest cut ≤ `at` at a character's start; at a line's end if one lies in the last quarter.
 size_t head_end(std::string_view text, size_t at) {
   while (at > 0 && is_inside_character(text[at])) --at;
   const size_t line = text.substr(0, at).rfind('\n');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long tool results are cut in the middle: head and tail say most. Pure.
+// Cuts long tool results in the middle, because head and tail matter most.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace warpsmith::sandbox {
 
-/// `text` if it has at most `max_bytes`; else its head and tail at characters' boundaries (line
-/// boundaries where near) around one line that says how many bytes are left out. Never longer than
-/// `max_bytes` plus that line.
+/// Returns `text` if it has at most `max_bytes`. Otherwise its head and tail, cut between
+/// characters (between lines where one ends nearby), around a line with the number of bytes left
+/// out. The result is at most `max_bytes` plus that line.
 std::string truncate_result(std::string_view text, size_t max_bytes);
 
 }  // namespace warpsmith::sandbox

@@ -24,7 +24,7 @@ tl::unexpected<Error> refuse(const fs::path& path, const std::string& what, int 
   return fail(code, path.string() + ": " + what + ": " + std::strerror(error));
 }
 
-/// Holds the lock, or is empty if someone else does or has just swept the folder.
+/// Returns the locked file; empty if another process holds the lock or has just removed the folder.
 UniqueFd try_lock(const fs::path& folder, int flags) {
   UniqueFd fd{::open((folder / lock_name).c_str(), flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600)};
   struct stat status{};
@@ -40,13 +40,13 @@ bool is_old(const fs::path& folder) {
   return !error && age > std::chrono::minutes(1);
 }
 
-/// Removes the folder if nobody owns it. One without a lock file is one that its owner is just
-/// making, or that nobody owns: its age decides.
+/// Removes the folder if its owner is gone. A folder without a lock file may be one that its owner
+/// is just making, so its age decides.
 void sweep(const fs::path& folder) {
   std::error_code error;
   const bool has_lock = fs::exists(folder / lock_name, error);
-  if (error) return;  // not ours to look into
-  // Held until the folder is gone: nobody takes it for theirs meanwhile.
+  if (error) return;  // unreadable: skip it
+  // Hold the lock until the folder is gone, so that no other process takes it meanwhile.
   const UniqueFd lock = has_lock ? try_lock(folder, 0) : UniqueFd{};
   if (has_lock ? static_cast<bool>(lock) : is_old(folder)) (void)remove_tree(folder);
 }
@@ -99,7 +99,7 @@ Result<WorkspaceBase> WorkspaceBase::open(const fs::path& base) {
   fs::create_directories(base, error);
   if (error) return refuse(base, "cannot make the folder for workspaces", error.value());
   sweep_all(base);
-  // Another process that sweeps may look between our making a folder and locking it, and take it.
+  // A sweep by another process may remove the folder between its creation and its lock: retry.
   for (int attempt = 0; attempt < 3; ++attempt) {
     std::string folder = (base / prefix).string() + "XXXXXX";
     if (::mkdtemp(folder.data()) == nullptr) return refuse(base, "cannot make a folder", errno);
@@ -117,7 +117,7 @@ Result<Workspace> WorkspaceBase::create(const std::string& name, const FileSet& 
   }
   auto files = SafeFolder::open(folder);
   if (!files) return tl::unexpected(files.error());
-  Workspace workspace{folder, std::move(*files), given};  // removed again if filling fails
+  Workspace workspace{folder, std::move(*files), given};  // removed if filling fails
   if (auto filled = fill(workspace.files(), folder, given); !filled) {
     return tl::unexpected(filled.error());
   }
