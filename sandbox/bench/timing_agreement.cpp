@@ -85,8 +85,8 @@ class Agreement {
   Result<void> measure(const DeviceCandidate& candidate, Contestant& contestant,
                        AgreementRow& row) {
     const auto left_by_another = [&]() -> Result<void> {
-      const CallResult roused = contestant.rouse(Deadline::after(call_patience));
-      return roused.fault ? tl::unexpected(error_of(*roused.fault, row.kernel)) : Result<void>{};
+      const CallResult warmed = contestant.rouse(Deadline::after(call_patience));
+      return warmed.fault ? tl::unexpected(error_of(*warmed.fault, row.kernel)) : Result<void>{};
     };
     auto events = plain(candidate, (job_.calls + 1) / 2, left_by_another);
     if (!events) return tl::unexpected(std::move(events.error()));
@@ -134,11 +134,11 @@ class Agreement {
     const std::vector<InputRule> rules(1);
     bench_.fill(set_, {key_, ++number_, Distribution::dense}, rules);
     bench_.reset(set_);
-    const CallResult roused = contestant.rouse(Deadline::after(call_patience));
-    if (roused.fault) return {.fault = roused.fault};
+    const CallResult warmed = contestant.rouse(Deadline::after(call_patience));
+    if (warmed.fault) return {.fault = warmed.fault};
     MeteredCall taken =
         meter.measure([&] { return contestant.call(set_, Deadline::after(call_patience)); });
-    taken.clock_ms = taken.elapsed_ms - in_ms(roused.elapsed);
+    taken.clock_ms = taken.elapsed_ms - in_ms(warmed.elapsed);
     return taken;
   }
 

@@ -163,7 +163,7 @@ Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,
   Judgement judgement = s.evaluate(request, verdict, deadline);
   const auto* failure = std::get_if<InfraFailure>(&judgement);
   const bool late = failure != nullptr && failure->kind == InfraKind::deadline;
-  if (late && s.own->let_it_pass()) return timed_out(std::move(verdict), *s.own);
+  if (late && s.own->caused_timeout()) return timed_out(std::move(verdict), *s.own);
   return judgement;
 }
 

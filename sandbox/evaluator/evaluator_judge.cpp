@@ -120,10 +120,10 @@ Judgement Evaluator::State::judge(const EvaluateRequest& request, Verdict verdic
     for (const auto& [name, ms] : trial->shown.phase_ms) verdict.phase_ms[name] += ms;
     if (trial->decision.outcome == VerdictClass::unstable_timing) {
       if (attempts == 0 && !deadline.passed()) continue;
-      if (!is_own_doing(trial->decision) || !knows_the_core(trial->shown)) {
+      if (!is_candidate_unstable(trial->decision) || !knows_the_core(trial->shown)) {
         return InfraFailure{InfraKind::noise, trial->decision.feedback};
       }
-      trial->decision = settled(std::move(trial->decision));
+      trial->decision = accept_unstable(std::move(trial->decision));
       if (run.review && trial->shown.stage) run.review(*trial->shown.stage, trial->decision);
     }
     return conclude(request, std::move(verdict), std::move(*trial), **record, run, *seed, deadline);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared memory of one task's judging: inputs for all, outputs for each party, references; and
-// what the verifier does with it. On a CPU slot it is the host's memory (host_bench.hpp), on a GPU
-// the device's (gpu/gpu_bench.hpp).
+// The shared memory for judging one task (inputs, each party's outputs, references) and the
+// verifier's operations on it. A CPU slot uses the host's memory (host_bench.hpp), a GPU slot the
+// device's (gpu/gpu_bench.hpp).
 #pragma once
 
 #include <memory>
@@ -18,18 +18,18 @@
 
 namespace warpsmith::sandbox {
 
-/// What one call's contents are drawn from.
+/// What one call's contents are generated from.
 struct Contents {
   const StreamKey& key;
-  uint64_t number = 0;  // of the set of contents within the key; never used twice for new contents
+  uint64_t number = 0;  // of the contents within the key; new contents always get a new number
   Distribution distribution = Distribution::dense;
 };
 
-/// Whose outputs.
+/// The party whose outputs are meant.
 enum class Side : uint8_t { candidate, worker };
 
-/// Touch it only while contestants are stopped. On a GPU every member may throw
-/// cuda::DeviceError; the process is then to be replaced.
+/// Use it only while contestants are stopped. On a GPU every member may throw cuda::DeviceError;
+/// the process must then be replaced.
 class Bench {
  public:
   Bench() = default;
@@ -40,43 +40,43 @@ class Bench {
   virtual const TaskSignature& signature() const = 0;
   virtual const BufferLayout& layout() const = 0;
   uint32_t sets() const { return layout().sets; }
-  /// What the candidate's process is handed.
+  /// The memory that the candidate's process receives.
   virtual CandidateMemory candidate_memory() const = 0;
-  /// For a candidate that is not to see these sets before its clock runs.
+  /// A stage hides these sets from the candidate until its clock runs.
   virtual Result<std::unique_ptr<Stage>> make_stage() const = 0;
-  /// What the reference worker is handed.
+  /// The memory that the reference worker receives.
   virtual SessionMemory session_memory() const = 0;
 
   /// Writes the inputs and parameters of a set.
   virtual void fill(uint32_t set, const Contents& contents, std::span<const InputRule> rules) = 0;
-  /// Writes one set's inputs and parameters into another: the contents that a block's contestants
-  /// share are drawn once, and each gets them just before its call. Neither set is left in a
-  /// processor's caches: a candidate that sees both would read the one that was read before.
+  /// Copies one set's inputs and parameters into another. The contestants of a block share contents
+  /// that are generated once; each gets them just before its call. Neither set stays in a
+  /// processor's caches: otherwise a candidate that sees both would find the earlier one there.
   virtual void copy_inputs(uint32_t from, uint32_t to) = 0;
-  /// Copies integer and boolean inputs and parameters that the worker gave into a set.
+  /// Copies the worker's integer and boolean inputs and parameters into a set.
   virtual void take_drawn(uint32_t set, std::span<const InputRule> rules) = 0;
-  /// For another candidate: nothing is left of what an earlier one wrote.
+  /// Prepares for another candidate: erases everything that an earlier one wrote.
   virtual void renew() = 0;
-  /// Poisons the candidate's outputs of a set and arms all else of it as guards. Where device code
-  /// finds other sets nothing is left of what an earlier call wrote to them.
+  /// Poisons the candidate's outputs in a set and fills the rest of it with guards. Where device
+  /// code can reach other sets, erases what earlier calls wrote there.
   virtual void reset(uint32_t set) = 0;
 
-  /// Of every input and parameter of a set: "did this change", not cryptographic.
+  /// Hash of every input and parameter of a set, to detect changes; not cryptographic.
   virtual uint64_t inputs_hash(uint32_t set) = 0;
-  /// False if anything beside the candidate's outputs of the set changed.
+  /// False if anything but the candidate's outputs of the set changed.
   virtual bool guards_intact(uint32_t set) = 0;
-  /// False if what the candidate can write beyond all sets changed since `renew`. It may be large:
-  /// ask once for many calls.
+  /// False if memory that the candidate can write outside all sets has changed since `renew`. It
+  /// may be large, so check it once for many calls.
   virtual bool rest_intact() = 0;
 
-  /// All outputs of a set against the worker's reference in the result memory.
+  /// Compares all outputs of a set with the worker's reference in the result memory.
   virtual ErrorStats compare_with_reference(Side side, uint32_t set, const BoundRule& rule) = 0;
-  /// S by position for `compare_with_worker`, one list per output (see `profile_block_of`).
+  /// Sets S by position for `compare_with_worker`, one list per output (see `profile_block_of`).
   virtual void use_profiles(const std::vector<std::vector<float>>& profiles) = 0;
-  /// All outputs of a set against the worker's collected outputs of `other`.
+  /// Compares all outputs of a set with the worker's collected outputs of `other`.
   virtual ErrorStats compare_with_worker(Side side, uint32_t set, uint32_t other,
                                          const BoundRule& rule) = 0;
-  /// Raises `profiles` (made if empty) to the spreads in the result memory, block by block.
+  /// Raises `profiles` (created if empty) to the spreads in the result memory, block by block.
   virtual void raise_profiles(std::vector<std::vector<float>>& profiles) = 0;
 };
 

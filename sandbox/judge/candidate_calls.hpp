@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a candidate is called: on the bench itself, or on a stage whose set is revealed with the
-// clock running and sampled at `done`.
+// Calls a candidate, either directly on the bench or through a stage, which reveals a set with the
+// clock running and samples the outputs at `done`.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace warpsmith::sandbox {
 
-/// Both outlive it.
+/// Both arguments outlive it.
 class CandidateCalls {
  public:
   CandidateCalls(const EvaluationJob& job, Contestant& candidate)
@@ -18,16 +18,17 @@ class CandidateCalls {
 
   Contestant& candidate() { return candidate_; }
   CallResult load(Deadline deadline);
-  /// On the bench's set, which was filled and reset. On return its outputs are the candidate's.
+  /// Calls on the bench's set, which must be filled and reset; it then holds the candidate's
+  /// outputs.
   CallResult call(uint32_t set, Deadline deadline);
-  /// Nothing where there is no stage. Libraries only of a candidate that lives.
+  /// Empty where there is no stage. Libraries are listed only while the candidate lives.
   std::optional<StageFacts> facts();
 
  private:
   const EvaluationJob& job_;
   Contestant& candidate_;
   RandomStream random_;
-  std::vector<std::string> libraries_before_;  // it was loaded
+  std::vector<std::string> libraries_before_;  // mapped before the candidate was loaded
 };
 
 }  // namespace warpsmith::sandbox

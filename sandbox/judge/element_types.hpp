@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of every type as the judge reads and makes them, the same on a CPU and in a kernel.
+// Reading and writing elements of every type, with the same code on a CPU and in a kernel.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct BfloatBits {
   uint16_t bits;
 };
 
-/// Exact. NaN stays NaN, of another payload.
+/// Exact; NaN stays NaN with another payload.
 WARPSMITH_HOST_DEVICE inline float half_to_float(uint16_t bits) {
   const uint32_t sign = uint32_t{bits & 0x8000U} << 16U;
   const uint32_t exponent = (bits >> 10U) & 0x1FU, mantissa = bits & 0x3FFU;
@@ -26,25 +26,25 @@ WARPSMITH_HOST_DEVICE inline float half_to_float(uint16_t bits) {
   return bits_as<float>(sign | bits_as<uint32_t>(small));
 }
 
-/// Of float32 bits whose lowest `drop` bits go away: rounds to nearest, ties to even.
+/// Drops the lowest `drop` of float32 bits: rounds to nearest, ties to even.
 WARPSMITH_HOST_DEVICE inline uint32_t round_bits(uint32_t bits, uint32_t drop) {
   return (bits + (1U << (drop - 1U)) - 1U + ((bits >> drop) & 1U)) >> drop;
 }
 
-/// Rounded to nearest, ties to even; infinite from 65,520 on.
+/// Rounds to nearest, ties to even; infinite from 65,520 on.
 WARPSMITH_HOST_DEVICE inline uint16_t float_to_half(float value) {
   const uint32_t bits = bits_as<uint32_t>(value);
   const uint32_t sign = (bits >> 16U) & 0x8000U, magnitude = bits & 0x7FFFFFFFU;
-  uint32_t half = 0x7E00U;                       // not a number
-  if (magnitude <= 0x7F800000U) half = 0x7C00U;  // infinite
+  uint32_t half = 0x7E00U;                       // NaN
+  if (magnitude <= 0x7F800000U) half = 0x7C00U;  // infinity
   if (magnitude < 0x477FF000U) half = round_bits(magnitude, 13) - (112U << 10U);
-  if (magnitude < 0x38800000U) {  // subnormal: adding 2^-1 rounds at 2^-24, where its last bit is
+  if (magnitude < 0x38800000U) {  // subnormal: adding 2^-1 rounds at 2^-24, its last bit
     half = bits_as<uint32_t>(bits_as<float>(magnitude) + 0.5F) - 0x3F000000U;
   }
   return static_cast<uint16_t>(sign | half);
 }
 
-/// Rounded to nearest, ties to even.
+/// Rounds to nearest, ties to even.
 WARPSMITH_HOST_DEVICE inline uint16_t float_to_bfloat(float value) {
   const uint32_t bits = bits_as<uint32_t>(value);
   const bool is_nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
@@ -62,7 +62,7 @@ WARPSMITH_HOST_DEVICE inline double as_double(HalfBits value) {
   return static_cast<double>(half_to_float(value.bits));
 }
 
-/// An element of another width of floats, rounded from float32.
+/// Rounds a float32 to an element of another width.
 template <class T>
 WARPSMITH_HOST_DEVICE T from_float(float value) {
   return static_cast<T>(value);

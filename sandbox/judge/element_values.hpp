@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value of one element as a function of random words: the same on a CPU and in a kernel, bit
-// for bit (kernels are compiled without contraction of products and sums).
+// The value of one element as a function of random words, bit for bit the same on a CPU and in a
+// kernel (kernels are compiled without contraction of products and sums).
 #pragma once
 
 #include <cmath>
@@ -10,27 +10,27 @@
 
 namespace warpsmith::sandbox {
 
-/// What the floating inputs of a set look like. Values are rounded to float32.
+/// The distribution of a set's floating inputs. Values are rounded to float32.
 enum class Distribution : uint8_t {
   normal,   // mean 0, deviation 1 (sum of four uniforms)
-  shifted,  // mean 2.5, deviation 1: a mean of zero is no answer
+  shifted,  // mean 2.5, deviation 1: guessing a mean of zero fails
   wide,     // magnitudes over 2^-8 … 2^8
-  huge,     // normal, and one element of each row of magnitude 2^10 … 2^11
-  sparse,   // zero but for one element in sixteen, of magnitude 2^-1 … 2^7
+  huge,     // normal, with one element of magnitude 2^10 … 2^11 in each row
+  sparse,   // zero except for one element in sixteen, of magnitude 2^-1 … 2^7
   dense,    // uniform in [-1, 1): for timing, and for one verified set
 };
 
-/// Which values a tensor may take, learnt at ingest from what `get_inputs` gives.
+/// The values that a tensor may take, learnt at ingest from `get_inputs`.
 enum class Domain : uint8_t {
   free,
   non_negative,  // absolute values
-  unit,          // in (0, 1): the fractional part of the absolute value, away from the ends
+  unit,          // in (0, 1): the fractional part of the absolute value, kept away from the ends
 };
 
-/// How a parameter varies between calls: as its initial values do, or around a constant.
+/// How a parameter varies between calls: like its initial values, or around a constant.
 struct ParameterRule {
   double mean = 0;
-  double deviation = 0;  // 0: a constant; then values within ±0.5 of it
+  double deviation = 0;  // 0: a constant, and values lie within ±0.5 of it
   bool non_negative = false;
 };
 
@@ -38,14 +38,14 @@ WARPSMITH_HOST_DEVICE inline float dense_value(uint32_t word) {
   return 2.0F * (static_cast<float>(word >> 8U) * 0x1.0p-24F) - 1.0F;
 }
 
-/// Irwin–Hall: four 16-bit uniforms have mean 131,070 and deviation 37,837; the fifth fills the
-/// mantissa.
+/// Irwin–Hall: the sum of four 16-bit uniforms has mean 131,070 and deviation 37,837; the fifth
+/// fills the mantissa.
 WARPSMITH_HOST_DEVICE inline float normal_value(int sum_of_four, uint16_t fifth) {
   const float fine = static_cast<float>(int{fifth}) * 0x1.0p-16F - 0.5F;
   return (static_cast<float>(sum_of_four - 131070) + fine) * (1.0F / 37837.0F);
 }
 
-/// What `shifted` adds to a normal value.
+/// The offset of `shifted` from a normal value.
 inline constexpr float shift = 2.5F;
 
 /// ±2^(low + [0, span)): uniform in the exponent's integer part and in the mantissa.
@@ -69,8 +69,8 @@ WARPSMITH_HOST_DEVICE inline float restricted(Domain domain, float value) {
   return 0.001F + 0.998F * (absolute - std::floor(absolute));
 }
 
-/// Where in a row of `length` the huge element lies: a quarter of the rows has it at each end,
-/// where kernels that stop or start one off leave an element out; the others anywhere.
+/// The place of the huge element in a row of `length`. A quarter of the rows has it at each end,
+/// where kernels with an off-by-one error skip an element; the others have it anywhere.
 WARPSMITH_HOST_DEVICE inline uint64_t place_of_huge(uint32_t draw, uint32_t where,
                                                     uint64_t length) {
   constexpr uint32_t quarter = 1U << 30U;
@@ -89,7 +89,7 @@ WARPSMITH_HOST_DEVICE inline bool has_huge(Domain domain, int64_t row) {
   return row >= 2 && domain != Domain::unit;
 }
 
-/// What a parameter's values are made of.
+/// The distribution that a parameter's values derive from.
 WARPSMITH_HOST_DEVICE inline Distribution distribution_of(const ParameterRule& rule) {
   return rule.deviation == 0 ? Distribution::dense : Distribution::normal;
 }

@@ -13,26 +13,27 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::chrono::seconds load_patience{30};  // with code that imports what it likes
+constexpr std::chrono::seconds load_patience{30};  // the code may import any module
 
-/// Spreads that no bound asks for are not computed.
+/// Skips evaluations whose spread the bound does not use.
 int evaluations_of(Numerics numerics) {
   return numerics == Numerics::paper ? 0 : spread_evaluations;
 }
 
-/// Of integer and boolean inputs.
+/// Seeds integer and boolean inputs.
 uint64_t draw_seed_of(const EvaluationJob& job) {
   return job.seed.seed ^ job.seed.salt[0] ^ job.contents_before;
 }
 
-/// A host candidate's launches are charged to it, so those of its baselines are too.
+/// The verifier's clock includes a host candidate's launches, so it must include the baselines'
+/// too.
 SessionOptions session_options(const EvaluationJob& job) {
   return {.evaluations = evaluations_of(job.numerics),
           .draw_seed = draw_seed_of(job),
           .by_clock = job.on_device && job.stage != nullptr};
 }
 
-/// A candidate's process that cannot start is no failure of the reference's.
+/// A candidate's process that cannot start must not count as a failure of the reference worker.
 Error start_error(Error error) {
   const bool lost = error.code == ErrorCode::infrastructure || error.code == ErrorCode::peer_lost;
   if (lost) error.code = ErrorCode::process_failed;
@@ -40,7 +41,7 @@ Error start_error(Error error) {
   return error;
 }
 
-/// The candidate's process, whose code is not loaded yet.
+/// Starts the candidate's process, without its code.
 Result<Contestant> started_candidate(const EvaluationJob& job, EvaluationOutcome& outcome,
                                      Deadline deadline) {
   const PhaseClock clock(outcome.phase_ms, "start");
@@ -52,7 +53,7 @@ Result<Contestant> started_candidate(const EvaluationJob& job, EvaluationOutcome
   return candidate;
 }
 
-/// Its code is made ready, or the fault that prevented that is in the outcome.
+/// Loads the candidate's code. A fault goes to the outcome.
 void load(const EvaluationJob& job, CandidateCalls& calls, EvaluationOutcome& outcome,
           Deadline deadline) {
   const PhaseClock clock(outcome.phase_ms, "start");
@@ -64,9 +65,9 @@ void load(const EvaluationJob& job, CandidateCalls& calls, EvaluationOutcome& ou
 
 using HeldLease = std::optional<DeviceLease>;
 
-/// The device for this evaluation alone; nothing where nothing is shared.
-Result<void> hold(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome,
-                  Deadline deadline) {
+/// Leases the device for this evaluation alone; does nothing where no device is shared.
+Result<void> acquire_lease(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome,
+                           Deadline deadline) {
   if (held || !job.lease) return {};
   const PhaseClock clock(outcome.phase_ms, "wait");
   auto lease = job.lease(deadline);
@@ -75,7 +76,7 @@ Result<void> hold(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& 
   return {};
 }
 
-void let_go(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome) {
+void release_lease(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome) {
   if (held && job.on_device) outcome.device_held_ms = held->held_ms();
   held.reset();
 }
@@ -102,9 +103,9 @@ Result<void> leave(const EvaluationJob& job, WorkerSession& session, EvaluationO
   return {};
 }
 
-/// Over a stay of the worker that is calibrated. What a staged candidate's process may take of the
-/// device or leave running there must not be in the way of the references or in the baselines'
-/// times: its code is loaded last.
+/// Requires a calibrated session. A staged candidate's code is loaded last, because its process may
+/// take device memory or leave work running, which must affect neither the references nor the
+/// baselines' times.
 Result<void> verify_and_time(const EvaluationJob& job, CandidateCalls& calls,
                              WorkerSession& session, FurtherBaselines& further,
                              EvaluationOutcome& outcome, Deadline deadline) {
@@ -118,30 +119,29 @@ Result<void> verify_and_time(const EvaluationJob& job, CandidateCalls& calls,
   return outcome.measured.early ? Result<void>{} : evaluation.run();
 }
 
-/// A stay of the worker, over which the candidate is verified and timed. Shared memory is mapped
-/// before the device is held and unmapped after: that takes the driver's lock, for which all of
-/// this machine's contexts wait. A candidate that may still run there keeps the device until it has
-/// ended.
+/// Verifies and times the candidate in a session of the worker. Shared memory is mapped before the
+/// lease and unmapped after it, because mapping takes the driver's lock, which blocks all contexts
+/// of this machine. A candidate that may still run keeps the lease until it has ended.
 Result<void> measure(const EvaluationJob& job, CandidateCalls& calls, HeldLease& held,
                      EvaluationOutcome& outcome, Deadline deadline) {
   FurtherBaselines none;
   FurtherBaselines& further = job.timed && job.further != nullptr ? *job.further : none;
   auto session = entered(job, further, outcome, deadline);
   if (!session) return tl::unexpected(session.error());
-  auto done = hold(job, held, outcome, deadline);
+  auto done = acquire_lease(job, held, outcome, deadline);
   if (done) done = calibrate(*session, outcome, deadline);
   if (!done) return tl::unexpected(job.worker.with_cause(done.error(), *session));
-  const uint64_t free_at_first = job.free_memory ? job.free_memory() : 0;
+  const uint64_t free_before = job.free_memory ? job.free_memory() : 0;
   done = verify_and_time(job, calls, *session, further, outcome, deadline);
   if (!done) {
     Error cause = job.worker.with_cause(done.error(), *session);
     if (job.stage != nullptr && job.free_memory) {
       outcome.measured.early =
-          killed_as_hog(calls.candidate(), job.free_memory, free_at_first, deadline);
+          killed_as_hog(calls.candidate(), job.free_memory, free_before, deadline);
     }
     return outcome.measured.early ? Result<void>{} : tl::unexpected(std::move(cause));
   }
-  if (job.stage == nullptr && !ended_badly(outcome.measured)) let_go(job, held, outcome);
+  if (job.stage == nullptr && !ended_badly(outcome.measured)) release_lease(job, held, outcome);
   return leave(job, *session, outcome, deadline);
 }
 
@@ -156,9 +156,9 @@ std::vector<Fault> faults_of(const Measurements& measured) {
   return faults;
 }
 
-/// A call that ended by nothing that the candidate did. What a plan may take of a device is bounded
-/// far below what there is: where there is no more, others have it.
-std::optional<Error> struck(const EvaluationJob& job, const Measurements& measured) {
+/// The error if a call ended for a reason outside the candidate. A plan's use of a device is
+/// limited to far less than its memory, so where memory ran out, other processes hold it.
+std::optional<Error> outside_failure(const EvaluationJob& job, const Measurements& measured) {
   const bool by_plan = job.on_device && job.stage == nullptr;
   for (const Fault& fault : faults_of(measured)) {
     const bool full = by_plan && fault.outcome == VerdictClass::out_of_memory;
@@ -177,16 +177,16 @@ void end(const EvaluationJob& job, Contestant candidate, const Measurements& mea
   (void)candidate.process().kill();
 }
 
-/// One that fell while it was loaded never held the device.
+/// Acquires the lease first: a candidate that failed while loading did not hold it.
 Result<void> check_device(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome,
                           Deadline deadline) {
   if (!job.check_device || !ended_badly(outcome.measured)) return {};
-  if (auto done = hold(job, held, outcome, deadline); !done) return done;
+  if (auto done = acquire_lease(job, held, outcome, deadline); !done) return done;
   const PhaseClock clock(outcome.phase_ms, "health");
   return job.check_device(deadline);
 }
 
-/// The candidate's process goes first, the device last.
+/// Ends the candidate's process first and releases the device last.
 Result<void> conclude(const EvaluationJob& job, Contestant candidate, HeldLease& held,
                       EvaluationOutcome& outcome, Deadline deadline) {
   {
@@ -194,7 +194,7 @@ Result<void> conclude(const EvaluationJob& job, Contestant candidate, HeldLease&
     end(job, std::move(candidate), outcome.measured, deadline);
   }
   auto well = check_device(job, held, outcome, deadline);
-  let_go(job, held, outcome);
+  release_lease(job, held, outcome);
   return well;
 }
 
@@ -214,9 +214,11 @@ std::vector<InputRule> paper_rules(std::vector<InputRule> rules) {
 Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline) {
   EvaluationOutcome outcome{.numerics = job.numerics};
   HeldLease held;
-  // A candidate's own process may work on the device as soon as it is loaded.
+  // A candidate's own process may use the device as soon as it is loaded.
   if (job.stage != nullptr) {
-    if (auto done = hold(job, held, outcome, deadline); !done) return tl::unexpected(done.error());
+    if (auto done = acquire_lease(job, held, outcome, deadline); !done) {
+      return tl::unexpected(done.error());
+    }
   }
   auto candidate = started_candidate(job, outcome, deadline);
   if (!candidate) return tl::unexpected(candidate.error());
@@ -227,7 +229,7 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
       return tl::unexpected(done.error());
     }
   }
-  if (auto error = struck(job, outcome.measured)) return tl::unexpected(std::move(*error));
+  if (auto error = outside_failure(job, outcome.measured)) return tl::unexpected(std::move(*error));
   outcome.stage = calls.facts();
   if (auto done = conclude(job, std::move(*candidate), held, outcome, deadline); !done) {
     return tl::unexpected(done.error());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One evaluation of a compiled candidate: verified sets, then interleaved timing.
+// One evaluation of a compiled candidate: it is verified on several sets, then timed in interleaved
+// blocks.
 #pragma once
 
 #include <functional>
@@ -23,71 +24,72 @@
 
 namespace warpsmith::sandbox {
 
-/// Of the distribution that timed sets have, besides `verified_sets` of the others.
+/// Verified sets with the distribution of timed sets, besides `verified_sets` with the others.
 inline constexpr int verified_dense_sets = 1;
-/// All that numerics `paper` verifies.
+/// The number of sets that numerics `paper` verifies.
 inline constexpr int paper_sets = 5;
 
-/// How many sets must be right for a pass; `sets` are those of `strict` besides the dense one.
+/// How many sets must be right for a pass; `sets` is the number for `strict` besides the dense one.
 constexpr int wanted_sets(Numerics numerics, int sets) {
   return numerics == Numerics::paper ? paper_sets : sets + verified_dense_sets;
 }
 
-/// How inputs are filled in the sets of numerics `paper`: about the mean of the task's own, with
-/// their deviation, as parameters are. What must lie in (0, 1) keeps to that.
+/// Rules for the sets of numerics `paper`: inputs get the mean and the deviation of the task's own,
+/// as parameters do. Values that must lie in (0, 1) still do.
 std::vector<InputRule> paper_rules(std::vector<InputRule> rules);
 
-/// Takes a candidate's process that goes on with other sizes of the task's inputs.
+/// Takes over a candidate's process, which continues with other sizes of the task's inputs.
 using KeepCandidate = std::function<void(Contestant, Deadline)>;
 
-/// Whether the device is still well. An error says what is wrong with it.
+/// Checks the device. An error says what is wrong with it.
 using CheckDevice = std::function<Result<void>(Deadline)>;
 
-/// Everything that one evaluation works with; all of it outlives the call.
+/// Everything that one evaluation uses; all of it outlives the call.
 struct EvaluationJob {
   const Task& task;
   const IngestRecord& record;
   Bench& bench;
   const SecretSeed& seed;
   ReferenceWorker& worker;  // has loaded the task, and compiled it if `timed`
-  /// A jailed, calibrated, stopped process that has not loaded the candidate yet.
+  /// Starts a jailed process, calibrated and stopped, without the candidate's code.
   std::function<Result<Contestant>(Deadline)> start_candidate;
-  /// Takes one that did all that was asked of it; empty, and any other, is ended.
+  /// Takes over a candidate's process that completed all its calls. If empty, and after any
+  /// failure, the process is killed.
   KeepCandidate keep_candidate;
-  /// Held while the candidate is verified and timed; empty where nothing is shared.
+  /// Leases the device while the candidate is verified and timed; empty where no device is shared.
   AcquireLease lease;
-  /// Asked under the lease once a candidate that ended badly is gone: beside a neighbour's timed
-  /// calls it would be in their times. Empty where there is no device.
+  /// Called under the lease after a candidate that ended badly is gone; without the lease it would
+  /// disturb a neighbour's timed calls. Empty where there is no device.
   CheckDevice check_device;
-  std::function<uint64_t()> free_memory;  // of that device, in bytes
-  bool on_device = false;                 // times are a GPU's
-  Stage* stage = nullptr;  // what the candidate is shown; none: it maps the bench itself
-  std::chrono::milliseconds call_timeout{5'000};  // of one of its calls, at most
+  std::function<uint64_t()> free_memory;  // free bytes of that device
+  bool on_device = false;                 // a GPU is timed
+  Stage* stage = nullptr;                 // what the candidate sees; null: it maps the bench itself
+  std::chrono::milliseconds call_timeout{5'000};  // limit of each of its calls
   int verified_sets = 5;
   int timed_blocks = 8;
-  std::chrono::milliseconds long_timing{5'000};  // of its timed calls: more only while in doubt
+  std::chrono::milliseconds long_timing{5'000};  // soft limit of its timed calls
   bool timed = false;
-  /// Made ready if `timed`; those that cannot be called are dropped from it. Null: none.
+  /// Prepared if `timed`; those that fail are dropped from it. Null: none.
   FurtherBaselines* further = nullptr;
-  cuda::ClockReader* clocks = nullptr;  // of a GPU slot whose board answers
-  std::string no_clocks;                // else why it does not
-  OwnTime* own = nullptr;               // counts the candidate's import and calls
-  uint64_t contents_before = 0;  // numbers up to this are another evaluation's with the same seed
-  Numerics numerics = Numerics::strict;  // the record is that of `strict` either way
+  cuda::ClockReader* clocks = nullptr;  // for a GPU slot whose board supports it
+  std::string no_clocks;                // otherwise the reason why not
+  OwnTime* own = nullptr;               // counts the time of the candidate's import and calls
+  uint64_t contents_before = 0;  // other evaluations with the same seed used numbers up to this
+  Numerics numerics = Numerics::strict;  // the record is measured with `strict` in any case
 };
 
-/// Of a candidate that was shown a stage.
+/// Facts about a candidate that ran on a stage.
 struct StageFacts {
-  bool on_device = false;                    // where work may be resident while it is stopped
-  double reveal_ms = 0, output_copy_ms = 0;  // subtracted from its times, beside an empty call
-  double noop_ms = 0;                        // all that is subtracted, with the sample too
-  std::vector<std::string> libraries;        // that compute, mapped since it was loaded
-  std::vector<std::string> hints;            // of its text (host_hints.hpp)
+  bool on_device = false;                    // its work may outlast its stop
+  double reveal_ms = 0, output_copy_ms = 0;  // subtracted from its times, as is an empty call
+  double noop_ms = 0;                        // all that is subtracted, including the sample
+  std::vector<std::string> libraries;        // for computing, mapped after loading
+  std::vector<std::string> hints;            // about its text (host_hints.hpp)
   std::optional<double> share;               // of the measured time that was subtracted
   bool within_share = true;                  // false lowers the trust class
 };
 
-/// What happened, for `decide` and for the evidence.
+/// The results of an evaluation, for `decide` and for the evidence.
 struct EvaluationOutcome {
   Numerics numerics = Numerics::strict;
   Measurements measured;
@@ -95,15 +97,15 @@ struct EvaluationOutcome {
   std::map<std::string, std::string> jail;
   double candidate_noop_ms = 0, baseline_noop_ms = 0;
   std::optional<StageFacts> stage;
-  std::optional<double> device_held_ms;  // how long no other evaluation had the GPU
+  std::optional<double> device_held_ms;  // how long this evaluation had the GPU for itself
 };
 
-/// Its process died, hung, or was refused by the device.
+/// Whether its process died, hung, or was refused by the device.
 bool ended_badly(const Measurements& measured);
 
-/// An error is a failure of ours (code `timeout` if the deadline passed); then the worker must be
-/// replaced. Where a further baseline was the cause a later try goes without it.
-/// What the candidate does wrong is part of the outcome.
+/// What the candidate does wrong is part of the outcome. An error is a failure of the machine
+/// (`timeout` if the deadline passed), after which the worker must be replaced. If a further
+/// baseline was the cause, a retry runs without it.
 Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline);
 
 }  // namespace warpsmith::sandbox

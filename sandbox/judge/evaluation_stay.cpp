@@ -8,13 +8,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A later call loads nothing: it gets what eager and the candidate's own calls ask for. But a GPU
-// whose time others share told of a trap up to 3.5 s later: with less it would be a time-out.
+// A later call loads nothing, so eager's time and the candidate's own calls determine its patience.
+// But a GPU with shared time reported a trap up to 3.5 s late, and less patience would call that a
+// time-out.
 constexpr milliseconds trap_patience{5'000};
 constexpr int slower_than_before = 4;
 
-/// The kept distributions, repeated up to `count`, and the one of timed sets, in a secret order:
-/// what looks at its inputs cannot tell that nothing but the cheap check waits.
+/// The kept distributions, repeated up to `count`, and the one of timed sets, in a secret order, so
+/// that a candidate cannot tell from its inputs when only the cheap check follows.
 std::vector<Distribution> distributions_for(const EvaluationJob& job, RandomStream& random) {
   if (job.numerics == Numerics::paper) return std::vector(paper_sets, Distribution::normal);
   const int count = job.verified_sets;
@@ -34,7 +35,7 @@ std::unique_ptr<CallMeter> core_meter(pid_t pid, std::chrono::nanoseconds noop) 
   return std::make_unique<CoreMeter>(pid, noop);
 }
 
-/// Of a contestant or a session of the reference worker.
+/// For a contestant or a session of the reference worker.
 std::unique_ptr<CallMeter> device_meter(const auto& timed) {
   return std::make_unique<DeviceMeter>(timed.device_noop());
 }
@@ -45,14 +46,14 @@ std::unique_ptr<CallMeter> candidate_meter(const EvaluationJob& job, Contestant&
                        : core_meter(candidate.process().pid(), candidate.noop());
 }
 
-/// What others do on the core is charged to a host candidate on a CPU, so it is to its baselines.
+/// On a CPU the load of other processes is charged to a host candidate and so to its baselines.
 std::unique_ptr<CallMeter> session_meter(const EvaluationJob& job, WorkerSession& session) {
   if (job.on_device) return device_meter(session);
   if (job.stage != nullptr) return std::make_unique<ClockMeter>(session.noop());
   return core_meter(session.pid(), session.noop());
 }
 
-/// Only the distributions of `strict` were tried when the task was measured.
+/// Ingest tried only the distributions of `strict`.
 tl::unexpected<Error> not_finite() {
   return fail(ErrorCode::invalid_argument,
               "numerics paper: the reference is not finite on inputs like the task's own");
@@ -61,8 +62,7 @@ tl::unexpected<Error> not_finite() {
 }  // namespace
 
 Deadline patience_with(const EvaluationJob& job, Deadline deadline) {
-  // All the time that there is where a first call pays for what a process loads lazily, and a trap
-  // is told late.
+  // All the time there is, where a first call triggers lazy loading and a trap is reported late.
   const auto call = job.stage != nullptr || job.on_device
                         ? job.call_timeout
                         : std::min(job.call_timeout, call_patience(job.record.facts));
@@ -101,7 +101,7 @@ Result<void> EvaluationStay::run() {
   if (job_.timed && all_right()) {
     if (auto done = time(); !done) return tl::unexpected(done.error());
   }
-  // A call that our own deadline cut short says nothing about the candidate.
+  // A call that our own deadline cut off says nothing about the candidate.
   if (deadline_.passed()) return fail(ErrorCode::timeout, "the evaluation's deadline passed");
   return {};
 }
@@ -113,7 +113,7 @@ Deadline EvaluationStay::patience() const {
   return Deadline::after(std::min(first.left(), later));
 }
 
-std::optional<CallResult> EvaluationStay::rouse() {
+std::optional<CallResult> EvaluationStay::warm_up() {
   if (!job_.on_device || job_.stage != nullptr) return std::nullopt;
   return candidate_.rouse(patience());
 }
@@ -152,7 +152,7 @@ Result<void> EvaluationStay::verify() {
     const VerifiedSet& last = outcome_.measured.sets.back();
     if (last.fault || last.guards_changed || !last.errors.right()) return {};
   }
-  // Before the timed calls: they begin with no more than the first of these did.
+  // Before the timed calls, which thus start with no more than the first verified call did.
   VerifiedSet& last = outcome_.measured.sets.back();
   last.guards_changed = !job_.bench.rest_intact();
   return {};
@@ -171,8 +171,8 @@ Result<VerifiedSet> EvaluationStay::verify_one(uint64_t number, Distribution dis
   }
   {
     const auto clock = phase("candidate");
-    const auto roused = rouse();
-    if (roused) set.fault = roused->fault;
+    const auto warmed = warm_up();
+    if (warmed) set.fault = warmed->fault;
     if (!set.fault) set.fault = call_candidate(k).fault;
   }
   if (set.fault) return set;

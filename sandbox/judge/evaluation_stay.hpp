@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loaded candidate over one stay of the reference worker: verified, then timed.
+// Verifies and then times a loaded candidate during one session of the reference worker.
 #pragma once
 
 #include <algorithm>
@@ -16,34 +16,36 @@
 
 namespace warpsmith::sandbox {
 
-/// Patience with one call: generous, for a machine under load.
+/// Time limit of one call: generous, for a machine under load.
 inline std::chrono::milliseconds call_patience(const TaskFacts& facts) {
   return std::chrono::milliseconds{2000 + static_cast<int64_t>(50 * facts.eager_ms)};
 }
 
-/// The same for a candidate's first one, and before it.
+/// The same for a candidate's first call and for loading it.
 Deadline patience_with(const EvaluationJob& job, Deadline deadline);
 
-/// The same for a later one of a process of its own or on a device: `slowest` of its calls so far.
+/// The same for later calls of a process of its own or on a device; `slowest` is its slowest call
+/// so far.
 std::chrono::milliseconds later_patience(const TaskFacts& facts, bool on_device,
                                          std::chrono::milliseconds slowest);
 
 class EvaluationStay {
  public:
-  /// What is measured goes to `outcome`. All of them outlive this.
+  /// Results go to `outcome`. All arguments outlive this object.
   EvaluationStay(const EvaluationJob& job, CandidateCalls& calls, WorkerSession& session,
                  FurtherBaselines& further, EvaluationOutcome& outcome, Deadline deadline);
 
-  /// Before a staged candidate's code is loaded onto a device: what must not depend on it. Requires
-  /// contestants that are calibrated; once, and only where the candidate will be timed.
+  /// Times the baselines before a staged candidate's code is loaded onto a device. Requires
+  /// calibrated contestants; call it once, and only if the candidate will be timed.
   Result<void> time_undisturbed();
   Result<void> run();
 
  private:
   Deadline patience() const;
-  /// A GPU then runs the candidate's context: changing to it is nobody's time. Before every call,
-  /// timed or not: device code that looks around finds the same. Nothing where there is none.
-  std::optional<CallResult> rouse();
+  /// Switches the GPU to the candidate's context, so that no call's time includes it. Called
+  /// before every call, timed or not, so that device code cannot tell them apart. Empty where not
+  /// needed.
+  std::optional<CallResult> warm_up();
   CallResult call_candidate(uint32_t set);
   PhaseClock phase(const char* name) { return {outcome_.phase_ms, name}; }
   uint32_t next_set() { return set_ = (set_ + 1) % job_.bench.sets(); }
@@ -78,10 +80,10 @@ class EvaluationStay {
   std::unique_ptr<CallMeter> candidate_meter_, session_meter_;
   Deadline deadline_;
   bool draws_ = false;
-  uint64_t drawn_ = 0;  // number of the contents that were drawn last
+  uint64_t drawn_ = 0;  // number of the contents drawn last
   uint32_t set_ = 0;
   std::optional<Undisturbed> undisturbed_;
-  std::chrono::milliseconds slowest_{0};  // of the candidate's calls, rounded up; 0: none so far
+  std::chrono::milliseconds slowest_{0};  // slowest call so far, rounded up; 0: none
 };
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of calls of the candidate and its baselines, in turns.
+// Times the candidate and its baselines in interleaved blocks.
 #include "sandbox/ingest/ingest.hpp"
 #include "sandbox/judge/device_clock.hpp"
 #include "sandbox/judge/evaluation_stay.hpp"
@@ -10,17 +10,17 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr double timing_budget_ms = 12;  // of eager's share: fixes the number of blocks
-// Of the least number of blocks, at most so many times that. A GPU's events are steady, and what
-// its blocks cost is the processor's work between short calls, while others wait for the GPU.
+constexpr double timing_budget_ms = 12;  // for eager's calls; determines the number of blocks
+// Limit of the blocks as a multiple of the least number. A GPU's events are steady, and its blocks
+// cost mainly processor time between short calls, during which others wait for the GPU.
 constexpr int most_times_host = 4, most_times_device = 2;
-// Numbers of contents; those below belong to verified sets.
+// Numbers of contents; smaller ones belong to verified sets.
 constexpr uint64_t first_undisturbed = 1 << 19, first_timed = 1 << 20;
 
-// Calls of each baseline before the candidate's code is there, beside one that warms up.
+// Calls of each baseline before the candidate's code is loaded, after one to warm up.
 constexpr double undisturbed_budget_ms = 200;
 constexpr double least_undisturbed = 2, most_undisturbed = 5;
-// A GPU's times drift by a few per cent with its clocks.
+// A GPU's times drift by a few per cent with its clock rates.
 constexpr double device_slack = 0.05;
 
 bool sound(const Timings& timings) {
@@ -31,7 +31,7 @@ bool sound(const Timings& timings) {
 
 Result<void> EvaluationStay::time_undisturbed() {
   const auto clock = phase("timing");
-  job_.bench.use_profiles(job_.record.profiles);  // takes memory while there is some
+  job_.bench.use_profiles(job_.record.profiles);  // allocates: do it first
   const double wanted = undisturbed_budget_ms / measurable(job_.record.facts.eager_ms);
   const auto calls = static_cast<uint64_t>(std::clamp(wanted, least_undisturbed, most_undisturbed));
   Timings alone;
@@ -74,7 +74,7 @@ Result<void> EvaluationStay::time_blocks(Timings& timings, ClockLog* clocks) {
   const int times = timings.on_device ? most_times_device : most_times_host;
   const int count = block_count(job_.record.facts.eager_ms, timing_budget_ms, job_.timed_blocks,
                                 times * job_.timed_blocks, cycle_of(parties.size()));
-  // One more in front, checked but not counted: it warms what the verified calls left cold.
+  // One uncounted block in front, which is still checked: it warms what verification left cold.
   std::vector<Block> schedule = make_schedule(parties, count, random_);
   schedule.insert(schedule.begin(), schedule.back());
   double spent_ms = 0;
@@ -89,9 +89,9 @@ Result<void> EvaluationStay::time_blocks(Timings& timings, ClockLog* clocks) {
   return {};
 }
 
-/// Long timing keeps others from the GPU, and more blocks would not change what is known: how much
-/// slower the candidate is. Whole pairs of mirrored blocks share out a drift. Half of the bound by
-/// which `decide` accepts so few, for it draws other samples.
+/// Long timing keeps others from the GPU, and more blocks would only refine how much slower the
+/// candidate is. Stops after whole pairs of mirrored blocks, which cancel drift. The bound is half
+/// of the one in `decide`, which draws other samples.
 bool EvaluationStay::enough(const Timings& timings, double spent_ms) const {
   const size_t blocks = timings.blocks.size();
   if (spent_ms < in_ms(job_.long_timing) || blocks == 0 || blocks % 2 != 0) return false;
@@ -102,8 +102,8 @@ bool EvaluationStay::enough(const Timings& timings, double spent_ms) const {
 Result<void> EvaluationStay::time_block(const Block& block, uint64_t number, Timings& timings) {
   TimedBlock times{.order = block};
   uint32_t candidate_set = 0, eager_set = 0;
-  // Of the party before: a copy takes it out of the caches, so that none of the sets with these
-  // contents lies there when the candidate is called.
+  // The set of the previous party. Copying takes it out of the caches, so that no set with these
+  // contents is cached when the candidate is called.
   std::optional<uint32_t> before;
   for (const Party party : block) {
     if (!present(party)) continue;
@@ -132,14 +132,14 @@ Result<void> EvaluationStay::time_block(const Block& block, uint64_t number, Tim
 
 bool EvaluationStay::time_candidate(uint32_t set, TimedBlock& times, Timings& timings) {
   job_.bench.reset(set);
-  const auto roused = rouse();
-  if (roused) timings.fault = roused->fault;
+  const auto warmed = warm_up();
+  if (warmed) timings.fault = warmed->fault;
   if (timings.fault) return false;
   const MeteredCall call = candidate_meter_->measure([&] { return call_candidate(set); });
   timings.fault = call.fault;
   times.candidate_ms = call.charged_ms;
   times.candidate_elapsed_ms = call.elapsed_ms;
-  times.candidate_clock_ms = roused ? call.elapsed_ms - in_ms(roused->elapsed) : call.clock_ms;
+  times.candidate_clock_ms = warmed ? call.elapsed_ms - in_ms(warmed->elapsed) : call.clock_ms;
   timings.worst_overtime_ms = std::max(timings.worst_overtime_ms, call.overtime_ms);
   return !call.fault;
 }
@@ -156,7 +156,7 @@ Result<void> EvaluationStay::time_baseline(Party party, uint32_t set, TimedBlock
   return session_.forget(deadline_);
 }
 
-/// One that was dropped on the way leaves its places in the schedule empty.
+/// A baseline that was dropped during timing leaves its places in the schedule empty.
 bool EvaluationStay::present(Party party) const {
   return !is_further(party) || further_.has(baseline_of(party));
 }

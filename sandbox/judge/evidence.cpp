@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 using cuda::ClockSample;
 
-/// JSON knows no infinity: null.
+/// JSON has no infinity: null.
 Json finite(double value) {
   return std::isfinite(value) ? Json(value) : Json();
 }
@@ -35,7 +35,7 @@ Json set_json(const VerifiedSet& set) {
   return json;
 }
 
-/// A task's mutation gate and its distributions are those of `strict` whatever the numerics.
+/// A task's mutation gate and distributions are those of `strict` whatever the numerics.
 Json bound_json(Numerics numerics) {
   const BoundRule bound = bound_for(numerics, spread_evaluations);
   if (numerics == Numerics::paper) {
@@ -44,7 +44,7 @@ Json bound_json(Numerics numerics) {
   return {{"c", bound.c}, {"u", bound.u}, {"evaluations", spread_evaluations}};
 }
 
-/// Of a candidate that did not come to be called, too.
+/// Also for a candidate that was never called.
 Json sets_json(const Measurements& measured) {
   Json sets = Json::array();
   if (measured.early) sets.push_back({{"fault", measured.early->detail}});
@@ -91,7 +91,7 @@ const char* read_when(const ClockRecord& record) {
   return some ? "around the first blocks and after all" : "before and after all blocks";
 }
 
-/// Arrays of one figure per reading, and a summary; the reason where nothing was read; null on a
+/// Arrays with one figure per reading, and a summary; the reason where nothing was read; null on a
 /// CPU.
 Json clocks_json(const Timings& timings) {
   if (!timings.clocks) {
@@ -115,7 +115,7 @@ Json further_json(const FurtherTimed& timed, const std::vector<TimedBlock>& bloc
   return {{"ms", times_of(timed.which, blocks)}, {"scatter", timed.scatter}};
 }
 
-/// Whose clock counts for the candidate.
+/// The clock that times the candidate.
 const char* clock_of(const EvaluationOutcome& outcome, const Timings& timings) {
   if (outcome.stage) return "verifier";
   if (!timings.on_device) return "core";
@@ -123,7 +123,7 @@ const char* clock_of(const EvaluationOutcome& outcome, const Timings& timings) {
   return events ? "device" : "verifier";
 }
 
-/// Of a device's events and our clock.
+/// The gap between the device's events and our clock.
 Json gap_json(const Timings& timings) {
   return timings.on_device && !timings.blocks.empty() ? Json(clock_gap_ms(timings)) : Json();
 }
@@ -169,7 +169,7 @@ Json samples_json(const Timings& timings, const char* clock_name) {
   return json;
 }
 
-/// What ingest knows of each further baseline.
+/// The ingested facts about each further baseline.
 Json ingested_json(const std::vector<BaselineFacts>& further) {
   Json json = Json::object();
   for (const BaselineFacts& facts : further) {
@@ -221,7 +221,7 @@ std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& 
   if (ragged != nullptr) json["hidden_sets"] = sets_json(ragged->measured);
   const auto& timings = outcome.measured.timings;
   json["timing"] = timings ? samples_json(*timings, clock_of(outcome, *timings)) : Json();
-  // Names of a candidate's libraries are its own: they need not be UTF-8.
+  // A candidate chooses the names of its libraries, which need not be UTF-8.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record behind a verdict: what anybody needs to check it.
+// The record behind a verdict, sufficient to check it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace warpsmith::sandbox {
 
-/// JSON: the revealed seed, errors of each set, raw samples, no-ops, bounds, machine. `ragged`:
-/// what happened on hidden shapes, if the task has any.
+/// JSON: the revealed seed, errors of each set, raw samples, no-ops, bounds, machine. `ragged` is
+/// the outcome on hidden shapes, if the task has any.
 std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& record,
                           const SecretSeed& seed, const Machine& machine,
                           const EvaluationOutcome* ragged = nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ingest's calls of the further baselines: do they agree with eager, and how long do they take?
+// Calls the further baselines at ingest: checks that they agree with eager, and times them.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@
 
 namespace warpsmith::sandbox {
 
-/// One call of a further baseline on buffer set `set`: milliseconds, or nothing where it failed and
-/// was dropped. An error: the worker ended too, after which it is dropped by the second time.
+/// Calls a further baseline once on buffer set `set`. Returns milliseconds; empty if it failed and
+/// was dropped. On an error the worker ended too; after the second the baseline is dropped.
 Result<std::optional<double>> call_further(Baseline which, uint32_t set, WorkerSession& session,
                                            const CallMeter& meter, FurtherBaselines& further,
                                            Deadline deadline);
 
-/// What the calls of one ingest go through. All of it outlives the trials.
+/// What the calls of one ingest use. All of it outlives the trials.
 struct TrialPlace {
   WorkerSession& session;
   Bench& bench;
@@ -33,11 +33,11 @@ class FurtherTrials {
   FurtherTrials(const TrialPlace& place, FurtherBaselines& further)
       : place_(place), further_(further) {}
 
-  /// Eager's outputs lie in set 0 of the worker's; set 1 is written. What differs is dropped.
+  /// Compares on set 1 with eager's outputs in set 0 of the worker. Drops a baseline that differs.
   Result<void> check(const BoundRule& bound);
-  /// Each once, on set 0; `prepare` writes fresh contents there.
+  /// Times each once on set 0, after `prepare` has written new contents there.
   Result<void> time_each(const std::function<Result<void>()>& prepare);
-  /// Of every wanted one, after at least one `time_each`.
+  /// Facts of every wanted baseline, after at least one `time_each`.
   std::vector<BaselineFacts> facts() const;
 
  private:

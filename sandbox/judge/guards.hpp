@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What betrays a candidate that writes less, more, or elsewhere than it should.
+// Detects a candidate that writes less, more, or elsewhere than it should.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@
 
 namespace warpsmith::sandbox {
 
-/// What cannot be right, 8 bytes to be repeated: signalling patterns of NaN for floats, extreme odd
-/// values for integers, 0xA5 for booleans (neither 0 nor 1).
+/// Eight bytes to repeat that no right output holds: NaN patterns for floats, extreme odd values
+/// for integers, 0xA5 for booleans (neither 0 nor 1).
 uint64_t poison_pattern(Dtype dtype);
-/// Fills an output with it.
+/// Fills an output with its poison pattern.
 void poison(Dtype dtype, std::span<std::byte> output);
 
-/// What every byte beside an output holds.
+/// The value of every byte beside an output.
 inline constexpr std::byte guard_value{0xC7};
 
-/// Writes all of a set but its outputs: what is left out would carry notes from call to call.
+/// Fills all of a set except its outputs, so that no call can leave notes there for the next.
 void arm_guards(const SharedBuffers& outputs, uint32_t set);
-/// False if a byte of it changed.
+/// False if one of those bytes changed.
 bool guards_intact(const SharedBuffers& outputs, uint32_t set);
 
-/// A 64-bit content hash for "did this change": fast (one pass at memory speed), not cryptographic.
+/// A 64-bit hash to detect changes: fast (one pass at memory speed), not cryptographic.
 uint64_t content_hash(std::span<const std::byte> bytes);
-/// Of every input and parameter of a set.
+/// Hash of every input and parameter of a set.
 uint64_t inputs_hash(const SharedBuffers& inputs, uint32_t set);
 
 }  // namespace warpsmith::sandbox

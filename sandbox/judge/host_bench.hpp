@@ -10,7 +10,7 @@
 
 namespace warpsmith::sandbox {
 
-/// Memory that one task's bench leaves to the next one's: making and prefaulting it anew for every
+/// Memory that is reused from one task's bench to the next: allocating and prefaulting it for every
 /// change of task took a fifth of an evaluation.
 struct BenchMemory {
   std::shared_ptr<const MemoryFile> inputs, candidate, worker, result;
@@ -18,11 +18,11 @@ struct BenchMemory {
 
 class HostBench final : public Bench {
  public:
-  /// Enough sets to rotate over twice the last-level cache. What `memory` held before is gone: no
-  /// other bench is in it, and no process maps it.
+  /// Makes enough sets to rotate over twice the last-level cache. Discards the contents of
+  /// `memory`, which no other bench may use and no process may map.
   static Result<std::unique_ptr<HostBench>> create(const TaskSignature& signature,
                                                    BenchMemory& memory);
-  /// In memory of its own.
+  /// Uses memory of its own.
   static Result<std::unique_ptr<HostBench>> create(const TaskSignature& signature);
 
   const SharedBuffers& inputs() const { return inputs_; }
@@ -42,7 +42,7 @@ class HostBench final : public Bench {
   void reset(uint32_t set) override;
   uint64_t inputs_hash(uint32_t set) override;
   bool guards_intact(uint32_t set) override;
-  bool rest_intact() override { return true; }  // candidates map the sets alone
+  bool rest_intact() override { return true; }  // candidates map nothing but the sets
   ErrorStats compare_with_reference(Side side, uint32_t set, const BoundRule& rule) override;
   void use_profiles(const std::vector<std::vector<float>>& profiles) override;
   ErrorStats compare_with_worker(Side side, uint32_t set, uint32_t other,
@@ -55,7 +55,7 @@ class HostBench final : public Bench {
   const SharedBuffers& outputs_of(Side side) const {
     return side == Side::candidate ? candidate_ : worker_;
   }
-  /// Reference of output number `output` (counted among outputs) in the result memory.
+  /// The reference of the `output`-th output in the result memory.
   Reference reference_of(size_t output) const;
 
   TaskSignature signature_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the judge's rules need to be the same code on a CPU and in a kernel.
+// Macros and functions that let the judge's rules compile for a CPU and for kernels.
 #pragma once
 
 #ifdef __CUDACC__
@@ -17,7 +17,7 @@ WARPSMITH_HOST_DEVICE To bits_as(From value) {
   return __builtin_bit_cast(To, value);
 }
 
-/// std::max, likewise; `a` where either is not a number.
+/// std::max, which device code may not call either; returns `a` if one of them is NaN.
 template <class T>
 WARPSMITH_HOST_DEVICE T larger(T a, T b) {
   return a < b ? b : a;

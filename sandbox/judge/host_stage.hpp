@@ -10,7 +10,7 @@ namespace warpsmith::sandbox {
 
 class HostStage final : public Stage {
  public:
-  /// `inputs` and `outputs` are the bench's, and outlive it as memory.
+  /// `inputs` and `outputs` are the bench's; their memory outlives it.
   static Result<std::unique_ptr<HostStage>> create(const SharedBuffers& inputs,
                                                    const SharedBuffers& outputs);
 
@@ -28,7 +28,7 @@ class HostStage final : public Stage {
         written_(std::move(written)) {}
 
   SharedBuffers inputs_, outputs_;  // the bench's
-  SharedBuffers shown_, written_;   // one set of each, the candidate's
+  SharedBuffers shown_, written_;   // the candidate's, one set of each
   std::vector<SamplePosition> positions_;
   std::vector<std::byte> sampled_;  // 8 bytes per position
 };

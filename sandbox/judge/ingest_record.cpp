@@ -13,7 +13,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-// Part of every key: a change of what ingest measures or how it judges starts afresh.
+// Part of every key. Change it when ingest measures or judges differently, to drop old records.
 constexpr const char* ingest_version = "ingest 9";
 constexpr size_t digest_digits = 64;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ingest learnt about a task on one machine and stack; kept on disk.
+// The results of a task's ingest on one machine and stack; kept on disk.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,10 @@ namespace warpsmith::sandbox {
 /// How one input or parameter is filled.
 struct InputRule {
   bool parameter = false;
-  bool drawn = false;  // integer or boolean: the worker gives it, an input drawn by get_inputs
+  bool drawn = false;  // integer or boolean: the worker draws it
   Domain domain = Domain::free;
-  double mean = 0, deviation = 0;  // of a parameter
-  bool non_negative = false;       // of a parameter
+  double mean = 0, deviation = 0;  // only for a parameter
+  bool non_negative = false;       // only for a parameter
 
   template <class Archive>
   void serialize(Archive& archive) {
@@ -27,13 +27,13 @@ struct InputRule {
   }
 };
 
-/// How one distribution fared. Errors are in units of the bound.
+/// The results for one distribution. Errors are in units of the bound.
 struct DistributionFacts {
   Distribution distribution = Distribution::normal;
   bool kept = false;        // honest evaluations are finite and well within the bound
-  double eager_error = 0;   // torch's own order of sums
-  double honest_error = 0;  // the largest of all orders, eager's among them
-  double bf16_error = 0;    // of the lower precisions: above 1 is told apart
+  double eager_error = 0;   // with torch's own order of sums
+  double honest_error = 0;  // the largest over all orders, including eager's
+  double bf16_error = 0;    // with lower precision: above 1 the bound rejects it
   double tf32_error = 0;
 
   template <class Archive>
@@ -42,12 +42,12 @@ struct DistributionFacts {
   }
 };
 
-/// What ingest found of a further baseline.
+/// The results for a further baseline.
 struct BaselineFacts {
   Baseline which = Baseline::tuned;
-  double seconds = 0;  // that making it ready took
+  double seconds = 0;  // duration of its preparation
   double ms = 0;       // median; 0 if it was not timed
-  std::string reason;  // why the task lacks it; else empty
+  std::string reason;  // why the task lacks it; otherwise empty
 
   template <class Archive>
   void serialize(Archive& archive) {
@@ -60,8 +60,8 @@ struct IngestRecord {
   std::vector<InputRule> rules;  // one per input and parameter, in the signature's order
   std::vector<DistributionFacts> distributions;
   std::vector<std::vector<float>> profiles;  // per output: S of dense sets, per block of elements
-  std::vector<BaselineFacts> further;        // each that was wanted
-  std::string refusal;  // not empty: the task is refused or quarantined, and why
+  std::vector<BaselineFacts> further;        // one for each wanted baseline
+  std::string refusal;  // why the task is refused or quarantined; otherwise empty
 
   template <class Archive>
   void serialize(Archive& archive) {
@@ -72,17 +72,17 @@ struct IngestRecord {
 /// How much of a task is measured.
 enum class IngestScope : uint8_t {
   whole,
-  verified,  // what verifying needs: no compiled baseline, no times, no profiles
+  verified,  // only what verifying needs: no compiled baseline, no times, no profiles
 };
 
-/// Content hash of the task, machine, stack, scope and wanted further baselines: who may share a
-/// record.
+/// Content hash of all that a record depends on: task, machine, stack, scope, wanted further
+/// baselines.
 std::string record_key(const Task& task, const std::string& machine, const std::string& stack,
                        IngestScope scope, const std::vector<Baseline>& further);
 
-/// Nothing if there is none or it is damaged.
+/// Empty if the record is missing or damaged.
 std::optional<IngestRecord> read_record(const std::string& folder, const std::string& key);
-/// Replaces atomically.
+/// Replaces the file atomically.
 Result<void> write_record(const std::string& folder, const std::string& key,
                           const IngestRecord& record);
 

@@ -9,7 +9,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr size_t chunk = 4096;  // floats: 16 KiB, stays in the first-level cache
+constexpr size_t chunk = 4096;  // 16 KiB of floats: fits the first-level cache
 
 struct Scratch {
   alignas(64) std::array<float, chunk> values;
@@ -104,7 +104,7 @@ std::string_view to_string(Domain domain) noexcept {
 }
 
 void fill_floats(std::span<float> out, const FillRule& rule, Keystream& stream) {
-  Scratch s;  // every element that is read below was written before
+  Scratch s;  // uninitialised: elements are written before they are read
   for (size_t start = 0; start < out.size(); start += chunk) {
     const size_t count = std::min(chunk, out.size() - start);
     make_values(rule.distribution, s, count, stream);

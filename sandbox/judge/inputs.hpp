@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contents of the input sets: independent full-entropy draws of a keyed generator.
+// Generates the input sets: independent full-entropy draws from a keyed generator.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace warpsmith::sandbox {
 
 inline constexpr size_t distribution_count = 6;
-/// The verified ones besides `dense`.
+/// The verified distributions besides `dense`.
 inline constexpr std::array verified_distributions{Distribution::normal, Distribution::shifted,
                                                    Distribution::wide, Distribution::huge,
                                                    Distribution::sparse};
@@ -28,7 +28,8 @@ struct FillRule {
   int64_t row = 1;  // elements of the last axis, for `huge`
 };
 
-/// Writes `out` with non-temporal stores where its alignment allows. 2^20 dense values take < 2 ms.
+/// Writes `out`, with non-temporal stores where its alignment allows. 2^20 dense values take < 2
+/// ms.
 void fill_floats(std::span<float> out, const FillRule& rule, Keystream& stream);
 
 void fill_parameter(std::span<float> out, const ParameterRule& rule, Keystream& stream);

@@ -18,7 +18,7 @@ struct Keystream::Cipher {
 
 Keystream::Keystream(const StreamKey& key, uint64_t set, uint32_t tensor)
     : cipher_(std::make_unique<Cipher>()) {
-  // Counter block: set (8 bytes), tensor (4), block number (4, big-endian, counted by AES-CTR).
+  // Counter block: set (8 bytes), tensor (4), block number (4, big-endian, incremented by AES-CTR).
   std::array<uint8_t, 16> counter{};
   std::memcpy(counter.data(), &set, sizeof set);
   std::memcpy(counter.data() + 8, &tensor, sizeof tensor);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A keyed cryptographic stream: AES-256 in counter mode. Who has not the key cannot tell the
-// inputs of one call from those of any other.
+// A keyed cryptographic stream: AES-256 in counter mode. Without the key, inputs of different calls
+// cannot be told apart.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace warpsmith::sandbox {
 
 using StreamKey = std::array<uint8_t, 32>;
 
-/// The stream of (key, set, tensor). Streams of different pairs never overlap: 2^32 blocks each.
+/// The stream of (key, set, tensor): 2^32 blocks each. Streams of different pairs never overlap.
 class Keystream {
  public:
   Keystream(const StreamKey& key, uint64_t set, uint32_t tensor);

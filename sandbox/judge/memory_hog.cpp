@@ -18,24 +18,24 @@ std::string mebibytes(uint64_t bytes) {
 
 }  // namespace
 
-std::optional<Fault> hog_fault(uint64_t free_at_first, uint64_t free_beside_it, uint64_t free_now) {
-  const uint64_t held = free_now > free_beside_it ? free_now - free_beside_it : 0;
-  if (held <= free_at_first / 2) return std::nullopt;
+std::optional<Fault> hog_fault(uint64_t free_before, uint64_t free_while_alive, uint64_t free_now) {
+  const uint64_t held = free_now > free_while_alive ? free_now - free_while_alive : 0;
+  if (held <= free_before / 2) return std::nullopt;
   return Fault{VerdictClass::out_of_memory,
-               "its process held " + mebibytes(held) + " of the " + mebibytes(free_at_first) +
+               "its process held " + mebibytes(held) + " of the " + mebibytes(free_before) +
                    " of device memory that were free, and the reference had no room"};
 }
 
 std::optional<Fault> killed_as_hog(Contestant& candidate,
                                    const std::function<uint64_t()>& free_memory,
-                                   uint64_t free_at_first, Deadline deadline) {
+                                   uint64_t free_before, Deadline deadline) {
   const uint64_t beside_it = free_memory();
   (void)candidate.process().kill();
   const Deadline by = Deadline::after(std::min(deadline.left(), patience));
-  auto fault = hog_fault(free_at_first, beside_it, free_memory());
+  auto fault = hog_fault(free_before, beside_it, free_memory());
   while (!fault && !by.passed()) {
     std::this_thread::sleep_for(pause);
-    fault = hog_fault(free_at_first, beside_it, free_memory());
+    fault = hog_fault(free_before, beside_it, free_memory());
   }
   return fault;
 }

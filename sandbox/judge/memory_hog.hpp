@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A candidate's own process that keeps the device's memory from the references: without a verdict
-// of its own that were a failure of ours, which costs it nothing.
+// Detects a candidate's process that keeps the device's memory from the references. Without a
+// verdict this would count as a failure of the machine and cost the candidate nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace warpsmith::sandbox {
 
-/// `free_at_first`: bytes that nobody held before its code was loaded; then while it lived, and now
-/// that it is gone. A fault where it held more than half: an honest one holds what a call needs,
-/// and what neighbours take or give back meanwhile is less.
-std::optional<Fault> hog_fault(uint64_t free_at_first, uint64_t free_beside_it, uint64_t free_now);
+/// Free bytes of the device: before the candidate's code was loaded, while it lived, and after its
+/// end. A fault if the candidate held more than half of the first; honest ones hold what a call
+/// needs, and the changes by neighbours are smaller.
+std::optional<Fault> hog_fault(uint64_t free_before, uint64_t free_while_alive, uint64_t free_now);
 
-/// Ends the candidate, and waits for two seconds at most until a driver has freed what it held.
+/// Kills the candidate and waits up to two seconds until the driver has freed its memory.
 std::optional<Fault> killed_as_hog(Contestant& candidate,
                                    const std::function<uint64_t()>& free_memory,
-                                   uint64_t free_at_first, Deadline deadline);
+                                   uint64_t free_before, Deadline deadline);
 
 }  // namespace warpsmith::sandbox

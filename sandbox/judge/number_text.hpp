@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as feedback and refusals say them.
+// Formats numbers for feedback and refusals.
 #pragma once
 
 #include <string>
 
 namespace warpsmith::sandbox {
 
-/// As printf writes it.
+/// Formats like printf.
 std::string number(const char* format, double value);
 
-/// Three figures, without an exponent while it can be read.
+/// Three significant figures, without an exponent where that stays readable.
 std::string brief(double value);
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is an output right? A bound that follows the scale of each element's own rounding errors.
+// Checks outputs against a bound that follows each element's own rounding errors.
 #pragma once
 
 #include <cstddef>
@@ -12,32 +12,31 @@
 
 namespace warpsmith::sandbox {
 
-/// Fewer perturbed evaluations underestimate S more often: the constant pays for that.
-/// Eight evaluations give the design's c = 8.
+/// Fewer perturbed evaluations underestimate S more often, so the constant is larger. Eight
+/// evaluations give the design's c = 8.
 BoundRule bound_for(int evaluations);
 
-/// Of numerics `paper`, absolute and relative: what published numbers on KernelBench allow.
+/// The absolute and relative tolerance of numerics `paper`, from published numbers on KernelBench.
 inline constexpr double paper_tolerance = 1e-2;
-/// `evaluations` are those behind S, which only `strict` asks for.
+/// `evaluations`: how many S is made from; only `strict` uses it.
 BoundRule bound_for(Numerics numerics, int evaluations);
 
-/// What an output is compared with, element by element.
+/// The reference of an output, element by element.
 struct Reference {
   std::span<const double> value;  // ŷ
-  std::span<const float> spread;  // S; not finite: rounding decides everything, any finite y passes
+  std::span<const float> spread;  // S; if not finite, any finite y passes
 };
 
 /// `output` holds elements of `dtype`, as many as the reference. Non-finite positions must match
-/// exactly. Requires equal counts.
+/// exactly.
 ErrorStats compare(Dtype dtype, std::span<const std::byte> output, const Reference& reference,
                    const BoundRule& rule);
 
-/// Elements per entry of a calibrated profile of `count` elements: 64, more where that would make
-/// more than 2^20 entries.
+/// Elements per entry of a profile for `count` elements: 64, or more to stay within 2^20 entries.
 size_t profile_block_of(size_t count);
 
-/// The cheap check of a timed call: against the baseline's output of the same contents, with S by
-/// position from `profile` (see `profile_block_of` and ingest).
+/// The cheap check of a timed call: compares with the baseline's output on the same contents, with
+/// S by position from `profile` (see `profile_block_of` and ingest).
 ErrorStats compare_with_baseline(Dtype dtype, std::span<const std::byte> output,
                                  std::span<const std::byte> baseline,
                                  std::span<const float> profile, const BoundRule& rule);

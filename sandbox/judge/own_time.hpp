@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of an evaluation's time its candidate took: who lets the deadline pass by its own
-// slowness has a verdict, and no failure of ours, which would cost it nothing.
+// Counts the candidate's share of an evaluation's time. A candidate that exceeds the deadline by
+// its own slowness gets a verdict; a failure of the machine would cost it nothing.
 #pragma once
 
 #include <chrono>
@@ -10,17 +10,20 @@
 
 namespace warpsmith::sandbox {
 
-/// Of one evaluation. Not thread-safe.
+/// For one evaluation. Not thread-safe.
 class OwnTime {
  public:
-  /// `least`: what any candidate may take. Who was cut off before that had too little time given.
+  /// `least`: time that any candidate may take. A cut-off before that means the deadline was too
+  /// short.
   OwnTime(Deadline deadline, std::chrono::nanoseconds least)
       : deadline_(deadline), given_(deadline.left()), least_(least) {}
 
   void add(std::chrono::nanoseconds span) { spent_ += span; }
 
-  /// The deadline passed, and more than half of the time until then was the candidate's.
-  bool let_it_pass() const { return deadline_.passed() && 2 * spent_ > given_ && spent_ > least_; }
+  /// Whether the deadline passed and the candidate took more than half of the time until then.
+  bool caused_timeout() const {
+    return deadline_.passed() && 2 * spent_ > given_ && spent_ > least_;
+  }
   std::string text() const {
     return "its compilation, import and calls took " + seconds_text(spent_) +
            " of the evaluation's " + seconds_text(given_);
@@ -31,7 +34,7 @@ class OwnTime {
   std::chrono::nanoseconds given_, least_, spent_{0};
 };
 
-/// Adds the time from its making to its end, where somebody counts it.
+/// Adds its lifetime to `own` unless that is null.
 class OwnClock {
  public:
   explicit OwnClock(OwnTime* own) : own_(own), began_(SteadyClock::now()) {}

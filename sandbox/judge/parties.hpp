@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who takes part in timed blocks: the candidate, the two baselines of every evaluation, further
-// ones.
+// The parties of timed blocks: the candidate, the two baselines of every evaluation, further
+// baselines.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ inline bool is_further(Party party) {
   return party == Party::tuned || party == Party::graphed;
 }
 
-/// Of one that is further.
+/// Requires a further baseline.
 inline Baseline baseline_of(Party party) {
   return party == Party::tuned ? Baseline::tuned : Baseline::graphed;
 }

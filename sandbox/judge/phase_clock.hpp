@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of an evaluation goes.
+// Accounts for the time of an evaluation by phase.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace warpsmith::sandbox {
 
-/// Adds the time from its making to its end to one entry, in milliseconds.
+/// Adds its lifetime to one entry, in milliseconds.
 class PhaseClock {
  public:
   PhaseClock(std::map<std::string, double>& phases, std::string name)

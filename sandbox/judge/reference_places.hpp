@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the reference worker puts what into the result memory.
+// The layout of the reference worker's results in the result memory.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace warpsmith::sandbox {
 
-/// Of one output: bytes from the start of the result memory.
+/// One output's places, in bytes from the start of the result memory.
 struct ReferencePlace {
   uint64_t value = 0;   // ŷ, float64
   uint64_t spread = 0;  // S, float32
@@ -19,7 +19,7 @@ struct ReferencePlace {
 /// One per output, in the signature's order: all values lie before all spreads.
 std::vector<ReferencePlace> reference_places(const TaskSignature& signature);
 
-/// Elements of a tensor.
+/// The number of elements of a tensor.
 uint64_t element_count(const TensorSpec& spec);
 
 }  // namespace warpsmith::sandbox

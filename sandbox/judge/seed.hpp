@@ -10,20 +10,20 @@
 
 namespace warpsmith::sandbox {
 
-/// A 64-bit seed, and a salt so that the commitment cannot be searched.
+/// A 64-bit seed, and a salt that keeps the commitment from being searched.
 struct SecretSeed {
   uint64_t seed = 0;
   std::array<uint8_t, 16> salt{};
 
   /// Lower-case hexadecimal, for the evidence.
   std::string reveal() const;
-  /// SHA-256 over the revealed text and the hash of the submission that it judges.
+  /// SHA-256 over the revealed text and the hash of the judged submission.
   std::string commitment(const std::string& submission_hash) const;
-  /// Key of the input generator: 32 bytes.
+  /// The 32-byte key of the input generator.
   std::array<uint8_t, 32> key() const;
 };
 
-/// From the operating system's generator.
+/// Uses the operating system's generator.
 Result<SecretSeed> draw_seed();
 
 }  // namespace warpsmith::sandbox

@@ -5,7 +5,7 @@ namespace warpsmith::sandbox {
 
 std::vector<SamplePosition> draw_positions(const TaskSignature& signature,
                                            const BufferLayout& layout, RandomStream& random) {
-  std::vector<SamplePosition> outputs;  // of their first elements
+  std::vector<SamplePosition> outputs;  // places of the outputs' first elements
   std::vector<uint64_t> elements;
   for (size_t i = 0; i < signature.tensors.size(); ++i) {
     const BufferSlot& slot = layout.slots.at(i);

@@ -59,7 +59,7 @@ FurtherResult further_result(const FurtherTimed& timed, const std::vector<TimedB
   return result;
 }
 
-/// Of what the blocks themselves show, before it is widened.
+/// The width that the blocks themselves show, before widening.
 double relative_width(const Interval& interval) {
   const double middle = 0.5 * (interval.low + interval.high);
   return middle > 0 ? (interval.high - interval.low) / middle : HUGE_VAL;
@@ -72,8 +72,8 @@ void put_rates(ShapeResult& shape, const TaskFacts& facts) {
   shape.roofline_ms = facts.roofline_ms;
 }
 
-/// False where the blocks differ too much to say anything against eager or torch.compile; further
-/// baselines decide nothing.
+/// False where the blocks vary too much for a comparison with eager or torch.compile. Further
+/// baselines have no influence.
 bool put_times(ShapeResult& shape, const Timings& timings, RandomStream& random) {
   const auto candidate = column(timings.blocks, &TimedBlock::candidate_ms, timings.grain_ms);
   const auto eager = column(timings.blocks, &TimedBlock::eager_ms);
@@ -95,14 +95,14 @@ bool put_times(ShapeResult& shape, const Timings& timings, RandomStream& random)
          std::max(over_eager.interval.high, over_compiled.interval.high) < far_slower;
 }
 
-/// They show a machine on which times can be told.
+/// Whether the baselines' times show that this machine can be timed.
 bool baselines_agree(const Timings& timings, RandomStream& random) {
   const auto eager = column(timings.blocks, &TimedBlock::eager_ms);
   const auto compiled = column(timings.blocks, &TimedBlock::compile_ms);
   return relative_width(paired_speedup(eager, compiled, random).interval) <= widest_interval;
 }
 
-/// A line of those that were timed.
+/// A line with the further baselines that were timed.
 std::string further_text(const ShapeResult& shape, const char* format) {
   std::string text;
   for (const FurtherResult& one : shape.further) {
@@ -112,7 +112,7 @@ std::string further_text(const ShapeResult& shape, const char* format) {
   return text;
 }
 
-/// Two decimals would hide what 5 % of microseconds are.
+/// Four decimals for short times: two would hide differences of 5 %.
 std::string timed_text(const ShapeResult& shape, bool on_device) {
   const char* format = on_device || *shape.candidate_ms < 0.1 ? "%.4f" : "%.2f";
   return "passed: candidate " + number(format, *shape.candidate_ms) + " ms, eager " +
@@ -121,7 +121,8 @@ std::string timed_text(const ShapeResult& shape, bool on_device) {
          number("%.1f", shape.gflops_per_s.value_or(0)) + " GFLOP/s" + further_text(shape, format);
 }
 
-/// A baseline of which nothing was measured; else empty. Ingest took the task in, so it takes time.
+/// The name of a baseline with no measurable time, else empty. Ingest accepted the task, so it
+/// takes time.
 std::string unmeasured(const Timings& timings) {
   if (median_of(timings, &TimedBlock::eager_ms) <= timings.grain_ms) return "eager";
   const double compiled = median_of(timings, &TimedBlock::compile_ms);
@@ -165,17 +166,18 @@ Decision decide_timed(Decision decision, const Timings& measured, const TaskFact
   }
   decision.feedback = timed_text(decision.shape, timings.on_device);
   if (stable) return decision;
-  if (baselines_agree(timings, random)) decision.if_it_stays = decision.feedback;
+  if (baselines_agree(timings, random)) decision.feedback_if_still_unstable = decision.feedback;
   return failing(decision, VerdictClass::unstable_timing, "the interval is too wide");
 }
 
-bool is_own_doing(const Decision& decision) {
-  return decision.outcome == VerdictClass::unstable_timing && !decision.if_it_stays.empty();
+bool is_candidate_unstable(const Decision& decision) {
+  return decision.outcome == VerdictClass::unstable_timing &&
+         !decision.feedback_if_still_unstable.empty();
 }
 
-Decision settled(Decision decision) {
+Decision accept_unstable(Decision decision) {
   decision.outcome = VerdictClass::passed;
-  decision.feedback = std::move(decision.if_it_stays);
+  decision.feedback = std::move(decision.feedback_if_still_unstable);
   return decision;
 }
 

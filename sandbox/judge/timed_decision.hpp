@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What timed calls add to a decision: faults, times that cannot be, times that tell nothing, and
-// speed-ups.
+// What timed calls add to a decision: faults, impossible times, unusable times, and speed-ups.
 #pragma once
 
 #include <string>
@@ -10,27 +9,28 @@
 
 namespace warpsmith::sandbox {
 
-/// `decision`, which passed, with the times.
+/// Adds the times to `decision`, which must have passed.
 Decision decide_timed(Decision decision, const Timings& timings, const TaskFacts& facts,
                       RandomStream& random);
 
-/// `decision` with a failing outcome, which its feedback names first.
+/// `decision` with a failing outcome; the feedback begins with its name.
 Decision failing(Decision decision, VerdictClass outcome, const std::string& why);
 
-/// Times that differ by the candidate's own doing are no failure of ours, or whoever is slow could
-/// spoil its verdict and be asked again: the interval's low end is what it has shown.
-bool is_own_doing(const Decision& decision);
-Decision settled(Decision decision);
+/// Whether the candidate's own times vary while the baselines' agree. This must not count as a
+/// failure of the machine: a slow candidate could provoke it and be judged again.
+bool is_candidate_unstable(const Decision& decision);
+/// Passes an unstable candidate; the interval's low end is what it has shown.
+Decision accept_unstable(Decision decision);
 
-/// The most that the blocks leave likely over eager or torch.compile, at 97.5 %. Requires a block.
+/// The upper end at 97.5 % of the speed-up over eager or torch.compile. Requires a block.
 double likely_speedup(const std::vector<TimedBlock>& blocks, RandomStream& random);
 
-/// The times of one further baseline, one per block. Requires one that has no reason.
+/// The times of one further baseline, one per block. Requires a baseline without a reason.
 std::vector<double> times_of(Baseline which, const std::vector<TimedBlock>& blocks);
 
-/// An interval wider than this, relative to its middle, decides nothing.
+/// An interval wider than this, relative to its middle, is inconclusive …
 inline constexpr double widest_interval = 0.6;
-/// Unless all of it lies below this speed-up: however wide, it says that the candidate is slower.
+/// … unless all of it lies below this speed-up: then the candidate is slower in any case.
 inline constexpr double far_slower = 0.5;
 
 }  // namespace warpsmith::sandbox

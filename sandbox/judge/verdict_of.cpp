@@ -25,7 +25,7 @@ std::string error_text(const ErrorStats& errors) {
   return "error " + brief(errors.worst) + " times the bound";
 }
 
-/// The failing class of one verified set, if it is one.
+/// The failing class of one verified set, if any.
 std::optional<Decision> failure_of(size_t index, const VerifiedSet& set) {
   const std::string where = place(index, set);
   if (set.fault) return failing({}, set.fault->outcome, where + ": " + set.fault->detail);

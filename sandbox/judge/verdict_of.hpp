@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measurements in, verdict out: the one place that decides, free of processes and clocks.
+// Turns measurements into a verdict: the only place that decides, without processes and clocks.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace warpsmith::sandbox {
 
-/// What one verified call showed.
+/// The result of one verified call.
 struct VerifiedSet {
   Distribution distribution = Distribution::normal;
   std::optional<Fault> fault;
@@ -30,73 +30,72 @@ struct VerifiedSet {
   ErrorStats errors;
 };
 
-/// Times of one block in milliseconds, charged as core_time.hpp says, no-op subtracted.
+/// Times of one block in milliseconds, charged as in core_time.hpp, no-op subtracted.
 struct TimedBlock {
   double candidate_ms = 0, eager_ms = 0, compile_ms = 0;
-  double candidate_elapsed_ms = 0;  // by the clock alone, for the record
+  double candidate_elapsed_ms = 0;  // by the clock alone; only recorded
   double candidate_clock_ms = 0;    // by the clock alone, no-op subtracted
   Block order{};
-  std::map<Baseline, double> further_ms;  // of those that were still timed
+  std::map<Baseline, double> further_ms;  // for those still timed
 };
 
-/// A further baseline that was asked for.
+/// A wanted further baseline.
 struct FurtherTimed {
   Baseline which = Baseline::tuned;
-  std::string reason;  // why it was not timed, or not to the end; else empty
-  double scatter = 0;  // reproducibility.hpp
+  std::string reason;  // why it was not timed, or not to the end; otherwise empty
+  double scatter = 0;  // see reproducibility.hpp
 };
 
-/// A time that ratios can be made of: no less than `grain_ms`, for less cannot be told.
+/// A time for use in ratios: at least `grain_ms`, below which times cannot be measured.
 inline double measurable(double ms, double grain_ms = 0) {
   return std::max({ms, grain_ms, 1e-6});
 }
 
-/// Empty calls differ by this share from one call to the next, and one is subtracted from each.
+/// The relative variation of empty calls, one of which is subtracted from each call.
 inline constexpr double grain_of_noop = 0.25;
 
-/// Medians of the baselines on a device before any code of a `host` candidate was there. Whatever
-/// its process leaves running while it is stopped cannot have slowed these: in a ratio no baseline
-/// counts as slower by more than `slack`. Not on a CPU: nothing can be left running on its core,
-/// and others' load there moves candidate and baselines alike, but not what was timed before.
+/// Medians of the baselines on a device before a `host` candidate's code was loaded, so work that
+/// its stopped process leaves running cannot have slowed them. In a ratio no baseline counts as
+/// slower than this by more than `slack`. Not used on a CPU: a stopped process runs nothing there,
+/// and other load affects candidate and baselines alike but not these earlier times.
 struct Undisturbed {
   double eager_ms = 0, compile_ms = 0;
-  double slack = 0;  // relative: what an honest machine drifts by within an evaluation
+  double slack = 0;  // relative drift of an honest machine within an evaluation
 };
 
 struct Timings {
-  bool on_device = false;  // times are what the contestants say that a GPU took
-  double grain_ms = 0;     // what our clock cannot tell from nothing; 0 where a device tells times
+  bool on_device = false;  // times are the contestants' reports of a GPU's time
+  double grain_ms = 0;     // below this our clock cannot measure; 0 where a device measures
   std::vector<TimedBlock> blocks;
   std::optional<Fault> fault;  // of a timed call
-  ErrorStats errors;           // of all timed outputs
+  ErrorStats errors;           // over all timed outputs
   bool guards_changed = false;
-  // How far each baseline's time moves between evaluations: reproducibility.hpp
+  // Variation of each baseline's time between evaluations: see reproducibility.hpp.
   double eager_scatter = 0, compile_scatter = 0;
-  double worst_overtime_ms = 0;  // on the core after `done`: already charged, kept for the record
+  double worst_overtime_ms = 0;  // on the core after `done`: already charged, only recorded
   std::vector<FurtherTimed> further;
-  std::optional<Undisturbed> undisturbed;  // of contract `host` on a device
-  std::optional<ClockRecord> clocks;       // of a GPU
-  std::string no_clocks;                   // why there are none; empty on a CPU
+  std::optional<Undisturbed> undisturbed;  // for contract `host` on a device
+  std::optional<ClockRecord> clocks;       // for a GPU
+  std::string no_clocks;                   // why they are missing; empty on a CPU
 };
 
-/// All that was measured before it ended.
+/// Everything measured until the evaluation ended.
 struct Measurements {
-  std::optional<Fault> early;  // compiling or loading failed
+  std::optional<Fault> early;  // a failure to compile or load
   std::vector<VerifiedSet> sets;
   std::optional<Timings> timings;
 };
 
-/// The decided part of a verdict.
+/// The part of a verdict that `decide` determines.
 struct Decision {
   VerdictClass outcome = VerdictClass::passed;
   std::string feedback;
   ShapeResult shape;
-  // Of unstable timing where the baselines' times agree: the candidate's own differ. Its feedback
-  // if they do so again.
-  std::string if_it_stays;
+  // Set if the timing is unstable although the baselines' times agree, so the candidate's own vary.
+  std::string feedback_if_still_unstable;
 };
 
-/// `wanted_sets`: how many verified sets a pass needs. `random` serves the bootstrap.
+/// `wanted_sets`: the number of verified sets that a pass needs. `random` is for the bootstrap.
 Decision decide(const Measurements& measured, const TaskFacts& facts, int wanted_sets,
                 RandomStream& random);
 

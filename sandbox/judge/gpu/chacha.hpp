@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The random words of a GPU's input sets: ChaCha20 (RFC 8439) in counter mode, the same on a CPU
-// and in a kernel. Who has not the key cannot tell the inputs of one call from those of any other.
+// and in a kernel. Without the key, inputs of different calls cannot be told apart.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ struct ChachaKey {
   uint32_t words[8] = {};
 };
 
-/// Of the 32 bytes, four by four, little-endian.
+/// Packs the 32 bytes into words, little-endian.
 inline ChachaKey chacha_key(const std::array<uint8_t, 32>& bytes) {
   ChachaKey key;
   for (size_t i = 0; i < bytes.size(); ++i) key.words[i / 4] |= uint32_t{bytes[i]} << (8 * (i % 4));
@@ -49,8 +49,8 @@ WARPSMITH_HOST_DEVICE inline void double_round(uint32_t (&x)[16]) {
   quarter_round(x[3], x[4], x[9], x[14]);
 }
 
-/// Block function. `counter` is words 12 and 13 of the state, `nonce` words 14 and 15 (the first
-/// word of the RFC's nonce is the counter's upper half).
+/// The block function. `counter` is words 12 and 13 of the state, `nonce` words 14 and 15 (the
+/// first word of the RFC's nonce is the counter's upper half).
 WARPSMITH_HOST_DEVICE inline ChachaBlock chacha_block(const ChachaKey& key, uint64_t counter,
                                                       uint64_t nonce) {
   const auto low = [](uint64_t value) { return static_cast<uint32_t>(value); };
@@ -66,8 +66,8 @@ WARPSMITH_HOST_DEVICE inline ChachaBlock chacha_block(const ChachaKey& key, uint
   return block;
 }
 
-/// A tensor takes its words from several streams: as many planes as an element takes words, and
-/// one for the places of huge elements.
+/// A tensor uses several streams: one plane for each word of an element, and one for the places of
+/// huge elements.
 inline constexpr uint32_t most_planes = 3, huge_plane = most_planes;
 
 /// The counter of a block of a plane of a tensor; the nonce is the number of the set. Streams never
@@ -77,8 +77,8 @@ WARPSMITH_HOST_DEVICE inline uint64_t stream_counter(uint32_t tensor, uint32_t p
   return (uint64_t{tensor} << 48U) | (uint64_t{plane} << 40U) | block;
 }
 
-/// 32 blocks are made by the 32 threads of a warp and hold the words of 512 elements; consecutive
-/// threads write consecutive groups of four.
+/// The 32 threads of a warp make 32 blocks with the words of 512 elements; consecutive threads
+/// write consecutive groups of four.
 inline constexpr uint64_t tile_elements = 512;
 
 }  // namespace warpsmith::sandbox

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judgement of outputs. A thread takes `pool` neighbours at a time, so that their deviations are
-// averaged in the order of the host's judge.
+// Compares outputs. A thread takes `pool` neighbours at a time, so that their deviations are
+// averaged in the same order as on the host.
 #include "sandbox/judge/gpu/kernel_orders.hpp"
 
 namespace warpsmith::sandbox {
@@ -34,7 +34,7 @@ __device__ void each_group(uint64_t count, const Judge& judge) {
   }
 }
 
-/// Sums a warp's findings; its first thread adds them to the tally.
+/// Sums a warp's results; its first thread adds them to the tally.
 __device__ void report(const ErrorStats& stats, Tally& tally) {
   ErrorStats sum = stats;
   for (unsigned step = 16; step > 0; step /= 2) {

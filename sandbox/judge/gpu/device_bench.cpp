@@ -129,7 +129,7 @@ void DeviceBench::renew() {
   device_->synchronize();
 }
 
-/// Each byte of the sets once: what a call wrote to another set would be its successor's to read.
+/// Rewrites all sets: another set must not pass what a call wrote to the next call.
 void DeviceBench::reset(uint32_t set) {
   const CUdeviceptr first = region(GpuRegion::candidate).address();
   const CUdeviceptr begin = first + set * layout_.output_stride;
@@ -155,7 +155,7 @@ void DeviceBench::check_guard(CUdeviceptr from, uint64_t bytes, CUdeviceptr chan
                   device_->some_blocks());
 }
 
-bool DeviceBench::answered_none(CUdeviceptr changed) const {
+bool DeviceBench::is_zero(CUdeviceptr changed) const {
   unsigned any = 0;
   device_->download(&any, changed, sizeof any);
   return any == 0;
@@ -164,7 +164,7 @@ bool DeviceBench::answered_none(CUdeviceptr changed) const {
 bool DeviceBench::guards_intact(uint32_t set) {
   const CUdeviceptr changed = device_->zeroed_answer();
   for (const ByteZone& zone : zones_) check_guard(zone_of(set, zone), zone.bytes, changed);
-  return answered_none(changed);
+  return is_zero(changed);
 }
 
 bool DeviceBench::rest_intact() {
@@ -172,7 +172,7 @@ bool DeviceBench::rest_intact() {
   const GpuAllocation& all = region(GpuRegion::candidate);
   check_guard(all.address() + layout_.output_total(), all.bytes() - layout_.output_total(),
               changed);
-  return answered_none(changed);
+  return is_zero(changed);
 }
 
 uint64_t DeviceBench::inputs_hash(uint32_t set) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `GpuBench` is where there is a toolkit. Sources built with the toolkit only.
+// Implements `GpuBench` where there is a toolkit. Only for sources built with the toolkit.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ using GpuRegions = std::array<std::shared_ptr<const GpuAllocation>, gpu_region_c
 
 class DeviceBench final : public GpuBench {
  public:
-  /// `regions` are as large as the layout says. `hash_key` is secret.
+  /// `regions` have the sizes of the layout. `hash_key` is secret.
   DeviceBench(std::shared_ptr<const GpuDevice> device, TaskSignature signature, BufferLayout layout,
               GpuRegions regions, uint64_t hash_key);
 
@@ -44,17 +44,17 @@ class DeviceBench final : public GpuBench {
   static GpuRegion outputs_of(Side side) {
     return side == Side::candidate ? GpuRegion::candidate : GpuRegion::worker;
   }
-  /// Address of a tensor of a set; `outputs` says in which memory, if it is an output.
+  /// The address of a tensor of a set; `outputs` selects the memory for an output.
   CUdeviceptr tensor(uint32_t set, size_t index, GpuRegion outputs = GpuRegion::candidate) const;
   void fill_tensor(uint32_t set, size_t index, const Contents& contents,
                    const InputRule& rule) const;
-  /// Where a zone of a set of the candidate's outputs begins.
+  /// The start of a zone in a set of the candidate's outputs.
   CUdeviceptr zone_of(uint32_t set, const ByteZone& zone) const {
     return region(GpuRegion::candidate).address() + set * layout_.output_stride + zone.offset;
   }
-  /// Adds to what `changed` points to if a byte there is not a guard's.
+  /// Increments the number at `changed` if a byte there is not a guard's.
   void check_guard(CUdeviceptr from, uint64_t bytes, CUdeviceptr changed) const;
-  bool answered_none(CUdeviceptr changed) const;
+  bool is_zero(CUdeviceptr changed) const;
   ErrorStats finish(CUdeviceptr tally) const;
 
   std::shared_ptr<const GpuDevice> device_;
@@ -63,9 +63,9 @@ class DeviceBench final : public GpuBench {
   GpuRegions regions_;
   uint64_t hash_key_;
   std::vector<size_t> outputs_;               // indices of the outputs in the signature
-  std::vector<ByteZone> zones_;               // of each set of the candidate's outputs
+  std::vector<ByteZone> zones_;               // in each set of the candidate's outputs
   std::vector<ReferencePlace> references_;    // one per output
-  std::vector<cuda::DeviceMemory> profiles_;  // likewise, once they are given
+  std::vector<cuda::DeviceMemory> profiles_;  // one per output, after `use_profiles`
 };
 
 }  // namespace warpsmith::sandbox

@@ -13,7 +13,7 @@ uint64_t entries_of(uint64_t count) {
   return (count + block - 1) / block;
 }
 
-/// Threads that give each a group of neighbours.
+/// The number of threads if each takes a group of neighbours.
 uint64_t groups_of(uint64_t count) {
   return (count + pool - 1) / pool;
 }

@@ -48,7 +48,7 @@ CandidateMemory DeviceStage::memory() const {
 
 void DeviceStage::arm(uint32_t set, std::span<const SamplePosition> positions) {
   device_->copy(written_.address(), outputs_of(set), layout_.output_stride);
-  // Beyond the set: for the next candidate there is no note of this one.
+  // Erase also what lies beyond the set, so that no candidate can leave notes for the next.
   device_->set_bytes(written_.address() + layout_.output_stride, 0,
                      written_.bytes() - layout_.output_stride);
   std::vector<GatherPlace> places;

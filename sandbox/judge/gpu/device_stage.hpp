@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stage of a bench on a GPU. Sources built with the toolkit only.
+// The stage of a bench on a GPU. Only for sources built with the toolkit.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace warpsmith::sandbox {
 
-/// Where the bench's sets lie.
+/// The memory of the bench's sets.
 struct StagedRegions {
   std::shared_ptr<const GpuAllocation> inputs, candidate;
 };
@@ -23,7 +23,7 @@ class DeviceStage final : public Stage {
 
   CandidateMemory memory() const override;
   void arm(uint32_t set, std::span<const SamplePosition> positions) override;
-  /// One copy, then a sweep over twice the second-level cache: what was copied is not left there.
+  /// Copies once, then sweeps twice the second-level cache, so that nothing copied stays in it.
   void reveal(uint32_t set) override;
   void sample() override;
   bool take(uint32_t set) override;
@@ -42,7 +42,7 @@ class DeviceStage final : public Stage {
   cuda::DeviceMemory swept_, places_, sampled_, taken_;
   cuda::KernelModule module_;
   CUfunction gather_;
-  uint64_t count_ = 0;  // of positions
+  uint64_t count_ = 0;  // number of positions
 };
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contents of the input sets. A thread makes the blocks of 16 elements, one per plane.
+// Fills input sets. A thread makes the blocks of 16 elements, one per plane.
 #include "sandbox/judge/gpu/kernel_orders.hpp"
 
 namespace warpsmith::sandbox {
@@ -10,7 +10,7 @@ struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) FourOf {
   T values[4];
 };
 
-/// Elements first … first + 3, as many of them as there are.
+/// Elements first … first + 3, or as many of them as exist.
 template <class T>
 __device__ void store_four(const FillOrder& order, uint64_t first, const float (&values)[4]) {
   T* out = static_cast<T*>(order.out) + first;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of a candidate's outputs, taken while it may still be at work.
+// Samples a candidate's outputs while it may still be running.
 #include "sandbox/judge/gpu/stage_orders.hpp"
 
 namespace warpsmith::sandbox {
@@ -8,7 +8,7 @@ extern "C" __global__ void warpsmith_gather(GatherOrder order) {
   const uint64_t i = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= order.count) return;
   const GatherPlace place = order.places[i];
-  // Past the caches of this kernel's own processor: another's latest writes count.
+  // Volatile: bypasses this multiprocessor's cache to see the latest writes of others.
   const volatile unsigned char* at = order.from + place.offset;
   uint64_t value = 0;
   for (uint64_t b = 0; b < place.bytes; ++b) value |= uint64_t{at[b]} << (8 * b);

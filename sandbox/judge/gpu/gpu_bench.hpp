@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bench of a GPU slot: device memory that processes share by descriptor, and kernels of our own
-// over it. Needs no toolkit's header; without a toolkit at build time nothing here can be opened.
+// The bench of a GPU slot: device memory that processes share by descriptor, and our own kernels
+// over it. Needs no headers of the toolkit; in builds without one nothing here can be opened.
 #pragma once
 
 #include <array>
@@ -14,45 +14,45 @@
 
 namespace warpsmith::sandbox {
 
-/// The verifier's own context, stream and kernels on one GPU. Used and destroyed on the thread that
+/// The verifier's own context, stream and kernels on one GPU. Use and destroy it on the thread that
 /// opened it. No candidate's code runs in its process.
 class GpuVerifier {
  public:
   /// `unsupported` without a usable driver or a toolkit at build time, `not_found` without that
-  /// GPU, `infrastructure` where it computes wrongly.
+  /// GPU, `infrastructure` if it computes wrong results.
   static Result<std::shared_ptr<GpuVerifier>> open(int gpu);
   virtual ~GpuVerifier() = default;
 
-  /// Name, memory, bytes of second-level cache.
+  /// Name, memory, size of the second-level cache.
   virtual const cuda::Gpu& facts() const = 0;
-  /// Bytes that nobody holds now. Throws DeviceError.
+  /// Bytes that are free now. Throws DeviceError.
   virtual uint64_t free_memory() const = 0;
-  /// What the device can do at best, by measurements of 20 ms. Throws DeviceError.
+  /// The device's peak rates, measured in 20 ms each. Throws DeviceError.
   virtual MachineLimits measure_limits() const = 0;
-  /// What its multiprocessors hold. Throws DeviceError.
+  /// The resources of a multiprocessor. Throws DeviceError.
   virtual DeviceLimits device_limits() const = 0;
-  /// Whether the device computes what a CPU does. Throws DeviceError.
+  /// Whether the device computes the same as a CPU. Throws DeviceError.
   virtual bool computes_right() const = 0;
 };
 
-/// One region's memory and the descriptor that others map it by.
+/// One region's memory with the descriptor that other processes map.
 class GpuAllocation;
 
-/// Device memory that one task's bench leaves to the next one's.
+/// Device memory that is reused from one task's bench to the next.
 struct GpuBenchMemory {
   std::array<std::shared_ptr<const GpuAllocation>, gpu_region_count> regions;
 
-  /// Lets go of regions beyond `always_kept`.
+  /// Frees regions larger than `always_kept`.
   void release_large();
 };
 
-/// Descriptors that it hands out are to be mapped whole (the bytes beside them are the whole
-/// memories'), a candidate's inputs read-only.
+/// Receivers must map its descriptors whole, because the bytes beside the sets belong to the memory
+/// too, and map a candidate's inputs read-only.
 class GpuBench : public Bench {
  public:
-  /// `memory` is used again where it is large enough and not far more; no other bench is in it and
-  /// no process maps it. What contestants can see of it is zeroed. `capacity` where the task does
-  /// not fit.
+  /// Reuses `memory` if it is large enough but not far too large; no other bench may use it and no
+  /// process may map it. Zeroes what contestants can see of it. `capacity` where the task does not
+  /// fit.
   static Result<std::unique_ptr<GpuBench>> create(std::shared_ptr<GpuVerifier> verifier,
                                                   const TaskSignature& signature,
                                                   GpuBenchMemory& memory);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bench of a GPU where no CUDA toolkit was found at build time: there is none.
+// Stands in for the GPU bench in builds without a CUDA toolkit.
 #include "sandbox/judge/gpu/gpu_bench.hpp"
 
 namespace warpsmith::sandbox {

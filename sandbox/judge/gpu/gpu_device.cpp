@@ -44,7 +44,7 @@ Result<cuda::Gpu> facts_of(int gpu) {
   return *found;
 }
 
-/// For whoever is to look after it.
+/// Identifies the GPU for the operator.
 std::string named(const cuda::Gpu& gpu) {
   return "number " + std::to_string(gpu.index) + ", " + gpu.name + " at " + gpu.bus_address;
 }

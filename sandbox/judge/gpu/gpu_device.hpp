@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `GpuVerifier` is where there is a toolkit: context, stream and kernels, and the memory that
-// is made in it. Sources built with the toolkit only; everything here throws DeviceError.
+// Implements `GpuVerifier` where there is a toolkit: context, stream, kernels, and memory in that
+// context. Only for sources built with the toolkit; everything here throws DeviceError.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace warpsmith::sandbox {
 
-/// For a kernel's orders; the host may not follow it.
+/// A pointer for a kernel's orders; the host must not dereference it.
 template <class T>
 T* device_pointer(CUdeviceptr address) {
   return std::bit_cast<T*>(address);
@@ -19,7 +19,7 @@ T* device_pointer(CUdeviceptr address) {
 
 /// The kernels of fill.cu, compare.cu and upkeep.cu.
 struct BenchKernels {
-  std::array<CUfunction, distribution_count> fill{};  // by distribution; `huge` as `normal`
+  std::array<CUfunction, distribution_count> fill{};  // by distribution; `huge` uses `normal`
   CUfunction place_huge, compare_with_reference, compare_with_baseline;
   CUfunction pattern, check_guards, hash, profile;
 };
@@ -43,27 +43,27 @@ class GpuDevice final : public GpuVerifier {
               uint64_t most_blocks = no_limit) const {
     launch_bytes(kernel, threads, most_blocks, &order);
   }
-  /// Blocks that fill the device a few times, for kernels that loop.
+  /// A number of blocks that fills the device a few times, for kernels that loop.
   uint64_t some_blocks() const { return some_blocks_; }
 
   void set_bytes(CUdeviceptr to, unsigned char value, uint64_t bytes) const;
   void copy(CUdeviceptr to, CUdeviceptr from, uint64_t bytes) const;
   void upload(CUdeviceptr to, const void* from, uint64_t bytes) const;
-  /// Waits until it is there.
+  /// Waits until the data has arrived.
   void download(void* to, CUdeviceptr from, uint64_t bytes) const;
   void synchronize() const;
 
-  /// A few zeroed bytes for a kernel's answer: at most `answer_bytes`.
+  /// At most `answer_bytes` of zeroed device memory for a kernel's answer.
   CUdeviceptr zeroed_answer() const;
   static constexpr uint64_t answer_bytes = 256;
 
  private:
-  static constexpr uint64_t no_limit = (1ULL << 31U) - 1;  // of a grid
+  static constexpr uint64_t no_limit = (1ULL << 31U) - 1;  // blocks of a grid
   void launch_bytes(CUfunction kernel, uint64_t threads, uint64_t most_blocks,
                     const void* order) const;
   const cuda::Api& api() const { return context_.api(); }
 
-  cuda::Context context_;  // first: everything below lives in it
+  cuda::Context context_;  // first, because everything below lives in it
   cuda::Gpu facts_;
   cuda::KernelModule fill_, compare_, upkeep_;
   BenchKernels kernels_;
@@ -72,7 +72,7 @@ class GpuDevice final : public GpuVerifier {
   cuda::DeviceMemory answer_;
 };
 
-/// One region's memory, kept with the device that it lives on.
+/// One region's memory, kept together with its device.
 class GpuAllocation {
  public:
   GpuAllocation(std::shared_ptr<const GpuDevice> device, uint64_t bytes)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device can do, and whether it still does it right.
+// Measures a device's rates and checks that it computes correctly.
 #include <algorithm>
 #include <vector>
 
@@ -10,11 +10,11 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr uint64_t copied_bytes = 256ULL << 20U;  // beyond any cache
-constexpr uint64_t cached_bytes = 8ULL << 20U;    // within every supported one
+constexpr uint64_t copied_bytes = 256ULL << 20U;  // larger than any cache
+constexpr uint64_t cached_bytes = 8ULL << 20U;    // fits the cache of every supported device
 constexpr int repeats = 16;
 
-/// Rate of `work`, which moves `bytes`; the best of a few tries, in 10^9 bytes per second.
+/// The rate of `work`, which moves `bytes`: the best of a few tries, in 10^9 bytes per second.
 template <class Work>
 double best_rate(const GpuDevice& device, CUstream stream, double bytes, Work work) {
   const cuda::Api& api = device.context().api();
@@ -32,7 +32,7 @@ double best_rate(const GpuDevice& device, CUstream stream, double bytes, Work wo
   return best;
 }
 
-/// Nominal: fused multiply-adds count as two.
+/// The nominal rate; a fused multiply-add counts as two.
 double nominal_gflops(const GpuDevice& device) {
   const cuda::Gpu& facts = device.facts();
   const bool narrow = facts.capability_major == 8 && facts.capability_minor == 0;

@@ -15,7 +15,7 @@ uint64_t whole_pieces(uint64_t bytes) {
   return (std::max<uint64_t>(bytes, 1) + piece - 1) / piece * piece;
 }
 
-/// Decimal gigabytes, one digit after the point.
+/// Decimal gigabytes with one decimal.
 std::string gigabytes(uint64_t bytes) {
   char text[32];
   (void)std::snprintf(text, sizeof text, "%.1f GB", static_cast<double>(bytes) / 1e9);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bench's kernels are told: plain records, passed by value. Addresses are the device's.
+// The arguments of the bench's kernels: plain records, passed by value, with device addresses.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,20 @@ struct FillOrder {
   Dtype dtype = Dtype::f32;
   Distribution distribution = Distribution::normal;
   Domain domain = Domain::free;
-  bool parameter = false;  // then of `rule` instead of `domain`
+  bool parameter = false;  // uses `rule` instead of `domain`
   ParameterRule rule;
   uint64_t row = 1;  // elements of the last axis
   uint64_t count = 0;
   void* out = nullptr;
 };
 
-/// Words that an element takes.
+/// The number of random words for each element.
 WARPSMITH_HOST_DEVICE constexpr uint32_t planes_of(Distribution distribution) {
   if (distribution == Distribution::dense || distribution == Distribution::wide) return 1;
   return distribution == Distribution::sparse ? 2 : most_planes;
 }
 
-/// Of an element's words, one per plane.
+/// The value from an element's words, one per plane.
 WARPSMITH_HOST_DEVICE inline float drawn_value(Distribution distribution,
                                                const uint32_t (&words)[most_planes]) {
   const auto half = [](uint32_t word) { return static_cast<uint16_t>(word & 0xFFFFU); };
@@ -45,20 +45,20 @@ WARPSMITH_HOST_DEVICE inline float drawn_value(Distribution distribution,
   return distribution == Distribution::shifted ? value + shift : value;
 }
 
-/// Of an element that is not a row's huge one, before it is rounded to the tensor's type.
+/// The value of an element other than a row's huge one, before it is rounded to the tensor's type.
 WARPSMITH_HOST_DEVICE inline float filled_value(const FillOrder& order, Distribution distribution,
                                                 const uint32_t (&words)[most_planes]) {
   const float value = drawn_value(distribution, words);
   return order.parameter ? parameter_value(order.rule, value) : restricted(order.domain, value);
 }
 
-/// What comparisons add to. Zeros at first.
+/// The sums of a comparison; start with zeros.
 struct Tally {
-  unsigned long long worst = 0;  // the bits of a double that is not negative: ordered like it
+  unsigned long long worst = 0;  // the bits of a double ≥ 0, which have the same order
   unsigned long long wrong = 0, nonfinite = 0, undefined = 0, undecided = 0;
 };
 
-/// Judges one output against float64 references.
+/// Compares one output with float64 references.
 struct ReferenceOrder {
   const void* output = nullptr;
   const double* expected = nullptr;
@@ -69,7 +69,7 @@ struct ReferenceOrder {
   Tally* tally = nullptr;
 };
 
-/// Judges one output against another of the same type.
+/// Compares one output with another of the same type.
 struct BaselineOrder {
   const void* output = nullptr;
   const void* baseline = nullptr;
@@ -81,14 +81,14 @@ struct BaselineOrder {
   Tally* tally = nullptr;
 };
 
-/// Writes 8 bytes again and again.
+/// Writes 8 bytes repeatedly.
 struct PatternOrder {
-  void* out = nullptr;  // at a multiple of 8
+  void* out = nullptr;  // aligned to 8
   uint64_t bytes = 0;
   uint64_t pattern = 0;
 };
 
-/// Raises `*changed` if a byte of the zone is not `value`.
+/// Increments `*changed` if a byte of the zone is not `value`.
 struct GuardOrder {
   const unsigned char* zone = nullptr;
   uint64_t bytes = 0;
@@ -98,14 +98,14 @@ struct GuardOrder {
 
 /// Adds a content hash to `*hash`.
 struct HashOrder {
-  const void* in = nullptr;  // at a multiple of 8
+  const void* in = nullptr;  // aligned to 8
   uint64_t bytes = 0;
-  uint64_t key = 0;   // secret: who has it not cannot make two contents collide
-  uint64_t salt = 0;  // another for each tensor
+  uint64_t key = 0;   // secret: without it, collisions cannot be constructed
+  uint64_t salt = 0;  // different for each tensor
   unsigned long long* hash = nullptr;
 };
 
-/// The largest spread of each block (see `raised`).
+/// Computes the largest spread of each block (see `raised`).
 struct ProfileOrder {
   const float* spread = nullptr;
   uint64_t count = 0;

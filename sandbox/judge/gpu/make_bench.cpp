@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory for a task's bench: kept, or made anew.
+// Provides device memory for a task's bench: reused or new.
 #include <algorithm>
 
 #include "runtime/cuda/device_error.hpp"
@@ -15,14 +15,14 @@ uint64_t held(const GpuRegions& regions) {
   return bytes;
 }
 
-/// Bytes that the regions that are not kept will take.
+/// The bytes that regions not yet allocated will take.
 uint64_t missing(const GpuRegions& regions, const GpuRegionBytes& needed) {
   uint64_t bytes = 0;
   for (size_t i = 0; i < needed.size(); ++i) bytes += regions[i] ? 0 : needed[i];
   return bytes;
 }
 
-/// Lets go of what does not fit the task, and of all where the rest then has no room.
+/// Frees regions that do not fit the task, and all of them if the rest has no room otherwise.
 void release_unfit(const GpuDevice& device, GpuRegions& regions, const GpuRegionBytes& needed) {
   for (size_t i = 0; i < needed.size(); ++i) {
     if (regions[i] && !gpu_memory_fits(regions[i]->bytes(), needed[i])) regions[i].reset();
@@ -30,8 +30,8 @@ void release_unfit(const GpuDevice& device, GpuRegions& regions, const GpuRegion
   if (missing(regions, needed) > device.free_memory()) regions = {};
 }
 
-/// Memory that this process freed comes back with what it held, and kept memory holds what earlier
-/// candidates and tasks left: no contestant sees either.
+/// Erases what earlier candidates and tasks left in reused memory, and old contents in new memory,
+/// which the driver does not clear when this process freed it. No contestant may see either.
 void scrub(const GpuDevice& device, const GpuRegions& regions) {
   for (const GpuRegion which : {GpuRegion::inputs, GpuRegion::candidate, GpuRegion::worker}) {
     const GpuAllocation& region = *regions[static_cast<size_t>(which)];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stage's kernel is told: a plain record, passed by value. Addresses are the device's.
+// The arguments of the stage's kernel: plain records, passed by value, with device addresses.
 #pragma once
 
 #include <cstdint>
 
 namespace warpsmith::sandbox {
 
-/// One element of an output, as SamplePosition has it.
+/// One element of an output, as in SamplePosition.
 struct GatherPlace {
   uint64_t offset = 0;
   uint64_t bytes = 0;  // 1, 2, 4 or 8

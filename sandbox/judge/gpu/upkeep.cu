@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Poison, guard zones, content hashes and profiles.
+// Kernels for poison, guard zones, content hashes and profiles.
 #include "sandbox/judge/gpu/kernel_orders.hpp"
 
 namespace warpsmith::sandbox {
@@ -9,7 +9,7 @@ __device__ uint64_t thread_number() {
   return uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
 }
 
-/// Mixes every bit into every other; no two words give the same.
+/// A bijective mix of all bits.
 __device__ uint64_t mixed(uint64_t x) {
   x = (x ^ (x >> 33U)) * 0xFF51AFD7ED558CCDULL;
   x = (x ^ (x >> 29U)) * 0xC4CEB9FE1A85EC53ULL;
@@ -60,8 +60,8 @@ extern "C" __global__ void warpsmith_check_guards(GuardOrder order) {
   if (!same) atomicOr(order.changed, 1U);
 }
 
-/// The sum of every word mixed with its place: in whatever order, and a word that changes alone
-/// always changes it.
+/// Sums every word mixed with its place: independent of the order of addition, and a change of a
+/// single word always changes the sum.
 extern "C" __global__ void warpsmith_hash(HashOrder order) {
   const uint64_t threads = uint64_t{gridDim.x} * blockDim.x;
   unsigned long long sum = 0;

@@ -23,29 +23,29 @@ TEST(LaterPatienceTest, LeavesTimeForATrapToBeToldOnADevice) {
 
 TEST(OwnTimeTest, IsBlamedForADeadlineThatPassedMostlyInIt) {
   OwnTime own(Deadline::after(milliseconds{0}), milliseconds{0});
-  EXPECT_FALSE(own.let_it_pass());
+  EXPECT_FALSE(own.caused_timeout());
   own.add(milliseconds{1});
-  EXPECT_TRUE(own.let_it_pass());
+  EXPECT_TRUE(own.caused_timeout());
 }
 
 TEST(OwnTimeTest, IsNotBlamedWhileThereIsTimeOrForWhatOthersTook) {
   OwnTime plenty(Deadline::after(std::chrono::hours{1}), milliseconds{0});
   plenty.add(std::chrono::minutes{59});
-  EXPECT_FALSE(plenty.let_it_pass());
+  EXPECT_FALSE(plenty.caused_timeout());
   OwnTime little(Deadline::after(milliseconds{20}), milliseconds{0});
   little.add(milliseconds{5});
   std::this_thread::sleep_for(milliseconds{25});
-  EXPECT_FALSE(little.let_it_pass());
+  EXPECT_FALSE(little.caused_timeout());
   little.add(milliseconds{6});
-  EXPECT_TRUE(little.let_it_pass());
+  EXPECT_TRUE(little.caused_timeout());
 }
 
 TEST(OwnTimeTest, IsNotBlamedWhereSoLittleTimeWasGivenThatACallOfItsOwnTakesIt) {
   OwnTime own(Deadline::after(milliseconds{0}), milliseconds{5});
   own.add(milliseconds{5});
-  EXPECT_FALSE(own.let_it_pass());
+  EXPECT_FALSE(own.caused_timeout());
   own.add(milliseconds{1});
-  EXPECT_TRUE(own.let_it_pass());
+  EXPECT_TRUE(own.caused_timeout());
 }
 
 }  // namespace

@@ -205,7 +205,7 @@ TEST(VerdictOfTest, AnIntervalThatDecidesNothingIsUnstable) {
   measured.timings->blocks[3].eager_ms = 0.1;
   const Decision decision = decided(measured);
   EXPECT_EQ(decision.outcome, VerdictClass::unstable_timing);
-  EXPECT_FALSE(is_own_doing(decision)) << "eager's times differ as much";
+  EXPECT_FALSE(is_candidate_unstable(decision)) << "eager's times differ as much";
 }
 
 TEST(VerdictOfTest, WhoseTimesAloneDifferIsJudgedByTheLowEndOfItsInterval) {
@@ -213,8 +213,8 @@ TEST(VerdictOfTest, WhoseTimesAloneDifferIsJudgedByTheLowEndOfItsInterval) {
   measured.timings = timings(0.31);
   for (size_t i = 0; i < 8; i += 2) measured.timings->blocks[i].candidate_ms = 2;
   const Decision decision = decided(measured);
-  ASSERT_TRUE(is_own_doing(decision));
-  const Decision stays = settled(decision);
+  ASSERT_TRUE(is_candidate_unstable(decision));
+  const Decision stays = accept_unstable(decision);
   EXPECT_EQ(stays.outcome, VerdictClass::passed);
   EXPECT_EQ(stays.feedback.substr(0, 17), "passed: candidate");
   EXPECT_LT(stays.shape.speedup_eager_ci->low, 0.62 / 0.31);
