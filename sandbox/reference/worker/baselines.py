@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a candidate is timed against besides eager: torch.compile, tuned torch.compile, eager as a CUDA graph.
+# The baselines: eager, torch.compile, tuned torch.compile, and eager as a CUDA graph.
 import contextlib
 import gc
 import os
@@ -12,7 +12,7 @@ from refusals import Refused, words_of
 
 _MODES = {"default": None, "tuned": "max-autotune-no-cudagraphs"}
 _TOLERANCE = 1e-2
-_BF16_TOLERANCE = 8e-2  # eager rounds each operator's output at 2^-8, compiled code only the last one's
+_BF16_TOLERANCE = 8e-2  # eager rounds each operator's output at 2^-8, compiled code only the last one
 
 
 def _reason(error):
@@ -24,7 +24,7 @@ def _tensors(result):
 
 
 def _agree(task, a, b):
-    # A product's error goes with the size of its terms, which an element near zero does not show.
+    # A product's error scales with its terms, which an element near zero does not show.
     scale = max(1.0, chunks.size_of(b)) if task.device.remote and b.is_floating_point() else 1.0
     tolerance = _BF16_TOLERANCE if b.dtype == torch.bfloat16 else _TOLERANCE
     return all(torch.allclose(x.double(), y.double(), rtol=tolerance, atol=tolerance * scale, equal_nan=True)
@@ -42,8 +42,8 @@ def _checked(task, function, arguments):
 
 @contextlib.contextmanager
 def _on_every_core():
-    """A search compiles hundreds of kernels: many at a time, not all in turn on the core of what is timed."""
-    import torch._inductor.config  # has read the variable by then: no helper processes
+    """A search compiles hundreds of kernels: use all cores instead of only the core that is timed."""
+    import torch._inductor.config  # read the variable at import: no helper processes
 
     own = os.sched_getaffinity(0)
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = str(os.cpu_count())
@@ -80,12 +80,12 @@ def _captured(task):
 
 
 def make_ready(task, which):
-    """Makes baseline `which` once; raises what stands in its way."""
+    """Makes baseline `which` once; raises the reason if that fails."""
     if which in task.baselines:
         return
     try:
         task.baselines[which] = _captured(task) if which == "graphed" else _compiled(task, which)
-        # What torch.compile leaves behind is not looked through again by every later collection.
+        # Exclude what torch.compile leaves behind from later collections.
         gc.collect()
         gc.freeze()
     finally:
@@ -93,15 +93,15 @@ def make_ready(task, which):
 
 
 def _lacks_a_module(error):
-    """Eager ran, so what is missing is this machine's, and no fault of the task."""
+    """Whether this machine lacks a module. Since eager ran, the task is not at fault."""
     while error is not None and not isinstance(error, ImportError):
         error = error.__cause__ or error.__context__
     return error is not None
 
 
 def ready(task, which):
-    """Whether the baseline can be called, and why not. Without the default one a task is refused, unless this machine
-    lacks a module."""
+    """Whether the baseline can be called, and the reason if not. A task without the default one is refused, unless
+    this machine lacks a module."""
     if which != "graphed" and which not in _MODES:
         raise ValueError(f'no baseline is called "{which}": default, tuned or graphed')
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Operators that libraries fuse, run as their parts: a fused one hides how far its inner sums may err, and kernels that
-# make the parts one after another are as honest.
+# Runs fused operators as their parts: a fused operator hides how large the errors of its inner sums may be, and kernels
+# that compute the parts one after another are just as honest.
 import contextlib
 
 import torch
@@ -18,7 +18,7 @@ class _RecurrentByParts(TorchFunctionMode):
 
 @contextlib.contextmanager
 def by_parts():
-    """Attention, layers that hold it and recurrent layers in their parts, each in the task's own type."""
+    """Runs attention, layers that contain it and recurrent layers as parts, each in the task's own type."""
     sums_in_halves = torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
     fused_layers = torch.backends.mha.get_fastpath_enabled()
     torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# Passes over large tensors that hold only a part of their temporaries at a time.
+# Passes over large tensors that need temporaries only for a part of them at a time.
 import torch
 
-SIZE = 2**26  # elements; a task for a CPU holds no more, so there each tensor is one chunk
-TOLERANCE = 1e-4  # of the values' mean size: what the order of atomic additions may change
+SIZE = 2**26  # elements; a task for a CPU has no more, so there each tensor is one chunk
+TOLERANCE = 1e-4  # times the mean magnitude: how far another order of atomic additions may move a value
 
 
 def chunks(*tensors):
-    """Pieces of equally shaped tensors, all flat, side by side. Writing to a piece of a contiguous one writes it."""
+    """Corresponding flat pieces of equally shaped tensors. For a contiguous tensor they are views."""
     yield from zip(*(t.reshape(-1).split(SIZE) for t in tensors))
 
 
 def dense(value):
-    """Whether the elements lie without gaps or overlaps, in whatever order of axes."""
+    """Whether the elements lie without gaps or overlaps, in any order of axes."""
     expected = 1
     for stride, extent in sorted((s, e) for s, e in zip(value.stride(), value.shape) if e != 1):
         if stride != expected:
@@ -27,7 +27,7 @@ def equal(a, b):
 
 
 def nearly_equal(a, b):
-    """The same up to what atomic additions in another order change; integers must be equal."""
+    """Equality up to another order of atomic additions; integers must be equal."""
     if not a.is_floating_point():
         return equal(a, b)
     scale = TOLERANCE * size_of(a)
@@ -47,7 +47,7 @@ def decided(spreads, references):
 
 
 def size_of(value):
-    """Mean of the finite magnitudes."""
+    """The mean of the finite magnitudes."""
     sums = [x.double().nan_to_num(posinf=0, neginf=0).abs_().sum() for x, in chunks(value)]
     return float(sum(sums)) / max(1, value.numel())
 
@@ -59,7 +59,7 @@ def mean(value):
 
 
 def summary(value):
-    """mean, deviation, low and high of a tensor that is not empty."""
+    """Mean, deviation, minimum and maximum of a tensor that is not empty."""
     if value.numel() <= SIZE:
         x = value.double()
         same = bool((x == x.flatten()[0]).all())

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The contestant's side of the sequential commit (sandbox/commit/control_page.hpp), for baselines and candidates in
-# Python.
+# The contestant's side of the sequential commit (sandbox/commit/control_page.hpp), for Python baselines and candidates.
 import ctypes
 import mmap
 import platform
@@ -28,7 +27,7 @@ class ControlPage(ctypes.Structure):
 
 
 class Answer(NamedTuple):
-    """What one call says. `device_ns` is 0 where the device keeps no time of its own."""
+    """The answer to one call. `device_ns` is 0 where the device does not measure time."""
 
     status: int = OK
     device_ns: int = 0
@@ -48,10 +47,10 @@ def _futex():
     return lambda address, what, value: call(number, address, what, value, None)
 
 
-def _write(page, said):
-    page.status, page.device_ns, page.answer = said.status, said.device_ns, said.answer
-    # Whole characters only, and room for the zero behind them.
-    page.text = said.text.encode(errors="replace")[:_TEXT_BYTES - 1].decode(errors="ignore").encode()
+def _write(page, answer):
+    page.status, page.device_ns, page.answer = answer.status, answer.device_ns, answer.answer
+    # Truncate to whole characters and leave room for a zero.
+    page.text = answer.text.encode(errors="replace")[:_TEXT_BYTES - 1].decode(errors="ignore").encode()
 
 
 def control_page(fd):
@@ -62,8 +61,8 @@ def control_page(fd):
 
 
 def serve(page, run, noop=Answer, others=None):
-    """Answers until `leave`. `run(set)` carries out one call, `noop()` none, `others` further commands by their number;
-    all give an `Answer` and never raise."""
+    """Answers until `leave`. `run(set)` makes one call, `noop()` an empty one, and `others` maps the numbers of further
+    commands to functions. All return an `Answer` and never raise."""
     others = {LOAD: Answer} if others is None else others
     futex = _futex()
     ring = ctypes.addressof(page) + ControlPage.ring.offset
@@ -74,13 +73,13 @@ def serve(page, run, noop=Answer, others=None):
             futex(ring, _FUTEX_WAIT, seen)
         seen, command = page.ring, page.command
         if command == RUN:
-            said = run(page.set)
+            answer = run(page.set)
         elif command == NOOP:
-            said = noop()
+            answer = noop()
         elif command == LEAVE:
-            said = Answer()
+            answer = Answer()
         else:
-            said = others.get(command, lambda: Answer(BAD_ORDER))()
-        _write(page, said)
+            answer = others.get(command, lambda: Answer(BAD_ORDER))()
+        _write(page, answer)
         page.done = seen
         futex(done, _FUTEX_WAKE, 1)

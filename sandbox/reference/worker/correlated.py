@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Rounding errors of a sum that add up instead of cancelling: n u where random ones reach sqrt(n) u.
+# Models rounding errors of a sum that add up instead of cancelling: n u where random errors reach sqrt(n) u.
 #
-# A running sum rounds equal terms the same way each time, and loses every term that is small against it. Zeros of a
-# sparse set become such terms behind an exponential or once a mean is subtracted.
+# A running sum rounds equal terms the same way each time, and loses every term that is small against it. The zeros of a
+# sparse set become such terms after an exponential or the subtraction of a mean.
 import itertools
 import math
 
@@ -14,14 +14,14 @@ import operators as op
 import orders
 
 _U = 2.0**-24
-_SAMPLE = 256  # terms that stand for all of a longer sum
-_SMALL = 8  # terms below so many u of the sum are rounded to a few values, mostly one
+_SAMPLE = 256  # number of terms that represent a longer sum
+_SMALL = 8  # terms below so many u of the sum round to few values, mostly one
 
 
 class CorrelatedErrors:
-    """Makes sums that err by all that equal and small terms may cause, in the directions of `signs`, taken in turn.
+    """Computes sums with the error that equal and small terms may cause, in the directions of `signs` in turn.
 
-    `sums_hit` counts the sums that had more of them than random errors amount to.
+    `sums_hit` counts the sums in which this error exceeds random errors.
     """
 
     def __init__(self, generator, signs):
@@ -33,7 +33,7 @@ class CorrelatedErrors:
         return orders.Sums(self._add, self._scan)
 
     def _pairs(self, n):
-        """Positions of terms, and of others to compare them with."""
+        """Positions of terms, and of other terms to compare them with."""
         if n <= _SAMPLE:
             order = self.generator.permutation(n)
             return order, np.roll(order, 1)
@@ -41,22 +41,22 @@ class CorrelatedErrors:
         return drawn[0], np.where(drawn[0] == drawn[1], (drawn[1] + 1) % n, drawn[1])
 
     def _count(self, terms, reach):
-        """Terms whose errors share a sign, per sum: n sqrt(p) for p the chance that two terms are equal."""
+        """Number of terms whose errors share a sign, per sum: n sqrt(p) if two terms are equal with probability p."""
         n = terms.shape[-1]
         some, others = (terms.take(at, -1) for at in self._pairs(n))
-        # Largest rounding error that each term may cause, in u of the largest partial sum.
+        # The largest rounding error that each term may cause, in u of the largest partial sum.
         weights = np.abs(some)
         weights /= np.maximum(reach * np.float32(_U), np.float32(2**-126))[..., None]
         small = np.where(weights < _SMALL, np.sign(some), np.float32(0))
         np.minimum(weights, 1, out=weights)
         alike = np.sqrt(np.mean(weights * weights * (some == others), -1))
         small *= weights
-        lost = np.abs(small.sum(-1)) - 2 * np.sqrt((small * small).sum(-1))  # signs that merely differ by chance
+        lost = np.abs(small.sum(-1)) - 2 * np.sqrt((small * small).sum(-1))  # less what signs differ by chance
         count = n * np.minimum(alike + np.maximum(lost, 0) / some.shape[-1], weights.mean(-1))
         return np.where(count > 2 * math.sqrt(n), count, np.float32(0))
 
     def _error(self, terms, total):
-        """`total` is each sum. Partial sums of mixed signs walk about it."""
+        """`total` holds the sums. Partial sums of mixed signs deviate from a straight line to it."""
         reach = np.abs(total) + 2 * np.sqrt(np.einsum("...i,...i->...", terms, terms))
         error = np.float32(next(self.signs) * _U) * reach * self._count(terms, reach)
         self.sums_hit += int(error.any())
@@ -72,20 +72,20 @@ class CorrelatedErrors:
         return sums + self._error(terms, sums[..., -1])[..., None] * reached
 
 
-_ELEMENTS = 2**24  # of the sampled terms at hand at a time, on a device
+_ELEMENTS = 2**24  # sampled terms in memory at a time, on a device
 
 
 class DeviceCorrelatedErrors(CorrelatedErrors):
-    """The same model on tensors, wherever they are, of sums that threads share. Of the terms only the sample is copied.
+    """The same model for tensors on any device, with sums shared among threads. Copies only the sampled terms.
 
-    The shares of one sum err alike, and so does whoever adds them up.
+    The shares of one sum have equal errors, and so does the sum of the shares.
     """
 
     def _sums(self):
         return device_sums.DeviceSums(self._add, self._scan)
 
     def _sampled(self, x, dims, at):
-        """Terms at positions counted over `dims` together, as the last axis behind the others."""
+        """Terms at positions counted over `dims` together, as the last axis."""
         indices = np.unravel_index(at, [x.shape[d] for d in dims])
         kept = [d for d in range(x.dim()) if d not in dims]
         if len(dims) == 1:
@@ -109,7 +109,7 @@ class DeviceCorrelatedErrors(CorrelatedErrors):
         n = math.prod(x.shape[d] for d in dims)
         share = min(n, op.SHARE)
         shares = n / share
-        walk = torch.linalg.vector_norm(x, dim=dims, keepdim=True)  # of partial sums of mixed signs, about their drift
+        walk = torch.linalg.vector_norm(x, dim=dims, keepdim=True)  # random walk of partial sums with mixed signs
         reach = total.abs().div_(shares).add_(walk, alpha=2 / math.sqrt(shares))
         kept = [d for d in range(x.dim()) if d not in dims]
         pairs = self._pairs(n)

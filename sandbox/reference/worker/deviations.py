@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# How far perturbed evaluations lie from the reference: what the bound's spread is made of.
+# The deviations of perturbed evaluations from the reference, from which the bound's spread is made.
 import torch
 
 import chunks
 import modes
 
-# Of the largest deviation: what a mean of many of them comes to, whatever they are made of. Two errors of one size
-# cancel nearly in every evaluation where their signs differ, and by chance that may be most of them.
+# A share of the largest deviation, about the mean of many deviations of any kind. Two errors of equal size nearly
+# cancel in evaluations where their signs differ, and by chance that may be most of them.
 LARGEST_SHARE = 0.4
 
 
 class Deviations:
-    """Mean absolute deviations per element, summed up in the tensors `sums`.
+    """Mean absolute deviations per element, accumulated in the tensors `sums`.
 
-    Of half types, whose bound lies near what is honest, no less than a share of the largest one.
+    For half types, whose bound lies close to honest errors, they are at least a share of the largest deviation.
     """
 
     def __init__(self, sums, reference, narrow):
@@ -24,12 +24,12 @@ class Deviations:
             total.zero_()
 
     def add(self, outs):
-        """Takes in one evaluation. In float32: the reference's own rounding is below the bound's floor."""
+        """Adds one evaluation. Float32 suffices: the reference's own rounding is below the bound's floor."""
         self.count += 1
         for tensors in zip(self.sums, self.largest, self.reference, outs):
             for total, largest, exact, out in chunks.chunks(*tensors):
                 deviation = (out.float() - exact.float()).abs_()
-                total.add_(deviation)  # squares would underflow below 1e-19
+                total.add_(deviation)  # not squares, which underflow below 1e-19
                 if self.narrow:
                     torch.maximum(largest, deviation, out=largest)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Where tasks run: the CPU, or the first GPU that this process sees.
+# The devices of tasks: the CPU, or the first GPU visible to this process.
 import contextlib
 import ctypes
 import time
@@ -13,20 +13,20 @@ from host_memory import HostMemory
 
 NO_GRAPHS = "a CPU has no graphs"
 LANES = ("fp32_strict", "tf32_allowed")
-_SWEEP_OVER_CACHE = 2  # times the last cache: nothing of the inputs is left in it
-_BRIEF = 2_000_000  # nanoseconds: below, the launches of a call weigh
-_MORE_CALLS, _MORE_HIDDEN = 4, 2  # of a brief call beside the first
-_LEAST_HELD, _MOST_HELD = 50_000, 2_000_000  # nanoseconds that the GPU waits for a call to be queued
-_CYCLES_OF_NS = 2  # at 2 GHz; a slower clock holds longer
-_KEPT_CACHED = 1 << 30  # bytes that torch may hold back between stays
+_SWEEP_OVER_CACHE = 2  # times the last cache, so that no input stays in it
+_BRIEF = 2_000_000  # nanoseconds; in shorter calls the cost of launches matters
+_MORE_CALLS, _MORE_HIDDEN = 4, 2  # repetitions of a brief call
+_LEAST_HELD, _MOST_HELD = 50_000, 2_000_000  # nanoseconds that the GPU waits until a call is queued
+_CYCLES_OF_NS = 2  # at 2 GHz; at a lower clock rate the hold is longer
+_KEPT_CACHED = 1 << 30  # bytes that torch may keep cached between sessions
 
 
 class NoDevice(Exception):
-    """The device cannot be used; the text says why."""
+    """The device cannot be used; the text is the reason."""
 
 
 class Cpu:
-    """Calls are timed by the verifier alone."""
+    """Only the verifier times calls."""
 
     place = torch.device("cpu")
     memory = "host"
@@ -42,44 +42,44 @@ class Cpu:
         return contextlib.nullcontext()
 
     def searching(self):
-        """While torch.compile tries kernels."""
+        """Context in which torch.compile tries kernels."""
         return contextlib.nullcontext()
 
     def call(self, lane, function, arguments):
-        """Outputs, and the nanoseconds by the device's own clock."""
+        """The outputs, and the nanoseconds by the device's own clock."""
         return function(*arguments), 0
 
     call_by_clock = call
 
     def peak(self, work):
-        """What `work` gives, and the most bytes that it held beyond what was held before."""
+        """The result of `work`, and the most bytes that it allocated in addition."""
         return work(), 0
 
     def wait(self):
-        """Until all that was ordered is done."""
+        """Waits until all queued work is done."""
 
     def graphs(self):
-        """Where eager's launches can be captured; nothing where there are no launches."""
+        """Captures of eager's launches; None on a device without launches."""
         return None
 
     def tidy(self):
-        """After work that leaves nothing behind."""
+        """Frees memory after work that leaves nothing behind."""
 
 
 class _Timed(NamedTuple):
     out: object
     ns: int  # on the GPU
-    queued_ns: int  # until the processor had queued it
-    hidden: bool  # all was queued before any of it ran
+    queued_ns: int  # until the processor had queued everything
+    hidden: bool  # everything was queued before any of it ran
 
 
 def _middle(times):
-    """A single call is as slow as the processor that it was woken on: the middle one is the baseline's own."""
+    """The median: a single call may run on a slow processor core."""
     return sorted(times)[len(times) // 2]
 
 
 def _driver_version():
-    """The CUDA version that the driver is for, or nothing where there is no driver."""
+    """The CUDA version that the driver supports; empty without a driver."""
     version = ctypes.c_int()
     try:
         ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
@@ -93,14 +93,14 @@ def _dotted(version):
 
 
 def _why_unusable(error, driver, wanted):
-    # A driver serves all minor versions of its major one.
+    # A driver supports all minor versions of its major version.
     if driver and driver[0] < int(wanted.split(".")[0]):
         return f"the driver is for CUDA {_dotted(driver)}, older than torch's CUDA {wanted}"
     return f"no GPU can be used: {(str(error).strip() or type(error).__name__).splitlines()[0][:200]}"
 
 
 def _usable_gpu():
-    """CUDA made ready, or why not."""
+    """Initialises CUDA, or raises the reason why it cannot be used."""
     if torch.version.cuda is None:
         raise NoDevice(f"torch {torch.__version__} is built without CUDA")
     try:
@@ -112,21 +112,21 @@ def _usable_gpu():
 
 
 class Cuda:
-    """Calls are timed by events on one stream, behind a sweep that empties the caches.
+    """Events on one stream time calls, after a sweep that empties the caches.
 
-    The GPU is held until the whole call is queued: how fast the processor launches is nobody's time, as it is not of a
-    plan, which runs as a graph. Only where a call waits for the GPU itself, its pauses count.
+    The GPU is held until the whole call is queued, so that the speed of launching does not count, as it does not count
+    for a plan, which runs as a graph. A call that waits for the GPU itself still includes its pauses.
     """
 
     memory = "device"
     remote = True
-    turns = None  # with others on this GPU, if any
+    turns = None  # object that takes turns with others on this GPU, if any
 
     def __init__(self):
         self.place = _usable_gpu()
         self.properties = torch.cuda.get_device_properties(self.place)
-        # False, torch's own default: the heuristics choose by shapes alone. A race would choose by times, and the
-        # baseline's bits and times would differ from process to process.
+        # False, torch's default: heuristics choose by shape alone. A search would choose by time, and the baseline's
+        # bits and times would differ from process to process.
         torch.backends.cudnn.benchmark = False
         self._allow_tf32(False)
         self._swept = _SWEEP_OVER_CACHE * self.properties.L2_cache_size
@@ -149,7 +149,7 @@ class Cuda:
 
     @contextlib.contextmanager
     def lane(self, name):
-        """Of the baselines. Everything else is full float32 or wider."""
+        """The lane of the baselines. Everything else uses full float32 or wider."""
         self._allow_tf32(name == "tf32_allowed")
         try:
             yield
@@ -162,7 +162,7 @@ class Cuda:
     def call(self, lane, function, arguments):
         with self.lane(lane):
             began = time.perf_counter_ns()
-            function(*arguments)  # the GPU changes to this process, and Python is warm: nobody's time
+            function(*arguments)  # not timed: switches the GPU to this process and warms Python
             timed = self._timed(function, arguments, time.perf_counter_ns() - began)
             if not timed.hidden:
                 timed = self._timed(function, arguments, _MOST_HELD)
@@ -172,7 +172,7 @@ class Cuda:
             return timed.out, _middle([timed.ns, *(self._timed(function, arguments, patience).ns for _ in range(more))])
 
     def _timed(self, function, arguments, expected_ns):
-        """One call behind a hold of twice the time that queueing it is expected to take."""
+        """One call after a hold of twice the expected time to queue it."""
         hold = min(max(2 * expected_ns, _LEAST_HELD), _MOST_HELD)
         begins = time.perf_counter_ns()
         torch.cuda._sleep(hold * _CYCLES_OF_NS)
@@ -201,7 +201,7 @@ class Cuda:
         return out, time.perf_counter_ns() - began
 
     def cool(self):
-        """Nothing that later work reads is in the caches, and nothing runs."""
+        """Empties the caches and waits until nothing runs."""
         swept = torch.empty(self._swept, dtype=torch.uint8, device=self.place) if self.sweep is None else self.sweep
         swept.zero_()
         self.wait()
@@ -219,13 +219,13 @@ class Cuda:
         return Graphs()
 
     def tidy(self):
-        """Memory that torch holds back is lost to the verifier and to candidates."""
+        """Returns cached memory, which neither the verifier nor candidates could use."""
         held = torch.cuda.memory_reserved(self.place) - torch.cuda.memory_allocated(self.place)
         if held > _KEPT_CACHED:
             torch.cuda.empty_cache()
 
     def free(self):
-        """Bytes that this process could still take: the device's free ones, and those held back here."""
+        """Bytes that this process could still allocate: free on the device, or cached here."""
         held = torch.cuda.memory_reserved(self.place) - torch.cuda.memory_allocated(self.place)
         return torch.cuda.mem_get_info(self.place)[0] + held
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Device memory of the verifier, mapped by descriptor: inputs read-only (the hardware enforces it), the rest writable.
+# The verifier's device memory, mapped by descriptor: inputs read-only (enforced by the hardware), the rest writable.
 import ctypes
 
 import torch
@@ -27,7 +27,7 @@ _ARGUMENTS = {
 
 
 class Driver:
-    """The entry points used here. A call that fails raises, with its name and the driver's name for the error."""
+    """The driver's functions used here. A failing call raises an error with its name and the driver's error name."""
 
     def __init__(self):
         self.library = ctypes.CDLL("libcuda.so.1")
@@ -48,14 +48,14 @@ class Driver:
 
 
 class _Span:
-    """Bytes on the device, as torch takes them over. It refuses the read-only mark: the mapping itself enforces it."""
+    """Bytes on the device, for torch to import. torch rejects the read-only flag, so only the mapping enforces it."""
 
     def __init__(self, pointer, size):
         self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (pointer, False), "version": 3}
 
 
 class DeviceMemory:
-    """One allocation. `size` is the whole of it; `close` unmaps, when nothing views it any more."""
+    """One allocation of `size` bytes. Call `close`, which unmaps it, when no tensor views it any more."""
 
     def __init__(self, fd, size, writable, device):
         self.driver, self.size, self.device = Driver(), size, device
@@ -66,7 +66,7 @@ class DeviceMemory:
             self.driver.cuMemAddressReserve(ctypes.byref(pointer), size, 0, 0, 0)
             self._map(pointer.value, handle, writable)
         finally:
-            self.driver.cuMemRelease(handle)  # the mapping keeps the memory
+            self.driver.cuMemRelease(handle)  # the mapping keeps the memory alive
         self.pointer = pointer.value
 
     def _map(self, pointer, handle, writable):

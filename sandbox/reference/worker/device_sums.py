@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sums in chosen orders as a GPU's kernels make them: slices added in place, terms never laid out side by side.
+# Sums in chosen orders as a GPU's kernels make them: slices are added in place, and terms are never gathered.
 import itertools
 
 import torch
@@ -7,10 +7,10 @@ import torch
 import operators as op
 import orders
 
-_BLOCK = 64  # of a scan that carries its blocks' sums
-_LEAF = 32  # terms that a pairwise sum adds one after the other
+_BLOCK = 64  # of a scan that carries the sums of its blocks
+_LEAF = 32  # terms that a pairwise sum adds one after another
 _LANES = 8
-_WORK = 2**33  # multiplications that one product may take; beyond, only some rows are made in the order
+_WORK = 2**33  # largest number of multiplications of a product; beyond it only some rows are made in the order
 
 
 def _sequential(count, zero, add):
@@ -31,7 +31,7 @@ def _lanes(count, zero, add):
 
 
 def _pairwise(count, zero, add):
-    parts = []  # (leaves, sum), as a binary counter holds its digits
+    parts = []  # pairs (leaves, sum), like the digits of a binary counter
     for first in range(0, count, _LEAF):
         part, leaves = zero(), 1
         for i in range(first, min(first + _LEAF, count)):
@@ -88,7 +88,7 @@ def _adder(way, threads):
 
 
 class DeviceSums(orders.Sums):
-    """`add(x, dims)` keeps the summed axes with extent 1, `scan(x, dim)` gives running sums."""
+    """`add(x, dims)` keeps the summed axes with extent 1; `scan(x, dim)` returns running sums."""
 
     def _sum(self, x, dims):
         return self.add(x, dims)
@@ -98,7 +98,7 @@ class DeviceSums(orders.Sums):
 
 
 class DeviceSumsAndProducts(DeviceSums):
-    """Matrix products and convolutions too: one update of rank 1 per term. Past `_WORK` only evenly spread rows."""
+    """Adds matrix products and convolutions: one update of rank 1 per term. Beyond `_WORK` only evenly spread rows."""
 
     def __init__(self, way, threads, scan):
         super().__init__(_adder(way, threads), scan)
@@ -106,12 +106,12 @@ class DeviceSumsAndProducts(DeviceSums):
 
     @staticmethod
     def _rows(extent, work):
-        """Which ones are made in the order, or None for all."""
+        """The rows to make in the order, or None for all."""
         count = max(1, extent * _WORK // max(1, work))
         return None if count >= extent else torch.linspace(0, extent - 1, count).long()
 
     def _product(self, func, args, a, b, bias=None):
-        """(…, m, k) · (…, k, n); torch's own result stands in the rows that are left out."""
+        """(…, m, k) · (…, k, n); rows that are left out hold torch's own result."""
         rows = self._rows(a.shape[-2], a.numel() * b.shape[-1])
         if rows is not None:
             rows = rows.to(a.device)
@@ -149,7 +149,7 @@ class DeviceSumsAndProducts(DeviceSums):
 
 
 class _Taps:
-    """A convolution as a sum over input channels and places of the kernel; `x` is padded already."""
+    """A convolution as a sum over input channels and places of the kernel; `x` is already padded."""
 
     def __init__(self, x, weight, extents, stride, dilation, groups):
         self.x, self.weight = x.unflatten(1, (groups, -1)), weight.unflatten(0, (groups, -1))
@@ -172,7 +172,7 @@ class _Taps:
 
 
 def device_orders():
-    """Name -> sums, as `orders.honest_orders` takes them."""
+    """Maps names to sums, as `orders.honest_orders` takes them."""
     return {"sequential": DeviceSumsAndProducts(_sequential, 256, _scan_in_turn),
             "pairwise": DeviceSumsAndProducts(_pairwise, 1024, _scan_by_blocks),
             "lanes": DeviceSumsAndProducts(_lanes, 64, _scan_by_blocks)}

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# How much device memory a task takes, so that one which does not fit is refused before it fails half-way.
+# Computes how much device memory a task needs, so that a task that does not fit is refused before it fails half-way.
 from typing import NamedTuple
 
-_OVERHEAD = 3 << 29  # bytes: workspaces of libraries, the noise, what sweeps the caches
+_OVERHEAD = 3 << 29  # bytes: libraries' workspaces, the noise, the buffer for sweeping the caches
 
 
 class Peaks(NamedTuple):
-    """Bytes that one evaluation on inputs at hand held at most, its outputs among them."""
+    """The most bytes allocated during one evaluation, including its outputs but not the inputs."""
 
     narrow: int  # float32
-    wide: int  # float64, the widened inputs and parameters among them
+    wide: int  # float64, including the widened inputs and parameters
 
 
 def _bytes(signature, role, size=None):
@@ -17,21 +17,21 @@ def _bytes(signature, role, size=None):
 
 
 def shared_bytes(signature, sets):
-    """What the verifier allocates: inputs, a candidate's outputs and ours per set; references and spreads once."""
+    """The verifier's memory: inputs, a candidate's outputs and ours per set; references and spreads once."""
     inputs, outputs = _bytes(signature, ("input", "parameter")), _bytes(signature, ("output",))
     return sets * (inputs + 2 * outputs) + _bytes(signature, ("output",), 8 + 4)
 
 
 def private_bytes(signature, peaks, graphs=0):
-    """What this process holds at most during a stay with so many captured graphs."""
+    """The most memory of this process during a session with `graphs` captured graphs."""
     outputs = _bytes(signature, ("output",))
     largest = max((t["elements"] * 4 for t in signature), default=0)
     if any(t.get("dtype") in ("f16", "bf16") and t["role"] != "output" for t in signature):
-        # Evaluations beside the task's own, and their largest deviations.
+        # Wide evaluations run beside the task's own, and the largest deviations are kept.
         both = peaks.narrow + peaks.wide + 2 * largest + _bytes(signature, ("output",), 4)
         peaks = Peaks(peaks.narrow, both)
-    # A perturbed evaluation copies what an operator reads, a rounded one what it writes too; ordered sums keep copies
-    # of their terms.
+    # A perturbed evaluation copies what an operator reads, and a rounded one also what it writes; ordered sums copy
+    # their terms.
     return _OVERHEAD + graphs * outputs + max(peaks.wide, peaks.narrow + 2 * largest + outputs)
 
 
@@ -40,7 +40,7 @@ def giga(count):
 
 
 def complaint(needed, free, sets):
-    """Why the task does not fit, or nothing."""
+    """Why the task does not fit; empty if it does."""
     if needed <= free:
         return ""
     held = f"{sets} buffer set{'s' if sets > 1 else ''}"

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-# A baseline without the CPU's share: eager's launches on each buffer set, captured once and replayed.
+# A baseline without launch costs: eager's launches on each buffer set, captured once and replayed.
 import contextlib
 
 import torch
 
 
 class Graphs:
-    """They share a pool: only their outputs stay apart."""
+    """They share a pool, in which only their outputs are kept apart."""
 
     def __init__(self):
         self.pool = torch.cuda.graph_pool_handle()
         self.stream = torch.cuda.Stream()
-        self.made = {}  # key -> (graph, outputs)
+        self.made = {}  # maps key to (graph, outputs)
 
     def __contains__(self, key):
         return key in self.made
 
     def capture(self, key, call):
-        """Raises what `call` raises; a call that waits for the device cannot be captured."""
+        """Raises what `call` raises. A call that waits for the device cannot be captured."""
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.stream):
-            call()  # libraries take their workspaces before the capture
+            call()  # before the capture: libraries allocate their workspaces
             self._without_waiting(call)
             torch.cuda.synchronize()
             graph = torch.cuda.CUDAGraph()
@@ -36,7 +36,7 @@ class Graphs:
 
     @staticmethod
     def _without_waiting(call):
-        """Most of what a capture would break on is said here, outside of one."""
+        """Runs `call` outside a capture to find most of what would break one."""
         torch.cuda.set_sync_debug_mode("error")
         try:
             call()
@@ -44,13 +44,13 @@ class Graphs:
             torch.cuda.set_sync_debug_mode("default")
 
     def _abandon(self, graph):
-        """A capture that cannot be ended leaves the allocator and the generator in it."""
+        """A capture that cannot be ended leaves the allocator and the generator in capture mode."""
         index = self.stream.device.index
         try:
             graph.capture_end()
         except Exception:
             for give_back in (torch._C._cuda_endAllocateToPool, torch._C._cuda_releasePool):
-                with contextlib.suppress(RuntimeError):  # done already
+                with contextlib.suppress(RuntimeError):  # may already have happened
                     give_back(index, self.pool)
             self.pool = torch.cuda.graph_pool_handle()
             generator = torch.cuda.default_generators[index]

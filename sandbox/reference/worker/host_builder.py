@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Builds the extensions that a model_new.py asks torch's own loaders for, in a jail with compilers and without a GPU,
-# all of which ends with this process. Standard output: a tar of the shared objects. Exit code 1: standard error says
-# why.
+# Builds the extensions that a model_new.py requests from torch's own loaders, in a jail with compilers and without a
+# GPU, which ends with this process. Standard output is a tar of the shared objects. With exit code 1, standard error
+# has the reason.
 import json
 import os
 import sys
@@ -12,7 +12,7 @@ FOLDER = "/tmp/candidate"
 
 
 class Builds:
-    """Stands before torch's loaders and notes what they made."""
+    """Wraps torch's loaders and records what they build."""
 
     def __init__(self, cpp_extension):
         self.made, self.failed = [], ""
@@ -35,12 +35,12 @@ class Builds:
         return load
 
 
-def _told(error):
+def _reported(error):
     return f"{type(error).__name__}: {error}"
 
 
 def _run(code):
-    """What the candidate does until it could be called. An error after the last build is told when it is loaded."""
+    """Runs the candidate's import and constructor. An error after the last build is reported when it is loaded."""
     import importlib
 
     import host_task
@@ -52,13 +52,13 @@ def _run(code):
         args, kwargs = host_task.init_arguments(host_task.module_of(code))
         module.ModelNew(*args, **kwargs)
     except BaseException as error:
-        return _told(error)
+        return _reported(error)
     return ""
 
 
 def main():
     result = os.dup(1)
-    os.dup2(2, 1)  # prints and compilers' texts
+    os.dup2(2, 1)  # redirects prints and compilers' output
     with open("/build.json", encoding="utf-8") as file:
         request = json.load(file)
     from torch.utils import cpp_extension

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# A ModelNew on one buffer set of shared memory: built when told, called when rung, its outputs copied out.
+# A ModelNew on one buffer set of shared memory: built on `load`, called on `run`, its outputs copied out.
 #
-# Before it is built the same calls copy blank outputs: what the copy costs is measured on code of ours.
+# Before it is built, the same calls copy blank outputs, which measures the cost of the copy on our own code.
 import importlib
 import json
 import os
@@ -21,9 +21,9 @@ from host_extensions import place_artefact
 from task import DTYPES
 
 _TORCH = {name: dtype for dtype, name in DTYPES.items()}
-_NO_MEMORY = "can't allocate memory"  # torch's allocator for a CPU has no class of its own for it
-_NAMED = 8  # tensors that a complaint lists
-_LENGTH = struct.Struct("<Q")  # in front of what is left in the memory for records
+_NO_MEMORY = "can't allocate memory"  # torch's CPU allocator has no exception class of its own
+_NAMED = 8  # the most tensors that a complaint lists
+_LENGTH = struct.Struct("<Q")  # precedes the text in the memory for records
 
 
 def _listed(names):
@@ -35,7 +35,7 @@ def _described(value):
 
 
 def _tensors_of(model):
-    """Name -> what sets it. Tensors that are plain attributes count as the reference worker counts them."""
+    """Maps each name to a setter. Counts tensors that are plain attributes, as the reference worker does."""
     setters = {}
     for prefix, module in model.named_modules():
         for key, value in [*module._parameters.items(), *module._buffers.items(), *vars(module).items()]:
@@ -53,21 +53,21 @@ def _set(entry, value):
 
 
 class Places(NamedTuple):
-    folder: str  # of the submission's files
-    filter: str  # the BPF program that confines
-    artefact: str  # kind, as `place_artefact` knows it
+    folder: str  # contains the submission's files
+    filter: str  # path of the BPF program for confinement
+    artefact: str  # kind, as in `place_artefact`
     artefact_fd: int
 
 
 class Complaint(Exception):
-    """Why there is no candidate to call."""
+    """The reason why no candidate can be called."""
 
 
 class Candidate:
     def __init__(self, device, request, fds, facts):
         self.device, self.facts, self.signature, self.lane = device, facts, request["signature"], request["lane"]
         layout = request["layout"]
-        # Kept for good: the process ends with its candidate.
+        # Never unmapped: the process ends with its candidate.
         self.memories = [device.open(fd, size, writable)
                          for fd, size, writable in zip(fds, request["bytes"], (False, True))]
         views = {"input": [], "parameter": [], "output": []}
@@ -83,7 +83,7 @@ class Candidate:
             self.arguments[at] = value
         self.blank = [torch.zeros_like(o) for o in self.outputs]
         self.model, self.confined = None, False
-        self.records = None  # memory for what one call ran, where that is asked for
+        self.records = None  # memory for the records of a call, if wanted
 
     def stay(self, page, places):
         self.places, self.folder = places, places.folder
@@ -115,7 +115,7 @@ class Candidate:
             return self._raised(error)
 
     def _built(self):
-        # Of the candidate's making: taken apart under its filter, at its cost.
+        # A candidate made the artefact, so it is unpacked under its filter and at its cost.
         place_artefact(self.folder, self.places.artefact, self.places.artefact_fd)
         os.close(self.places.artefact_fd)
         os.chdir(self.folder)
@@ -133,11 +133,11 @@ class Candidate:
         return model
 
     def _share(self, model):
-        """Its parameters and buffers become views of the shared memory, by the names that Model gives them."""
+        """Turns the model's parameters and buffers into views of the shared memory, matched by Model's names."""
         named, missing, unlike = _tensors_of(model), [], []
         wanted = [spec for spec in self.signature if spec["role"] == "parameter"]
         for spec, value in zip(wanted, self.parameters):
-            # A name that an input has too carries a number in the signature.
+            # In the signature, a name that an input has too ends in a number.
             entry = named.get(spec["name"]) or named.get(re.sub(r"_\d+$", "", spec["name"]))
             if entry is None:
                 missing.append(spec["name"])
@@ -167,7 +167,7 @@ class Candidate:
             return self._raised(error)
 
     def collect(self):
-        """Leaves the kernels of one call, as this very process tells them: for people, nothing is judged by it."""
+        """Writes the kernels of one call, recorded by this process itself. For people only: no verdict uses them."""
         if self.model is None or self.records is None:
             return commit.Answer(commit.BAD_ORDER)
         try:
@@ -179,10 +179,10 @@ class Candidate:
     def _kernels(self):
         if not self.device.remote:
             return kernel_trace.none("a CPU's calls have no kernels")
-        return kernel_trace.told(self.device, lambda: self.model(*self.arguments))
+        return kernel_trace.profiled(self.device, lambda: self.model(*self.arguments))
 
-    def _leave(self, told):
-        text = json.dumps(told).encode()
+    def _leave(self, recorded):
+        text = json.dumps(recorded).encode()
         if len(text) > len(self.records) - _LENGTH.size:
             text = json.dumps(kernel_trace.none("more kernels than there is room for")).encode()
         self.records[:_LENGTH.size + len(text)] = _LENGTH.pack(len(text)) + text
@@ -209,7 +209,7 @@ class Candidate:
         return commit.Answer(commit.UNLAUNCHABLE, text=text)
 
     def _place(self, error):
-        """The candidate's own line, where the error went through one."""
+        """The candidate's own line in the traceback, if there is one."""
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(self.folder)]
         if isinstance(error, SyntaxError) and error.filename:
             return f" ({os.path.relpath(error.filename, self.folder)}, line {error.lineno})"

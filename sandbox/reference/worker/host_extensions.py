@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# The submission's files and what was built of them, laid out where its Python finds them.
+# Lays out the submission's files and what was built from them, where the candidate's Python finds them.
 import os
 import tarfile
 
-EXTENSION = "cuda_extension"  # of the workspace's layout
-EXTENSIONS = "extensions"  # folder of what torch's own loaders built
+EXTENSION = "cuda_extension"  # as in the workspace's layout
+EXTENSIONS = "extensions"  # folder with the results of torch's own loaders
 
 
 def place_files(folder, files, task):
-    """model.py and reference.py are the task's text: the modules that model_new.py may lean on."""
+    """model.py and reference.py hold the task's text, so that model_new.py may import them."""
     for name, text in {**files, "model.py": task, "reference.py": task}.items():
         path = os.path.join(folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -27,7 +27,7 @@ def place_artefact(folder, kind, fd):
 
 
 def _unpack(fd, folder):
-    """NAME/NAME.so each; anything else is left where it is."""
+    """Extracts only members of the form NAME/NAME.so."""
     with open(fd, "rb", closefd=False) as source, tarfile.open(fileobj=source, mode="r|") as archive:
         for member in archive:
             name = os.path.basename(member.name).removesuffix(".so")
@@ -39,7 +39,7 @@ def _unpack(fd, folder):
 
 
 def serve_built(folder):
-    """torch's loaders find what they built earlier, in the jail that had compilers."""
+    """Makes torch's loaders return what they built earlier, in the jail with compilers."""
     import torch
     from torch.utils import cpp_extension
 

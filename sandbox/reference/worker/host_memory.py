@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Memory of the verifier that this process maps: inputs read-only, the rest writable.
+# The verifier's memory, mapped by this process: inputs read-only, the rest writable.
 import torch
 
 import commit
@@ -15,5 +15,5 @@ class HostMemory:
         return torch.frombuffer(self.memory, dtype=dtype, count=elements, offset=offset).view(shape)
 
     def close(self):
-        """It is unmapped when the last tensor that views it goes."""
+        """Unmaps once the last tensor that views it is gone."""
         self.memory = None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# The process of one candidate of contract `host`: warm before it knows its candidate, used once.
+# The process of one candidate of contract `host`: it starts before its candidate is known and serves no other.
 #
-# Speaks frames (peer.py) on descriptor 3: `hello`, then `enter`, which brings the submission, the task's text and the
-# shared memory. From then on it answers the control page alone (commit.py). It holds no verdict, no clock that counts,
-# no expected value and no seed: whatever the candidate does to it, it does to itself.
+# It receives frames (peer.py) on descriptor 3: `hello`, then `enter` with the submission, the task's text and the
+# shared memory. From then on it answers only the control page (commit.py). It holds no verdict, no clock that counts,
+# no expected value and no seed, so a candidate that tampers with it gains nothing.
 import gc
 import os
 import platform
@@ -29,7 +29,7 @@ class Runner:
     def hello(self, request):
         self.device = device_named(request["device"])
         if isinstance(self.device, Cuda):
-            self.device.sweep = None  # the reference worker's need
+            self.device.sweep = None  # only the reference worker needs it
         return {"torch": torch.__version__, "python": platform.python_version(), "pid": os.getpid()}
 
     def enter(self, request):
@@ -59,7 +59,7 @@ class Runner:
 
 
 def main():
-    # Until here standard error says why a start failed; a candidate's own prints go nowhere.
+    # Up to here standard error carries the reason of a failed start; a candidate's prints are discarded.
     silence = os.open("/dev/null", os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(silence, descriptor)
@@ -69,7 +69,7 @@ def main():
     peer = Peer(3)
     runner = Runner(peer)
     peer.send(runner.answer(peer.receive()))
-    refused = runner.answer(peer.receive())  # returns only where the stay did not begin
+    refused = runner.answer(peer.receive())  # returns only if the session did not begin
     peer.send(refused)
 
 

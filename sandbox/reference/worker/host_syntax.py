@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Says which of a submission's Python files cannot be parsed; nothing of them runs. Exit code 1: standard error says
-# why.
+# Finds the Python files of a submission that cannot be parsed, without running them. With exit code 1, standard error
+# has the reason.
 import json
 import sys
 import warnings
 
 
 def why_not(name, text):
-    """Empty where `text` can be parsed. As an import does, past the mark that some editors begin a file with."""
+    """The syntax error in `text`; empty if there is none. Ignores a byte order mark, as an import does."""
     try:
         compile(text.removeprefix("\ufeff"), name, "exec", dont_inherit=True)
     except SyntaxError as error:

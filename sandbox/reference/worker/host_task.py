@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a candidate's process takes from the task's own text: constructor arguments, and the constants among forward's.
+# The parts of the task's own text that a candidate's process needs: constructor arguments and forward's constants.
 import types
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import model_parts
 
 class Facts(NamedTuple):
     init: tuple  # (args, kwargs) of the constructor
-    constants: list  # forward's arguments; None where a tensor goes
+    constants: list  # forward's arguments, with None for tensors
     tensor_at: list
 
 
@@ -26,7 +26,7 @@ def init_arguments(module):
 
 
 def _inputs(module):
-    """Only the constants among them matter: tensors take no memory where the task's code allows that."""
+    """Only the constants are needed, so tensors take no memory where the task's code allows that."""
     try:
         with torch.device("meta"):
             return list(module.get_inputs())

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# What hardware counters say of the kernels of one call, by CUPTI's range profiler: a shared library of ours
-# (sandbox/profile/counters_library.cpp) speaks to it.
+# Hardware counters of the kernels of one call, from CUPTI's range profiler through our shared library
+# (sandbox/profile/counters_library.cpp).
 import ctypes
 import os
 
-_LIBRARY = "WARPSMITH_COUNTERS"  # of the environment: the library's path
+_LIBRARY = "WARPSMITH_COUNTERS"  # environment variable with the library's path
 _FIELDS = ("dram_read_bytes", "dram_written_bytes", "flops", "tensor_flops", "warps_active")
 _TEXT_CHARACTERS = 200
 
 
 class Uncounted(Exception):
-    """There are no counters; the text says why."""
+    """There are no counters; the text is the reason."""
 
 
 def _library():
@@ -32,7 +32,7 @@ def _done(complaint):
 
 
 def _rounds(library, device, call):
-    """The same call until everything is counted, each time with cold caches."""
+    """Repeats the call with cold caches until everything is counted."""
     more = ctypes.c_int(1)
     while more.value:
         device.cool()
@@ -55,7 +55,7 @@ def _of_each(device, call, kernels):
 
 
 def add(device, call, kernels):
-    """Gives each kernel of a call, as it was recorded, its counters. Empty, or why there are none."""
+    """Adds counters to each recorded kernel of a call. Returns the reason if that fails, otherwise an empty text."""
     launched = [kernel for kernel in kernels if kernel["kind"] == "kernel"]
     if not launched:
         return ""

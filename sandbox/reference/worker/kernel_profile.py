@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a task's baselines run on the GPU.
+# The kernels of a task's baselines on the GPU.
 import torch
 
 import baselines
@@ -7,15 +7,15 @@ import kernel_trace
 from refusals import Refused
 
 
-def _told(task, function, arguments):
+def _profiled(task, function, arguments):
     with task.device.lane(task.lane):
-        function(*arguments)  # what only a first call does
-        return kernel_trace.told(task.device, lambda: function(*arguments))
+        function(*arguments)  # the work of a first call is not recorded
+        return kernel_trace.profiled(task.device, lambda: function(*arguments))
 
 
 @torch.no_grad()
 def profile(task):
-    """Kernels of one call of eager and of torch.compile; where that is not to be had, none and the reason."""
+    """The kernels of one call of eager and of torch.compile, or the reason why there are none."""
     if not task.device.remote:
         raise Refused("a CPU's calls have no kernels to profile")
     try:
@@ -24,9 +24,9 @@ def profile(task):
         reason = str(error)
     arguments = task.example()
     try:
-        return {"eager": _told(task, task.model, arguments),
+        return {"eager": _profiled(task, task.model, arguments),
                 "compiled": kernel_trace.none(reason) if reason else
-                _told(task, task.baselines["default"], arguments)}
+                _profiled(task, task.baselines["default"], arguments)}
     finally:
         del arguments
         task.done_with_example()

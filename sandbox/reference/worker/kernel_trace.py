@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What one call ran on the GPU: names, times and launch shapes, by CUPTI's activity records.
+# What one call ran on the GPU: names, times and launch shapes, from CUPTI's activity records.
 import json
 import os
 import tempfile
@@ -10,8 +10,8 @@ from torch.profiler import ProfilerActivity
 import kernel_counters
 
 _NAME = 200  # characters of a kernel's name
-_KERNELS = 512  # of one call
-_KINDS = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "fill"}  # category of an event -> what it is
+_KERNELS = 512  # kernels of one call
+_KINDS = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "fill"}  # maps the category of an event to its kind
 
 
 def _kernel(event, began):
@@ -23,7 +23,7 @@ def _kernel(event, began):
 
 
 def kernels_of(events):
-    """Of a trace's events, in order; `start_us` counts from the first."""
+    """The kernels of a trace's events, in order; `start_us` counts from the start of the first."""
     kernels = sorted((e for e in events if e.get("ph") == "X" and e.get("cat") in _KINDS), key=lambda e: e["ts"])
     return [_kernel(e, float(kernels[0]["ts"])) for e in kernels[:_KERNELS]]
 
@@ -44,8 +44,8 @@ def none(reason):
     return {"kernels": [], "reason": reason, "uncounted": ""}
 
 
-def told(device, call):
-    """Kernels of a call that ran before, with cold caches, and their counters; or why there are none."""
+def profiled(device, call):
+    """The kernels of a call with cold caches and their counters, or why there are none. Make the call once before."""
     kernels = _recorded(device, call)
     if not kernels:
         return none("it launches nothing")

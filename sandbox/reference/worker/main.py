@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The reference worker: a jailed process that holds torch and runs tasks, never a candidate.
 #
-# Speaks frames (peer.py) on the socket that is descriptor 3. Each request gets one answer:
-# {"ok": true, ...} or {"ok": false, "error": text, "refused": bool}; of a task that was refused for want of memory,
-# which its neighbours on the device may give back, {..., "passing": true}; where this process ends after the answer,
-# {..., "ending": true}.
+# It receives frames (peer.py) on the socket at descriptor 3 and sends one answer for each request:
+# {"ok": true, ...} or {"ok": false, "error": text, "refused": bool}. {..., "passing": true} marks a task refused for
+# lack of memory that its neighbours on the device may free again. {..., "ending": true}: this process ends after the
+# answer.
 import contextlib
 import _thread
 import gc
@@ -30,11 +30,11 @@ from task import Task
 from turns import Turns
 
 _MAX_TASKS = 64
-_LEAVE_S, _LOOK_S = 1.0, 0.01  # how long threads of a task may still take to end, and how often is looked
+_LEAVE_S, _LOOK_S = 1.0, 0.01  # seconds that a task's threads may take to end, and the interval of checks
 
 
-def _outlast(threads):
-    """Whether more than so many threads of Python's go on."""
+def _still_running(threads):
+    """Whether more than `threads` Python threads are still running after a while."""
     end = time.monotonic() + _LEAVE_S
     while _thread._count() > threads and time.monotonic() < end:
         time.sleep(_LOOK_S)
@@ -45,8 +45,8 @@ class Worker:
     def __init__(self, peer):
         self.peer = peer
         self.device = Cpu()
-        self.tasks = {}  # key -> (Task, signature), the least recently used first
-        self.spoiled = False  # what an earlier task left running is in the times of all later ones
+        self.tasks = {}  # maps key to (Task, signature), least recently used first
+        self.spoiled = False  # an earlier task left threads running, which disturb later times
 
     def hello(self, request):
         device = device_named(request.get("device", "cpu"))
@@ -55,19 +55,19 @@ class Worker:
         if "turns" in request:
             device.turns = Turns(request["turns"])
         if device.remote:
-            tasks.MAX_ELEMENTS = 2**62  # its memory bounds them
+            tasks.MAX_ELEMENTS = 2**62  # the device's memory is the limit
         return {"torch": torch.__version__, "python": platform.python_version(), "pid": os.getpid(),
                 "threads": torch.get_num_threads(), **facts}
 
     def _ready(self, request):
-        """The task and its signature, loaded if need be."""
+        """The task and its signature, loaded if necessary."""
         key, lane = request["key"], request.get("lane", LANES[0])
         if lane not in LANES:
             raise ValueError(f'no lane is called "{lane}": {" or ".join(LANES)}')
         if key in self.tasks and self.tasks[key][0].lane == lane:
             self.tasks[key] = self.tasks.pop(key)
         else:
-            self.tasks.pop(key, None)  # of the other lane
+            self.tasks.pop(key, None)  # may have the other lane
             self.tasks[key] = self._loaded(request["code"], lane, request.get("sets", 1))
             while len(self.tasks) > _MAX_TASKS:
                 self.tasks.pop(next(iter(self.tasks)))
@@ -80,7 +80,7 @@ class Worker:
                 "honest_orders": list(honest_orders()), "compiled": "default" in task.baselines}
 
     def signature(self, request):
-        """All that a launch plan needs to know: of a task too large for this device too."""
+        """Everything that a launch plan needs, also for a task that is too large for this device."""
         large = None if self.device.remote else outline.beyond(request["code"], tasks.MAX_ELEMENTS)
         return {"signature": large or self._ready(request)[1]}
 
@@ -91,7 +91,7 @@ class Worker:
             signature = task.signature()
             task.settle(signature, sets)
         finally:
-            self.spoiled = _outlast(threads)
+            self.spoiled = _still_running(threads)
         if self.spoiled:
             raise Refused("threads that it started outlive its calls")
         return task, signature
@@ -124,19 +124,19 @@ class Worker:
             return {"ok": True, **handler[request["op"]](request)}
         except (Refused, torch.OutOfMemoryError) as error:
             passing = request["op"] == "load" and isinstance(error, (DoesNotFit, torch.OutOfMemoryError))
-            said = {"ok": False, "refused": True, "passing": passing, "error": str(error)[:1000]}
+            answer = {"ok": False, "refused": True, "passing": passing, "error": str(error)[:1000]}
         except NoDevice as error:
-            said = {"ok": False, "refused": False, "error": str(error)}
+            answer = {"ok": False, "refused": False, "error": str(error)}
         except Exception as error:
-            said = {"ok": False, "refused": False, "error": f"{type(error).__name__}: {words_of(error, 1000)}"}
-        gc.collect()  # here, because an error at hand holds what it was raised over
-        with contextlib.suppress(Exception):  # a device that faulted says so at the next request
+            answer = {"ok": False, "refused": False, "error": f"{type(error).__name__}: {words_of(error, 1000)}"}
+        gc.collect()  # outside the handlers, since an exception keeps its frames alive
+        with contextlib.suppress(Exception):  # a faulted device reports itself at the next request
             self.device.tidy()
-        return {**said, "ending": self.spoiled}
+        return {**answer, "ending": self.spoiled}
 
 
 def main():
-    # Until here standard error says why a start failed; a task's own prints go nowhere.
+    # Up to here standard error carries the reason of a failed start; a task's prints are discarded.
     silence = os.open("/dev/null", os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(silence, descriptor)
@@ -144,7 +144,7 @@ def main():
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     gc.collect()
-    gc.freeze()  # what torch's import left is not looked through again
+    gc.freeze()  # excludes what torch's import left from later collections
     peer = Peer(3)
     worker = Worker(peer)
     while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a module of torch holds, takes and gives.
+# What a torch module holds, takes and returns.
 import types
 
 import torch
@@ -30,7 +30,7 @@ def split_init(init):
 
 
 def holds_closures(model):
-    """A function kept as an attribute goes on to use the model that it was made with, in a copy too."""
+    """A function kept as an attribute still uses its original model after a copy."""
     return any(isinstance(v, types.FunctionType) and v.__closure__ for m in model.modules() for v in vars(m).values())
 
 
@@ -39,13 +39,13 @@ def tensors_of(model):
 
 
 def park(named):
-    """Each tensor keeps its shape and type, and the memory of one element."""
+    """Reduces each tensor to the memory of one element, with its shape and type kept."""
     for _, tensor in named:
         tensor.data = tensor.data.new_empty(()).expand(tensor.shape)
 
 
 def join_weights(model):
-    """Recurrent layers keep their weights in one piece, or cuDNN copies them in every call."""
+    """Joins the weights of recurrent layers in one piece; otherwise cuDNN copies them in every call."""
     for module in model.modules():
         if isinstance(module, torch.nn.RNNBase):
             module.flatten_parameters()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Ways to run a task other than as written: in float64, perturbed, in lower precision, or subtly wrong.
+# Modified runs of a task: in float64, perturbed, in lower precision, or subtly wrong.
 import math
 
 import torch
@@ -11,30 +11,32 @@ import operators as op
 U = 2.0**-24  # half a unit in the last place of float32
 # Amplitude of a perturbation in units of u: at least one unit in the last place of float32 after rounding.
 AMPLITUDE = 3.0
-# Half of what rounding to TF32's ten bits errs relatively. Where the rest is cut off instead, each factor is too small
-# by as much at the mean: a product by twice that, all its elements alike. With these the bound is about twice what
-# honest products err, and half of what those of bfloat16 do: with more evaluations it is never small by chance.
+# Half of the relative error of rounding to TF32's ten bits. Where bits are cut off instead, each factor is on average
+# too small by as much, and a product by twice that, in all its elements alike. With these values the bound is about
+# twice the error of honest products, and half of the error of bfloat16 ones; more evaluations keep it from being small
+# by chance.
 TF32 = 2.0**-12
 TF32_SHARE = 4
-# A row's one sum errs alike for all elements that read it, and neighbours do not tell. Its output's error is this much
-# larger than its inputs', so that the two never cancel where one term is nearly all of the sum.
+# All elements that read a row's single sum share its error, so comparing neighbours does not show it. The error of its
+# output is this much larger than that of its inputs, so that the two never cancel where one term dominates the sum.
 FOLD = 2.0
-# Of float types: the largest relative error of rounding to them, and the largest absolute one near zero.
+# For float types: the largest relative error of rounding to them, and the largest absolute one near zero.
 UNITS = {torch.float16: (2.0**-11, 2.0**-25), torch.bfloat16: (2.0**-8, 0.0)}
-# Of a rounding to a half type, in its units: as far as two honest ones reach together, so that what an exponential
-# makes of them is in the spread too.
+# The amplitude of a rounding to a half type, in its units: as far apart as two honest roundings can lie, so that the
+# spread includes what an exponential makes of them.
 NARROW_AMPLITUDE = 2.0
-# What deviations count then: with the bound's constant about twice what honest kernels err at most, and a third of
-# what bfloat16 does to a task of float16.
+# The weight of these deviations. With the bound's constant this is about twice the largest error of honest kernels, and
+# a third of what bfloat16 does to a task of float16.
 NARROW_WEIGHT = 0.2
-# So near to what is honest, a spread that is small by chance would refuse it: more evaluations make that rare.
+# The bound is so close to honest errors that a spread that is small by chance would reject them; more evaluations make
+# that rare.
 NARROW_SHARE = 8
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
-_MARK = "warpsmith_perturbed"  # attribute of a tensor: largest n that it was perturbed with
+_MARK = "warpsmith_perturbed"  # attribute of a tensor: the largest n that it was perturbed with
 
 
 class Float64(TorchDispatchMode):
-    """Casts and factories that name a lower precision give float64: nothing rounds on the way to the reference."""
+    """Replaces lower precisions in casts and factories by float64, so that the reference is free of rounding."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
@@ -44,13 +46,13 @@ class Float64(TorchDispatchMode):
 
 
 class Perturbed(TorchDispatchMode):
-    """Every operator's inputs and output get a random relative error of up to 3 u sqrt(n), n its inner reduction.
+    """Gives every operator's inputs and output a random relative error of up to 3 u sqrt(n), n its inner reduction.
 
-    Where terms cancel inside an operator (`op.cancelled`) the error is relative to them.
+    Where terms cancel inside an operator (`op.cancelled`), the error is relative to them.
 
-    A stored tensor is perturbed once per amplitude: an elementwise operator reads what its producer's perturbation
-    left, a reduction adds its own larger one (the shared part models one stored value with several readers).
-    `shared`: threads share long sums, whose n is their chain's then. `tf32`: products may round their factors to it.
+    A stored tensor is perturbed once per amplitude: an elementwise operator reads the result of its producer's
+    perturbation, a reduction adds its own larger one (the shared part models one stored value with several readers).
+    `shared`: threads share long sums, and n is the length of their chain. `tf32`: products may round factors to TF32.
     """
 
     def __init__(self, noise, shared=False, tf32=False):
@@ -76,7 +78,7 @@ class Perturbed(TorchDispatchMode):
         return self.noise.added(value, self._amplitude(n))
 
     def _complex(self, value, amplitude):
-        """In place: both parts err by the size of the whole."""
+        """Works in place: both parts get an error relative to the whole."""
         parts = torch.view_as_real(value)
         self.noise.add(parts, value.abs()[..., None].expand(parts.shape).contiguous(), amplitude)
         return value
@@ -95,7 +97,7 @@ class Perturbed(TorchDispatchMode):
         return op.factors(func) if self.tf32 else ()
 
     def _operands(self, func, args, n):
-        """What the operator reads."""
+        """The values that the operator reads."""
         read = [self._read(a, n) for a in args]
         for at in self._factors(func):
             if read[at].dtype == torch.float32:
@@ -103,7 +105,7 @@ class Perturbed(TorchDispatchMode):
         return read
 
     def _write_log(self, out, n):
-        """What the sum errs, as said of `op.logs_a_sum`, and the logarithm's rounding."""
+        """The error of the sum, explained at `op.logs_a_sum`, and the rounding of the logarithm."""
         self.noise.add(out, torch.ones_like(out), self._amplitude(n))
         self._write(out, 1)
         setattr(out, _MARK, n)
@@ -149,15 +151,15 @@ class Perturbed(TorchDispatchMode):
 
 
 def any_narrow(inputs, parameters):
-    """Whether a task is of half types."""
+    """Whether a task uses half types."""
     return any(t.dtype in UNITS for t in (*inputs, *parameters))
 
 
 class Narrow(Perturbed):
-    """Carries a float64 evaluation beside the task's own, perturbed by what rounding to the task's half types does.
+    """Runs a float64 evaluation beside the task's own, perturbed as by rounding to the task's half types.
 
-    Each tensor has its wide twin. Whoever keeps float32 inside errs less than the halves' roundings; what the task
-    itself has in float32 is perturbed as such.
+    Each tensor has a wide twin. Kernels that keep float32 inside have smaller errors than the roundings to half types;
+    what the task itself computes in float32 is perturbed accordingly.
     """
 
     def __init__(self, noise, shared=False):
@@ -165,11 +167,11 @@ class Narrow(Perturbed):
         self.twins = WeakTensorKeyDictionary()
 
     def _amplitude(self, n):
-        """What float32 errs keeps its weight."""
+        """Keeps the weight of float32 errors at 1."""
         return super()._amplitude(n) / NARROW_WEIGHT
 
     def twin(self, value):
-        """What stands for `value`: of containers, in their order."""
+        """The twin of `value`; for a container, those of its items in order."""
         if isinstance(value, (list, tuple)):
             return type(value)(self.twin(v) for v in value)
         if not op.is_float(value):
@@ -179,7 +181,7 @@ class Narrow(Perturbed):
         return self.twins[value]
 
     def _perturb(self, value, wide, n):
-        """What float32 errs inside the operator, then the rounding of its output."""
+        """Adds float32 errors inside the operator, then the rounding of its output."""
         if isinstance(value, (list, tuple)):
             for v, w in zip(value, wide):
                 self._perturb(v, w, n)
@@ -198,7 +200,7 @@ class Narrow(Perturbed):
 
     @staticmethod
     def _rounds(func, args, out):
-        """Copies round only where they change the type to a half."""
+        """Copies round only where they change the type to a half type."""
         if op.is_view(func) or op.name_of(func) in op.MOVES:
             return op.is_float(out) and out.dtype in UNITS and any(t.dtype != out.dtype for t in op.float_tensors(args))
         return True
@@ -209,7 +211,7 @@ class Narrow(Perturbed):
             return self._compose(func, args, kwargs)
         twins = [self.twin(a) for a in args]
         if op.name_of(func).rstrip("_") in op.OF_NO_LESS_THAN_ZERO:
-            twins[0] = twins[0] * (twins[0] * args[0] > 0)  # perturbed over zero, it has no root
+            twins[0] = twins[0] * (twins[0] * args[0] > 0)  # a perturbed 0 may be negative and then has no root
         wider = {k: torch.float64 if v in _FLOATS else self.twin(v) for k, v in kwargs.items()}
         scale = op.cancelled(func, twins)
         out = func(*args, **kwargs)
@@ -227,7 +229,7 @@ class Narrow(Perturbed):
 class Rounded(TorchDispatchMode):
     """Every operator reads and writes a lower precision: bfloat16, or the ten bits of TF32.
 
-    `hit` says whether there was anything of a higher one.
+    `hit` is set if anything had a higher precision.
     """
 
     def __init__(self, precision):
@@ -254,7 +256,7 @@ class Rounded(TorchDispatchMode):
 
 
 class Cut(TorchDispatchMode):
-    """Every sum leaves out terms. `hit` says whether there was one."""
+    """Every sum leaves out terms. `hit` is set if there was a sum."""
 
     def __init__(self, keep):
         super().__init__()
@@ -271,7 +273,7 @@ class Cut(TorchDispatchMode):
 
 
 class Survey(TorchDispatchMode):
-    """Counts operations and finds what makes a task unfit: random operators."""
+    """Counts operations and finds random operators, which make a task unfit."""
 
     def __init__(self):
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Wrong answers that a sound judge must tell from right ones: the mutation gate's material.
+# Wrong answers that a sound judge must reject: material for the mutation gate.
 import torch
 
 import chunks
@@ -23,7 +23,7 @@ def _has_several(task):
 
 
 def _another(task, parameters):
-    """What other inputs give: one number's mean is the number itself."""
+    """The outputs for other inputs; the mean of a single number would be right."""
     values = task.draw(3)
     return task.run_in(None, [values[at] for at in task.tensor_at], parameters)
 
@@ -45,7 +45,7 @@ def _first_row(task, inputs, parameters, right):
 
 
 def _tail(task, inputs, parameters, right):
-    """The last element was never computed: it holds its neighbour's value."""
+    """The last element was not computed: it holds its neighbour's value."""
     if not _has_several(task):
         return None
     outs = [r.contiguous() for r in right()]
@@ -58,7 +58,7 @@ def _tail(task, inputs, parameters, right):
 def _rounded(precision):
     def make(task, inputs, parameters, right):
         if precision == "bf16" and any(t.dtype == torch.bfloat16 for t in (*inputs, *parameters)):
-            return None  # it is the task's own
+            return None  # the task already uses this precision
         mode = modes.Rounded(precision)
         outs = task.run_in(mode, inputs, parameters)
         return outs if mode.hit else None
@@ -85,9 +85,9 @@ def _without(index, value):
 
 
 def mutants_of(task):
-    """Name -> function giving outputs in place of the right ones, or None where it does not apply.
+    """Maps names to functions that return wrong outputs, or None where they do not apply.
 
-    `right()` makes the right ones: they may be changed.
+    `right()` makes the right outputs, which a function may change.
     """
     made = {
         "zeros": _zeros, "constant_mean": _mean, "identity": _identity, "first_row": _first_row,
@@ -102,5 +102,5 @@ def mutants_of(task):
 
 
 def lower_precisions():
-    """What the honest lower precision would look like: told only where enough terms meet."""
+    """Honest computations in lower precision, which the bound rejects only where enough terms meet."""
     return {"tf32": _rounded("tf32")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What perturbs evaluations: noise out of one bank per device.
+# Noise for perturbed evaluations, from one bank per device.
 import math
 
 import torch
@@ -8,9 +8,9 @@ import chunks
 
 
 class Noise:
-    """Signs times magnitudes in [1/2, 1]: never near zero, so that no element's deviation vanishes by one draw.
+    """Signs times magnitudes in [1/2, 1]: never near zero, so that no single draw makes a deviation vanish.
 
-    `sparing`: infinities stay as they are, where noise of the other sign makes them NaN. It costs a pass.
+    `sparing` keeps infinities, which noise of the other sign would turn to NaN. It costs a pass.
     """
 
     sparing = False
@@ -47,7 +47,7 @@ class Noise:
 
 
 def _side_by_side(a, b):
-    """Whether equal places in memory hold equal elements."""
+    """Whether equal places in memory hold corresponding elements."""
     return a.is_contiguous() and b.is_contiguous() or chunks.dense(a) and a.stride() == b.stride()
 
 
@@ -57,7 +57,7 @@ def _flat(value):
 
 
 class ChunkedNoise(Noise):
-    """The same out of a bank of bounded size, drawn on the device: a large tensor takes it piece by piece."""
+    """Noise from a bank of bounded size on the device: a large tensor takes it piece by piece."""
 
     def __init__(self, elements, place):
         super().__init__(0)
@@ -84,8 +84,8 @@ class ChunkedNoise(Noise):
         return out
 
 
-_CHUNK = 2**25  # elements of noise for a device
-_noises = {}  # one bank per device for all tasks; on a CPU as large as the largest asked for
+_CHUNK = 2**25  # size of a device's bank, in elements
+_noises = {}  # one bank per device for all tasks; on a CPU as large as the largest request
 
 
 def noise_for(elements, place=torch.device("cpu"), sparing=False):
@@ -93,7 +93,7 @@ def noise_for(elements, place=torch.device("cpu"), sparing=False):
     if place.type != "cpu":
         known = known or ChunkedNoise(_CHUNK, place)
     else:
-        elements = max(elements, 2**20)  # intermediates may be larger than what a signature names
+        elements = max(elements, 2**20)  # intermediates may be larger than the tensors of a signature
         known = known if known and known.size >= elements else Noise(elements)
     _noises[place] = known
     known.sparing = sparing

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the worker knows about torch's operators: which move data only, and how long each one's inner reduction is.
+# Facts about torch's operators: which only move data, and the length of each one's inner reduction.
 import functools
 import math
 
 import torch
 
-# Copies of stored values, or of their opposites: nothing is rounded.
+# Copies of stored values, possibly negated: nothing is rounded.
 MOVES = {
     "neg",
     "clone", "copy_", "_to_copy", "cat", "stack", "gather", "index", "index_select", "constant_pad_nd",
@@ -14,17 +14,17 @@ MOVES = {
     "empty_strided", "new_empty", "new_zeros", "new_full", "new_ones", "masked_fill", "tril", "triu", "lift_fresh_copy",
     "embedding", "take", "im2col",
 }
-# Those that torch makes of others, each of which rounds to the task's type, where no mode sees it; and one that takes
-# nothing beyond [0, 1].
+# Operators that torch composes of others, each of which rounds to the task's type unseen by a mode; and one that
+# rejects values outside [0, 1].
 COMPOSED = {"binary_cross_entropy_with_logits", "binary_cross_entropy"}
-# What rounding never leaves: others take its logarithm, or refuse what lies beyond.
+# Bounds that rounding never exceeds: other operators take logarithms of these results or reject values beyond.
 RANGES = {"sigmoid": (0.0, 1.0), "hardsigmoid": (0.0, 1.0), "_softmax": (0.0, 1.0), "tanh": (-1.0, 1.0)}
-# Matrix products: which argument's last axis is summed over.
+# Matrix products, with the argument whose last axis is summed over.
 _PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1, "mv": 0, "dot": 0, "addmv": 1}
-# Of these arguments zero stays zero, and no rounding takes one over it.
+# Functions whose zero arguments stay zero, and whose other arguments rounding never moves past zero.
 OF_NO_LESS_THAN_ZERO = {"sqrt", "rsqrt", "log", "log2", "log10", "pow"}
 
-# Products that libraries compute in TF32 where a lane allows it: the arguments that are rounded to it.
+# Products that libraries compute in TF32 where a lane allows it, with the arguments that are rounded.
 _FACTORS = {"mm": (0, 1), "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "addbmm": (1, 2),
             "convolution": (0, 1), "_convolution": (0, 1)}
 
@@ -45,11 +45,11 @@ def writes_input(func):
 
 
 def factors(func):
-    """Which arguments of a product are rounded to TF32 where that is allowed; none of other operators."""
+    """The arguments that a product may round to TF32; none for other operators."""
     return _FACTORS.get(name_of(func), ())
 
 
-def _told(func, args, kwargs, *names):
+def _argument(func, args, kwargs, *names):
     """The value of the first of these arguments that the operator has, or None."""
     for at, argument in enumerate(func._schema.arguments):
         if argument.name in names:
@@ -58,11 +58,11 @@ def _told(func, args, kwargs, *names):
 
 
 def is_random(func, args, kwargs):
-    """Whether this call draws. Attention and recurrent layers are tagged random for a dropout that they mostly lack."""
+    """Whether this call is random. Attention and recurrent layers are tagged random because of dropout, rarely used."""
     if torch.Tag.nondeterministic_seeded not in func.tags:
         return False
-    dropout = _told(func, args, kwargs, "dropout_p", "dropout")
-    return dropout is None or (dropout != 0 and _told(func, args, kwargs, "train") is not False)
+    dropout = _argument(func, args, kwargs, "dropout_p", "dropout")
+    return dropout is None or (dropout != 0 and _argument(func, args, kwargs, "train") is not False)
 
 
 def is_float(value):
@@ -74,12 +74,12 @@ def is_complex(value):
 
 
 def first(out):
-    """The result of an operator that also gives what only its gradient reads."""
+    """The result of an operator that also returns values for its gradient."""
     return out[0] if isinstance(out, (list, tuple)) else out
 
 
 def keep_in_range(func, out):
-    """Of a perturbed result, in place."""
+    """Clamps a perturbed result in place."""
     if (ends := RANGES.get(name_of(func).rstrip("_"))) and is_float(out):
         out.clamp_(*ends)
 
@@ -102,7 +102,7 @@ def _dims(arg, rank):
 
 
 def reduced_dims(func, args):
-    """Axes of the first tensor argument that are summed over, or None if the operator is not such a reduction."""
+    """The axes of the first tensor argument that are summed over, or None if the operator is no such reduction."""
     name = name_of(func)
     x = args[0]
     if name in _NORMS or name in _SUMS:
@@ -124,7 +124,7 @@ _LOGS_OF_SUMS = {"logsumexp", "logcumsumexp"}
 
 
 def logs_a_sum(func):
-    """Whether the result is a sum's logarithm: what the sum errs relatively it errs absolutely, whatever its size."""
+    """Whether the result is the logarithm of a sum, whose relative error becomes an absolute one."""
     return name_of(func) in _LOGS_OF_SUMS
 
 
@@ -133,14 +133,14 @@ def folds(func, args, out):
     return bool(is_float(out) and reduced_dims(func, args) and out.numel() < args[0].numel())
 
 
-# Sums into places that an index names: which argument is added.
+# Sums into places named by an index, with the argument that is added.
 _ADDED = {"index_add": 3, "scatter_add": 3, "scatter_reduce": 3, "index_put": 2, "_unsafe_index_put": 2}
 _TRANSFORMS = {"_fft_r2c", "_fft_c2c", "_fft_c2r"}
 _DISTANCES = {"_cdist_forward", "_pdist_forward"}
 
 
 def _most_added(func, args):
-    """How many terms of a sum by index meet in one place at most: the same sum of ones."""
+    """The most terms that a sum by index adds in one place: the maximum of the same sum over ones."""
     name = name_of(func).rstrip("_")
     if name.endswith("index_put") and not (len(args) > 3 and args[3]):
         return 1
@@ -153,7 +153,7 @@ def _most_added(func, args):
 
 
 def _special_length(func, args):
-    """Of operators that say it themselves; None of others."""
+    """The length for operators whose arguments contain it; None for others."""
     name = name_of(func)
     if name in _PRODUCTS:
         return args[_PRODUCTS[name]].shape[-1]
@@ -171,10 +171,10 @@ def _special_length(func, args):
 
 
 def reduction_length(func, args, out):
-    """n: how many terms one output element adds up; 1 if it does not."""
+    """n: the number of terms that one output element adds up; 1 if the operator does not sum."""
     name = name_of(func)
-    if (told := _special_length(func, args)) is not None:
-        return told
+    if (length := _special_length(func, args)) is not None:
+        return length
     if name in {"convolution", "_convolution", "mkldnn_convolution"}:
         weight = args[1]
         return max(1, weight.numel() // max(1, weight.shape[1 if args[6] else 0]))
@@ -189,18 +189,18 @@ def reduction_length(func, args, out):
     return read // out.numel() if is_float(out) and 0 < out.numel() < read else 1
 
 
-# Sums that one thread makes whole, term by term, however long they are.
+# Sums that a single thread adds term by term, whatever their length.
 _UNSHARED = {*_PRODUCTS, "convolution", "_convolution", "mkldnn_convolution", "cumsum", "cumprod", "logcumsumexp"}
-SHARE = 4096  # terms of a sum that one thread of a GPU adds at most; longer sums are shared among threads
+SHARE = 4096  # the most terms that one thread of a GPU adds; threads share longer sums
 
 
 def shared(func):
-    """Whether threads of a GPU share a sum of this operator that is long."""
+    """Whether threads of a GPU share a long sum of this operator."""
     return name_of(func) not in _UNSHARED
 
 
 def chain(n):
-    """How many of a shared sum's n terms, and of the shares' sums, are added behind one another at most."""
+    """The most additions one after another in a shared sum of n terms, including the sums of the shares."""
     return n if n <= SHARE else SHARE + chain(-(-n // SHARE))
 
 
@@ -212,14 +212,14 @@ _CANCEL_ONE = {"softplus", "log_sigmoid_forward", "elu", "celu", "selu", "expm1"
 
 
 def cancelled(func, args):
-    """How large what cancels at the end of an operator is; None where the result is as large.
+    """The size of the terms that cancel at the end of an operator; None where the result has that size.
 
-    An honest float32 formula errs by a unit in the last place of this, a cleverer one does not: both are right.
+    An honest float32 formula may err by a unit in the last place of this size, a better one does not; both are right.
     """
-    name = name_of(func).rstrip("_")  # in place too
+    name = name_of(func).rstrip("_")  # also the variants in place
     if name in _CANCEL_X:
         return args[0].abs()
-    if name == "_log_softmax" and args[0].numel():  # x - (max + log of the sum), whose first two may be equal
+    if name == "_log_softmax" and args[0].numel():  # x - (max + log of the sum), where the first two may be equal
         return args[0].amax(args[1], keepdim=True).abs().expand_as(args[0])
     return torch.ones_like(args[0]) if name in _CANCEL_ONE else None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Honest float32: the sums of a task in orders that a kernel may well choose. The bound must let all of them pass.
+# Honest float32: computes a task's sums in orders that a kernel may choose. The bound must accept all of them.
 import math
 
 import numpy as np
@@ -8,7 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import operators as op
 
-_BLOCK = 64  # of a scan that carries its blocks' sums
+_BLOCK = 64  # of a scan that carries the sums of its blocks
 _LANES = 8
 
 
@@ -46,27 +46,27 @@ def _scan_by_blocks(terms):
 
 
 class Sums:
-    """Reductions of float32 tensors made of `add` (sums the last axis) and `scan` (its running sums)."""
+    """Reductions of float32 tensors from `add` (sums the last axis) and `scan` (its running sums)."""
 
     def __init__(self, add, scan):
         self.add, self.scan = add, scan
 
     def replace(self, func, args):
-        """The operator's result, or None where it is no such reduction."""
+        """The operator's result, or None if it is no such reduction."""
         make = getattr(self, "_op_" + op.name_of(func), None)
         if make is None or op.writes_input(func) or any(t.dtype != torch.float32 for t in op.float_tensors(args)):
             return None
         return make(func, args)
 
     def _sum(self, x, dims):
-        """Over `dims`, which stay with extent 1."""
+        """Sums over `dims`, which stay with extent 1."""
         kept = [d for d in range(x.dim()) if d not in dims]
         terms = x.permute(*kept, *dims).reshape(*(x.shape[d] for d in kept), -1).numpy()
         shape = [1 if d in dims else x.shape[d] for d in range(x.dim())]
         return torch.from_numpy(np.ascontiguousarray(self.add(terms))).reshape(shape)
 
     def _reduced(self, func, args, value):
-        """`value` has extent 1 along the reduced axes, which the call may want dropped."""
+        """`value` has extent 1 along the reduced axes; drops them if the call says so."""
         keep = next((a for a in args[2:] if isinstance(a, bool)), False)
         dims = op.reduced_dims(func, args)
         return value if keep else value.reshape([s for d, s in enumerate(value.shape) if d not in dims])
@@ -128,7 +128,7 @@ class Sums:
 
 
 class SumsAndProducts(Sums):
-    """Matrix products and convolutions too."""
+    """Adds matrix products and convolutions."""
 
     def _product(self, a, b):
         """(…, m, k) · (…, k, n), 16 Mi products at a time."""
@@ -166,14 +166,14 @@ class SumsAndProducts(Sums):
 
 
 class Ordered(TorchDispatchMode):
-    """Every other operator is torch's own."""
+    """All other operators are torch's own."""
 
     def __init__(self, sums):
         super().__init__()
         self.sums = sums
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        # An argument by keyword (addmm's beta, sum's dtype) changes what the operator means.
+        # A keyword argument (addmm's beta, sum's dtype) changes the meaning of the operator.
         out = None if kwargs else self.sums.replace(func, args)
         return func(*args, **(kwargs or {})) if out is None else out
 
@@ -183,7 +183,7 @@ HONEST = {"sequential": (_sequential, _scan), "pairwise": (_pairwise, _scan_by_b
 
 
 def honest_orders(ways=None):
-    """Name -> function giving outputs. `ways` replaces the sums of a CPU: the same names, each with its `Sums`."""
+    """Maps names to functions that return outputs. `ways` replaces the CPU's sums: the same names, each with `Sums`."""
     ways = ways or {name: SumsAndProducts(*way) for name, way in HONEST.items()}
 
     def make(sums):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A task's signature from shapes alone, where its tensors are too large to be made.
+# A task's signature from shapes alone, for tensors that are too large to create.
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -11,13 +11,13 @@ from task import Task
 
 
 class _Nowhere(Cpu):
-    """Tensors have shapes and types, and no memory."""
+    """Tensors have shapes and types but no memory."""
 
     place = torch.device("meta")
 
 
 class _Statistics(TorchDispatchMode):
-    """The tensors that batch norms given statistics in training change, of which no version tells."""
+    """Finds the statistics that batch norms change in training without changing their version."""
 
     def __init__(self):
         super().__init__()
@@ -30,7 +30,7 @@ class _Statistics(TorchDispatchMode):
 
 
 class Outline(Task):
-    """What `Task` finds out without values: its signature has no summaries of them, and nothing can be run."""
+    """The part of `Task` that needs no values: its signature has no summaries, and nothing can run."""
 
     def __init__(self, code):
         self.device, self.lane, self.makes_on_device = _Nowhere(), LANES[0], True
@@ -54,7 +54,7 @@ class Outline(Task):
 
 
 def beyond(code, most):
-    """The signature of a task of more than `most` elements; nothing for others, and where only values tell."""
+    """The signature of a task with more than `most` elements; None for others, and where it depends on values."""
     try:
         tensors = Outline(code).tensors()
     except Refused:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Our end of the verifier's socket: frames (u32 magic, u32 0, u64 length, then JSON), and descriptors beside them.
+# Our end of the verifier's socket: frames (u32 magic, u32 0, u64 length, then JSON) and descriptors.
 import json
 import socket
 import struct
@@ -19,7 +19,7 @@ class Peer:
         while len(data) < size:
             part = self.socket.recv(min(size - len(data), 1 << 20))
             if not part:
-                sys.exit(0)  # the verifier ended: so do we
+                sys.exit(0)  # the verifier ended
             data += part
         return bytes(data)
 
@@ -30,7 +30,7 @@ class Peer:
         return json.loads(self._exactly(length))
 
     def send(self, answer):
-        # Texts of tasks may hold halves of characters, which UTF-8 has no bytes for.
+        # Texts of tasks may contain lone surrogates, which have no UTF-8 form.
         text = json.dumps(answer, ensure_ascii=False).encode(errors="replace")
         self.socket.sendall(_HEADER.pack(_MAGIC, 0, len(text)) + text)
 

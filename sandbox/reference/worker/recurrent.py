@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Recurrent layers step by step, of plain operators: what cuDNN, oneDNN and torch's own kernels fuse.
+# Recurrent layers step by step from plain operators, in place of the fused ones of cuDNN, oneDNN and torch.
 import torch
 from torch.nn.functional import linear
 
@@ -24,13 +24,13 @@ def _gru(gates, state, weight, bias, _):
     return (new + torch.sigmoid(keep + keep_h) * (hidden - new),)
 
 
-# One step: of a row's gates as the input makes them, the state, and the hidden state's weight, bias and projection.
+# A step takes a row's gates from the input, the state, and the hidden state's weight, bias and projection.
 _STEPS = {"lstm": _lstm, "gru": _gru, "rnn_tanh": _elman(torch.tanh), "rnn_relu": _elman(torch.relu)}
-_CELLS = {"lstm_cell": "lstm", "gru_cell": "gru"}  # those that torch fuses
+_CELLS = {"lstm_cell": "lstm", "gru_cell": "gru"}  # the cells that torch fuses
 
 
 def _direction(step, x, sizes, state, weights, has_biases, backwards):
-    """One layer in one direction. `sizes`: rows of each step of a packed sequence; the rest of a state stays."""
+    """One layer in one direction. `sizes`: rows of each step of a packed sequence; other rows keep their state."""
     bias, hidden_bias = weights[2:4] if has_biases else (None, None)
     projection = weights[-1] if len(weights) % 2 else None
     gates, outs = linear(x, weights[0], bias), []
@@ -45,7 +45,7 @@ def _direction(step, x, sizes, state, weights, has_biases, backwards):
 
 
 def _layers(step, x, sizes, states, weights, has_biases, layers, both):
-    """All layers; `states`: of each kind, stacked over layers and directions."""
+    """All layers. `states`: one tensor per kind, stacked over layers and directions."""
     directions, ends = 1 + both, []
     share = len(weights) // (layers * directions)
     for layer in range(layers):
@@ -60,7 +60,7 @@ def _layers(step, x, sizes, states, weights, has_biases, layers, both):
 
 
 def _run_layers(name, args):
-    """With the arguments of torch's operator, of rows in turn or packed; dropout is nothing that a task may have."""
+    """Takes the arguments of torch's operator, with padded or packed rows; tasks may not use dropout."""
     packed = isinstance(args[1], torch.Tensor) and not args[1].is_floating_point()
     if packed:
         x, sizes, states, weights, has_biases, layers, _, _, both = args
@@ -83,7 +83,7 @@ def _run_cell(name, args):
 
 
 def in_parts(name):
-    """What runs an operator of this name in parts, given its positional arguments; None of others."""
+    """A function that runs the operator of this name in parts on its positional arguments; None for other operators."""
     if name in _STEPS:
         return lambda *args: _run_layers(name, args)
     return (lambda *args: _run_cell(name, args)) if name in _CELLS else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Why a task cannot be judged.
+# The reasons why a task cannot be judged.
 import contextlib
 
 import torch
@@ -10,27 +10,27 @@ class Refused(Exception):
 
 
 class DoesNotFit(Refused):
-    """The device's memory does not suffice now; the text says how much was asked for."""
+    """The device's memory is not sufficient now; the text says how much was requested."""
 
 
 def words_of(error, most=200):
-    """The first line of its text. A task's error may itself raise when asked for it."""
+    """The first line of the error's text. A task's error may raise when converted to text."""
     try:
         return str(error).strip().split("\n")[0][:most]
     except BaseException:
-        return "its text cannot be had"
+        return "its text is not available"
 
 
 @contextlib.contextmanager
 def place(where):
-    """What a task raises inside becomes a refusal that names `where`."""
+    """Turns an error raised by a task into a refusal that names `where`."""
     try:
         yield
     except Refused:
         raise
     except torch.AcceleratorError:
-        raise  # it stays with the process: an earlier task may have caused it
+        raise  # a fault of the process, which an earlier task may have caused
     except torch.OutOfMemoryError as error:
         raise DoesNotFit(f"{where}: {words_of(error)}") from None
-    except BaseException as error:  # a task may raise anything, SystemExit too
+    except BaseException as error:  # a task may raise anything, even SystemExit
         raise Refused(f"{where} raised {type(error).__name__}: {words_of(error)}") from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# One stay in the sequential commit: buffers mapped, baselines run, references written.
+# One session of the sequential commit: maps buffers, runs baselines, writes references.
 import gc
 import traceback
 
@@ -16,7 +16,7 @@ from refusals import Refused, words_of
 from task import DTYPES
 
 _TORCH = {name: dtype for dtype, name in DTYPES.items()}
-# What a call's `set` word asks for: bits 0-15 the buffer set, 16-23 one of these, 24-31 its argument.
+# The fields of a call's `set` word: bits 0-15 the buffer set, 16-23 one of these, 24-31 its argument.
 EAGER, COMPILED, COLLECT, REFERENCE, DRAW, MUTANT, FORGET, HONEST, TUNED, GRAPHED = range(10)
 _BASELINES = {COMPILED: "default", TUNED: "tuned"}
 _PADDING = 64  # bytes; each tensor of the result memory begins at a multiple
@@ -46,12 +46,12 @@ class Session:
             for fd, size, writable in zip(fds, self._sizes(request), (False, True, True)):
                 self.memories.append(self.device.open(fd, size, writable))
             self._view_all(request["layout"])
-            # Where the task's own inputs are not contiguous: what it is called with, for all sets.
+            # The arguments of calls where the task's own inputs are not contiguous; shared by all sets.
             self.own = [strides and torch.empty_strided(i.shape, strides, dtype=i.dtype, device=i.device)
                         for i, strides in zip(self.inputs[0], task.strides)]
             self.arguments = [task.arguments(self._owned(i)) for i in self.inputs]
         except BaseException:
-            self._let_go()
+            self._release()
             raise
         self.graphs = self.device.graphs()
         self.makers = [*task.mutants.values(), *lower_precisions().values()]
@@ -113,7 +113,7 @@ class Session:
             return commit.Answer(commit.FAILED, text=self.error)
 
     def noop(self):
-        """A call with nothing in it: what a timed call costs by itself."""
+        """An empty call, to measure the overhead of a timed call."""
         try:
             return commit.Answer(device_ns=self.timed(self.task.lane, _nothing, ())[1])
         except BaseException as error:
@@ -128,7 +128,7 @@ class Session:
     def _prepare(self, index):
         for (_, tensor), value in zip(self.task.named, self.parameters[index]):
             tensor.data = value
-        if self.device.remote:  # its clock begins later
+        if self.device.remote:  # the device's clock starts later, so this is not timed
             self.last = None
             self.task.restore()
             for own, value in zip(self.own, self.inputs[index]):
@@ -155,7 +155,7 @@ class Session:
         return commit.Answer(device_ns=taken)
 
     def _aside(self, index, what, argument):
-        """What is never timed."""
+        """Commands that are never timed."""
         applies = 0
         if what == COLLECT:
             self._store(index, self.last)
@@ -171,7 +171,7 @@ class Session:
             self._store(index, self.honest[argument](self.task, self.inputs[index], self.parameters[index]))
         else:
             return commit.Answer(commit.BAD_ORDER)
-        self.device.wait()  # the verifier reads when this is answered
+        self.device.wait()  # the verifier reads the memory after the answer
         return commit.Answer(answer=applies)
 
     def _store(self, index, outs):
@@ -180,7 +180,7 @@ class Session:
             target.copy_(out)
 
     def _in_result(self, dtype, counts, offset):
-        """Flat views of the result memory from `offset` on, each padded; and the offset behind them."""
+        """Flat padded views of the result memory from `offset` on, and the offset behind them."""
         views = []
         for count in counts:
             views.append(self.memories[2].view(dtype, [count], count, offset))
@@ -199,7 +199,7 @@ class Session:
             self.task.spread(inputs, parameters, exact, sums, self.evaluations)
 
     def _draw(self):
-        """Integer and boolean inputs, as get_inputs makes them, from a seed of its own; then such parameters, fixed."""
+        """Draws integer and boolean inputs by get_inputs with a seed of their own; then writes the fixed parameters."""
         self.draws += 1
         values = self.task.draw((self.seed + self.draws * 0x9E3779B97F4A7C15) % 2**63)
         offset = 0
@@ -209,12 +209,12 @@ class Session:
                 view.copy_(value.reshape(-1))
 
     def _right(self, index):
-        """Copies, because forward may give what it was given."""
+        """Returns copies, because forward may return its arguments."""
         outs = self.task.run_in(None, self.inputs[index], self.parameters[index])
         return [outs.pop(0).clone() for _ in range(len(outs))]
 
     def _mutant(self, index, argument):
-        """Whether it applies to this task: 1 or 0."""
+        """Returns 1 if the mutant applies to this task, otherwise 0."""
         inputs, parameters = self.inputs[index], self.parameters[index]
         outs = self.makers[argument](self.task, inputs, parameters, lambda: self._right(index))
         if outs is None:
@@ -223,18 +223,18 @@ class Session:
         return 1
 
     def stay(self, control_fd):
-        gc.disable()  # a collection inside a timed call would be the baseline's loss
+        gc.disable()  # a collection within a timed call would slow the baseline
         try:
             with torch.no_grad():
                 commit.serve(commit.control_page(control_fd), self.run, self.noop)
         finally:
             gc.enable()
-            self._let_go()
+            self._release()
 
-    def _let_go(self):
-        """Everything that views the shared memory goes before it is unmapped."""
+    def _release(self):
+        """Drops everything that views the shared memory before that is unmapped."""
         self.last = self.graphs = None
         self.inputs = self.parameters = self.outputs = self.arguments = self.own = None
-        self.task.let_go()
+        self.task.release()
         for memory in self.memories:
             memory.close()

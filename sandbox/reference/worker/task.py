@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A task in KernelBench's format: its model, signature, and the ways the judge runs it.
+# A task in KernelBench's format: its model, its signature, and the ways in which the judge runs it.
 import copy
 import gc
 import inspect
@@ -27,21 +27,21 @@ DTYPES = {
     torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
     torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "boolean",
 }
-MAX_TENSORS, MAX_RANK, MAX_NAME = 256, 16, 256  # of a signature (description.cpp); bytes of a name
+MAX_TENSORS, MAX_RANK, MAX_NAME = 256, 16, 256  # of a signature (description.cpp); the name is limited in bytes
 REQUIRED = ("Model", "get_inputs", "get_init_inputs")
-MAX_ELEMENTS = 2**26  # of all tensors of a signature together; on a GPU its memory bounds them instead
+MAX_ELEMENTS = 2**26  # of all tensors of a signature together; on a GPU its memory is the limit instead
 CORRELATED_SHARE = 1 / 8  # of the largest possible error; the bound's constant multiplies it by 8 or more
 
 
 class Task:
     """Holds the module as written (float32) and a float64 copy; tensors of both are set from shared memory.
 
-    On a GPU nothing large stays between loading, compiling and stays: parameters are parked, inputs drawn anew.
+    On a GPU no large tensor is kept between loading, compiling and sessions: parameters are parked, inputs redrawn.
     """
 
     def __init__(self, code, device=None, lane=LANES[0]):
         self.device, self.lane = device or Cpu(), lane
-        self.makes_on_device = self.device.remote  # until the task's code refuses
+        self.makes_on_device = self.device.remote  # until the task's code fails there
         self._read(code)
         self.model = self._build()
         self._refuse_the_impossible()
@@ -55,11 +55,11 @@ class Task:
             self.double = other.double()
         self.named = self._named(self.model)
         self.named_double = self._named(self.double)
-        # Index tables, masks, …: kept aside, because a stay maps `named` to shared memory.
+        # Index tables, masks and the like. Copied, because a session maps `named` to shared memory.
         self.fixed = [t.detach().clone() for _, t in self.named if not t.is_floating_point()]
         self.mutants = mutants_of(self)
-        self.sparing = False  # of infinities, once noise was seen to undo them
-        self.baselines = {}  # which -> what to call
+        self.sparing = False  # set once noise destroyed infinities
+        self.baselines = {}  # maps names to functions
         self.strides = [self._own_strides(self.sample[at]) for at in self.tensor_at]
 
     def _read(self, code):
@@ -71,7 +71,7 @@ class Task:
                 raise Refused(f"the task defines no {name}")
 
     def _made(self, make):
-        """What the task's own code makes: on the device where it can, else moved there."""
+        """Runs the task's own code: on the device where that works, else moves the result there."""
         if self.makes_on_device:
             try:
                 with torch.device(self.device.place):
@@ -115,7 +115,7 @@ class Task:
             return [v.to(self.device.place) if isinstance(v, torch.Tensor) else v for v in values]
 
     def _refuse_the_impossible(self):
-        """Inputs that alone exceed the device are never drawn; their sizes take no memory where the code allows."""
+        """Refuses inputs that alone exceed the device before drawing them; sizes take no memory where possible."""
         if not self.device.remote:
             return
         try:
@@ -128,9 +128,9 @@ class Task:
             raise DoesNotFit(complaint)
 
     def _own_strides(self, value):
-        """Of a task's own input that is dense but not contiguous, as a contract's buffers are.
+        """The strides of an input that is dense but not contiguous, unlike a contract's buffers.
 
-        Only on a GPU, where copying there is not timed.
+        Only on a GPU, where copying to them is not timed.
         """
         odd = self.device.remote and not value.is_contiguous() and chunks.dense(value)
         return value.stride() if odd else None
@@ -149,7 +149,7 @@ class Task:
             if not chunks.equal(inputs[at], self.sample[at]):
                 raise Refused(f"forward changes its input {at}")
         del inputs
-        # Batch norm changes its statistics without telling their version.
+        # Batch norm changes its statistics without changing their version.
         self.private = {n: v for n, (version, v) in before.items()
                         if state[n]._version != version or not chunks.equal(state[n], v)}
         self.flops = survey.flops
@@ -193,11 +193,11 @@ class Task:
         return tensors
 
     def tensors(self):
-        """Tensors in the order of the contract, each with a name of its own and what the input generator must know."""
+        """Tensors in the contract's order, each with a unique name and the facts for the input generator."""
         taken = set()
 
         def named(name):
-            # d0, d1, … are the extents of a launch plan.
+            # d0, d1, … are the names of a launch plan's extents.
             free, count = name, 1
             while free in taken or re.fullmatch(r"d[0-9]+", free):
                 count += 1
@@ -233,18 +233,18 @@ class Task:
                 raise Refused(f"{role} {name} holds values that are not finite: no others can be drawn like them")
         return entry
 
-    # Memory. Only a GPU's is managed here.
+    # Memory. Managed only on a GPU.
 
     @torch.no_grad()
     def settle(self, signature, sets):
-        """Refuses what does not fit the device's memory, then lets go of what loading needed."""
+        """Refuses a task that does not fit the device's memory, then frees what loading needed."""
         if not self.device.remote:
             return
         inputs, parameters = [self.sample[at] for at in self.tensor_at], [t.detach() for _, t in self.named]
         with place("the float64 reference"):
             result, wide = self.device.peak(lambda: self.reference(inputs, parameters))
         del inputs, parameters, result
-        gc.collect()  # modules refer to themselves
+        gc.collect()  # modules have reference cycles
         self.park()
         self.peaks = footprint.Peaks(self.narrow_peak, wide)
         needed = self.private_bytes(signature) + footprint.shared_bytes(self._sized(signature), sets)
@@ -256,7 +256,7 @@ class Task:
         return [t | {"item_bytes": sizes[t["dtype"]]} for t in signature]
 
     def private_bytes(self, signature, sets=1, graphs=False):
-        """Where graphs are called each set's keeps its outputs."""
+        """The memory of this process; with graphs, each set's graph keeps its outputs."""
         return footprint.private_bytes(self._sized(signature), self.peaks, sets if graphs else 0)
 
     def park(self):
@@ -279,15 +279,15 @@ class Task:
             gc.collect()
             self.park()
 
-    def let_go(self):
-        """The task outlives a stay: what it holds must not keep the shared memory mapped."""
+    def release(self):
+        """Drops all references to the shared memory, which the task outlives."""
         if self.device.remote:
             return self.park()
         for named in (self.named, self.named_double):
             for _, tensor in named:
                 tensor.data = tensor.data.clone()
 
-    # Runs. `inputs` holds the tensors of the signature only; constants of get_inputs are filled in.
+    # Runs. `inputs` holds only the tensors of the signature; the constants of get_inputs are inserted.
 
     def arguments(self, inputs):
         args = list(self.sample)
@@ -297,7 +297,7 @@ class Task:
 
     @torch.no_grad()
     def restore(self):
-        """What forward itself changes starts each call from the same values."""
+        """Resets what forward itself changes, so that each call starts from the same values."""
         for model in (self.model, self.double) if self.private else ():
             tensors = model_parts.tensors_of(model)
             for name, value in self.private.items():
@@ -333,7 +333,7 @@ class Task:
             return model_parts.as_outputs(self.model(*self.arguments(inputs)))
 
     def _perturbed(self, bank, inputs, parameters):
-        """Outputs of a perturbed evaluation; of a task of half types in float64."""
+        """Outputs of a perturbed evaluation, in float64 for a task of half types."""
         if not modes.any_narrow(inputs, parameters):
             mode = modes.Perturbed(bank, self.device.remote, self.tf32)
             return self.run_in(mode, inputs, parameters)
@@ -341,9 +341,9 @@ class Task:
         return mode.twin(self.run_in(mode, inputs, parameters))
 
     def spread(self, inputs, parameters, reference, sums, evaluations):
-        """Deviations of perturbed evaluations from the float64 reference, and what correlated errors add, into `sums`.
+        """Writes to `sums` the deviations of perturbed evaluations from the float64 reference, plus correlated errors.
 
-        Again and sparing infinities, those of masks for one, where that left an element undecided.
+        Repeats with `sparing` if an element is undecided, for example because of a mask's infinities.
         """
         self._spread(inputs, parameters, reference, sums, evaluations)
         if not self.sparing and not chunks.decided(sums, reference):
@@ -366,13 +366,13 @@ class Task:
         return self.lane == LANES[1]
 
     def _share(self, narrow):
-        """How many times as many evaluations the bound takes as where it lies far from what is honest."""
+        """The factor on the number of evaluations, greater than 1 where the bound lies close to honest errors."""
         if narrow:
             return modes.NARROW_SHARE
         return modes.TF32_SHARE if self.tf32 else 1
 
     def _correlated(self, inputs, parameters, reference):
-        """What correlated errors of all sums add to the spread: deviations with signs that agree, and that differ."""
+        """The part of correlated errors of all sums in the spread: deviations with equal and with alternating signs."""
         generator, shares = np.random.default_rng(20261), []
         for signs in ((1,), (1, -1)):
             errors = errors_for(self.device.place, generator, signs)

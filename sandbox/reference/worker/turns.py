@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-# The GPU for one at a time (device/lease.hpp): trials of a search for the fastest kernel neither disturb what others
-# time, nor are they disturbed.
+# Takes turns on the GPU (device/lease.hpp), so that trials of a search for the fastest kernel and the timings of other
+# processes do not disturb each other.
 import contextlib
 import fcntl
 import threading
 import time
 
-_TURN = 0.5  # seconds: as long as others hold the GPU for an evaluation
-_IDLE = 0.02  # seconds without a trial: the next kernel is compiled first
-_BETWEEN_TRIES, _PAUSE = 0.001, 0.01  # seconds; who waits tries each millisecond
+_TURN = 0.5  # seconds: about as long as others hold the GPU for an evaluation
+_IDLE = 0.02  # seconds without a trial, while the next kernel is compiled
+_BETWEEN_TRIES, _PAUSE = 0.001, 0.01  # seconds; a waiting process tries every millisecond
 
 
 class Turns:
-    """A turn lasts over several trials, and ends soon when none follows. A wait ends with the verifier's patience, and
-    this process with it."""
+    """A turn lasts over several trials, and ends soon after the last. The verifier's patience bounds a wait: it ends
+    this process."""
 
     def __init__(self, fd):
         self.fd = fd
         self.guard = threading.Lock()
-        self.since = None  # when the turn began; none: it is others'
-        self.trials = 0  # under way: one may begin within another
+        self.since = None  # when the turn began; None: another process has it
+        self.trials = 0  # in progress; trials may be nested
         self.soon = threading.Timer(0, self._end)
         self.searching = self.installed = False
 
     @contextlib.contextmanager
     def of_searches(self):
-        """Whatever torch.compile times here, it times in turns. Elsewhere the GPU may be the verifier's own already."""
+        """Makes torch.compile's timings here take turns. Outside searches the verifier may already hold the GPU."""
         self._install()
         self.searching = True
         try:
@@ -36,7 +36,7 @@ class Turns:
             self._end()
 
     def trial(self, work):
-        """What `work` gives, in a turn."""
+        """The result of `work`, run within a turn."""
         if not self.searching:
             return work()
         self._begin()
