@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The verifier's distributions and its bound, for tests: as element_values.hpp and element_bound.hpp have them.
+# The verifier's distributions and bound for tests, as in element_values.hpp and element_bound.hpp.
 import math
 
 import torch
@@ -37,21 +37,21 @@ def spread_of(task, inputs, parameters, exact):
 
 
 def bound_of(spread, exact, dtype):
-    """Of each element of one output."""
+    """The bound of each element of one output."""
     flat = spread.double().reshape(-1)
     padding = -flat.numel() % POOL
     pools = torch.cat([flat, flat.new_zeros(padding)]).view(-1, POOL)
     counts = flat.new_full((len(pools),), float(POOL))
     counts[-1] -= padding
     least = 0.5 * (pools.square().sum(1) / counts).sqrt()
-    least = torch.where(least.isfinite(), least, 0)  # who has no deviation lifts no neighbour's
+    least = torch.where(least.isfinite(), least, 0)  # an undefined deviation does not lift its neighbours
     pooled = torch.maximum(pools, least[:, None]).view(-1)[:flat.numel()].view(exact.shape)
     size = exact.abs()
     return C * torch.maximum(pooled, 4 * U * size + SMALLEST) + STORE[dtype] * size
 
 
 def error_of(outs, exact, bounds):
-    """The largest one over the bound; infinite where a side is not finite."""
+    """The largest error over the bound; infinite where only one side is finite."""
     worst = 0.0
     for out, e, bound in zip(outs, exact, bounds):
         wrong = (out.double() - e).abs() / bound

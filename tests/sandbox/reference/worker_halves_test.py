@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tasks of half types: what honest kernels err, and what wrong ones do, in units of the bound. No GPU is needed.
+# Tasks of half types: the errors of honest kernels and of wrong ones, in units of the bound. No GPU is needed.
 import unittest
 
 import torch
@@ -10,12 +10,12 @@ import modes
 import orders
 from mutants import mutants_of
 
-LEAST_DISTRIBUTIONS, HONEST = 3, 0.8  # as ingest.hpp has them
+LEAST_DISTRIBUTIONS, HONEST = 3, 0.8  # as in ingest.hpp
 WIDTH = 512
 LINEAR = "self.w = nn.Parameter(torch.randn(96, 512) / 16); self.b = nn.Parameter(torch.randn(96))"
 GAIN = "self.g = nn.Parameter(torch.rand(512) + 0.5)"
 GAINS = GAIN + "; self.b = nn.Parameter(torch.randn(512))"
-# forward, attributes
+# Maps a name to forward and attributes.
 CHAINS = {
     "layer norm": ("return F.layer_norm(a[0], (512,), self.g, self.b)", GAINS),
     "layer norm by parts": ("x = a[0] - a[0].mean(-1, keepdim=True); v = (x * x).mean(-1, keepdim=True)"
@@ -35,13 +35,13 @@ CHAINS = {
     "loss of logits": ("return F.binary_cross_entropy_with_logits(a[0], torch.sigmoid(a[0].flip(0)), reduction='none')",
                        "pass"),
 }
-IN_FLOAT32 = {"RMS norm in float32", "attention"}  # rounding each operator's output is not what these say
-OVERFLOWING = {"wide", "huge"}  # sets that halves of five bits of exponent may leave without an answer
+IN_FLOAT32 = {"RMS norm in float32", "attention"}  # tasks that do not round each operator's output
+OVERFLOWING = {"wide", "huge"}  # sets that may overflow halves with five bits of exponent
 HALVES = {"f16": torch.float16, "bf16": torch.bfloat16}
 
 
 class Rounding(torch.utils._python_dispatch.TorchDispatchMode):
-    """Float32 inside each operator, whose output is rounded."""
+    """Float32 inside each operator, with a rounded output."""
 
     def __init__(self, narrow, sums):
         super().__init__()
@@ -75,7 +75,7 @@ class Judged:
         return [o.to(self.inputs[0].dtype) for o in outs]
 
     def honest(self, each_rounded):
-        """Name -> outputs."""
+        """Maps a name to outputs."""
         made = {"eager": self.task.run_in(None, self.inputs, self.parameters), "float32": self._in_float32(None)}
         for name, way in orders.HONEST.items():
             sums = orders.SumsAndProducts(*way)
@@ -101,7 +101,7 @@ def loaded(chain, narrow):
 
 class HalvesTest(unittest.TestCase):
     def measured(self, chain, narrow):
-        """Kept distributions: name -> largest error of honest kernels, and of each mutant."""
+        """Maps each kept distribution to the largest error of honest kernels, and of each mutant."""
         torch.manual_seed(5)
         task, wide = loaded(chain, narrow), loaded(chain, torch.float32)
         parameters = [t.detach().clone() for _, t in task.named]
@@ -109,7 +109,7 @@ class HalvesTest(unittest.TestCase):
         for name, draw in DISTRIBUTIONS.items():
             judged = Judged(task, wide, draw((128, WIDTH)), parameters)
             errors = {way: judged.error(outs) for way, outs in judged.honest(chain not in IN_FLOAT32).items()}
-            # As ingest does: where eager itself is wrong, having overflowed, the distribution is dropped.
+            # As in ingest: drops a distribution on which eager itself overflows.
             if narrow == torch.float16 and name in OVERFLOWING and not (judged.finite() and errors["eager"] <= 1):
                 continue
             honest[name] = errors

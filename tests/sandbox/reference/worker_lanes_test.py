@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Lanes: products of TF32 are right where a lane allows them and wrong where not; of bfloat16 they never are.
+# Lanes: TF32 products are right only where a lane allows them; bfloat16 products never are.
 import itertools
 import unittest
 
@@ -22,7 +22,7 @@ TASKS = {
 
 
 def cut_off(value):
-    """To TF32 as a tensor core reads it."""
+    """Truncates to TF32, as a tensor core reads it."""
     return (value.contiguous().view(torch.int32) & ~0x1FFF).view(torch.float32)
 
 
@@ -35,7 +35,7 @@ def bfloat16(value):
 
 
 class Products(TorchDispatchMode):
-    """Products whose factors are rounded."""
+    """Rounds the factors of products."""
 
     def __init__(self, rounded):
         super().__init__()
@@ -50,7 +50,7 @@ class Products(TorchDispatchMode):
 
 class LanesTest(unittest.TestCase):
     def errors(self, name, lane, place, distribution, ways):
-        """The largest error over the bound of each way to make the products."""
+        """The largest error over the bound of each way to compute the products."""
         forward, made = TASKS[name]
         torch.manual_seed(7)
         task = tasks.Task(code(forward, "[torch.randn(64, 256)]", made), device(place), lane)
@@ -62,7 +62,7 @@ class LanesTest(unittest.TestCase):
         return [error_of(task.run_in(Products(way), inputs, parameters), exact, bounds) for way in ways]
 
     @torch.no_grad()
-    def test_products_of_tf32_are_right_in_their_lane_alone(self):
+    def test_tf32_products_are_right_only_in_their_lane(self):
         for name, place, distribution in itertools.product(TASKS, places(self), DISTRIBUTIONS):
             with self.subTest(task=name, place=place, distribution=distribution):
                 allowed = self.errors(name, "tf32_allowed", place, distribution, (nearest, cut_off))

@@ -22,13 +22,13 @@ MASKED = {
     "loss": SCORES + f"; return F.cross_entropy(s.masked_fill(m, {INFINITE}).flatten(0, 1), "
             "torch.zeros(512, dtype=torch.int64, device=s.device), reduction='none')",
 }
-# With a number that float16 has not.
+# With a number that float16 cannot represent.
 LOSS_OF_LARGE = MASKED["loss"].replace(INFINITE, LARGE)
 
 
 class MasksTest(unittest.TestCase):
     def judged(self, forward, place, dtype=torch.float32):
-        """The spread's tensors, the reference's, the outputs, and the largest error over the bound of any outputs."""
+        """The spread's tensors, the reference's, the outputs, and a function for the largest error over the bound."""
         torch.manual_seed(7)
         task = tasks.Task(code(forward, f"[torch.randn(64, 512).to({dtype})]"), device(place))
         task.settle(task.signature(), 1)
@@ -48,7 +48,7 @@ class MasksTest(unittest.TestCase):
                 self.assertGreater(error(out.double() * 1.01), 1)
 
     @torch.no_grad()
-    def test_a_large_number_that_masks_does_not_loosen_the_bound(self):
+    def test_a_large_number_in_a_mask_does_not_loosen_the_bound(self):
         for place in places(self):
             _, _, out, error = self.judged(LOSS_OF_LARGE, place)
             self.assertLess(error(out), 0.8)

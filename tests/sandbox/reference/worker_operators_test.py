@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Operators that add up in ways of their own: eager errs less than the bound allows, TF32 errs more.
+# Operators with sums of their own: eager's errors are within the bound, TF32's are beyond it.
 import itertools
 import unittest
 
@@ -42,7 +42,7 @@ FORMULAS = {
 
 class OperatorsTest(unittest.TestCase):
     def judged(self, forward, place, inputs=ROWS):
-        """The task, its inputs, and the largest error of an output over the bound."""
+        """The task, its inputs, and a function for the largest error of an output over the bound."""
         torch.manual_seed(7)
         task = tasks.Task(code(forward, inputs), device(place))
         task.settle(task.signature(), 1)
@@ -55,18 +55,18 @@ class OperatorsTest(unittest.TestCase):
         return task, values, lambda out: float(((out.double() - exact).abs() / bound).max())
 
     def errors(self, forward, place, inputs=ROWS):
-        """Of eager, and of eager in TF32, over the bound."""
+        """The errors of eager and of eager in TF32, over the bound."""
         task, values, error = self.judged(forward, place, inputs)
         return tuple(error(task.run_in(mode, values, [])[0]) for mode in (None, modes.Rounded("tf32")))
 
-    def test_sums_are_bounded_by_how_many_terms_meet(self):
+    def test_the_number_of_terms_bounds_a_sum(self):
         for place, (name, forward) in itertools.product(places(self), SUMS.items()):
             with self.subTest(place=place, operator=name):
                 eager, low = self.errors(forward, place)
                 self.assertLess(eager, 0.5)
                 self.assertGreater(low, 1)
 
-    def test_operators_that_also_give_what_their_gradient_reads_are_perturbed(self):
+    def test_operators_with_outputs_for_their_gradient_are_perturbed(self):
         for place in places(self):
             eager, low = self.errors("return F.logsigmoid(a[0])", place)
             self.assertLess(eager, 0.5)
@@ -83,7 +83,7 @@ class OperatorsTest(unittest.TestCase):
         forward = "p = {}; return F.binary_cross_entropy(p, p.flip(0).round(), reduction='none')"
         names = "torch.sigmoid(a[0])", "torch.softmax(a[0], -1)", "a[0].tanh().abs()"
         for place, name in itertools.product(places(self), names):
-            with self.subTest(place=place, function=name):  # beyond it an operator raises, and ends a GPU's context
+            with self.subTest(place=place, function=name):  # beyond it an operator raises and a GPU's context ends
                 self.judged(forward.format(name), place, "[torch.randn(64, 2000) * 40]")
 
     def test_the_fullest_place_of_a_sum_by_index_counts(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Signatures from shapes alone: those of loaded tasks, and of tasks that no CPU holds.
+# Signatures from shapes alone: of tasks that load, and of tasks that are too large for any CPU.
 import unittest
 
 from worker_support import ROOT, code, device, tasks
@@ -26,7 +26,7 @@ def shapes_of(tensors):
 
 
 def symbols_of(tensors):
-    """Each extent by the place where it is first seen, as a launch plan names them."""
+    """Numbers each extent by its first occurrence, as a launch plan names them."""
     seen = list(dict.fromkeys(e for t in tensors for e in t["shape"]))
     return [[seen.index(e) for e in t["shape"]] for t in tensors]
 
@@ -35,17 +35,17 @@ class OutlineTest(unittest.TestCase):
     def agrees(self, text):
         self.assertEqual(outline.Outline(text).tensors(), shapes_of(tasks.Task(text, device("cpu")).tensors()))
 
-    def test_is_the_signature_of_the_loaded_task(self):
+    def test_equals_the_signature_of_the_loaded_task(self):
         for name, text in TEXTS.items():
             with self.subTest(name):
                 self.agrees(text)
 
-    def test_is_that_of_our_tasks_for_cpus(self):
+    def test_equals_the_signature_of_our_tasks_for_cpus(self):
         for path in sorted((ROOT / "configs/tasks/cpu").rglob("*.py")):
             with self.subTest(path.stem):
                 self.agrees(path.read_text())
 
-    def test_is_had_of_our_tasks_for_gpus_without_their_memory(self):
+    def test_gives_the_signature_of_our_tasks_for_gpus_without_their_memory(self):
         for path in sorted((ROOT / "configs/tasks/cuda").rglob("*.py")):
             with self.subTest(path.stem):
                 self.assertGreater(len(outline.Outline(path.read_text()).tensors()), 1)
@@ -63,14 +63,14 @@ class OutlineTest(unittest.TestCase):
                     self.assertEqual(a["shape"] == b["shape"], a["role"] == "parameter", a["name"])
                     self.assertTrue(a["role"] == "parameter" or b["shape"][0] % 32, "a multiple of 32")
 
-    def test_only_what_is_too_large_is_answered_by_shapes(self):
+    def test_only_tasks_that_are_too_large_are_answered_from_shapes(self):
         large = code("return (a[0] * self.w).sum(-1)", "[torch.randn(2**20, 2**14)]",
                      "self.w = nn.Parameter(torch.ones(2**14))")
         self.assertEqual([t["shape"] for t in outline.beyond(large, tasks.MAX_ELEMENTS)],
                          [[2**20, 2**14], [2**14], [2**20]])
         self.assertIsNone(outline.beyond(code("return a[0] * 2"), tasks.MAX_ELEMENTS))
 
-    def test_a_task_that_needs_values_is_left_to_be_loaded(self):
+    def test_a_task_that_needs_values_must_be_loaded(self):
         text = code("return a[0] * a[0].max().item()", "[torch.randn(64, 64)]")
         self.assertRaises(Refused, outline.Outline, text)
         self.assertIsNone(outline.beyond(text, 16))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Operators that libraries fuse: kernels that make their parts one after another are honest, lower precision is not.
+# Fused operators: kernels that compute the parts one after another pass, lower precision does not.
 import itertools
 import unittest
 
@@ -14,7 +14,7 @@ STEPS, BATCH, WIDTH = 48, 4, 256
 
 
 def attention(inputs, parameters, add_up):
-    """With sums in the order of `add_up`: a product of matrices."""
+    """Computes sums with `add_up`, a product of matrices."""
     query, key, value = inputs
     scores = add_up(query, key.mT) / query.shape[-1] ** 0.5
     return torch.softmax(scores, -1) @ value
@@ -47,7 +47,7 @@ def gru(inputs, parameters, add_up):
 
 
 def encoder(inputs, parameters, add_up):
-    """A layer of a transformer: attention of one head, then two linear layers, each with a norm behind it."""
+    """A transformer layer: attention with one head, then two linear layers, each followed by a norm."""
     in_weight, in_bias, out_weight, out_bias, w1, b1, w2, b2, g1, c1, g2, c2 = parameters
     norm = torch.nn.functional.layer_norm
     query, key, value = (add_up(inputs[0], in_weight.mT) + in_bias).chunk(3, -1)
@@ -69,8 +69,8 @@ TASKS = {
 }
 
 
-class Heard(TorchDispatchMode):
-    """Which operators ran."""
+class Recorder(TorchDispatchMode):
+    """Records which operators ran."""
 
     def __init__(self):
         super().__init__()
@@ -86,7 +86,7 @@ def packed(rows):
 
 
 _NN = torch.nn
-RECURRENT = {  # the module, and what it takes of [7, 4, 24]
+RECURRENT = {  # maps a name to the module and its view of [7, 4, 24]
     "layers": (lambda: _NN.LSTM(24, 16, 2, bidirectional=True, proj_size=8), lambda rows: rows),
     "batch first": (lambda: _NN.GRU(24, 16, 2, bias=False, batch_first=True), lambda rows: rows),
     "plain": (lambda: _NN.RNN(24, 16, nonlinearity="relu", bidirectional=True), lambda rows: rows),
@@ -99,7 +99,7 @@ RECURRENT = {  # the module, and what it takes of [7, 4, 24]
 
 
 def flat(value):
-    """Its tensors, however they are nested."""
+    """All tensors of a nested result."""
     return [value] if isinstance(value, torch.Tensor) else [t for v in value if v is not None for t in flat(v)]
 
 
@@ -117,10 +117,10 @@ def tf32(value):
 
 class PartsTest(unittest.TestCase):
     def judged(self, name, place, move):
-        """The task, its inputs and parameters, and the largest error of an output over the bound."""
+        """The task, its inputs and parameters, and a function for the largest error of an output over the bound."""
         torch.manual_seed(7)
         task = tasks.Task(TASKS[name][1], device(place))
-        parameters = [t.detach().clone() for _, t in task.named]  # a GPU's are gone once it has settled
+        parameters = [t.detach().clone() for _, t in task.named]  # on a GPU, settle frees them
         task.settle(task.signature(), 1)
         inputs = [v + move for v in task.draw(3)[:len(task.sample)]]
         exact = task.reference(inputs, parameters)[0]
@@ -148,9 +148,9 @@ class PartsTest(unittest.TestCase):
             with self.subTest(place=place, layer=name):
                 layer, rows = make().to(place), taken(torch.randn(7, 4, 24).to(place))
                 expected = flat(layer(rows))
-                with by_parts(), Heard() as heard:
+                with by_parts(), Recorder() as recorder:
                     got = flat(layer(rows))
-                self.assertFalse([n for n in heard.names if any(k in n for k in ("lstm", "gru", "rnn"))])
+                self.assertFalse([n for n in recorder.names if any(k in n for k in ("lstm", "gru", "rnn"))])
                 for e, g in zip(expected, got, strict=True):
                     torch.testing.assert_close(g, e, rtol=2e-5, atol=2e-6)
 

@@ -94,21 +94,21 @@ class Cases:
     def load(self, key, text, **options):
         return self.worker.ask(op="load", key=key, code=text, **options)
 
-    def test_a_lane_that_is_none_is_an_error_and_the_worker_goes_on(self):
-        said = self.load("lane", code("return a[0] * 2"), lane="bf16")
-        self.assertEqual((said["ok"], said["refused"]), (False, False))
-        self.assertIn('no lane is called "bf16"', said["error"])
+    def test_an_unknown_lane_is_an_error_and_the_worker_continues(self):
+        answer = self.load("lane", code("return a[0] * 2"), lane="bf16")
+        self.assertEqual((answer["ok"], answer["refused"]), (False, False))
+        self.assertIn('no lane is called "bf16"', answer["error"])
         self.assertTrue(self.load("lane", code("return a[0] * 2"), lane="tf32_allowed")["ok"])
 
-    def test_a_baseline_that_is_none_is_an_error(self):
+    def test_an_unknown_baseline_is_an_error(self):
         self.load("which", code("return a[0] * 2"))
         self.assertIn("default, tuned or graphed", self.worker.ask(op="compile", key="which", which="best")["error"])
 
-    def test_loading_in_another_lane_forgets_what_was_compiled(self):
+    def test_loading_in_another_lane_drops_compiled_code(self):
         text = code("return torch.relu(a[0]) + 1", "[torch.randn(64, 64)]")
         self.load("twice", text)
-        said = self.worker.ask(op="compile", key="twice")
-        self.assertEqual((said["ok"], said.get("ready"), said.get("reason")), (True, True, ""), said)
+        answer = self.worker.ask(op="compile", key="twice")
+        self.assertEqual((answer["ok"], answer.get("ready"), answer.get("reason")), (True, True, ""), answer)
         self.assertTrue(self.load("twice", text)["compiled"])
         self.assertFalse(self.load("twice", text, lane="tf32_allowed")["compiled"])
 
@@ -116,18 +116,18 @@ class Cases:
 class CpuProcessTest(Cases, unittest.TestCase):
     name = "cpu"
 
-    def test_says_its_stack(self):
+    def test_reports_its_stack(self):
         self.assertTrue(self.facts["ok"])
         self.assertEqual(self.facts["torch"], torch.__version__)
         self.assertNotIn("device_name", self.facts)
 
     def test_a_profile_is_refused_with_the_reason(self):
         self.load("profile", code("return a[0] * 2"))
-        said = self.worker.ask(op="profile", key="profile")
-        self.assertEqual((said["ok"], said["refused"]), (False, True))
-        self.assertIn("no kernels", said["error"])
+        answer = self.worker.ask(op="profile", key="profile")
+        self.assertEqual((answer["ok"], answer["refused"]), (False, True))
+        self.assertIn("no kernels", answer["error"])
 
-    def test_kernels_of_a_trace_are_told_in_order_from_the_first(self):
+    def test_kernels_of_a_trace_are_in_order_and_start_at_zero(self):
         args = {"grid": [4, 1, 1], "block": [128, 1, 1], "registers per thread": 40, "shared memory": 2048}
         told = kernel_trace.kernels_of([
             {"ph": "X", "cat": "gpu_memset", "name": "Memset (Device)", "ts": 1007.5, "dur": 2, "args": {"bytes": 64}},
@@ -153,38 +153,38 @@ class CpuProcessTest(Cases, unittest.TestCase):
 
     def test_a_graph_is_not_ready_and_says_why(self):
         self.load("graph", code("return a[0] * 2"))
-        said = self.worker.ask(op="compile", key="graph", which="graphed")
-        self.assertEqual((said["ok"], said["ready"], said["reason"]), (True, False, "a CPU has no graphs"))
+        answer = self.worker.ask(op="compile", key="graph", which="graphed")
+        self.assertEqual((answer["ok"], answer["ready"], answer["reason"]), (True, False, "a CPU has no graphs"))
 
     @unittest.skipUnless(NO_GPU, "this machine has a GPU")
-    def test_a_gpu_that_is_not_there_is_a_plain_answer(self):
-        said = self.worker.ask(op="hello", device="cuda")
-        self.assertEqual((said["ok"], said["refused"]), (False, False))
-        self.assertIn("no GPU can be used", said["error"])
+    def test_a_missing_gpu_is_reported_as_an_answer(self):
+        answer = self.worker.ask(op="hello", device="cuda")
+        self.assertEqual((answer["ok"], answer["refused"]), (False, False))
+        self.assertIn("no GPU can be used", answer["error"])
         self.assertTrue(self.worker.ask(op="hello")["ok"])
 
-    def test_a_driver_that_is_too_old_is_named_beside_what_torch_wants(self):
+    def test_an_old_driver_is_named_with_the_version_that_torch_needs(self):
         self.assertEqual(devices._why_unusable(RuntimeError("x"), (12, 4), "13.0"),
                          "the driver is for CUDA 12.4, older than torch's CUDA 13.0")
         self.assertEqual(devices._why_unusable(RuntimeError("x\ny"), (13, 0), "13.0"), "no GPU can be used: x")
 
-    def test_a_device_that_is_none_is_a_plain_answer(self):
+    def test_an_unknown_device_is_reported_as_an_answer(self):
         self.assertIn('no device is called "tpu"', self.worker.ask(op="hello", device="tpu")["error"])
 
-    def test_refuses_inputs_past_the_limit_of_a_cpu(self):
-        said = self.load("large", code("return a[0] * 2", "[torch.zeros(2**26 + 1) + torch.randn(1)]"))
-        self.assertEqual((said["ok"], said["refused"]), (False, True))
+    def test_refuses_inputs_beyond_the_limit_of_a_cpu(self):
+        answer = self.load("large", code("return a[0] * 2", "[torch.zeros(2**26 + 1) + torch.randn(1)]"))
+        self.assertEqual((answer["ok"], answer["refused"]), (False, True))
 
-    def test_gives_the_signature_of_what_it_cannot_hold_and_of_what_it_can(self):
+    def test_gives_the_signature_of_tasks_that_fit_and_of_tasks_that_do_not(self):
         large = code("return a[0] * self.w", "[torch.randn(2**20, 2**12)]", "self.w = nn.Parameter(torch.ones(2**12))")
-        said = self.worker.ask(op="signature", key="outline", code=large)
-        self.assertTrue(said["ok"], said)
-        self.assertEqual([t["shape"] for t in said["signature"]], [[2**20, 2**12], [2**12], [2**20, 2**12]])
+        answer = self.worker.ask(op="signature", key="outline", code=large)
+        self.assertTrue(answer["ok"], answer)
+        self.assertEqual([t["shape"] for t in answer["signature"]], [[2**20, 2**12], [2**12], [2**20, 2**12]])
         small = code("return a[0] * 2", "[torch.randn(8, 4)]")
         self.assertEqual(self.worker.ask(op="signature", key="small", code=small)["signature"],
                          self.load("small", small)["signature"])
 
-    def test_refuses_what_no_contract_carries_and_says_what_it_is(self):
+    def test_refuses_what_no_contract_carries_and_names_it(self):
         masked = "self.register_buffer('m', torch.full((8, 4), float('-inf')).triu(1))"
         small = "[torch.randn(8, 4)]"
         counts = "self.n = getattr(self, 'n', 0) + 1; return (a[0],) * self.n"
@@ -207,77 +207,77 @@ class CpuProcessTest(Cases, unittest.TestCase):
             (code("return a[0]", small, "self.t = torch.empty(2, device='meta')"),
              "Model raised NotImplementedError"),
         ):
-            said = self.load(why, text)
-            self.assertEqual((said["ok"], said["refused"]), (False, True), said)
-            self.assertIn(why, said["error"])
+            answer = self.load(why, text)
+            self.assertEqual((answer["ok"], answer["refused"]), (False, True), answer)
+            self.assertIn(why, answer["error"])
 
     def test_a_fault_of_the_device_refuses_no_task(self):
-        said = self.load("fault", code("raise torch.AcceleratorError('CUDA error: unspecified launch failure')"))
-        self.assertEqual((said["ok"], said["refused"]), (False, False), said)
-        self.assertIn("unspecified launch failure", said["error"])
+        answer = self.load("fault", code("raise torch.AcceleratorError('CUDA error: unspecified launch failure')"))
+        self.assertEqual((answer["ok"], answer["refused"]), (False, False), answer)
+        self.assertIn("unspecified launch failure", answer["error"])
 
-    def test_want_of_memory_refuses_a_task_for_now_alone(self):
+    def test_lack_of_memory_refuses_a_task_only_for_now(self):
         small = device("managed")
         self.addCleanup(setattr, small, "room", small.room)
         worker = main.Worker(peer=None)
         worker.device, text = small, code("return a[0] * 2", "[torch.rand(100, 1000)]")
-        for small.room, said in ((100_000, True), (2_000_000, True), (1 << 40, None)):
-            self.assertEqual(worker.answer({"op": "load", "key": "k", "code": text, "sets": 3}).get("passing"), said)
+        for small.room, answer in ((100_000, True), (2_000_000, True), (1 << 40, None)):
+            self.assertEqual(worker.answer({"op": "load", "key": "k", "code": text, "sets": 3}).get("passing"), answer)
         self.assertFalse(worker.answer({"op": "load", "key": "none", "code": "x = 1"})["passing"])
 
-    def test_half_a_character_in_a_text_does_not_spoil_the_answer(self):
-        said = self.load("half", code("raise ValueError('\\ud800')"))
-        self.assertEqual(said["error"], "forward raised ValueError: ?")
+    def test_a_lone_surrogate_in_a_text_does_not_break_the_answer(self):
+        answer = self.load("half", code("raise ValueError('\\ud800')"))
+        self.assertEqual(answer["error"], "forward raised ValueError: ?")
 
-    def test_an_error_without_a_text_refuses_its_task_and_nothing_else(self):
+    def test_an_error_without_a_text_refuses_only_its_task(self):
         mute = "class Mute(Exception):\n    def __str__(self):\n        raise RuntimeError('gotcha')\n"
         for text, where in ((mute + "raise Mute()\n", "the task's text"),
                             (mute + code("raise Mute()"), "forward")):
-            said = self.load(where, text)
-            self.assertEqual((said["ok"], said["refused"]), (False, True), said)
-            self.assertEqual(said["error"], f"{where} raised Mute: its text cannot be had")
+            answer = self.load(where, text)
+            self.assertEqual((answer["ok"], answer["refused"]), (False, True), answer)
+            self.assertEqual(answer["error"], f"{where} raised Mute: its text is not available")
         self.assertTrue(self.load("after", code("return a[0] * 2"))["ok"])
 
-    def test_refuses_to_give_the_signature_of_what_is_no_task(self):
-        said = self.worker.ask(op="signature", key="none", code="x = 1")
-        self.assertEqual((said["ok"], said["refused"], said["error"]), (False, True, "the task defines no Model"))
+    def test_refuses_the_signature_of_code_without_a_task(self):
+        answer = self.worker.ask(op="signature", key="none", code="x = 1")
+        self.assertEqual((answer["ok"], answer["refused"], answer["error"]), (False, True, "the task defines no Model"))
 
 
 @unittest.skipIf(NO_GPU, NO_GPU)
 class GpuProcessTest(Cases, unittest.TestCase):
     name = "cuda"
 
-    def test_says_its_device(self):
+    def test_reports_its_device(self):
         self.assertTrue(self.facts["ok"], self.facts)
         self.assertGreater(self.facts["memory_bytes"], 1 << 30)
         self.assertRegex(self.facts["capability"], r"^\d+\.\d$")
         self.assertTrue(self.facts["device_name"] and self.facts["driver"])
 
-    def test_profiles_eager_s_and_compile_s_kernels(self):
+    def test_profiles_the_kernels_of_eager_and_compile(self):
         self.load("profile", code("return torch.relu(self.l(a[0])) * 2", init="self.l = nn.Linear(256, 64)"))
-        said = self.worker.ask(op="profile", key="profile")
-        self.assertTrue(said["ok"], said)
+        answer = self.worker.ask(op="profile", key="profile")
+        self.assertTrue(answer["ok"], answer)
         for which in ("eager", "compiled"):
-            self.assertEqual(said[which]["reason"], "")
-            self.assertGreaterEqual(len(said[which]["kernels"]), 1)
-            for kernel in said[which]["kernels"]:
+            self.assertEqual(answer[which]["reason"], "")
+            self.assertGreaterEqual(len(answer[which]["kernels"]), 1)
+            for kernel in answer[which]["kernels"]:
                 self.assertEqual(kernel["kind"], "kernel")
                 self.assertGreater(kernel["device_us"], 0)
                 self.assertEqual((len(kernel["grid"]), len(kernel["block"])), (3, 3))
                 self.assertGreater(kernel["registers"], 0)
-        self.assertGreaterEqual(len(said["eager"]["kernels"]), len(said["compiled"]["kernels"]))
+        self.assertGreaterEqual(len(answer["eager"]["kernels"]), len(answer["compiled"]["kernels"]))
 
     def test_the_tuned_baseline_becomes_ready(self):
         self.load("tuned", code("return torch.relu(a[0] @ a[0])", "[torch.randn(512, 512)]"))
-        said = self.worker.ask(op="compile", key="tuned", which="tuned")
-        self.assertEqual((said["ok"], said.get("ready")), (True, True), said)
+        answer = self.worker.ask(op="compile", key="tuned", which="tuned")
+        self.assertEqual((answer["ok"], answer.get("ready")), (True, True), answer)
 
-    def test_tasks_past_the_limit_of_a_cpu_load(self):
-        said = self.load("large", code("return a[0] * 2", "[torch.rand(2**27)]"))
-        self.assertTrue(said["ok"], said)
-        self.assertAlmostEqual(said["signature"][0]["mean"], 0.5, places=3)
+    def test_tasks_beyond_the_limit_of_a_cpu_load(self):
+        answer = self.load("large", code("return a[0] * 2", "[torch.rand(2**27)]"))
+        self.assertTrue(answer["ok"], answer)
+        self.assertAlmostEqual(answer["signature"][0]["mean"], 0.5, places=3)
 
-    def test_a_write_to_an_input_faults_the_writer_alone(self):
+    def test_a_write_to_an_input_faults_only_the_writer(self):
         memory = GpuMemory(1 << 20, device("cuda").place)
         self.addCleanup(memory.close)
         view = memory.view(torch.float32, [1024], 1024, 0).fill_(3)

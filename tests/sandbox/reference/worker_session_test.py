@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Stays of the reference worker under the commit protocol, on a CPU and, where there is one, on a GPU.
+# Sessions of the reference worker under the commit protocol, on a CPU and, where there is one, on a GPU.
 import ctypes
 import time
 import unittest
@@ -27,14 +27,14 @@ class ControlPageTest(unittest.TestCase):
         self.assertEqual([field.offset for field in fields], [28, 32, 40, 64])
         self.assertEqual(ctypes.sizeof(page), 320)
 
-    def test_cuts_a_text_between_characters_and_ends_it_by_zero(self):
+    def test_cuts_a_text_between_characters_and_terminates_it(self):
         page = commit.ControlPage()
         commit._write(page, commit.Answer(commit.FAILED, text="é" * 300))
         self.assertEqual(page.text.decode(), "é" * 127)
 
 
 class SessionCases:
-    """The same for each device."""
+    """Cases for every device."""
 
     name = ""
 
@@ -44,8 +44,8 @@ class SessionCases:
         return made
 
     def outputs(self, made, what, index=0, argument=0):
-        said = made.call(what, index, argument)
-        self.assertEqual(said.text, "")
+        answer = made.call(what, index, argument)
+        self.assertEqual(answer.text, "")
         if what not in (s.HONEST, s.MUTANT):
             made.call(s.COLLECT, index)
         return [o.clone() for o in made.outputs[index]]
@@ -79,13 +79,13 @@ class SessionCases:
         (right,) = self.outputs(made, s.EAGER)
         names = list(made.task.mutants)
         for at, name in enumerate(names):
-            said = made.call(s.MUTANT, argument=at)
-            self.assertEqual(said.status, commit.OK, said.text)
-            self.assertEqual(said.answer, 0 if name == "identity" else 1, name)
-            if said.answer:
+            answer = made.call(s.MUTANT, argument=at)
+            self.assertEqual(answer.status, commit.OK, answer.text)
+            self.assertEqual(answer.answer, 0 if name == "identity" else 1, name)
+            if answer.answer:
                 self.assertFalse(torch.equal(made.outputs[0][0], right), name)
 
-    def test_one_number_s_mutants_are_none_that_give_it_back(self):
+    def test_no_mutant_of_a_single_number_equals_it(self):
         made = self.stay(code("return a[0].mean()"))
         (right,) = self.outputs(made, s.EAGER)
         applies = {}
@@ -95,15 +95,15 @@ class SessionCases:
                 self.assertFalse(torch.equal(made.outputs[0][0], right), name)
         self.assertEqual([applies[n] for n in ("constant_mean", "first_row", "off_by_one_tail")], [1, 0, 0])
 
-    def test_a_call_that_raises_says_why_and_the_stay_goes_on(self):
+    def test_a_call_that_raises_reports_why_and_the_session_continues(self):
         text = code("if not bool(torch.isfinite(a[0]).all()): raise ValueError('the input is not finite'); "
                     "return a[0] * 2")
         made = self.stay(text)
         made.inputs[0][0][0, 0] = float("nan")
         made.device.wait()
-        said = made.call(s.EAGER)
-        self.assertEqual(said.status, commit.FAILED)
-        self.assertIn("the input is not finite", said.text)
+        answer = made.call(s.EAGER)
+        self.assertEqual(answer.status, commit.FAILED)
+        self.assertIn("the input is not finite", answer.text)
         made.fill(2)
         self.assertEqual(made.call(s.EAGER), commit.Answer(commit.OK, made.page.device_ns))
         self.assertIn("the input is not finite", made.leave())
@@ -111,11 +111,11 @@ class SessionCases:
     def test_a_baseline_that_is_not_ready_is_a_failed_call(self):
         made = self.stay(code("return a[0] * 2"))
         for what, name in ((s.COMPILED, "default"), (s.TUNED, "tuned")):
-            said = made.call(what)
-            self.assertEqual(said.status, commit.FAILED)
-            self.assertIn(f"the {name} torch.compile baseline is not ready", said.text)
+            answer = made.call(what)
+            self.assertEqual(answer.status, commit.FAILED)
+            self.assertIn(f"the {name} torch.compile baseline is not ready", answer.text)
 
-    def test_graphs_take_memory_only_in_a_stay_that_calls_them(self):
+    def test_graphs_take_memory_only_in_a_session_that_calls_them(self):
         stay = s.Session.__new__(s.Session)
         stay.device = SimpleNamespace(memory="device", remote=True, free=lambda: 10**9)
         stay.task = SimpleNamespace(private_bytes=lambda _, sets, graphs: (2 if graphs else 1) * sets * 4 * 10**8)
@@ -126,12 +126,12 @@ class SessionCases:
         with self.assertRaisesRegex(Refused, "1.6 GB of device memory for 2 buffer sets"):
             stay._check(request | {"graphs": True})
 
-    def test_an_order_that_is_none_is_refused(self):
+    def test_an_unknown_order_is_refused(self):
         made = self.stay(code("return a[0] * 2"))
         self.assertEqual(made.order(9).status, commit.BAD_ORDER)
         self.assertEqual(made.call(77).status, commit.BAD_ORDER)
 
-    def test_batch_norm_in_training_keeps_its_statistics_to_itself(self):
+    def test_batch_norm_in_training_keeps_its_statistics_private(self):
         made = self.stay(code(NORM, "[torch.randn(4, 3, 16, 16)]", NORM_INIT.format("")))
         self.assertEqual([t["name"] for t in made.signature], ["a", "c.weight", "c.bias", "n.weight", "n.bias", "y"])
         first = self.outputs(made, s.EAGER)
@@ -165,7 +165,7 @@ class SessionCases:
             self.assertTrue(torch.equal(got.cpu(), expected.cpu()))
         self.assertEqual(made.call(s.REFERENCE).text, "")
 
-    def test_draws_integers_as_the_task_does_and_gives_fixed_tables_back(self):
+    def test_draws_integers_as_the_task_does_and_restores_fixed_tables(self):
         init = "self.register_buffer('t', torch.arange(40))"
         inputs = "[torch.randn(30, 4), torch.randint(5, 9, (30,))]"
         made = self.stay(code("return a[0] * 2 + self.t[a[1]][:, None]", inputs, init))
@@ -204,7 +204,7 @@ class SessionCases:
         with mock.patch.object(torch, "compile", side_effect=lacking), self.assertRaises(RuntimeError):
             baselines.ready(task, "default")
 
-    def test_random_tasks_are_refused_and_dropout_of_nothing_is_not_random(self):
+    def test_random_tasks_are_refused_but_dropout_of_zero_is_not_random(self):
         layers = "self.rnn = nn.LSTM(256, 64, 2, dropout=0.3)"
         for forward, init, random in (
                 ("return F.dropout(a[0], 0.2)", "pass", True), ("return F.dropout(a[0], 0.0) * 2", "pass", False),
@@ -212,10 +212,10 @@ class SessionCases:
                 ("return self.rnn(a[0])[0]", layers, True), ("return self.rnn(a[0])[0]", f"{layers}.eval()", False)):
             try:
                 tasks.Task(code(forward, init=init), device(self.name))
-                said = ""
+                answer = ""
             except tasks.Refused as error:
-                said = str(error)
-            self.assertEqual("random" in said, random, said)
+                answer = str(error)
+            self.assertEqual("random" in answer, random, answer)
 
     def test_attention_is_not_random(self):
         text = code("return F.scaled_dot_product_attention(a[0], a[0], a[0])", "[torch.randn(2, 2, 32, 16)]")
@@ -229,7 +229,7 @@ class SessionCases:
 class CpuSessionTest(SessionCases, unittest.TestCase):
     name = "cpu"
 
-    def test_memory_of_a_device_is_refused(self):
+    def test_device_memory_is_refused(self):
         made = self.stay(code("return a[0] * 2"))
         request = {"memory": "device", "evaluations": 0, "seed": 1, "layout": {"sets": 1}}
         with self.assertRaisesRegex(tasks.Refused, 'memory "device"'):
@@ -242,7 +242,7 @@ class CpuSessionTest(SessionCases, unittest.TestCase):
 
 
 class RemoteCases(SessionCases):
-    """What holds wherever memory is managed between stays."""
+    """Cases for every device whose memory is managed between sessions."""
 
     def test_inputs_that_are_not_contiguous_reach_the_baselines_as_the_task_makes_them(self):
         made = self.stay(code("return a[0] * (2 if a[0].stride(0) == 1 else 3)", "[torch.randn(64, 32).t()]"), sets=2)
@@ -250,7 +250,7 @@ class RemoteCases(SessionCases):
             (out,) = self.outputs(made, s.EAGER, index)
             self.assertTrue(torch.equal(out, made.inputs[index][0] * 2))
 
-    def test_parameters_are_parked_between_stays_and_made_anew_for_the_compiler(self):
+    def test_parameters_are_parked_between_sessions_and_recreated_for_the_compiler(self):
         made = self.stay(LINEAR)
         before = {n: t.shape for n, t in made.task.named}
         made.leave()
@@ -261,7 +261,7 @@ class RemoteCases(SessionCases):
         (x,) = made.task.example()
         fresh = dict(made.task.named)
         self.assertEqual((x.shape, fresh["l.weight"].stride()), ((512, 256), (256, 1)))
-        self.assertLessEqual(float(fresh["l.weight"].abs().max()), 1 / 16)  # as nn.Linear draws it
+        self.assertLessEqual(float(fresh["l.weight"].abs().max()), 1 / 16)  # the range of nn.Linear's initial values
         made.task.done_with_example()
 
     def test_buffers_smaller_than_their_layout_are_refused(self):
@@ -274,11 +274,11 @@ class RemoteCases(SessionCases):
 
 
 class ManagedSessionTest(RemoteCases, unittest.TestCase):
-    """A GPU's ways of a worker on the memory of a CPU."""
+    """A worker that manages a CPU's memory like a GPU's."""
 
     name = "managed"
 
-    def test_what_does_not_fit_is_refused_before_it_is_drawn_or_when_it_is_known(self):
+    def test_a_task_that_does_not_fit_is_refused_before_its_inputs_are_drawn_or_after_loading(self):
         small = device(self.name)
         self.addCleanup(setattr, small, "room", small.room)
         small.room = 100_000
@@ -295,14 +295,14 @@ class ManagedSessionTest(RemoteCases, unittest.TestCase):
 class GpuSessionTest(RemoteCases, unittest.TestCase):
     name = "cuda"
 
-    def test_timed_calls_carry_the_time_of_the_events(self):
+    def test_timed_calls_report_the_time_of_the_events(self):
         made = self.stay(code("return a[0] * 2", "[torch.rand(8192, 8192)]"))
         empty = [made.order(commit.NOOP).device_ns for _ in range(9)]
         full = [made.call(s.EAGER).device_ns for _ in range(9)]
         self.assertLess(min(empty), 20_000)
         self.assertGreater(sorted(full)[4], 100_000)  # 512 MiB at 5 TB/s
 
-    def test_how_fast_the_processor_launches_counts_by_the_clock_alone(self):
+    def test_launch_costs_count_only_by_the_clock(self):
         gpu, x = device(self.name), torch.ones(1, device="cuda")
 
         def hesitant():
@@ -312,7 +312,7 @@ class GpuSessionTest(RemoteCases, unittest.TestCase):
         self.assertLess(gpu.call("fp32_strict", hesitant, ())[1], 100_000)
         self.assertGreater(gpu.call_by_clock("fp32_strict", hesitant, ())[1], 500_000)
 
-    def test_what_waits_for_the_gpu_is_charged_for_its_pauses(self):
+    def test_a_call_that_waits_for_the_gpu_is_charged_for_its_pauses(self):
         x = torch.ones(1, device="cuda")
 
         def waits():
@@ -322,7 +322,7 @@ class GpuSessionTest(RemoteCases, unittest.TestCase):
 
         self.assertGreater(device(self.name).call("fp32_strict", waits, ())[1], 500_000)
 
-    def test_a_graph_per_set_gives_eager_s_outputs_for_fresh_contents(self):
+    def test_a_graph_per_set_gives_eager_s_outputs_for_new_contents(self):
         made = self.stay(LINEAR, sets=3)
         for round in range(3):
             made.fill(10 + round)
@@ -330,7 +330,7 @@ class GpuSessionTest(RemoteCases, unittest.TestCase):
                 (eager,), (graphed,) = self.outputs(made, s.EAGER, index), self.outputs(made, s.GRAPHED, index)
                 self.assertTrue(torch.equal(eager, graphed))
 
-    def test_recurrent_weights_lie_in_one_piece_and_a_graph_reads_those_of_its_set(self):
+    def test_recurrent_weights_are_joined_and_a_graph_reads_those_of_its_set(self):
         text = code("return self.rnn(a[0])[0]", "[torch.randn(16, 4, 64)]", "self.rnn = nn.LSTM(64, 64)")
         made = self.stay(text, sets=2)
         for round in range(2):
@@ -348,7 +348,7 @@ class GpuSessionTest(RemoteCases, unittest.TestCase):
             (eager,), (graphed,) = self.outputs(made, s.EAGER, index), self.outputs(made, s.GRAPHED, index)
             torch.testing.assert_close(graphed, eager)
 
-    def test_what_waits_for_the_device_cannot_be_captured_and_nothing_breaks(self):
+    def test_a_call_that_waits_for_the_device_cannot_be_captured_and_breaks_nothing(self):
         # The first is found before a capture, the second breaks one.
         for forward in ("return a[0] * float(a[0].sum())", "torch.cuda.synchronize(); return a[0] * 2"):
             made = self.stay(code(forward))
@@ -365,7 +365,7 @@ class GpuSessionTest(RemoteCases, unittest.TestCase):
             again.leave()
             self.assertEqual(baselines.ready(self.stay(LINEAR).task, "graphed"), (True, ""))
 
-    def test_lanes_bind_eager_and_compiled_and_nothing_else(self):
+    def test_lanes_apply_only_to_eager_and_compiled(self):
         text = code("return a[0] @ a[1]", "[torch.randn(512, 512), torch.randn(512, 512)]")
         for lane, exact_products in (("fp32_strict", True), ("tf32_allowed", False)):
             made = self.stay(text, lane=lane)
@@ -381,7 +381,7 @@ class GpuSessionTest(RemoteCases, unittest.TestCase):
                 self.assertEqual(error < 2e-4, exact_products, (lane, what, error))
             made.leave()
 
-    def test_nothing_large_stays_after_loading_and_after_a_stay(self):
+    def test_no_large_tensor_stays_after_loading_or_after_a_session(self):
         text = code("return self.l(a[0])", "[torch.rand(8192, 8192)]", "self.l = nn.Linear(8192, 8192)")
         before = torch.cuda.memory_allocated()
         made = self.stay(text)
@@ -391,7 +391,7 @@ class GpuSessionTest(RemoteCases, unittest.TestCase):
         made.leave()
         self.assertLess(torch.cuda.memory_allocated() - before, 64 << 20)
 
-    def test_what_does_not_fit_is_refused_with_both_numbers(self):
+    def test_a_task_that_does_not_fit_is_refused_with_both_numbers(self):
         with self.assertRaisesRegex(tasks.Refused, r"needs 400 GB .* the device has [0-9.]+ GB free"):
             tasks.Task(code("return a[0] * 2", "[torch.rand(100000, 1000000)]"), device("cuda"))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sums as a device makes them, against the CPU's in numpy and against float64: the same code on tensors of a CPU.
+# Sums as on a device, compared with the CPU's in numpy and with float64, on tensors of a CPU.
 import itertools
 import unittest
 
@@ -40,7 +40,7 @@ class OrdersTest(unittest.TestCase):
     def cases(self):
         return itertools.product(places(self), device_sums.device_orders().items(), OPERATORS.items())
 
-    def test_every_order_is_as_near_to_float64_as_its_terms_allow(self):
+    def test_every_order_is_as_close_to_float64_as_its_terms_allow(self):
         for place, (order, sums), (name, (work, shape)) in self.cases():
             x = seeded(shape, place)
             with torch.no_grad(), orders.Ordered(sums):
@@ -59,7 +59,7 @@ class OrdersTest(unittest.TestCase):
         for a, b in itertools.combinations(made, 2):
             self.assertFalse(torch.equal(a, b))
 
-    def test_a_sequential_sum_is_numpy_s_bit_by_bit(self):
+    def test_a_sequential_sum_equals_numpy_s_bit_by_bit(self):
         x = seeded((40, 3000))
         cpu = orders.honest_orders()
         self.assertEqual(list(cpu), list(device_sums.device_orders()))
@@ -68,7 +68,7 @@ class OrdersTest(unittest.TestCase):
         self.assertTrue(np.array_equal(sums.numpy(), np.add.accumulate(x.numpy(), -1)[:, -1]))
         self.assertTrue(np.array_equal(scans.numpy(), np.add.accumulate(x.numpy(), -1)))
 
-    def test_a_product_past_its_work_is_made_in_the_order_in_some_rows_only(self):
+    def test_only_some_rows_of_a_product_beyond_the_work_limit_are_made_in_the_order(self):
         before, device_sums._WORK = device_sums._WORK, 40 * 30 * 10
         self.addCleanup(setattr, device_sums, "_WORK", before)
         a, b = seeded((40, 40)), seeded((40, 30))
@@ -90,7 +90,7 @@ class CorrelatedTest(unittest.TestCase):
         yield torch.where(torch.rand(20, 4000) > 0.99, torch.randn(20, 4000) * 100, 0.01)
         yield torch.full((9, 3000), 0.1)
 
-    def test_the_device_s_errors_are_the_cpu_s(self):
+    def test_the_device_s_errors_equal_the_cpu_s(self):
         for place, x in itertools.product(places(self), self.values()):
             cpu = CorrelatedErrors(np.random.default_rng(5), (1,))
             there = DeviceCorrelatedErrors(np.random.default_rng(5), (1,))
@@ -100,7 +100,7 @@ class CorrelatedTest(unittest.TestCase):
             torch.testing.assert_close(got, expected, rtol=1e-4, atol=0)
             self.assertEqual(cpu.sums_hit, there.sums_hit)
 
-    def test_a_long_sum_errs_as_its_shares_and_their_sum_do(self):
+    def test_the_error_of_a_long_sum_combines_its_shares(self):
         self.assertEqual([op.chain(n) for n in (1, 4096, 4097, 2**22)], [1, 4096, 4098, 5120])
         for place, n in itertools.product(places(self), (4096, 2**20)):
             x = torch.full((3, n), 0.5, device=place)
@@ -109,7 +109,7 @@ class CorrelatedTest(unittest.TestCase):
             self.assertGreater(error, op.chain(n))
             self.assertLess(error, 1.1 * op.chain(n))
 
-    def test_operators_made_of_such_sums_keep_their_shapes_and_err_by_them(self):
+    def test_operators_made_of_such_sums_keep_their_shapes_and_have_their_errors(self):
         for place, (name, (work, shape)) in itertools.product(places(self), OPERATORS.items()):
             x = torch.full(shape, 0.1, device=place)
             x[0] = 0.2
@@ -119,7 +119,7 @@ class CorrelatedTest(unittest.TestCase):
             self.assertEqual(got.shape, work(x).shape, name)
             torch.testing.assert_close(got, work(x.double()).float(), rtol=1e-2, atol=1e-2)
 
-    def test_rows_in_parts_give_what_all_together_give(self):
+    def test_rows_in_parts_give_the_same_as_all_together(self):
         import correlated
 
         x = torch.rand(50, 3, 400).round(decimals=1)
@@ -140,7 +140,7 @@ class NoiseTest(unittest.TestCase):
                     self.assertGreater(float(share.min()), 0.499)
                     self.assertLess(float(share.max()), 1.001)
 
-    def test_large_tensors_are_looked_at_in_parts(self):
+    def test_large_tensors_are_summarised_in_parts(self):
         before, chunks.SIZE = chunks.SIZE, 100
         self.addCleanup(setattr, chunks, "SIZE", before)
         x = seeded((30, 11))
@@ -154,7 +154,7 @@ class NoiseTest(unittest.TestCase):
 
 
 class SharedSumsTest(unittest.TestCase):
-    """Of a layer norm over four million elements, as a GPU makes it."""
+    """A layer norm over four million elements, as on a GPU."""
 
     def setUp(self):
         self.x = torch.rand((1, 2**22), generator=torch.Generator().manual_seed(11))
@@ -168,11 +168,11 @@ class SharedSumsTest(unittest.TestCase):
         with modes.Perturbed(ChunkedNoise(2**16, torch.device("cpu")), shared):
             return float((self.made(self.x) - self.exact).abs().mean())
 
-    def test_the_spread_is_that_of_chains_and_not_of_the_whole_sum(self):
+    def test_the_spread_follows_the_chains_and_not_the_whole_sum(self):
         ratio = self.deviation(False) / self.deviation(True)
         self.assertAlmostEqual(ratio, (2**22 / op.chain(2**22)) ** 0.5, delta=3)
 
-    def test_honest_orders_err_less_than_it_and_bfloat16_far_more(self):
+    def test_honest_orders_stay_within_the_spread_and_bfloat16_exceeds_it(self):
         spread = self.deviation(True)
         for sums in device_sums.device_orders().values():
             with orders.Ordered(sums):
@@ -187,7 +187,7 @@ class SharedSumsTest(unittest.TestCase):
 
 
 class FootprintTest(unittest.TestCase):
-    def test_counts_what_both_sides_hold(self):
+    def test_counts_the_memory_of_both_sides(self):
         signature = [{"role": "input", "elements": 1000, "item_bytes": 4},
                      {"role": "output", "elements": 10, "item_bytes": 2}]
         self.assertEqual(footprint.shared_bytes(signature, 3), 3 * (4000 + 2 * 20) + 120)

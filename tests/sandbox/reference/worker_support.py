@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The verifier's side of a stay in the reference worker, for tests: memory on the host or on a GPU, and calls.
+# The verifier's side of a session in the reference worker, for tests: memory on the host or on a GPU, and calls.
 import ctypes
 import mmap
 import os
@@ -29,7 +29,7 @@ _devices = {}
 
 
 class Managed(devices.Cpu):
-    """Treats a CPU's memory as a GPU's is treated."""
+    """Manages a CPU's memory like a GPU's."""
 
     remote = True
     room = 1 << 40
@@ -47,7 +47,7 @@ def device(name):
 
 
 def places(case):
-    """Where a test's cases run: on a CPU, and on a GPU or with one skip that says why not."""
+    """The places where a test's cases run: a CPU, and a GPU or a single skip with the reason."""
     yield "cpu"
     if not NO_GPU:
         yield "cuda"
@@ -57,7 +57,7 @@ def places(case):
 
 
 def code(forward, inputs="[torch.randn(512, 256)]", init="pass"):
-    """A task whose forward's arguments are a[0], a[1], …"""
+    """A task whose forward has the arguments a[0], a[1], …"""
     return ("import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
             "class Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
             + "".join(f"        {line}\n" for line in init.split("; "))
@@ -85,7 +85,7 @@ class GpuMemory:
         driver.cuMemCreate(ctypes.byref(handle), ctypes.c_size_t(self.size), ctypes.byref(properties),
                            ctypes.c_ulonglong(0))
         driver.cuMemExportToShareableHandle(ctypes.byref(fd), handle, 1, ctypes.c_ulonglong(0))
-        driver.cuMemRelease(handle)  # the descriptor keeps it
+        driver.cuMemRelease(handle)  # the descriptor keeps the memory
         self.fd = fd.value
         self.mapped = DeviceMemory(self.fd, self.size, True, place)
         self.view = self.mapped.view
@@ -120,7 +120,7 @@ def _layout(signature, sets):
 
 
 class Stay:
-    """A task in a stay on a thread of its own. `inputs[k]` and `outputs[k]` are the verifier's views of set k."""
+    """A task in a session on a thread of its own. `inputs[k]` and `outputs[k]` are the verifier's views of set k."""
 
     def __init__(self, text, name="cpu", sets=1, evaluations=4, lane="fp32_strict", task=None):
         self.device = device(name)
@@ -160,7 +160,7 @@ class Stay:
             self.outputs.append(views[1])
 
     def fill(self, seed):
-        """Fresh contents into all sets: normal numbers, small integers."""
+        """Fills all sets with new contents: normal numbers, small integers."""
         torch.manual_seed(seed)
         for views in self.inputs:
             for view in views:
@@ -185,7 +185,7 @@ class Stay:
         return self.order(commit.RUN, index | what << 16 | argument << 24)
 
     def result(self):
-        """References and spreads, shaped as the outputs."""
+        """References and spreads, in the shapes of the outputs."""
         shapes = [(s["elements"], s["shape"]) for s in self.signature if s["role"] == "output"]
         found, offset = [], 0
         for dtype in (torch.float64, torch.float32):

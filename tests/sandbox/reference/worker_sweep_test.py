@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Many operators: whatever torch has, its own result lies within the bound on enough distributions, and nearly every
-# element has one.
+# Many of torch's operators: each result lies within the bound on enough distributions, and nearly every element has a
+# bound.
 import itertools
 import unittest
 
@@ -9,7 +9,7 @@ from worker_bound import DISTRIBUTIONS, STORE, bound_of, error_of, spread_of
 from worker_support import code, device, places, tasks
 
 SHAPE = (64, 512)
-LEAST_DISTRIBUTIONS, HONEST, ONE_UNDECIDED_IN = 3, 0.8, 1024  # as ingest.hpp has them
+LEAST_DISTRIBUTIONS, HONEST, ONE_UNDECIDED_IN = 3, 0.8, 1024  # as in ingest.hpp
 POINTWISE = ("abs exp expm1 exp2 sigmoid tanh sin cos tan atan sinh cosh asinh erf erfc sinc square sign floor ceil "
              "round neg relu").split()
 OF_POSITIVE = "sqrt rsqrt log log2 log1p reciprocal lgamma digamma".split()
@@ -62,7 +62,7 @@ FORWARDS = {
     "largest five": "return a[0].topk(5)[0]",
     "relative to all": "return a[0] / torch.norm(a[0], p='fro')",
 }
-LAYERS = {  # forward, attributes
+LAYERS = {  # maps a name to forward and attributes
     "linear": ("return F.linear(a[0], self.w, self.b)", LINEAR),
     "two linear": ("return F.gelu(F.linear(a[0], self.w, self.b)) @ self.w", LINEAR),
     "layer norm": ("return F.layer_norm(a[0], (512,), self.g, self.b)", GAINS),
@@ -88,7 +88,7 @@ SQUARES_IN_HALVES = {("cuda", "distances")}
 
 
 def operators():
-    """Name -> forward, attributes."""
+    """Maps a name to forward and attributes."""
     made = {name: f"return torch.{name}(a[0])" for name in POINTWISE}
     made |= {name: f"return torch.{name}(a[0].abs() + 0.5)" for name in OF_POSITIVE}
     made |= {name: f"return F.{name}(a[0])" for name in ACTIVATIONS}
@@ -97,7 +97,7 @@ def operators():
 
 
 def why_left_out(place, name, dtype):
-    """Of tasks that ingest refuses; empty of others."""
+    """The reason if ingest refuses the task; otherwise empty."""
     if (place, name) in SHORT_OF_FLOAT32:
         return f"{name}: cuDNN's tanh has 17 bits at this width"
     if dtype != torch.float32 and (place, name) in SUMS_IN_HALVES:
@@ -109,8 +109,8 @@ def why_left_out(place, name, dtype):
 
 class SweepTest(unittest.TestCase):
     def trials(self, forward, attributes, place, dtype):
-        """Of each distribution on which eager does not overflow, as halves may: its largest error over the bound, and
-        the share of elements that have none."""
+        """For each distribution on which eager does not overflow: its largest error over the bound, and the share of
+        elements without a bound."""
         torch.manual_seed(5)
         attributes = attributes if attributes == "pass" else f"{attributes}; self.to({dtype})"
         task = tasks.Task(code(forward, f"[torch.randn{SHAPE}.to({dtype})]", attributes), device(place))
@@ -129,7 +129,7 @@ class SweepTest(unittest.TestCase):
             yield name, error_of(outs, exact, bounds), undecided
 
     def kept(self, *case):
-        """How many distributions can be judged."""
+        """The number of distributions that can be judged."""
         count = 0
         for name, error, undecided in self.trials(*case):
             self.assertLessEqual(undecided, 1 / ONE_UNDECIDED_IN, name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A search's trials take turns on a GPU with whoever else holds its lock.
+# Trials of a search take turns on a GPU with other holders of its lock.
 import contextlib
 import fcntl
 import os
@@ -28,7 +28,7 @@ class TurnsTest(unittest.TestCase):
         self.enterContext(unittest.mock.patch.object(self.turns, "_install"))
 
     def free(self):
-        """Whether another could take it now."""
+        """Whether another process could take it now."""
         try:
             fcntl.flock(self.other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -51,7 +51,7 @@ class TurnsTest(unittest.TestCase):
         with self.turns.of_searches(), unittest.mock.patch.object(turns, "_TURN", 0):
             self.assertEqual(self.turns.trial(lambda: (self.turns.trial(lambda: 7), self.free())), (7, False))
 
-    def test_it_is_given_back_when_no_trial_follows(self):
+    def test_it_is_released_when_no_trial_follows(self):
         with self.turns.of_searches():
             self.turns.trial(lambda: None)
             self.until_free()
@@ -63,7 +63,7 @@ class TurnsTest(unittest.TestCase):
             self.turns.trial(lambda: None)
             self.assertFalse(self.free())
 
-    def test_another_gets_its_turn_between_trials_without_end(self):
+    def test_another_process_gets_its_turn_between_endless_trials(self):
         had = threading.Event()
 
         def another():
@@ -79,7 +79,7 @@ class TurnsTest(unittest.TestCase):
                 self.turns.trial(lambda: time.sleep(0.01))
         other.join()
 
-    def test_a_trial_waits_for_who_holds_the_device(self):
+    def test_a_trial_waits_for_the_holder_of_the_device(self):
         fcntl.flock(self.other, fcntl.LOCK_EX)
         began = threading.Event()
         with self.turns.of_searches():
@@ -90,18 +90,18 @@ class TurnsTest(unittest.TestCase):
             self.assertTrue(began.wait(_PATIENCE_S))
             trial.join()
 
-    def test_a_trial_that_raises_gives_back_too(self):
+    def test_a_trial_that_raises_releases_the_device(self):
         with self.assertRaises(ZeroDivisionError), self.turns.of_searches():
             self.turns.trial(lambda: 1 / 0)
         self.assertTrue(self.free())
 
-    def test_outside_of_a_search_nothing_waits(self):
+    def test_outside_a_search_nothing_waits(self):
         fcntl.flock(self.other, fcntl.LOCK_EX)
         self.assertEqual(self.turns.trial(lambda: 7), 7)
 
 
 class SearchTest(unittest.TestCase):
-    """What torch.compile times goes through the turns."""
+    """torch.compile's timings take turns."""
 
     @contextlib.contextmanager
     def counted(self, place):
@@ -111,7 +111,7 @@ class SearchTest(unittest.TestCase):
                 yield begun
             place.turns = None
 
-    def test_inductor_times_by_the_function_that_is_wrapped(self):
+    def test_inductor_uses_the_wrapped_function_for_timing(self):
         from torch._inductor.runtime.benchmarking import benchmarker
 
         timed = unittest.mock.patch.object(benchmarker, "benchmark_gpu", lambda *_, **__: 5.0)
