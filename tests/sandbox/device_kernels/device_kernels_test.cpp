@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The solutions of this folder, and a wrong variant of each, for tasks of the real benchmark's
-// sizes: plans bind to the tasks' extents and match the compiled kernels. No GPU is needed.
+// The solutions of this folder, and a wrong variant of each, for tasks with the sizes of the real
+// benchmark: plans bind to the tasks' extents and match the compiled kernels. Needs no GPU.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -24,13 +24,13 @@ using Named = std::vector<std::pair<std::string, Shape>>;
 
 const fs::path folder = "tests/sandbox/device_kernels";
 
-/// A task's tensors, all f32 but targets.
+/// A task's tensors, all f32 except targets.
 struct Tensors {
   std::string task;
   Named inputs, parameters;
   Shape output;
 };
-/// How a test's name tells which it is of.
+/// Makes the test's output name the task.
 std::ostream& operator<<(std::ostream& out, const Tensors& tensors) {
   return out << tensors.task;
 }
@@ -143,7 +143,7 @@ class DeviceKernelsTest : public testing::TestWithParam<Tensors> {
     cache.reset();
   }
 
-  /// What keeps the solution from being launched; empty: nothing does.
+  /// Why the solution cannot be launched; empty if it can.
   static std::string objection(const fs::path& place) {
     const FileSet files = files_of(place);
     const auto plan = device_plan(files);

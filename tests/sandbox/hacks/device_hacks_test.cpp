@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reward hacks of contract `device` on GPU 0, through the whole evaluator: each is judged right,
-// and the honest solution after it passes. device/README.md says which entries the contract makes
-// impossible; judge/software_evaluation_test.cpp judges what needs no GPU.
+// Reward hacks of contract `device` on GPU 0, through the whole evaluator: each gets the right
+// verdict, and the honest solution after it passes. device/README.md lists the entries that the
+// contract makes impossible; judge/software_evaluation_test.cpp judges those that need no GPU.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace {
 using testing::Expectation;
 using testing::in_seconds;
 
-std::string told(const Judgement& judgement) {
+std::string text_of_judgement(const Judgement& judgement) {
   if (const auto* verdict = std::get_if<Verdict>(&judgement)) {
     return std::string(to_string(verdict->outcome)) + " (" + verdict->feedback + ")";
   }
@@ -31,7 +31,8 @@ std::string class_of(const Judgement& judgement) {
   return verdict == nullptr ? "none" : std::string(to_string(verdict->outcome));
 }
 
-/// By medians: a single disturbed call moves the ratio of totals, which counts where it is worse.
+/// By medians, because a single disturbed call changes the ratio of totals, which counts if it is
+/// lower.
 double speedup_of(const Judgement& judgement) {
   const auto* verdict = std::get_if<Verdict>(&judgement);
   if (verdict == nullptr || verdict->shapes.empty()) return 0;
@@ -90,14 +91,14 @@ class DeviceHonestTest : public OnDevice {};
 TEST_F(DeviceHonestTest, SolutionsPass) {
   for (const char* task : {"centred_rows", "centred_linear"}) {
     const Judgement judgement = judge(task, testing::of_device.honest(task), Request::final);
-    EXPECT_EQ(class_of(judgement), "passed") << task << ": " << told(judgement);
+    EXPECT_EQ(class_of(judgement), "passed") << task << ": " << text_of_judgement(judgement);
   }
 }
 
-TEST_F(DeviceHonestTest, PassOnHiddenSizesWhereWhatIsHardCodedFails) {
+TEST_F(DeviceHonestTest, PassOnHiddenSizesWhereHardCodedSizesFail) {
   FileSet files = testing::of_device.honest("centred_rows");
   const Judgement honest = judge(testing::ragged_task_of_hacks(), files, Request::final);
-  ASSERT_EQ(class_of(honest), "passed") << told(honest);
+  ASSERT_EQ(class_of(honest), "passed") << text_of_judgement(honest);
   const Verdict& verdict = std::get<Verdict>(honest);
   ASSERT_EQ(verdict.shapes.size(), 2U);
   EXPECT_TRUE(verdict.shapes[0].candidate_ms.has_value());
@@ -106,11 +107,12 @@ TEST_F(DeviceHonestTest, PassOnHiddenSizesWhereWhatIsHardCodedFails) {
   std::string& plan = files.at("plan.toml");
   plan.replace(plan.find("\"d0\", \"d1\""), 10, "\"512\", \"d1\"");
   const Judgement fixed = judge(testing::ragged_task_of_hacks(), files, Request::final);
-  EXPECT_TRUE(class_of(fixed) == "oob_write" || class_of(fixed) == "device_fault") << told(fixed);
-  EXPECT_NE(told(fixed).find("other sizes of the task's inputs"), std::string::npos);
+  EXPECT_TRUE(class_of(fixed) == "oob_write" || class_of(fixed) == "device_fault")
+      << text_of_judgement(fixed);
+  EXPECT_NE(text_of_judgement(fixed).find("other sizes of the task's inputs"), std::string::npos);
 }
 
-TEST_F(DeviceHonestTest, ALaneTakesProductsOfTf32AndNoLess) {
+TEST_F(DeviceHonestTest, ALaneAcceptsTf32ProductsAndNothingLess) {
   Task task = testing::hack_task("centred_linear");
   task.code += "\nLANE = \"tf32-allowed\"\n";
   task.content_hash = sha256_hex(task.code);
@@ -121,21 +123,22 @@ TEST_F(DeviceHonestTest, ALaneTakesProductsOfTf32AndNoLess) {
                                                           {"half_of_the_product", "wrong"}};
   for (const auto& [name, outcome] : expected) {
     const Judgement judgement = judge(task, testing::of_device.files(name), Request::final);
-    EXPECT_EQ(class_of(judgement), outcome) << name << ": " << told(judgement);
+    EXPECT_EQ(class_of(judgement), outcome) << name << ": " << text_of_judgement(judgement);
   }
 }
 
-TEST_F(DeviceHonestTest, NoSubmissionFindsANoteOfAnEarlierOneOfItsTask) {
+TEST_F(DeviceHonestTest, NoSubmissionFindsNotesOfAnEarlierOne) {
   for (const char* hack : {"leaves_a_note", "reads_a_note"}) {
     const Judgement judgement =
         judge("centred_rows", testing::of_device.files(hack), Request::verify);
     const bool left = std::string(hack) == "leaves_a_note";
-    EXPECT_EQ(class_of(judgement), left ? "oob_write" : "passed") << hack << told(judgement);
+    EXPECT_EQ(class_of(judgement), left ? "oob_write" : "passed")
+        << hack << text_of_judgement(judgement);
   }
 }
 
-/// Bound as published numbers are: by the GPU's comparison too. The last of them: where two
-/// evaluators were on one thread, the first has no current context any more.
+/// With the tolerance of published numbers, also in the GPU's comparison. The last test here: it
+/// opens a second evaluator on this thread, which takes the first one's current context away.
 TEST_F(DeviceHonestTest, PaperNumericsPassWhatStrictRefuses) {
   auto opened = Evaluator::open({.runner = testing::sandbox_program(),
                                  .python = python_interpreter().string(),
@@ -152,7 +155,7 @@ TEST_F(DeviceHonestTest, PaperNumericsPassWhatStrictRefuses) {
   request.submission = {request.task.id, "device", files};
   request.want = Request::final;
   const Judgement lax = opened->evaluate(request, in_seconds(240));
-  EXPECT_EQ(class_of(lax), "passed") << told(lax);
+  EXPECT_EQ(class_of(lax), "passed") << text_of_judgement(lax);
   const auto* verdict = std::get_if<Verdict>(&lax);
   EXPECT_TRUE(verdict != nullptr && verdict->trust == TrustClass::paper);
   EXPECT_EQ(class_of(judge("centred_rows", files, Request::verify)), "wrong");
@@ -160,19 +163,19 @@ TEST_F(DeviceHonestTest, PaperNumericsPassWhatStrictRefuses) {
 
 class DeviceHackTest : public OnDevice, public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(DeviceHackTest, IsJudgedRightAndHarmsNobody) {
+TEST_P(DeviceHackTest, GetsTheRightVerdictAndHarmsNoOther) {
   const Expectation expected = testing::of_device.expectation(GetParam());
   const Judgement judgement =
       judge(expected.task, testing::of_device.files(GetParam()), expected.want);
-  EXPECT_TRUE(expected.gpu.contains(class_of(judgement))) << told(judgement);
+  EXPECT_TRUE(expected.gpu.contains(class_of(judgement))) << text_of_judgement(judgement);
 
   const Request want = expected.want == Request::final ? Request::final : Request::verify;
   const Judgement after = judge(expected.task, testing::of_device.honest(expected.task), want);
-  ASSERT_EQ(class_of(after), "passed") << told(after);
-  // Paired ratios to the same baseline; the slack is noise.
+  ASSERT_EQ(class_of(after), "passed") << text_of_judgement(after);
+  // Paired ratios to the same baseline; the slack covers noise.
   if (expected.no_faster_than_honest && class_of(judgement) == "passed") {
     EXPECT_LT(speedup_of(judgement), 1.25 * speedup_of(after))
-        << told(judgement) << " against " << told(after);
+        << text_of_judgement(judgement) << " against " << text_of_judgement(after);
   }
 }
 

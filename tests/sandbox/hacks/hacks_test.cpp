@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every reward hack with a meaning on a CPU is judged right, and the honest kernel after it passes.
-// Each folder here holds one: kernel.cpp, and `expect` with the task, what is asked, and the
-// verdicts that are right. WARPSMITH_HONEST_REPETITIONS=200 judges the honest kernels so often in
-// all, spread evenly over them (2 each without it).
+// Every reward hack with a meaning on a CPU gets the right verdict, and the honest kernel after it
+// passes. Each folder here has one: kernel.cpp, and `expect` with the task, the request and the
+// right verdicts. WARPSMITH_HONEST_REPETITIONS=200 judges honest kernels that often in total,
+// spread evenly over them (2 each without it).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string interpreter() {
   return python_interpreter().string();
 }
 
-/// Its suites share one service, unless a hack ends it.
+/// Its suites share one service unless a hack ends it.
 class Judged : public ::testing::Test {
  public:
   static void let_go() { service().reset(); }
@@ -81,7 +81,7 @@ const bool registered = test_support::after_all_tests(Judged::let_go);
 
 class HackTest : public Judged, public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(HackTest, IsJudgedRightAndHarmsNobody) {
+TEST_P(HackTest, GetsTheRightVerdictAndHarmsNoOther) {
   const fs::path folder = hacks_folder / GetParam();
   const testing::Expectation expected = of_cpu.expectation(GetParam());
   if (const auto here = probe_cgroups(); expected.needs_cgroups && !here) {
@@ -98,7 +98,7 @@ TEST_P(HackTest, IsJudgedRightAndHarmsNobody) {
   const auto* honest_verdict = std::get_if<Verdict>(&after);
   ASSERT_NE(honest_verdict, nullptr) << told(after);
   EXPECT_EQ(honest_verdict->outcome, VerdictClass::passed) << told(after);
-  // Paired ratios to the same baseline; the slack is a loaded machine's noise.
+  // Paired ratios to the same baseline; the slack covers the noise of a loaded machine.
   if (expected.no_faster_than_honest && verdict->correct()) {
     EXPECT_LT(speedup_of(judgement), 1.5 * speedup_of(after))
         << told(judgement) << " against " << told(after);
@@ -114,7 +114,7 @@ std::vector<fs::path> honest_kernels() {
   return paths;
 }
 
-/// In all, at least one per kernel.
+/// The total number, at least one per kernel.
 size_t honest_repetitions(size_t kernels) {
   const char* text = std::getenv("WARPSMITH_HONEST_REPETITIONS");
   if (text == nullptr) return 2 * kernels;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reward hacks of contract `host`, on the CPU or (WARPSMITH_ON_GPU) on the first GPU: each is
-// judged right, and the honest solution after it passes. host/README.md says which entries the
-// contract makes impossible; judge/host_hacks_test.cpp has hacks of which more is said than a
-// class.
+// Reward hacks of contract `host`, on the CPU or (WARPSMITH_ON_GPU) on the first GPU: each gets the
+// right verdict, and the honest solution after it passes. host/README.md lists the entries that the
+// contract makes impossible; judge/host_hacks_test.cpp checks more than the class of some hacks.
 #include "sandbox/jail/cgroup.hpp"
 #include "tests/sandbox/hacks/submissions.hpp"
 #include "tests/sandbox/judge/host_fixture.hpp"
@@ -11,10 +10,10 @@ namespace warpsmith::sandbox {
 namespace {
 
 constexpr bool on_gpu = WARPSMITH_ON_GPU;
-// Paired ratios to the same baseline; the slack is noise.
+// Paired ratios to the same baseline; the slack covers noise.
 constexpr double most_gained = on_gpu ? 1.25 : 1.5;
 
-/// Of as many rows as a call of its own takes time for.
+/// The task's code with enough rows for a measurable time of each call.
 std::string code_of(const std::string& name) {
   std::string code = testing::hack_task(name).code;
   for (const auto& [few, many] : {std::pair("randn(512,", "randn(65536,"),
@@ -33,7 +32,7 @@ class HostCatalogueTest : public test::HostJudged,
                           public ::testing::WithParamInterface<std::string> {
  protected:
   static void SetUpTestSuite() { on_gpu ? open_on_gpu() : open_on(0); }
-  /// Nothing where the machine was too loud to time it.
+  /// Empty if the machine was too noisy to time the task.
   static std::optional<Verdict> judged(const std::string& task, const std::string& name,
                                        Request want) {
     Judgement judgement = judge(testing::of_host.files(name), want, code_of(task));
@@ -44,7 +43,7 @@ class HostCatalogueTest : public test::HostJudged,
   }
 };
 
-TEST_P(HostCatalogueTest, IsJudgedRightAndHarmsNobody) {
+TEST_P(HostCatalogueTest, GetsTheRightVerdictAndHarmsNoOther) {
   const testing::Expectation expected = testing::of_host.expectation(GetParam());
   if (const auto here = probe_cgroups(); expected.needs_cgroups && !here) {
     GTEST_SKIP() << here.error().message;
@@ -52,7 +51,7 @@ TEST_P(HostCatalogueTest, IsJudgedRightAndHarmsNobody) {
   const auto verdict = judged(expected.task, GetParam(), expected.want);
   if (verdict) std::printf("told: %s\n", verdict->feedback.substr(0, 300).c_str());
   const auto after = judged(expected.task, "honest/" + expected.task, expected.want);
-  if (!verdict || !after) GTEST_SKIP() << "the machine was too loud to time it";
+  if (!verdict || !after) GTEST_SKIP() << "the machine was too noisy to time it";
   const auto& right = on_gpu ? expected.gpu : expected.software;
   EXPECT_TRUE(right.contains(std::string(to_string(verdict->outcome)))) << verdict->feedback;
   EXPECT_EQ(after->outcome, VerdictClass::passed) << after->feedback;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The submissions of contracts `device` and `host` in folders of that name here, those of `cpu`
-// beside them: honest solutions, and hacks. A hack's `expect` has a line each for the task, what is
-// asked, and the verdicts that are right (`software` and `gpu` where they differ); `needs gpu`
-// where only a GPU can show it, `needs cgroups` where only they hold it.
+// The submissions: those of contracts `device` and `host` in folders of that name, those of `cpu`
+// beside them. Each contract has honest solutions and hacks. A hack's `expect` has a line each for
+// the task, the request, and the right verdicts (`software` and `gpu` where they differ); `needs
+// gpu` if only a GPU can show it, `needs cgroups` if only cgroups can contain it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,12 +34,12 @@ inline std::string text_of(const std::filesystem::path& path) {
 struct Expectation {
   std::string task;
   Request want = Request::verify;
-  std::set<std::string> software, gpu;  // verdicts that are right
+  std::set<std::string> software, gpu;  // the right verdicts
   bool needs_gpu = false, needs_cgroups = false;
   bool no_faster_than_honest = false;
 };
 
-/// One line of `expect`.
+/// Parses one line of `expect`.
 inline void read_line(const std::string& key, const std::string& word, Expectation& into) {
   if (key == "task") {
     into.task = word;
@@ -56,11 +56,11 @@ inline void read_line(const std::string& key, const std::string& word, Expectati
   } else if (key == "note" && word == "no_faster_than_honest") {
     into.no_faster_than_honest = true;
   } else {
-    throw std::runtime_error("expect: \"" + key + " " + word + "\" means nothing");
+    throw std::runtime_error("expect: \"" + key + " " + word + "\" is not known");
   }
 }
 
-/// What a task here says, as the evaluator gets it.
+/// A task of this folder, in the evaluator's form.
 inline Task task_with(std::string name, std::string code) {
   Task task{.id = std::move(name), .code = std::move(code)};
   task.content_hash = sha256_hex(task.code);
@@ -71,14 +71,14 @@ inline Task hack_task(const std::string& name) {
   return task_with(name, text_of(hacks_folder / "tasks" / (name + ".py")));
 }
 
-/// centred_rows with hidden sizes too: 301 rows.
+/// centred_rows with hidden sizes: 301 rows.
 inline Task ragged_task_of_hacks() {
   const Task task = hack_task("centred_rows");
   return task_with(
       task.id, task.code + "\n\ndef get_ragged_inputs():\n    return [torch.randn(301, 256)]\n");
 }
 
-/// Of one contract.
+/// The submissions for one contract.
 class Submissions {
  public:
   explicit Submissions(const char* contract) : folder_(hacks_folder / contract) {}
@@ -98,7 +98,7 @@ class Submissions {
     return expectation;
   }
 
-  /// Of a hack, or of `honest/TASK`.
+  /// The files of a hack, or of `honest/TASK`.
   FileSet files(const std::filesystem::path& name) const {
     FileSet files;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / name)) {
@@ -111,7 +111,7 @@ class Submissions {
     return files(std::filesystem::path("honest") / task);
   }
 
-  /// Hacks for which `wanted` holds, by name.
+  /// The names of hacks for which `wanted` holds, sorted.
   template <class Wanted>
   std::vector<std::string> hacks(const Wanted& wanted) const {
     std::vector<std::string> names;

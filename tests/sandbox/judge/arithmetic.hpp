@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Honest and dishonest ways to compute in float32, for the calibration of the bound.
+// Honest and dishonest ways to compute in float32, for calibrating the bound.
 #pragma once
 
 #include <bit>
@@ -13,11 +13,11 @@ namespace warpsmith::sandbox::test {
 
 enum class Order : uint8_t { sequential, pairwise, blocked, fused };
 
-/// A variant: how sums are ordered, and what every value that is read or written is rounded to.
+/// A variant: the order of sums, and the precision of every value that is read or written.
 struct Arithmetic {
   std::string name;
   Order order = Order::sequential;
-  int kept_bits = 23;  // of the mantissa: 23 float32, 10 TF32 and float16's, 7 bfloat16
+  int kept_bits = 23;  // of the mantissa: 23 for float32, 10 for TF32 and float16, 7 for bfloat16
   bool honest() const { return kept_bits == 23; }
 
   float round(float value) const {
@@ -27,7 +27,7 @@ struct Arithmetic {
     return std::bit_cast<float>((bits + (1U << (drop - 1))) & ~((1U << drop) - 1));
   }
 
-  /// Σ a(i) · b(i) over [first, last); a sum has b = 1.
+  /// Σ a(i) · b(i) over [first, last); a plain sum has b = 1.
   template <class A, class B>
   float dot(size_t first, size_t last, A a, B b) const {
     if (order == Order::pairwise && last - first > 8) {

@@ -6,21 +6,21 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// What the events say, and how much longer the verifier's clock saw it.
+/// The events' time, and how much longer the time of the verifier's clock is.
 Timings timings(double events_ms, double gap_ms) {
   Timings made{.on_device = true};
   made.blocks.assign(9, {.candidate_ms = events_ms, .candidate_clock_ms = events_ms + gap_ms});
   return made;
 }
 
-TEST(DeviceClockTest, EventsAreBelievedWhileTheClockAgrees) {
+TEST(DeviceClockTest, EventsCountWhileTheClockAgrees) {
   EXPECT_EQ(trusted_clock(timings(0.02, 0.004)), DeviceClock::events);
   EXPECT_EQ(trusted_clock(timings(2, 0.055)), DeviceClock::events);
   EXPECT_EQ(trusted_clock(timings(0.02, -0.03)), DeviceClock::events);
   EXPECT_EQ(by_trusted_clock(timings(0.02, 0.004)).blocks[3].candidate_ms, 0.02);
 }
 
-TEST(DeviceClockTest, EventsThatTellTooLittleGainNothing) {
+TEST(DeviceClockTest, TooShortEventsGainNothing) {
   const Timings forged = timings(0.02, 0.04);
   EXPECT_EQ(trusted_clock(forged), DeviceClock::verifier);
   for (const TimedBlock& block : by_trusted_clock(forged).blocks) {
@@ -28,12 +28,12 @@ TEST(DeviceClockTest, EventsThatTellTooLittleGainNothing) {
   }
 }
 
-TEST(DeviceClockTest, FarApartNeitherIsBelieved) {
+TEST(DeviceClockTest, FarApartNeitherCounts) {
   EXPECT_EQ(trusted_clock(timings(0.02, 0.06)), DeviceClock::neither);
   EXPECT_EQ(trusted_clock(timings(10, 0.4)), DeviceClock::neither);
 }
 
-TEST(DeviceClockTest, OneDisturbedBlockChangesNothing) {
+TEST(DeviceClockTest, OneDisturbedBlockHasNoEffect) {
   Timings made = timings(0.02, 0.001);
   made.blocks[4].candidate_clock_ms = 3;
   EXPECT_EQ(trusted_clock(made), DeviceClock::events);

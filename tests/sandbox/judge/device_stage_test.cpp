@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stage on a GPU: what is shown when, and what a sample tells.
+// The stage on a GPU: what it shows at which time, and what a sample detects.
 #include "sandbox/judge/stage.hpp"
 #include "tests/sandbox/judge/gpu_stage.hpp"
 
@@ -43,7 +43,7 @@ TEST_F(DeviceStageTest, ShowsNothingBeforeItIsRevealed) {
   EXPECT_EQ(shown_->read<float>(input_at_, 512)[511], 42);
 }
 
-TEST_F(DeviceStageTest, TakesWhatWasThereAtDone) {
+TEST_F(DeviceStageTest, TakesTheOutputsAtDone) {
   bench_->reset(1);
   stage_->arm(1, positions_);
   write_outputs(3);
@@ -53,7 +53,7 @@ TEST_F(DeviceStageTest, TakesWhatWasThereAtDone) {
   EXPECT_TRUE(bench_->guards_intact(1));
 }
 
-TEST_F(DeviceStageTest, NoticesWorkThatGoesOnAfterDone) {
+TEST_F(DeviceStageTest, DetectsWorkAfterDone) {
   bench_->reset(0);
   stage_->arm(0, positions_);
   stage_->sample();
@@ -61,7 +61,7 @@ TEST_F(DeviceStageTest, NoticesWorkThatGoesOnAfterDone) {
   EXPECT_FALSE(stage_->take(0));
 }
 
-TEST_F(DeviceStageTest, KeepsNoNoteBeyondItsSet) {
+TEST_F(DeviceStageTest, ErasesNotesBeyondItsSet) {
   const uint64_t last = written_->bytes() - 1;
   ASSERT_GT(last, output_at_ + 512 * sizeof(float));
   written_->write(last, std::vector<uint8_t>{42});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What contract `device` refuses before anything is launched: CUDA's own compiler and the plan's
+// What contract `device` refuses before a launch: errors of CUDA's own compiler and of the plan's
 // checks, on a machine without a GPU.
 #include <gtest/gtest.h>
 
@@ -62,14 +62,14 @@ const bool evaluator_registered = test_support::after_all_tests(DeviceSubmission
 class CompiledHackTest : public DeviceSubmissionTest,
                          public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(CompiledHackTest, CompilesUnlessItIsToBeRefused) {
+TEST_P(CompiledHackTest, CompilesUnlessItMustBeRefused) {
   const Expectation expected = testing::of_device.expectation(GetParam());
   const Verdict verdict = explained(expected.task, testing::of_device.files(GetParam()));
   const std::string outcome(to_string(verdict.outcome));
   if (expected.want == Request::explain) {
     EXPECT_TRUE(expected.gpu.contains(outcome)) << verdict.feedback;
   } else {
-    EXPECT_EQ(outcome, "passed") << verdict.feedback;  // it runs, and is judged then
+    EXPECT_EQ(outcome, "passed") << verdict.feedback;  // judged when it runs
   }
 }
 
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, CompiledHackTest,
                          })),
                          [](const auto& hack) { return hack.param; });
 
-TEST_F(DeviceSubmissionTest, ExplainsATaskThatThisMachineCouldNotHold) {
+TEST_F(DeviceSubmissionTest, ExplainsATaskThatIsTooLargeForThisMachine) {
   EvaluateRequest request;
   request.task = {.id = "large",
                   .code =

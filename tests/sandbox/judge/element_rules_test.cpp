@@ -15,7 +15,7 @@ float bfloat_to_float(uint16_t bits) {
   return static_cast<float>(as_double(BfloatBits{bits}));
 }
 
-/// Every finite positive pattern, and infinity, of `exponent_bits`' format; `to`, `from` convert.
+/// Checks every finite positive pattern of a format and infinity; `to` and `from` convert.
 template <class To, class From>
 void expect_rounding(uint16_t infinity, To to, From from) {
   for (uint16_t bits = 0; bits < infinity; ++bits) {
@@ -40,7 +40,7 @@ TEST(ElementTypesTest, HalvesRoundToNearestEven) {
 }
 
 TEST(ElementTypesTest, BfloatsRoundToNearestEven) {
-  // Below 2^-118 a float32 between two neighbours has too few bits left to be told from them.
+  // Below 2^-118 a float32 between two neighbours has too few bits to differ from them.
   for (const float scale : {1.0F, 0x1p-100F, 0x1p100F}) {
     const float middle = scale * (1.0F + 0x1p-8F);
     const uint16_t low = float_to_bfloat(scale);
@@ -54,7 +54,7 @@ TEST(ElementTypesTest, BfloatsRoundToNearestEven) {
   }
 }
 
-TEST(ElementTypesTest, NotANumberStaysOne) {
+TEST(ElementTypesTest, NanStaysNan) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_TRUE(std::isnan(half_to_float(float_to_half(nan))));
   EXPECT_TRUE(std::isnan(bfloat_to_float(float_to_bfloat(nan))));
@@ -72,7 +72,7 @@ TEST(ElementBoundTest, TheWorstIsInfiniteWhereTheBoundIsZero) {
   EXPECT_EQ(stats.wrong, 1U);
 }
 
-TEST(ElementBoundTest, AProfileOnceUndecidedStaysSo) {
+TEST(ElementBoundTest, AnUndecidedProfileStaysUndecided) {
   EXPECT_EQ(raised(1, 2), 2);
   EXPECT_EQ(raised(2, 1), 2);
   EXPECT_TRUE(std::isnan(raised(1, NAN)));

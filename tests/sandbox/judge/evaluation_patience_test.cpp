@@ -17,18 +17,18 @@ TEST(LaterPatienceTest, FollowsTheTasksEagerAndTheSlowestCallOfTheCandidate) {
   EXPECT_EQ(later_patience(quick, false, milliseconds{3'000}), milliseconds{12'000});
 }
 
-TEST(LaterPatienceTest, LeavesTimeForATrapToBeToldOnADevice) {
+TEST(LaterPatienceTest, LeavesTimeForATrapToBeReportedOnADevice) {
   EXPECT_EQ(later_patience({.eager_ms = 0.1}, true, milliseconds{1}), milliseconds{5'000});
 }
 
-TEST(OwnTimeTest, IsBlamedForADeadlineThatPassedMostlyInIt) {
+TEST(OwnTimeTest, CausedATimeoutThatPassedMostlyInIt) {
   OwnTime own(Deadline::after(milliseconds{0}), milliseconds{0});
   EXPECT_FALSE(own.caused_timeout());
   own.add(milliseconds{1});
   EXPECT_TRUE(own.caused_timeout());
 }
 
-TEST(OwnTimeTest, IsNotBlamedWhileThereIsTimeOrForWhatOthersTook) {
+TEST(OwnTimeTest, CausedNoTimeoutBeforeTheDeadlineOrByOthers) {
   OwnTime plenty(Deadline::after(std::chrono::hours{1}), milliseconds{0});
   plenty.add(std::chrono::minutes{59});
   EXPECT_FALSE(plenty.caused_timeout());
@@ -40,7 +40,7 @@ TEST(OwnTimeTest, IsNotBlamedWhileThereIsTimeOrForWhatOthersTook) {
   EXPECT_TRUE(little.caused_timeout());
 }
 
-TEST(OwnTimeTest, IsNotBlamedWhereSoLittleTimeWasGivenThatACallOfItsOwnTakesIt) {
+TEST(OwnTimeTest, CausedNoTimeoutWithinTheLeastTime) {
   OwnTime own(Deadline::after(milliseconds{0}), milliseconds{5});
   own.add(milliseconds{5});
   EXPECT_FALSE(own.caused_timeout());

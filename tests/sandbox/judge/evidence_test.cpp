@@ -38,7 +38,7 @@ TEST(EvidenceTest, NamesThePartiesOfEachBlockInTheirOrder) {
   EXPECT_EQ(evidence_of(timed())["timing"]["order"], (json{"kmec", "cemk"}));
 }
 
-TEST(EvidenceTest, HoldsTheSamplesOfFurtherBaselinesOrWhyThereAreNone) {
+TEST(EvidenceTest, HoldsTheSamplesOfFurtherBaselinesOrTheReason) {
   const json further = evidence_of(timed())["timing"]["further"];
   EXPECT_EQ(further["max-autotune"]["ms"], (json{0.36, 0.35}));
   EXPECT_EQ(further["max-autotune"]["scatter"], 0.04);
@@ -58,7 +58,7 @@ TEST(EvidenceTest, HoldsTheClocksOfEachReadingAndTheirSummary) {
   EXPECT_EQ(clocks["summary"]["readings"], 3);
 }
 
-TEST(EvidenceTest, SaysWhyNoClocksWereReadAndIsNullOnACpu) {
+TEST(EvidenceTest, GivesTheReasonForMissingClocksAndNullOnACpu) {
   EvaluationOutcome outcome = timed();
   outcome.measured.timings->clocks.reset();
   EXPECT_TRUE(evidence_of(outcome)["timing"]["clocks"].is_null());
@@ -66,7 +66,7 @@ TEST(EvidenceTest, SaysWhyNoClocksWereReadAndIsNullOnACpu) {
   EXPECT_EQ(evidence_of(outcome)["timing"]["clocks"], (json{{"reason", "no NVML"}}));
 }
 
-TEST(EvidenceTest, SaysWhoseClockCounts) {
+TEST(EvidenceTest, NamesTheClockThatCounts) {
   EvaluationOutcome outcome = timed();
   EXPECT_EQ(evidence_of(outcome)["timing"]["clock"], "device");
   for (TimedBlock& block : outcome.measured.timings->blocks) block.candidate_clock_ms = 0.33;
@@ -77,13 +77,13 @@ TEST(EvidenceTest, SaysWhoseClockCounts) {
   EXPECT_EQ(evidence_of(outcome)["timing"]["clock"], "verifier");
 }
 
-TEST(EvidenceTest, TakesNamesOfLibrariesThatAreNoText) {
+TEST(EvidenceTest, AcceptsNamesOfLibrariesThatAreNotUtf8) {
   EvaluationOutcome outcome;
   outcome.stage = StageFacts{.libraries = {"libcu\xff.so"}};
   EXPECT_EQ(evidence_of(outcome)["stage"]["libraries"], (json{"libcu\xEF\xBF\xBD.so"}));
 }
 
-TEST(EvidenceTest, SaysWhatIngestFoundOfEachBaseline) {
+TEST(EvidenceTest, HoldsTheIngestedFactsOfEachBaseline) {
   IngestRecord record;
   record.facts.eager_ms = 0.5;
   record.further = {{.which = Baseline::tuned, .seconds = 12, .ms = 0.25},

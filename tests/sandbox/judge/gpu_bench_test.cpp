@@ -15,7 +15,7 @@ using test::test_key;
 
 class GpuBenchTest : public test::GpuTest {};
 
-/// Inputs of odd sizes and outputs of every poison.
+/// Inputs of odd sizes, and outputs with every kind of poison.
 TaskSignature mixed() {
   TaskSignature signature;
   signature.tensors = {tensor_of(TensorRole::input, Dtype::f32, {1001}),
@@ -30,18 +30,18 @@ TaskSignature mixed() {
 
 constexpr size_t first_output = 3;
 
-TEST_F(GpuBenchTest, SaysWhatItRunsOn) {
+TEST_F(GpuBenchTest, ReportsItsDevice) {
   EXPECT_FALSE(verifier_->facts().name.empty());
   EXPECT_GT(verifier_->facts().l2_bytes, 0);
   EXPECT_GT(verifier_->free_memory(), 0U);
   EXPECT_EQ(GpuVerifier::open(4711).error().code, ErrorCode::not_found);
 }
 
-TEST_F(GpuBenchTest, ComputesWhatACpuDoes) {
+TEST_F(GpuBenchTest, ComputesTheSameAsACpu) {
   EXPECT_TRUE(verifier_->computes_right());
 }
 
-TEST_F(GpuBenchTest, PoisonIsTheHostsOnEveryType) {
+TEST_F(GpuBenchTest, PoisonEqualsTheHostsForEveryType) {
   const auto bench = bench_of(mixed());
   bench->reset(1);
   const auto view = candidate_of(*bench);
@@ -52,7 +52,7 @@ TEST_F(GpuBenchTest, PoisonIsTheHostsOnEveryType) {
   }
 }
 
-TEST_F(GpuBenchTest, NoticesOneByteBeforeOrAfterAnyOutput) {
+TEST_F(GpuBenchTest, DetectsOneByteBeforeOrAfterAnyOutput) {
   const auto bench = bench_of(mixed());
   for (uint32_t set = 0; set < bench->sets(); ++set) bench->reset(set);
   const auto view = candidate_of(*bench);
@@ -70,7 +70,7 @@ TEST_F(GpuBenchTest, NoticesOneByteBeforeOrAfterAnyOutput) {
   }
 }
 
-TEST_F(GpuBenchTest, NoticesOneByteAnywhereBesideTheOutputsOfASet) {
+TEST_F(GpuBenchTest, DetectsOneByteAnywhereBesideTheOutputsOfASet) {
   const auto bench = bench_of(mixed());
   bench->reset(1);
   const auto view = candidate_of(*bench);
@@ -86,7 +86,7 @@ TEST_F(GpuBenchTest, NoticesOneByteAnywhereBesideTheOutputsOfASet) {
   }
 }
 
-TEST_F(GpuBenchTest, ACallFindsNothingThatAnEarlierOneWroteToAnySet) {
+TEST_F(GpuBenchTest, ErasesWhatAnEarlierCallWroteToAnySet) {
   const auto bench = bench_of(mixed());
   bench->renew();
   const auto view = candidate_of(*bench);
@@ -100,7 +100,7 @@ TEST_F(GpuBenchTest, ACallFindsNothingThatAnEarlierOneWroteToAnySet) {
   EXPECT_EQ(std::ranges::count(sets, std::byte{0x5A}), 0);
 }
 
-TEST_F(GpuBenchTest, NoticesOneByteBeyondAllSets) {
+TEST_F(GpuBenchTest, DetectsOneByteBeyondAllSets) {
   GpuBenchMemory memory;
   TaskSignature larger = mixed();
   larger.tensors[first_output].shape = {(1 << 22) + 5};
@@ -120,7 +120,7 @@ TEST_F(GpuBenchTest, NoticesOneByteBeyondAllSets) {
   }
 }
 
-TEST_F(GpuBenchTest, ShowsALaterCandidateNothingOfAnEarlierOne) {
+TEST_F(GpuBenchTest, ErasesWhatAnEarlierCandidateWrote) {
   const auto bench = bench_of(mixed());
   const auto view = candidate_of(*bench);
   view.clear(0x5A);
@@ -157,7 +157,7 @@ TEST_F(GpuBenchTest, CopiesASetsInputs) {
   EXPECT_EQ(bench->inputs_hash(1), bench->inputs_hash(0));
 }
 
-TEST_F(GpuBenchTest, TakesWhatTheWorkerDrew) {
+TEST_F(GpuBenchTest, TakesTheWorkersDraws) {
   const auto bench = bench_of(mixed());
   const std::vector<uint8_t> bytes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
   const std::vector<int64_t> numbers{-1, 1LL << 40, 7};
@@ -168,7 +168,7 @@ TEST_F(GpuBenchTest, TakesWhatTheWorkerDrew) {
   EXPECT_EQ(inputs_of(*bench).read<int64_t>(place_of(*bench, 1, 2), numbers.size()), numbers);
 }
 
-TEST_F(GpuBenchTest, KeepsMemoryBetweenTasksAndShowsNothingOfIt) {
+TEST_F(GpuBenchTest, KeepsMemoryBetweenTasksAndErasesIt) {
   GpuBenchMemory memory;
   auto bench = bench_of(mixed(), memory);
   const auto kept = memory.regions;
@@ -189,7 +189,7 @@ TEST_F(GpuBenchTest, KeepsMemoryBetweenTasksAndShowsNothingOfIt) {
   }
 }
 
-TEST_F(GpuBenchTest, MakesMemoryAnewForALargerTask) {
+TEST_F(GpuBenchTest, AllocatesMemoryForALargerTask) {
   GpuBenchMemory memory;
   auto bench = bench_of(mixed(), memory);
   const auto small = memory.regions;
@@ -202,7 +202,7 @@ TEST_F(GpuBenchTest, MakesMemoryAnewForALargerTask) {
   EXPECT_GE(bench->candidate_memory().input_bytes, bench->layout().input_total());
 }
 
-TEST_F(GpuBenchTest, LetsGoOfLargeMemoryAloneForWhatComesBetweenTwoTasks) {
+TEST_F(GpuBenchTest, ReleasesOnlyLargeMemoryBetweenTasks) {
   GpuBenchMemory memory;
   TaskSignature large = mixed();
   large.tensors[0].shape = {1 << 28};
@@ -216,7 +216,7 @@ TEST_F(GpuBenchTest, LetsGoOfLargeMemoryAloneForWhatComesBetweenTwoTasks) {
   EXPECT_GT(verifier_->free_memory(), free);
 }
 
-TEST_F(GpuBenchTest, GivesAllMemoryBack) {
+TEST_F(GpuBenchTest, FreesAllMemory) {
   const uint64_t before = verifier_->free_memory();
   {
     TaskSignature signature = mixed();

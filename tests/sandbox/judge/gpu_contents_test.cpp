@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contents on a GPU are the host's rules applied to ChaCha20's words, bit for bit.
+// Contents on a GPU follow the host's rules applied to ChaCha20's words, bit for bit.
 #include <bit>
 
 #include "sandbox/judge/element_types.hpp"
@@ -17,10 +17,10 @@ using test::test_key;
 class GpuContentsTest : public test::GpuTest {};
 
 constexpr uint64_t number = 0xABCDEF0123ULL;
-constexpr int64_t rows = 39, row = 129;  // no multiples of a tile, nor of four elements
+constexpr int64_t rows = 39, row = 129;  // not multiples of a tile or of four elements
 constexpr std::array float_types{Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16};
 
-/// What the host's rules make of the words of one tensor.
+/// The result of the host's rules on the words of one tensor.
 class Expected {
  public:
   Expected(uint64_t set, uint32_t tensor)
@@ -101,7 +101,7 @@ TaskSignature of_every_type(TensorRole role) {
   return signature;
 }
 
-TEST_F(GpuContentsTest, InputsAreTheHostsRulesOnEveryTypeAndDistribution) {
+TEST_F(GpuContentsTest, InputsFollowTheHostsRulesForEveryTypeAndDistribution) {
   const auto bench = bench_of(of_every_type(TensorRole::input));
   const auto view = inputs_of(*bench);
   for (size_t d = 0; d < distribution_count; ++d) {
@@ -120,7 +120,7 @@ TEST_F(GpuContentsTest, InputsAreTheHostsRulesOnEveryTypeAndDistribution) {
   }
 }
 
-TEST_F(GpuContentsTest, ParametersAreTheHostsRulesOnEveryType) {
+TEST_F(GpuContentsTest, ParametersFollowTheHostsRulesForEveryType) {
   const auto bench = bench_of(of_every_type(TensorRole::parameter));
   const auto view = inputs_of(*bench);
   for (const ParameterRule& rule : {ParameterRule{1, 0, false}, ParameterRule{-2, 0.1, false},
@@ -139,7 +139,7 @@ TEST_F(GpuContentsTest, ParametersAreTheHostsRulesOnEveryType) {
   }
 }
 
-TEST_F(GpuContentsTest, FillTouchesNothingBesideTheTensor) {
+TEST_F(GpuContentsTest, FillWritesOnlyTheTensor) {
   TaskSignature signature;
   signature.tensors = {tensor_of(TensorRole::input, Dtype::f32, {}),
                        tensor_of(TensorRole::input, Dtype::i32, {5}),
@@ -163,7 +163,7 @@ TEST_F(GpuContentsTest, FillTouchesNothingBesideTheTensor) {
             static_cast<std::ptrdiff_t>(bytes.size()));
 }
 
-TEST_F(GpuContentsTest, SetsTensorsAndKeysHaveContentsOfTheirOwn) {
+TEST_F(GpuContentsTest, ContentsDifferBetweenSetsTensorsAndKeys) {
   TaskSignature signature;
   signature.tensors = {tensor_of(TensorRole::input, Dtype::f32, {4}),
                        tensor_of(TensorRole::input, Dtype::f32, {4}),

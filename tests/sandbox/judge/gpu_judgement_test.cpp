@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU judges outputs as the host does.
+// A GPU judges outputs like the host.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -18,15 +18,15 @@ class GpuJudgementTest : public test::GpuTest {};
 constexpr std::array all_types{Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16, Dtype::i64,
                                Dtype::i32, Dtype::i16, Dtype::i8,  Dtype::u8,   Dtype::boolean};
 
-/// One output, what it is judged by, and another answer to compare it with.
+/// One output with its reference, and another output to compare it with.
 struct Case {
   std::vector<std::byte> output, baseline;
   std::vector<double> expected;
   std::vector<float> spread, profile;
 };
 
-/// Random bits, and among them NaN, infinities, vanishing spreads and, for the types that can hold
-/// them, values near the expected ones.
+/// Random bits, including NaN, infinities and vanishing spreads. For types that can represent them,
+/// some values lie near the expected ones.
 Case random_case(Dtype dtype, size_t count, std::mt19937_64& random) {
   const uint64_t width = element_bytes(dtype);
   Case c{std::vector<std::byte>(count * width),
@@ -125,7 +125,7 @@ TEST_F(GpuJudgementTest, JudgesByTheWorkersOutputsAsTheHostDoes) {
   }
 }
 
-TEST_F(GpuJudgementTest, OneWrongElementIsFoundWhereverItIs) {
+TEST_F(GpuJudgementTest, FindsOneWrongElementAnywhere) {
   constexpr size_t count = 70'003;
   const auto bench = bench_of(with_outputs({tensor_of(TensorRole::output, Dtype::i32, {count})}));
   result_of(*bench).clear();

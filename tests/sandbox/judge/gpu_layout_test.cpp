@@ -33,8 +33,8 @@ TEST(GpuLayoutTest, ThreeSetsLeaveHalfOfTheMemoryToOthers) {
   EXPECT_EQ(gpu_layout(signature, 2 * three - 2)->sets, 2U);
 }
 
-TEST(GpuLayoutTest, ATaskThatDoesNotFitIsToldBothNumbers) {
-  // 4 sets of one output, 2 of the inputs: 24 bytes an element; 12 for the references.
+TEST(GpuLayoutTest, RefusesATaskThatDoesNotFitWithBothNumbers) {
+  // 4 sets of one output and 2 of the inputs are 24 bytes an element; the references take 12.
   const auto layout = gpu_layout(elementwise(5'000'000'000), 79'123'000'000);
   ASSERT_FALSE(layout.has_value());
   EXPECT_EQ(layout.error().code, ErrorCode::capacity);
@@ -49,7 +49,7 @@ TEST(GpuLayoutTest, KeepsMemoryThatIsLargeEnoughAndNotFarMore) {
   EXPECT_TRUE(gpu_memory_fits(gib, 1));
 }
 
-TEST(GpuVerifierTest, AMachineWithoutAGpuSaysSo) {
+TEST(GpuVerifierTest, AMachineWithoutAGpuIsAnError) {
   if (const auto driver = cuda::Driver::load()) GTEST_SKIP() << "this machine has a driver";
   const auto verifier = GpuVerifier::open(0);
   ASSERT_FALSE(verifier.has_value());

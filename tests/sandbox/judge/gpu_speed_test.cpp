@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bench must not be what an evaluation waits for.
+// Checks that the bench is not the bottleneck of an evaluation.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -16,7 +16,7 @@ class GpuSpeedTest : public test::GpuTest {};
 
 constexpr int64_t elements = 1LL << 28;
 
-/// Bytes per second of the fastest of some runs, printed.
+/// Prints and returns the bytes per second of the fastest of several runs.
 template <class Work>
 double speed(const char* what, double bytes, const Work& work) {
   double best = 1e9;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bench on the first GPU, and its memories mapped once more as other processes map them.
+// A bench on the first GPU, with its memories mapped a second time as in other processes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace warpsmith::sandbox::test {
 
-/// Memory behind a descriptor.
+/// The memory behind a descriptor.
 class DeviceView {
  public:
   DeviceView(const cuda::Context& context, int fd, uint64_t bytes)
@@ -101,7 +101,7 @@ class GpuTest : public ::testing::Test {
   }
 };
 
-/// Where a tensor of a set begins in its memory.
+/// The start of a tensor of a set in its memory.
 inline uint64_t place_of(const Bench& bench, uint32_t set, size_t tensor) {
   const BufferLayout& layout = bench.layout();
   const BufferSlot& slot = layout.slots.at(tensor);

@@ -32,7 +32,7 @@ TEST(GuardsTest, PoisonedBooleansAreNeitherTrueNorFalse) {
   for (const uint8_t v : values) EXPECT_GT(v, 1);
 }
 
-TEST(GuardsTest, NoticeAnyByteOfASetThatIsNoOutput) {
+TEST(GuardsTest, DetectAChangeOfAnyByteBesideTheOutputs) {
   const SharedBuffers outputs = two_outputs();
   arm_guards(outputs, 1);
   EXPECT_TRUE(guards_intact(outputs, 1));
@@ -49,7 +49,7 @@ TEST(GuardsTest, NoticeAnyByteOfASetThatIsNoOutput) {
   }
 }
 
-TEST(GuardsTest, LeaveNothingOfASetThatAnEarlierCallWrote) {
+TEST(GuardsTest, EraseWhatAnEarlierCallWrote) {
   const SharedBuffers outputs = two_outputs();
   std::ranges::fill(outputs.whole(1), std::byte{1});
   arm_guards(outputs, 1);
@@ -58,7 +58,7 @@ TEST(GuardsTest, LeaveNothingOfASetThatAnEarlierCallWrote) {
             static_cast<std::ptrdiff_t>(outputs.whole(1).size()));
 }
 
-TEST(GuardsTest, ContentHashSeesEveryByte) {
+TEST(GuardsTest, ContentHashDependsOnEveryByte) {
   std::vector<std::byte> bytes(200);
   const uint64_t before = content_hash(bytes);
   for (std::byte& b : bytes) {

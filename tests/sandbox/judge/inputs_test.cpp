@@ -91,7 +91,7 @@ TEST(InputsTest, HugePutsOneElementIntoEachRow) {
   }
 }
 
-TEST(InputsTest, HugeElementsOftenStandAtTheEndsOfTheirRows) {
+TEST(InputsTest, HugeElementsAreOftenAtTheEndsOfTheirRows) {
   constexpr size_t row = 16;
   const auto values = filled({.distribution = Distribution::huge, .row = row});
   double first = 0, last = 0;
@@ -122,8 +122,8 @@ TEST(InputsTest, FillEveryElementOfOddSizes) {
   }
 }
 
-/// By distribution and domain: hashes of what the generator gave when it was first calibrated.
-TEST(InputsTest, AreTheSameBitsAsEver) {
+/// By distribution and domain: hashes from the first calibration of the generator.
+TEST(InputsTest, HaveTheSameBitsAsAtTheFirstCalibration) {
   constexpr std::array<std::array<uint64_t, 3>, distribution_count> expected{
       {{0x6D4406A4E60E4C73ULL, 0x3429F07416F8DADEULL, 0x93CC1D6EF8363088ULL},
        {0x272BF2C2587622BDULL, 0x96873ECCB89D9587ULL, 0xB3F88083AADE50D1ULL},
@@ -141,7 +141,7 @@ TEST(InputsTest, AreTheSameBitsAsEver) {
   }
 }
 
-TEST(InputsTest, ParametersAreTheSameBitsAsEver) {
+TEST(InputsTest, ParametersHaveTheSameBitsAsAtTheFirstCalibration) {
   const auto hash_of = [](const ParameterRule& rule) {
     Keystream stream(key, 7, 3);
     std::vector<float> values(10'007);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t gib = 1ULL << 30U;
 
-TEST(MemoryHogTest, WhoHeldMoreThanHalfOfWhatWasFreeIsOutOfMemory) {
+TEST(MemoryHogTest, HoldingMoreThanHalfOfTheFreeMemoryIsAFault) {
   const auto fault = hog_fault(70 * gib, 2 * gib, 66 * gib);
   ASSERT_TRUE(fault.has_value());
   EXPECT_EQ(fault->outcome, VerdictClass::out_of_memory);
@@ -18,11 +18,11 @@ TEST(MemoryHogTest, WhoHeldMoreThanHalfOfWhatWasFreeIsOutOfMemory) {
             "reference had no room");
 }
 
-TEST(MemoryHogTest, WhatACallNeedsIsNobodysFault) {
+TEST(MemoryHogTest, TheMemoryOfACallIsNoFault) {
   EXPECT_FALSE(hog_fault(70 * gib, 2 * gib, 30 * gib).has_value());
 }
 
-TEST(MemoryHogTest, WhatNeighboursTookMeanwhileIsNotHeldAgainstIt) {
+TEST(MemoryHogTest, MemoryThatNeighboursTookIsNoFault) {
   EXPECT_FALSE(hog_fault(70 * gib, 2 * gib, gib).has_value());
 }
 

@@ -6,7 +6,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-TEST(MutationGateTest, OneSetThatCatchesAMutantIsEnough) {
+TEST(MutationGateTest, OneSetThatCatchesAMutantSuffices) {
   MutantTrial trial{.name = "zeros"};
   record_trial(trial, {.worst = 0.2, .elements = 4});
   EXPECT_FALSE(trial.caught);
@@ -27,7 +27,7 @@ TEST(MutationGateTest, NamesEveryMutantThatWouldPass) {
             "the bound)");
 }
 
-TEST(MutationGateTest, WhatRoundingHidesOnEverySetIsLostWhatShowsOnceIsNot) {
+TEST(MutationGateTest, OnlyAMutantThatRoundingHidesOnEverySetIsLost) {
   MutantTrial hidden{.name = "short", .applies = true, .lost = true};
   record_exact(hidden, {.worst = 0.9, .elements = 4});
   record_exact(hidden, {.worst = 1.2, .wrong = 1, .elements = 4});
@@ -39,7 +39,7 @@ TEST(MutationGateTest, WhatRoundingHidesOnEverySetIsLostWhatShowsOnceIsNot) {
   EXPECT_EQ(names_uncaught({hidden, shown}), "tail (0.3 of the bound)");
 }
 
-TEST(MutationGateTest, ALostMutantMayStillBeCaughtOneOfFullPrecisionIsNeverLost) {
+TEST(MutationGateTest, ALostMutantMayBeCaughtAndAFullPrecisionOneIsNeverLost) {
   MutantTrial lost{.name = "short", .applies = true, .lost = true};
   EXPECT_TRUE(any_waits({lost}));
   std::vector<MutantTrial> trials{lost};
@@ -51,7 +51,7 @@ TEST(MutationGateTest, ALostMutantMayStillBeCaughtOneOfFullPrecisionIsNeverLost)
   EXPECT_EQ(names_uncaught({full}), "short (0.1 of the bound)");
 }
 
-TEST(MutationGateTest, SetsOnWhichAMutantIsRightSayNothingAboutIt) {
+TEST(MutationGateTest, IgnoresSetsOnWhichAMutantIsRight) {
   const MutantTrial unseen{.name = "short", .applies = true};
   EXPECT_TRUE(only_unseen_wait({unseen, {.name = "identity"}}));
   EXPECT_TRUE(
@@ -59,7 +59,7 @@ TEST(MutationGateTest, SetsOnWhichAMutantIsRightSayNothingAboutIt) {
   EXPECT_FALSE(only_unseen_wait({unseen, {.name = "tail", .applies = true, .worst = 0.3}}));
 }
 
-TEST(MutationGateTest, KnowsWhoDiffersByChance) {
+TEST(MutationGateTest, RecognisesMutantsThatDifferByChance) {
   const auto differed = [](int seen) {
     return std::vector<MutantTrial>{{.name = "short", .applies = true, .worst = 0.4, .seen = seen}};
   };

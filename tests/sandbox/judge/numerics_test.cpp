@@ -36,7 +36,7 @@ TEST(NumericsTest, BoundFollowsTheSpread) {
   EXPECT_FALSE(judged<float>(Dtype::f32, {y}, expected, {0.9e-4F}).right());
 }
 
-TEST(NumericsTest, NotANumberNeverPasses) {
+TEST(NumericsTest, NanNeverPasses) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
   for (const float y : {nan, inf, -inf}) {
@@ -55,7 +55,7 @@ TEST(NumericsTest, NonFinitePositionsMustMatchExactly) {
   EXPECT_EQ(judged<float>(Dtype::f32, {f(inf)}, {inf}, {0}).undefined, 1U);
 }
 
-TEST(NumericsTest, CountsWhatADeviationThatIsNotFiniteLetsThrough) {
+TEST(NumericsTest, CountsElementsWithoutAFiniteDeviation) {
   const float inf = std::numeric_limits<float>::infinity();
   const ErrorStats stats = judged<float>(Dtype::f32, {7, 7, 1}, {1, 1, 1}, {inf, NAN, 0});
   EXPECT_TRUE(stats.right());
@@ -76,7 +76,7 @@ TEST(NumericsTest, ReadsHalfPrecisions) {
   EXPECT_EQ(judged<uint16_t>(Dtype::f16, {0x7E00}, {1}, {0}).nonfinite, 1U);
 }
 
-TEST(NumericsTest, ADeviationThatVanishedByChanceIsLiftedByItsNeighbours) {
+TEST(NumericsTest, NeighboursLiftADeviationThatVanishedByChance) {
   std::vector<float> spread(8, 1e-3F);
   spread[3] = 0;
   std::vector<double> expected(8, 0.0);
@@ -86,7 +86,7 @@ TEST(NumericsTest, ADeviationThatVanishedByChanceIsLiftedByItsNeighbours) {
   EXPECT_FALSE(judged<float>(Dtype::f32, {2e-3F}, {0.0}, {0}).right());
 }
 
-TEST(NumericsTest, TimedOutputsAreHeldToTheProfile) {
+TEST(NumericsTest, TimedOutputsAreComparedByTheProfile) {
   const std::vector<float> baseline(100, 2.0F);
   std::vector<float> y = baseline;
   const std::vector<float> profile{1e-6F, 1e-2F};
@@ -100,7 +100,7 @@ TEST(NumericsTest, TimedOutputsAreHeldToTheProfile) {
   EXPECT_EQ(check().wrong, 1U);
 }
 
-TEST(NumericsTest, FewerEvaluationsPayWithALargerConstant) {
+TEST(NumericsTest, FewerEvaluationsHaveALargerConstant) {
   EXPECT_EQ(bound_for(8).c, 8);
   EXPECT_GT(bound_for(4).c, bound_for(8).c);
   EXPECT_GT(bound_for(3).c, bound_for(4).c);
@@ -126,7 +126,7 @@ TEST(NumericsTest, PaperAllowsOneHundredthAbsoluteAndRelativeWhateverTheSpread) 
   EXPECT_NEAR(judged_as_published(Dtype::f32, 1, 1.01F).worst, 0.5, 1e-6);
 }
 
-TEST(NumericsTest, PaperLetsNoNumberThroughThatIsNone) {
+TEST(NumericsTest, PaperRejectsNan) {
   for (const float y : {std::numeric_limits<float>::quiet_NaN(), HUGE_VALF}) {
     EXPECT_EQ(judged_as_published(Dtype::f32, 1, y).nonfinite, 1U);
   }

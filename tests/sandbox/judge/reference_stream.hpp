@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The random words of a GPU's inputs by another implementation: OpenSSL's ChaCha20.
+// The random words of a GPU's inputs from another implementation: OpenSSL's ChaCha20.
 #pragma once
 
 #include <openssl/evp.h>
@@ -34,7 +34,7 @@ inline Words openssl_block(const StreamKey& key, uint64_t counter, uint64_t nonc
   return words;
 }
 
-/// Where in a plane the word of an element is.
+/// The place of an element's word in a plane.
 struct WordPlace {
   uint64_t block = 0;
   uint32_t word = 0;
@@ -45,7 +45,7 @@ inline WordPlace place_of_word(uint64_t element) {
   return {element / tile_elements * 32 + at % 128 / 4, at / 128 * 4 + at % 4};
 }
 
-/// Words of one plane of one tensor of one set, block by block.
+/// The words of one plane of one tensor of one set, block by block.
 class ReferenceStream {
  public:
   ReferenceStream(const StreamKey& key, uint64_t set, uint32_t tensor, uint32_t plane)

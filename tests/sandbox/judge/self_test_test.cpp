@@ -12,7 +12,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// What the kernel makes, block by block.
+/// The kernel's result, block by block.
 std::vector<uint64_t> contents() {
   std::vector<uint64_t> words(self_test_elements / 2);
   std::vector<std::array<ChachaBlock, most_planes>> blocks(self_test_elements / 16);
@@ -31,7 +31,7 @@ std::vector<uint64_t> contents() {
   return words;
 }
 
-TEST(SelfTestTest, TheSumIsThatOfTheRulesOnACpu) {
+TEST(SelfTestTest, TheSumFollowsFromTheRulesOnACpu) {
   EXPECT_EQ(sum_of(contents()), self_test_sum) << std::hex << sum_of(contents());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stage on the host: what is shown when, and what a sample tells.
+// The stage on the host: what it shows at which time, and what a sample detects.
 #include "sandbox/judge/stage.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class StageTest : public testing::Test {
     layout_ = memory.layout;
   }
   std::span<float> bench_input(uint32_t set) { return floats(bench_->inputs().tensor(set, 0)); }
-  /// As the candidate's process sees them.
+  /// The memory as the candidate's process sees it.
   std::span<float> shown() {
     return floats(inputs_.bytes().subspan(layout_.slots[0].offset, 2048));
   }
@@ -65,7 +65,7 @@ TEST_F(StageTest, ShowsTheCandidateOneSetThatItCannotWrite) {
   EXPECT_FALSE(MemoryFile::map(UniqueFd{::dup(stage_->memory().inputs)}, /*writable=*/true));
 }
 
-TEST_F(StageTest, TakesWhatWasThereAtDone) {
+TEST_F(StageTest, TakesTheOutputsAtDone) {
   bench_->reset(1);
   stage_->arm(1, positions());
   for (float& value : written()) value = 3;
@@ -75,7 +75,7 @@ TEST_F(StageTest, TakesWhatWasThereAtDone) {
   EXPECT_TRUE(bench_->guards_intact(1));
 }
 
-TEST_F(StageTest, NoticesWorkThatGoesOnAfterDone) {
+TEST_F(StageTest, DetectsWorkAfterDone) {
   bench_->reset(0);
   stage_->arm(0, positions());
   stage_->sample();

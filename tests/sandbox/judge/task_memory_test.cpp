@@ -10,7 +10,7 @@ void add_to_all(TaskMemory& memory, const std::string& key) {
   memory.records[key], memory.signatures[key], memory.baseline_kernels[key], memory.further[key];
 }
 
-TEST(TaskMemoryTest, KeepsWhatFits) {
+TEST(TaskMemoryTest, KeepsItemsThatFit) {
   TaskMemory memory;
   for (size_t i = 0; i + 1 < TaskMemory::most; ++i) add_to_all(memory, std::to_string(i));
   memory.make_room();
@@ -18,7 +18,7 @@ TEST(TaskMemoryTest, KeepsWhatFits) {
   EXPECT_EQ(memory.further.size(), TaskMemory::most - 1);
 }
 
-TEST(TaskMemoryTest, NoneGrowsOverManyTasks) {
+TEST(TaskMemoryTest, StaysBoundedOverManyTasks) {
   TaskMemory memory;
   for (size_t i = 0; i < 10 * TaskMemory::most; ++i) {
     memory.make_room();
@@ -30,7 +30,7 @@ TEST(TaskMemoryTest, NoneGrowsOverManyTasks) {
   }
 }
 
-TEST(TaskMemoryTest, OneThatIsFullIsForgottenAlone) {
+TEST(TaskMemoryTest, ClearsOnlyAFullMemory) {
   TaskMemory memory;
   for (size_t i = 0; i < TaskMemory::most; ++i) memory.signatures[std::to_string(i)];
   memory.records["kept"];

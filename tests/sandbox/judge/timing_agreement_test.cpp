@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which agreement is asked for, and that the kernels that are timed bind to their task.
+// The bars of agreement, and the binding of the timed kernels to their task.
 #include "sandbox/bench/timing_agreement.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ AgreementRow row_of(double events_us, double graph_us, double commit_us) {
           .commit_us = commit_us};
 }
 
-TEST(TimingAgreementTest, ShortKernelsAreHeldToNoBar) {
+TEST(TimingAgreementTest, NoBarAppliesToShortKernels) {
   const AgreementRow shortest = row_of(19, 30, 60);
   EXPECT_FALSE(shortest.graph_bar());
   EXPECT_TRUE(shortest.graph_agrees());
@@ -37,7 +37,7 @@ TEST(TimingAgreementTest, ThreePercentAreAllowedEitherWay) {
   EXPECT_DOUBLE_EQ(row_of(0, 1, 1).graph_ratio(), 0);
 }
 
-TEST(TimingAgreementTest, AmountsScaleByWhatGrows) {
+TEST(TimingAgreementTest, AmountsScaleWithTheTimeAboveTheFixedPart) {
   EXPECT_EQ(scaled_amount(1000, 102, 202, 2), 2000);
   EXPECT_EQ(scaled_amount(1000, 102, 12, 2), 100);
   EXPECT_EQ(scaled_amount(1, 1000, 3, 2), 1);

@@ -86,7 +86,7 @@ TEST(VerdictOfTest, ReportsTimesAndRates) {
   EXPECT_DOUBLE_EQ(decision.shape.speedup_compile_ci->low, 0.40 / 0.31);
 }
 
-TEST(VerdictOfTest, ABaselineThatGrewSlowWhenTheCandidateCameCountsAsItWasBefore) {
+TEST(VerdictOfTest, ABaselineSlowedByTheCandidateCountsAsUndisturbed) {
   Measurements measured = five_good_sets();
   measured.timings = timings(0.31);
   measured.timings->undisturbed = {.eager_ms = 0.31, .compile_ms = 0.40, .slack = 0.05};
@@ -96,7 +96,7 @@ TEST(VerdictOfTest, ABaselineThatGrewSlowWhenTheCandidateCameCountsAsItWasBefore
   EXPECT_NEAR(*decision.shape.speedup_compile, 0.40 / 0.31, 1e-9) << "within the slack";
 }
 
-TEST(VerdictOfTest, TimesOfAGpuShowWhatFivePerCentAre) {
+TEST(VerdictOfTest, TimesOfAGpuHaveFourDecimals) {
   Measurements measured = five_good_sets();
   measured.timings = timings(0.31);
   measured.timings->on_device = true;
@@ -131,7 +131,7 @@ TEST(VerdictOfTest, FurtherBaselinesHaveTheirTimesSpeedupsAndIntervals) {
   EXPECT_NEAR(tuned.speedup_ci->high, 1.2 * std::exp(0.196), 1e-9);
 }
 
-TEST(VerdictOfTest, AFurtherBaselineThatIsLackingSaysWhyAndTheVerdictStands) {
+TEST(VerdictOfTest, AMissingFurtherBaselineHasItsReasonAndTheVerdictStands) {
   Measurements measured = five_good_sets();
   measured.timings = with_further(0.30);
   const Decision decision = decided(measured);
@@ -163,8 +163,9 @@ TEST(VerdictOfTest, TimesBelowTheFloorAreImpossible) {
   EXPECT_EQ(decided(measured).outcome, VerdictClass::too_fast);
 }
 
-/// A call that is shorter than empty ones differ from each other is not one that did nothing.
-TEST(VerdictOfTest, TimesWithinTheClocksGrainAreNeitherImpossibleNorEndlesslyFast) {
+/// Empty calls differ by more than such a call takes, so a short time does not mean that nothing
+/// ran.
+TEST(VerdictOfTest, TimesWithinTheClocksGrainAreNeitherImpossibleNorUnboundedSpeedups) {
   Measurements measured = five_good_sets();
   measured.timings = timings(-0.002);
   measured.timings->grain_ms = 0.02;
@@ -187,7 +188,7 @@ TEST(VerdictOfTest, TimedOutputsMustBeRight) {
   EXPECT_EQ(decided(measured).feedback, "device_fault: timed call: died");
 }
 
-TEST(VerdictOfTest, ABaselineThatTookNothingWasNotMeasured) {
+TEST(VerdictOfTest, ABaselineWithoutMeasurableTimeIsUnstable) {
   Measurements measured = five_good_sets();
   measured.timings = timings(0.31);
   for (TimedBlock& block : measured.timings->blocks) block.compile_ms = -5;
@@ -196,7 +197,7 @@ TEST(VerdictOfTest, ABaselineThatTookNothingWasNotMeasured) {
   EXPECT_EQ(decision.feedback, "unstable_timing: torch.compile took no longer than an empty call");
 }
 
-TEST(VerdictOfTest, AnIntervalThatDecidesNothingIsUnstable) {
+TEST(VerdictOfTest, AnInconclusiveIntervalIsUnstable) {
   Measurements measured = five_good_sets();
   measured.timings = timings(0.31);
   for (size_t i = 0; i < 8; i += 2) measured.timings->blocks[i].candidate_ms = 2;
@@ -208,7 +209,7 @@ TEST(VerdictOfTest, AnIntervalThatDecidesNothingIsUnstable) {
   EXPECT_FALSE(is_candidate_unstable(decision)) << "eager's times differ as much";
 }
 
-TEST(VerdictOfTest, WhoseTimesAloneDifferIsJudgedByTheLowEndOfItsInterval) {
+TEST(VerdictOfTest, AnUnstableCandidateIsJudgedByTheLowEndOfItsInterval) {
   Measurements measured = five_good_sets();
   measured.timings = timings(0.31);
   for (size_t i = 0; i < 8; i += 2) measured.timings->blocks[i].candidate_ms = 2;
@@ -220,7 +221,7 @@ TEST(VerdictOfTest, WhoseTimesAloneDifferIsJudgedByTheLowEndOfItsInterval) {
   EXPECT_LT(stays.shape.speedup_eager_ci->low, 0.62 / 0.31);
 }
 
-TEST(VerdictOfTest, AWideIntervalFarBelowOneDecidesThatTheCandidateIsSlower) {
+TEST(VerdictOfTest, AWideIntervalFarBelowOneShowsASlowerCandidate) {
   Measurements measured = five_good_sets();
   measured.timings = timings(4000, 2);
   measured.timings->blocks[0].eager_ms *= 1.5;
@@ -229,11 +230,11 @@ TEST(VerdictOfTest, AWideIntervalFarBelowOneDecidesThatTheCandidateIsSlower) {
   EXPECT_LT(decision.shape.speedup_eager_ci->high, far_slower);
 }
 
-TEST(VerdictOfTest, TheLikelySpeedupIsThatOverTheSlowerBaselineWithItsDoubt) {
+TEST(VerdictOfTest, TheLikelySpeedupIsTheUpperEndOverTheSlowerBaseline) {
   RandomStream random(1, "test");
   Timings made = timings(6.2, 2);
   EXPECT_NEAR(likely_speedup(made.blocks, random), 0.1, 1e-9);
-  made.blocks[0].eager_ms *= 1.5;  // of two blocks almost nothing is sure
+  made.blocks[0].eager_ms *= 1.5;  // two blocks leave a wide interval
   EXPECT_GT(likely_speedup(made.blocks, random), far_slower);
 }
 

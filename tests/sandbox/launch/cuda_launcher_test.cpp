@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launcher on a GPU: what kernels compute, what refuses them, what they cannot harm.
+// The launcher on a GPU: results of kernels, refusals, and faults that must stay contained.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -138,7 +138,7 @@ TEST_F(CudaLauncherTest, CarriesOutLaunchesOnEverySet) {
   }
 }
 
-TEST_F(CudaLauncherTest, GoesOnWithAnotherPlanOfTheSameCandidate) {
+TEST_F(CudaLauncherTest, TakesAnotherPlanOfTheSameCandidate) {
   GpuCandidate first(vectors(70), scale_plan, kernels);
   first.put(0, ramp(70));
   ASSERT_FALSE(first.once().fault);
@@ -157,7 +157,7 @@ TEST_F(CudaLauncherTest, GoesOnWithAnotherPlanOfTheSameCandidate) {
   }
 }
 
-TEST_F(CudaLauncherTest, LetsGoOfTheMemoriesWithThePlan) {
+TEST_F(CudaLauncherTest, ReleasesTheMemoriesWithThePlan) {
   const uint64_t before = GpuHost::get().context->memory().free;
   std::optional<WarmLauncher> launcher;
   {
@@ -170,7 +170,7 @@ TEST_F(CudaLauncherTest, LetsGoOfTheMemoriesWithThePlan) {
   EXPECT_LT(held, 1ULL << 30U) << "4 GiB were shared; a context takes half of one";
 }
 
-TEST_F(CudaLauncherTest, RunsInAFullJailWhereACgroupIsToBeHad) {
+TEST_F(CudaLauncherTest, RunsInAFullJailWhereCgroupsAreAvailable) {
   GpuCandidate candidate(vectors(), scale_plan, kernels);
   const auto& report = candidate.contestant().process().report();
   for (const auto& [primitive, in_force] : report) {
@@ -242,7 +242,7 @@ TEST_F(CudaLauncherTest, PassesTensorMapsAndClusters) {
   }
 }
 
-TEST_F(CudaLauncherTest, VariablesAreAsNewInEveryCall) {
+TEST_F(CudaLauncherTest, ResetsVariablesBeforeEveryCall) {
   GpuCandidate candidate(vectors(), launch("remembers", R"(["out"])", "grid = [1]\nblock = [1]\n"),
                          kernels);
   ASSERT_FALSE(candidate.contestant().load(in_seconds(30)).fault);
@@ -254,7 +254,7 @@ TEST_F(CudaLauncherTest, VariablesAreAsNewInEveryCall) {
   }
 }
 
-TEST_F(CudaLauncherTest, LeavesOutputsThatNoKernelWrites) {
+TEST_F(CudaLauncherTest, LeavesUnwrittenOutputsUnchanged) {
   GpuCandidate candidate(vectors(), launch("nothing", R"(["out"])"), kernels);
   candidate.put(1, ramp(1000));
   const CallResult result = candidate.once();
@@ -262,7 +262,7 @@ TEST_F(CudaLauncherTest, LeavesOutputsThatNoKernelWrites) {
   EXPECT_EQ(candidate.get<float>(1), ramp(1000));
 }
 
-TEST_F(CudaLauncherTest, RefusalsNameThePlansLine) {
+TEST_F(CudaLauncherTest, RefusalsNameTheLineOfThePlan) {
   const auto refusal = [](const std::string& plan, PlanLimits limits = {}) {
     GpuCandidate candidate(vectors(), plan, kernels, limits);
     const CallResult loaded = candidate.contestant().load(in_seconds(30));
@@ -282,8 +282,8 @@ TEST_F(CudaLauncherTest, RefusalsNameThePlansLine) {
   EXPECT_THAT(refusal(launch("missing", R"(["out"])")), HasSubstr("plan.toml:1:1: missing"));
 }
 
-/// Beyond what any plan may ask for: so it is where others hold a GPU's memory.
-TEST_F(CudaLauncherTest, WantOfDeviceMemoryIsNamedAsSuch) {
+/// A size above every limit of plans gives the error that arises when others hold the GPU's memory.
+TEST_F(CudaLauncherTest, ReportsLackOfDeviceMemory) {
   constexpr int64_t terabyte = int64_t{1} << 40U;
   const std::string scratch =
       "[scratch.large]\ndtype = \"i8\"\nshape = [" + std::to_string(terabyte) + "]\n";
@@ -294,7 +294,7 @@ TEST_F(CudaLauncherTest, WantOfDeviceMemoryIsNamedAsSuch) {
   EXPECT_EQ(loaded.fault->outcome, VerdictClass::out_of_memory) << loaded.fault->detail;
 }
 
-TEST_F(CudaLauncherTest, AFaultEndsItsLauncherAndNoOther) {
+TEST_F(CudaLauncherTest, AFaultEndsOnlyItsLauncher) {
   GpuCandidate neighbour(vectors(), scale_plan, kernels);
   ASSERT_FALSE(neighbour.contestant().load(in_seconds(30)).fault);
   for (const char* plan : {"[[step]]\nlaunch = \"writes_input\"\nargs = [\"x\"]\ngrid = "
@@ -331,8 +331,8 @@ TEST_F(CudaLauncherTest, AnEndlessKernelTimesOutAndLeavesTheGpuUsable) {
   EXPECT_EQ(next.get<float>(1)[10], 30);
 }
 
-/// Median of what 21 calls took, in microseconds: by the device's events and by our clock, no-op
-/// subtracted from each.
+/// Median times of 21 calls in microseconds, by the device's events and by our clock, less the
+/// no-op's.
 std::pair<double, double> medians(Contestant& contestant) {
   std::vector<double> device, clock;
   for (int i = 0; i < 21; ++i) {
@@ -347,9 +347,9 @@ std::pair<double, double> medians(Contestant& contestant) {
 }
 
 TEST_F(CudaLauncherTest, EventsAgreeWithOurOwnClock) {
-  // Across cores a futex wakes a sleeper late, the later the longer it slept.
+  // A futex wakes a waiter on another core late, and later the longer it slept.
   const CorePin pin{1};
-  for (const char* source : {plain_kernel, kernels}) {  // without and with variables to be reset
+  for (const char* source : {plain_kernel, kernels}) {  // without and with variables to reset
     for (const int64_t count : {int64_t{1} << 20, int64_t{1} << 24, int64_t{1} << 27}) {
       GpuCandidate candidate(vectors(count), scale_plan, source);
       candidate.put(0, ramp(count), 0);
@@ -365,8 +365,8 @@ TEST_F(CudaLauncherTest, EventsAgreeWithOurOwnClock) {
   }
 }
 
-/// For a comparison with torch's own copy.
-TEST_F(CudaLauncherTest, TellsWhatCopiesTake) {
+/// Prints times to compare with torch's own copy.
+TEST_F(CudaLauncherTest, PrintsTheTimesOfCopies) {
   for (const int64_t count : {int64_t{1} << 20, int64_t{1} << 24, int64_t{1} << 26}) {
     GpuCandidate candidate(vectors(count), "[[step]]\ncopy = \"out\"\nfrom = \"x\"\n");
     candidate.put(0, ramp(count), 0);

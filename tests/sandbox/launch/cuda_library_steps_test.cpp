@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `gemm` and `conv` steps on a GPU, against the same steps by plain loops.
+// `gemm` and `conv` steps on a GPU, compared with the same steps by plain loops.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -30,7 +30,7 @@ std::vector<std::byte> drawn(const BoundBuffer& buffer, uint64_t index) {
   return bytes;
 }
 
-/// The largest difference between a plan's outputs and those of the loops, on both sets.
+/// The largest difference between a plan's outputs and those of the loops, over both sets.
 double worst_difference(const TaskSignature& signature, const std::string& text,
                         const PlanLimits& limits = {}) {
   GpuCandidate candidate(signature, text, "", limits);
@@ -83,7 +83,7 @@ std::string gemm(const std::string& rest = "") {
          rest;
 }
 
-// A sum of 72 products of numbers below 1 stays below 2^6: float32 keeps it within 72 ulp of 2^-18.
+// A sum of 72 products of numbers below 1 stays below 2^6, so float32 is within 72 ulp of 2^-18.
 constexpr double f32_room = 1e-4, f16_room = 0.02, bf16_room = 0.15;
 
 TEST_F(CudaLibraryStepsTest, ProductsAgreeWithPlainLoops) {
@@ -113,7 +113,7 @@ TEST_F(CudaLibraryStepsTest, ProductsAgreeWithPlainLoops) {
   }
 }
 
-TEST_F(CudaLibraryStepsTest, ProductsOfHalvesAndBatchesAgreeToo) {
+TEST_F(CudaLibraryStepsTest, ProductsOfHalvesAndBatchesAgreeWithPlainLoops) {
   EXPECT_LT(worst_difference(products(Dtype::f32, Dtype::f32, 3), gemm("batch = \"d0\"\n")),
             f32_room);
   EXPECT_LT(worst_difference(products(Dtype::f32, Dtype::f32, 3),
@@ -127,7 +127,7 @@ TEST_F(CudaLibraryStepsTest, ProductsOfHalvesAndBatchesAgreeToo) {
             bf16_room);
 }
 
-TEST_F(CudaLibraryStepsTest, OnlyTheLaneThatAllowsItComputesInTf32) {
+TEST_F(CudaLibraryStepsTest, UsesTf32OnlyInALaneThatAllowsIt) {
   const TaskSignature large = signature_of({tensor("x", TensorRole::input, {1, 512, 512}),
                                             tensor("w", TensorRole::parameter, {1, 512, 512}),
                                             tensor("bias", TensorRole::parameter, {512}),
@@ -158,7 +158,7 @@ TaskSignature images(std::vector<int64_t> x, std::vector<int64_t> w, std::vector
                       {1});
 }
 
-TEST_F(CudaLibraryStepsTest, OnlyTheLaneThatAllowsItConvolvesInTf32) {
+TEST_F(CudaLibraryStepsTest, ConvolvesInTf32OnlyInALaneThatAllowsIt) {
   const TaskSignature deep = images({1, 64, 12, 12}, {64, 64, 3, 3}, {1, 64, 10, 10});
   const double strict = worst_difference(deep, conv(""));
   const double tf32 =
@@ -202,7 +202,7 @@ uint64_t taken_by_loading(const TaskSignature& signature, const std::string& tex
   return before - std::min(before, free());
 }
 
-/// Its algorithms want some 30 MB each: float16 images are turned to another layout first.
+/// Each algorithm needs about 30 MB, because it first converts float16 images to another layout.
 TEST_F(CudaLibraryStepsTest, ConvolutionsOfAPlanShareOneWorkspace) {
   const TaskSignature large =
       images({8, 64, 128, 128}, {64, 64, 3, 3}, {8, 64, 126, 126}, Dtype::f16);
@@ -225,8 +225,8 @@ TEST_F(CudaLibraryStepsTest, ConvolutionsOfSeveralSizesAgreeWithPlainLoops) {
   EXPECT_LT(worst_difference(two, narrow + wide), f32_room * 4);
 }
 
-/// For a comparison with torch's eager product of the same extents.
-TEST_F(CudaLibraryStepsTest, TellsWhatProductsTake) {
+/// Prints times to compare with torch's eager product of the same extents.
+TEST_F(CudaLibraryStepsTest, PrintsTheTimesOfProducts) {
   for (const int64_t size : {1024, 2048, 4096}) {
     for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
       GpuCandidate candidate(signature_of({tensor("x", TensorRole::input, {size, size}, dtype),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan recorded on a GPU: its own steps with their own times and counters, and nothing of what
-// the launcher does around them.
+// Records a plan on a GPU: expects its own steps with their own times and counters, and nothing
+// that the launcher does around them.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -75,14 +75,14 @@ Result<PartyKernels> recorded() {
 void expect_counters(const PartyKernels& party) {
   const ProfiledKernel &scale = party.kernels[1], &waits = party.kernels[2];
   if (!party.uncounted.empty()) {
-    // What counts outside a jail must count in it.
+    // If counters work outside a jail, they must work in it.
     const auto cupti = cuda::load_cupti();
     ASSERT_FALSE(cupti && cuda::CounterSession::open(*cupti, 1)) << party.uncounted;
     GTEST_SKIP() << party.uncounted;
   }
   ASSERT_TRUE(scale.counters && waits.counters);
   EXPECT_FALSE(party.kernels[0].counters || party.kernels[3].counters);
-  EXPECT_EQ(scale.counters->flops, few);  // a product each
+  EXPECT_EQ(scale.counters->flops, few);  // one product each
   EXPECT_EQ(waits.counters->flops, 1);
   EXPECT_EQ(scale.counters->tensor_flops, 0);
   EXPECT_GT(scale.counters->dram_read_bytes, 3.6 * few);
@@ -92,10 +92,10 @@ void expect_counters(const PartyKernels& party) {
   EXPECT_NEAR(waits.counters->warps_active, 1.0 / 64, 0.002);
 }
 
-TEST_F(CudaRecordingTest, HoldsTheStepsOfOneCallAlone) {
+TEST_F(CudaRecordingTest, HoldsOnlyTheStepsOfOneCall) {
   const auto party = recorded();
   if (!party && party.error().code == ErrorCode::unsupported) {
-    // What records outside a jail must record in it.
+    // If recording works outside a jail, it must work in it.
     ASSERT_FALSE(cuda::run_canary(0).has_value()) << party.error().message;
     GTEST_SKIP() << party.error().message;
   }
@@ -123,7 +123,7 @@ TEST_F(CudaRecordingTest, HoldsTheStepsOfOneCallAlone) {
     EXPECT_GT(one.time_us, 0) << one.name;
     EXPECT_LT(one.time_us, 1000) << one.name;
   }
-  // Each has its own time, not a neighbour's.
+  // Each step has its own time rather than a neighbour's.
   EXPECT_GT(all[0].time_us, 3 * std::max(scale.time_us, copy.time_us));
   EXPECT_GT(waits.time_us, 3 * all[0].time_us);
   EXPECT_TRUE(std::ranges::is_sorted(all, {}, &ProfiledKernel::start_us));

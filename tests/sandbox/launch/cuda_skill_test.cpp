@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The examples of contract `device`'s SKILL.md on a GPU: what agents are taught gives right
-// numbers.
+// Runs the examples of contract `device`'s SKILL.md on a GPU and checks their results.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +16,7 @@ using Values = std::vector<float>;
 
 class CudaSkillTest : public testing::OnGpu {
  protected:
-  /// Between −1 and 1, from the tensor's own stream.
+  /// Values between −1 and 1 from the tensor's own stream.
   static Values drawn(const TensorSpec& tensor) {
     RandomStream random(11, tensor.name);
     Values values(tensor_bytes(tensor) / sizeof(float));
@@ -25,7 +24,7 @@ class CudaSkillTest : public testing::OnGpu {
     return values;
   }
 
-  /// What the n-th plan of the text writes; its inputs are `drawn`.
+  /// The output of the plan in `files` on inputs from `drawn`.
   Values output(const FileSet& files) {
     signature_ = testing::skill_signature({testing::output_of(files.at(plan_file))});
     GpuCandidate candidate(signature_, files.at(plan_file), files.at(device_source_file));
@@ -42,7 +41,7 @@ class CudaSkillTest : public testing::OnGpu {
     return drawn(*found);
   }
 
-  /// Plans that hold this text.
+  /// Plans that contain `text`.
   static std::vector<FileSet> plans_with(const std::string& text) {
     std::vector<FileSet> found = testing::skill_solutions();
     std::erase_if(found, [&](const FileSet& files) {

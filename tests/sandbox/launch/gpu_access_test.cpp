@@ -11,7 +11,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-TEST(GpuAccessTest, TheMinorNumberIsReadFromTheModulesText) {
+TEST(GpuAccessTest, ReadsTheMinorNumberFromTheModulesText) {
   EXPECT_EQ(device_minor("Model: \t\t NVIDIA H200\nDevice Minor: \t 3\nGPU Excluded:\t No\n"), 3);
   EXPECT_EQ(device_minor("Model: NVIDIA H200\n"), -1);
   EXPECT_EQ(device_minor("Device Minor:"), -1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A candidate of contract `device` on GPU 0 with memories of its own, as the verifier makes them.
-// Needs the toolkit to build; tests skip where there is no GPU.
+// A candidate of contract `device` on GPU 0 with memories like the verifier's. Needs the toolkit to
+// build; tests skip where there is no GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,13 +24,13 @@ inline Deadline in_seconds(int seconds) {
   return Deadline::after(std::chrono::seconds{seconds});
 }
 
-/// WARPSMITH_SANDBOX_PROGRAM is set by CMake; the variable of that name is for a copy elsewhere.
+/// CMake sets the macro; the environment variable overrides it for a copy elsewhere.
 inline std::string launcher_program() {
-  const char* told = std::getenv("WARPSMITH_SANDBOX_PROGRAM");  // NOLINT(concurrency-mt-unsafe)
-  return told != nullptr ? told : WARPSMITH_SANDBOX_PROGRAM;
+  const char* other = std::getenv("WARPSMITH_SANDBOX_PROGRAM");  // NOLINT(concurrency-mt-unsafe)
+  return other != nullptr ? other : WARPSMITH_SANDBOX_PROGRAM;
 }
 
-/// One for the whole program; its GPU and compiler or why there are none.
+/// The GPU and the compiler for the whole program, or the reason why they are missing.
 struct GpuHost {
   std::optional<cuda::Context> context;
   std::optional<CudaCompiler> compiler;
@@ -92,7 +92,7 @@ class GpuCandidate {
   }
 
   Contestant& contestant() { return launcher_->contestant; }
-  /// It released its plan. This candidate is called no more.
+  /// The launcher after it released its plan. Call no other member afterwards.
   WarmLauncher launcher() && { return std::move(*launcher_); }
   const BoundPlan& plan() const { return plan_; }
   const BufferLayout& layout() const { return layout_; }

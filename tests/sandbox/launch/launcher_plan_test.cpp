@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launcher believes of the plan that it is handed.
+// The launcher's checks of the plan that it receives.
 #include "sandbox/launch/launcher_plan.hpp"
 
 #include <gmock/gmock.h>
@@ -73,7 +73,7 @@ LauncherPlan whole() {
   return plan;
 }
 
-/// What is said about a plan after `spoil`; empty: it is believed.
+/// The error in a plan after `spoil`; empty if it is accepted.
 template <class Spoil>
 std::string complaint(Spoil spoil) {
   LauncherPlan plan = whole();
@@ -87,7 +87,7 @@ T& step(LauncherPlan& plan, size_t index) {
   return std::get<T>(plan.plan.steps[index].what);
 }
 
-TEST(LauncherPlanTest, TravelsWhole) {
+TEST(LauncherPlanTest, SurvivesSerialization) {
   const LauncherPlan plan = whole();
   const ByteBuffer bytes = codec::pack(plan);
   const auto back = codec::unpack<LauncherPlan>(bytes);
@@ -153,7 +153,7 @@ TEST(LauncherPlanTest, SetsMayBeLargerThanFourGigabytes) {
   EXPECT_THAT(huge(uint64_t{1} << 63U), HasSubstr("impossible sets or strides"));
 }
 
-TEST(LauncherPlanTest, LaunchesAreWhatADeviceCouldTake) {
+TEST(LauncherPlanTest, LaunchesStayWithinTheLimitsOfDevices) {
   const auto launch = [](auto spoil) {
     return complaint([&](LauncherPlan& p) { spoil(step<BoundLaunch>(p, 0)); });
   };
@@ -167,9 +167,9 @@ TEST(LauncherPlanTest, LaunchesAreWhatADeviceCouldTake) {
   EXPECT_NE(launch([](BoundLaunch& l) { std::get<BoundTensorMap>(l.args[4]).shape[1] = 97; }), "");
 }
 
-/// What a candidate writes is refused when it is bound, never first here: that would be our
-/// failure.
-TEST(LauncherPlanTest, WhatIsBoundIsBelieved) {
+/// Binding must refuse everything that a candidate can write wrongly: a refusal here would count as
+/// a failure of the machine.
+TEST(LauncherPlanTest, AcceptsEveryBoundPlan) {
   RandomStream random(5, "bound");
   LauncherPlan plan = whole();
   CubinFacts cubin;
@@ -189,7 +189,7 @@ TEST(LauncherPlanTest, WhatIsBoundIsBelieved) {
   EXPECT_GT(bound, 100);
 }
 
-TEST(LauncherPlanTest, DamagedBytesAreRefusedOrGood) {
+TEST(LauncherPlanTest, RefusesDamagedBytesUnlessTheyAreValid) {
   const ByteBuffer bytes = codec::pack(whole());
   RandomStream random(7, "launcher plan");
   int believed = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans for tests of launchers: bound to small tensors, as a task would bind them.
+// Plans for tests of launchers, bound to small tensors as to those of a task.
 #pragma once
 
 #include <stdexcept>
@@ -17,7 +17,7 @@ inline TensorSpec tensor(const std::string& name, TensorRole role, std::vector<i
   return {.name = name, .role = role, .dtype = dtype, .shape = std::move(shape)};
 }
 
-/// Extents d0, d1, … by position.
+/// The extents are named d0, d1, … by position.
 inline TaskSignature signature_of(std::vector<TensorSpec> tensors, std::vector<int64_t> dims) {
   TaskSignature signature{.tensors = std::move(tensors)};
   for (size_t i = 0; i < dims.size(); ++i) signature.dim_names.push_back("d" + std::to_string(i));
@@ -25,7 +25,7 @@ inline TaskSignature signature_of(std::vector<TensorSpec> tensors, std::vector<i
   return signature;
 }
 
-/// A plan that must be good.
+/// Throws unless the plan is valid.
 inline BoundPlan bound_to(const TaskSignature& signature, const std::string& text,
                           const PlanLimits& limits = {}) {
   const auto plan = read_plan(text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole way of a plan's kernels, from a recording launcher in its jail to the profile's text,
-// on the software device.
+// Follows a plan's kernels from a recording launcher in its jail to the profile's text, on the
+// software device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,7 +75,7 @@ Result<PartyKernels> recorded(const std::string& text, int seconds = 30) {
   return record_device_kernels({.program = testing::sandbox_program()}, spec, in_seconds(seconds));
 }
 
-TEST(RecordingLauncherTest, TellsEveryStepOfOneCallInOrder) {
+TEST(RecordingLauncherTest, RecordsEveryStepOfOneCallInOrder) {
   const auto all = recorded(steps);
   ASSERT_TRUE(all) << all.error().message;
   ASSERT_EQ(all->kernels.size(), 3U);
@@ -93,7 +93,7 @@ TEST(RecordingLauncherTest, TellsEveryStepOfOneCallInOrder) {
   EXPECT_FALSE(scale.counters);
 }
 
-TEST(RecordingLauncherTest, WhatItTellsBecomesTheProfilesText) {
+TEST(RecordingLauncherTest, RecordsBecomeTheProfilesText) {
   auto all = recorded(steps);
   ASSERT_TRUE(all) << all.error().message;
   Profile profile;
@@ -106,7 +106,7 @@ TEST(RecordingLauncherTest, WhatItTellsBecomesTheProfilesText) {
   EXPECT_THAT(text, HasSubstr("eager: not asked\n"));
 }
 
-TEST(RecordingLauncherTest, ACandidateThatFailsHereIsAnErrorWithTheReason) {
+TEST(RecordingLauncherTest, AFailingCandidateIsAnErrorWithTheReason) {
   const auto broken = recorded(launch_of("broken"));
   ASSERT_FALSE(broken);
   EXPECT_THAT(broken.error().message, HasSubstr("a recorded call: the process died of signal 11"));

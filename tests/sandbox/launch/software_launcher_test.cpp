@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launcher's whole protocol in its jail, on the software device: no GPU is needed.
+// The launcher's whole protocol in its jail, on the software device; needs no GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ LauncherOptions software() {
   return options;
 }
 
-/// A plan handed to a launcher, with memory of its own.
+/// A launcher with a plan and its own memory.
 class Launched {
  public:
   Launched(const TaskSignature& signature, const std::string& text, const std::string& source = "",
@@ -177,7 +177,7 @@ TEST(SoftwareLauncherTest, CarriesOutTheVariantThatFitsTheExtents) {
   }
 }
 
-TEST(SoftwareLauncherTest, LeavesOutputsThatNoKernelWrites) {
+TEST(SoftwareLauncherTest, LeavesUnwrittenOutputsUnchanged) {
   Launched launched(vectors(), launch_of("nothing", R"(["out"])"),
                     "extern \"C\" __global__ void nothing(float*) {}");
   std::ranges::fill(launched.floats(1), 42.0F);
@@ -195,7 +195,7 @@ Fault fault_of(const std::string& body, int seconds = 5) {
   return result.fault.value_or(Fault{VerdictClass::passed, ""});
 }
 
-TEST(SoftwareLauncherTest, FaultsEndTheCandidateAlone) {
+TEST(SoftwareLauncherTest, FaultsEndOnlyTheCandidate) {
   EXPECT_EQ(fault_of("out[0] = x[0]; while (true) asm volatile(\"\");", 1).outcome,
             VerdictClass::timeout);
   EXPECT_EQ(fault_of("*(volatile int*)8 = 1;").outcome, VerdictClass::device_fault);
@@ -204,7 +204,7 @@ TEST(SoftwareLauncherTest, FaultsEndTheCandidateAlone) {
   EXPECT_FALSE(next.once().fault);
 }
 
-TEST(SoftwareLauncherTest, RefusalsNameThePlansPlace) {
+TEST(SoftwareLauncherTest, RefusalsNameThePlaceInThePlan) {
   const auto refusal = [](const std::string& plan, const std::string& source = scale_kernel) {
     const CallResult loaded = Launched(vectors(), plan, source).contestant().load(in_seconds(10));
     return loaded.fault && loaded.fault->outcome == VerdictClass::launch_error
@@ -220,7 +220,7 @@ TEST(SoftwareLauncherTest, RefusalsNameThePlansPlace) {
             "shared memory");
 }
 
-TEST(SoftwareKernelsTest, WhatNeedsThreadsTogetherIsRefusedByTheCompiler) {
+TEST(SoftwareKernelsTest, TheCompilerRefusesCooperationOfThreads) {
   const BoundPlan plan = bound_to(vectors(), launch_of("k", R"(["out"])"));
   const Compiled barrier = compile(
       "extern \"C\" __global__ void k(float* out) {\n  __shared__ float t[4];\n  t[0] = 1;\n"
@@ -235,7 +235,7 @@ TEST(SoftwareKernelsTest, WhatNeedsThreadsTogetherIsRefusedByTheCompiler) {
   EXPECT_THAT(missing.text, HasSubstr("k"));
 }
 
-TEST(SoftwareLauncherTest, IsGivenOnePlanAlone) {
+TEST(SoftwareLauncherTest, TakesOnlyOnePlan) {
   Launched launched(vectors(), scale_plan, scale_kernel);
   ASSERT_FALSE(launched.once().fault);
   const auto fault = launched.contestant().release(in_seconds(5)).fault;
@@ -258,7 +258,7 @@ TEST(LauncherPoolTest, ReplacesALauncherThatDiedWhileItWaited) {
   EXPECT_FALSE(launched.once().fault);
 }
 
-TEST(LauncherPoolTest, SaysWhyNoLauncherStarts) {
+TEST(LauncherPoolTest, ReportsWhyNoLauncherStarts) {
   LauncherOptions options = software();
   options.gpu = GpuAccess{};  // a jail without a GPU's nodes
   LauncherPool pool{options};

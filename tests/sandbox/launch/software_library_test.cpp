@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library steps by plain loops, against figures worked out by hand; and the binary interfaces of
-// NVIDIA's libraries against their headers, where those are installed.
+// Compares library steps by plain loops with figures worked out by hand, and the binary interfaces
+// of NVIDIA's libraries with their headers, where those are installed.
 #include "sandbox/launch/software_library.hpp"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST(SoftwareLibraryTest, ProductsFollowTransposesScalesAndEpilogues) {
   EXPECT_EQ(all.values[out], (std::vector<float>{-3.5, -92, -3.5, -74}));
 }
 
-TEST(SoftwareLibraryTest, ConvolutionsKnowGroupsPaddingStrideAndDilation) {
+TEST(SoftwareLibraryTest, ConvolutionsFollowGroupsPaddingStrideAndDilation) {
   Floats all;
   const uint32_t x = all.add({1, 2, 5}, {1, 2, 3, 4, 5, 10, 20, 30, 40, 50});
   const uint32_t w = all.add({2, 1, 2}, {1, -1, 1, 1});
@@ -94,11 +94,11 @@ TEST(SoftwareLibraryTest, ConvolutionsKnowGroupsPaddingStrideAndDilation) {
   conv.padding = {1};
   conv.dilation = {2};
   software_conv(conv, all.buffers, all.bases());
-  // Taps of output i read x[2i − 1] and x[2i + 1].
+  // The taps of output i read x[2i − 1] and x[2i + 1].
   EXPECT_EQ(all.values[out], (std::vector<float>{-2, -2, 4, 20, 60, 40}));
 }
 
-TEST(LibraryInterfaceTest, ConstantsAndRecordsAreThoseOfTheHeaders) {
+TEST(LibraryInterfaceTest, ConstantsAndRecordsEqualThoseOfTheHeaders) {
 #ifdef WARPSMITH_HAS_LIBRARY_HEADERS
   EXPECT_EQ(int{cublas::op_none}, CUBLAS_OP_N);
   EXPECT_EQ(int{cublas::op_transpose}, CUBLAS_OP_T);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans for given extents: the numbers that come out, and the place of everything that is wrong.
+// Binding plans to given extents: the resulting numbers, and the places of all errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ TensorSpec tensor(const std::string& name, TensorRole role, std::vector<int64_t>
   return {.name = name, .role = role, .shape = std::move(shape)};
 }
 
-/// out[96, 40] = x[96, 33] · weight[40, 33]ᵀ + bias; image and filter for convolutions.
+/// out[96, 40] = x[96, 33] · weight[40, 33]ᵀ + bias; image and filter are for convolutions.
 TaskSignature linear() {
   return {.tensors = {tensor("x", TensorRole::input, {96, 33}),
                       tensor("image", TensorRole::input, {2, 6, 9, 9}),
@@ -94,7 +94,7 @@ TEST(BindPlanTest, ArgumentsMayHaveDots) {
             "\"layers.0.weight\"");
 }
 
-TEST(BindPlanTest, LaunchesKeepToTheDevice) {
+TEST(BindPlanTest, LaunchesStayWithinTheDevicesLimits) {
   EXPECT_EQ(complaint(launch("")), "");
   EXPECT_EQ(complaint("[[step]]\nlaunch = \"k\"\ngrid = [\"d0 - 96\"]\nblock = [1025]\n"
                       "args = [\"out\"]\n"),
@@ -128,7 +128,7 @@ TEST(BindPlanTest, ScratchIsBounded) {
             "plan.toml:1:1: scratch: expected at most 10000 bytes in all, got 15360");
   const std::string bomb = "[scratch.t]\nshape = [1000000000000, 1000000000000, 1000000000000]\n";
   EXPECT_EQ(complaint(bomb + launch("")), "plan.toml:1:1: scratch \"t\" is larger than any memory");
-  // 2^64 - 16 bytes: rounded up they would be none.
+  // 2^64 - 16 bytes, which rounding up would wrap to 0.
   const std::string wrap = "[scratch.t]\ndtype = \"f32\"\nshape = [1073741823, 4294967300]\n";
   EXPECT_EQ(complaint(wrap + launch("")), "plan.toml:1:1: scratch \"t\" is larger than any memory");
   EXPECT_EQ(complaint("[scratch.x]\nshape = [1]\n" + launch("")),
@@ -199,7 +199,7 @@ TEST(BindPlanTest, ConvolutionsAreNotEmpty) {
             "plan.toml:12:8: conv: an extent of \"u\", [1, 0, 4], is not from 1 to 2147483647");
 }
 
-TEST(BindPlanTest, WhatIsReadWasWritten) {
+TEST(BindPlanTest, ReadsNeedAnEarlierWrite) {
   const std::string copy = "[[step]]\ncopy = \"out\"\nfrom = \"t\"\n";
   EXPECT_EQ(complaint(scratch_t + copy),
             "plan.toml:6:8: \"t\" is read before any step has written it");
@@ -212,7 +212,7 @@ TEST(BindPlanTest, WhatIsReadWasWritten) {
             "plan.toml:1:1: no step writes the output \"out\"");
 }
 
-TEST(BindPlanTest, WhatFollowsFromAMistakeIsNotTold) {
+TEST(BindPlanTest, DoesNotReportConsequencesOfAMistake) {
   const std::string input = "[[step]]\nmemset = \"x\"\n";
   EXPECT_EQ(complaint(input), "plan.toml:2:10: \"x\" is an input and cannot be written");
   EXPECT_EQ(complaint(scratch_t + "[[step]]\nmemset = \"tt\"\n[[step]]\ncopy = \"out\"\n"

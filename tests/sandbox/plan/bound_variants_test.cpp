@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans with several variants: what is a mistake in each of them, and what other extents may mend.
+// Plans with several variants: mistakes in each of them, and misfits that other extents might fix.
 #include "sandbox/plan/bound_variants.hpp"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ TaskSignature signature() {
           .dims = {96, 33, 40}};
 }
 
-/// Of rows(x, out, int).
+/// A cubin with rows(x, out, int).
 CubinFacts cubin() {
   CubinFacts facts{.architecture = 90};
   facts.kernels["rows"] = {.registers = 96,
@@ -54,7 +54,7 @@ std::string launch(const std::string& rest, const std::string& args = "[\"x\", \
   return "[[variant.step]]\nlaunch = \"rows\"\nargs = " + args + "\n" + rest;
 }
 
-/// What is wrong with a plan; "" if nothing is.
+/// The errors of a plan; empty if it has none.
 std::string complaint(const std::string& text) {
   const auto plan = read_plan(text);
   if (!plan) return plan.error().message;
@@ -62,7 +62,7 @@ std::string complaint(const std::string& text) {
   return bound ? "" : bound.error().message;
 }
 
-/// Why the first variant could not be chosen; "" if it could. Requires a plan without mistakes.
+/// Why the first variant could not be chosen; empty if it could. Requires a plan without mistakes.
 std::string misfit(const std::string& text) {
   const auto plan = read_plan(text);
   if (!plan) throw std::runtime_error(plan.error().message);
@@ -118,7 +118,7 @@ TEST(BoundVariantsTest, AccessesAndLanesAreCheckedInEveryVariant) {
             "plan.toml:5:5: the product reaches beyond the 3168 elements of \"x\": it needs 3263");
 }
 
-TEST(BoundVariantsTest, WhatTheChosenOneWroteIsUnwrittenInTheOthers) {
+TEST(BoundVariantsTest, WritesOfTheChosenVariantDoNotCountInTheOthers) {
   const std::string text =
       "[scratch.t]\nshape = [\"d0\", \"d2\"]\n"
       "[[variant]]\n[[variant.step]]\nmemset = \"t\"\n[[variant.step]]\nmemset = \"out\"\n"
@@ -126,7 +126,7 @@ TEST(BoundVariantsTest, WhatTheChosenOneWroteIsUnwrittenInTheOthers) {
   EXPECT_EQ(complaint(text), "plan.toml:11:8: \"t\" is read before any step has written it");
 }
 
-TEST(BoundVariantsTest, NumbersThatNoExtentChangesAreMistakes) {
+TEST(BoundVariantsTest, ErrorsInConstantNumbersAreMistakes) {
   EXPECT_EQ(mistake_in(launch("grid = [\"d0\", 70000]\nblock = [2048]\n")),
             "plan.toml:6:15: grid: expected 1 to 65535, got 70000\n"
             "plan.toml:7:10: block: expected 1 to 1024, got 2048");
@@ -141,7 +141,7 @@ TEST(BoundVariantsTest, NumbersThatNoExtentChangesAreMistakes) {
             "plan.toml:8:12: the grid, 3 x 1 x 1, is no multiple of the cluster, 2 x 1 x 1");
 }
 
-TEST(BoundVariantsTest, WhatOtherExtentsMendIsNoMistake) {
+TEST(BoundVariantsTest, ErrorsThatOtherExtentsFixAreMisfits) {
   EXPECT_EQ(misfit_of(launch("grid = [\"d0 / (d1 - 33)\"]\nblock = [1]\n")),
             "plan.toml:6:13: division by zero");
   EXPECT_EQ(misfit_of(launch("grid = [1, \"d0 * 1000\"]\nblock = [\"d1 - 33\"]\n")),
@@ -156,19 +156,19 @@ TEST(BoundVariantsTest, WhatOtherExtentsMendIsNoMistake) {
             "plan.toml:3:1: copy: \"x\" has 12672 bytes, \"out\" 15360");
 }
 
-TEST(BoundVariantsTest, WhatNeverHoldsIsToldBesideWhatOthersMend) {
+TEST(BoundVariantsTest, ReportsMistakesBesideMisfits) {
   EXPECT_EQ(mistake_in(launch("grid = [\"d1 - 33\"]\nblock = [2048]\n")),
             "plan.toml:7:10: block: expected 1 to 1024, got 2048");
 }
 
-TEST(BoundVariantsTest, ConditionsBehindTheChosenOneMayHaveNoValue) {
+TEST(BoundVariantsTest, ConditionsAfterTheChosenVariantMayHaveNoValue) {
   const std::string text =
       "[[variant]]\nwhen = \"d0 == 96\"\n[[variant.step]]\nmemset = \"out\"\n"
       "[[variant]]\nwhen = \"4 / (d1 - 33) == 2\"\n[[variant.step]]\nmemset = \"out\"\n";
   EXPECT_EQ(misfit(text), "plan.toml:6:11: division by zero");
 }
 
-TEST(BoundVariantsTest, AConditionWithoutAValueIsToldOnceAndAlone) {
+TEST(BoundVariantsTest, ReportsAConditionWithoutAValueOnceAndAlone) {
   EXPECT_EQ(complaint(beside_chosen(launch("grid = [\"d1 - 33\"]\nblock = [1]\n"), "1 / 0")),
             "plan.toml:2:11: division by zero");
   EXPECT_EQ(
@@ -176,7 +176,7 @@ TEST(BoundVariantsTest, AConditionWithoutAValueIsToldOnceAndAlone) {
       "plan.toml:2:11: division by zero");
 }
 
-TEST(BoundVariantsTest, EachIsExplained) {
+TEST(BoundVariantsTest, ExplainsEachVariant) {
   const std::string text =
       "[[variant]]\nwhen = \"d1 % 4 == 0\"\n" +
       launch("grid = [\"d1 - 33\"]\nblock = [\"d0 * d0\"]\n") +

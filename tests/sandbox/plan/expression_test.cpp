@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions of launch plans: values, precedence, errors with their place, damaged texts.
+// Expressions of launch plans: values, precedence, places of errors, damaged texts.
 #include "sandbox/plan/expression.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::string complaint(const std::string& text) {
   return std::to_string(result.error().offset) + ": " + result.error().message;
 }
 
-TEST(ExpressionTest, HasTheValueThatCWouldGive) {
+TEST(ExpressionTest, HasTheSameValueAsInC) {
   EXPECT_EQ(value("1 + 2 * 3 - 4 / 3 % 5"), 1 + 2 * 3 - 4 / 3 % 5);
   EXPECT_EQ(value("10 - 4 - 3"), 3);
   EXPECT_EQ(value("(1+2)*3"), 9);
@@ -42,7 +42,7 @@ TEST(ExpressionTest, HasTheValueThatCWouldGive) {
   EXPECT_EQ(value("9223372036854775807"), INT64_MAX);
 }
 
-TEST(ExpressionTest, KnowsSymbolsAndFunctions) {
+TEST(ExpressionTest, EvaluatesSymbolsAndFunctions) {
   EXPECT_EQ(value("ceildiv(d0, 256)"), 4);
   EXPECT_EQ(value("ceildiv(1024,256)"), 4);
   EXPECT_EQ(value("ceildiv(-5, 2)"), -2);
@@ -82,7 +82,7 @@ std::string fixed(const std::string& text) {
   return *value ? "value " + std::to_string(**value) : "depends";
 }
 
-TEST(ExpressionTest, KnowsWhatNoSymbolChanges) {
+TEST(ExpressionTest, FindsValuesThatNoSymbolChanges) {
   EXPECT_EQ(fixed("ceildiv(7, 2) * 4"), "value 16");
   EXPECT_EQ(fixed("d0 * 0"), "depends");
   EXPECT_EQ(fixed("d0 / zero"), "depends");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans beside compiled kernels.
+// Checks of plans against compiled kernels.
 #include "sandbox/plan/match_kernels.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ TaskSignature signature() {
   return {.tensors = {x, out}, .dim_names = {"d0"}, .dims = {1000}};
 }
 
-/// Of a cubin with scale(x, out, int n, double).
+/// The error of a plan against a cubin with scale(x, out, int n, double).
 std::string complaint(const std::string& name, const std::string& args,
                       const std::string& rest = "") {
   CubinFacts cubin{.architecture = 90};
@@ -33,7 +33,7 @@ std::string complaint(const std::string& name, const std::string& args,
   return matched ? "" : matched.error().message;
 }
 
-TEST(MatchKernelsTest, ArgumentsAreAsManyAndAsWide) {
+TEST(MatchKernelsTest, ArgumentsMatchInNumberAndWidth) {
   EXPECT_EQ(complaint("scale", "[\"x\", \"out\", \"d0\", {f64 = 0.5}]"), "");
   EXPECT_EQ(complaint("scale", "[\"x\", \"out\", {i32 = 3}, \"d0\"]"), "");
   EXPECT_EQ(complaint("scale", "[\"x\", \"out\"]"),
@@ -46,24 +46,24 @@ TEST(MatchKernelsTest, ArgumentsAreAsManyAndAsWide) {
             "it extern \"C\" __global__)");
 }
 
-TEST(MatchKernelsTest, CountsAreToldBesideWhatDoesNotBind) {
+TEST(MatchKernelsTest, ReportsWrongCountsBesideBindingErrors) {
   CubinFacts cubin{.architecture = 90};
   cubin.kernels["scale"].parameters = {{0, 8}, {8, 8}};
-  const auto told = [&](const std::string& text) {
+  const auto complaint_of = [&](const std::string& text) {
     const auto plan = read_plan(text);
     if (!plan) return plan.error().message;
     const auto bound = bind_variants(*plan, signature(), {}, match_texts(*plan, cubin));
     return bound ? "" : bound.error().message;
   };
   const std::string scale = "[[step]]\nlaunch = \"scale\"\ngrid = [1]\nblock = [1]\nargs = ";
-  EXPECT_EQ(told(scale + "[\"x\"]\n[[step]]\ncopy = \"x\"\nfrom = \"x\"\n"),
+  EXPECT_EQ(complaint_of(scale + "[\"x\"]\n[[step]]\ncopy = \"x\"\nfrom = \"x\"\n"),
             "plan.toml:2:10: \"scale\" takes 2 arguments, got 1\n"
             "plan.toml:7:8: \"x\" is an input and cannot be written");
-  EXPECT_EQ(told(scale + "[\"out\"]\n"), "") << "match_kernels tells it";
+  EXPECT_EQ(complaint_of(scale + "[\"out\"]\n"), "") << "match_kernels reports it";
 }
 
-/// Both lists of names are the candidate's, and this is the verifier's own time.
-TEST(MatchKernelsTest, ManyUnknownKernelsCostLittle) {
+/// The candidate chooses both lists of names, and the check runs in the verifier's own time.
+TEST(MatchKernelsTest, ManyUnknownKernelsTakeLittleTime) {
   CubinFacts cubin{.architecture = 90};
   for (int i = 0; i < 1300; ++i) cubin.kernels[std::string(490, 'p') + std::to_string(i)] = {};
   std::string text;
@@ -82,7 +82,7 @@ TEST(MatchKernelsTest, ManyUnknownKernelsCostLittle) {
   EXPECT_TRUE(matched.error().message.ends_with("\nand 44 more")) << matched.error().message;
 }
 
-TEST(MatchKernelsTest, NumbersFitTheirParameters) {
+TEST(MatchKernelsTest, NumbersMustFitTheirParameters) {
   EXPECT_EQ(complaint("scale", "[\"x\", \"out\", 4294967295, {f64 = 1e300}]"), "");
   EXPECT_EQ(complaint("scale", "[\"x\", \"out\", -2147483648, {f64 = 0.5}]"), "");
   EXPECT_EQ(complaint("scale", "[\"x\", \"out\", 4294967296, {f64 = 0.5}]"),

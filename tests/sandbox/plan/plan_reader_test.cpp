@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan.toml: what is read, and the place of everything that is wrong.
+// Parsing plan.toml: the result, and the places of all errors.
 #include "sandbox/plan/plan_reader.hpp"
 
 #include <gmock/gmock.h>
@@ -133,7 +133,7 @@ TEST(PlanReaderTest, WholePlansAreChecked) {
   EXPECT_EQ(complaint(step + deep + " = 1"), "plan.toml:4:1: a key with more than 32 dots");
 }
 
-/// The nearest name is looked for at a cost of both lengths multiplied.
+/// Finding the nearest name takes the product of both lengths.
 TEST(PlanReaderTest, NamesAreBounded) {
   const std::string longest(plan_name_bytes, 'n'), longer = longest + 'n';
   const auto launch = [](const std::string& kernel, const std::string& argument) {
@@ -148,7 +148,7 @@ TEST(PlanReaderTest, NamesAreBounded) {
             "plan.toml:1:1: scratch: expected a name of at most 512 bytes, got 513");
 }
 
-TEST(PlanReaderTest, NamesWriteNoLinesOfTheirOwn) {
+TEST(PlanReaderTest, NamesCannotAddLinesToMessages) {
   EXPECT_EQ(complaint("[[step]]\nmemset = \"out\"\n\"bl\\nok\" = 1\n"),
             "plan.toml:3:1: a memset step has no \"bl\\nok\"; the nearest is \"value\"");
   EXPECT_EQ(complaint("[[step]]\nmemset = \"o\\r\\nut\"\n"),
@@ -174,7 +174,7 @@ TEST(PlanReaderTest, GemmsAndArgumentsAreChecked) {
   EXPECT_EQ(complaint(gemm + "bias = \"x\"\nepilogue = \"swish\"\n"),
             "plan.toml:9:12: epilogue: expected \"none\", \"relu\", \"gelu\", \"bias\", "
             "\"bias_relu\", \"bias_gelu\", got \"swish\"")
-      << "and nothing of the bias";
+      << "no error about the bias";
   const std::string launch = "[[step]]\nlaunch = \"k\"\ngrid = [1]\nblock = [1]\nargs = ";
   EXPECT_EQ(complaint(launch + "[{i32 = 1, f32 = 2.0}]\n"),
             "plan.toml:5:9: expected one of i32, i64, f32, f64, tensor_map");
@@ -184,7 +184,7 @@ TEST(PlanReaderTest, GemmsAndArgumentsAreChecked) {
             "plan.toml:5:52: a tensor map has no \"swizle\"; the nearest is \"swizzle\"");
 }
 
-TEST(PlanReaderTest, TensorsOfModulesWithinModulesAreNames) {
+TEST(PlanReaderTest, NamesOfTensorsInNestedModulesAreNames) {
   const auto name_of_argument = [](const std::string& text) -> std::string {
     const auto plan =
         read_plan("[[step]]\nlaunch = \"k\"\ngrid = [1]\nblock = [1]\nargs = [\"" + text + "\"]\n");

@@ -28,32 +28,32 @@ std::string answer(const std::string& eager, const std::string& compiled,
 }
 
 TEST(BaselineKernelsTest, ReadsKernelsAndFills) {
-  const auto told = parse_baseline_kernels(answer(std::string(gemm) + "," + fill, gemm));
-  ASSERT_TRUE(told) << told.error().message;
-  ASSERT_EQ(told->eager.kernels.size(), 2U);
-  const ProfiledKernel& first = told->eager.kernels[0];
+  const auto parsed = parse_baseline_kernels(answer(std::string(gemm) + "," + fill, gemm));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  ASSERT_EQ(parsed->eager.kernels.size(), 2U);
+  const ProfiledKernel& first = parsed->eager.kernels[0];
   EXPECT_EQ(first.name, "sm90_xmma_gemm");
   EXPECT_EQ(first.grid, (std::array<uint32_t, 3>{4, 8, 1}));
   EXPECT_EQ(first.registers, 168U);
   EXPECT_FALSE(first.local_bytes);
-  EXPECT_EQ(told->eager.kernels[1].name, "fill");
-  EXPECT_EQ(told->eager.kernels[1].bytes, 4096U);
-  EXPECT_DOUBLE_EQ(told->eager.kernels[1].start_us, 9.25);
-  EXPECT_EQ(told->compiled.kernels.size(), 1U);
+  EXPECT_EQ(parsed->eager.kernels[1].name, "fill");
+  EXPECT_EQ(parsed->eager.kernels[1].bytes, 4096U);
+  EXPECT_DOUBLE_EQ(parsed->eager.kernels[1].start_us, 9.25);
+  EXPECT_EQ(parsed->compiled.kernels.size(), 1U);
 }
 
 TEST(BaselineKernelsTest, ABaselineWithoutKernelsHasAReason) {
-  const auto told = parse_baseline_kernels(answer("", "", "torch.compile failed"));
-  ASSERT_TRUE(told);
-  EXPECT_EQ(told->eager.reason, "it launches nothing");
-  EXPECT_EQ(told->compiled.reason, "torch.compile failed");
+  const auto parsed = parse_baseline_kernels(answer("", "", "torch.compile failed"));
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->eager.reason, "it launches nothing");
+  EXPECT_EQ(parsed->compiled.reason, "torch.compile failed");
 }
 
-TEST(ToldKernelsTest, AreKernelsAReasonOrAnError) {
-  const auto told = parse_reported_kernels(party(gemm));
-  ASSERT_TRUE(told) << told.error().message;
-  EXPECT_EQ(told->kernels.front().name, "sm90_xmma_gemm");
-  EXPECT_FALSE(told->kernels.front().counters);
+TEST(ReportedKernelsTest, AreKernelsAReasonOrAnError) {
+  const auto parsed = parse_reported_kernels(party(gemm));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->kernels.front().name, "sm90_xmma_gemm");
+  EXPECT_FALSE(parsed->kernels.front().counters);
   const auto none = parse_reported_kernels(party("", "CUPTI\\nrefused"));
   EXPECT_EQ(none.error().code, ErrorCode::unsupported);
   EXPECT_EQ(none.error().message, "CUPTI?refused");
@@ -70,35 +70,35 @@ TEST(BaselineKernelsTest, CountersGoWithTheirKernels) {
   std::string counted = gemm;
   counted.insert(1, R"("counters": {"dram_read_bytes": 4096, "dram_written_bytes": 0,
       "flops": 1e6, "tensor_flops": 2e9, "warps_active": 0.25}, )");
-  const auto told = parse_baseline_kernels(answer(counted + "," + fill, gemm));
-  ASSERT_TRUE(told) << told.error().message;
-  const auto& counters = told->eager.kernels[0].counters;
+  const auto parsed = parse_baseline_kernels(answer(counted + "," + fill, gemm));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  const auto& counters = parsed->eager.kernels[0].counters;
   ASSERT_TRUE(counters);
   EXPECT_EQ(counters->dram_read_bytes, 4096);
   EXPECT_EQ(counters->tensor_flops, 2e9);
   EXPECT_EQ(counters->warps_active, 0.25);
-  EXPECT_FALSE(told->compiled.kernels[0].counters);
+  EXPECT_FALSE(parsed->compiled.kernels[0].counters);
   std::string impossible = counted;
   impossible.replace(impossible.find("4096"), 4, "-4");
   EXPECT_THAT(parse_baseline_kernels(answer(impossible, gemm)).error().message,
               HasSubstr("counters that no device has"));
 }
 
-TEST(ToldKernelsTest, WhyNothingWasCountedIsOneLineOfText) {
+TEST(ReportedKernelsTest, TheReasonForMissingCountersIsOneLineOfText) {
   std::string text = party(gemm);
   text.replace(text.find(R"("uncounted": "")"), 15, R"("uncounted": "no\npermission")");
-  const auto told = parse_reported_kernels(text);
-  ASSERT_TRUE(told) << told.error().message;
-  EXPECT_EQ(told->uncounted, "no?permission");
+  const auto parsed = parse_reported_kernels(text);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->uncounted, "no?permission");
 }
 
-/// A candidate tells what it likes: block extents whose product is one below 2^64, for one.
-TEST(ToldKernelsTest, NumbersThatNoDeviceHasAreRefused) {
+/// A candidate can report anything, for example block extents whose product is 2^64 − 1.
+TEST(ReportedKernelsTest, ImpossibleNumbersAreRefused) {
   const auto complaint = [](const std::string& from, const std::string& to) {
     std::string entry = from == "4096" ? fill : gemm;
     entry.replace(entry.find(from), from.size(), to);
-    const auto told = parse_reported_kernels(party(entry));
-    return told ? "accepted" : told.error().message;
+    const auto parsed = parse_reported_kernels(party(entry));
+    return parsed ? "accepted" : parsed.error().message;
   };
   EXPECT_THAT(complaint("[384, 1, 1]", "[42009217, 6700417, 65535]"), HasSubstr("out of range"));
   EXPECT_THAT(complaint("[384, 1, 1]", "[1025, 1, 1]"), HasSubstr("out of range"));
@@ -111,11 +111,11 @@ TEST(ToldKernelsTest, NumbersThatNoDeviceHasAreRefused) {
   EXPECT_THAT(complaint("4096", "-1"), HasSubstr("out of range"));
 }
 
-TEST(BaselineKernelsTest, WhatIsWrongIsNamed) {
+TEST(BaselineKernelsTest, ErrorsNameTheWrongValue) {
   const auto complaint = [](std::string text, const std::string& from, const std::string& to) {
     text.replace(text.find(from), from.size(), to);
-    const auto told = parse_baseline_kernels(text);
-    return told ? "accepted" : told.error().message;
+    const auto parsed = parse_baseline_kernels(text);
+    return parsed ? "accepted" : parsed.error().message;
   };
   const std::string good = answer(gemm, gemm);
   EXPECT_THAT(complaint(good, "7.5", "-7.5"), HasSubstr("device_us is no time"));

@@ -37,7 +37,7 @@ TEST(FoldCallsTest, TakesMediansWithoutTheFirstCall) {
   EXPECT_DOUBLE_EQ(total_us({.kernels = *folded}), 4 + 0.5 + 0.7);
 }
 
-TEST(FoldCallsTest, LostRecordsAreNoticed) {
+TEST(FoldCallsTest, DetectsLostRecords) {
   auto records = calls_of({1, 2, 3});
   records.pop_back();
   EXPECT_EQ(fold_calls(records, 3).error().message, "8 records of 3 equal calls");
@@ -46,11 +46,11 @@ TEST(FoldCallsTest, LostRecordsAreNoticed) {
   EXPECT_THAT(fold_calls(records, 3).error().message, testing::HasSubstr("differ"));
 }
 
-TEST(FoldCallsTest, NoRecordsAreNoKernels) {
+TEST(FoldCallsTest, NoRecordsGiveNoKernels) {
   EXPECT_TRUE(fold_calls({}, 3)->empty());
 }
 
-TEST(AddCountersTest, EveryKernelGetsItsOwnAndACopyNone) {
+TEST(AddCountersTest, GivesEveryKernelItsCountersAndACopyNone) {
   PartyKernels party{.kernels = fold_calls(calls_of({1, 2, 3}), 3).value()};
   add_counters(party, std::vector<cuda::KernelCounters>{{.flops = 1}, {.flops = 2}});
   EXPECT_EQ(party.uncounted, "");
@@ -59,7 +59,7 @@ TEST(AddCountersTest, EveryKernelGetsItsOwnAndACopyNone) {
   EXPECT_FALSE(party.kernels[2].counters);
 }
 
-TEST(AddCountersTest, AnotherNumberOfKernelsOrNoneAtAllIsSaid) {
+TEST(AddCountersTest, ReportsAWrongNumberOfKernels) {
   PartyKernels party{.kernels = fold_calls(calls_of({1, 2, 3}), 3).value()};
   add_counters(party, std::vector<cuda::KernelCounters>(3));
   EXPECT_EQ(party.uncounted, "counters of 3 kernels, expected 2");

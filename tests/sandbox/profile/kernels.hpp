@@ -6,7 +6,7 @@
 
 namespace warpsmith::sandbox::testing {
 
-/// Of an H100 (SXM): compute capability 9.0 in the CUDA programming guide.
+/// An H100 (SXM): compute capability 9.0 in the CUDA programming guide.
 inline DeviceLimits hopper() {
   return {.multiprocessors = 132,
           .threads = 2048,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Held against NVIDIA's own calculator, the header cuda_occupancy.h of the toolkit.
+// Compares with NVIDIA's own calculator, the toolkit's header cuda_occupancy.h.
 #include <cuda_occupancy.h>
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@ namespace {
 
 using testing::kernel;
 
-TEST(OwnKernelsTest, LibrariesAreKnownByTheirNames) {
+TEST(OwnKernelsTest, RecognisesLibrariesByTheirNames) {
   for (const char* name :
        {"void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>()",
         "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x64x32_cublas", "nvjet_hsh_128x256_TNT",
@@ -25,7 +25,7 @@ TEST(OwnKernelsTest, LibrariesAreKnownByTheirNames) {
   }
 }
 
-TEST(OwnKernelsTest, FillsAndCopiesOfTorchAreNoWork) {
+TEST(OwnKernelsTest, FillsAndCopiesOfTorchAreMovingKernels) {
   EXPECT_TRUE(
       is_moving_kernel("void at::native::elementwise_kernel<128, 4, at::native::"
                        "direct_copy_kernel_cuda(at::TensorIteratorBase&)>"));
@@ -33,7 +33,7 @@ TEST(OwnKernelsTest, FillsAndCopiesOfTorchAreNoWork) {
   EXPECT_FALSE(is_moving_kernel("my_direct_copy_kernel")) << "a candidate's own";
 }
 
-TEST(OwnKernelsTest, TheShareCountsTimeAndLeavesCopiesOut) {
+TEST(OwnKernelsTest, TheShareCountsTimeAndExcludesCopies) {
   Profile profile{.self_recorded = true};
   ProfiledKernel copy{.kind = cuda::RecordKind::copy, .name = "copy", .time_us = 2};
   profile.candidate.kernels = {kernel("my_softmax", 6), kernel("at::native::add", 2), copy};
@@ -41,7 +41,7 @@ TEST(OwnKernelsTest, TheShareCountsTimeAndLeavesCopiesOut) {
   EXPECT_THAT(profile_text(profile),
               ::testing::HasSubstr("60 % of the candidate's device time in its own kernels"));
   profile.self_recorded = false;
-  EXPECT_FALSE(own_share(profile)) << "a launcher's word needs no guess";
+  EXPECT_FALSE(own_share(profile)) << "a launcher recorded it";
   EXPECT_FALSE(own_share(Profile{.self_recorded = true}));
 }
 

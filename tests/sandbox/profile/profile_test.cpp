@@ -64,7 +64,7 @@ TEST(ProfileTextTest, IsShortAndLongestFirst) {
             "(bytes of inputs, parameters and outputs)\n");
 }
 
-/// Names and numbers as long as they come.
+/// With names and numbers of the greatest length.
 TEST(ProfileTextTest, StaysWithinItsBytes) {
   Profile profile = some_profile();
   ProfiledKernel longest = kernel("", 123456789.12, 2147483647, 1024, 255, 232448);
@@ -90,7 +90,7 @@ TEST(ProfileTextTest, StaysWithinItsBytes) {
   EXPECT_LE(profile_text(profile).size(), profile_text_bytes);
 }
 
-TEST(ProfileTextTest, SaysNothingOfACallThatWasNotTimed) {
+TEST(ProfileTextTest, OmitsACallThatWasNotTimed) {
   Profile profile = some_profile();
   profile.timed.candidate_ms.reset();
   EXPECT_THAT(profile_text(profile), ::testing::Not(HasSubstr("whole call")));
@@ -125,7 +125,7 @@ TEST(ProfileJsonTest, HoldsAllFactsAndNullWhereNothingWasMeasured) {
   EXPECT_EQ(json["device"]["multiprocessors"], 132);
 }
 
-TEST(ProfileJsonTest, LivesInAVerdictsEvidence) {
+TEST(ProfileJsonTest, IsPartOfAVerdictsEvidence) {
   const std::string evidence = with_profile(R"({"seed": "7", "sets": []})", some_profile());
   EXPECT_EQ(Json::parse(evidence)["seed"], "7");
   const auto profile = profile_of_evidence(evidence);

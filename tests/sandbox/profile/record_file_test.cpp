@@ -49,7 +49,7 @@ KernelCounters some_counters() {
           .warps_active = 0.5};
 }
 
-TEST_F(RecordFileTest, WhatIsWrittenIsRead) {
+TEST_F(RecordFileTest, ReadsWhatWasWritten) {
   KernelRecord copy{.kind = RecordKind::copy, .start_ns = 2000, .duration_ns = 5};
   copy.bytes = 1U << 20U;
   write(std::vector{some_kernel(), copy});
@@ -77,7 +77,7 @@ TEST_F(RecordFileTest, AReasonComesBackAsAnError) {
   EXPECT_LE(read.error().message.size(), 256U);
 }
 
-TEST_F(RecordFileTest, MoreThanThereIsRoomForIsSaid) {
+TEST_F(RecordFileTest, ReportsRecordsThatDoNotFit) {
   write(std::vector(most_records + 1, some_kernel()));
   EXPECT_THAT(read_records(memory_).error().message, HasSubstr("more records than there is room"));
   std::vector<KernelRecord> full(most_records, some_kernel());
@@ -103,7 +103,7 @@ TEST_F(RecordFileTest, CountersLieBesideRecords) {
   EXPECT_FALSE(read_counters(std::span{memory_}.first(4)));
 }
 
-TEST_F(RecordFileTest, TheMostCountersFitAndOneMoreIsSaid) {
+TEST_F(RecordFileTest, HoldsTheMostCountersAndReportsOneMore) {
   write_counters(memory_, std::vector(most_profiled_kernels, some_counters()));
   EXPECT_EQ(read_counters(memory_)->size(), most_profiled_kernels);
   write_counters(memory_, std::vector(most_profiled_kernels + 1, some_counters()));
@@ -150,8 +150,8 @@ TEST_F(RecordFileTest, ImpossibleNumbersAreRefused) {
   EXPECT_TRUE(refused([](KernelRecord& r) { r.kind = static_cast<RecordKind>(9); }));
 }
 
-/// A memory that says there are 2^60 records, or names longer than itself.
-TEST_F(RecordFileTest, HugeCountsCostNoMemory) {
+/// The memory claims 2^60 records, or names longer than itself.
+TEST_F(RecordFileTest, HugeCountsAllocateNoMemory) {
   write(std::vector{some_kernel()});
   const uint64_t count = uint64_t{1} << 60U;
   std::memcpy(memory_.data() + 8, &count, sizeof count);
@@ -173,7 +173,7 @@ TEST_F(RecordFileTest, AnyDamageToCountersIsRefusedOrHarmless) {
   }
 }
 
-/// Whatever a launcher leaves, it is refused or a list within the limits, and never more.
+/// Whatever a launcher writes is refused or is a list within the limits.
 TEST_F(RecordFileTest, AnyDamageIsRefusedOrHarmless) {
   RandomStream random(11, "damage");
   for (int round = 0; round < 3000; ++round) {

@@ -10,7 +10,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-TEST(BootstrapTest, TakesTheMiddle) {
+TEST(BootstrapTest, TakesTheMedian) {
   EXPECT_EQ(median(std::vector<double>{3, 1, 2}), 2);
   EXPECT_EQ(median(std::vector<double>{4, 1, 3, 2}), 2.5);
 }
@@ -24,7 +24,7 @@ TEST(BootstrapTest, GivesAPointWhereNothingVaries) {
   EXPECT_EQ(speedup.interval.high, 2);
 }
 
-TEST(BootstrapTest, CancelsADriftThatBothSidesShare) {
+TEST(BootstrapTest, CancelsASharedDrift) {
   RandomStream random(1, "test");
   std::vector<double> baseline, candidate;
   for (int i = 1; i <= 16; ++i) baseline.push_back(3.0 * i), candidate.push_back(1.5 * i);
@@ -33,7 +33,7 @@ TEST(BootstrapTest, CancelsADriftThatBothSidesShare) {
   EXPECT_NEAR(speedup.interval.high, 2, 1e-12);
 }
 
-/// One slow call that works ahead for all the others must not be hidden by the median.
+/// One slow call that works ahead for the others must not vanish in the median.
 TEST(BootstrapTest, CountsTheTotalWhereItIsWorse) {
   RandomStream random(1, "test");
   const std::vector<double> baseline(10, 1.0);
@@ -42,7 +42,7 @@ TEST(BootstrapTest, CountsTheTotalWhereItIsWorse) {
   EXPECT_NEAR(paired_speedup(baseline, candidate, random).ratio, 1.0, 1e-12);
 }
 
-/// Share of 300 intervals from `blocks` noisy blocks that hold the true ratio 2.
+/// The share of 300 intervals from `blocks` noisy blocks that contain the true ratio 2.
 double coverage(int blocks) {
   RandomStream noise(3, "noise"), random(4, "test");
   int covered = 0;
@@ -59,7 +59,7 @@ double coverage(int blocks) {
 }
 
 TEST(BootstrapTest, CoversTheTrueRatioInNineteenOfTwenty) {
-  EXPECT_GE(coverage(12), 0.93);  // the worse of two figures leans low
+  EXPECT_GE(coverage(12), 0.93);  // the lower of two figures is biased low
   EXPECT_GE(coverage(36), 0.93);
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// Counts its readings, each of which takes so long of a virtual clock; from `slow` on a second.
+/// Counts its readings. Each takes a fixed virtual time, or a second from the reading `slow` on.
 class Counting final : public cuda::ClockReader {
  public:
   explicit Counting(microseconds takes, int slow = 1000) : takes_(takes), slow_(slow) {}
@@ -57,7 +57,7 @@ TEST(ClockLogTest, ReadsNoMoreBlocksOnceAReadingTookLong) {
   EXPECT_EQ(record.samples.back().sm_mhz, 1004);
 }
 
-TEST(ClockLogTest, ATimingThatNeverBeganIsNotRead) {
+TEST(ClockLogTest, DoesNotReadIfTimingNeverBegan) {
   Counting reader(microseconds{1});
   ClockLog log(reader, reader.clock());
   EXPECT_TRUE(log.end().samples.empty());

@@ -19,7 +19,7 @@ TEST(CoreTimeTest, ReadsTheSchedulersText) {
   EXPECT_EQ(reading->waited, nanoseconds{359721396});
 }
 
-TEST(CoreTimeTest, RejectsWhatIsNotAnAccount) {
+TEST(CoreTimeTest, RejectsOtherTexts) {
   for (const char* text : {"", "12", "a b c", "-1 5 6", "99999999999999999999999 1 1"}) {
     EXPECT_FALSE(parse_schedstat(text)) << text;
   }
@@ -42,7 +42,7 @@ TEST(CoreTimeTest, ChargesNothingForWaitingBehindOthers) {
   EXPECT_DOUBLE_EQ(charged_ms(account, microseconds{10}), 0.99);
 }
 
-TEST(CallMeterTest, RunningOnAfterDoneIsAVerdictOfItsOwn) {
+TEST(CallMeterTest, RunningOnAfterDoneIsAFault) {
   EXPECT_FALSE(fault_of({.elapsed = milliseconds{5}, .on_core = milliseconds{24}}));
   const auto fault = fault_of({.elapsed = milliseconds{5}, .on_core = milliseconds{26}});
   ASSERT_TRUE(fault);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int evaluations = 400;
 
-/// Evaluations of two tasks whose times move by `scatter`.
+/// Evaluations of two tasks whose times vary by `scatter`.
 Reproducibility seen(double scatter) {
   Reproducibility between;
   RandomStream random(5, "machine");
@@ -25,19 +25,19 @@ Reproducibility seen(double scatter) {
   return between;
 }
 
-TEST(ReproducibilityTest, ExpectsWhatIdleMachinesShow) {
+TEST(ReproducibilityTest, StartsFromTheScatterOfIdleMachines) {
   Reproducibility between;
   EXPECT_DOUBLE_EQ(between.scatter(), Reproducibility::expected);
   between.add("task", 2);
   EXPECT_DOUBLE_EQ(between.scatter(), Reproducibility::expected);  // nothing to compare with yet
 }
 
-TEST(ReproducibilityTest, LearnsHowFarTheMachineMovesTimes) {
+TEST(ReproducibilityTest, LearnsTheScatterOfTheMachine) {
   EXPECT_NEAR(seen(0.10).scatter(), 0.10, 0.025);
   EXPECT_LT(seen(0).scatter(), 0.02);
 }
 
-TEST(ReproducibilityTest, TasksAreComparedWithThemselvesAlone) {
+TEST(ReproducibilityTest, ComparesATaskOnlyWithItself) {
   Reproducibility between;
   for (int task = 0; task < 50; ++task) {
     between.add(std::to_string(task), 1.0 + task);
@@ -45,7 +45,7 @@ TEST(ReproducibilityTest, TasksAreComparedWithThemselvesAlone) {
   EXPECT_DOUBLE_EQ(between.scatter(), Reproducibility::expected);
 }
 
-TEST(ReproducibilityTest, OneDisturbanceIsNoTrend) {
+TEST(ReproducibilityTest, OneDisturbanceHasLittleEffect) {
   Reproducibility between;
   for (int i = 0; i < 100; ++i) between.add("task", i == 99 ? 100.0 : 1.0);
   EXPECT_LT(between.scatter(), 0.05);

@@ -19,7 +19,7 @@ std::vector<Party> parties(size_t count) {
   return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-/// Whole cycles, and how often each thing is to be seen in them.
+/// Whole cycles, with the expected number of each pattern in them.
 struct Drawn {
   std::vector<Block> schedule;
   size_t count = 0;
@@ -58,7 +58,7 @@ RC_GTEST_PROP(ScheduleProperty, GivesEachPartyEachPlaceEquallyOften, ()) {
   for (const auto& [what, seen] : times) RC_ASSERT(seen == d.schedule.size() / d.count);
 }
 
-RC_GTEST_PROP(ScheduleProperty, LetsEachPartyFollowEachOtherEquallyOften, ()) {
+RC_GTEST_PROP(ScheduleProperty, PutsEachPartyAfterEachOtherEquallyOften, ()) {
   const Drawn d = drawn();
   std::map<std::pair<Party, Party>, size_t> times;
   for (const Block& block : d.schedule) {
@@ -68,7 +68,7 @@ RC_GTEST_PROP(ScheduleProperty, LetsEachPartyFollowEachOtherEquallyOften, ()) {
   for (const auto& [what, seen] : times) RC_ASSERT(seen == d.schedule.size() / d.count);
 }
 
-TEST(ScheduleTest, OfThreePartiesUsesAllSixOrders) {
+TEST(ScheduleTest, UsesAllSixOrdersOfThreeParties) {
   RandomStream random(7, "schedule");
   std::map<Block, int> times;
   for (const Block& block : make_schedule(parties(3), 24, random)) ++times[block];
@@ -76,14 +76,14 @@ TEST(ScheduleTest, OfThreePartiesUsesAllSixOrders) {
   for (const auto& [block, count] : times) EXPECT_EQ(count, 4);
 }
 
-TEST(ScheduleTest, CannotBeForetold) {
+TEST(ScheduleTest, IsUnpredictable) {
   for (const size_t count : {3U, 4U, 5U}) {
     RandomStream one(7, "schedule"), other(8, "schedule");
     EXPECT_NE(make_schedule(parties(count), 24, one), make_schedule(parties(count), 24, other));
   }
 }
 
-TEST(ScheduleTest, FixesTheCountByTheBaselineAlone) {
+TEST(ScheduleTest, TheCountDependsOnlyOnTheBaseline) {
   EXPECT_EQ(block_count(100, 12, 8, 32, 6), 12);
   EXPECT_EQ(block_count(1, 12, 8, 32, 6), 12);
   EXPECT_EQ(block_count(0.75, 12, 8, 32, 6), 18);
@@ -91,7 +91,7 @@ TEST(ScheduleTest, FixesTheCountByTheBaselineAlone) {
   EXPECT_EQ(block_count(0, 12, 8, 32, 6), 36);
 }
 
-TEST(ScheduleTest, TheCountIsOfWholeCycles) {
+TEST(ScheduleTest, TheCountIsAMultipleOfTheCycle) {
   EXPECT_EQ(cycle_of(3), 6);
   EXPECT_EQ(cycle_of(4), 4);
   EXPECT_EQ(cycle_of(5), 10);

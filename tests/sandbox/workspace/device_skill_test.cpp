@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the SKILL.md of contract `device` teaches must be so: every plan binds and matches the
-// kernels beside it, what it forbids is refused. No GPU is needed.
+// Checks the SKILL.md of contract `device`: every plan binds and matches the kernels beside it, and
+// everything that it forbids is refused. Needs no GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ class DeviceSkillTest : public ::testing::Test {
   }
   Compiled compile(const std::string& kernels) { return compile(FileSet{{"kernels.cu", kernels}}); }
 
-  /// What keeps a solution from being launched; empty: nothing does.
+  /// Why a solution cannot be launched; empty if it can.
   std::string objection(const FileSet& files) {
     const auto plan = device_plan(files);
     if (!plan) return plan.error().text;
@@ -74,7 +74,7 @@ TEST_F(DeviceSkillTest, EveryPlanBindsAndMatchesTheKernelsBesideIt) {
   for (const FileSet& files : solutions) EXPECT_EQ(objection(files), "") << files.at(plan_file);
 }
 
-TEST_F(DeviceSkillTest, WhatItForbidsIsRefused) {
+TEST_F(DeviceSkillTest, RefusesEverythingThatItForbids) {
   const auto kernel = [](const std::string& body) {
     return "extern \"C\" __global__ void k(int* p) { " + body + " }";
   };
@@ -88,7 +88,7 @@ TEST_F(DeviceSkillTest, WhatItForbidsIsRefused) {
   EXPECT_TRUE(launches.failure.has_value()) << "a launch within a kernel";
 }
 
-TEST_F(DeviceSkillTest, HeadersThatItNamesAreThere) {
+TEST_F(DeviceSkillTest, HeadersThatItNamesExist) {
   const Compiled compiled = compile(
       "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <mma.h>\n"
       "#include <cooperative_groups.h>\n#include <cuda/std/limits>\n"
@@ -98,7 +98,7 @@ TEST_F(DeviceSkillTest, HeadersThatItNamesAreThere) {
   EXPECT_FALSE(compiled.failure) << compiled.text;
 }
 
-TEST(DeviceSkillTextTest, ItsExampleIsTheOneThatIsCheckedOnGpus) {
+TEST(DeviceSkillTextTest, ItsExampleIsAlsoCheckedOnGpus) {
   const std::string text = device_skill(), folder = "configs/examples/rms_norm_linear/solution/";
   EXPECT_EQ(blocks_in(text, "cuda").back(), without_licence(folder + device_source_file));
   EXPECT_EQ(blocks_in(text, "toml").back(), without_licence(folder + plan_file));
@@ -115,7 +115,7 @@ TEST(DeviceSkillTextTest, NamesEveryWordOfPlans) {
   }
 }
 
-TEST(DeviceSkillTextTest, ItsLimitsAreThoseInForce) {
+TEST(DeviceSkillTextTest, ItsLimitsAreThoseOfTheCode) {
   const PlanLimits limits;
   const auto says = [text = device_skill()](size_t number, const std::string& of) {
     return text.find(std::to_string(number) + ' ' + of) != std::string::npos;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds the brief prompt to the bytes that the demonstrations' generator writes.
+// Compares the brief prompt byte by byte with the output of the demonstrations' generator.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -27,7 +27,7 @@ std::vector<int64_t> numbers_in(const std::string& text) {
   return numbers;
 }
 
-/// The signature that a golden prompt describes; its tensors are all f32. A buffer's line is
+/// The signature that a golden prompt describes, with all tensors f32. A buffer's line has the form
 /// `in[0] x f32 [256, 1024]`.
 TaskSignature signature_of(const std::string& prompt) {
   TaskSignature signature;

@@ -26,7 +26,7 @@ TEST(RelativePathTest, IsNormalised) {
   EXPECT_EQ(relative_path("/workspace/solution/kernel.cpp").value(), "solution/kernel.cpp");
 }
 
-TEST(RelativePathTest, WhatCouldLeaveIsRejected) {
+TEST(RelativePathTest, RejectsPathsThatCouldLeave) {
   for (const char* path : {"", ".", "/etc/passwd", "..", "a/../../b", "/workspace/../x",
                            "/workspace//etc/passwd", "a\nb", "a/b/c/d/e/f/g/h/i/j/k/l/m"}) {
     EXPECT_FALSE(relative_path(path)) << path;
@@ -52,7 +52,7 @@ TEST(RelativePathTest, RandomPathsNeverKeepAnEscape) {
 
 class SafeFolderTest : public WorkspaceFixture {};
 
-TEST_F(SafeFolderTest, WritesMakesParentsAndReadsBack) {
+TEST_F(SafeFolderTest, MakesParentsWritesAndReadsBack) {
   ASSERT_TRUE(files().write("solution/deep/er/a.txt", "one\ntwo"));
   EXPECT_EQ(files().read("solution/deep/er/a.txt", 100).value(), "one\ntwo");
   EXPECT_TRUE(files().has_file("solution/deep/er/a.txt"));
@@ -95,7 +95,7 @@ TEST_F(SafeFolderTest, WritingBreaksAHardLink) {
   EXPECT_EQ(text_of(folder() / "task.json"), "{}\n");
 }
 
-TEST_F(SafeFolderTest, PipesNeitherBlockNorCount) {
+TEST_F(SafeFolderTest, PipesNeitherBlockNorAreListed) {
   ASSERT_EQ(::mkfifo((folder() / "solution/kernel.cpp").c_str(), 0600), 0);
   EXPECT_THAT(files().read("solution/kernel.cpp", 100).error().message,
               HasSubstr("no regular file"));

@@ -18,7 +18,7 @@ inline std::string device_skill() {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// What stands between ```LANGUAGE and ```, in order.
+/// The texts between ```LANGUAGE and ```, in order.
 inline std::vector<std::string> blocks_in(const std::string& text, const std::string& language) {
   const std::string head = "\n```" + language + "\n";
   std::vector<std::string> blocks;
@@ -31,7 +31,7 @@ inline std::vector<std::string> blocks_in(const std::string& text, const std::st
   return blocks;
 }
 
-/// Each plan of the text beside all of its kernels.
+/// Each plan of the text together with all of its kernels.
 inline std::vector<FileSet> skill_solutions() {
   const std::string text = device_skill();
   std::string kernels;
@@ -43,7 +43,7 @@ inline std::vector<FileSet> skill_solutions() {
   return solutions;
 }
 
-/// The tensors that the plans name, all f32; only what is in `outputs` must be written.
+/// The tensors that the plans name, all f32; only those in `outputs` must be written.
 inline TaskSignature skill_signature(const std::vector<std::string>& outputs) {
   const std::vector<TensorSpec> all{
       {.name = "x", .shape = {256, 1024}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SKILL.md teaches must be so: its example compiles with the contract's flags and is right.
+// Checks SKILL.md: its example compiles with the contract's flags and is right.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class SkillTest : public testing::Test {
     return child ? child->wait(Deadline::after(std::chrono::seconds{50})) : ChildExit{};
   }
 
-  TemporaryFolder folder_{std::filesystem::temp_directory_path()};  // code may run from there
+  TemporaryFolder folder_{std::filesystem::temp_directory_path()};  // allows execution
 };
 
 TEST_F(SkillTest, ExampleCompilesAndIsRight) {

@@ -110,7 +110,7 @@ TEST(TaskTextTest, FullPromptTeachesAndNamesTheTask) {
                                      "fast, then submit."));
 }
 
-TEST(TaskTextTest, FullPromptOfContractDeviceListsWhatAPlanMayName) {
+TEST(TaskTextTest, FullPromptOfContractDeviceListsTheNamesForPlans) {
   Task task = sample_task();
   const auto prompt = full_prompt(task, sample_signature(), {"device", "# Skill"}, "# Tools");
   ASSERT_TRUE(prompt);
@@ -154,7 +154,7 @@ TEST(TaskTextTest, TaskJsonOfContractDeviceNamesTheLane) {
   EXPECT_EQ(read("device")["lane"], "tf32-allowed");
 }
 
-TEST(TaskTextTest, ThatOtherSizesAreVerifiedIsSaidWhichIsNot) {
+TEST(TaskTextTest, MentionsOtherVerifiedSizesWithoutNamingThem) {
   Task task = sample_task();
   task.code += "\ndef get_ragged_inputs():\n    return [torch.randn(8191, 3)]\n";
   for (const char* contract : {"cpu", "device", "host"}) {

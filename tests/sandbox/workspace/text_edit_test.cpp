@@ -24,13 +24,13 @@ TEST(TextEditTest, ReplacesTheOneOccurrence) {
   EXPECT_EQ(edited->replacements, 1U);
 }
 
-TEST(TextEditTest, ReplacesAllOnlyWhenAsked) {
+TEST(TextEditTest, ReplacesAllOnlyOnRequest) {
   EXPECT_THAT(one("xx xx", {"xx", "y"}).error().message, HasSubstr("occurs 2 times"));
   EXPECT_EQ(one("xx xx", {"xx", "y", true})->text, "y y");
   EXPECT_EQ(one("aaa", {"aa", "aaaa", true})->replacements, 1U);
 }
 
-TEST(TextEditTest, ImpossibleEditsSayWhy) {
+TEST(TextEditTest, ImpossibleEditsReportWhy) {
   EXPECT_EQ(one("abc", {"x", "y"}).error().message, "old_string was not found");
   EXPECT_EQ(one("abc", {"", "y"}).error().message, "old_string is empty");
   EXPECT_THAT(one("abc", {"a", "a"}).error().message, HasSubstr("are the same"));
@@ -55,7 +55,7 @@ TEST(TextEditTest, EditsComeFromJson) {
   EXPECT_THAT(parse_edits("[3]").error().message, HasSubstr("edit 1: expected an object"));
 }
 
-TEST(TextEditTest, MutatedEditListsParseOrSayWhyNot) {
+TEST(TextEditTest, MutatedEditListsParseOrReportWhyNot) {
   RandomStream random{3, "edit_fuzz"};
   const std::string valid = R"([{"old_string":"a\n","new_string":"b","replace_all":true}])";
   for (int i = 0; i < 10'000; ++i) {

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// Answers with what the test put in; remembers what it was asked.
+/// Returns what the test set; records the requests.
 class ScriptedServices : public ToolServices {
  public:
   Result<ShellResult> shell(const ShellRequest& request) override {
@@ -39,7 +39,7 @@ class ToolBoxTest : public WorkspaceFixture {
     box_ = std::make_unique<ToolBox>(*workspace_, config);
   }
 
-  /// What a judge is needed for goes to `judged_`, and is answered by `verdict_`.
+  /// Submissions for the judge go to `judged_`; `verdict_` answers them.
   std::string run(const std::string& name, std::map<std::string, std::string> arguments = {}) {
     const auto step = box_->begin({name, std::move(arguments)}, services_);
     if (!step) return "infrastructure: " + step.error().message;
@@ -109,7 +109,7 @@ TEST_F(ToolBoxTest, ExplodingPatternsAreStopped) {
   EXPECT_THAT(run("grep", {{"pattern", "(a+)+$"}}), HasSubstr("too many steps"));
 }
 
-/// Each line stays below the limit on steps.
+/// No line alone exceeds the limit on steps.
 TEST_F(ToolBoxTest, SlowSearchesMeetADeadline) {
   std::string text;
   for (int i = 0; i < 10'000; ++i) text += "aaaaaaaaaaaaaaa!\n";
@@ -132,7 +132,7 @@ TEST_F(ToolBoxTest, WithoutASolutionNothingIsJudged) {
   EXPECT_TRUE(judged_.empty());
 }
 
-TEST_F(ToolBoxTest, ContractDeviceLeavesItToTheJudgeWhatIsMissing) {
+TEST_F(ToolBoxTest, ContractDeviceLeavesMissingFilesToTheJudge) {
   ToolBoxConfig config{.task_id = "softmax", .contract = "device", .tools = all_tools()};
   config.required_file = required_file(config.contract);
   box_ = std::make_unique<ToolBox>(*workspace_, config);
@@ -172,7 +172,7 @@ TEST_F(ToolBoxTest, OversizedSolutionIsTheAgentsMistake) {
   EXPECT_THAT(run("submit"), StartsWith("error: the solution holds too much"));
 }
 
-TEST_F(ToolBoxTest, BashTellsOutputAndHowItEnded) {
+TEST_F(ToolBoxTest, BashShowsOutputAndHowItEnded) {
   ShellResult ended;
   ended.exit_code = 2;
   ended.out = "one\n";
@@ -197,7 +197,7 @@ TEST_F(ToolBoxTest, LostShellNeverBecomesATextForTheAgent) {
   services_.shell_result = fail(ErrorCode::peer_lost, "service ended");
   EXPECT_EQ(box_->begin({"bash", {{"command", "ls"}}}, services_).error().code,
             ErrorCode::peer_lost)
-      << "the owner starts the service anew";
+      << "the owner restarts the service";
 }
 
 TEST_F(ToolBoxTest, LongResultsAreCutInTheMiddle) {

@@ -14,10 +14,10 @@
 
 namespace warpsmith::sandbox {
 
-/// A temporary folder that goes with its object.
+/// A temporary folder that its destructor removes.
 class TemporaryFolder {
  public:
-  /// In memory where that can be had: a busy disk would make these tests take seconds.
+  /// In memory where possible, because on a busy disk these tests would take seconds.
   static std::filesystem::path quick_place() {
     const std::filesystem::path memory = "/dev/shm";
     const bool usable = ::access(memory.c_str(), W_OK) == 0;

@@ -30,7 +30,7 @@ TEST_F(WorkspaceTest, NameIsTakenOnlyOnce) {
   EXPECT_EQ(base_->create("trajectory-1", {}).error().code, ErrorCode::already_exists);
 }
 
-TEST_F(WorkspaceTest, GoesWithItsObjectWhateverIsInIt) {
+TEST_F(WorkspaceTest, IsRemovedWithItsObjectWhateverItContains) {
   const fs::path place = folder();
   ASSERT_TRUE(files().write("solution/a/b", "x"));
   ASSERT_EQ(::mkfifo((place / "pipe").c_str(), 0600), 0);
@@ -44,7 +44,7 @@ TEST_F(WorkspaceTest, GoesWithItsObjectWhateverIsInIt) {
 
 TEST_F(WorkspaceTest, VeryDeepTreesAreRemoved) {
   int fd = ::open(folder().c_str(), O_RDONLY | O_DIRECTORY);
-  for (int depth = 0; depth < 1100; ++depth) {  // deeper than open files and PATH_MAX allow
+  for (int depth = 0; depth < 1100; ++depth) {  // beyond PATH_MAX and open files
     ASSERT_EQ(::mkdirat(fd, "deeper", 0755), 0);
     const int next = ::openat(fd, "deeper", O_RDONLY | O_DIRECTORY);
     ::close(fd);
@@ -56,7 +56,7 @@ TEST_F(WorkspaceTest, VeryDeepTreesAreRemoved) {
   EXPECT_FALSE(fs::exists(place));
 }
 
-TEST_F(WorkspaceTest, NamesThatRemovalUsesDoNotStopIt) {
+TEST_F(WorkspaceTest, FilesWithTheNamesOfRemovalDoNotStopIt) {
   fs::create_directories(folder() / ".lifted-1/x/y");
   fs::create_directories(folder() / ".lifted-2/x/.lifted-3/y");
   const fs::path place = folder();
@@ -93,9 +93,9 @@ TEST_F(WorkspaceTest, FoldersOfAKilledOwnerAreSwept) {
   EXPECT_TRUE(fs::is_empty(outside_.path() / "crash"));
 }
 
-TEST_F(WorkspaceTest, WhatCannotBeLookedIntoIsLeftAlone) {
+TEST_F(WorkspaceTest, UnreadableFoldersAreLeftAlone) {
   const fs::path strange = outside_.path() / "base/warpsmith-workspaces-strange";
-  fs::create_symlink(strange, strange);  // it leads nowhere but to itself
+  fs::create_symlink(strange, strange);  // points to itself
   const auto other = WorkspaceBase::open(outside_.path() / "base");
   ASSERT_TRUE(other) << other.error().message;
   EXPECT_TRUE(fs::is_symlink(strange));
