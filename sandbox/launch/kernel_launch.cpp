@@ -162,8 +162,8 @@ Result<void> KernelLaunch::apply_limits() {
     cuda::check(api, api.cuFuncSetAttribute(function_, which, value), "cuFuncSetAttribute");
   };
   // Steps share their kernels' attributes: never lower what another step set.
-  const int asked = attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
-  if (static_cast<int>(launch_->shared) > asked) {
+  const int current = attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  if (static_cast<int>(launch_->shared) > current) {
     set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(launch_->shared));
   }
   if (launch_->cluster && launch_->cluster->volume() > portable_cluster) {
@@ -177,9 +177,9 @@ Result<void> KernelLaunch::check_cooperation() const {
   const cuda::Api& api = context_->api();
   if (launch_->cluster) {
     std::vector<CUlaunchAttribute> attributes;
-    const CUlaunchConfig asked = config(nullptr, attributes);
+    const CUlaunchConfig launch = config(nullptr, attributes);
     int clusters = 0;
-    const CUresult code = api.cuOccupancyMaxActiveClusters(&clusters, function_, &asked);
+    const CUresult code = api.cuOccupancyMaxActiveClusters(&clusters, function_, &launch);
     if (code != CUDA_SUCCESS || clusters == 0) {
       return refused("no cluster of " + std::to_string(launch_->cluster->volume()) +
                      " such blocks fits this device");
@@ -239,8 +239,8 @@ void KernelLaunch::enqueue(CUstream stream, const DeviceBases& bases,
     addresses.push_back(values[i].bytes.data());
   }
   std::vector<CUlaunchAttribute> attributes;
-  const CUlaunchConfig asked = config(stream, attributes);
-  cuda::check(api, api.cuLaunchKernelEx(&asked, function_, addresses.data(), nullptr),
+  const CUlaunchConfig launch = config(stream, attributes);
+  cuda::check(api, api.cuLaunchKernelEx(&launch, function_, addresses.data(), nullptr),
               "cuLaunchKernelEx");
 }
 

@@ -17,8 +17,8 @@ class SetGraphs {
             StepLibraries& libraries)
       : context_(context), module_(module), plan_(plan), libraries_(libraries) {}
 
-  /// Once, before the others. An error names the line of what the device or a library refuses.
   /// Call it once, before the others. An error names the line that the device or a library refuses.
+  Result<void> prepare();
   /// The steps over one set's buffers as an executable graph. Errors as above.
   Result<cuda::GraphExec> record(CUstream stream, const DeviceBases& bases);
   /// Launches the steps one by one, over a recorded set. Throws DeviceError.

@@ -32,9 +32,11 @@ class PlanScope {
   /// The value of an expression. Where none lies in the range, reports an error and returns the
   /// least.
   int64_t value(const PlacedExpression& expression, ValueRange range, const std::string& what);
+
   /// The index of a buffer. Reports an error and returns nothing for an unknown name, a write to an
   /// input, or a read of a buffer that no earlier step can have written; the last is not reported
   /// after an error in an earlier write.
+  std::optional<uint32_t> buffer(const BufferName& name, Access access);
 
   bool is_symbol(const std::string& name) const { return symbols_.contains(name); }
   static PlacedExpression symbol(const BufferName& name);

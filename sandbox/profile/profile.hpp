@@ -29,8 +29,9 @@ inline constexpr size_t profile_text_bytes = 3200;
 
 /// Statistics only, in lines that end with a newline: each party's longest kernels with equal ones
 /// merged, each with its roofline shares where it was counted; then the whole call.
+std::string profile_text(const Profile& profile);
 
-/// Every kernel with all its facts; "null" where nothing was measured.
+/// Every kernel with all its facts; null where a fact was not measured.
 std::string profile_json(const Profile& profile);
 
 /// A verdict's evidence (a JSON object) with the profile added under "profile".

@@ -63,7 +63,7 @@ class Judged : public ::testing::Test {
     request.want = want;
     return service()->evaluate(request, in_seconds(300));
   }
-  static std::string told(const Judgement& judgement) {
+  static std::string text_of_judgement(const Judgement& judgement) {
     if (const auto* verdict = std::get_if<Verdict>(&judgement)) {
       return std::string(to_string(verdict->outcome)) + " (" + verdict->feedback + ")";
     }
@@ -89,19 +89,19 @@ TEST_P(HackTest, GetsTheRightVerdictAndHarmsNoOther) {
   }
   const Judgement judgement = judge(expected.task, folder / "kernel.cpp", expected.want);
   const auto* verdict = std::get_if<Verdict>(&judgement);
-  ASSERT_NE(verdict, nullptr) << told(judgement);
+  ASSERT_NE(verdict, nullptr) << text_of_judgement(judgement);
   EXPECT_TRUE(expected.software.contains(std::string(to_string(verdict->outcome))))
-      << told(judgement);
+      << text_of_judgement(judgement);
 
   const fs::path honest = hacks_folder / "honest" / (expected.task + ".cpp");
   const Judgement after = judge(expected.task, honest, expected.want);
   const auto* honest_verdict = std::get_if<Verdict>(&after);
-  ASSERT_NE(honest_verdict, nullptr) << told(after);
-  EXPECT_EQ(honest_verdict->outcome, VerdictClass::passed) << told(after);
+  ASSERT_NE(honest_verdict, nullptr) << text_of_judgement(after);
+  EXPECT_EQ(honest_verdict->outcome, VerdictClass::passed) << text_of_judgement(after);
   // Paired ratios to the same baseline; the slack covers the noise of a loaded machine.
   if (expected.no_faster_than_honest && verdict->correct()) {
     EXPECT_LT(speedup_of(judgement), 1.5 * speedup_of(after))
-        << told(judgement) << " against " << told(after);
+        << text_of_judgement(judgement) << " against " << text_of_judgement(after);
   }
 }
 
@@ -139,7 +139,7 @@ TEST_F(HonestKernelTest, PassesEveryTime) {
     const Judgement judgement = judge(kernel.stem(), kernel, Request::final);
     const auto* verdict = std::get_if<Verdict>(&judgement);
     const bool right = verdict != nullptr && verdict->outcome == VerdictClass::passed;
-    EXPECT_TRUE(right) << kernel << ", repetition " << i << ": " << told(judgement);
+    EXPECT_TRUE(right) << kernel << ", repetition " << i << ": " << text_of_judgement(judgement);
     passed += right ? 1 : 0;
   }
   std::printf("%zu of %zu honest repetitions passed, over %zu kernels\n", passed, repetitions,

@@ -49,7 +49,7 @@ TEST_P(HostCatalogueTest, GetsTheRightVerdictAndHarmsNoOther) {
     GTEST_SKIP() << here.error().message;
   }
   const auto verdict = judged(expected.task, GetParam(), expected.want);
-  if (verdict) std::printf("told: %s\n", verdict->feedback.substr(0, 300).c_str());
+  if (verdict) std::printf("feedback: %s\n", verdict->feedback.substr(0, 300).c_str());
   const auto after = judged(expected.task, "honest/" + expected.task, expected.want);
   if (!verdict || !after) GTEST_SKIP() << "the machine was too noisy to time it";
   const auto& right = on_gpu ? expected.gpu : expected.software;

@@ -192,16 +192,16 @@ TEST(LauncherPlanTest, AcceptsEveryBoundPlan) {
 TEST(LauncherPlanTest, RefusesDamagedBytesUnlessTheyAreValid) {
   const ByteBuffer bytes = codec::pack(whole());
   RandomStream random(7, "launcher plan");
-  int believed = 0;
+  int accepted = 0;
   for (int i = 0; i < 20'000; ++i) {
     const std::string damaged = test::mutate({bytes.data(), bytes.size()}, random);
     const auto plan = codec::unpack<LauncherPlan>(damaged.data(), damaged.size());
     if (!plan) continue;
-    ++believed;
+    ++accepted;
     EXPECT_TRUE(plan->validate().has_value());
   }
-  RecordProperty("believed", believed);
-  EXPECT_LT(believed, 15'000);
+  RecordProperty("accepted", accepted);
+  EXPECT_LT(accepted, 15'000);
 }
 
 }  // namespace

@@ -129,12 +129,12 @@ class CpuProcessTest(Cases, unittest.TestCase):
 
     def test_kernels_of_a_trace_are_in_order_and_start_at_zero(self):
         args = {"grid": [4, 1, 1], "block": [128, 1, 1], "registers per thread": 40, "shared memory": 2048}
-        told = kernel_trace.kernels_of([
+        kernels = kernel_trace.kernels_of([
             {"ph": "X", "cat": "gpu_memset", "name": "Memset (Device)", "ts": 1007.5, "dur": 2, "args": {"bytes": 64}},
             {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 900, "dur": 9},
             {"ph": "X", "cat": "kernel", "name": "k" * 300, "ts": 1000.0, "dur": 5.5, "args": args},
             {"ph": "M", "name": "process_name"}])
-        self.assertEqual(told, [
+        self.assertEqual(kernels, [
             {"kind": "kernel", "name": "k" * 200, "start_us": 0.0, "device_us": 5.5, "grid": [4, 1, 1],
              "block": [128, 1, 1], "registers": 40, "shared_bytes": 2048, "bytes": 0},
             {"kind": "fill", "name": "Memset (Device)", "start_us": 7.5, "device_us": 2.0, "grid": [], "block": [],
