@@ -29,13 +29,13 @@ std::optional<Fault> hog_fault(uint64_t free_before, uint64_t free_while_alive, 
 std::optional<Fault> killed_as_hog(Contestant& candidate,
                                    const std::function<uint64_t()>& free_memory,
                                    uint64_t free_before, Deadline deadline) {
-  const uint64_t beside_it = free_memory();
+  const uint64_t while_alive = free_memory();
   (void)candidate.process().kill();
   const Deadline by = Deadline::after(std::min(deadline.left(), patience));
-  auto fault = hog_fault(free_before, beside_it, free_memory());
+  auto fault = hog_fault(free_before, while_alive, free_memory());
   while (!fault && !by.passed()) {
     std::this_thread::sleep_for(pause);
-    fault = hog_fault(free_before, beside_it, free_memory());
+    fault = hog_fault(free_before, while_alive, free_memory());
   }
   return fault;
 }

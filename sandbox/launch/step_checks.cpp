@@ -29,7 +29,7 @@ class Checks {
   std::string operator()(const BoundLaunch& launch) const {
     if (launch.kernel.empty() || launch.kernel.size() > longest_name ||
         launch.kernel.find('\0') != std::string::npos) {
-      return "no name of a kernel";
+      return "not a name of a kernel";
     }
     if (!fits(launch.grid, {most_extent, 65535, 65535}) || !fits(launch.block, {1024, 1024, 64}) ||
         launch.block.volume() > 1024) {
@@ -43,7 +43,7 @@ class Checks {
     return {};
   }
   std::string operator()(const BoundPointer& pointer) const {
-    return has(pointer.buffer) ? "" : "an argument is no buffer";
+    return has(pointer.buffer) ? "" : "an argument is not a buffer";
   }
   std::string operator()(const BoundScalar& scalar) const {
     return scalar.type <= ScalarType::f64 ? "" : "an argument of an unknown type";

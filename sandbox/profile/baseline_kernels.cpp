@@ -16,14 +16,14 @@ constexpr double most_us = 1e12;
 double span_of(const Json& entry, const char* name) {
   const double us = entry.at(name).get<double>();
   if (!std::isfinite(us) || us < 0 || us > most_us) {
-    throw std::runtime_error(std::string(name) + " is no time");
+    throw std::runtime_error(std::string(name) + " is not a time");
   }
   return us;
 }
 
 /// Checks before converting: the conversion of a fraction or a negative number is unspecified.
 uint64_t whole_of(const Json& value, uint64_t most) {
-  if (!value.is_number_integer()) throw std::runtime_error("a count is no whole number");
+  if (!value.is_number_integer()) throw std::runtime_error("a count is not a whole number");
   const bool negative = !value.is_number_unsigned() && value.get<int64_t>() < 0;
   if (negative || value.get<uint64_t>() > most) {
     throw std::runtime_error("a count is out of range");
@@ -39,7 +39,7 @@ uint32_t count_of(const Json& value, uint32_t most) {
 std::array<uint32_t, 3> extents_of(const Json& list, uint32_t most) {
   std::array<uint32_t, 3> extents{};
   if (list.empty()) return extents;
-  if (list.size() != 3) throw std::runtime_error("a grid or a block has not three extents");
+  if (list.size() != 3) throw std::runtime_error("a grid or a block does not have three extents");
   std::ranges::transform(list, extents.begin(),
                          [most](const Json& extent) { return count_of(extent, most); });
   return extents;

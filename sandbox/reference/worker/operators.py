@@ -102,7 +102,7 @@ def _dims(arg, rank):
 
 
 def reduced_dims(func, args):
-    """The axes of the first tensor argument that are summed over, or None if the operator is no such reduction."""
+    """The axes of the first tensor argument that are summed over, or None if the operator does not reduce."""
     name = name_of(func)
     x = args[0]
     if name in _NORMS or name in _SUMS:

@@ -52,7 +52,7 @@ class Sums:
         self.add, self.scan = add, scan
 
     def replace(self, func, args):
-        """The operator's result, or None if it is no such reduction."""
+        """The operator's result, or None if it is not such a reduction."""
         make = getattr(self, "_op_" + op.name_of(func), None)
         if make is None or op.writes_input(func) or any(t.dtype != torch.float32 for t in op.float_tensors(args)):
             return None

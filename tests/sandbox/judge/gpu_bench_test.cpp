@@ -66,7 +66,7 @@ TEST_F(GpuBenchTest, DetectsOneByteBeforeOrAfterAnyOutput) {
       view.write(at, std::vector<uint8_t>{static_cast<uint8_t>(guard_value)});
     }
     view.write(first, std::vector<uint8_t>{0});
-    EXPECT_TRUE(bench->guards_intact(1)) << "the output itself is no guard";
+    EXPECT_TRUE(bench->guards_intact(1)) << "the output itself is not guarded";
   }
 }
 

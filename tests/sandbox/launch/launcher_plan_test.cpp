@@ -106,7 +106,7 @@ TEST(LauncherPlanTest, EveryIndexHasItsBuffer) {
   EXPECT_NE(complaint([](LauncherPlan& p) { step<BoundGemm>(p, 1).bias = 99; }), "");
   EXPECT_THAT(
       complaint([](LauncherPlan& p) { step<BoundLaunch>(p, 0).args[1] = BoundPointer{99}; }),
-      HasSubstr("plan.toml:14:14: an argument is no buffer"));
+      HasSubstr("plan.toml:14:14: an argument is not a buffer"));
 }
 
 TEST(LauncherPlanTest, LibraryStepsStayWithinTheirBuffers) {
