@@ -46,8 +46,8 @@ struct GpuBenchMemory {
   void release_large();
 };
 
-/// Receivers must map its descriptors whole, because the bytes beside the sets belong to the memory
-/// too, and map a candidate's inputs read-only.
+/// Receivers must map its descriptors whole (the sizes given with them are those of the whole
+/// memories) and a candidate's inputs read-only.
 class GpuBench : public Bench {
  public:
   /// Reuses `memory` if it is large enough but not far too large; no other bench may use it and no

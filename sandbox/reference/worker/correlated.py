@@ -56,7 +56,7 @@ class CorrelatedErrors:
         return np.where(count > 2 * math.sqrt(n), count, np.float32(0))
 
     def _error(self, terms, total):
-        """`total` holds the sums. Partial sums of mixed signs deviate from a straight line to it."""
+        """`total` holds the sums. Partial sums of mixed signs exceed it by a random walk."""
         reach = np.abs(total) + 2 * np.sqrt(np.einsum("...i,...i->...", terms, terms))
         error = np.float32(next(self.signs) * _U) * reach * self._count(terms, reach)
         self.sums_hit += int(error.any())
