@@ -52,7 +52,7 @@ class DeviceBench final : public GpuBench {
   CUdeviceptr zone_of(uint32_t set, const ByteZone& zone) const {
     return region(GpuRegion::candidate).address() + set * layout_.output_stride + zone.offset;
   }
-  /// Increments the number at `changed` if a byte there is not a guard's.
+  /// Sets the number at `changed` to 1 if a byte there is not a guard's.
   void check_guard(CUdeviceptr from, uint64_t bytes, CUdeviceptr changed) const;
   bool is_zero(CUdeviceptr changed) const;
   ErrorStats finish(CUdeviceptr tally) const;

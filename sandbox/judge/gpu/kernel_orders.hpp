@@ -88,7 +88,7 @@ struct PatternOrder {
   uint64_t pattern = 0;
 };
 
-/// Increments `*changed` if a byte of the zone is not `value`.
+/// Sets `*changed` to 1 if a byte of the zone is not `value`.
 struct GuardOrder {
   const unsigned char* zone = nullptr;
   uint64_t bytes = 0;
