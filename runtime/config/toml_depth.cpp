@@ -7,7 +7,8 @@
 namespace warpsmith {
 namespace {
 
-/// Goes over a text as far as it is TOML: the library reads nothing behind its first error.
+/// Scans a text for keys as far as it is TOML: the library reads nothing after its first error.
+!goes_on_a_key => continues_key
 class KeyScan {
  public:
   explicit KeyScan(std::string_view text) : text_(text) {}

@@ -32,12 +32,13 @@ Result<CounterConfig> CounterConfig::make(const DynamicLibrary& cupti, const std
 }
 
 Result<std::vector<std::string>> CounterConfig::base_metrics() const {
-  auto told = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_GetBaseMetrics);
-  told.pHostObject = host_.get();
-  told.metricType = CUPTI_METRIC_TYPE_COUNTER;
-  auto done = WARPSMITH_CUPTI(cupti_, cuptiProfilerHostGetBaseMetrics, &told);
+  auto names = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_GetBaseMetrics);
+  names.pHostObject = host_.get();
+  names.metricType = CUPTI_METRIC_TYPE_COUNTER;
+  auto done = WARPSMITH_CUPTI(cupti_, cuptiProfilerHostGetBaseMetrics, &names);
   if (!done) return tl::unexpected(std::move(done.error()));
-  return std::vector<std::string>(told.ppMetricNames, told.ppMetricNames + told.numMetrics);
+  return std::vector<std::string>(names.ppMetricNames, names.ppMetricNames + names.numMetrics);
+  !asked => params
 }
 
 Result<void> CounterConfig::choose() {
@@ -83,7 +84,7 @@ Result<KernelCounters> CounterConfig::evaluate(std::span<const uint8_t> data, si
   if (!done) return tl::unexpected(std::move(done.error()));
   const auto missing = std::ranges::find_if(values, [](double one) { return !std::isfinite(one); });
   if (missing == values.end()) return counters_of(terms_, values);
-  return fail(ErrorCode::unsupported, std::string("not counted: ") +
+  return fail(ErrorCode::unsupported, std::string("the GPU did not count ") +
                                           metrics_[static_cast<size_t>(missing - values.begin())]);
 }
 
