@@ -18,8 +18,8 @@ std::string start_of(const RunListing& run) {
 
 std::string known_runs(const fs::path& root) {
   const auto runs = list_run_folders(root);
-  if (!runs || runs->empty()) return "none";
-  std::string text;
+  if (!runs || runs->empty()) return "there are no runs in " + root.string();
+  std::string text = "the runs in " + root.string() + " are: ";
   const size_t first =
       runs->size() > most_names_in_a_message ? runs->size() - most_names_in_a_message : 0;
   for (size_t i = first; i < runs->size(); ++i) {
@@ -80,8 +80,7 @@ Result<RunPaths> find_run(const fs::path& root, std::string_view name) {
     RunPaths paths{folder.has_filename() ? folder : folder.parent_path()};
     if (!name.empty() && holds_run(paths)) return paths;
   }
-  return fail(ErrorCode::not_found, "no run '" + std::string(name) + "'; the runs in " +
-                                        root.string() + ": " + known_runs(root));
+  return fail(ErrorCode::not_found, "no run '" + std::string(name) + "'; " + known_runs(root));
 }
 
 }  // namespace warpsmith

@@ -161,12 +161,12 @@ ExitCode bench_evaluate(const Arguments& args) {
   const SignalWait signals{stopping};
   auto load = load_of(args);
   if (!load) return report_unless_stopped(load.error(), signals);
-  load->stop = [&] { return signals.came(); };
+  load->stop = [&] { return signals.arrived(); };
   SandboxConfig config;
   config.contract = args.contract;
   config.count = args.slots;
   config.gpus = args.gpus;
-  config.baselines = baselines_asked(args.baselines);
+  config.baselines = selected_baselines(args.baselines);
   const auto slots = take_slots(config);
   if (!slots) return report(slots.error());
   // Before the measurement: what keeps the peer from being timed loses no figures.

@@ -196,7 +196,7 @@ ExitCode bench_faults(const Arguments& args) {
   const SignalWait signals{stopping};
   auto load = load_of(args);
   if (!load) return report_unless_stopped(load.error(), signals);
-  load->stop = [&] { return signals.came(); };
+  load->stop = [&] { return signals.arrived(); };
   const EndOnSignal end(signals);
   load->ender = end.ender();
   const SandboxConfig config = config_of(args);

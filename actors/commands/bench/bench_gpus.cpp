@@ -92,7 +92,7 @@ Result<std::vector<SandboxBackendFactory>> services_asked(const Arguments& args,
   config.contract = "device";
   config.gpus = args.gpus;
   config.count = args.slots * args.gpus;
-  config.baselines = baselines_asked(args.baselines);
+  config.baselines = selected_baselines(args.baselines);
   const auto slots = take_slots(config);
   if (!slots) return tl::unexpected(slots.error());
   return services_of(*slots, end.ender());
@@ -106,7 +106,7 @@ ExitCode bench_gpus(const Arguments& args) {
   const SignalWait signals{stopping};
   auto load = load_of(args);
   if (!load) return report_unless_stopped(load.error(), signals);
-  load->stop = [&] { return signals.came(); };
+  load->stop = [&] { return signals.arrived(); };
   const EndOnSignal end(signals);
   const auto services = services_asked(args, end);
   if (!services) return report(services.error());

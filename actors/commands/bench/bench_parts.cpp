@@ -17,7 +17,7 @@ std::string padded(std::string text, size_t width) {
 }  // namespace
 
 ExitCode report_unless_stopped(const Error& error, const SignalWait& signals) {
-  if (!signals.came()) return report(error);
+  if (!signals.arrived()) return report(error);
   tell("stopped: " + error.message);
   return ExitCode::interrupted;
 }

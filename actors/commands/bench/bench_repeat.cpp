@@ -134,7 +134,7 @@ ExitCode bench_repeat(const Arguments& args) {
   const auto calls = calls_of(args);
   if (!calls) return report(calls.error());
   const RepeatLoad load{
-      .times = args.times, .progress = tell, .stop = [&] { return signals.came(); }};
+      .times = args.times, .progress = tell, .stop = [&] { return signals.arrived(); }};
   const EndOnSignal end(signals);
   const auto all = repeat_all(args, *calls, load, end);
   if (!all) return report(all.error());

@@ -142,7 +142,7 @@ Result<void> survey_tasks(Survey& survey, const std::vector<Task>& tasks, const 
     const auto solutions = solutions_for(args, task);
     if (!solutions) return tl::unexpected(solutions.error());
     auto seen = survey_task(**backend, task, *solutions, tell);
-    if (signals.came()) break;
+    if (signals.arrived()) break;
     if (!seen) return fail(task.id, std::move(seen.error()));
     add(survey, std::move(*seen), args);
   }

@@ -94,9 +94,9 @@ TEST(CommandLineTest, UnknownCommandsAndOptionsAreBadInput) {
   EXPECT_EQ(run({}).code, ExitCode::bad_input);
   EXPECT_EQ(run({"fly"}).code, ExitCode::bad_input);
   EXPECT_THAT(run({"frobnicate"}).err,
-              StartsWith("warpsmith: no command \"frobnicate\"; there are bench, check, "));
+              StartsWith("warpsmith: no command \"frobnicate\"; expected one of bench, check, "));
   EXPECT_THAT(run({"evl"}).err, HasSubstr("the nearest is \"eval\""));
-  EXPECT_THAT(run({"check"}).err, StartsWith("warpsmith: place is required\n"));
+  EXPECT_THAT(run({"check"}).err, StartsWith("warpsmith: DIR is required\n"));
   const Answer part = run({"bench", "evaluat"});
   EXPECT_EQ(part.code, ExitCode::bad_input);
   EXPECT_EQ(part.err, "warpsmith: no bench command \"evaluat\"; the nearest is \"evaluate\"\n");
@@ -128,7 +128,7 @@ TEST(CommandLineTest, AFileMayFollowSetInEveryCommandThatTakesBoth) {
 TEST(CommandLineTest, WhatIsNoRunIsNotResumed) {
   const Answer answer = run({"train", "--resume", "configs"});
   EXPECT_EQ(answer.code, ExitCode::bad_input);
-  EXPECT_THAT(answer.err, StartsWith("warpsmith: configs: no run folder"));
+  EXPECT_THAT(answer.err, StartsWith("warpsmith: configs: not a run folder"));
 }
 
 TEST(CommandLineTest, ASlotOfSeveralCoresIsRefused) {

@@ -43,7 +43,7 @@ TEST(ProgressLineTest, SaysWhatIsDoneUntilTheFirstStep) {
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("first trajectories: "));
   early.seen.values["learner-0.step"] = 1;  // of a run that goes on
   early.done_before = 2;
-  EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("going on: 10 admitted, 2 ended"));
+  EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("resumed: 10 admitted, 2 ended"));
   EXPECT_THAT(ProgressLine{}.next(early), Not(HasSubstr("reward")));
   early.seen.values["learner-0.reward"] = 1;
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("reward"));

@@ -22,10 +22,10 @@ void wait_for_the_end() {
 
 TEST(SignalWaitTest, TheFirstIsAskedForOnce) {
   const SignalWait signals;
-  EXPECT_FALSE(signals.arrived(milliseconds{0}));
+  EXPECT_FALSE(signals.wait(milliseconds{0}));
   interrupt();
-  EXPECT_TRUE(signals.arrived(seconds{20}));
-  EXPECT_FALSE(signals.arrived(milliseconds{0}));
+  EXPECT_TRUE(signals.wait(seconds{20}));
+  EXPECT_FALSE(signals.wait(milliseconds{0}));
 }
 
 TEST(SignalWaitTest, SaysItsWordsOnce) {
@@ -33,9 +33,9 @@ TEST(SignalWaitTest, SaysItsWordsOnce) {
   {
     const SignalWait signals{"stopping"};
     interrupt();
-    EXPECT_TRUE(signals.arrived(seconds{20}));
+    EXPECT_TRUE(signals.wait(seconds{20}));
     interrupt();
-    EXPECT_FALSE(signals.arrived(milliseconds{50}));
+    EXPECT_FALSE(signals.wait(milliseconds{50}));
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "stopping\n");
 }
@@ -43,9 +43,9 @@ TEST(SignalWaitTest, SaysItsWordsOnce) {
 TEST(SignalWaitTest, TwoAtOnceAreOne) {
   const SignalWait signals;
   interrupt();
-  EXPECT_TRUE(signals.arrived(seconds{20}));
+  EXPECT_TRUE(signals.wait(seconds{20}));
   interrupt();
-  EXPECT_FALSE(signals.arrived(milliseconds{50}));
+  EXPECT_FALSE(signals.wait(milliseconds{50}));
 }
 
 TEST(SignalWaitDeathTest, TheSecondEndsTheProcessWhateverItDoes) {
@@ -56,7 +56,7 @@ TEST(SignalWaitDeathTest, TheSecondEndsTheProcessWhateverItDoes) {
         interrupt();
         for (int i = 0; i < 2000; ++i) {
           interrupt();
-          (void)signals.arrived(milliseconds{10});
+          (void)signals.wait(milliseconds{10});
         }
       },
       ExitedWithCode(130), "");
@@ -67,7 +67,7 @@ TEST(SignalWaitDeathTest, OnceNobodyAsksTheFirstEndsTheProcess) {
   EXPECT_EXIT(
       {
         const SignalWait signals;
-        signals.first_ends();
+        signals.exit_on_next();
         interrupt();
         wait_for_the_end();
       },

@@ -169,7 +169,7 @@ TEST(RunConfigTest, AMissingFileIsNamed) {
   EXPECT_EQ(config.error().code, ErrorCode::not_found);
   EXPECT_EQ(config.error().message, "no/such.toml: expected a configuration file, found nothing");
   EXPECT_EQ(load_run_config("/dev/zero", {}).error().message,
-            "/dev/zero: expected a configuration file, found what is no regular file");
+            "/dev/zero: expected a configuration file, found something that is not a regular file");
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ TEST(ChildTest, OneThatDoesNotReachItsProgramInTimeIsKilled) {
   spec.start_within = milliseconds{200};
   const auto child = Child::start(spec);
   ASSERT_FALSE(child);
-  EXPECT_NE(child.error().message.find("start /bin/true: not reached within 0.2 s"),
+  EXPECT_NE(child.error().message.find("start /bin/true: its program did not run within 0.2 s"),
             std::string::npos)
       << child.error().message;
   EXPECT_FALSE(has_children());

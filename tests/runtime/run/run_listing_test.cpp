@@ -97,14 +97,14 @@ TEST(RunListingTest, ARunWithoutADatabaseIsListedAndFound) {
             std::string::npos);
 }
 
-TEST(RunListingTest, UnknownRunIsAnsweredWithTheKnownOnes) {
+TEST(RunListingTest, UnknownRunErrorNamesTheKnownOnes) {
   const TemporaryFolder root;
   {
     make_run(root.path(), "one", "2026-01-01T00:00:00.000Z");
   }
   const auto run = find_run(root.path(), "ona");
   ASSERT_FALSE(run.has_value());
-  EXPECT_EQ(run.error().message, "no run 'ona': there are one");
+  EXPECT_EQ(run.error().message, "no run 'ona'; the runs in " + root.path().string() + " are: one");
   EXPECT_NE(find_run("/nowhere", "x").error().message.find("no runs in /nowhere"),
             std::string::npos);
 }

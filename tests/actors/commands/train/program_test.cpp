@@ -108,7 +108,7 @@ TEST_F(ProgramTest, TrainsStopsResumesAndIsEvaluated) {
   first.signal(SIGINT);
   const ChildExit stopped = first.wait(Deadline::after(seconds{60}));
   ASSERT_EQ(stopped.exit_code, 0) << stopped.err;
-  EXPECT_NE(stopped.err.find("go on with: ./warpsmith train --resume"), std::string::npos);
+  EXPECT_NE(stopped.err.find("resume with: ./warpsmith train --resume"), std::string::npos);
   ASSERT_TRUE(summary()->law_holds());
   const uint64_t trained = summary()->trained;
 
