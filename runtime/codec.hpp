@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs records into bytes and back: cereal's visitors over two small archives of our own. Numbers
-// are little-endian; floats travel as their bits, so NaN and infinities survive. Lengths are checked
-// against the bytes that are left, and elements are made as they are read, so that hostile input
-// costs no more memory than honest input of the same length.
+// are little-endian; floats travel as their bits, so NaN and infinities survive. Lengths are
+// checked against the bytes that are left, and elements are made as they are read, so that hostile
+// input costs no more memory than honest input of the same length.
 #pragma once
 
 #include <bit>
@@ -47,7 +47,7 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
     data_ += size;
     left_ -= size;
   }
-  /// Throws unless `length` elements of at least `size` bytes each fit into the bytes that are left.
+  /// Throws unless `length` elements of at least `size` bytes each fit into what is left.
   void check_length(uint64_t length, size_t size = 1) const {
     if (length > left_ / size) throw std::runtime_error("length exceeds the bytes that are left");
   }

@@ -13,7 +13,7 @@ std::string program_version();
 /// The folder of this executable.
 std::filesystem::path executable_folder();
 
-/// The checkout, which holds configs/ and scripts/: WARPSMITH_HOME, else where the program was built.
+/// The checkout, which holds configs/ and scripts/: WARPSMITH_HOME, else the place of the build.
 std::filesystem::path source_folder();
 
 /// The Python interpreter whose environment holds torch: WARPSMITH_PYTHON, else the one the program

@@ -14,8 +14,8 @@ Json nullable(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-/// Formats JSON on one line, or indented by `indent` spaces. Compiler output and file names need not
-/// be UTF-8: invalid bytes are replaced.
+/// Formats JSON on one line, or indented by `indent` spaces. Compiler output and file names need
+/// not be UTF-8: invalid bytes are replaced.
 template <class Json>
 std::string json_text(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logging. Only log.cpp includes spdlog, whose header costs seconds per file; callers build the text.
+// Logging. Only log.cpp includes spdlog, whose header costs seconds per file.
 #pragma once
 
 #include <string>

@@ -6,7 +6,7 @@
 
 namespace warpsmith {
 
-/// Replaces line ends by the letters \n and \r, so that no quoted name adds lines to a report. Pure.
+/// Replaces line ends by the letters \n and \r, so that no name adds lines to a report. Pure.
 std::string one_line(std::string text);
 
 }  // namespace warpsmith

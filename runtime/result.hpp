@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result<T>: a value, or a failure that the caller can act on. Bugs and broken devices throw instead.
+// Result<T>: a value, or a failure that the caller can act on. Bugs and broken devices throw
+// instead.
 #pragma once
 
 #include <string>

@@ -12,8 +12,8 @@ namespace warpsmith {
 
 using TrajectoryId = uint64_t;  // order of admission within the run, from 1
 
-/// T tokens. `number` counts from 0 within the trajectory, so that appending a segment twice changes
-/// nothing. Segment 0 begins with the prompt (masked), later ones with sampled tokens.
+/// T tokens. `number` counts from 0 within the trajectory, so that appending a segment twice
+/// changes nothing. Segment 0 begins with the prompt (masked), later ones with sampled tokens.
 struct Segment {
   TrajectoryId trajectory = 0;
   uint32_t number = 0;

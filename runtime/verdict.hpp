@@ -59,7 +59,7 @@ enum class Numerics : uint8_t {
 };
 std::string_view to_string(Numerics numerics) noexcept;
 
-/// How far the verdict can be trusted; follows from the contract, the jail in force and the numerics.
+/// How far the verdict can be trusted, given the contract, the jail in force and the numerics.
 enum class TrustClass : uint8_t {
   device,
   commit,
@@ -92,7 +92,7 @@ struct FurtherResult {
   }
 };
 
-/// The results of one shape of the task. Values that were not measured are empty. Times are medians.
+/// The results of one shape of the task; empty where nothing was measured. Times are medians.
 struct ShapeResult {
   std::string shape;
   std::optional<double> candidate_ms, eager_ms, compile_ms;

@@ -121,8 +121,8 @@ Result<void> check_cpu_sources(const FileSet& files, const Task& task) {
   const auto named = synthesis::named_device(task.code);
   const std::string why = named && *named ? task.source + " has DEVICE = \"cpu\""
                                           : std::string("this machine has none");
-  return fail(ErrorCode::unsupported, source->first + " needs a GPU, but " + why +
-                                          "; --compile-only works without one");
+  return fail(ErrorCode::unsupported,
+              source->first + " needs a GPU, but " + why + "; --compile-only works without one");
 }
 
 /// Checks that `place` is a folder, or with --task any name.

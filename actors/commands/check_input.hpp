@@ -22,8 +22,8 @@ struct CheckArguments {
   std::vector<std::string> baselines{"auto"};  // sandbox.baselines; "none" alone: none
 };
 
-/// Reads the task and the solution, headers and all, as training reads them. An error names the file
-/// that is missing or wrong.
+/// Reads the task and the solution, headers and all, as training reads them. An error names the
+/// file that is missing or wrong.
 Result<EvaluateCall> check_call(const CheckArguments& args);
 
 }  // namespace warpsmith::actors

@@ -92,8 +92,8 @@ ExitCode report(const Error& error) {
   return is_bad_input(error.code) ? ExitCode::bad_input : ExitCode::infrastructure;
 }
 
-/// Fails for an unknown command, by name: the library's own message would not name it. `words` begin
-/// with a command of `app` or with an option.
+/// Fails for an unknown command, by name: the library's own message would not name it. `words`
+/// begin with a command of `app` or with an option.
 Result<void> check_command(const CLI::App& app, std::span<const char* const> words) {
   std::map<std::string, const CLI::App*> commands;
   for (const CLI::App* command : app.get_subcommands({})) commands[command->get_name()] = command;

@@ -51,9 +51,8 @@ std::string print(const char* format, Args... args) {
   return text.data();
 }
 
-/// Estimates the time until all trajectories are done, at the pace since `first`, the view of the
-/// first ones done: the start and the ingest of tasks before it are no measure. nullopt until more
-/// are done.
+/// Estimates the time until all trajectories are done, at the pace since `first`, the view in which
+/// the first ones were done: what comes before it is no measure. nullopt until more are done.
 std::optional<std::chrono::seconds> until_all_are_done(const ProgressView& first,
                                                        const ProgressView& view) {
   const uint64_t done = trajectories_done(view), before = trajectories_done(first);

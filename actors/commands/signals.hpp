@@ -14,9 +14,9 @@
 
 namespace warpsmith::actors {
 
-/// Blocks SIGINT and SIGTERM for this thread and all that it starts; children get the old mask back.
-/// `wait` and `arrived` report the first signal. A second one, at least 0.3 s later, ends the process
-/// with exit code 130, whatever the other threads do. Make it before the first thread.
+/// Blocks SIGINT and SIGTERM for this thread and all that it starts; children get the old mask
+/// back. `wait` and `arrived` report the first signal. A second one, at least 0.3 s later, ends the
+/// process with exit code 130, whatever the other threads do. Make it before the first thread.
 class SignalWait {
  public:
   /// Prints `message`, if any, on standard error as soon as the first signal arrives.

@@ -25,8 +25,8 @@ Result<std::vector<sandbox::SandboxOptions>> take_slots(const SandboxConfig& con
 std::vector<SandboxBackendFactory> services_of(const std::vector<sandbox::SandboxOptions>& slots,
                                                const std::shared_ptr<sandbox::EndSwitch>& ender);
 
-/// The device on which contract `host` runs a task: the one that the task names, else a GPU if there
-/// is one.
+/// The device on which contract `host` runs a task: the one that the task names, else a GPU if
+/// there is one.
 DeviceClass host_device(const Task& task);
 
 /// The contract that a slot needs: contract `host` on a task for CPUs runs on a slot of `cpu`.

@@ -10,7 +10,7 @@ namespace warpsmith::actors {
 
 void hold_standard_streams() {
   for (const int stream : {0, 1, 2}) {
-    // open() takes the lowest free number, which is this one. It is inherited like any standard stream.
+    // open() takes the lowest free number: this one. Children inherit it, as any standard stream.
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", O_RDONLY);
   }
 }

@@ -8,8 +8,8 @@
 
 namespace warpsmith::actors {
 
-/// Opens /dev/null for each standard stream that the caller closed. Otherwise the first files that the
-/// program opens would get these numbers, and its output.
+/// Opens /dev/null for each standard stream that the caller closed. Otherwise the first files that
+/// the program opens would get these numbers, and its output.
 void hold_standard_streams();
 
 /// Flushes `out` and returns `code`; if that fails, reports it and turns `success` into

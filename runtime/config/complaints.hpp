@@ -27,8 +27,8 @@ struct Complaint {
   std::string message;  // the key, what was expected, what was found
 };
 
-/// Collects complaints and remembers the place that set each key, so that a check long after reading
-/// can still point to the line.
+/// Collects complaints and remembers the place that set each key, so that a check long after
+/// reading can still point to the line.
 class Complaints {
  public:
   /// `default_source` is the place of keys that were not set.

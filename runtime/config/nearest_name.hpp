@@ -8,8 +8,8 @@
 
 namespace warpsmith {
 
-/// The number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`
-/// (optimal string alignment). Costs |a|·|b|.
+/// The number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into
+/// `b` (optimal string alignment). Costs |a|·|b|.
 size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The most that one search compares, in pairs of letters: both sides may be hostile input.

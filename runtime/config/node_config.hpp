@@ -9,7 +9,7 @@
 namespace warpsmith {
 
 struct NodeConfig {
-  int64_t chunk_bytes = 8 << 20;  // per piece of a bulk transfer, so that control messages never wait
+  int64_t chunk_bytes = 8 << 20;  // a bulk transfer's pieces; control messages go between them
 };
 
 void describe(Fields& fields, NodeConfig& c);

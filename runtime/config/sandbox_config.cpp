@@ -15,9 +15,9 @@ bool is_auto(const SandboxConfig& c) {
 
 void validate_baselines(const SandboxConfig& c, Complaints& complaints) {
   for (const std::string& name : c.baselines) {
-    complaints.require(std::ranges::find(baseline_names, name) != baseline_names.end(),
-                       "sandbox.baselines",
-                       "expected \"auto\", \"max-autotune\" or \"cuda-graph\", got \"" + name + '"');
+    complaints.require(
+        std::ranges::find(baseline_names, name) != baseline_names.end(), "sandbox.baselines",
+        "expected \"auto\", \"max-autotune\" or \"cuda-graph\", got \"" + name + '"');
   }
   complaints.require(!is_auto(c) || c.baselines.size() == 1, "sandbox.baselines",
                      "expected \"auto\" alone, or names of baselines without \"auto\"");

@@ -40,8 +40,8 @@ struct SandboxConfig {
   // Verified input sets, besides one like those that are timed; numerics "paper" always uses 5.
   int64_t sets = 5;
   int64_t blocks = 8;  // timed ABBA blocks, at least
-  // Baselines of a GPU besides eager and torch.compile: "max-autotune", "cuda-graph". "auto", alone,
-  // means both on a GPU and none on a CPU.
+  // Baselines of a GPU besides eager and torch.compile: "max-autotune", "cuda-graph". "auto",
+  // alone, means both on a GPU and none on a CPU.
   std::vector<std::string> baselines{"auto"};
   bool require_cgroups = false;  // refuse to run if no cgroup can limit memory and processes
   std::filesystem::path cache;   // compile and ingest caches; empty: the user's cache folder

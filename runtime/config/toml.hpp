@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads TOML text into the fields of a `describe` function and writes it back. Nothing else uses the
-// TOML library.
+// Reads TOML text into the fields of a `describe` function and writes it back. Nothing else uses
+// the TOML library.
 #pragma once
 
 #include <functional>

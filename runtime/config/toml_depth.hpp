@@ -9,8 +9,8 @@
 
 namespace warpsmith {
 
-/// Each part of a dotted key makes a table, and the library destroys nested tables by recursion. (It
-/// bounds other nesting itself, at 256 values.)
+/// Each part of a dotted key makes a table, and the library destroys nested tables by recursion.
+/// (It bounds other nesting itself, at 256 values.)
 inline constexpr int most_dots_of_a_key = 32;
 
 /// The first line, from 1, with a key of more dots than that; ignores strings and comments. Pure.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of one reading as parsed tables. The file and each option are layers; the last layer that
-// has a key wins.
+// The texts of one reading as parsed tables. The file and each option are layers; the last layer
+// that has a key wins.
 #pragma once
 
 #include <filesystem>

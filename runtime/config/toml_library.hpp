@@ -2,8 +2,8 @@
 // The TOML library, with its assertions turned into exceptions. Only for the sources of the reader.
 #pragma once
 
-// Some malformed texts ("[.a]") fail an assertion of toml++ 3.3, and are undefined behaviour without
-// assertions. Here assertions are always on, and throw.
+// Some malformed texts ("[.a]") fail an assertion of toml++ 3.3, and are undefined behaviour
+// without assertions. Here assertions are always on, and throw.
 #include <stdexcept>
 namespace warpsmith {
 constexpr void toml_assertion(bool holds) {

@@ -23,7 +23,7 @@ Result<Api> find_all() {
   if (!driver) return tl::unexpected(driver.error());
   Api api;
 // Looks up the name that the header renames to: what the driver exports under it fits the
-// declaration. (cuGetProcAddress by the plain name may return a newer form than the header declares.)
+// declaration. (cuGetProcAddress by the plain name may return a newer form than declared.)
 #define WARPSMITH_CUDA_NAME(call) #call
 #define WARPSMITH_CUDA_TAKE(call)                                                     \
   if (!take(driver->library(), WARPSMITH_CUDA_NAME(call), api.call)) {                \

@@ -9,7 +9,7 @@
 
 namespace warpsmith::cuda {
 
-// The headers rename calls to their newest version (cuMemAlloc to cuMemAlloc_v2), and the members too.
+// The headers rename calls, and so the members, to their newest version (cuMemAlloc_v2).
 // clang-format off
 #define WARPSMITH_CUDA_CALLS(X)                                                                   \
   X(cuDeviceGet) X(cuDeviceGetAttribute) X(cuGetErrorName) X(cuGetErrorString)                    \
@@ -40,8 +40,8 @@ struct Api {
 #undef WARPSMITH_CUDA_MEMBER
 };
 
-/// All calls, looked up once. `unsupported` if there is no driver, or one older than the toolkit that
-/// this was built with; the message names the call and both versions.
+/// All calls, looked up once. `unsupported` if there is no driver, or one older than the toolkit
+/// that this was built with; the message names the call and both versions.
 Result<const Api*> load_api();
 
 /// Throws DeviceError unless `code` is success. `call` is the name of the call.

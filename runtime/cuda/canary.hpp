@@ -23,8 +23,8 @@ struct CanaryReport {
 bool canary_is_built();
 
 /// Runs the canary in a context that it creates and destroys. `unsupported` without a toolkit at
-/// build time or CUPTI at run time; `infrastructure` if a call fails. Call it once per process: CUPTI
-/// stays attached.
+/// build time or CUPTI at run time; `infrastructure` if a call fails. Call it once per process:
+/// CUPTI stays attached.
 Result<CanaryReport> run_canary(int gpu);
 
 }  // namespace warpsmith::cuda

@@ -30,8 +30,8 @@ class ClockReader {
   virtual ClockSample read() = 0;
 };
 
-/// The names of the bits that are set, as NVML's nvmlClocksEventReason has them, e.g. "sw_power_cap";
-/// "bit 12" for a bit that only later drivers name.
+/// The names of the bits that are set, as NVML's nvmlClocksEventReason has them, e.g.
+/// "sw_power_cap"; "bit 12" for a bit that only later drivers name.
 std::vector<std::string> reason_names(uint64_t reasons);
 
 /// True for reasons that hold a busy GPU below the clocks it is set to: power, heat, hardware.

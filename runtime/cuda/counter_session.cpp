@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller repeats the call itself ("user replay"): CUPTI's own replay would save and restore memory
-// that the candidate may only read, and would start each round with warm caches.
+// The caller repeats the call itself ("user replay"): CUPTI's own replay would save and restore
+// memory that the candidate may only read, and would start each round with warm caches.
 #include "runtime/cuda/counter_session.hpp"
 
 #include <cupti_profiler_target.h>
@@ -32,7 +32,7 @@ Result<CurrentContext> current_context() {
   return current;
 }
 
-/// CUPTI opens these libraries by their bare names; if it is outside the loader's path, so are they.
+/// CUPTI opens these libraries by their bare names; outside the loader's path it fails.
 void open_libraries_beside(const DynamicLibrary& cupti) {
   const std::string folder = cupti.folder();
   for (const char* name : {"/libnvperf_host.so", "/libnvperf_target.so"}) {
@@ -175,7 +175,8 @@ Result<std::vector<KernelCounters>> CounterSession::read() {
   if (done) done = WARPSMITH_CUPTI(state_->cupti, cuptiRangeProfilerGetCounterDataInfo, &found);
   if (!done) return tl::unexpected(std::move(done.error()));
   if (decoded.numOfRangeDropped > 0) {
-    return fail(ErrorCode::capacity, "the call launched more kernels than the session has room for");
+    return fail(ErrorCode::capacity,
+                "the call launched more kernels than the session has room for");
   }
   std::vector<KernelCounters> all;
   for (size_t range = 0; range < found.numTotalRanges; ++range) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the work of each kernel of one call with CUPTI's range profiler. For sources built with the
-// toolkit only.
+// Counts the work of each kernel of one call with CUPTI's range profiler. For sources built with
+// the toolkit only.
 //
-// Kernels run one after the other while they are counted: their times mean nothing. Meanwhile, record
-// no activity (instructions would count as 0) and launch no graph (CUPTI 13 refuses it).
+// Kernels run one after the other while they are counted: their times mean nothing. Meanwhile,
+// record no activity (instructions would count as 0) and launch no graph (CUPTI 13 refuses it).
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@ class CounterSession {
   /// Leaves the context as it was before.
   ~CounterSession();
 
-  /// Starts a round. The caller then makes the call, the same in every round, waits for it, and calls
-  /// `end`. Work that must not be counted has ended before `begin`.
+  /// Starts a round. The caller then makes the call, the same in every round, waits for it, and
+  /// calls `end`. Work that must not be counted has ended before `begin`.
   Result<void> begin();
   /// Ends a round; returns true if another one is needed.
   Result<bool> end();

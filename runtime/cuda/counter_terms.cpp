@@ -20,8 +20,8 @@ struct Metric {
   double weight;
 };
 
-// Instructions are counted per thread. A multiply-add counts twice: once with the other operations of
-// its type, once by itself.
+// Instructions are counted per thread. A multiply-add counts twice: once with the other operations
+// of its type, once by itself.
 constexpr std::array metrics{
     Metric{{"dram__bytes_read", "dram__bytes_op_read"}, ".sum", &Counters::dram_read_bytes, 1},
     Metric{{"dram__bytes_write", "dram__bytes_op_write"}, ".sum", &Counters::dram_written_bytes, 1},

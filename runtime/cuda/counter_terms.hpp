@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The metrics of CUPTI's range profiler that make up KernelCounters, by their names. Pure.
 //
-// Source: CUPTI documentation, "Metrics Mapping Table" and its naming of metrics. What the metrics of
-// instructions count was measured on an H200 with kernels of known work.
+// Source: CUPTI documentation, "Metrics Mapping Table" and its naming of metrics. What the metrics
+// of instructions count was measured on an H200 with kernels of known work.
 #pragma once
 
 #include <span>

@@ -79,7 +79,7 @@ KernelRecord record_of(const CUpti_Activity& activity) {
   return record_of(*static_cast<const CUpti_ActivityKernel10*>(any));
 }
 
-void keep(const CUpti_Activity& activity) {
+void keep_record(const CUpti_Activity& activity) {
   if (std::ranges::find(kinds, activity.kind) == kinds.end()) return;
   Collection& into = collection();
   into.lost = into.records.size() >= most_kernel_records;
@@ -89,7 +89,8 @@ void keep(const CUpti_Activity& activity) {
 void CUPTIAPI take_buffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid_bytes) {
   const std::lock_guard lock{collection().mutex};
   CUpti_Activity* record = nullptr;
-  while (collection().next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS) keep(*record);
+  while (collection().next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS)
+    keep_record(*record);
   std::free(buffer);
 }
 
@@ -135,7 +136,6 @@ Result<std::vector<KernelRecord>> stop_kernel_records(const DynamicLibrary& cupt
   if (collection().lost) {
     return fail(ErrorCode::capacity,
                 "CUPTI collected more than " + std::to_string(most_kernel_records) + " records");
-                !void keep( => void keep_record(
   }
   std::ranges::stable_sort(collection().records, {}, &KernelRecord::start_ns);
   return collection().records;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects CUPTI's records of the kernels, copies and fills that run between start and stop. Only one
-// collection can run at a time.
+// Collects CUPTI's records of the kernels, copies and fills that run between start and stop. Only
+// one collection can run at a time.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ inline constexpr size_t most_kernel_records = 8192;
 Result<void> start_kernel_records(const DynamicLibrary& cupti);
 /// Discards the records of all work that has ended.
 Result<void> forget_kernel_records(const DynamicLibrary& cupti);
-/// Stops collecting and returns the records in order of their start. Everything that was launched must
-/// have ended. `capacity` if there were more than `most_kernel_records`.
+/// Stops collecting and returns the records in order of their start. Everything that was launched
+/// must have ended. `capacity` if there were more than `most_kernel_records`.
 Result<std::vector<KernelRecord>> stop_kernel_records(const DynamicLibrary& cupti);
 
 }  // namespace warpsmith::cuda

@@ -6,12 +6,12 @@ namespace warpsmith::cuda {
 
 struct KernelCounters {
   double dram_read_bytes = 0, dram_written_bytes = 0;
-  /// Floating-point operations outside tensor cores, of all types. A fused multiply-add counts as two.
-  /// An instruction on half types counts for both halves of a pair, even if it uses one.
+  /// Floating-point operations outside tensor cores, of all types. A fused multiply-add counts as
+  /// two. An instruction on half types counts for both halves of a pair, even if it uses one.
   double flops = 0;
   double tensor_flops = 0;  // on tensor cores
-  /// Achieved occupancy: the share of a multiprocessor's warp slots that were in use, averaged over the
-  /// cycles in which any was.
+  /// Achieved occupancy: the share of a multiprocessor's warp slots that were in use, averaged over
+  /// the cycles in which any was.
   double warps_active = 0;
 
   template <class Archive>

@@ -15,8 +15,8 @@ struct KernelRecord {
   std::string name;      // of a kernel, as compiled; otherwise empty
   int64_t start_ns = 0;  // on the profiler's clock
   int64_t duration_ns = 0;
-  std::array<uint32_t, 3> grid{}, block{};         // kernels only, as are the next four; otherwise 0
-  uint32_t registers = 0;                          // per thread
+  std::array<uint32_t, 3> grid{}, block{};  // kernels only, as are the next four; otherwise 0
+  uint32_t registers = 0;                   // per thread
   uint32_t static_shared = 0, dynamic_shared = 0;  // bytes per block
   uint32_t local_bytes = 0;                        // per thread: arrays, spilled registers
   uint64_t bytes = 0;                              // written by a copy or a fill

@@ -16,8 +16,8 @@ namespace warpsmith::cuda {
 /// folders where drivers are installed.
 std::vector<std::string> nvml_names();
 
-/// Opens the readings of the GPU with this PCI address (Gpu::bus_address), whatever number NVML gives
-/// it. `unsupported` without the library, `not_found` without that GPU; the message says which.
+/// Opens the readings of the GPU with this PCI address (Gpu::bus_address), whatever number NVML
+/// gives it. `unsupported` without the library, `not_found` without that GPU.
 Result<std::unique_ptr<ClockReader>> open_clocks(
     const std::string& bus_address, const std::vector<std::string>& libraries = nvml_names());
 

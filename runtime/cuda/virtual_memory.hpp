@@ -13,11 +13,12 @@ enum class Access : uint8_t { read_only, read_write };
 /// One allocation, mapped in this process; freed once no process maps it. Throws DeviceError.
 class VirtualMemory {
  public:
-  /// Allocates at least `bytes` (rounded up to the device's granularity), writable here. Not zeroed:
-  /// the driver clears memory that another process had.
+  /// Allocates at least `bytes` (rounded up to the device's granularity), writable here. Not
+  /// zeroed: the driver clears memory that another process had.
   static VirtualMemory create(const Context& context, uint64_t bytes);
   /// Maps an allocation that another process exported; `bytes` must equal its `bytes()`. The
-  /// descriptor stays the caller's. A kernel that writes to read-only memory faults its own context.
+  /// descriptor stays the caller's. A kernel that writes to read-only memory faults its own
+  /// context.
   static VirtualMemory import(const Context& context, int fd, uint64_t bytes, Access access);
 
   /// A descriptor for other processes; each may choose how to map the memory.

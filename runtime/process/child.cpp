@@ -100,7 +100,7 @@ struct SetupHandler : bp::extend::handler {
 
 /// Duplicates a descriptor to a number above all that a child may ask for, so that dup2 never
 /// overwrites a source.
-UniqueFd lifted(int fd) {
+UniqueFd duplicate_high(int fd) {
   return UniqueFd{::fcntl(fd, F_DUPFD_CLOEXEC, 128)};
 }
 
@@ -111,7 +111,7 @@ struct PassedDescriptors {
 
   explicit PassedDescriptors(Setup& for_it) : setup(for_it) {}
   void add(int fd, int number) {
-    held.push_back(lifted(fd));
+    held.push_back(duplicate_high(fd));
     setup.moves.emplace_back(held.back().get(), number);
   }
 };
@@ -260,7 +260,8 @@ Result<void> await_exec(pid_t pid, const Pipe& report, std::chrono::milliseconds
   if (!is_readable(report.read.get(), Deadline::after(within))) {
     (void)::kill(pid, SIGKILL);
     reap_alone(pid);
-    return fail(ErrorCode::process_failed, "its program did not run within " + seconds_text(within));
+    return fail(ErrorCode::process_failed,
+                "its program did not run within " + seconds_text(within));
   }
   StartFailure failure;
   ssize_t got = 0;
@@ -283,7 +284,7 @@ Result<pid_t> launch(const ChildSpec& spec, Setup& setup) {
   }
   auto report = make_pipe();
   if (!report) return tl::unexpected(std::move(report.error()));
-  setup.report = lifted(report->write.get());
+  setup.report = duplicate_high(report->write.get());
   report->write.reset();
   const std::vector<std::string> arguments(spec.argv.begin() + 1, spec.argv.end());
   const bp::environment environment = spec.environment
@@ -318,7 +319,6 @@ Result<Child> Child::start(const ChildSpec& spec) {
   setup.own_group = spec.own_group;
   setup.same_addresses = spec.same_addresses;
   PassedDescriptors given{setup};
-  !lifted( => duplicate_high(
   given.add(input->fd(), 0);
   if (auto connected = state->connect(spec, given); !connected) {
     return tl::unexpected(std::move(connected.error()));

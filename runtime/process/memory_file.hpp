@@ -12,8 +12,8 @@
 
 namespace warpsmith {
 
-/// A memfd and this process's mapping of it. Its size is sealed at creation, so that no other holder
-/// of the descriptor can cause a SIGBUS here.
+/// A memfd and this process's mapping of it. Its size is sealed at creation, so that no other
+/// holder of the descriptor can cause a SIGBUS here.
 class MemoryFile {
  public:
   /// `bytes` zero bytes, mapped read-write and prefaulted.
@@ -23,8 +23,8 @@ class MemoryFile {
   /// Maps the memory of a descriptor that another process made; takes ownership of the descriptor.
   static Result<MemoryFile> map(UniqueFd fd, bool writable);
 
-  /// From now on this memory cannot be written or newly mapped writable through any descriptor, however
-  /// it is reopened; the existing mapping stays writable (F_SEAL_FUTURE_WRITE).
+  /// From now on this memory cannot be written or newly mapped writable through any descriptor,
+  /// however it is reopened; the existing mapping stays writable (F_SEAL_FUTURE_WRITE).
   Result<void> seal_future_writes();
 
   /// Closes the descriptor and keeps the mapping.

@@ -120,7 +120,7 @@ tl::unexpected<Error> as_damage(Error error) {
 
 Result<void> check_file(const fs::path& folder, const ManifestFile& expected) {
   const auto got = describe(folder, expected.name);
-  if (!got) return damage_or_refusal(got.error());
+  if (!got) return as_damage(got.error());
   if (*got == expected) return {};
   return fail(ErrorCode::corrupt, (folder / expected.name).string() + ": expected " +
                                       std::to_string(expected.bytes) + " bytes with SHA-256 " +
@@ -182,7 +182,7 @@ Result<std::vector<uint32_t>> CheckpointStore::steps() const {
 Result<Checkpoint> CheckpointStore::verify(uint32_t step) const {
   const fs::path folder = path_of(step);
   const auto text = read_text_file(folder / manifest_name, max_manifest_bytes);
-  if (!text) return damage_or_refusal(text.error());
+  if (!text) return as_damage(text.error());
   auto manifest = manifest_from_json(*text);
   if (!manifest) return fail(ErrorCode::corrupt, folder.string() + ": " + manifest.error().message);
   if (manifest->version.step != step) {
@@ -224,7 +224,6 @@ Result<void> CheckpointStore::prune(size_t keep) const {
   const size_t excess = all->size() > kept ? all->size() - kept : 0;
   for (size_t i = 0; i < excess; ++i) {
     // Renamed first, so that a crash in the middle leaves no partial checkpoint under its name.
-    !damage_or_refusal( => as_damage(
     const fs::path doomed = folder_ / (std::string(temporary_prefix) + std::to_string((*all)[i]));
     auto removed = rename_path(path_of((*all)[i]), doomed);
     if (removed) removed = remove_tree(doomed);

@@ -48,8 +48,8 @@ struct CheckpointSearch {
 };
 
 /// Owns `<run>/checkpoints`. A `step-N` folder appears by rename, after all its files, folders and
-/// the manifest of checksums are synced: a crash leaves a complete checkpoint, or a temporary folder
-/// that the next opening removes.
+/// the manifest of checksums are synced: a crash leaves a complete checkpoint, or a temporary
+/// folder that the next opening removes.
 class CheckpointStore {
  public:
   /// Writes a checkpoint's files into an empty folder; it need not sync them.
@@ -58,25 +58,25 @@ class CheckpointStore {
   /// Creates the folder if needed and removes temporary folders of earlier processes.
   static Result<CheckpointStore> open(const std::filesystem::path& folder);
 
-  /// `already_exists` if there is a checkpoint of that step. A failure leaves no partial checkpoint; it
-  /// may leave the complete one if only the last sync failed.
+  /// `already_exists` if there is a checkpoint of that step. A failure leaves no partial
+  /// checkpoint; it may leave the complete one if only the last sync failed.
   Result<Checkpoint> write(PolicyVersion version, const Writer& writer) const;
 
-  /// The newest intact checkpoint with a step of at most `max_step`: the ledger's last step, since a
-  /// later checkpoint was never acknowledged. Skips damaged ones with a complaint; fails at one that
-  /// the system refuses to read, since it may be intact.
+  /// The newest intact checkpoint with a step of at most `max_step`: the ledger's last step, since
+  /// a later checkpoint was never acknowledged. Skips damaged ones with a complaint; fails at one
+  /// that the system refuses to read, since it may be intact.
   Result<CheckpointSearch> newest(uint32_t max_step = UINT32_MAX) const;
 
   /// The steps that have a folder, ascending. Verifies nothing.
   Result<std::vector<uint32_t>> steps() const;
-  /// Checks every file against the manifest. `corrupt` names the first that differs, is missing or is
-  /// malformed; any other code means that it could not be read.
+  /// Checks every file against the manifest. `corrupt` names the first that differs, is missing or
+  /// is malformed; any other code means that it could not be read.
   Result<Checkpoint> verify(uint32_t step) const;
 
   /// Removes all but the newest `keep` (at least 1).
   Result<void> prune(size_t keep) const;
-  /// After a resume from `step`: moves later folders aside, so that no later resume takes one from the
-  /// abandoned lineage. Keeps only the newest such folder.
+  /// After a resume from `step`: moves later folders aside, so that no later resume takes one from
+  /// the abandoned lineage. Keeps only the newest such folder.
   Result<void> set_aside_after(uint32_t step) const;
 
   std::filesystem::path path_of(uint32_t step) const;

@@ -12,8 +12,8 @@
 namespace warpsmith {
 
 /// The failure of an errno: `disk_full` for no space, no quota or a size limit, `not_found` for a
-/// missing file, `invalid_argument` for a loop of links, otherwise `io_failed`. The message is "WHAT
-/// PATH: reason".
+/// missing file, `invalid_argument` for a loop of links, otherwise `io_failed`. The message is
+/// "WHAT PATH: reason".
 tl::unexpected<Error> fail_with_errno(std::string_view what, const std::filesystem::path& path,
                                       int error_number);
 
@@ -38,7 +38,7 @@ class OpenFile {
 
 /// open(2) with O_CLOEXEC; a new file gets mode 0644.
 Result<OpenFile> open_file(const std::filesystem::path& path, int flags);
-/// Writes all bytes or fails; after a failure the file may hold some of them, for the caller to cut.
+/// Writes all bytes or fails; after a failure the file may hold some of them.
 Result<void> write_all(const OpenFile& file, std::string_view bytes,
                        const std::filesystem::path& path);
 
@@ -50,8 +50,8 @@ Result<std::string> read_text_file(const std::filesystem::path& path, size_t max
 /// of the machine the file may hold neither.
 Result<void> write_file_whole(const std::filesystem::path& path, std::string_view content);
 
-/// Writes beside `path`, syncs, renames over it and syncs the folder: after a crash the file holds its
-/// old or its new content.
+/// Writes beside `path`, syncs, renames over it and syncs the folder: after a crash the file holds
+/// its old or its new content.
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view content);
 
 /// Removes temporary files that killed writers left in `folder`. Only for the folder's owner.

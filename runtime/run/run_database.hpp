@@ -42,15 +42,15 @@ struct VerdictRow {
   Verdict verdict;
 };
 
-/// Uses a synchronous write-ahead log. Outside begin … commit each call is a transaction of its own;
-/// a call that returned (or the commit after it) survives kill -9 and power loss. One owner.
+/// Uses a synchronous write-ahead log. Outside begin … commit each call is a transaction of its
+/// own; a call that returned (or the commit after it) survives kill -9 and power loss. One owner.
 class RunDatabase {
  public:
   static Result<RunDatabase> open(const std::filesystem::path& path,
                                   SqlAccess access = SqlAccess::read_write,
                                   std::chrono::milliseconds busy_timeout = std::chrono::seconds{5});
 
-  /// Checks every page, at about a second per GB; `corrupt` quotes the first damage that SQLite found.
+  /// Checks every page, at about a second per GB; `corrupt` quotes the first damage found.
   Result<void> check_integrity();
 
   Result<void> begin();
@@ -58,8 +58,8 @@ class RunDatabase {
   void rollback();
   bool in_transaction() const { return connection_.in_transaction(); }
 
-  /// Starts incarnation n + 1 from `restored_step` and returns its number; the first is 1. Marks steps
-  /// and trainings after `restored_step` as rolled back and their trajectories as untrained.
+  /// Starts incarnation n + 1 from `restored_step` and returns its number; the first is 1. Marks
+  /// steps and trainings after `restored_step` as rolled back and their trajectories as untrained.
   Result<uint32_t> begin_incarnation(uint32_t restored_step);
   /// Records how many seconds this incarnation has run so far.
   Result<void> set_wall_seconds(uint32_t incarnation, double seconds);

@@ -27,23 +27,23 @@ struct RunPaths {
 };
 
 /// A run folder that this process holds until destruction. The kernel's lock (on the open file
-/// description) ends with the process, however that ends; programs that it starts do not inherit it.
+/// description) ends with the process, however that ends; no program it starts inherits it.
 class RunFolder {
  public:
-  /// Creates `root`/`name`; an empty name becomes `<UTC time>-<config_name>`. `already_exists` if there
-  /// is such a run, `invalid_argument` if `name` is not a plain folder name.
+  /// Creates `root`/`name`; an empty name becomes `<UTC time>-<config_name>`. `already_exists` if
+  /// there is such a run, `invalid_argument` if `name` is not a plain folder name.
   static Result<RunFolder> create(const std::filesystem::path& root, std::string_view name,
                                   std::string_view config_name);
-  /// Opens an existing run, to resume it. `not_found` if the folder has no file `must_have`; `locked`
-  /// (naming the owner's process) if another process holds it.
+  /// Opens an existing run, to resume it. `not_found` if the folder has no file `must_have`;
+  /// `locked` (naming the owner's process) if another process holds it.
   static Result<RunFolder> open(const std::filesystem::path& folder,
                                 std::string_view must_have = "run.db");
 
   const RunPaths& paths() const { return paths_; }
   std::string name() const { return paths_.folder.filename().string(); }
 
-  /// Writes the effective configuration. An earlier one that differs (a resume with other options) is
-  /// kept as config.1.toml, config.2.toml …
+  /// Writes the effective configuration. An earlier one that differs (a resume with other options)
+  /// is kept as config.1.toml, config.2.toml …
   Result<void> write_config(std::string_view toml) const;
   /// The same for the stack record: stack.1.json …
   Result<void> write_stack(std::string_view json) const;

@@ -32,8 +32,7 @@ struct RunEvents {
 };
 Result<RunEvents> read_events(const RunPaths& paths, uint32_t limit);
 
-/// Finds a run by a folder's path, a name below `root`, or "latest". `not_found` lists the runs that
-/// exist.
+/// Finds a run by a folder's path, a name below `root`, or "latest". `not_found` lists the runs.
 Result<RunPaths> find_run(const std::filesystem::path& root, std::string_view name);
 
 }  // namespace warpsmith

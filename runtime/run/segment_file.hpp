@@ -41,8 +41,8 @@ struct SegmentLogOptions {
 class SegmentLog {
  public:
   /// Opens the newest file for appending after its last complete record. A torn tail is cut off: it
-  /// was never synced, so never acknowledged. A file that is damaged before its durable end is left as
-  /// it is, and a new one is started (see damage()).
+  /// was never synced, so never acknowledged. A file that is damaged before its durable end is left
+  /// as it is, and a new one is started (see damage()).
   static Result<SegmentLog> open(const std::filesystem::path& folder,
                                  SegmentLogOptions options = {});
 

@@ -48,7 +48,8 @@ class SqlRow {
 enum class SqlAccess : uint8_t { read_write, read_only };
 
 /// One connection with its prepared statements. Not thread-safe.
-/// Errors: `disk_full`, `locked` (busy for the whole time-out), `corrupt`, `not_found`, `io_failed`.
+/// Errors: `disk_full`, `locked` (busy for the whole time-out), `corrupt`, `not_found`,
+/// `io_failed`.
 class SqlConnection {
  public:
   static Result<SqlConnection> open(const std::filesystem::path& path, SqlAccess access,

@@ -18,11 +18,11 @@ std::string padded(std::string text, size_t width) {
 
 ExitCode report_unless_stopped(const Error& error, const SignalWait& signals) {
   if (!signals.arrived()) return report(error);
-  tell("stopped: " + error.message);
+  print_progress("stopped: " + error.message);
   return ExitCode::interrupted;
 }
 
-void tell(const std::string& line) {
+void print_progress(const std::string& line) {
   std::cerr << line + '\n';
 }
 

@@ -137,48 +137,52 @@ ExitCode check(const CheckArguments& args) {
 }  // namespace
 
 Command check_command() {
-  return {"check", "Judge one kernel: is it correct, and how fast?",
-          [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<CheckArguments>();
-            app.add_option("DIR", args->place,
-                           "Folder with reference.py and solution/. With --task: the solution's folder, or\n"
-                           "its one file (kernel.cpp or model_new.py, under any name)")
-                ->required();
-            app.add_option("--task", args->task, "Task file in KernelBench's format")->type_name("FILE");
-            app.add_option("--contract", args->contract,
-                           "cpu, device or host. Default: host for a *.py file or a folder with\n"
-                           "model_new.py, device for a folder with plan.toml or kernels.cu, else cpu");
-            app.add_option("--numerics", args->numerics,
-                           "Bound on errors. paper: 1e-2, absolute and relative, on 5 input sets, to\n"
-                           "compare with published numbers")
-                ->capture_default_str()
-                ->check(CLI::IsMember({"strict", "paper"}));
-            app.add_flag("--json", args->json, "Print one JSON object on standard output");
-            auto* explain = app.add_flag("--explain", args->explain,
-                                         "Contract device: print what would be launched; run nothing");
-            app.add_flag("--compile-only", args->compile_only, "Compile and inspect; run nothing")
-                ->excludes(explain);
-            for (const auto& [name, file, about] :
-                 {std::tuple{"--profile", &args->profile,
-                             "On a GPU: write the kernels that ran, beside those of eager and\n"
-                             "torch.compile, to FILE as JSON. Only for a correct solution"},
-                  std::tuple{"--trace", &args->trace,
-                             "On a GPU: write the same kernels to FILE as a trace for ui.perfetto.dev"}}) {
-              app.add_option(name, *file, about)
-                  ->type_name("FILE")
-                  ->excludes("--explain")
-                  ->excludes("--compile-only");
-            }
-            app.add_option("--gpu", args->gpu, "Number of the GPU for contracts device and host")
-                ->capture_default_str()
-                ->check(CLI::Range(0, 63));
-            add_baselines_option(app, args->baselines);
-            app.add_option("--timeout", args->timeout_s, "Seconds for the whole evaluation")
-                ->capture_default_str()
-                ->check(CLI::Range(1, 86'400));
-            app.footer(footer);
-            return [args] { return check(*args); };
-          }};
+  return {
+      "check", "Judge one kernel: is it correct, and how fast?",
+      [](CLI::App& app) -> std::function<ExitCode()> {
+        auto args = std::make_shared<CheckArguments>();
+        app.add_option(
+               "DIR", args->place,
+               "Folder with reference.py and solution/. With --task: the solution's folder, or\n"
+               "its one file (kernel.cpp or model_new.py, under any name)")
+            ->required();
+        app.add_option("--task", args->task, "Task file in KernelBench's format")
+            ->type_name("FILE");
+        app.add_option("--contract", args->contract,
+                       "cpu, device or host. Default: host for a *.py file or a folder with\n"
+                       "model_new.py, device for a folder with plan.toml or kernels.cu, else cpu");
+        app.add_option("--numerics", args->numerics,
+                       "Bound on errors. paper: 1e-2, absolute and relative, on 5 input sets, to\n"
+                       "compare with published numbers")
+            ->capture_default_str()
+            ->check(CLI::IsMember({"strict", "paper"}));
+        app.add_flag("--json", args->json, "Print one JSON object on standard output");
+        auto* explain = app.add_flag("--explain", args->explain,
+                                     "Contract device: print what would be launched; run nothing");
+        app.add_flag("--compile-only", args->compile_only, "Compile and inspect; run nothing")
+            ->excludes(explain);
+        for (const auto& [name, file, about] :
+             {std::tuple{"--profile", &args->profile,
+                         "On a GPU: write the kernels that ran, beside those of eager and\n"
+                         "torch.compile, to FILE as JSON. Only for a correct solution"},
+              std::tuple{
+                  "--trace", &args->trace,
+                  "On a GPU: write the same kernels to FILE as a trace for ui.perfetto.dev"}}) {
+          app.add_option(name, *file, about)
+              ->type_name("FILE")
+              ->excludes("--explain")
+              ->excludes("--compile-only");
+        }
+        app.add_option("--gpu", args->gpu, "Number of the GPU for contracts device and host")
+            ->capture_default_str()
+            ->check(CLI::Range(0, 63));
+        add_baselines_option(app, args->baselines);
+        app.add_option("--timeout", args->timeout_s, "Seconds for the whole evaluation")
+            ->capture_default_str()
+            ->check(CLI::Range(1, 86'400));
+        app.footer(footer);
+        return [args] { return check(*args); };
+      }};
 }
 
 }  // namespace warpsmith::actors

@@ -87,16 +87,16 @@ json hidden_shapes(const Verdict& verdict) {
   return list;
 }
 
-json verdict_json(const Verdict& v, Request asked) {
+json verdict_json(const Verdict& v, Request request) {
   const ShapeResult* shape = worst_shape(v);
   json out = times(shape != nullptr ? *shape : ShapeResult{});
   out["hidden_shapes"] = hidden_shapes(v);
-  out["verdict"] = class_name(v, asked);
+  out["verdict"] = class_name(v, request);
   out["contract"] = v.contract;
-  out["trust"] = runs(asked) ? json(to_string(v.trust)) : json(nullptr);
-  out["correct"] = runs(asked) || !v.correct() ? json(v.correct()) : json(nullptr);
-  out["reward"] = is_rewarded(asked) ? json(policy::reward_of(v, policy::RewardRule::milestone))
-                                     : json(nullptr);
+  out["trust"] = runs(request) ? json(to_string(v.trust)) : json(nullptr);
+  out["correct"] = runs(request) || !v.correct() ? json(v.correct()) : json(nullptr);
+  out["reward"] = is_rewarded(request) ? json(policy::reward_of(v, policy::RewardRule::milestone))
+                                       : json(nullptr);
   out["seed_commitment"] = v.seed_commitment.empty() ? json(nullptr) : json(v.seed_commitment);
   out["submission_hash"] = v.submission_hash;
   out["feedback"] = v.feedback;
@@ -180,40 +180,40 @@ std::string without_class(const std::string& feedback, VerdictClass outcome) {
 }
 
 /// The reward, trust class and contract; only the contract if nothing was measured.
-std::string worth_line(const Verdict& v, Request asked) {
-  if (!is_rewarded(asked)) return "  contract " + v.contract + '\n';
+std::string worth_line(const Verdict& v, Request request) {
+  if (!is_rewarded(request)) return "  contract " + v.contract + '\n';
   return print("  reward %.2f, trust class %s, contract %s\n",
                policy::reward_of(v, policy::RewardRule::milestone),
                std::string{to_string(v.trust)}.c_str(), v.contract.c_str());
 }
 
-std::string verdict_text(const Verdict& v, Request asked) {
-  if (asked == Request::explain && v.correct()) return v.feedback;
-  std::string out = class_name(v, asked) + '\n';
-  if (runs(asked) || !v.correct()) out += indented(without_class(v.feedback, v.outcome));
-  if (asked == Request::explain) return out;
+std::string verdict_text(const Verdict& v, Request request) {
+  if (request == Request::explain && v.correct()) return v.feedback;
+  std::string out = class_name(v, request) + '\n';
+  if (runs(request) || !v.correct()) out += indented(without_class(v.feedback, v.outcome));
+  if (request == Request::explain) return out;
   if (const ShapeResult* shape = worst_shape(v)) {
     out += speedup_line("eager", shape->speedup_eager, shape->speedup_eager_ci);
     out += speedup_line("torch.compile", shape->speedup_compile, shape->speedup_compile_ci);
     out += further_lines(shape->further);
   }
   out += clock_line(v);
-  return out + worth_line(v, asked) + jail_line(v.jail);
+  return out + worth_line(v, request) + jail_line(v.jail);
 }
 
 }  // namespace
 
-std::string judgement_json(const Judgement& judgement, Request asked) {
+std::string judgement_json(const Judgement& judgement, Request request) {
   const auto* verdict = std::get_if<Verdict>(&judgement);
-  const json out = verdict != nullptr ? verdict_json(*verdict, asked)
+  const json out = verdict != nullptr ? verdict_json(*verdict, request)
                                       : failure_json(std::get<InfraFailure>(judgement));
   // Compiler messages quote the submission, whose bytes need not be UTF-8.
-  !asked => request
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::string judgement_text(const Judgement& judgement, Request asked) {
-  if (const auto* verdict = std::get_if<Verdict>(&judgement)) return verdict_text(*verdict, asked);
+std::string judgement_text(const Judgement& judgement, Request request) {
+  if (const auto* verdict = std::get_if<Verdict>(&judgement))
+    return verdict_text(*verdict, request);
   const auto& failure = std::get<InfraFailure>(judgement);
   return std::string{to_string(failure.kind)} + ": " + failure.detail + '\n';
 }

@@ -18,16 +18,17 @@ ExitCode print_config(const ConfigOptions& options) {
 }  // namespace
 
 Command config_command() {
-  return {"config", "Check a configuration and print it with all defaults",
-          [](CLI::App& app) -> std::function<ExitCode()> {
-            const auto options = add_config_options(app);
-            app.footer(
-                "Prints every key as TOML, with absolute paths; or every error, with file and line.\n"
-                "Example:\n"
-                "  warpsmith config configs/quickstart.toml --set run.seed=7\n"
-                "Exit codes: 0 valid, 2 not valid.");
-            return [options] { return print_config(*options); };
-          }};
+  return {
+      "config", "Check a configuration and print it with all defaults",
+      [](CLI::App& app) -> std::function<ExitCode()> {
+        const auto options = add_config_options(app);
+        app.footer(
+            "Prints every key as TOML, with absolute paths; or every error, with file and line.\n"
+            "Example:\n"
+            "  warpsmith config configs/quickstart.toml --set run.seed=7\n"
+            "Exit codes: 0 valid, 2 not valid.");
+        return [options] { return print_config(*options); };
+      }};
 }
 
 }  // namespace warpsmith::actors

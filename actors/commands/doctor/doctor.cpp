@@ -29,7 +29,8 @@ Command doctor_command() {
             auto json = std::make_shared<bool>(false);
             app.add_flag("--json", *json, "Print one JSON object");
             app.footer(
-                "Checks the machine, the jail, the build, GPUs and contract device. \"!\" marks what is\n"
+                "Checks the machine, the jail, the build, GPUs and contract device. \"!\" marks "
+                "what is\n"
                 "missing: nothing runs without it; \"-\" what is absent: a part is slower or not\n"
                 "available without it. The advice for both stands at the end.\n"
                 "Exit codes: 0 nothing is missing, 3 something is.");

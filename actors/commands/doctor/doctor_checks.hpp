@@ -19,8 +19,8 @@ void check_jail(Findings& findings);
 void check_build(Findings& findings);
 /// Driver, GPUs, toolkit; runs the canary kernel under CUPTI if there is a GPU.
 void check_gpu(Findings& findings);
-/// The needs of contract `device`: NVRTC (started in its jail), headers, the toolkit, the libraries of
-/// `gemm` and `conv` steps, device nodes; for each GPU, NVML's clocks and the host's memory.
+/// The needs of contract `device`: NVRTC (started in its jail), headers, the toolkit, the libraries
+/// of `gemm` and `conv` steps, device nodes; for each GPU, NVML's clocks and the host's memory.
 void check_device_contract(Findings& findings);
 
 /// Whether the host's memory is out of reach for device code.

@@ -50,9 +50,10 @@ void check_toolchain(Findings& findings) {
     findings.push_back({area, "toolkit", toolchain->root});
     return;
   }
-  add_absent(findings, "toolkit", "none at build time",
-             "install the CUDA toolkit 13 and build again; without it kernels compile, but slots on "
-             "GPUs and sources that include the host's C++ headers do not work");
+  add_absent(
+      findings, "toolkit", "none at build time",
+      "install the CUDA toolkit 13 and build again; without it kernels compile, but slots on "
+      "GPUs and sources that include the host's C++ headers do not work");
 }
 
 bool holds(const fs::path& folder, const std::string& library) {
@@ -133,10 +134,11 @@ void check_host_memory(Findings& findings, const cuda::Gpu& gpu) {
     findings.push_back({area, name, std::string{cuda::out_of_reach}});
     return;
   }
-  add_absent(findings, name, cuda::within_reach,
-             "verdicts of contract device get a lowered trust class; put \"options nvidia_uvm "
-             "uvm_disable_hmm=1\" into /etc/modprobe.d and reload the module (this does not help if "
-             "the GPU shares the processor's page tables, as on Grace)");
+  add_absent(
+      findings, name, cuda::within_reach,
+      "verdicts of contract device get a lowered trust class; put \"options nvidia_uvm "
+      "uvm_disable_hmm=1\" into /etc/modprobe.d and reload the module (this does not help if "
+      "the GPU shares the processor's page tables, as on Grace)");
 }
 
 void check_device_contract(Findings& findings) {

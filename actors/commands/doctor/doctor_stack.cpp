@@ -86,8 +86,9 @@ void add_gpu(Findings& findings, const cuda::Gpu& gpu) {
 void check_canary(Findings& findings) {
   const auto canary = cuda::run_canary(0);
   if (!canary) {
-    findings.push_back({gpu_area, "canary", canary.error().message, FindingState::absent,
-                        "kernels cannot be profiled; build on a machine with nvcc, and allow CUPTI"});
+    findings.push_back(
+        {gpu_area, "canary", canary.error().message, FindingState::absent,
+         "kernels cannot be profiled; build on a machine with nvcc, and allow CUPTI"});
     return;
   }
   const bool right = canary->result_correct && canary->free_after >= canary->free_before;
@@ -126,7 +127,8 @@ void check_build(Findings& findings) {
 }
 
 void check_gpu(Findings& findings) {
-  check_tool(findings, "nvcc", FindingState::absent, "install CUDA toolkit 13, for CUDA tasks only");
+  check_tool(findings, "nvcc", FindingState::absent,
+             "install CUDA toolkit 13, for CUDA tasks only");
   findings.back().area = gpu_area;
   if (const std::string version = proc_driver_version(); !version.empty()) {
     findings.push_back({gpu_area, "kernel_module", version});

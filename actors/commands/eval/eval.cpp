@@ -142,20 +142,23 @@ Command eval_command() {
   return {
       "eval", "Measure a policy on held-out tasks", [](CLI::App& app) -> std::function<ExitCode()> {
         auto args = std::make_shared<EvalArguments>();
-        app.add_option("CONFIG", args->config, "Configuration file (TOML) with the model and the tasks")
+        app.add_option("CONFIG", args->config,
+                       "Configuration file (TOML) with the model and the tasks")
             ->required();
         app.add_option("--model", args->model,
                        "Model folder in Hugging Face layout, instead of the configured one")
             ->type_name("FOLDER");
         add_overrides(app, args->overrides);
-        app.add_option("--samples", args->samples, "Samples per task (default: 16; 1 with --greedy)")
+        app.add_option("--samples", args->samples,
+                       "Samples per task (default: 16; 1 with --greedy)")
             ->check(CLI::Range(1, 100'000));
         app.add_flag("--greedy", args->greedy, "Take the likeliest token every time");
         app.add_flag("--training-tasks", args->training_tasks,
                      "Use the training tasks instead of the held-out ones");
-        app.add_option("--against", args->against,
-                       "Output of an earlier `eval --json`: adds the difference of the mean rewards\n"
-                       "and its paired bootstrap interval (95 %)")
+        app.add_option(
+               "--against", args->against,
+               "Output of an earlier `eval --json`: adds the difference of the mean rewards\n"
+               "and its paired bootstrap interval (95 %)")
             ->type_name("FILE");
         app.add_flag("--json", args->json, "Print one JSON object on standard output");
         app.add_flag("--quiet", args->quiet, "Print no progress");
@@ -163,9 +166,11 @@ Command eval_command() {
             "Examples:\n"
             "  warpsmith eval configs/quickstart.toml --greedy\n"
             "  warpsmith eval configs/quickstart.toml --model runs/RUN/checkpoints/step-35\n"
-            "Exit codes: 0 all samples were judged; 2 bad input, or tasks were refused; 3 samples are\n"
+            "Exit codes: 0 all samples were judged; 2 bad input, or tasks were refused; 3 samples "
+            "are\n"
             "missing, because they were dropped or run.time_limit (24 h unless --set) ended the\n"
-            "evaluation; 130 stopped by Ctrl-C. If samples are missing, the figures cover those that\n"
+            "evaluation; 130 stopped by Ctrl-C. If samples are missing, the figures cover those "
+            "that\n"
             "there are, and say how many.");
         return [args] { return evaluate(*args); };
       }};

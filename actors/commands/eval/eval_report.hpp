@@ -26,8 +26,8 @@ struct EvalReport {
   uint64_t samples = 0;
 };
 
-/// The figures of a finished evaluation as JSON: with `whole`, on one line and with tasks, rewards and
-/// times; otherwise a summary to read. `before`: rewards to compare with.
+/// The figures of a finished evaluation as JSON: with `whole`, on one line and with tasks, rewards
+/// and times; otherwise a summary to read. `before`: rewards to compare with.
 Result<EvalReport> eval_report(const RunPaths& paths, const EvalExtent& extent,
                                const std::optional<RewardsByTask>& before, bool whole);
 

@@ -35,8 +35,7 @@ std::optional<double> geometric_mean(const std::vector<EvalSample>& samples,
   return std::exp(sum / static_cast<double>(count));
 }
 
-/// The mean reward of one resample: draws as many samples of each task as there are, with
-/// replacement.
+/// The mean reward of one resample: as many samples of each task, drawn with replacement.
 double resampled_mean(const ByTask& tasks, RandomStream& random) {
   double sum = 0;
   size_t count = 0;

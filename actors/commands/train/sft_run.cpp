@@ -140,8 +140,8 @@ class SftRun {
   int64_t saved_ = 0;  // step of the newest checkpoint
 };
 
-/// Saves the model's files into `to`: each is written beside it, then renamed, so that it is complete
-/// whatever happens. Other files in the folder stay.
+/// Saves the model's files into `to`: each is written beside it, then renamed, so that it is
+/// complete whatever happens. Other files in the folder stay.
 Result<void> save_model(const policy::SftStage& stage, const fs::path& to, const fs::path& from) {
   const fs::path beside = to.parent_path() / ('.' + to.filename().string() + ".unfinished");
   std::error_code error;
@@ -178,8 +178,7 @@ Result<void> export_model(const policy::SftStage& stage, const RunConfig& config
   return {};
 }
 
-/// True if Ctrl-C ended the script too, which is no failure. The signal may arrive here a little
-/// later.
+/// True if Ctrl-C ended the script too, which is no failure. The signal may come a little late.
 bool stopped_script(const Error& error, const SignalWait& signals) {
   constexpr std::chrono::milliseconds patience{200};
   return error.code == ErrorCode::process_failed && signals.wait(patience);

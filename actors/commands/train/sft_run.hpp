@@ -6,10 +6,10 @@
 
 namespace warpsmith::actors {
 
-/// Writes the demonstrations if a script is configured, fine-tunes, and saves the model into the run
-/// folder and, at the end, into `sft.export_to`. Writes a checkpoint every `ledger.checkpoint_steps`
-/// steps and at a stop (Ctrl-C, time limit); a resume continues from the newest as if there had been
-/// no stop.
+/// Writes the demonstrations if a script is configured, fine-tunes, and saves the model into the
+/// run folder and, at the end, into `sft.export_to`. Writes a checkpoint every
+/// `ledger.checkpoint_steps` steps and at a stop (Ctrl-C, time limit); a resume continues from the
+/// newest as if there had been no stop.
 ExitCode run_sft(const RunConfig& config, const RunPlace& place, const Output& output);
 
 }  // namespace warpsmith::actors

@@ -69,31 +69,35 @@ ExitCode train(TrainArguments args) {
 }  // namespace
 
 Command train_command() {
-  return {"train", "Train a policy as CONFIG describes, or resume a run",
-          [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<TrainArguments>();
-            app.add_option("CONFIG", args->config, "Configuration file (TOML)");
-            app.add_option("--resume", args->resume,
-                           "Resume a run from its last checkpoint: its folder, its name in runs/, or\n"
-                           "\"latest\". run.time_limit starts anew")
-                ->type_name("RUN");
-            add_overrides(app, args->overrides);
-            app.add_flag("--dry-run", args->dry_run,
-                         "Check everything, print the actor tree and its memory, start nothing");
-            app.add_flag("--quiet", args->output.quiet, "Print no progress, only warnings and the result");
-            app.add_flag("--json", args->output.json,
-                         "Print the result as one JSON object on standard output");
-            app.footer(
-                "Examples:\n"
-                "  warpsmith train configs/quickstart.toml\n"
-                "  warpsmith train configs/quickstart.toml --set run.trajectories=256 --set run.seed=7\n"
-                "  warpsmith train --resume latest\n"
-                "Ctrl-C stops cleanly: a checkpoint is written, and the run can be resumed. A second\n"
-                "Ctrl-C ends at once.\n"
-                "Exit codes: 0 done, or stopped with a checkpoint; 2 bad input; 3 infrastructure failure;\n"
-                "130 ended by a second Ctrl-C.");
-            return [args] { return train(*args); };
-          }};
+  return {
+      "train", "Train a policy as CONFIG describes, or resume a run",
+      [](CLI::App& app) -> std::function<ExitCode()> {
+        auto args = std::make_shared<TrainArguments>();
+        app.add_option("CONFIG", args->config, "Configuration file (TOML)");
+        app.add_option("--resume", args->resume,
+                       "Resume a run from its last checkpoint: its folder, its name in runs/, or\n"
+                       "\"latest\". run.time_limit starts anew")
+            ->type_name("RUN");
+        add_overrides(app, args->overrides);
+        app.add_flag("--dry-run", args->dry_run,
+                     "Check everything, print the actor tree and its memory, start nothing");
+        app.add_flag("--quiet", args->output.quiet,
+                     "Print no progress, only warnings and the result");
+        app.add_flag("--json", args->output.json,
+                     "Print the result as one JSON object on standard output");
+        app.footer(
+            "Examples:\n"
+            "  warpsmith train configs/quickstart.toml\n"
+            "  warpsmith train configs/quickstart.toml --set run.trajectories=256 --set "
+            "run.seed=7\n"
+            "  warpsmith train --resume latest\n"
+            "Ctrl-C stops cleanly: a checkpoint is written, and the run can be resumed. A second\n"
+            "Ctrl-C ends at once.\n"
+            "Exit codes: 0 done, or stopped with a checkpoint; 2 bad input; 3 infrastructure "
+            "failure;\n"
+            "130 ended by a second Ctrl-C.");
+        return [args] { return train(*args); };
+      }};
 }
 
 }  // namespace warpsmith::actors

@@ -50,9 +50,11 @@ TEST(BaselinesOptionTest, TakesNamesAndNoneAndLeavesThePlaceAlone) {
 TEST(BaselinesOptionTest, RefusesWhatIsNoneAndWhatACpuCannotHave) {
   EXPECT_THAT(timed("--baselines fast"), ElementsAre(HasSubstr("fast")));
   EXPECT_THAT(timed("--baselines none,cuda-graph"),
-              ElementsAre(HasSubstr("expected \"auto\", \"max-autotune\" or \"cuda-graph\", got \"none\"")));
-  EXPECT_THAT(timed("--baselines cuda-graph", "cpu"),
-              ElementsAre(HasSubstr("a slot of contract \"cpu\" times only eager and torch.compile")));
+              ElementsAre(HasSubstr(
+                  "expected \"auto\", \"max-autotune\" or \"cuda-graph\", got \"none\"")));
+  EXPECT_THAT(
+      timed("--baselines cuda-graph", "cpu"),
+      ElementsAre(HasSubstr("a slot of contract \"cpu\" times only eager and torch.compile")));
 }
 
 }  // namespace

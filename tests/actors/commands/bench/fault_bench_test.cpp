@@ -121,7 +121,7 @@ TEST(FaultFiguresTest, APassIsComparedSetBySetInAnyOrder) {
   EXPECT_FALSE(one.same_as(judged(Verdict{.outcome = VerdictClass::wrong})));
   const JudgedOutcome lost = judged(InfraFailure{InfraKind::sandbox_lost, "gone"});
   EXPECT_EQ(lost.outcome, "infra_sandbox_lost");
-  EXPECT_EQ(lost.said, "gone");
+  EXPECT_EQ(lost.text, "gone");
 }
 
 TEST(FaultFiguresTest, EveryBarCounts) {
