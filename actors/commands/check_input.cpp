@@ -59,7 +59,7 @@ Result<void> refuse_special_files(const fs::path& place) {
     if (++seen > most_entries) break;
     if (entry.is_symlink(error)) return refused_link(entry.path(), "file");
     if (entry.is_regular_file(error) || entry.is_directory(error)) continue;
-    return fail(ErrorCode::invalid_argument, entry.path().string() + ": expected a regular file");
+    return fail(ErrorCode::invalid_argument, entry.path().string() + ": expected a file");
   }
   return {};
 }

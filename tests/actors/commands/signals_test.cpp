@@ -15,12 +15,12 @@ void interrupt() {
   (void)::kill(::getpid(), SIGINT);
 }
 
-/// A process that waits for its end, at most so long that a test fails.
+/// Waits for a signal to end the process; the test fails if none does.
 void wait_for_the_end() {
   ::sleep(20);
 }
 
-TEST(SignalWaitTest, TheFirstIsAskedForOnce) {
+TEST(SignalWaitTest, WaitReturnsTheFirstSignalOnce) {
   const SignalWait signals;
   EXPECT_FALSE(signals.wait(milliseconds{0}));
   interrupt();
@@ -28,7 +28,7 @@ TEST(SignalWaitTest, TheFirstIsAskedForOnce) {
   EXPECT_FALSE(signals.wait(milliseconds{0}));
 }
 
-TEST(SignalWaitTest, SaysItsWordsOnce) {
+TEST(SignalWaitTest, PrintsItsMessageOnce) {
   testing::internal::CaptureStderr();
   {
     const SignalWait signals{"stopping"};
@@ -40,7 +40,7 @@ TEST(SignalWaitTest, SaysItsWordsOnce) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "stopping\n");
 }
 
-TEST(SignalWaitTest, TwoAtOnceAreOne) {
+TEST(SignalWaitTest, TwoAtOnceCountAsOne) {
   const SignalWait signals;
   interrupt();
   EXPECT_TRUE(signals.wait(seconds{20}));
@@ -48,7 +48,7 @@ TEST(SignalWaitTest, TwoAtOnceAreOne) {
   EXPECT_FALSE(signals.wait(milliseconds{50}));
 }
 
-TEST(SignalWaitDeathTest, TheSecondEndsTheProcessWhateverItDoes) {
+TEST(SignalWaitDeathTest, TheSecondSignalEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -62,7 +62,7 @@ TEST(SignalWaitDeathTest, TheSecondEndsTheProcessWhateverItDoes) {
       ExitedWithCode(130), "");
 }
 
-TEST(SignalWaitDeathTest, OnceNobodyAsksTheFirstEndsTheProcess) {
+TEST(SignalWaitDeathTest, AfterExitOnNextTheFirstSignalEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {

@@ -35,7 +35,7 @@ TEST(RepetitionTest, AWrongVerdictHasNoSpeedUp) {
   EXPECT_EQ(wrong.speedup_eager, 0);
 }
 
-TEST(RepetitionTest, OnlyALowerMilestoneThatIsStraddledIsExplained) {
+TEST(RepetitionTest, OnlyAStraddledLowerMilestoneIsExplained) {
   const VerdictSample usual{.milestone = 2, .speedup_eager = 1.2, .speedup_compile = 1.0};
   const VerdictSample lower_straddling{.milestone = 1, .straddles = true};
   const VerdictSample lower{.milestone = 1};
@@ -61,7 +61,7 @@ TEST(RepetitionTest, TheBarHoldsTheMedianOnBothSides) {
   EXPECT_FALSE(meets({}));
 }
 
-/// Answers with what it was given, in order.
+/// Returns the given judgements in order.
 class ScriptedBackend : public SandboxBackend {
  public:
   explicit ScriptedBackend(std::deque<Judgement> answers) : answers_(std::move(answers)) {}
@@ -72,14 +72,14 @@ class ScriptedBackend : public SandboxBackend {
     return answer;
   }
   Result<TaskFacts> ingest(const Task& /*task*/, std::chrono::milliseconds /*budget*/) override {
-    return fail(ErrorCode::unsupported, "not asked for");
+    return fail(ErrorCode::unsupported, "not used here");
   }
 
  private:
   std::deque<Judgement> answers_;
 };
 
-TEST(RepetitionTest, WhatNoiseSpoilsIsAskedAgain) {
+TEST(RepetitionTest, EvaluationsSpoiltByNoiseAreRepeated) {
   const InfraFailure noise{InfraKind::noise, "unstable"};
   ScriptedBackend backend{{noise, Verdict{}, noise, noise, Verdict{}}};
   const auto repetition = repeat_verdict(backend, {}, {.times = 2});
@@ -98,23 +98,23 @@ TEST(RepetitionTest, EndlessNoiseAndOtherFailuresEndIt) {
 
 TEST(RepetitionTest, AStopLeavesTheVerdictsSoFar) {
   ScriptedBackend backend{{Verdict{}, Verdict{}}};
-  int asked = 0;
+  int calls = 0;
   const auto repetition =
-      repeat_verdict(backend, {}, {.times = 20, .stop = [&] { return ++asked > 2; }});
+      repeat_verdict(backend, {}, {.times = 20, .stop = [&] { return ++calls > 2; }});
   ASSERT_TRUE(repetition);
   EXPECT_EQ(repetition->verdicts.size(), 2U);
 }
 
-TEST(RepetitionTest, WhatAStopEndedIsNoFailure) {
+TEST(RepetitionTest, FailureCausedByAStopIsIgnored) {
   ScriptedBackend backend{{Verdict{}, InfraFailure{InfraKind::sandbox_lost, "ended"}}};
-  int asked = 0;
+  int calls = 0;
   const auto repetition =
-      repeat_verdict(backend, {}, {.times = 20, .stop = [&] { return ++asked > 2; }});
+      repeat_verdict(backend, {}, {.times = 20, .stop = [&] { return ++calls > 2; }});
   ASSERT_TRUE(repetition) << repetition.error().message;
   EXPECT_EQ(repetition->verdicts.size(), 1U);
 }
 
-TEST(RepetitionTest, NothingJudgedIsNothingUnexplained) {
+TEST(RepetitionTest, NoVerdictsMeansNothingUnexplained) {
   EXPECT_EQ(Repetition{}.unexplained(), 0);
   EXPECT_EQ(Repetition{}.median_speedup_eager(), 0);
 }
