@@ -154,10 +154,10 @@ void remove_unfinished_files(const fs::path& folder) {
   for (fs::directory_iterator it{folder, error}, end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     const size_t mark = name.rfind(unfinished_mark);
-    const bool ours =
+    const bool is_unfinished =
         mark != std::string::npos && mark + unfinished_mark.size() < name.size() &&
         name.find_first_not_of("0123456789", mark + unfinished_mark.size()) == std::string::npos;
-    if (ours && it->is_regular_file()) unfinished.push_back(it->path());
+    if (is_unfinished && it->is_regular_file()) unfinished.push_back(it->path());
   }
   for (const fs::path& path : unfinished) (void)::unlink(path.c_str());
 }

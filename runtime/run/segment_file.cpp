@@ -54,8 +54,8 @@ uint32_t newest_file(const fs::path& folder, std::error_code& error) {
     const std::string name = it->path().filename().string();
     uint32_t number = 0;
     const auto [last, parsed] = std::from_chars(name.data(), name.data() + name.size(), number);
-    const bool ours = parsed == std::errc{} && std::string_view(last) == ".seg";
-    if (ours) newest = std::max(newest, number);
+    const bool is_segment = parsed == std::errc{} && std::string_view(last) == ".seg";
+    if (is_segment) newest = std::max(newest, number);
   }
   return newest;
 }

@@ -29,7 +29,7 @@ struct Arguments {
 
 /// The figures of one batch size; the peer's are empty with --no-peer.
 struct Figures {
-  policy::DecodeBenchReport ours;
+  policy::DecodeBenchReport own;
   std::optional<double> peer_prefill, peer_decode;  // tokens per second
 };
 
@@ -52,9 +52,9 @@ Result<Figures> measure(const policy::Transformer& model, const fs::path& folder
                         const Arguments& args) {
   const policy::DecodeBenchOptions options{
       .batch = batch, .prompt_tokens = args.prompt_tokens, .new_tokens = args.new_tokens};
-  auto ours = policy::bench_decode(model, options);
-  if (!ours) return tl::unexpected(std::move(ours.error()));
-  Figures figures{.ours = *ours};
+  auto own = policy::bench_decode(model, options);
+  if (!own) return tl::unexpected(std::move(own.error()));
+  Figures figures{.own = *own};
   if (args.no_peer) return figures;
   const auto peer = run_peer(folder, batch, args);
   if (!peer) return tl::unexpected(peer.error());
@@ -64,30 +64,30 @@ Result<Figures> measure(const policy::Transformer& model, const fs::path& folder
 }
 
 nlohmann::json to_json(const Figures& f) {
-  nlohmann::json out{{"batch", f.ours.batch},
-                     {"decode_tokens_per_s", f.ours.decode_tokens_per_second},
-                     {"prefill_tokens_per_s", f.ours.prefill_tokens_per_second}};
+  nlohmann::json out{{"batch", f.own.batch},
+                     {"decode_tokens_per_s", f.own.decode_tokens_per_second},
+                     {"prefill_tokens_per_s", f.own.prefill_tokens_per_second}};
   out["peer_decode_tokens_per_s"] = nullable(f.peer_decode);
   out["peer_prefill_tokens_per_s"] = nullable(f.peer_prefill);
   out["decode_ratio"] =
-      f.peer_decode ? nlohmann::json(f.ours.decode_tokens_per_second / *f.peer_decode) : nullptr;
+      f.peer_decode ? nlohmann::json(f.own.decode_tokens_per_second / *f.peer_decode) : nullptr;
   return out;
 }
 
-std::string beside(double ours, const std::optional<double>& peer) {
-  if (!peer) return fixed(ours, 0);
-  return fixed(ours, 0) + " against " + fixed(*peer, 0) + ": " + fixed(ours / *peer, 2) + "x";
+std::string beside(double own, const std::optional<double>& peer) {
+  if (!peer) return fixed(own, 0);
+  return fixed(own, 0) + " against " + fixed(*peer, 0) + ": " + fixed(own / *peer, 2) + "x";
 }
 
 std::string to_text(const std::vector<Figures>& all) {
   std::vector<BenchRow> rows;
   for (const Figures& f : all) {
-    const std::string batch = ", batch " + std::to_string(f.ours.batch);
+    const std::string batch = ", batch " + std::to_string(f.own.batch);
     rows.push_back({"decoded tokens per second" + batch,
-                    beside(f.ours.decode_tokens_per_second, f.peer_decode),
+                    beside(f.own.decode_tokens_per_second, f.peer_decode),
                     {}});
     rows.push_back({"prefilled tokens per second" + batch,
-                    beside(f.ours.prefill_tokens_per_second, f.peer_prefill),
+                    beside(f.own.prefill_tokens_per_second, f.peer_prefill),
                     {}});
   }
   return table_of(rows);

@@ -93,7 +93,7 @@ nlohmann::json to_json(const std::vector<AgreementRow>& rows) {
           {"each", each}};
 }
 
-/// A time and its ratio to that of the events; says so if the bar is missed.
+/// A time and its ratio to that of the events; marked if the bar is missed.
 std::string beside_events(double us, double ratio, bool agrees) {
   return fixed(us, 2) + " us (" + fixed(ratio, 3) + (agrees ? ")" : ", missed)");
 }

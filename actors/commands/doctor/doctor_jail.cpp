@@ -26,7 +26,7 @@ void check_bubblewrap(Findings& findings) {
        version ? version->out.substr(0, version->out.find('\n')) : version.error().message});
 }
 
-/// Starts the sandbox program as a run does, and asks which primitives a candidate's jail has.
+/// Starts the sandbox program as a run does, and reads which primitives a candidate's jail has.
 Result<sandbox::HealthReport> probe_sandbox() {
   sandbox::SandboxOptions options;
   options.program = sandbox_program();
