@@ -6,7 +6,7 @@
 
 namespace warpsmith {
 
-/// Owned bytes. A vector of char is the one sequence that CAF writes without a loop per element.
+/// Owned bytes, as a vector of char: the one sequence that CAF writes without a loop per element.
 using ByteBuffer = std::vector<char>;
 
 }  // namespace warpsmith

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Content hashes (SHA-256) and short checksums for stored records (CRC-32C would need a table of
-// ours; the first eight bytes of SHA-256 are fast enough here and one thing less to maintain).
+// Content hashes (SHA-256), and short checksums for stored records: the first eight bytes of
+// SHA-256, which are fast enough here and need no code of our own, as CRC-32C would.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ std::string to_hex(std::span<const unsigned char> bytes);
 /// SHA-256 as 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);
 
-/// The first eight bytes of SHA-256, as a number that is the same on every machine.
+/// The first eight bytes of SHA-256 as a big-endian number, the same on every machine.
 uint64_t checksum64(std::string_view bytes);
 
 }  // namespace warpsmith

@@ -13,7 +13,8 @@ inline double in_ms(std::chrono::nanoseconds span) {
   return std::chrono::duration<double, std::milli>(span).count();
 }
 
-/// "20 s", "1.5 s", "0.25 s": to a tenth from half a second on, to a millisecond below.
+/// Formats a span as "20 s", "1.5 s" or "0.25 s": to a tenth of a second from half a second on, to
+/// a millisecond below.
 std::string seconds_text(std::chrono::nanoseconds span);
 
 /// A point in time by which a wait must end. Every wait takes one.
@@ -23,7 +24,7 @@ class Deadline {
     return Deadline{SteadyClock::now() + span};
   }
   bool passed() const { return SteadyClock::now() >= at_; }
-  /// Never negative.
+  /// The time that is left; zero once the deadline has passed.
   std::chrono::milliseconds left() const;
   SteadyClock::time_point at() const { return at_; }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records to bytes and back: cereal's visitors over two small archives of ours. Numbers are
-// little-endian; floats travel as their bits, so NaN and infinities survive. Lengths are checked
-// against the bytes that are left, and elements made as they are read, so that hostile input costs
-// no more memory than honest input of its length.
+// Packs records into bytes and back: cereal's visitors over two small archives of our own. Numbers
+// are little-endian; floats travel as their bits, so NaN and infinities survive. Lengths are
+// checked against the bytes that are left, and elements are made as they are read, so that hostile
+// input costs no more memory than honest input of the same length.
 #pragma once
 
 #include <bit>
@@ -24,7 +24,7 @@ namespace warpsmith::codec {
 
 static_assert(std::endian::native == std::endian::little, "the codec writes native bytes");
 
-/// Appends to a buffer it does not own.
+/// Appends to a buffer that it does not own.
 class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElision> {
  public:
   explicit Writer(ByteBuffer& out) : OutputArchive(this), out_(out) {}
@@ -37,7 +37,7 @@ class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElisi
   ByteBuffer& out_;
 };
 
-/// Reads from bytes it does not own; throws std::runtime_error when they end too early.
+/// Reads from bytes that it does not own; throws std::runtime_error when they end too early.
 class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElision> {
  public:
   Reader(const char* data, size_t size) : InputArchive(this), data_(data), left_(size) {}
@@ -47,7 +47,7 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
     data_ += size;
     left_ -= size;
   }
-  /// Every element takes at least `size` bytes, so no honest length exceeds what is left.
+  /// Throws unless `length` elements of at least `size` bytes each fit into what is left.
   void check_length(uint64_t length, size_t size = 1) const {
     if (length > left_ / size) throw std::runtime_error("length exceeds the bytes that are left");
   }
@@ -93,8 +93,8 @@ void CEREAL_LOAD_FUNCTION_NAME(Reader& r, cereal::SizeTag<T>& tag) {
   r.check_length(length);
   tag.size = static_cast<cereal::size_type>(length);
 }
-/// Cereal's would make all elements before it reads the first, and one byte may stand for a large
-/// one. Here no more are made than are read.
+/// Replaces cereal's version, which makes all elements before it reads the first: one byte of input
+/// may stand for a large element. This one makes no more elements than it reads.
 template <class T>
   requires(!std::is_same_v<T, bool>)
 void CEREAL_LOAD_FUNCTION_NAME(Reader& r, std::vector<T>& values) {
@@ -116,7 +116,7 @@ void CEREAL_SERIALIZE_FUNCTION_NAME(Archive& archive, cereal::NameValuePair<T>& 
   archive(pair.value);
 }
 
-/// A record may say which values it can hold: `Result<void> validate() const`.
+/// A record that checks its own values: `Result<void> validate() const`.
 template <class T>
 concept Validated = requires(const T& record) {
   { record.validate() } -> std::same_as<Result<void>>;
@@ -130,7 +130,7 @@ ByteBuffer pack(const T& record) {
   return out;
 }
 
-/// Rejects short, long and impossible bytes with `parse_failed`.
+/// Returns the record; `parse_failed` if bytes are missing or left over, or a value is invalid.
 template <class T>
 Result<T> unpack(const char* data, size_t size) {
   T record{};

@@ -10,7 +10,7 @@ namespace warpsmith {
 namespace {
 
 std::string variable(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): never set here
   return value == nullptr ? std::string{} : std::string{value};
 }
 

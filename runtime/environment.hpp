@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where this program's own things are: its folders, its interpreter, its caches.
+// Where the program finds its own folders, its Python interpreter and its caches.
 #pragma once
 
 #include <filesystem>
@@ -13,18 +13,18 @@ std::string program_version();
 /// The folder of this executable.
 std::filesystem::path executable_folder();
 
-/// The checkout: WARPSMITH_HOME, else where the program was built. Holds configs/ and scripts/.
+/// The checkout, which holds configs/ and scripts/: WARPSMITH_HOME, else the place of the build.
 std::filesystem::path source_folder();
 
-/// The interpreter of the environment that holds torch: WARPSMITH_PYTHON, else the one the program
-/// was built with. Empty if neither is known.
+/// The Python interpreter whose environment holds torch: WARPSMITH_PYTHON, else the one the program
+/// was built with. Empty if neither is set.
 std::filesystem::path python_interpreter();
 
 /// `warpsmith-sandbox` of this build: WARPSMITH_SANDBOX, else in the build tree beside this
 /// executable's folder.
 std::filesystem::path sandbox_program();
 
-/// XDG_CACHE_HOME/warpsmith, else ~/.cache/warpsmith. Not created here.
+/// XDG_CACHE_HOME/warpsmith, else ~/.cache/warpsmith. The folder is not created.
 std::filesystem::path cache_folder();
 
 }  // namespace warpsmith

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can go wrong that a caller can act on: one enum for the whole program.
+// The failures that a caller can act on: one enum for the whole program.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@ namespace warpsmith {
 enum class ErrorCode : uint8_t {
   invalid_config,    // a configuration, plan or option is wrong; the message names file and line
   invalid_argument,  // a call's argument is out of its documented range
-  parse_failed,      // outside bytes or text do not follow their format
+  parse_failed,      // bytes or text from outside do not follow their format
   not_found,         // a named file, run, task or actor does not exist
-  already_exists,    // a thing that must be new is there
+  already_exists,    // something that must be new is already there
   io_failed,         // the operating system refused a read or a write
-  disk_full,         // a write failed for want of space
+  disk_full,         // a write failed because the disk is full
   locked,            // another process holds the resource
   corrupt,           // stored bytes do not match their checksum
   timeout,           // a deadline passed
   capacity,          // a bound (queue, credit, memory) is reached
   stale,             // older than the allowed version lag
-  unsupported,       // known, but not possible on this machine or in this build
+  unsupported,       // valid, but not possible on this machine or in this build
   process_failed,    // a child process ended in a way it should not
   peer_lost,         // the other end of a connection is gone
-  infrastructure,    // a failure of ours that must never become a reward
+  infrastructure,    // a failure of this system, which must never become a reward
 };
 
 std::string_view to_string(ErrorCode code) noexcept;

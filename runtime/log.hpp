@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logging. Only log.cpp sees spdlog, whose header costs seconds per file; callers build the text.
+// Logging. Only log.cpp includes spdlog, whose header costs seconds per file.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@ namespace warpsmith::log {
 
 enum class Level { info, warn, error, off };
 
-/// "info", "warn", "error" or "off"; info for anything else.
+/// The level of that name ("info", "warn", "error", "off"); info for any other name.
 Level level_named(std::string_view name);
 
-/// Where lines go. Called once by main; before that, warnings and errors go to standard error.
+/// Where log lines go. Before main calls `start`, warnings and errors go to standard error.
 struct Sinks {
   Level level = Level::info;
   bool to_stderr = true;
-  std::string file;  // empty: none. Rotated at 16 MiB, three files kept.
+  std::string file;  // no file if empty. Rotated at 16 MiB, three files kept.
 };
 void start(const Sinks& sinks);
 
-/// Writes out what is buffered; safe to call twice.
+/// Writes buffered lines out.
 void flush();
 
 void info(std::string_view text);

@@ -8,7 +8,7 @@
 namespace warpsmith {
 
 double median(std::span<const double> values) {
-  assert(!values.empty() && "median of nothing");
+  assert(!values.empty() && "median of no values");
   std::vector<double> copy(values.begin(), values.end());
   const auto middle = copy.begin() + static_cast<std::ptrdiff_t>(copy.size() / 2);
   std::nth_element(copy.begin(), middle, copy.end());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of others within a line of ours.
+// Text from outside, made safe to quote within a line of a report.
 #pragma once
 
 #include <string>
 
 namespace warpsmith {
 
-/// Ends of lines as \n and \r, in letters: no name may write lines of its own into a report. Pure.
+/// Replaces line ends by the letters \n and \r, so that no name adds lines to a report. Pure.
 std::string one_line(std::string text);
 
 }  // namespace warpsmith

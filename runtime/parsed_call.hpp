@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tool call as the model meant it, and what a tool says of itself: shared by grammar and tools.
+// A tool call without its syntax, and the schema by which a tool describes itself.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class ToolSyntax : uint8_t {
   hermes,  // <tool_call> {"name": …, "arguments": {…}} (Qwen2.5, Qwen3, Hermes)
 };
 
-/// One call, free of syntax. A value that was no string in JSON stands here as its JSON text.
+/// One call, without its syntax. A value that was not a JSON string is kept as its JSON text.
 struct ParsedCall {
   std::string name;
   std::map<std::string, std::string> arguments;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which weights: (incarnation, step). Each resume of a run starts a new incarnation.
+// Names the weights: (incarnation, step). Each resume of a run starts a new incarnation.
 #pragma once
 
 #include <compare>
@@ -19,8 +19,8 @@ struct PolicyVersion {
   }
 };
 
-/// Version lag in optimiser steps. Tokens of a rolled-back incarnation may carry a later step than
-/// the restored one; their lag is the distance all the same.
+/// Version lag in optimiser steps. A token of a rolled-back incarnation may carry a later step than
+/// the restored one; its lag is the distance in either direction.
 inline uint32_t lag_between(PolicyVersion sampled, PolicyVersion current) {
   return sampled.step > current.step ? sampled.step - current.step : current.step - sampled.step;
 }

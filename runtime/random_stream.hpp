@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Named random streams: (run seed, owner, index) always gives the same draws, whatever other
-// streams do. Counter-based (Philox 4x32-10; Salmon et al., SC 2011), so a position is a number.
+// streams draw. Counter-based (Philox 4x32-10; Salmon et al., SC 2011), so a position is a number.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class RandomStream {
   /// Uniform in [0, bound), without modulo bias. Requires bound > 0.
   uint64_t below(uint64_t bound);
 
-  /// Continues as if so many blocks of four 32-bit words had been drawn.
+  /// Continues as if `position` blocks of four 32-bit words had been drawn.
   void seek(uint64_t position);
 
  private:

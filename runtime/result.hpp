@@ -11,7 +11,7 @@
 
 namespace warpsmith {
 
-/// A failure as a value. The message says what, which, expected and got, and names the place.
+/// A failure as a value. The message says what failed, where, what was expected and what was found.
 struct Error {
   ErrorCode code = ErrorCode::infrastructure;
   std::string message;
@@ -25,7 +25,7 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string message) {
   return tl::unexpected<Error>{Error{code, std::move(message)}};
 }
 
-/// Hands an error on with the place it passed through in front.
+/// Passes an error on, with `context` in front of its message.
 inline tl::unexpected<Error> fail(const std::string& context, Error error) {
   error.message = context + ": " + error.message;
   return tl::unexpected<Error>{std::move(error)};

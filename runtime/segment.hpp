@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One turn of a trajectory: what the model sampled, then what it was told.
+// One turn of a trajectory: the tokens the model sampled, then those of the reply.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace warpsmith {
 
 using TrajectoryId = uint64_t;  // order of admission within the run, from 1
 
-/// T tokens. `number` counts from 0 within the trajectory, so that appending twice changes nothing.
-/// Segment 0 begins with the prompt (masked); later ones with sampled tokens.
+/// T tokens. `number` counts from 0 within the trajectory, so that appending a segment twice
+/// changes nothing. Segment 0 begins with the prompt (masked), later ones with sampled tokens.
 struct Segment {
   TrajectoryId trajectory = 0;
   uint32_t number = 0;
@@ -27,7 +27,7 @@ struct Segment {
   Result<void> validate() const {
     const size_t n = tokens.size();
     if (action_mask.size() == n && log_probs.size() == n && versions.size() == n) return {};
-    return fail(ErrorCode::parse_failed, "segment: its four arrays differ in length");
+    return fail(ErrorCode::parse_failed, "segment: its four arrays have different lengths");
   }
 
   template <class Archive>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a candidate hands in: files, frozen by their hash before anything is judged.
+// A candidate's submission: its files, frozen by their hash before anything is judged.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace warpsmith {
 /// File name (relative, no "..") → content.
 using FileSet = std::map<std::string, std::string>;
 
-/// What the sandbox is asked to do with a submission.
+/// What the sandbox does with a submission.
 enum class Request : uint8_t {
   compile,  // compile and inspect only
   verify,   // compile, then correctness
-  profile,  // compile, correctness, times with achieved GB/s and GFLOP/s; on a GPU what ran there
-  final,    // everything, timed against both baselines: the verdict that earns a reward
-  explain,  // contract `device`: compile, and say what would be launched; runs nothing
+  profile,  // compile, verify, time; reports GB/s and GFLOP/s, and on a GPU the kernels that ran
+  final,    // compile, verify, time against both baselines: the verdict that earns a reward
+  explain,  // contract `device`: compile, and report what would be launched; runs nothing
 };
-/// Whether a candidate that compiles is run for it.
+/// Whether the request runs a candidate that compiles.
 constexpr bool runs(Request request) {
   return request != Request::compile && request != Request::explain;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task: a Python file in KernelBench's format, and what ingest learnt about it.
+// A task: a Python file in KernelBench's format, and what ingest measured of it.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace warpsmith {
 enum class DeviceClass : uint8_t { cpu, cuda };
 enum class PrecisionLane : uint8_t { fp32_strict, tf32_allowed };
 
-/// One task as it travels. `code` defines Model, get_inputs and get_init_inputs.
+/// One task. `code` defines Model, get_inputs and get_init_inputs.
 struct Task {
   std::string id;            // unique within a run, e.g. "softmax_rows"
-  std::string source;        // file or dataset it came from
-  std::string code;          // the Python text
+  std::string source;        // the file or dataset that it comes from
+  std::string code;          // the Python source text
   std::string content_hash;  // SHA-256 of `code`
   DeviceClass device = DeviceClass::cpu;
   PrecisionLane lane = PrecisionLane::fp32_strict;
-  std::vector<std::string> ops;  // operators that the task declares, may be empty
+  std::vector<std::string> ops;  // operators that the task declares; may be empty
 
   template <class Archive>
   void serialize(Archive& archive) {
@@ -30,13 +30,13 @@ struct Task {
 enum class Dtype : uint8_t { f32, f64, f16, bf16, i64, i32, i16, i8, u8, boolean };
 enum class TensorRole : uint8_t { input, parameter, output };
 
-/// One buffer of the task's signature: contiguous, row-major, 64-byte aligned.
+/// One tensor of the task's signature: contiguous, row-major, 64-byte aligned.
 struct TensorSpec {
   std::string name;
   TensorRole role = TensorRole::input;
   Dtype dtype = Dtype::f32;
   std::vector<int64_t> shape;        // empty: a scalar, one element
-  std::vector<std::string> symbols;  // name of each extent, e.g. {"d0", "d1"}
+  std::vector<std::string> symbols;  // the name of each extent, e.g. {"d0", "d1"}
 
   template <class Archive>
   void serialize(Archive& archive) {
@@ -44,10 +44,10 @@ struct TensorSpec {
   }
 };
 
-/// Order of the buffers that `solve` receives: inputs, then parameters, then outputs.
+/// The buffers that `solve` receives, in order: inputs, then parameters, then outputs.
 struct TaskSignature {
   std::vector<TensorSpec> tensors;
-  std::vector<std::string> dim_names;  // order of `dims`
+  std::vector<std::string> dim_names;  // in the order of `dims`
   std::vector<int64_t> dims;
 
   template <class Archive>
@@ -56,14 +56,14 @@ struct TaskSignature {
   }
 };
 
-/// What ingest measured, once per task, machine and stack.
+/// What ingest measures, once per task, machine and software stack.
 struct TaskFacts {
   TaskSignature signature;
   double eager_ms = 0;
   double compile_ms = 0;
-  double bytes_moved = 0;  // that any implementation must read and write
-  double flops = 0;        // counted by the reference worker, 0 if unknown
-  double roofline_ms = 0;  // floor: no honest kernel is faster
+  double bytes_moved = 0;  // what any implementation must read and write
+  double flops = 0;        // counted by the reference worker; 0 if unknown
+  double roofline_ms = 0;  // lower bound: no honest kernel is faster
 
   template <class Archive>
   void serialize(Archive& archive) {

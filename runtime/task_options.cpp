@@ -16,7 +16,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// What stands behind "option =", without a comment; nothing if the line assigns something else.
+/// The text after "option =", without a comment; nullopt if the line assigns something else.
 std::optional<std::string_view> assigned(std::string_view line) {
   if (!line.starts_with(option)) return std::nullopt;
   line = trimmed(line.substr(option.size()));

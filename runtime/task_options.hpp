@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a task's text says about how it is judged: constants at its top level.
+// Options of judging that a task's text sets, as constants at its top level:
 //
-//   custom_kernels_only = True    contract host: work done by libraries fails
+//   custom_kernels_only = True    contract host: a submission whose work libraries do fails
 #pragma once
 
 #include <string_view>
@@ -14,8 +14,8 @@ struct TaskOptions {
   bool custom_kernels_only = false;
 };
 
-/// `parse_failed` names the line of an option that is neither True nor False, or stands twice.
-/// Pure.
+/// Reads the options. `parse_failed` names the line of an option whose value is neither True nor
+/// False, or that is set twice. Pure.
 Result<TaskOptions> read_task_options(std::string_view code);
 
 }  // namespace warpsmith

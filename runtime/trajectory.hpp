@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trajectory's life as the ledger records it.
+// A trajectory and its outcome, as the ledger records them.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace warpsmith {
 
-/// Why a trajectory left without being trained. Each is counted.
+/// Why a trajectory was dropped instead of trained. Each reason is counted.
 enum class DropReason : uint8_t { stale, infrastructure, cancelled, too_long, no_action_tokens };
 inline constexpr size_t drop_reason_count = 5;
 std::string_view to_string(DropReason reason) noexcept;
-/// The inverse of to_string: how a stored reason is read back.
+/// The reason of a stored name; nullopt if there is none of that name.
 std::optional<DropReason> drop_reason_of(std::string_view name) noexcept;
 
-/// How a trajectory ended, known before it is trained.
+/// How a trajectory ended, before it is trained.
 struct Outcome {
-  double reward = 0;        // finite, unit: milestones of the design (−1, 1, 2, 3) by default
+  double reward = 0;        // finite; milestones of the reward rule (−1, 1, 2, 3) by default
   std::string verdict;      // to_string of the class, "no_submission" if none was made
-  std::string source_hash;  // hash of the final submission, empty if none
+  std::string source_hash;  // hash of the final submission; empty if there is none
   uint32_t turns = 0;
   uint32_t tool_calls = 0;
-  bool truncated = false;  // a turn or token limit ended it
-  /// Of a correct submission: the interval's lower end (the same that the reward looks at), lowest
-  /// over the shapes. Empty if it is not correct, or a shape was not measured.
+  bool truncated = false;  // ended by a limit on turns or tokens
+  /// The lower end of the speed-up's interval, which the reward is based on; the lowest over the
+  /// shapes. Empty if the submission is not correct or a shape was not measured.
   std::optional<double> speedup_eager, speedup_compile;
 
   template <class Archive>
@@ -38,7 +38,7 @@ struct Outcome {
   }
 };
 
-/// A whole trajectory as the learner trains it: its segments in order, then the outcome.
+/// A whole trajectory, as the learner trains it: its segments in order, then the outcome.
 struct Trajectory {
   TrajectoryId id = 0;
   std::string task_id;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict on a kernel, and the failures of ours that can never become one.
+// The verdict on a kernel, and the failures of the system, which never become a verdict.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@ enum class VerdictClass : uint8_t {
   wrong,      // an output misses the bound
   nonfinite,  // an output is NaN or infinite where the reference is not
   compile_error,
-  banned_construct,  // the artefact holds something the contract forbids
-  launch_error,      // the artefact does not load, or lacks its entry point
-  device_fault,      // the candidate's process died of a signal
+  banned_construct,  // the artefact contains something that the contract forbids
+  launch_error,      // the artefact does not load, or has no entry point
+  device_fault,      // a signal ended the candidate's process
   timeout,
   out_of_memory,
   oob_write,  // a guard zone changed
   input_mutated,
   too_fast,         // below the roofline floor: impossible
-  unstable_timing,  // after one retry infra_noise, unless it is the candidate's own doing
+  unstable_timing,  // after a retry infra_noise, unless the candidate itself causes it
 };
 inline constexpr size_t verdict_class_count = 13;
 std::string_view to_string(VerdictClass outcome) noexcept;
 
-/// A failure of the machinery. The trajectory is retried or dropped with this reason.
+/// A failure of the system. The trajectory is retried, or dropped with this reason.
 enum class InfraKind : uint8_t {
   sandbox_lost,      // the sandbox process or actor ended
-  reference_failed,  // the reference worker ended or answered nonsense
-  jail_unavailable,  // a primitive the trust class needs is missing
+  reference_failed,  // the reference worker ended or gave an invalid answer
+  jail_unavailable,  // the machine lacks a primitive that the trust class needs
   noise,             // timing stayed unstable
-  deadline,          // ours, not the candidate's
+  deadline,          // exceeded by the system, not by the candidate
   disk,
   task_refused,  // ingest refused the task; the detail says why
 };
@@ -52,9 +52,9 @@ struct InfraFailure {
   }
 };
 
-/// How near an output must be to the reference.
+/// How close an output must be to the reference.
 enum class Numerics : uint8_t {
-  strict,  // a bound that follows each element's own rounding errors
+  strict,  // a bound that follows the rounding errors of each element
   paper,   // |y − ŷ| ≤ 1e-2 + 1e-2 |ŷ| on 5 input sets: for comparison with published numbers
 };
 std::string_view to_string(Numerics numerics) noexcept;
@@ -64,7 +64,7 @@ enum class TrustClass : uint8_t {
   device,
   commit,
   lowered,
-  paper,  // whatever the jail: numerics `paper` let pass what `strict` would not
+  paper,  // whatever the jail: numerics `paper` pass what `strict` would not
 };
 std::string_view to_string(TrustClass trust) noexcept;
 
@@ -79,10 +79,10 @@ struct Interval {
   }
 };
 
-/// A baseline that no reward depends on, beside eager and torch.compile.
+/// A baseline beside eager and torch.compile. No reward depends on it.
 struct FurtherResult {
   std::string name;    // "max-autotune", "cuda-graph"
-  std::string reason;  // why it was not measured; else empty
+  std::string reason;  // why it was not measured; empty if it was
   std::optional<double> ms, speedup;
   std::optional<Interval> speedup_ci;
 
@@ -92,7 +92,7 @@ struct FurtherResult {
   }
 };
 
-/// One shape of the task. What was not measured is empty. Times are medians in milliseconds.
+/// The results of one shape of the task; empty where nothing was measured. Times are medians.
 struct ShapeResult {
   std::string shape;
   std::optional<double> candidate_ms, eager_ms, compile_ms;
@@ -101,9 +101,9 @@ struct ShapeResult {
   std::optional<double> worst_error;                             // error / bound; > 1 is wrong
   std::optional<double> gbytes_per_s, gflops_per_s;
   std::optional<double> roofline_ms;
-  std::vector<FurtherResult> further;  // of a timed verdict, those that were asked for
-  // Sizes that whoever wrote the kernel was not shown: nothing of them is timed, none counts for a
-  // speed-up.
+  std::vector<FurtherResult> further;  // the further baselines that were requested, if timed
+  // Sizes that the author of the kernel was not shown: they are verified, but not timed, and count
+  // for no speed-up.
   bool hidden = false;
 
   template <class Archive>
@@ -124,7 +124,7 @@ struct Verdict {
   std::string feedback;                     // for the agent: statistics, never expected values
   std::map<std::string, std::string> jail;  // primitive → what is in force
   std::map<std::string, double> phase_ms;   // "compile", "verify", "timing", …
-  std::optional<double> device_held_ms;     // how long nobody else had the GPU
+  std::optional<double> device_held_ms;     // how long the evaluation had the GPU to itself
   std::string evidence;                     // JSON: seed, raw samples, clocks, bounds
 
   bool correct() const { return outcome == VerdictClass::passed; }
@@ -141,7 +141,7 @@ constexpr bool clearly_faster(double speedup) {
   return speedup > 1 / 0.95;
 }
 
-/// What judging gives: a verdict, or a failure that is not the candidate's.
+/// The result of judging: a verdict, or a failure that is not the candidate's.
 using Judgement = std::variant<Verdict, InfraFailure>;
 
 }  // namespace warpsmith

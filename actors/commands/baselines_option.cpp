@@ -7,14 +7,14 @@ namespace warpsmith::actors {
 
 void add_baselines_option(CLI::App& app, std::vector<std::string>& names) {
   app.add_option("--baselines", names,
-                 "Timed besides eager and torch.compile, on GPUs: max-autotune, cuda-graph, "
-                 "both with a comma between them (the default), or none")
+                 "On GPUs: further baselines to time besides eager and torch.compile:\n"
+                 "max-autotune, cuda-graph, both separated by a comma (the default), or none")
       ->delimiter(',')
-      ->allow_extra_args(false)  // or it takes what stands behind it
+      ->allow_extra_args(false)  // otherwise it would take the arguments that follow
       ->check(CLI::IsMember({"auto", "none", "max-autotune", "cuda-graph"}));
 }
 
-std::vector<std::string> baselines_asked(std::vector<std::string> names) {
+std::vector<std::string> selected_baselines(std::vector<std::string> names) {
   if (names.size() == 1 && names.front() == "none") return {};
   return names;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --baselines: what a GPU's evaluations are timed against besides eager and torch.compile.
+// --baselines: the baselines of a GPU's evaluations besides eager and torch.compile.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ class App;
 
 namespace warpsmith::actors {
 
-/// `names` holds the option's words; its value before is the default.
+/// Adds the option. `names` receives its values; its present content is the default.
 void add_baselines_option(CLI::App& app, std::vector<std::string>& names);
 
-/// sandbox.baselines of the option's words: "none" is an empty list.
-std::vector<std::string> baselines_asked(std::vector<std::string> names);
+/// The value for `sandbox.baselines`: `names`, or an empty list for "none".
+std::vector<std::string> selected_baselines(std::vector<std::string> names);
 
 }  // namespace warpsmith::actors

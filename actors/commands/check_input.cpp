@@ -20,14 +20,14 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 3> contracts{"cpu", "device", "host"};
 
-/// Of a solution that is one file.
+/// The contract of a solution that is one file.
 std::string contract_of_file(const fs::path& file) {
   const std::string extension = file.extension();
   if (extension == ".py") return "host";
   return extension == ".cu" || extension == ".toml" ? "device" : "cpu";
 }
 
-/// What was asked for, or what the files tell.
+/// The contract of --contract, else the one that the solution's files imply.
 Result<std::string> contract_of(const CheckArguments& args, const fs::path& solution) {
   if (std::ranges::find(contracts, args.contract) != contracts.end()) return args.contract;
   if (!args.contract.empty()) {
@@ -46,12 +46,12 @@ Result<std::string> contract_of(const CheckArguments& args, const fs::path& solu
 
 tl::unexpected<Error> refused_link(const fs::path& link, const std::string& what) {
   return fail(ErrorCode::invalid_argument,
-              link.string() + ": a symbolic link, which is not followed; copy the " + what);
+              link.string() + ": symbolic links are not followed; copy the " + what);
 }
 
-/// They are not followed, as those of an agent must not be: what they stand for would be missing.
-/// So would what is neither a file nor a folder.
-Result<void> refuse_odd_files(const fs::path& place) {
+/// Refuses symbolic links and special files. A solution is taken as an agent's is, which follows no
+/// links, so their content would be missing.
+Result<void> refuse_special_files(const fs::path& place) {
   constexpr int most_entries = 1024;
   std::error_code error;
   int seen = 0;
@@ -64,13 +64,15 @@ Result<void> refuse_odd_files(const fs::path& place) {
   return {};
 }
 
-/// With `required` in it.
+/// Reads a folder, which must contain the file `required`.
 Result<FileSet> read_folder(const fs::path& place, const std::string& required) {
   std::error_code error;
   if (fs::is_symlink(place, error)) return refused_link(place, "folder");
   const auto folder = sandbox::SafeFolder::open(place);
   if (!folder) return tl::unexpected(folder.error());
-  if (auto plain = refuse_odd_files(place); !plain) return tl::unexpected(std::move(plain.error()));
+  if (auto plain = refuse_special_files(place); !plain) {
+    return tl::unexpected(std::move(plain.error()));
+  }
   if (fs::is_directory(place / required, error)) {
     return fail(ErrorCode::invalid_argument, (place / required).string() + ": expected a file");
   }
@@ -91,13 +93,13 @@ Result<FileSet> read_device(const fs::path& place) {
     if (!fs::is_directory(place / name, error)) continue;
     return fail(ErrorCode::invalid_argument, (place / name).string() + ": expected a file");
   }
-  // Where only the kernels are there, the verdict says what is missing, as an agent reads it.
+  // If only the kernels are there, the verdict reports the missing plan, as it does to an agent.
   const bool kernels_alone = fs::exists(place / sandbox::device_source_file, error) &&
                              !fs::exists(place / sandbox::plan_file, error);
   return read_folder(place, kernels_alone ? sandbox::device_source_file : sandbox::plan_file);
 }
 
-/// Of contract `cpu` or `host`: a file counts as the one that a folder must hold.
+/// Reads a solution of contract `cpu` or `host`; a single file stands for the required one.
 Result<FileSet> read_module(const fs::path& place, const char* required) {
   if (fs::is_directory(place)) return read_folder(place, required);
   auto text = read_text_file(place, sandbox::SolutionLimits{}.bytes);
@@ -111,29 +113,29 @@ Result<FileSet> read_solution(const std::string& contract, const fs::path& place
                      contract == "host" ? sandbox::host_module_file : sandbox::cpu_source_file);
 }
 
-/// CUDA sources do not.
-Result<void> runs_on_a_cpu(const FileSet& files, const Task& task) {
+/// Fails for CUDA sources.
+Result<void> check_cpu_sources(const FileSet& files, const Task& task) {
   const auto is_source = [](const auto& file) { return file.first.ends_with(".cu"); };
   const auto source = std::ranges::find_if(files, is_source);
   if (source == files.end()) return {};
   const auto named = synthesis::named_device(task.code);
-  const std::string why =
-      named && *named ? task.source + " names DEVICE = \"cpu\"" : "there is none";
+  const std::string why = named && *named ? task.source + " has DEVICE = \"cpu\""
+                                          : std::string("this machine has none");
   return fail(ErrorCode::unsupported,
-              source->first + " needs a GPU, and " + why + "; --compile-only needs none");
+              source->first + " needs a GPU, but " + why + "; --compile-only works without one");
 }
 
-/// A folder with a task in it; with --task, a solution.
+/// Checks that `place` is a folder, or with --task any name.
 Result<void> check_place(const CheckArguments& args) {
   std::error_code error;
   if (args.place.empty()) {
-    return fail(ErrorCode::invalid_argument, "check takes a folder, got an empty name");
+    return fail(ErrorCode::invalid_argument, "check: expected a folder, got an empty name");
   }
   if (!args.task.empty() || !fs::is_regular_file(args.place, error)) return {};
   return fail(ErrorCode::invalid_argument,
               args.place +
-                  ": a file; name its task with --task FILE, or the folder that holds "
-                  "reference.py and solution/");
+                  ": expected a folder with reference.py and solution/, got a file; to judge one "
+                  "file, name its task with --task FILE");
 }
 
 bool wants_profile(const CheckArguments& args) {
@@ -156,8 +158,8 @@ Result<EvaluateCall> check_call(const CheckArguments& args) {
   if (!contract) return tl::unexpected(std::move(contract.error()));
   if (args.explain && *contract != "device") {
     return fail(ErrorCode::invalid_argument,
-                "--explain: contract " + *contract +
-                    " has no plan; a solution of contract device holds plan.toml");
+                "--explain: only contract device has a plan (solution/plan.toml), got contract " +
+                    *contract);
   }
   auto task =
       synthesis::load_task(args.task.empty() ? place / "reference.py" : fs::path{args.task});
@@ -166,12 +168,12 @@ Result<EvaluateCall> check_call(const CheckArguments& args) {
   const bool on_gpu = *contract == "device" || task->device == DeviceClass::cuda;
   if (wants_profile(args) && !on_gpu) {
     return fail(ErrorCode::invalid_argument,
-                "--profile, --trace: contract " + *contract + " launches nothing on a GPU here");
+                "--profile, --trace: contract " + *contract + " does not use a GPU here");
   }
   auto files = read_solution(*contract, solution);
   if (!files) return tl::unexpected(std::move(files.error()));
   if (runs(request_of(args)) && !on_gpu) {
-    if (auto able = runs_on_a_cpu(*files, *task); !able)
+    if (auto able = check_cpu_sources(*files, *task); !able)
       return tl::unexpected(std::move(able.error()));
   }
   EvaluateCall call;

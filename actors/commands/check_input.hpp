@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `warpsmith check` is asked to judge, read from its files.
+// The arguments of `warpsmith check`, and the call that its files make.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@
 namespace warpsmith::actors {
 
 struct CheckArguments {
-  std::string place;     // DIR, or with --task the solution
+  std::string place;     // DIR; with --task the solution
   std::string task;      // file; empty: reference.py in DIR
-  std::string contract;  // empty: by the solution's files
+  std::string contract;  // empty: implied by the solution's files
   std::string numerics = "strict";
   bool json = false, compile_only = false, explain = false;
-  std::string profile, trace;  // files for what ran on the GPU; empty: none
+  std::string profile, trace;  // output files for the kernels that ran; empty: none
   int timeout_s = 300;
   int gpu = 0;
   std::vector<std::string> baselines{"auto"};  // sandbox.baselines; "none" alone: none
 };
 
-/// The task, and the solution as training takes it, headers and all. What is missing or wrong is
-/// named with its file.
+/// Reads the task and the solution, headers and all, as training reads them. An error names the
+/// file that is missing or wrong.
 Result<EvaluateCall> check_call(const CheckArguments& args);
 
 }  // namespace warpsmith::actors

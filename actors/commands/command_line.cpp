@@ -20,11 +20,12 @@ namespace {
 const char* const about =
     "Trains a language model to write fast kernels, with verdicts that cannot be forged.";
 const char* const footer =
-    "Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure, 130 interrupted\n"
-    "(training that one Ctrl-C stopped has written its checkpoint: 0).\n"
+    "Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure failure,\n"
+    "130 interrupted (0 for training that Ctrl-C stopped: its checkpoint is written).\n"
+    "Help on one command: warpsmith COMMAND --help\n"
     "First run: warpsmith train configs/quickstart.toml";
 
-bool is_users_fault(ErrorCode code) {
+bool is_bad_input(ErrorCode code) {
   switch (code) {
     case ErrorCode::invalid_config:
     case ErrorCode::invalid_argument:
@@ -40,7 +41,7 @@ bool is_users_fault(ErrorCode code) {
   }
 }
 
-/// One subcommand and what it does.
+/// One subcommand and its action.
 struct Registered {
   CLI::App* app = nullptr;
   std::function<ExitCode()> action;
@@ -70,29 +71,29 @@ ExitCode run_named(const std::vector<Registered>& commands) {
   return ExitCode::bad_input;
 }
 
-/// The nearest name, or all of them where none is near.
+/// Names the nearest name, or all names if none is near.
 std::string hint(const std::string& word, const std::set<std::string>& names) {
   const std::string nearest = nearest_name(word, names);
   return is_near(word, nearest) ? "the nearest is \"" + nearest + "\"" : list_of(names);
 }
 
-/// The library's messages, told as ours.
+/// Formats the library's messages like those of this program.
 std::string failure_text(const CLI::App* /*app*/, const CLI::Error& error) {
-  return "warpsmith: " + for_terminal(error.what()) + "\nRun with --help for more information.\n";
+  return "warpsmith: " + for_terminal(error.what()) + "\nRun with --help for the options.\n";
 }
 
 }  // namespace
 
 ExitCode report(const Error& error) {
   log::flush();
-  // A message of several lines (all that is wrong with a configuration) begins on its own line.
+  // A message of several lines, such as all errors of a configuration, starts on a line of its own.
   const bool several = error.message.find('\n') != std::string::npos;
   std::cerr << "warpsmith:" << (several ? '\n' : ' ') << for_terminal(error.message) << '\n';
-  return is_users_fault(error.code) ? ExitCode::bad_input : ExitCode::infrastructure;
+  return is_bad_input(error.code) ? ExitCode::bad_input : ExitCode::infrastructure;
 }
 
-/// The library's own message would not name the word. `words` begin with a command of `app`'s, or
-/// with an option.
+/// Fails for an unknown command, by name: the library's own message would not name it. `words`
+/// begin with a command of `app` or with an option.
 Result<void> check_command(const CLI::App& app, std::span<const char* const> words) {
   std::map<std::string, const CLI::App*> commands;
   for (const CLI::App* command : app.get_subcommands({})) commands[command->get_name()] = command;

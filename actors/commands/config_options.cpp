@@ -6,16 +6,14 @@
 namespace warpsmith::actors {
 
 void add_overrides(CLI::App& app, std::vector<std::string>& overrides) {
-  app.add_option("--set", overrides,
-                 "Overrides one key, e.g. --set learner.learning_rate=1e-5; may be repeated")
+  app.add_option("--set", overrides, "Override one key, e.g. --set run.seed=7; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
 }
 
 std::shared_ptr<ConfigOptions> add_config_options(CLI::App& app) {
   auto options = std::make_shared<ConfigOptions>();
-  app.add_option("CONFIG", options->file, "Configuration file, e.g. configs/quickstart.toml")
-      ->required();
+  app.add_option("CONFIG", options->file, "Configuration file (TOML)")->required();
   add_overrides(app, options->overrides);
   return options;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments that name a configuration, the same for every command that takes one.
+// The arguments that select a configuration, the same in every command that takes one.
 #pragma once
 
 #include <memory>
@@ -16,16 +16,16 @@ namespace warpsmith::actors {
 
 struct ConfigOptions {
   std::string file;
-  std::vector<std::string> overrides;  // "learner.learning_rate=1e-5"
+  std::vector<std::string> overrides;  // "run.seed=7"
 
-  /// Reads and checks it; every complaint in one error.
+  /// Reads and checks the configuration; the error lists every complaint.
   Result<RunConfig> load() const { return load_run_config(file, overrides); }
 };
 
-/// Adds a repeatable `--set KEY=VALUE` that takes one value each, so that a file may follow it.
+/// Adds a repeatable `--set KEY=VALUE`. It takes one value each time, so that a file may follow it.
 void add_overrides(CLI::App& app, std::vector<std::string>& overrides);
 
-/// Adds CONFIG and a repeatable `--set KEY=VALUE`; filled when the command line is parsed.
+/// Adds CONFIG and `--set`; parsing the command line fills the result.
 std::shared_ptr<ConfigOptions> add_config_options(CLI::App& app);
 
 }  // namespace warpsmith::actors

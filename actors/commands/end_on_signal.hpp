@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C while a service judges: it ends, with all that it started, before the command does.
+// Ends a sandbox service on Ctrl-C, with everything that it started, before the command ends.
 #pragma once
 
 #include <chrono>
@@ -11,20 +11,20 @@
 
 namespace warpsmith::actors {
 
-/// Throws its switch once the first signal came, so that no call waits minutes for its end. Refers
-/// to `signals`.
+/// Ends all services of its switch when the first signal arrives, so that no call has to be waited
+/// for. Keeps a reference to `signals`.
 class EndOnSignal {
  public:
   explicit EndOnSignal(const SignalWait& signals)
       : watcher_([&signals, ender = ender_](const std::stop_token& over) {
           while (!over.stop_requested()) {
-            if (signals.arrived(glance)) return ender->end_services();
+            if (signals.wait(poll_interval)) return ender->end_services();
           }
         }) {}
   const std::shared_ptr<sandbox::EndSwitch>& ender() const { return ender_; }
 
  private:
-  static constexpr std::chrono::milliseconds glance{20};  // at most so long is its end waited for
+  static constexpr std::chrono::milliseconds poll_interval{20};  // the destructor waits up to this
   std::shared_ptr<sandbox::EndSwitch> ender_ = std::make_shared<sandbox::EndSwitch>();
   std::jthread watcher_;
 };

@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::seconds;
 
-/// On a terminal one line that is written over; elsewhere a plain line now and then.
+/// Prints progress: on a terminal one line that is overwritten, elsewhere a line now and then.
 class ProgressPrinter {
  public:
   explicit ProgressPrinter(const LoopOptions& options)
@@ -55,7 +55,7 @@ class ProgressPrinter {
 
 void handle_signal(EngineRun& engine, bool& stopping) {
   stopping = true;
-  std::cerr << "\nstopping: what was done is kept; press Ctrl-C again to end at once\n";
+  std::cerr << "\nstopping: finished work is kept; press Ctrl-C again to exit at once\n";
   engine.stop();
 }
 
@@ -78,11 +78,11 @@ LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOpti
   LoopResult result;
   bool stopping = false, drained = false;
   while (true) {
-    if (signals.arrived(options.interval)) handle_signal(engine, stopping);
+    if (signals.wait(options.interval)) handle_signal(engine, stopping);
     const auto elapsed = SteadyClock::now() - begin;
     if (options.time_limit.count() > 0 && elapsed > options.time_limit && !drained) {
       drained = true;
-      log::info("run.time_limit is over: nothing more is begun");
+      log::info("run.time_limit is reached: no new trajectory is started");
       engine.drain();
     }
     const auto status = engine.status(seconds{10});
@@ -97,7 +97,7 @@ LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOpti
     break;
   }
   result.refused_tasks = refused_tasks(engine);
-  signals.first_ends();  // nothing is left to stop but the actors
+  signals.exit_on_next();  // only actors are left to stop
   printer.end();
   return result;
 }

@@ -13,16 +13,16 @@ enum class LoopEnd : uint8_t { finished, stopped, failed };
 
 struct LoopOptions {
   uint64_t trajectories = 0;
-  std::chrono::milliseconds interval{1'000};  // of progress
-  std::chrono::milliseconds time_limit{0};    // then nothing more is admitted; 0: none
-  std::chrono::milliseconds window{30'000};   // that shown rates are taken over
+  std::chrono::milliseconds interval{1'000};  // between progress lines
+  std::chrono::milliseconds time_limit{0};    // after it nothing more is admitted; 0: none
+  std::chrono::milliseconds window{30'000};   // over which the shown rates are taken
   bool quiet = false;
 };
 
-/// How the run ended; `error` says why when it failed.
+/// How the run ended.
 struct LoopResult {
   LoopEnd end = LoopEnd::finished;
-  Error error;                 // why it failed
+  Error error;                 // set if it failed
   uint64_t refused_tasks = 0;  // by the ingest
 };
 

@@ -9,7 +9,7 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr size_t most_kept = 1024;  // views, however short the interval is within the window
+constexpr size_t max_views = 1024;  // kept within the window, however short the interval is
 
 double value(const ProgressView& view, const std::string& key) {
   const auto found = view.seen.values.find(key);
@@ -26,17 +26,18 @@ uint64_t ended(const ProgressView& view) {
 }
 
 /// False for an evaluation.
-bool somebody_learns(const ProgressView& view) {
+bool is_training(const ProgressView& view) {
   return view.seen.values.contains("learner-0.step");
 }
 
-/// Figures come with this process's first step; where nobody learns, with the first that ended.
+/// True once there are figures to show: after this process's first step, or in an evaluation after
+/// the first trajectory that ended.
 bool has_figures(const ProgressView& view) {
-  return ended(view) > 0 &&
-         (!somebody_learns(view) || view.seen.values.contains("learner-0.reward"));
+  return ended(view) > 0 && (!is_training(view) || view.seen.values.contains("learner-0.reward"));
+}
 }
 
-/// What a sandbox does beside its daily work; empty while it does nothing else.
+/// The sandbox's phase if it is not an everyday one; otherwise empty.
 std::string special_work(const ProgressView& view) {
   const std::string phase = phase_of(view, "sandbox-0");
   const bool daily = phase == "judging" || phase == "compiling" || phase == "idle";
@@ -50,8 +51,8 @@ std::string print(const char* format, Args... args) {
   return text.data();
 }
 
-/// At the pace since `first`, when the first were done: what comes before them, the start and the
-/// tasks' ingest, is no measure. None while no more are done.
+/// Estimates the time until all trajectories are done, at the pace since `first`, the view in which
+/// the first ones were done: what comes before it is no measure. nullopt until more are done.
 std::optional<std::chrono::seconds> until_all_are_done(const ProgressView& first,
                                                        const ProgressView& view) {
   const uint64_t done = trajectories_done(view), before = trajectories_done(first);
@@ -63,8 +64,8 @@ std::optional<std::chrono::seconds> until_all_are_done(const ProgressView& first
       static_cast<int64_t>(per_one * static_cast<double>(view.trajectories - done))};
 }
 
-/// Time that the sooner of the two ends, trajectories or limit, still allows; none while neither
-/// can be told.
+/// Time until the trajectories or the time limit end the run, whichever comes first; nullopt if
+/// neither is known.
 std::optional<std::chrono::seconds> time_left(const std::optional<ProgressView>& first,
                                               const ProgressView& view) {
   const auto left = first ? until_all_are_done(*first, view) : std::nullopt;
@@ -87,8 +88,8 @@ std::string duration_text(std::chrono::seconds span) {
 }
 
 uint64_t trajectories_done(const ProgressView& view) {
-  // Where nobody learns, nothing leaves the ledger: what is closed is done.
-  return somebody_learns(view) ? view.counts.admitted - view.counts.in_flight : ended(view);
+  // In an evaluation nothing leaves the ledger: a closed trajectory is done.
+  return is_training(view) ? view.counts.admitted - view.counts.in_flight : ended(view);
 }
 
 double ProgressLine::rate(const ProgressView& view, const std::string& key) const {
@@ -105,10 +106,10 @@ double ProgressLine::idle_share(const ProgressView& view, const std::string& act
   return alive > 0 ? std::clamp(1 - gained(".busy_s") / alive, 0.0, 1.0) : 1.0;
 }
 
-/// The newest view that is as old as the window comes to the front, so that the window is whole.
+/// Drops views until the front is the newest one that is at least a whole window old.
 void ProgressLine::move_window(const ProgressView& view) {
   while (kept_.size() > 1 && view.elapsed - kept_[1].elapsed >= window_) kept_.pop_front();
-  if (kept_.size() > most_kept) kept_.pop_front();
+  if (kept_.size() > max_views) kept_.pop_front();
 }
 
 std::string ProgressLine::opening(const ProgressView& view) const {
@@ -116,7 +117,7 @@ std::string ProgressLine::opening(const ProgressView& view) const {
       " | sandbox: " + phase_of(view, "sandbox-0") + " | " + duration_text(view.elapsed);
   if (view.counts.admitted > 0) {
     return print("%s: %llu admitted, %llu ended | %.0f tok/s | judge queue %.0f",
-                 view.done_before > 0 ? "going on" : "first trajectories",
+                 view.done_before > 0 ? "resumed" : "first trajectories",
                  static_cast<unsigned long long>(view.counts.admitted),
                  static_cast<unsigned long long>(ended(view)),
                  rate(view, "generator-0.sampled_tokens"), value(view, "sandbox-0.queued")) +
@@ -162,9 +163,9 @@ std::string ProgressLine::samples(const ProgressView& view) const {
 std::string ProgressLine::next(const ProgressView& view) {
   move_window(view);
   if (!first_done_ && trajectories_done(view) > view.done_before) first_done_ = view;
-  std::string line = !has_figures(view)      ? opening(view)
-                     : somebody_learns(view) ? figures(view)
-                                             : samples(view);
+  std::string line = !has_figures(view)  ? opening(view)
+                     : is_training(view) ? figures(view)
+                                         : samples(view);
   kept_.push_back(view);
   return line;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which commands there are.
+// The list of commands.
 #include "actors/commands/command.hpp"
 
 namespace warpsmith::actors {

@@ -12,10 +12,10 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr int interrupted = 130;  // what a shell answers for a program that SIGINT ended
+constexpr int interrupted = 130;  // a shell's exit code for a program that SIGINT ended
 
-// `timeout` and others signal a process and then its group: that is one wish to stop.
-constexpr std::chrono::milliseconds one_press{300};
+// `timeout` and other programs signal a process and then its group: that is one request to stop.
+constexpr std::chrono::milliseconds debounce{300};
 
 sigset_t stop_signals() {
   sigset_t set;
@@ -27,7 +27,7 @@ sigset_t stop_signals() {
 
 }  // namespace
 
-SignalWait::SignalWait(std::string words) : words_(std::move(words)) {
+SignalWait::SignalWait(std::string message) : message_(std::move(message)) {
   const sigset_t set = stop_signals();
   pthread_sigmask(SIG_BLOCK, &set, &before_);
   listener_ = std::thread([this] { listen(); });
@@ -43,7 +43,7 @@ SignalWait::~SignalWait() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-/// The ledger has what it answered, and the sandboxes end with their sockets.
+/// Exits without unwinding: acknowledged records are on disk, and sandboxes end with their sockets.
 void SignalWait::listen() {
   const sigset_t set = stop_signals();
   while (true) {
@@ -52,32 +52,32 @@ void SignalWait::listen() {
     const std::lock_guard lock(mutex_);
     if (closing_) return;
     const auto now = SteadyClock::now();
-    if (first_ && now - *first_ < one_press) continue;
-    if (one_ends_) {
+    if (first_ && now - *first_ < debounce) continue;
+    if (exit_on_next_) {
       log::flush();
       std::_Exit(interrupted);
     }
-    if (!first_ && !words_.empty()) std::cerr << words_ + '\n';
-    waiting_ = one_ends_ = true;
+    if (!first_ && !message_.empty()) std::cerr << message_ + '\n';
+    waiting_ = exit_on_next_ = true;
     first_ = now;
     changed_.notify_all();
   }
 }
 
-bool SignalWait::arrived(std::chrono::milliseconds span) const {
+bool SignalWait::wait(std::chrono::milliseconds span) const {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, span, [this] { return waiting_; });
   return std::exchange(waiting_, false);
 }
 
-bool SignalWait::came() const {
+bool SignalWait::arrived() const {
   const std::lock_guard lock(mutex_);
   return first_.has_value();
 }
 
-void SignalWait::first_ends() const {
+void SignalWait::exit_on_next() const {
   const std::lock_guard lock(mutex_);
-  one_ends_ = true;
+  exit_on_next_ = true;
 }
 
 }  // namespace warpsmith::actors

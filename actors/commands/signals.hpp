@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C as a value: signals are blocked in every thread and taken by one of their own.
+// Ctrl-C as a value: signals are blocked in every thread, and one thread of this file takes them.
 #pragma once
 
 #include <chrono>
@@ -14,34 +14,34 @@
 
 namespace warpsmith::actors {
 
-/// Blocks SIGINT and SIGTERM for this thread and all it starts; children get the old mask back.
-/// The first one is asked for with `arrived`; the second, 0.3 s later or more, ends the process
-/// with 130, whatever the other threads wait for. Make it before the first thread.
+/// Blocks SIGINT and SIGTERM for this thread and all that it starts; children get the old mask
+/// back. `wait` and `arrived` report the first signal. A second one, at least 0.3 s later, ends the
+/// process with exit code 130, whatever the other threads do. Make it before the first thread.
 class SignalWait {
  public:
-  /// `words`, if any, go to standard error as soon as the first one comes.
-  explicit SignalWait(std::string words = {});
+  /// Prints `message`, if any, on standard error as soon as the first signal arrives.
+  explicit SignalWait(std::string message = {});
   SignalWait(const SignalWait&) = delete;
   SignalWait& operator=(const SignalWait&) = delete;
   ~SignalWait();
 
-  /// Waits up to `span`; true when the first one arrived, once.
-  bool arrived(std::chrono::milliseconds span) const;
-  /// Whether the first one ever came, asked for or not.
-  bool came() const;
-  /// Nobody asks any more: from now on the first one ends the process too.
-  void first_ends() const;
+  /// Waits up to `span`; returns true once, when the first signal has arrived.
+  bool wait(std::chrono::milliseconds span) const;
+  /// True once the first signal has arrived, whether `wait` has returned it or not.
+  bool arrived() const;
+  /// From now on the next signal ends the process, even if it is the first.
+  void exit_on_next() const;
 
  private:
   void listen();
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  mutable bool waiting_ = false;   // the first one came and was not asked for yet
-  mutable bool one_ends_ = false;  // the next one ends the process
+  mutable bool waiting_ = false;       // the first signal arrived, and `wait` has not returned it
+  mutable bool exit_on_next_ = false;  // the next signal ends the process
   bool closing_ = false;
-  const std::string words_;
-  std::optional<SteadyClock::time_point> first_;  // when it came
+  const std::string message_;
+  std::optional<SteadyClock::time_point> first_;  // when the first signal arrived
   sigset_t before_{};
   std::thread listener_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slots that a command judges on, of a configuration that its options made.
+// The sandbox slots on which a command judges.
 #pragma once
 
 #include <memory>
@@ -14,21 +14,22 @@
 
 namespace warpsmith::actors {
 
-/// The configuration's own rules: `invalid_config` names the key.
+/// Checks the configuration's own rules; `invalid_config` names the key.
 Result<void> valid_slots(const SandboxConfig& config);
 
-/// What each slot's service is started with. An error: the configuration is not valid, or this
-/// machine lacks something for it. From then on this process is off the slots' cores.
+/// The options of each slot's service. Fails if the configuration is invalid or this machine lacks
+/// something for it. Moves this process off the slots' cores.
 Result<std::vector<sandbox::SandboxOptions>> take_slots(const SandboxConfig& config);
 
-/// A service for each. `ender` ends them from another thread.
+/// One service per slot. `ender` ends them from another thread.
 std::vector<SandboxBackendFactory> services_of(const std::vector<sandbox::SandboxOptions>& slots,
                                                const std::shared_ptr<sandbox::EndSwitch>& ender);
 
-/// What contract `host` runs a task on: what the task names, else a GPU where there is one.
+/// The device on which contract `host` runs a task: the one that the task names, else a GPU if
+/// there is one.
 DeviceClass host_device(const Task& task);
 
-/// The contract that a slot must be for: `host` on a task for CPUs needs no GPU.
+/// The contract that a slot needs: contract `host` on a task for CPUs runs on a slot of `cpu`.
 std::string slot_contract(const std::string& contract, DeviceClass device);
 
 }  // namespace warpsmith::actors

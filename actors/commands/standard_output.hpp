@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard output that cannot be written: a full disk, a closed descriptor.
+// Handles standard output that cannot be written: a full disk, a closed descriptor.
 #pragma once
 
 #include <iosfwd>
@@ -8,12 +8,12 @@
 
 namespace warpsmith::actors {
 
-/// Takes the numbers of standard streams that the caller closed, or the first files that are
-/// opened would get them, and what is printed. Nothing can be written there.
+/// Opens /dev/null for each standard stream that the caller closed. Otherwise the first files that
+/// the program opens would get these numbers, and its output.
 void hold_standard_streams();
 
-/// Writes out what `out` still holds: `infrastructure`, with a message, where a success could not
-/// be told in full; other codes stay.
+/// Flushes `out` and returns `code`; if that fails, reports it and turns `success` into
+/// `infrastructure`.
 ExitCode after_output(ExitCode code, std::ostream& out);
 
 }  // namespace warpsmith::actors

@@ -4,7 +4,7 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr unsigned char lead_of_c1 = 0xC2;  // in UTF-8, where 0x80 to 0x9F follow it
+constexpr unsigned char lead_of_c1 = 0xC2;  // in UTF-8, before 0x80 to 0x9F
 
 std::string escaped(unsigned char byte) {
   constexpr std::string_view digits = "0123456789abcdef";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of tasks, compilers and candidates, for a person's terminal.
+// Makes text of tasks, compilers and candidates safe for a terminal.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace warpsmith::actors {
 
-/// Control characters but new lines and tabs as \xHH: a terminal would obey them. Pure.
+/// Replaces control characters except new lines and tabs by \xHH: a terminal would obey them. Pure.
 std::string for_terminal(std::string_view text);
 
 }  // namespace warpsmith::actors

@@ -31,9 +31,9 @@ void validate(const AgentConfig& c, Complaints& complaints) {
     return std::find(c.tools.begin(), c.tools.end(), tool) != c.tools.end();
   };
   complaints.require(has("submit"), "agent.tools",
-                     "expected \"submit\" among them: without it no trajectory earns a verdict");
+                     "expected \"submit\" in the list: without it no trajectory gets a verdict");
   complaints.require(has("write"), "agent.tools",
-                     "expected \"write\" among them: without it no solution is made");
+                     "expected \"write\" in the list: without it no solution can be written");
   complaints.require(std::set<std::string>(c.tools.begin(), c.tools.end()).size() == c.tools.size(),
                      "agent.tools", "expected each tool once");
   complaints.require(c.result_tokens < c.max_tokens, "agent.result_tokens",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// [agent]: what the model is told, what it may do, and for how long.
+// [agent]: the prompt, the tools and the limits of one trajectory.
 #pragma once
 
 #include <chrono>
@@ -13,21 +13,21 @@
 
 namespace warpsmith {
 
-/// How much of the task and the rules stands in the prompt.
+/// How much of the task and the rules the prompt contains.
 enum class PromptStyle : uint8_t {
-  brief,  // the reference's class and the buffers: for tiny policies
-  full,   // SKILL.md and the tools' schemas in front
+  brief,  // the reference class and the buffers: for tiny policies
+  full,   // SKILL.md and the tools' schemas first
 };
 
 struct AgentConfig {
   PromptStyle prompt = PromptStyle::full;
   ToolSyntax syntax = ToolSyntax::hermes;
-  std::string chat_template = "auto";  // "chatml", "llama3", or "auto": by the vocabulary's tokens
+  std::string chat_template = "auto";  // "chatml", "llama3", or "auto": by the vocabulary
   std::vector<std::string> tools{"bash", "read",    "write",  "edit",    "multi_edit", "glob",
                                  "grep", "compile", "verify", "profile", "todo",       "submit"};
   int64_t max_turns = 150;
   int64_t max_tokens = 131'072;   // of a whole trajectory, prompt and tool results included
-  int64_t result_tokens = 2'048;  // a tool result is cut, head and tail, to this many
+  int64_t result_tokens = 2'048;  // a longer tool result is cut in the middle
   std::chrono::milliseconds tool_timeout{std::chrono::seconds{60}};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that is wrong with a configuration, collected so that all of it is reported at once.
+// Collects everything that is wrong with a configuration, to report all of it at once.
 #pragma once
 
 #include <map>
@@ -19,35 +19,35 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-/// "configs/x.toml:12", or the source alone when there is no line.
+/// "configs/x.toml:12", or the source alone if there is no line.
 std::string to_string(const Place& place);
 
 struct Complaint {
   Place place;
-  std::string message;  // names the key, what was expected and what was there
+  std::string message;  // the key, what was expected, what was found
 };
 
-/// Collects complaints, and remembers which place set which key, so that a check that runs long
-/// after reading can still point at the line.
+/// Collects complaints and remembers the place that set each key, so that a check long after
+/// reading can still point to the line.
 class Complaints {
  public:
-  /// `default_source` stands for keys that nobody set.
+  /// `default_source` is the place of keys that were not set.
   explicit Complaints(std::string default_source = "configuration")
       : default_source_(std::move(default_source)) {}
 
   void at(const Place& place, std::string message);
-  /// About a dotted key, at the place that set it; the key goes in front of the message.
+  /// Complains about a dotted key at the place that set it; puts the key in front of the message.
   void about(std::string_view key, const std::string& message);
-  /// `require(c.low < c.high, "learner.clip_low", "…")`: complains when `holds` is false.
+  /// Complains if `holds` is false: `require(c.low < c.high, "learner.clip_low", "…")`.
   void require(bool holds, std::string_view key, const std::string& message);
 
   void remember(const std::string& key, Place place) { places_[key] = std::move(place); }
   bool was_set(const std::string& key) const { return places_.contains(key); }
 
   bool empty() const { return list_.empty(); }
-  /// One line each, in order of place.
+  /// One line per complaint, sorted by place.
   std::string text() const;
-  /// `invalid_config` with the whole text, or success.
+  /// Success, or `invalid_config` with the whole text.
   Result<void> result() const;
 
  private:

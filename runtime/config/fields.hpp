@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one list of a component's fields. `describe(Fields&, XConfig&)` names each field once; a
-// reader fills them from TOML, a writer prints them, and neither can forget one.
+// reader fills the fields from TOML and a writer prints them, so neither can miss one.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,13 @@
 
 namespace warpsmith {
 
-/// Both ends are allowed.
+/// Both ends are included.
 struct IntegerRange {
   int64_t low = std::numeric_limits<int64_t>::min();
   int64_t high = std::numeric_limits<int64_t>::max();
 };
 
-/// Both ends are allowed, save `low` when `above_low` is set.
+/// Both ends are included, except `low` if `above_low` is set.
 struct RealRange {
   double low = std::numeric_limits<double>::lowest();
   double high = std::numeric_limits<double>::max();
@@ -33,7 +33,7 @@ struct DurationRange {
   std::chrono::milliseconds high{std::chrono::hours{24 * 365}};
 };
 
-/// One of a fixed set of names, by index.
+/// One of a fixed set of names, selected by index.
 struct Choice {
   std::span<const std::string_view> names;
   size_t current = 0;
@@ -51,7 +51,7 @@ class Fields {
   virtual void real(std::string_view key, double& value, RealRange range) = 0;
   virtual void flag(std::string_view key, bool& value) = 0;
   virtual void text(std::string_view key, std::string& value) = 0;
-  /// Each element must be one of `allowed`, unless that is empty.
+  /// Each element must be one of `allowed`; an empty `allowed` permits anything.
   virtual void texts(std::string_view key, std::vector<std::string>& value,
                      std::span<const std::string_view> allowed) = 0;
   /// A relative path in a file is relative to that file; in an option, to the working directory.
@@ -63,7 +63,7 @@ class Fields {
   /// "64MiB", or an integer in bytes.
   virtual void bytes(std::string_view key, int64_t& value, IntegerRange range) = 0;
   virtual void choice(std::string_view key, const Choice& choice) = 0;
-  /// The key has no default: its absence is an error.
+  /// The key has no default: leaving it out is an error.
   virtual void require(std::string_view key) = 0;
   /// The fields of a sub-table, which may be absent.
   virtual void table(std::string_view key, const std::function<void(Fields&)>& describe) = 0;

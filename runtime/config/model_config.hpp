@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// [model]: the policy's folder and what its weights begin as.
+// [model]: the policy's folder and its initial weights.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace warpsmith {
 
 enum class InitialWeights : uint8_t {
   load,    // from model.safetensors in the folder
-  random,  // drawn from the run's seed; the folder needs config.json and tokenizer.json only
+  random,  // drawn from the run's seed; the folder needs only config.json and tokenizer.json
 };
 
 struct ModelConfig {
-  std::filesystem::path folder;  // Hugging Face layout; required
+  std::filesystem::path folder;  // in Hugging Face layout; required
   InitialWeights weights = InitialWeights::load;
 };
 

@@ -52,7 +52,7 @@ bool is_near(std::string_view name, std::string_view other) {
 
 std::string list_of(const std::set<std::string>& names) {
   std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "there are " : ", ") + name;
+  for (const std::string& name : names) all += (all.empty() ? "expected one of " : ", ") + name;
   return all;
 }
 

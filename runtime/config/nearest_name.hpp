@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The name somebody probably meant.
+// Finds the name that a misspelt one probably stands for.
 #pragma once
 
 #include <set>
@@ -8,21 +8,21 @@
 
 namespace warpsmith {
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b` (optimal
-/// string alignment). Cost: |a|·|b|.
+/// The number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into
+/// `b` (optimal string alignment). Costs |a|·|b|.
 size_t edit_distance(std::string_view a, std::string_view b);
 
-/// What one search costs at most, in pairs of letters: both sides may be an adversary's.
+/// The most that one search compares, in pairs of letters: both sides may be hostile input.
 inline constexpr size_t most_compared = size_t{1} << 20U;
 
-/// The closest of `names`, of those that it can afford to look at; empty when there are none. Ties
-/// go to the first in order.
+/// The closest of `names`, among those that fit into `most_compared`; empty if there are none. The
+/// first of equally close names wins.
 std::string nearest_name(std::string_view name, const std::set<std::string>& names);
 
-/// Whether no more than half of the longer would have to change.
+/// True if at most half of the longer name would have to change.
 bool is_near(std::string_view name, std::string_view other);
 
-/// "there are a, b, c": for who is near none of a few.
+/// "expected one of a, b, c": the hint for a word that is near none of a few names.
 std::string list_of(const std::set<std::string>& names);
 
 }  // namespace warpsmith

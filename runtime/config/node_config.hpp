@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// [node]: what this process sends to others.
+// [node]: how this process sends data to other nodes.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace warpsmith {
 
 struct NodeConfig {
-  int64_t chunk_bytes = 8 << 20;  // of a bulk transfer, so that control messages never wait
+  int64_t chunk_bytes = 8 << 20;  // a bulk transfer's pieces; control messages go between them
 };
 
 void describe(Fields& fields, NodeConfig& c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// [rollout]: the actors that carry trajectories from the prompt to the verdict.
+// [rollout]: the actors that run trajectories from the prompt to the verdict.
 #pragma once
 
 #include <chrono>
@@ -10,16 +10,16 @@
 
 namespace warpsmith {
 
-/// What a verdict earns; the design's milestones are -1, 1, 2, 3.
+/// How a verdict becomes a reward; the milestones are -1, 1, 2, 3.
 enum class RewardKind : uint8_t { milestone, speedup, log_speedup };
 
 struct RolloutConfig {
   int64_t count = 1;        // actors
   int64_t concurrent = 16;  // trajectories at once, per actor
   RewardKind reward = RewardKind::milestone;
-  double overlong_penalty = 0;  // reward of a trajectory that a limit ended without a submission is
-                                // -1 minus this
-  int64_t infra_retries = 2;    // of one step after an infrastructure failure; then it is dropped
+  // A trajectory that a limit ended without a submission gets the reward -1 minus this.
+  double overlong_penalty = 0;
+  int64_t infra_retries = 2;  // of one step after an infrastructure failure; then it is dropped
   std::chrono::milliseconds generate_timeout{std::chrono::minutes{10}};  // between two chunks
 };
 

@@ -57,10 +57,10 @@ void validate_stage(const RunConfig& c, Complaints& complaints) {
                      "run.stage = \"agentic\" starts from trained weights: expected \"load\"");
 }
 
-/// What stands where a file was expected.
+/// Names what was found where a file was expected.
 const char* word_of(const std::filesystem::file_status& found) {
   if (std::filesystem::is_directory(found)) return "a folder";
-  return std::filesystem::exists(found) ? "what is no regular file" : "nothing";
+  return std::filesystem::exists(found) ? "something that is not a regular file" : "nothing";
 }
 
 }  // namespace

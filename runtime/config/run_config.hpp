@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole configuration of a run: one struct per component, read, checked and written together.
+// The whole configuration of a run: one struct per component; read, checked and written together.
 #pragma once
 
 #include <filesystem>
@@ -43,19 +43,19 @@ struct RunConfig {
 
 void describe(Fields& fields, RunConfig& c);
 
-/// Each component's own rules, then those between components.
+/// Checks the rules of each component, then those between components.
 void validate(const RunConfig& c, Complaints& complaints);
 
-/// Reads and checks a text; every complaint with its place in one `invalid_config` error.
+/// Reads and checks a text. One `invalid_config` error lists every complaint with its place.
 /// `overrides` are the arguments of --set: "learner.learning_rate=1e-5".
 Result<RunConfig> parse_run_config(const std::string& name, const std::string& text,
                                    const std::vector<std::string>& overrides);
 
-/// The same from a file; `not_found` when it cannot be read.
+/// The same for a file; `not_found` if there is no such file.
 Result<RunConfig> load_run_config(const std::filesystem::path& file,
                                   const std::vector<std::string>& overrides);
 
-/// The effective configuration: every key, paths made absolute. Parses back to the same values.
+/// The effective configuration: every key, with absolute paths. Parses back to the same values.
 std::string to_toml(const RunConfig& config);
 
 }  // namespace warpsmith

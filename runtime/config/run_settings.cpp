@@ -28,7 +28,7 @@ void validate(const RunSettings& c, Complaints& complaints) {
   });
   complaints.require(
       plain && !c.name.starts_with('.'), "run.name",
-      "expected letters, digits, '-', '_' and '.', not first a '.', got \"" + c.name + "\"");
+      "expected letters, digits, '-', '_' and '.', not starting with '.', got \"" + c.name + "\"");
 }
 
 }  // namespace warpsmith

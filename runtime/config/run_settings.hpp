@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// [run]: what is run, and for how long.
+// [run]: the kind of run and its length.
 #pragma once
 
 #include <chrono>
@@ -19,18 +19,18 @@ enum class Stage : uint8_t {
 
 enum class Mode : uint8_t {
   async,  // rollouts run ahead of the learner, up to learner.max_lag
-  sync,   // a barrier after each step: staleness 0, for measuring what a barrier costs
+  sync,   // a barrier after each step: staleness 0, to measure the cost of a barrier
 };
 
 struct RunSettings {
   int64_t seed = 0;  // required; every random stream derives from it
-  std::string name;  // of the run folder; empty: made from the time and the configuration's name
+  std::string name;  // of the run folder; if empty, made from the time and the configuration's name
   Stage stage = Stage::agentic;
   Mode mode = Mode::async;
   int64_t trajectories = 1024;  // admitted in all; the run ends when each is trained or dropped
-  // Then it stops as by Ctrl-C. Of one start: a resume has all of it again.
+  // After this time the run stops as after Ctrl-C. A resumed run gets the whole time again.
   std::chrono::milliseconds time_limit{std::chrono::hours{24}};
-  std::filesystem::path folder = "runs";  // run folders are made here
+  std::filesystem::path folder = "runs";  // where run folders are made
   int64_t threads = 0;                    // of the actor system; 0: one per core
 };
 

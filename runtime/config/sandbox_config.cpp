@@ -15,14 +15,15 @@ bool is_auto(const SandboxConfig& c) {
 
 void validate_baselines(const SandboxConfig& c, Complaints& complaints) {
   for (const std::string& name : c.baselines) {
-    complaints.require(std::ranges::find(baseline_names, name) != baseline_names.end(),
-                       "sandbox.baselines", "no baseline is called \"" + name + '"');
+    complaints.require(
+        std::ranges::find(baseline_names, name) != baseline_names.end(), "sandbox.baselines",
+        "expected \"auto\", \"max-autotune\" or \"cuda-graph\", got \"" + name + '"');
   }
   complaints.require(!is_auto(c) || c.baselines.size() == 1, "sandbox.baselines",
-                     "expected \"auto\" alone, or the baselines by name");
+                     "expected \"auto\" alone, or names of baselines without \"auto\"");
   complaints.require(uses_gpus(c) || c.baselines.empty() || is_auto(c), "sandbox.baselines",
-                     "expected [] or [\"auto\"]: a slot of contract \"cpu\" times eager and "
-                     "torch.compile alone");
+                     "expected [] or [\"auto\"]: a slot of contract \"cpu\" times only eager and "
+                     "torch.compile");
 }
 
 void describe_limits(Fields& fields, SandboxLimits& c) {
@@ -74,7 +75,7 @@ void validate(const SandboxConfig& c, Complaints& complaints) {
   complaints.require(c.numerics == "strict" || c.numerics == "paper", "sandbox.numerics",
                      "expected \"strict\" or \"paper\", got \"" + c.numerics + "\"");
   complaints.require(c.cores == 1, "sandbox.cores",
-                     "expected 1: a slot is pinned to one core, and its timings are those of one");
+                     "expected 1: a slot is pinned to one core and times on that core");
   complaints.require(!uses_gpus(c) || c.count >= c.gpus, "sandbox.count",
                      "expected at least one slot for each of " + std::to_string(c.gpus) +
                          " GPUs (sandbox.gpus), got " + std::to_string(c.count));

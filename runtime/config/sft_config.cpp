@@ -22,7 +22,7 @@ void validate(const SftConfig& c, Complaints& complaints) {
                      "expected at most sft.batch_tokens (" + std::to_string(c.batch_tokens) +
                          "), got " + std::to_string(c.context));
   complaints.require(c.data.empty() || c.script.empty(), "sft.script",
-                     "sft.data names the conversations already: set one of the two");
+                     "sft.data already names the conversations: set only one of the two");
 }
 
 }  // namespace warpsmith

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// [supervisor]: restarts, heartbeats and the time given to stop.
+// [supervisor]: restarts, heartbeats and the time to stop.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@
 namespace warpsmith {
 
 struct SupervisorConfig {
-  int64_t max_restarts = 5;  // of one actor within the window; then the run stops
+  int64_t max_restarts = 5;  // of one actor within the window; one more stops the run
   std::chrono::milliseconds restart_window{std::chrono::minutes{5}};
   std::chrono::milliseconds first_backoff{200};  // doubled at each restart within the window
   std::chrono::milliseconds last_backoff{std::chrono::seconds{30}};
-  std::chrono::milliseconds heartbeat{std::chrono::seconds{2}};      // between two status requests
-  std::chrono::milliseconds status_bound{std::chrono::seconds{10}};  // an answer later than this is
-                                                                     // reported as a stuck actor
+  std::chrono::milliseconds heartbeat{std::chrono::seconds{2}};  // between two status requests
+  // An actor that answers later than this is reported as stuck.
+  std::chrono::milliseconds status_bound{std::chrono::seconds{10}};
   std::chrono::milliseconds stop_timeout{std::chrono::seconds{60}};  // for a clean stop
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// [synthesis]: where tasks come from and how they are drawn.
+// [synthesis]: the sources of tasks and the order in which they are drawn.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace warpsmith {
 
-/// Which task comes next.
+/// Chooses the next task.
 enum class Curriculum : uint8_t {
-  rounds,    // each once per shuffled round
-  headroom,  // more often where much reward is left to gain
+  rounds,    // each task once per shuffled round
+  headroom,  // tasks with much reward left to gain more often
 };
 
 struct SynthesisConfig {
   std::vector<std::filesystem::path> tasks;     // folders or files in KernelBench's format
-  std::vector<std::filesystem::path> held_out;  // what `eval` uses by default; never trained on
+  std::vector<std::filesystem::path> held_out;  // never trained on; the default tasks of `eval`
   Curriculum curriculum = Curriculum::rounds;
-  int64_t max_tasks = 100'000;  // of the pool; what comes after them is left out, and logged
+  int64_t max_tasks = 100'000;  // size of the pool; further tasks are left out, and logged
 };
 
 void describe(Fields& fields, SynthesisConfig& c);

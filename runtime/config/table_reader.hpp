@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields out of the layers of one TOML reading: table_reader.cpp reads plain values, lists, paths
-// and numbers with a unit stand in table_reader_values.cpp.
+// Reads fields from the layers of one TOML reading. Plain values are in table_reader.cpp; lists,
+// paths and numbers with a unit in table_reader_values.cpp.
 #pragma once
 
 #include <limits>
@@ -20,7 +20,7 @@ struct TomlView {
   const toml::table* table = nullptr;
 };
 
-/// What all tables of one reading share.
+/// The state that all tables of one reading share.
 struct TomlReading {
   Complaints& complaints;
   std::set<std::string> keys;    // every valid dotted key
@@ -54,7 +54,7 @@ class TableReader final : public Fields {
     const toml::node* node = nullptr;
     explicit operator bool() const { return node != nullptr; }
   };
-  /// How a number with a unit is written.
+  /// How to parse, format and name a number with a unit.
   struct Unit {
     const char* what;
     std::function<Result<int64_t>(std::string_view)> parse;
@@ -73,10 +73,10 @@ class TableReader final : public Fields {
   TomlReading& reading_;
 };
 
-/// "a", "b", "c": each in quotes.
+/// The names in quotes, separated by commas: "a", "b", "c".
 std::string in_quotes(std::span<const std::string_view> names);
 
-/// " from 1 to 5", " of at least 1", or nothing.
+/// " from 1 to 5", " of at least 1", or an empty text.
 template <class T, class Format>
 std::string show_range(T low, T high, const Format& format) {
   const bool has_low = low != std::numeric_limits<T>::lowest();

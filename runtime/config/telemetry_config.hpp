@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// [telemetry]: how often figures are shown and recorded, and what is logged.
+// [telemetry]: how often figures are shown and recorded, and the log level.
 #pragma once
 
 #include <chrono>
@@ -12,10 +12,10 @@
 namespace warpsmith {
 
 struct TelemetryConfig {
-  std::chrono::milliseconds interval{std::chrono::seconds{1}};  // of progress and of recording
+  std::chrono::milliseconds interval{std::chrono::seconds{1}};  // of progress lines and records
   std::string log_level = "info";                               // "info", "warn", "error"
   bool trace = false;  // write trace.json (Chrome's trace events) into the run folder
-  std::chrono::milliseconds window{std::chrono::seconds{30}};  // that rates are taken over
+  std::chrono::milliseconds window{std::chrono::seconds{30}};  // over which rates are taken
 };
 
 void describe(Fields& fields, TelemetryConfig& c);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TOML text to the fields of a `describe` function and back. The only door to the TOML library.
+// Reads TOML text into the fields of a `describe` function and writes it back. Nothing else uses
+// the TOML library.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,7 @@ namespace warpsmith {
 
 using Describe = std::function<void(Fields&)>;
 
-/// A text and the name it is reported under, which is also what relative paths in it start from.
+/// A text, and the name that complaints give it; relative paths in it start from that file.
 struct TomlSource {
   std::string name;
   std::string text;
@@ -21,9 +22,9 @@ struct TomlSource {
 
 /// Fills the fields that `describe` lists. Unknown keys (with the nearest valid one), wrong types,
 /// values out of range and missing required keys all go to `complaints`; a field with a complaint
-/// keeps its default. `overrides` are "a.b=value", applied in order, the value in TOML's syntax or
-/// a bare word. False when a text is not TOML at all: then nothing was read, and missing keys are
-/// not reported.
+/// keeps its default. `overrides` are "a.b=value", applied in order; the value is in TOML's syntax
+/// or a bare word. Returns false if a text is not TOML: then no field was read, and missing keys
+/// are not reported.
 bool read_toml(const TomlSource& source, const std::vector<std::string>& overrides,
                const Describe& describe, Complaints& complaints);
 

@@ -7,7 +7,7 @@
 namespace warpsmith {
 namespace {
 
-/// Goes over a text as far as it is TOML: the library reads nothing behind its first error.
+/// Scans a text for keys as far as it is TOML: the library reads nothing after its first error.
 class KeyScan {
  public:
   explicit KeyScan(std::string_view text) : text_(text) {}
@@ -27,13 +27,13 @@ class KeyScan {
     if (here == '"' || here == '\'') return skip_string(here);
     if (here == '.') {
       ++dots_;
-    } else if (!goes_on_a_key(here)) {
+    } else if (!continues_key(here)) {
       dots_ = 0;
     }
     ++at_;
   }
 
-  static bool goes_on_a_key(char letter) {
+  static bool continues_key(char letter) {
     return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' ||
            letter == '-' || letter == ' ' || letter == '\t';
   }

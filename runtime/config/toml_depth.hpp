@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the TOML library does not bound: the tables within tables that a dotted key makes.
+// Bounds the nesting of dotted keys, which the TOML library does not.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace warpsmith {
 
-/// Each part of a key is a table of its own, and the library destroys them by recursion. It takes
-/// 256 values within each other by itself.
+/// Each part of a dotted key makes a table, and the library destroys nested tables by recursion.
+/// (It bounds other nesting itself, at 256 values.)
 inline constexpr int most_dots_of_a_key = 32;
 
-/// The first line, from 1, with a key of more dots; strings and comments may hold any. Pure.
+/// The first line, from 1, with a key of more dots than that; ignores strings and comments. Pure.
 std::optional<uint32_t> line_of_too_deep_key(std::string_view text);
 
-/// What is said of it.
+/// The complaint about such a key.
 std::string too_deep_key_text();
 
 }  // namespace warpsmith

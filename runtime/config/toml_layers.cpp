@@ -9,7 +9,7 @@
 namespace warpsmith {
 namespace {
 
-/// False, with a complaint, when the text is not TOML.
+/// Returns false, with a complaint, if the text is not TOML.
 bool parse_layer(TomlLayer& layer, const std::string& text, Complaints& complaints) {
   if (const auto deep = line_of_too_deep_key(text)) {
     complaints.at({layer.name, layer.has_lines ? int64_t{*deep} : 0}, too_deep_key_text());
@@ -33,7 +33,7 @@ bool is_dotted_key(std::string_view key) {
   });
 }
 
-/// So much of it as a message can hold, whole characters of UTF-8.
+/// The first 200 bytes of a text at most, cut between UTF-8 characters.
 std::string beginning_of(const std::string& text) {
   constexpr size_t most = 200;
   if (text.size() <= most) return text;

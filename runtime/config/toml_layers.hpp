@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of one reading as parsed tables: the file and each option are layers; the last layer
+// The texts of one reading as parsed tables. The file and each option are layers; the last layer
 // that has a key wins.
 #pragma once
 
@@ -21,10 +21,10 @@ struct TomlLayer {
 
 Place place_of(const TomlLayer& layer, const toml::node& node);
 
-/// A value as a complaint shows it.
+/// Formats a value for a complaint.
 std::string show(const toml::node& node);
 
-/// One layer per text that is TOML; the others are complained about.
+/// One layer per text that is TOML; complains about the others.
 std::vector<TomlLayer> parse_layers(const TomlSource& source,
                                     const std::vector<std::string>& overrides,
                                     Complaints& complaints);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The TOML library, with its assertions made exceptions. For the sources of the reader alone.
+// The TOML library, with its assertions turned into exceptions. Only for the sources of the reader.
 #pragma once
 
-// toml++ 3.3 takes some malformed texts ("[.a]") into an assertion, and into undefined behaviour
-// where assertions are off. Here they are always on, and throw.
+// Some malformed texts ("[.a]") fail an assertion of toml++ 3.3, and are undefined behaviour
+// without assertions. Here assertions are always on, and throw.
 #include <stdexcept>
 namespace warpsmith {
 constexpr void toml_assertion(bool holds) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TOML to fields, and what nobody asked for to complaints.
+// Reads TOML into fields and complains about unknown keys.
 #include "runtime/config/nearest_name.hpp"
 #include "runtime/config/table_reader.hpp"
 
@@ -7,7 +7,7 @@ namespace warpsmith {
 namespace {
 
 std::string nearest(const std::string& dotted, const std::set<std::string>& names) {
-  // The same word in another table is nearer than any other spelling in this one.
+  // The same word in another table is nearer than another spelling in this one.
   const std::string word = dotted.substr(dotted.rfind('.') + 1);
   for (const std::string& name : names) {
     if (name.substr(name.rfind('.') + 1) == word) return name;
@@ -15,7 +15,7 @@ std::string nearest(const std::string& dotted, const std::set<std::string>& name
   return nearest_name(dotted, names);
 }
 
-/// There are few tables, but hundreds of keys.
+/// Names the nearest table, or all of them: there are few tables, but hundreds of keys.
 std::string table_hint(const std::string& dotted, const std::set<std::string>& tables) {
   const std::string found = nearest(dotted, tables);
   return is_near(dotted, found) || found.ends_with("." + dotted) ? "the nearest is " + found
@@ -26,7 +26,7 @@ void report_unknown(const TomlView& view, const std::string& prefix, TomlReading
   for (const auto& [key, node] : *view.table) {
     const std::string name{key.str()};
     const std::string dotted = prefix + name;
-    const bool quoted = name.find('.') != std::string::npos;  // "a.b" = 1 is no key b of table a
+    const bool quoted = name.find('.') != std::string::npos;  // "a.b" = 1 is not key b of table a
     if (!quoted && reading.tables.contains(dotted)) {
       if (const auto* inner = node.as_table()) {
         report_unknown({view.layer, inner}, dotted + ".", reading);

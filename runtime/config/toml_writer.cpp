@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields to TOML, in the order of `describe`.
+// Writes fields as TOML, in the order of `describe`.
 #include <array>
 #include <charconv>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace warpsmith {
 namespace {
 
-/// The shortest digits that read back to the same number; always with a point or an exponent.
+/// The shortest digits that read back as the same number, with a point or an exponent.
 std::string show(double value) {
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
@@ -68,7 +68,7 @@ class Writer final : public Fields {
     tables_ += inner.document();
   }
 
-  /// Own keys first, then the sub-tables, as TOML wants it.
+  /// Its own keys first, then the sub-tables, as TOML requires.
   std::string document() const {
     if (name_.empty()) return keys_ + tables_;
     return (keys_.empty() ? "" : "[" + name_ + "]\n" + keys_ + "\n") + tables_;

@@ -10,8 +10,8 @@
 namespace warpsmith {
 
 struct ToolExecutorConfig {
-  int64_t count = 1;  // actors, each with one call in hand
-  std::chrono::milliseconds shell_timeout{std::chrono::seconds{20}};  // wall time of one `bash`
+  int64_t count = 1;  // actors; each runs one call at a time
+  std::chrono::milliseconds shell_timeout{std::chrono::seconds{20}};  // wall time of a `bash` call
   int64_t shell_memory_bytes = int64_t{1} << 30;
   int64_t output_bytes = 64 << 10;  // kept of one call's output
 };

@@ -35,7 +35,8 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// Takes one "12.5min" from the front of `text`; empty when there is none, or no such unit.
+/// Removes one part such as "12.5min" from the front of `text` and returns its value; nullopt if
+/// there is no number or no such unit.
 std::optional<double> take_part(std::string_view& text, std::span<const Unit> units) {
   double number = 0;
   const auto parsed =
@@ -50,7 +51,7 @@ std::optional<double> take_part(std::string_view& text, std::span<const Unit> un
   return number * static_cast<double>(*unit);
 }
 
-/// The sum of all parts, a whole number of the smallest unit.
+/// The sum of all parts, rounded to a whole number of the smallest unit.
 std::optional<int64_t> parse(std::string_view text, std::span<const Unit> units) {
   if (text.empty()) return std::nullopt;
   double total = 0;

@@ -13,8 +13,8 @@ bool take(const DynamicLibrary& library, const char* name, Pointer& into) {
 }
 
 std::string too_old(const char* call, const Driver& driver) {
-  return std::string("the driver lacks ") + call + ": it runs CUDA " +
-         version_text(driver.cuda_version()) + ", this program was built with " +
+  return std::string("the driver lacks ") + call + ": it supports CUDA " +
+         version_text(driver.cuda_version()) + ", but this program was built with " +
          version_text(CUDA_VERSION);
 }
 
@@ -22,8 +22,8 @@ Result<Api> find_all() {
   const auto driver = Driver::load();
   if (!driver) return tl::unexpected(driver.error());
   Api api;
-// The name that the header renames to: what the driver exports under it fits the declaration.
-// (cuGetProcAddress by the plain name may hand out a newer form than the header declares.)
+// Looks up the name that the header renames to: what the driver exports under it fits the
+// declaration. (cuGetProcAddress by the plain name may return a newer form than declared.)
 #define WARPSMITH_CUDA_NAME(call) #call
 #define WARPSMITH_CUDA_TAKE(call)                                                     \
   if (!take(driver->library(), WARPSMITH_CUDA_NAME(call), api.call)) {                \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's calls that Warpsmith makes, found at run time under the versions that the toolkit's
+// The driver's calls that this program uses, loaded at run time in the versions that the toolkit's
 // headers name. Only sources built with the toolkit include this.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace warpsmith::cuda {
 
-// The headers rename calls to their newest version (cuMemAlloc to cuMemAlloc_v2), members alike.
+// The headers rename calls, and so the members, to their newest version (cuMemAlloc_v2).
 // clang-format off
 #define WARPSMITH_CUDA_CALLS(X)                                                                   \
   X(cuDeviceGet) X(cuDeviceGetAttribute) X(cuGetErrorName) X(cuGetErrorString)                    \
@@ -40,11 +40,11 @@ struct Api {
 #undef WARPSMITH_CUDA_MEMBER
 };
 
-/// All calls, looked up once. `unsupported` where there is no driver, or one that is older than
-/// the toolkit this was built with; the message names the call and both versions.
+/// All calls, looked up once. `unsupported` if there is no driver, or one older than the toolkit
+/// that this was built with; the message names the call and both versions.
 Result<const Api*> load_api();
 
-/// Throws DeviceError unless `code` is success. `call` names what was tried.
+/// Throws DeviceError unless `code` is success. `call` is the name of the call.
 void check(const Api& api, CUresult code, const char* call);
 
 }  // namespace warpsmith::cuda

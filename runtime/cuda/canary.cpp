@@ -29,7 +29,7 @@ void launch(const Api& api, CUfunction kernel, CUdeviceptr x, CUdeviceptr y) {
   check(api, api.cuCtxSynchronize(), "cuCtxSynchronize");
 }
 
-bool kernel_gives_the_right_answer(const Api& api) {
+bool canary_result_is_correct(const Api& api) {
   constexpr size_t bytes = elements * sizeof(int);
   std::vector<int> input(elements);
   std::iota(input.begin(), input.end(), -17);
@@ -67,7 +67,7 @@ Result<CanaryReport> run_profiled(const DynamicLibrary& cupti, int gpu) {
   if (!context) return tl::unexpected(context.error());
   const auto free_memory = [&] { return static_cast<int64_t>(context->memory().free); };
   report.free_before = free_memory();
-  report.result_correct = kernel_gives_the_right_answer(context->api());
+  report.result_correct = canary_result_is_correct(context->api());
   report.free_after = free_memory();
   if (auto profiled = add_profile(cupti, report); !profiled) {
     return tl::unexpected(profiled.error());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The canary where no CUDA toolkit was found at build time.
+// Stands in for the canary where no CUDA toolkit was found at build time.
 #include "runtime/cuda/canary.hpp"
 
 namespace warpsmith::cuda {
@@ -10,7 +10,7 @@ bool canary_is_built() {
 
 Result<CanaryReport> run_canary(int) {
   return fail(ErrorCode::unsupported,
-              "built without a CUDA toolkit: install nvcc and build again to have the canary");
+              "built without a CUDA toolkit: install nvcc and build again to run the canary");
 }
 
 }  // namespace warpsmith::cuda

@@ -10,7 +10,7 @@
 namespace warpsmith::cuda {
 namespace {
 
-// Bit 0 first: nvmlClocksEventReasons of nvml.h.
+// In order of bits, from bit 0: nvmlClocksEventReasons of nvml.h.
 constexpr std::array<std::string_view, 9> names{"gpu_idle",
                                                 "applications_clocks_setting",
                                                 "sw_power_cap",

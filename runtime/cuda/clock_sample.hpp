@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU's board says about its clocks while something is timed. Read, never set.
+// A GPU's clocks, power and temperature while something is timed. They are read, never set.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace warpsmith::cuda {
 
-/// One reading. What the board does not answer is empty.
+/// One reading. Values that the board does not report are empty.
 struct ClockSample {
   std::optional<int> sm_mhz, memory_mhz;
-  std::optional<double> power_w;  // of the board; the driver averages over up to a second
+  std::optional<double> power_w;  // of the whole board, averaged by the driver over up to a second
   std::optional<int> celsius;
-  std::optional<uint64_t> reasons;  // why clocks are what they are: bits of nvml.h
+  std::optional<uint64_t> reasons;  // why the clocks are as they are: bits of nvml.h
 };
 
-/// One GPU's readings. For one thread.
+/// Reads one GPU's clocks. Not thread-safe.
 class ClockReader {
  public:
   ClockReader() = default;
@@ -30,14 +30,14 @@ class ClockReader {
   virtual ClockSample read() = 0;
 };
 
-/// NVML's nvmlClocksEventReason names of the bits that are set, e.g. "sw_power_cap"; a bit of a
-/// later driver as "bit 12".
+/// The names of the bits that are set, as NVML's nvmlClocksEventReason has them, e.g.
+/// "sw_power_cap"; "bit 12" for a bit that only later drivers name.
 std::vector<std::string> reason_names(uint64_t reasons);
 
-/// True of reasons that hold a busy GPU below the clocks that it is set to: power, heat, hardware.
+/// True for reasons that hold a busy GPU below the clocks it is set to: power, heat, hardware.
 bool slows_down(const std::string& reason);
 
-/// Of several readings; empty where none has the figure.
+/// Summary of several readings; a figure that none of them has is empty.
 struct ClockSummary {
   std::optional<double> lowest_sm_mhz, median_sm_mhz, lowest_memory_mhz, median_memory_mhz;
   std::optional<double> highest_power_w, highest_celsius;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One GPU's primary context, and the handles made in it. Sources built with the toolkit only.
-// Everything here throws DeviceError when the device refuses.
+// One GPU's primary context, and the handles made in it. For sources built with the toolkit only.
+// Everything here throws DeviceError if a call of the driver fails.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,11 @@
 
 namespace warpsmith::cuda {
 
-/// Current on the thread that made it while it lives; made where all else is made and destroyed.
+/// A context that is current on the thread that opened it, for its lifetime. Handles are made and
+/// destroyed on that thread.
 class Context {
  public:
-  /// `unsupported` without a usable driver; `not_found` without GPU number `index`.
+  /// Opens GPU number `index`. `unsupported` without a usable driver, `not_found` without that GPU.
   static Result<Context> open(int index);
   Context(Context&& other) noexcept;
   Context& operator=(Context&&) = delete;
@@ -36,7 +37,7 @@ class Context {
   CUdevice device_;
 };
 
-/// Destroys by the driver's call; an error then says nothing new.
+/// Destroys a handle by the driver's call and ignores errors: an earlier call has reported them.
 template <auto Member>
 struct Release {
   const Api* api = nullptr;
@@ -51,14 +52,14 @@ using Graph = std::unique_ptr<std::remove_pointer_t<CUgraph>, Release<&Api::cuGr
 using GraphExec =
     std::unique_ptr<std::remove_pointer_t<CUgraphExec>, Release<&Api::cuGraphExecDestroy>>;
 
-/// A stream that does not wait for the default one.
+/// A stream that does not wait for the default stream.
 Stream make_stream(const Api& api);
-/// With timing.
+/// An event that records its time.
 Event make_event(const Api& api);
 
-/// Takes the graph and makes it ready to be launched.
+/// Takes ownership of the graph and makes it ready to launch.
 GraphExec instantiated(const Api& api, CUgraph graph);
-/// A graph of what `work` gives to `stream`.
+/// Captures the work that `work` puts on `stream` into a graph.
 template <class Work>
 GraphExec captured(const Api& api, CUstream stream, const Work& work) {
   check(api, api.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED),
@@ -69,7 +70,7 @@ GraphExec captured(const Api& api, CUstream stream, const Work& work) {
   return instantiated(api, made);
 }
 
-/// Device memory of this process alone.
+/// Device memory of this process alone. Freed on destruction.
 class DeviceMemory {
  public:
   DeviceMemory(const Api& api, uint64_t bytes);
@@ -86,7 +87,7 @@ class DeviceMemory {
   uint64_t bytes_;
 };
 
-/// A loaded image: cubin, fat binary or PTX.
+/// A loaded kernel image: cubin, fat binary or PTX.
 class KernelModule {
  public:
   KernelModule(const Api& api, const void* image);
@@ -99,7 +100,7 @@ class KernelModule {
     CUdeviceptr address = 0;
     uint64_t bytes = 0;
   };
-  /// A device variable; nothing if the driver does not show one of that name.
+  /// A device variable; nullopt if the driver does not list one of that name.
   std::optional<Variable> variable(const char* name) const;
 
  private:

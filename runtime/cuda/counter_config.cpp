@@ -32,12 +32,12 @@ Result<CounterConfig> CounterConfig::make(const DynamicLibrary& cupti, const std
 }
 
 Result<std::vector<std::string>> CounterConfig::base_metrics() const {
-  auto told = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_GetBaseMetrics);
-  told.pHostObject = host_.get();
-  told.metricType = CUPTI_METRIC_TYPE_COUNTER;
-  auto done = WARPSMITH_CUPTI(cupti_, cuptiProfilerHostGetBaseMetrics, &told);
+  auto names = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_GetBaseMetrics);
+  names.pHostObject = host_.get();
+  names.metricType = CUPTI_METRIC_TYPE_COUNTER;
+  auto done = WARPSMITH_CUPTI(cupti_, cuptiProfilerHostGetBaseMetrics, &names);
   if (!done) return tl::unexpected(std::move(done.error()));
-  return std::vector<std::string>(told.ppMetricNames, told.ppMetricNames + told.numMetrics);
+  return std::vector<std::string>(names.ppMetricNames, names.ppMetricNames + names.numMetrics);
 }
 
 Result<void> CounterConfig::choose() {
@@ -71,19 +71,19 @@ Result<void> CounterConfig::make_image() {
 Result<KernelCounters> CounterConfig::evaluate(std::span<const uint8_t> data, size_t range) const {
   std::vector<double> values(metrics_.size());
   std::vector<const char*> names = metrics_;
-  auto asked = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues);
-  asked.pHostObject = host_.get();
-  asked.pCounterDataImage = data.data();
-  asked.counterDataImageSize = data.size();
-  asked.rangeIndex = range;
-  asked.ppMetricNames = names.data();
-  asked.numMetrics = names.size();
-  asked.pMetricValues = values.data();
-  auto done = WARPSMITH_CUPTI(cupti_, cuptiProfilerHostEvaluateToGpuValues, &asked);
+  auto params = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues);
+  params.pHostObject = host_.get();
+  params.pCounterDataImage = data.data();
+  params.counterDataImageSize = data.size();
+  params.rangeIndex = range;
+  params.ppMetricNames = names.data();
+  params.numMetrics = names.size();
+  params.pMetricValues = values.data();
+  auto done = WARPSMITH_CUPTI(cupti_, cuptiProfilerHostEvaluateToGpuValues, &params);
   if (!done) return tl::unexpected(std::move(done.error()));
   const auto missing = std::ranges::find_if(values, [](double one) { return !std::isfinite(one); });
   if (missing == values.end()) return counters_of(terms_, values);
-  return fail(ErrorCode::unsupported, std::string("not counted: ") +
+  return fail(ErrorCode::unsupported, std::string("the GPU did not count ") +
                                           metrics_[static_cast<size_t>(missing - values.begin())]);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to count on a chip, and what the counts mean: the side of CUPTI's range profiler that needs
-// no GPU. Sources built with the toolkit only.
+// The metrics to count on a chip and how to evaluate them: the part of CUPTI's range profiler that
+// needs no GPU. For sources built with the toolkit only.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ namespace warpsmith::cuda {
 
 class CounterConfig {
  public:
-  /// `chip` as CUPTI calls it ("GH100"); `availability` as the driver gave it, empty without one.
-  /// `unsupported` for a chip that CUPTI does not know or that lacks a counter.
+  /// `chip` is CUPTI's name ("GH100"), `availability` the driver's image, empty if there is none.
+  /// `unsupported` if CUPTI does not support the chip, or the chip lacks a counter.
   static Result<CounterConfig> make(const DynamicLibrary& cupti, const std::string& chip,
                                     std::span<const uint8_t> availability);
 
   std::span<const uint8_t> image() const { return image_; }
   const std::vector<const char*>& metrics() const { return metrics_; }
-  /// Of one kernel in a counter data image that CUPTI filled.
+  /// The counters of one kernel (`range`) in a counter data image that CUPTI filled.
   Result<KernelCounters> evaluate(std::span<const uint8_t> data, size_t range) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller repeats the call itself ("user replay"): CUPTI's own replay would save and write back
+// The caller repeats the call itself ("user replay"): CUPTI's own replay would save and restore
 // memory that the candidate may only read, and would start each round with warm caches.
 #include "runtime/cuda/counter_session.hpp"
 
@@ -32,7 +32,7 @@ Result<CurrentContext> current_context() {
   return current;
 }
 
-/// CUPTI opens them by their bare names: where it lies outside the loader's path, so do they.
+/// CUPTI opens these libraries by their bare names; outside the loader's path it fails.
 void open_libraries_beside(const DynamicLibrary& cupti) {
   const std::string folder = cupti.folder();
   for (const char* name : {"/libnvperf_host.so", "/libnvperf_target.so"}) {
@@ -41,20 +41,20 @@ void open_libraries_beside(const DynamicLibrary& cupti) {
 }
 
 Result<std::string> chip_of(const DynamicLibrary& cupti, CUdevice device) {
-  auto told = WARPSMITH_CUPTI_PARAMS(CUpti_Device_GetChipName);
-  told.deviceIndex = static_cast<size_t>(device);
-  auto done = WARPSMITH_CUPTI(cupti, cuptiDeviceGetChipName, &told);
+  auto chip = WARPSMITH_CUPTI_PARAMS(CUpti_Device_GetChipName);
+  chip.deviceIndex = static_cast<size_t>(device);
+  auto done = WARPSMITH_CUPTI(cupti, cuptiDeviceGetChipName, &chip);
   if (!done) return tl::unexpected(std::move(done.error()));
-  return std::string(told.pChipName);
+  return std::string(chip.pChipName);
 }
 
 Result<Bytes> availability_of(const DynamicLibrary& cupti, CUcontext context) {
-  auto told = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability);
-  told.ctx = context;
-  auto done = WARPSMITH_CUPTI(cupti, cuptiProfilerGetCounterAvailability, &told);
-  Bytes image(told.counterAvailabilityImageSize);
-  told.pCounterAvailabilityImage = image.data();
-  if (done) done = WARPSMITH_CUPTI(cupti, cuptiProfilerGetCounterAvailability, &told);
+  auto params = WARPSMITH_CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability);
+  params.ctx = context;
+  auto done = WARPSMITH_CUPTI(cupti, cuptiProfilerGetCounterAvailability, &params);
+  Bytes image(params.counterAvailabilityImageSize);
+  params.pCounterAvailabilityImage = image.data();
+  if (done) done = WARPSMITH_CUPTI(cupti, cuptiProfilerGetCounterAvailability, &params);
   if (!done) return tl::unexpected(std::move(done.error()));
   return image;
 }
@@ -111,7 +111,7 @@ struct CounterSession::State {
     return WARPSMITH_CUPTI(cupti, cuptiRangeProfilerCounterDataImageInitialize, &image);
   }
 
-  /// A range around every kernel; every pass is a call of the caller's.
+  /// Puts a range around every kernel; the caller makes the call once per pass.
   Result<void> configure(size_t kernels) {
     auto params = WARPSMITH_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig);
     params.pRangeProfilerObject = profiler;
@@ -175,7 +175,8 @@ Result<std::vector<KernelCounters>> CounterSession::read() {
   if (done) done = WARPSMITH_CUPTI(state_->cupti, cuptiRangeProfilerGetCounterDataInfo, &found);
   if (!done) return tl::unexpected(std::move(done.error()));
   if (decoded.numOfRangeDropped > 0) {
-    return fail(ErrorCode::capacity, "a call of more kernels than are counted");
+    return fail(ErrorCode::capacity,
+                "the call launched more kernels than the session has room for");
   }
   std::vector<KernelCounters> all;
   for (size_t range = 0; range < found.numTotalRanges; ++range) {

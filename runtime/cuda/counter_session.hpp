@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what each kernel of one call does, by CUPTI's range profiler. Sources built with the
-// toolkit only.
+// Counts the work of each kernel of one call with CUPTI's range profiler. For sources built with
+// the toolkit only.
 //
-// Kernels run one after the other while they are counted: their times mean nothing. No activity may
-// be recorded meanwhile (instructions then count as 0), and no graph launched: CUPTI 13 refuses it.
+// Kernels run one after the other while they are counted: their times mean nothing. Meanwhile,
+// record no activity (instructions would count as 0) and launch no graph (CUPTI 13 refuses it).
 #pragma once
 
 #include <functional>
@@ -18,22 +18,22 @@ namespace warpsmith::cuda {
 
 class CounterSession {
  public:
-  /// In the context that is current on this thread, for calls of at most `kernels` kernels.
-  /// `unsupported` where CUPTI or this GPU refuses: no permission, another profiler, a chip that
-  /// lacks a counter.
+  /// Opens a session in the context that is current on this thread, for calls of at most `kernels`
+  /// kernels. `unsupported` if CUPTI or the GPU refuses: no permission, another profiler, or a chip
+  /// that lacks a counter.
   static Result<CounterSession> open(const DynamicLibrary& cupti, size_t kernels);
   CounterSession(CounterSession&&) noexcept;
   CounterSession& operator=(CounterSession&&) = delete;
-  /// The context is as it was.
+  /// Leaves the context as it was before.
   ~CounterSession();
 
-  /// A round: the same call is made between `begin` and `end`, and has ended by then, as what must
-  /// not be counted has by `begin`.
+  /// Starts a round. The caller then makes the call, the same in every round, waits for it, and
+  /// calls `end`. Work that must not be counted has ended before `begin`.
   Result<void> begin();
-  /// Whether another round is needed.
+  /// Ends a round; returns true if another one is needed.
   Result<bool> end();
-  /// One entry for each kernel, in order of launches, after the last round. `capacity` where there
-  /// were more kernels than `open` was told.
+  /// One entry per kernel, in order of launches; to be called after the last round. `capacity` if
+  /// there were more kernels than `open` was given.
   Result<std::vector<KernelCounters>> read();
 
  private:
@@ -42,7 +42,7 @@ class CounterSession {
   std::unique_ptr<State> state_;
 };
 
-/// All rounds: `before` is run ahead of each, `call` in it. Both wait until what they launch ended.
+/// Runs all rounds: `before` ahead of each, `call` in it. Both must wait for what they launch.
 Result<std::vector<KernelCounters>> count_call(const DynamicLibrary& cupti, size_t kernels,
                                                const std::function<void()>& before,
                                                const std::function<void()>& call);

@@ -12,7 +12,7 @@ namespace {
 using Counters = KernelCounters;
 using Known = std::span<const std::string>;
 
-/// A metric under the names that chips have for it.
+/// A metric, under the names that different chips have for it.
 struct Metric {
   std::array<const char*, 2> names;
   const char* roll_up;
@@ -20,7 +20,8 @@ struct Metric {
   double weight;
 };
 
-// Instructions are counted per thread: a multiply-add once with its kin and once by itself.
+// Instructions are counted per thread. A multiply-add counts twice: once with the other operations
+// of its type, once by itself.
 constexpr std::array metrics{
     Metric{{"dram__bytes_read", "dram__bytes_op_read"}, ".sum", &Counters::dram_read_bytes, 1},
     Metric{{"dram__bytes_write", "dram__bytes_op_write"}, ".sum", &Counters::dram_written_bytes, 1},
@@ -42,7 +43,7 @@ constexpr std::array metrics{
            2},
     Metric{{"smsp__sass_thread_inst_executed_op_hfma_pred_on"}, ".sum", &Counters::flops, 2}};
 
-// Of chips that have instructions on pairs of float32.
+// For chips that have instructions on pairs of float32.
 constexpr std::array pair_metrics{
     Metric{{"smsp__sass_thread_inst_executed_ops_fadd2_fmul2_ffma2_pred_on"},
            ".sum",
@@ -63,11 +64,11 @@ bool add(Known known, const Metric& metric, std::vector<CounterTerm>& terms) {
   return false;
 }
 
-/// One for each type that tensor cores multiply; each counts products and sums.
+/// True for the metrics of tensor cores, one per element type. Each counts products and sums.
 bool counts_tensor_flops(std::string_view name) {
-  const auto says = [name](std::string_view part) { return name.find(part) != name.npos; };
-  return name.starts_with("sm__ops_path_tensor_src_") && !says("_int") && !says("_sparsity") &&
-         !says("_realtime");
+  const auto has_part = [name](std::string_view part) { return name.find(part) != name.npos; };
+  return name.starts_with("sm__ops_path_tensor_src_") && !has_part("_int") &&
+         !has_part("_sparsity") && !has_part("_realtime");
 }
 
 }  // namespace

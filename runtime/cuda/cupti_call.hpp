@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls into a CUPTI that was taken at run time. Sources built with the toolkit only.
+// Calls into a CUPTI that was loaded at run time. For sources built with the toolkit only.
 #pragma once
 
 #include <cupti.h>
@@ -11,7 +11,7 @@
 
 namespace warpsmith::cuda {
 
-/// "CUPTI error 35 (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)".
+/// Formats an error as "CUPTI error 35 (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)".
 inline std::string cupti_error_text(const DynamicLibrary& cupti, CUptiResult code) {
   const char* name = nullptr;
   auto* named = cupti.function<decltype(cuptiGetResultString)>("cuptiGetResultString");
@@ -20,7 +20,7 @@ inline std::string cupti_error_text(const DynamicLibrary& cupti, CUptiResult cod
          (name == nullptr ? "" : " (" + std::string(name) + ")");
 }
 
-/// `unsupported` where the library lacks the call or refuses it.
+/// Makes a call by name; `unsupported` if the library lacks it or it fails.
 template <class Function, class... Arguments>
 Result<void> cupti_call(const DynamicLibrary& cupti, const char* name, Arguments... arguments) {
   auto* call = cupti.function<Function>(name);
@@ -28,13 +28,13 @@ Result<void> cupti_call(const DynamicLibrary& cupti, const char* name, Arguments
   const CUptiResult code = call(arguments...);
   if (code == CUPTI_SUCCESS) return {};
   return fail(ErrorCode::unsupported,
-              std::string{name} + " answered " + cupti_error_text(cupti, code));
+              std::string{name} + " failed: " + cupti_error_text(cupti, code));
 }
 
-/// `WARPSMITH_CUPTI(cupti, cuptiActivityEnable, kind)`.
+/// Makes a call: `WARPSMITH_CUPTI(cupti, cuptiActivityEnable, kind)`.
 #define WARPSMITH_CUPTI(cupti, call, ...) cupti_call<decltype(call)>(cupti, #call, __VA_ARGS__)
 
-/// A call's parameters with their size, as CUPTI's profiling calls want them.
+/// A call's parameters with their size set, as CUPTI's profiling calls require.
 template <class Params>
 Params cupti_params(size_t bytes) {
   Params params{};

@@ -18,12 +18,12 @@ constexpr size_t buffer_alignment = 8;  // CUPTI's ACTIVITY_RECORD_ALIGNMENT
 constexpr std::array kinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                            CUPTI_ACTIVITY_KIND_MEMSET};
 
-/// CUPTI's callbacks carry no user pointer, hence the one global of this file.
+/// The one global of this file: CUPTI's callbacks carry no user pointer.
 struct Collection {
   std::mutex mutex;
   decltype(&cuptiActivityGetNextRecord) next_record = nullptr;
   std::vector<KernelRecord> records;
-  bool lost = false;  // there were more
+  bool lost = false;  // there were more than fit
 };
 Collection& collection() {
   static Collection instance;
@@ -36,7 +36,7 @@ void CUPTIAPI give_buffer(uint8_t** buffer, size_t* size, size_t* max_records) {
   *max_records = 0;
 }
 
-/// Of a record whose times were taken; else both are 0.
+/// A record with its times, which are 0 if CUPTI did not take them.
 template <class Activity>
 KernelRecord timed(RecordKind kind, const Activity& activity) {
   return {.kind = kind,
@@ -79,7 +79,7 @@ KernelRecord record_of(const CUpti_Activity& activity) {
   return record_of(*static_cast<const CUpti_ActivityKernel10*>(any));
 }
 
-void keep(const CUpti_Activity& activity) {
+void keep_record(const CUpti_Activity& activity) {
   if (std::ranges::find(kinds, activity.kind) == kinds.end()) return;
   Collection& into = collection();
   into.lost = into.records.size() >= most_kernel_records;
@@ -89,7 +89,8 @@ void keep(const CUpti_Activity& activity) {
 void CUPTIAPI take_buffer(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid_bytes) {
   const std::lock_guard lock{collection().mutex};
   CUpti_Activity* record = nullptr;
-  while (collection().next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS) keep(*record);
+  while (collection().next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS)
+    keep_record(*record);
   std::free(buffer);
 }
 
@@ -134,7 +135,7 @@ Result<std::vector<KernelRecord>> stop_kernel_records(const DynamicLibrary& cupt
   const std::lock_guard lock{collection().mutex};
   if (collection().lost) {
     return fail(ErrorCode::capacity,
-                "CUPTI has more than " + std::to_string(most_kernel_records) + " records");
+                "CUPTI collected more than " + std::to_string(most_kernel_records) + " records");
   }
   std::ranges::stable_sort(collection().records, {}, &KernelRecord::start_ns);
   return collection().records;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects CUPTI's records of the kernels, copies and fills that run between start and stop. One
-// collection at a time.
+// Collects CUPTI's records of the kernels, copies and fills that run between start and stop. Only
+// one collection can run at a time.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace warpsmith::cuda {
 
-/// Records that one collection keeps. What comes after them is lost, and `stop` says so.
+/// The most records that one collection keeps; if there are more, `stop_kernel_records` fails.
 inline constexpr size_t most_kernel_records = 8192;
 
-/// Call before the context is made. `unsupported` when CUPTI refuses (a container without the
-/// permission, another profiler attached).
+/// Starts a collection; call it before the context is made. `unsupported` if CUPTI refuses (a
+/// container without the permission, another profiler attached).
 Result<void> start_kernel_records(const DynamicLibrary& cupti);
-/// What ended so far is in no collection.
+/// Discards the records of all work that has ended.
 Result<void> forget_kernel_records(const DynamicLibrary& cupti);
-/// Flushes and returns what was collected, in order of starts; stops collecting. Everything that
-/// was launched must have ended. `capacity` where there was more than is kept.
+/// Stops collecting and returns the records in order of their start. Everything that was launched
+/// must have ended. `capacity` if there were more than `most_kernel_records`.
 Result<std::vector<KernelRecord>> stop_kernel_records(const DynamicLibrary& cupti);
 
 }  // namespace warpsmith::cuda

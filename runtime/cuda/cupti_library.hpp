@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI as this machine has it. Needs no toolkit to be called.
+// Loads this machine's CUPTI. Needs no toolkit to be called.
 #pragma once
 
 #include "runtime/cuda/dynamic_library.hpp"
 
 namespace warpsmith::cuda {
 
-/// libcupti by the loader's path, then beside the toolkit and the wheel known at build time.
+/// libcupti from the loader's path, or beside the toolkit or the wheel known at build time.
 Result<DynamicLibrary> load_cupti();
 
 }  // namespace warpsmith::cuda

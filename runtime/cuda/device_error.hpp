@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of the driver failed. The error sticks to the context: the process that saw it is to be
+// A failed call of the driver. The error sticks to the context: the process that saw it must be
 // replaced, not repaired.
 #pragma once
 
@@ -11,9 +11,9 @@ namespace warpsmith::cuda {
 class DeviceError : public std::runtime_error {
  public:
   DeviceError(const std::string& what, int code) : std::runtime_error(what), code_(code) {}
-  /// The driver's number (CUresult).
+  /// The driver's error number (CUresult).
   int code() const { return code_; }
-  /// CUDA_ERROR_OUT_OF_MEMORY: the device has no more, which need not be this process's doing.
+  /// True for CUDA_ERROR_OUT_OF_MEMORY: another process may have taken the memory.
   bool no_memory() const { return code_ == 2; }
 
  private:

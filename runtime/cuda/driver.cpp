@@ -8,7 +8,7 @@
 namespace warpsmith::cuda {
 namespace {
 
-// The driver's binary interface, as far as it is used here (CUDA driver API reference).
+// The parts of the driver's binary interface that are used here (CUDA driver API reference).
 using Device = int;
 enum Attribute : int {
   multiprocessor_count = 16,
@@ -19,10 +19,10 @@ enum Attribute : int {
 };
 
 std::string failed(const char* call, int code) {
-  return std::string{call} + " answered error " + std::to_string(code);
+  return std::string{call} + " failed with error " + std::to_string(code);
 }
 
-/// All entry points that reading a device takes.
+/// The entry points that are needed to read a device.
 struct DeviceCalls {
   int (*count)(int*) = nullptr;
   int (*get)(Device*, int) = nullptr;

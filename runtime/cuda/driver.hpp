@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA driver through its entry points at run time. libcuda is never linked: a machine without
-// a driver has none. Needs no toolkit to build.
+// The CUDA driver, through entry points looked up at run time. libcuda is never linked, since a
+// machine without a driver has none. Needs no toolkit to build.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +21,22 @@ struct Gpu {
   int multiprocessors = 0;
   int64_t l2_bytes = 0;
   std::string bus_address;  // PCI, as the kernel module writes it: 0000:1b:00.0
-  // Device code cannot follow addresses of the host. False where it can, by the kernel's HMM or by
-  // ATS, and where the driver does not say: a kernel then reaches all that its process holds.
+  // True if device code cannot follow host addresses. False if it can (through the kernel's HMM or
+  // ATS) or the driver does not say: a kernel then reaches all memory of its process.
   bool host_memory_apart = false;
 };
 
-/// Where the host's memory lies for device code, for reports.
+/// How reports describe the host's memory for device code.
 inline constexpr const char* out_of_reach = "out of device code's reach";
 inline constexpr const char* within_reach = "within device code's reach (HMM or ATS)";
 
 /// An initialised driver.
 class Driver {
  public:
-  /// `unsupported` when there is no driver, or none that initialises; the message says which.
+  /// `unsupported` if there is no driver or it does not initialise; the message says which.
   static Result<Driver> load();
 
-  /// The newest CUDA version it can run, e.g. 13000.
+  /// The newest CUDA version that the driver supports, e.g. 13000.
   int cuda_version() const { return version_; }
   Result<std::vector<Gpu>> gpus() const;
   const DynamicLibrary& library() const { return library_; }
@@ -47,14 +47,14 @@ class Driver {
   int version_;
 };
 
-/// "no /dev/nvidiactl, …" of the nodes that every GPU needs, where `dev` lacks some; else empty.
+/// "no /dev/nvidiactl, …": the device nodes that every GPU needs and `dev` lacks; empty if none.
 std::string lacking_nodes(const std::filesystem::path& dev = "/dev");
 
 /// "13.0" from 13000.
 std::string version_text(int cuda_version);
 
-/// The kernel module's version from the text of /proc/driver/nvidia/version, e.g. "580.159.04";
-/// empty if there is none in it.
+/// The kernel module's version, e.g. "580.159.04", from the text of /proc/driver/nvidia/version;
+/// empty if the text has none.
 std::string module_version(const std::string& proc_text);
 
 }  // namespace warpsmith::cuda

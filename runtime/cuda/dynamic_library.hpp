@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shared library taken at run time, so that one binary runs with and without it.
+// A shared library loaded at run time, so that one binary runs with and without it.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace warpsmith::cuda {
 
-/// Never closed: the CUDA libraries register handlers that must outlive their users.
+/// The library is never closed: CUDA's libraries register handlers that must outlive their users.
 class DynamicLibrary {
  public:
-  /// The first of `names` (file names or paths) that loads; `unsupported` with the loader's words
-  /// about the first otherwise.
+  /// Loads the first of `names` (file names or paths) that loads; otherwise `unsupported`, with the
+  /// loader's message about the first.
   static Result<DynamicLibrary> open(const std::vector<std::string>& names);
 
-  /// The folder that it lies in, as the loader found it.
+  /// The folder of the library's file.
   std::string folder() const;
-  /// Null when the library has no such symbol.
+  /// Returns null if the library has no such symbol.
   void* find(const char* symbol) const;
   template <class Function>
   Function* function(const char* symbol) const {

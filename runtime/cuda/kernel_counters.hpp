@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU's hardware counters say of one kernel. Needs no toolkit.
+// The values of a GPU's hardware counters for one kernel. Needs no toolkit.
 #pragma once
 
 namespace warpsmith::cuda {
@@ -7,11 +7,11 @@ namespace warpsmith::cuda {
 struct KernelCounters {
   double dram_read_bytes = 0, dram_written_bytes = 0;
   /// Floating-point operations outside tensor cores, of all types. A fused multiply-add counts as
-  /// two; an instruction on half types counts for both halves of a pair, whether it has two or not.
+  /// two. An instruction on half types counts for both halves of a pair, even if it uses one.
   double flops = 0;
   double tensor_flops = 0;  // on tensor cores
-  /// Achieved occupancy: the share of the warps that a multiprocessor can hold which it held, on
-  /// average over the cycles in which it held any.
+  /// Achieved occupancy: the share of a multiprocessor's warp slots that were in use, averaged over
+  /// the cycles in which any was.
   double warps_active = 0;
 
   template <class Archive>

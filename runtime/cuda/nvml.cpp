@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* file_name = "libnvidia-ml.so.1";
 
-// NVML's binary interface, as far as it is used here (NVML API reference; 0 is success).
+// The parts of NVML's binary interface that are used here (NVML API reference; 0 is success).
 using Device = void*;
 enum ClockType : int { sm_clock = 1, memory_clock = 2 };
 constexpr int board_sensor = 0;
@@ -38,7 +38,7 @@ struct Calls {
         reasons(library.function<int(Device, unsigned long long*)>(
             "nvmlDeviceGetCurrentClocksEventReasons")) {
     if (reasons != nullptr) return;
-    // Its name before driver 535.
+    // The name before driver 535.
     reasons = library.function<int(Device, unsigned long long*)>(
         "nvmlDeviceGetCurrentClocksThrottleReasons");
   }
@@ -53,7 +53,7 @@ struct Calls {
   }
 };
 
-/// What a call writes; a failing one answers nothing: another reading may be there.
+/// The value that a call writes; nullopt if it fails, since the board may lack just this reading.
 std::optional<int> answer_of(const auto& call) {
   unsigned value = 0;
   if (call(&value) != 0) return std::nullopt;
@@ -108,9 +108,9 @@ Result<std::unique_ptr<ClockReader>> open_clocks(const std::string& bus_address,
     return fail(ErrorCode::unsupported, "NVML lacks one of the calls that read clocks");
   }
   if (bus_address.empty()) {
-    return fail(ErrorCode::not_found, "NVML: the driver does not say the GPU's PCI address");
+    return fail(ErrorCode::not_found, "NVML: the driver does not report the GPU's PCI address");
   }
-  // Counted by the library; never undone, as the library is never closed.
+  // The library counts initialisations. This one is never undone: the library is never closed.
   if (const int code = calls.init(); code != 0) {
     return fail(ErrorCode::unsupported, calls.failed("nvmlInit", code));
   }

@@ -39,7 +39,7 @@ VirtualMemory VirtualMemory::create(const Context& context, uint64_t bytes) {
 VirtualMemory VirtualMemory::import(const Context& context, int fd, uint64_t bytes, Access access) {
   const Api& api = context.api();
   VirtualMemory made{context, bytes};
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the call takes a descriptor's number as one
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the call takes the descriptor's number as a pointer
   auto* const handle = reinterpret_cast<void*>(static_cast<intptr_t>(fd));
   check(api,
         api.cuMemImportFromShareableHandle(&made.handle_, handle,

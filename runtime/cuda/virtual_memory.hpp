@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory that processes share by descriptor (CUDA driver API, virtual memory management).
-// Sources built with the toolkit only.
+// For sources built with the toolkit only.
 #pragma once
 
 #include "runtime/cuda/context.hpp"
@@ -10,17 +10,18 @@ namespace warpsmith::cuda {
 
 enum class Access : uint8_t { read_only, read_write };
 
-/// One allocation, mapped here. Freed once nobody maps it. Throws DeviceError.
+/// One allocation, mapped in this process; freed once no process maps it. Throws DeviceError.
 class VirtualMemory {
  public:
-  /// At least `bytes` (rounded up to the device's granularity), writable here. Not zeroed: the
-  /// driver scrubs memory that another process had.
+  /// Allocates at least `bytes` (rounded up to the device's granularity), writable here. Not
+  /// zeroed: the driver clears memory that another process had.
   static VirtualMemory create(const Context& context, uint64_t bytes);
-  /// Maps what another process exported. `bytes` as its `bytes()` said. The descriptor stays the
-  /// caller's. A kernel that writes to read-only memory faults its own context.
+  /// Maps an allocation that another process exported; `bytes` must equal its `bytes()`. The
+  /// descriptor stays the caller's. A kernel that writes to read-only memory faults its own
+  /// context.
   static VirtualMemory import(const Context& context, int fd, uint64_t bytes, Access access);
 
-  /// For other processes; each of them may choose how it maps it.
+  /// A descriptor for other processes; each may choose how to map the memory.
   UniqueFd export_descriptor() const;
   CUdeviceptr address() const { return address_; }
   uint64_t bytes() const { return bytes_; }

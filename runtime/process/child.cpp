@@ -25,39 +25,39 @@ namespace {
 
 namespace bp = boost::process;
 
-/// What kept a child from its program; sent from the child to us in one write.
+/// Why a child could not start its program; the child sends it to the parent in one write.
 struct StartFailure {
   int error = 0;
   std::array<char, 28> step{};  // zero-terminated
 };
 
-/// What the child does between fork and exec. Only async-signal-safe calls; no allocation.
+/// What the child does between fork and exec. Makes only async-signal-safe calls; never allocates.
 struct Setup {
-  std::vector<std::pair<int, int>> moves;  // our descriptor → number in the child
+  std::vector<std::pair<int, int>> moves;  // the parent's descriptor → number in the child
   std::vector<ResourceLimit> limits;
   std::vector<int> join;
   std::string directory;
-  UniqueFd report;  // a pipe's end that closes at exec
+  UniqueFd report;  // the write end of a pipe that closes at exec
   cpu_set_t cores{};
   bool pin = false;
   bool die_with_thread = false;
   bool own_group = false;
   bool same_addresses = false;
 
-  /// Null, or the step that failed, with its errno.
+  /// Returns null, or the step that failed, with errno set.
   const char* run() const {
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, nullptr);
     if (die_with_thread) (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (own_group && ::setpgid(0, 0) != 0) return "make its group";
+    if (own_group && ::setpgid(0, 0) != 0) return "make its process group";
     if (same_addresses) (void)::personality(ADDR_NO_RANDOMIZE);
     for (const int fd : join) {
       if (::write(fd, "0", 1) != 1) return "join its cgroup";
     }
     if (pin && ::sched_setaffinity(0, sizeof cores, &cores) != 0) return "pin it to its core";
     if (!directory.empty() && ::chdir(directory.c_str()) != 0) return "enter its directory";
-    // Whatever our own parent left open is nothing to the child.
+    // Descriptors that the parent left open must not reach the child's program.
     constexpr unsigned close_on_exec = 4;  // CLOSE_RANGE_CLOEXEC
     if (::syscall(SYS_close_range, 3U, ~0U, close_on_exec) != 0) return "close descriptors";
     for (const auto& [from, to] : moves) {
@@ -70,7 +70,7 @@ struct Setup {
     return limited ? nullptr : "set its limits";
   }
 
-  /// Tells the parent and ends the child. Boost would go on to exec after a failed set-up.
+  /// Reports to the parent and ends the child: Boost would go on to exec after a failed set-up.
   [[noreturn]] void give_up(const char* step, int error) const {
     StartFailure failure{.error = error};
     ::strncpy(failure.step.data(), step, failure.step.size() - 1);
@@ -79,7 +79,7 @@ struct Setup {
   }
 };
 
-/// Boost's hook: runs `Setup`; the child ends when it, or exec, fails.
+/// Boost's hook: runs `Setup`; ends the child if it or exec fails.
 struct SetupHandler : bp::extend::handler {
   SetupHandler(const Setup& what, std::error_code& no_fork) : setup(&what), fork_error(&no_fork) {}
   template <class Executor>
@@ -95,22 +95,23 @@ struct SetupHandler : bp::extend::handler {
     setup->give_up("execute it", error.value());
   }
   const Setup* setup;
-  std::error_code* fork_error;  // ours: where there is no child
+  std::error_code* fork_error;  // set in the parent if fork failed
 };
 
-/// A duplicate far above every number a child can ask for, so that dup2 never overwrites a source.
-UniqueFd lifted(int fd) {
+/// Duplicates a descriptor to a number above all that a child may ask for, so that dup2 never
+/// overwrites a source.
+UniqueFd duplicate_high(int fd) {
   return UniqueFd{::fcntl(fd, F_DUPFD_CLOEXEC, 128)};
 }
 
-/// The descriptors that a child gets, held until it has started.
-struct Given {
+/// Passes descriptors to a child; holds them open until it has started.
+struct PassedDescriptors {
   Setup& setup;
   std::vector<UniqueFd> held;
 
-  explicit Given(Setup& for_it) : setup(for_it) {}
+  explicit PassedDescriptors(Setup& for_it) : setup(for_it) {}
   void add(int fd, int number) {
-    held.push_back(lifted(fd));
+    held.push_back(duplicate_high(fd));
     setup.moves.emplace_back(held.back().get(), number);
   }
 };
@@ -152,7 +153,7 @@ struct Stream {
   std::string* text = nullptr;
   size_t limit = 0;
 
-  /// Reads what is there; closes at the end of the stream.
+  /// Reads what has arrived; closes at the end of the stream.
   void drain(bool& cut) {
     std::array<char, 65536> chunk{};
     while (fd) {
@@ -176,8 +177,8 @@ struct Child::State {
   bool reaped = false;
   ChildExit exit;
 
-  /// Standard output and error: into pipes of ours, into nothing, or shared with us.
-  Result<void> connect(const ChildSpec& spec, Given& given) {
+  /// Connects standard output and error to pipes or /dev/null, or leaves the parent's in place.
+  Result<void> connect(const ChildSpec& spec, PassedDescriptors& given) {
     if (spec.output == ChildOutput::discarded) {
       const UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
       given.add(null.get(), 1);
@@ -202,7 +203,7 @@ struct Child::State {
     err.drain(exit.output_cut);
   }
 
-  /// True once the child's end is recorded.
+  /// Returns true once the child has ended and its exit is recorded.
   bool reap(int options) {
     if (reaped) return true;
     int status = 0;
@@ -239,7 +240,7 @@ struct Child::State {
 
 namespace {
 
-/// False when the deadline passed first.
+/// Waits for data; returns false if the deadline passes first.
 bool is_readable(int fd, Deadline deadline) {
   pollfd wanted{fd, POLLIN, 0};
   while (true) {
@@ -254,12 +255,13 @@ void reap_alone(pid_t pid) {
   }
 }
 
-/// Waits until the child has its program; one that fails to get it, or not in time, is reaped.
+/// Waits until the child runs its program; reaps one that fails to, or takes too long.
 Result<void> await_exec(pid_t pid, const Pipe& report, std::chrono::milliseconds within) {
   if (!is_readable(report.read.get(), Deadline::after(within))) {
     (void)::kill(pid, SIGKILL);
     reap_alone(pid);
-    return fail(ErrorCode::process_failed, "not reached within " + seconds_text(within));
+    return fail(ErrorCode::process_failed,
+                "its program did not run within " + seconds_text(within));
   }
   StartFailure failure;
   ssize_t got = 0;
@@ -282,18 +284,18 @@ Result<pid_t> launch(const ChildSpec& spec, Setup& setup) {
   }
   auto report = make_pipe();
   if (!report) return tl::unexpected(std::move(report.error()));
-  setup.report = lifted(report->write.get());
+  setup.report = duplicate_high(report->write.get());
   report->write.reset();
   const std::vector<std::string> arguments(spec.argv.begin() + 1, spec.argv.end());
   const bp::environment environment = spec.environment
                                           ? environment_of(*spec.environment)
                                           : bp::environment(boost::this_process::environment());
   std::error_code error;
-  // Else Boost waits, for ever, for what our own pipe reports.
+  // ignore_error: otherwise Boost waits, without limit, for what our own pipe reports.
   bp::child child(bp::exe = program, bp::args = arguments, environment, SetupHandler{setup, error},
                   bp::ignore_error);
   const pid_t pid = child.id();
-  child.detach();  // reaping is ours: Boost's would wait for ever
+  child.detach();  // this file reaps: Boost's wait has no deadline
   if (error) {
     return fail(ErrorCode::process_failed, "start " + program + ": " + error.message());
   }
@@ -316,7 +318,7 @@ Result<Child> Child::start(const ChildSpec& spec) {
   setup.die_with_thread = spec.die_with_thread;
   setup.own_group = spec.own_group;
   setup.same_addresses = spec.same_addresses;
-  Given given{setup};
+  PassedDescriptors given{setup};
   given.add(input->fd(), 0);
   if (auto connected = state->connect(spec, given); !connected) {
     return tl::unexpected(std::move(connected.error()));

@@ -74,7 +74,7 @@ Result<void> FrameSocket::write_all(const char* data, size_t size, Deadline dead
 Result<void> FrameSocket::read_all(char* data, size_t size, Deadline deadline) {
   while (size > 0) {
     const ssize_t n = ::recv(fd_.get(), data, size, 0);
-    if (n == 0) return fail(ErrorCode::peer_lost, "socket receive: the other end closed");
+    if (n == 0) return fail(ErrorCode::peer_lost, "socket receive: closed by the other end");
     if (n < 0 && !try_again()) return lost("receive");
     if (n < 0) {
       if (auto ready = wait_for(POLLIN, deadline); !ready) return ready;
@@ -113,7 +113,7 @@ Result<ByteBuffer> FrameSocket::receive(Deadline deadline) {
                                              " and at most " + std::to_string(max_frame_bytes) +
                                              " bytes");
   }
-  // Grown as bytes arrive, so that a false length costs nothing.
+  // The buffer grows as bytes arrive, so that a false length costs no memory.
   ByteBuffer frame;
   while (frame.size() < header.length) {
     const size_t before = frame.size();
@@ -129,7 +129,7 @@ Result<ByteBuffer> FrameSocket::receive(Deadline deadline) {
 Result<void> FrameSocket::send_descriptors(const std::vector<int>& fds, Deadline deadline) {
   if (fds.empty() || fds.size() > max_descriptors) {
     return fail(ErrorCode::invalid_argument,
-                "1 to 16 descriptors can be sent at once, got " + std::to_string(fds.size()));
+                "expected 1 to 16 descriptors, got " + std::to_string(fds.size()));
   }
   char byte = static_cast<char>(fds.size());
   iovec data{&byte, 1};
@@ -172,7 +172,7 @@ Result<std::vector<UniqueFd>> FrameSocket::receive_descriptors(Deadline deadline
     std::memcpy(raw.data(), CMSG_DATA(head), raw.size() * sizeof(int));
     for (const int fd : raw) fds.emplace_back(fd);
   }
-  if (n == 0) return fail(ErrorCode::peer_lost, "socket: the other end closed");
+  if (n == 0) return fail(ErrorCode::peer_lost, "socket: closed by the other end");
   if (fds.empty() || fds.size() != static_cast<size_t>(byte)) {
     return fail(ErrorCode::parse_failed, "descriptors: expected " +
                                              std::to_string(static_cast<int>(byte)) + ", got " +

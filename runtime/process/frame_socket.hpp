@@ -13,7 +13,7 @@
 
 namespace warpsmith {
 
-/// The largest frame either side takes.
+/// The largest frame that either side accepts.
 inline constexpr uint64_t max_frame_bytes = 256ULL << 20U;
 
 /// One end. A frame is: u32 magic, u32 0, u64 length (little-endian), then the bytes.
@@ -23,12 +23,12 @@ class FrameSocket {
   /// Two connected ends.
   static Result<std::pair<FrameSocket, FrameSocket>> pair();
 
-  /// `timeout` or `peer_lost`; after either the stream's state is unknown: drop the socket.
+  /// Fails with `timeout` or `peer_lost`; the stream's state is then unknown, so drop the socket.
   Result<void> send(const ByteBuffer& frame, Deadline deadline);
-  /// `timeout`, `peer_lost`, or `parse_failed` for a frame that breaks the format.
+  /// Fails with `timeout`, `peer_lost`, or `parse_failed` for a frame that breaks the format.
   Result<ByteBuffer> receive(Deadline deadline);
 
-  /// Descriptors travel beside one byte, outside frames; at most 16.
+  /// Sends 1 to 16 descriptors beside one byte, outside frames.
   Result<void> send_descriptors(const std::vector<int>& fds, Deadline deadline);
   Result<std::vector<UniqueFd>> receive_descriptors(Deadline deadline);
 

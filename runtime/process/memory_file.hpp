@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Anonymous memory with a descriptor (memfd): created, sealed, mapped, handed to other processes.
+// Anonymous memory with a descriptor (memfd): created, sealed, mapped, passed to other processes.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace warpsmith {
 
-/// A memfd and our mapping of it. Its size is sealed at creation, so that no holder of the
-/// descriptor can make us die of SIGBUS.
+/// A memfd and this process's mapping of it. Its size is sealed at creation, so that no other
+/// holder of the descriptor can cause a SIGBUS here.
 class MemoryFile {
  public:
-  /// `bytes` of zeros, mapped read-write and prefaulted here.
+  /// `bytes` zero bytes, mapped read-write and prefaulted.
   static Result<MemoryFile> create(const std::string& name, size_t bytes);
-  /// A copy of `content` that nobody, we included, can ever change.
+  /// A copy of `content` that no process, this one included, can change.
   static Result<MemoryFile> sealed_copy(const std::string& name, std::string_view content);
-  /// Maps a descriptor that another process made. Takes the descriptor.
+  /// Maps the memory of a descriptor that another process made; takes ownership of the descriptor.
   static Result<MemoryFile> map(UniqueFd fd, bool writable);
 
-  /// From now on no descriptor of this memory can be written or mapped writable, however it is
-  /// reopened; our own mapping stays writable (F_SEAL_FUTURE_WRITE).
+  /// From now on this memory cannot be written or newly mapped writable through any descriptor,
+  /// however it is reopened; the existing mapping stays writable (F_SEAL_FUTURE_WRITE).
   Result<void> seal_future_writes();
 
-  /// Keeps the mapping only.
+  /// Closes the descriptor and keeps the mapping.
   void close_descriptor() { fd_.reset(); }
 
   int fd() const { return fd_.get(); }

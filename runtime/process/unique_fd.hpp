@@ -8,7 +8,7 @@
 
 namespace warpsmith {
 
-/// Closes its descriptor when it goes. Every descriptor of ours is close-on-exec.
+/// Closes its descriptor on destruction. Every descriptor in this program is close-on-exec.
 class UniqueFd {
  public:
   UniqueFd() = default;

@@ -56,7 +56,7 @@ Result<void> rename_path(const fs::path& from, const fs::path& to) {
   return fail_with_errno("cannot rename to", to, errno);
 }
 
-/// Regular files below `folder`, by relative name; anything else a writer left is refused.
+/// Lists the regular files below `folder` by relative name; fails if there is anything else.
 Result<std::vector<std::string>> files_below(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -64,7 +64,7 @@ Result<std::vector<std::string>> files_below(const fs::path& folder) {
        it.increment(error)) {
     if (it->is_directory() && !it->is_symlink()) continue;
     if (!it->is_regular_file() || it->is_symlink()) {
-      return fail(ErrorCode::invalid_argument, it->path().string() + ": not a plain file");
+      return fail(ErrorCode::invalid_argument, it->path().string() + ": expected a regular file");
     }
     names.push_back(it->path().lexically_relative(folder).generic_string());
   }
@@ -86,7 +86,7 @@ Result<CheckpointManifest> describe_all(const fs::path& folder, PolicyVersion ve
   const auto names = files_below(folder);
   if (!names) return tl::unexpected(names.error());
   if (names->empty()) {
-    return fail(ErrorCode::invalid_argument, folder.string() + ": the checkpoint has no file");
+    return fail(ErrorCode::invalid_argument, folder.string() + ": the checkpoint has no files");
   }
   CheckpointManifest manifest{version, utc_timestamp(), {}};
   for (const std::string& name : *names) {
@@ -111,8 +111,8 @@ Result<CheckpointManifest> fill(const fs::path& folder, PolicyVersion version,
   return manifest;
 }
 
-/// What is missing or malformed is damage; a read that the system refused says nothing about it.
-tl::unexpected<Error> damage_or_refusal(Error error) {
+/// Turns missing and malformed files into damage; a read that the system refused proves none.
+tl::unexpected<Error> as_damage(Error error) {
   const bool damaged = error.code == ErrorCode::not_found || error.code == ErrorCode::parse_failed;
   if (damaged) error.code = ErrorCode::corrupt;
   return tl::unexpected(std::move(error));
@@ -120,7 +120,7 @@ tl::unexpected<Error> damage_or_refusal(Error error) {
 
 Result<void> check_file(const fs::path& folder, const ManifestFile& expected) {
   const auto got = describe(folder, expected.name);
-  if (!got) return damage_or_refusal(got.error());
+  if (!got) return as_damage(got.error());
   if (*got == expected) return {};
   return fail(ErrorCode::corrupt, (folder / expected.name).string() + ": expected " +
                                       std::to_string(expected.bytes) + " bytes with SHA-256 " +
@@ -150,7 +150,7 @@ Result<CheckpointStore> CheckpointStore::open(const fs::path& folder) {
 Result<Checkpoint> CheckpointStore::write(PolicyVersion version, const Writer& writer) const {
   const fs::path target = path_of(version.step);
   if (fs::exists(target)) {
-    return fail(ErrorCode::already_exists, target.string() + " is there already");
+    return fail(ErrorCode::already_exists, target.string() + " already exists");
   }
   const fs::path temporary = folder_ / (std::string(temporary_prefix) + target.filename().string());
   if (auto cleared = remove_tree(temporary); !cleared) return tl::unexpected(cleared.error());
@@ -182,11 +182,11 @@ Result<std::vector<uint32_t>> CheckpointStore::steps() const {
 Result<Checkpoint> CheckpointStore::verify(uint32_t step) const {
   const fs::path folder = path_of(step);
   const auto text = read_text_file(folder / manifest_name, max_manifest_bytes);
-  if (!text) return damage_or_refusal(text.error());
+  if (!text) return as_damage(text.error());
   auto manifest = manifest_from_json(*text);
   if (!manifest) return fail(ErrorCode::corrupt, folder.string() + ": " + manifest.error().message);
   if (manifest->version.step != step) {
-    return fail(ErrorCode::corrupt, folder.string() + ": its manifest is of step " +
+    return fail(ErrorCode::corrupt, folder.string() + ": its manifest names step " +
                                         std::to_string(manifest->version.step));
   }
   for (const ManifestFile& file : manifest->files) {
@@ -202,7 +202,7 @@ Result<CheckpointSearch> CheckpointStore::newest(uint32_t max_step) const {
   for (auto step = all->rbegin(); step != all->rend(); ++step) {
     if (*step > max_step) {
       search.complaints.push_back(path_of(*step).string() +
-                                  ": ahead of the ledger, which ends at " + "step " +
+                                  ": ahead of the ledger, which ends at step " +
                                   std::to_string(max_step));
       continue;
     }
@@ -223,7 +223,7 @@ Result<void> CheckpointStore::prune(size_t keep) const {
   const size_t kept = std::max<size_t>(keep, 1);
   const size_t excess = all->size() > kept ? all->size() - kept : 0;
   for (size_t i = 0; i < excess; ++i) {
-    // Renamed first, so that a crash in the middle leaves no half checkpoint under its name.
+    // Renamed first, so that a crash in the middle leaves no partial checkpoint under its name.
     const fs::path doomed = folder_ / (std::string(temporary_prefix) + std::to_string((*all)[i]));
     auto removed = rename_path(path_of((*all)[i]), doomed);
     if (removed) removed = remove_tree(doomed);

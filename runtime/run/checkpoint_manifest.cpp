@@ -19,7 +19,7 @@ void check_keys(const json& object, const std::set<std::string>& known) {
   }
 }
 
-/// A relative name without empty, "." and ".." parts.
+/// True for a relative name without empty, "." and ".." parts.
 bool stays_inside(const std::string& name) {
   size_t first = 0;
   while (first <= name.size()) {
@@ -35,7 +35,7 @@ bool is_sha256(const std::string& text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-/// A number that is there, whole, and within range; nlohmann converts others silently.
+/// Reads a whole number in range; nlohmann converts other values silently.
 uint64_t natural(const json& object, const char* key, uint64_t largest) {
   const json& value = object.at(key);
   if (!value.is_number_unsigned() || value.get<uint64_t>() > largest) {

@@ -97,7 +97,7 @@ Result<std::string> read_text_file(const fs::path& path, size_t max_bytes) {
   if (!file) return tl::unexpected(file.error());
   struct stat info{};
   if (::fstat(file->get(), &info) != 0) return fail_with_errno("cannot read", path, errno);
-  if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {  // read(2) refuses a folder
+  if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {  // read(2) fails for a folder
     return fail(ErrorCode::invalid_argument, path.string() + ": expected a regular file");
   }
   std::string text;
@@ -128,7 +128,7 @@ Result<void> write_and_rename(const fs::path& temporary, const fs::path& path,
   return {};
 }
 
-/// Leaves no other file, unless it is killed: then one that `remove_unfinished_files` knows.
+/// Leaves no other file, unless it is killed: then one that `remove_unfinished_files` finds.
 Result<void> replace_file(const fs::path& path, std::string_view content, bool synced) {
   fs::path temporary = path;
   temporary += std::string(unfinished_mark) + std::to_string(::getpid());
@@ -154,10 +154,10 @@ void remove_unfinished_files(const fs::path& folder) {
   for (fs::directory_iterator it{folder, error}, end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     const size_t mark = name.rfind(unfinished_mark);
-    const bool ours =
+    const bool is_unfinished =
         mark != std::string::npos && mark + unfinished_mark.size() < name.size() &&
         name.find_first_not_of("0123456789", mark + unfinished_mark.size()) == std::string::npos;
-    if (ours && it->is_regular_file()) unfinished.push_back(it->path());
+    if (is_unfinished && it->is_regular_file()) unfinished.push_back(it->path());
   }
   for (const fs::path& path : unfinished) (void)::unlink(path.c_str());
 }

@@ -27,7 +27,7 @@ std::string metrics_json(const std::map<std::string, double>& metrics) {
   return dumped(object);
 }
 
-/// The measured values that are worth a column: those of the first shape.
+/// The measurements that get columns: those of the first shape.
 ShapeResult headline(const Verdict& verdict) {
   return verdict.shapes.empty() ? ShapeResult{} : verdict.shapes.front();
 }
@@ -60,7 +60,7 @@ Result<void> RunDatabase::commit() {
 }
 
 void RunDatabase::rollback() {
-  // SQLite may have ended the transaction itself, on a full disk for one.
+  // SQLite may already have ended the transaction, e.g. on a full disk.
   if (in_transaction()) (void)connection_.execute("ROLLBACK");
 }
 
@@ -69,7 +69,7 @@ Result<void> RunDatabase::change_one(std::string_view sql, const std::vector<Sql
   const auto changed = connection_.run(sql, values);
   if (!changed) return tl::unexpected(changed.error());
   if (*changed == 1) return {};
-  return fail(ErrorCode::not_found, "run.db: trajectory " + std::to_string(id) + " is not there");
+  return fail(ErrorCode::not_found, "run.db: there is no trajectory " + std::to_string(id));
 }
 
 Result<uint32_t> RunDatabase::begin_incarnation(uint32_t restored_step) {

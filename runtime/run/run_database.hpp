@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's database: one typed function per thing that is recorded. Reading is in run_queries.hpp.
+// A run's database: one typed function per kind of record. Queries are in run_queries.hpp.
 #pragma once
 
 #include <chrono>
@@ -27,14 +27,14 @@ struct SegmentRow {
   uint32_t action_tokens = 0;
 };
 
-/// One optimiser step: the version it made, and whose gradients it holds.
+/// One optimiser step: the version it made, and the trajectories whose gradients it contains.
 struct StepRow {
   PolicyVersion version;
   std::vector<TrajectoryId> trajectories;
-  std::map<std::string, double> metrics;  // non-finite ones are stored as null
+  std::map<std::string, double> metrics;  // non-finite values are stored as null
 };
 
-/// A verdict as it was given to a trajectory's turn.
+/// A verdict on one turn of a trajectory.
 struct VerdictRow {
   TrajectoryId trajectory = 0;
   uint32_t turn = 0;
@@ -42,15 +42,15 @@ struct VerdictRow {
   Verdict verdict;
 };
 
-/// Write-ahead log, synchronous. Outside begin … commit each call is a transaction of its own; a
-/// call that returned (or the commit after it) survives kill -9 and power loss. One owner.
+/// Uses a synchronous write-ahead log. Outside begin … commit each call is a transaction of its
+/// own; a call that returned (or the commit after it) survives kill -9 and power loss. One owner.
 class RunDatabase {
  public:
   static Result<RunDatabase> open(const std::filesystem::path& path,
                                   SqlAccess access = SqlAccess::read_write,
                                   std::chrono::milliseconds busy_timeout = std::chrono::seconds{5});
 
-  /// Looks at every page: `corrupt` says what SQLite found first. Takes about a second per GB.
+  /// Checks every page, at about a second per GB; `corrupt` quotes the first damage found.
   Result<void> check_integrity();
 
   Result<void> begin();
@@ -58,13 +58,13 @@ class RunDatabase {
   void rollback();
   bool in_transaction() const { return connection_.in_transaction(); }
 
-  /// Starts incarnation n + 1 from `restored_step` and gives its number; the first is 1. Steps and
-  /// trainings after `restored_step` are marked rolled back, and their trajectories are untrained.
+  /// Starts incarnation n + 1 from `restored_step` and returns its number; the first is 1. Marks
+  /// steps and trainings after `restored_step` as rolled back and their trajectories as untrained.
   Result<uint32_t> begin_incarnation(uint32_t restored_step);
-  /// Seconds this incarnation has run so far.
+  /// Records how many seconds this incarnation has run so far.
   Result<void> set_wall_seconds(uint32_t incarnation, double seconds);
 
-  /// Known tasks (same id and content) are left as they are.
+  /// Leaves a task that is already stored (same id and content) as it is.
   Result<void> put_task(const Task& task);
   Result<void> put_admission(TrajectoryId id, const Task& task, PolicyVersion version);
   Result<void> put_segment(const SegmentRow& row);

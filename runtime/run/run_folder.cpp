@@ -44,7 +44,7 @@ Result<void> make_folders(const fs::path& folder) {
   return {};
 }
 
-std::string owner_words(int owner) {
+std::string owner_name(int owner) {
   return owner > 0 ? "process " + std::to_string(owner) : "another process";
 }
 
@@ -64,7 +64,7 @@ int pid_in(const fs::path& lock) {
   return pid;
 }
 
-/// A name that is free now: base, base-2, base-3 … up to 100.
+/// A name that does not exist yet: base, base-2, base-3 … up to 100.
 fs::path free_folder(const fs::path& root, const std::string& base) {
   fs::path folder = root / base;
   for (int i = 2; fs::exists(folder) && i <= 100; ++i) {
@@ -92,7 +92,7 @@ Result<RunFolder> RunFolder::take(RunPaths paths) {
     if (errno != EAGAIN && errno != EACCES)
       return fail_with_errno("cannot lock", paths.lock(), errno);
     return fail(ErrorCode::locked, "run folder " + paths.folder.string() + " is in use by " +
-                                       owner_words(pid_in(paths.lock())));
+                                       owner_name(pid_in(paths.lock())));
   }
   if (::ftruncate(file->get(), 0) != 0) {
     return fail_with_errno("cannot write", paths.lock(), errno);
@@ -118,7 +118,7 @@ Result<RunFolder> RunFolder::create(const fs::path& root, std::string_view name,
   if (::mkdir(folder.c_str(), 0755) != 0) {
     if (errno != EEXIST) return fail_with_errno("cannot make the folder", folder, errno);
     return fail(ErrorCode::already_exists,
-                "run " + folder.string() + " is there already; resume it or choose another name");
+                "run " + folder.string() + " already exists; resume it or choose another name");
   }
   RunPaths paths{folder};
   for (const fs::path& part : {paths.segments(), paths.checkpoints()}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's folder: who owns it, and where each thing in it lies.
+// A run's folder: its lock, and the paths of the files in it.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace warpsmith {
 
-/// Names inside a run folder. No file is touched.
+/// The paths inside a run folder. Touches no file.
 struct RunPaths {
   std::filesystem::path folder;
 
@@ -26,24 +26,24 @@ struct RunPaths {
   std::filesystem::path lock() const { return folder / "lock"; }
 };
 
-/// A run folder held by this process until destruction. The lock is the kernel's (of the open file
-/// description): it goes with the process however that ends, and programs it starts do not get it.
+/// A run folder that this process holds until destruction. The kernel's lock (on the open file
+/// description) ends with the process, however that ends; no program it starts inherits it.
 class RunFolder {
  public:
-  /// Makes `root`/`name`; an empty name becomes `<UTC time>-<config_name>`. `already_exists` if a
-  /// run is there, `invalid_argument` if the name is no plain folder name.
+  /// Creates `root`/`name`; an empty name becomes `<UTC time>-<config_name>`. `already_exists` if
+  /// there is such a run, `invalid_argument` if `name` is not a plain folder name.
   static Result<RunFolder> create(const std::filesystem::path& root, std::string_view name,
                                   std::string_view config_name);
-  /// For a resume. `not_found` if there is no run, i.e. no file `must_have` in it; `locked` (naming
-  /// the owner's process) if another process holds it.
+  /// Opens an existing run, to resume it. `not_found` if the folder has no file `must_have`;
+  /// `locked` (naming the owner's process) if another process holds it.
   static Result<RunFolder> open(const std::filesystem::path& folder,
                                 std::string_view must_have = "run.db");
 
   const RunPaths& paths() const { return paths_; }
   std::string name() const { return paths_.folder.filename().string(); }
 
-  /// The effective configuration. A different one that is already there (a resume with other
-  /// options) is kept as config.1.toml, config.2.toml …
+  /// Writes the effective configuration. An earlier one that differs (a resume with other options)
+  /// is kept as config.1.toml, config.2.toml …
   Result<void> write_config(std::string_view toml) const;
   /// The same for the stack record: stack.1.json …
   Result<void> write_stack(std::string_view json) const;
@@ -58,16 +58,16 @@ class RunFolder {
   OpenFile lock_;
 };
 
-/// The process that holds the folder, if one does. 0: held, but its id cannot be read.
+/// The process that holds the folder; nullopt if none does, 0 if one does but its id is unreadable.
 std::optional<int> owner_of(const RunPaths& paths);
 
-/// Whether there is a run database or, of a supervised run, a configuration alone.
+/// True if there is a run database or, for a supervised run, at least a configuration.
 bool holds_run(const RunPaths& paths);
 
-/// Folders below `root` that hold a run, by name. A missing root has none.
+/// The folders below `root` that hold a run, sorted by name; none if there is no `root`.
 Result<std::vector<RunPaths>> list_run_folders(const std::filesystem::path& root);
 
-/// Whether `name` may be a run's name: letters, digits, '.', '_', '-'; no leading '.'; ≤ 100 long.
+/// True for a valid run name: letters, digits, '.', '_', '-'; no leading '.'; at most 100 long.
 bool is_run_name(std::string_view name);
 
 }  // namespace warpsmith

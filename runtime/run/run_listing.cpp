@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t most_names_in_a_message = 8;
 
-/// When a run started; unreadable ones sort behind every timestamp.
+/// When a run started; "~" for an unreadable run, to sort it after every timestamp.
 std::string start_of(const RunListing& run) {
   return run.summary ? run.summary->started_at : "~";
 }
@@ -19,11 +19,11 @@ std::string start_of(const RunListing& run) {
 std::string known_runs(const fs::path& root) {
   const auto runs = list_run_folders(root);
   if (!runs || runs->empty()) return "there are no runs in " + root.string();
-  std::string text = "there are";
+  std::string text = "the runs in " + root.string() + " are: ";
   const size_t first =
       runs->size() > most_names_in_a_message ? runs->size() - most_names_in_a_message : 0;
   for (size_t i = first; i < runs->size(); ++i) {
-    text += (i == first ? " " : ", ") + (*runs)[i].folder.filename().string();
+    text += (i == first ? "" : ", ") + (*runs)[i].folder.filename().string();
   }
   return text + (first > 0 ? " and " + std::to_string(first) + " more" : "");
 }
@@ -34,7 +34,7 @@ Result<RunSummary> read_summary(const RunPaths& paths, uint32_t window) {
   std::error_code ignored;
   if (!fs::exists(paths.database(), ignored)) {
     return fail(ErrorCode::not_found,
-                paths.folder.string() + ": no trajectories: a supervised run records none");
+                paths.folder.string() + ": no trajectories: a supervised run has none");
   }
   auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
   if (!db) return tl::unexpected(db.error());
@@ -48,7 +48,7 @@ Result<RunEvents> read_events(const RunPaths& paths, uint32_t limit) {
   if (!newest) return tl::unexpected(newest.error());
   const auto all = db->connection().integer("SELECT count(*) FROM events");
   if (!all) return tl::unexpected(all.error());
-  // One may have come between the two questions.
+  // An event may have been added between the two queries.
   const uint64_t count = std::max(static_cast<uint64_t>(*all), uint64_t{newest->size()});
   return RunEvents{std::move(*newest), count - std::min<uint64_t>(count, limit)};
 }
@@ -80,7 +80,7 @@ Result<RunPaths> find_run(const fs::path& root, std::string_view name) {
     RunPaths paths{folder.has_filename() ? folder : folder.parent_path()};
     if (!name.empty() && holds_run(paths)) return paths;
   }
-  return fail(ErrorCode::not_found, "no run '" + std::string(name) + "': " + known_runs(root));
+  return fail(ErrorCode::not_found, "no run '" + std::string(name) + "'; " + known_runs(root));
 }
 
 }  // namespace warpsmith

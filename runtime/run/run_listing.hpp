@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which runs there are, and which one a user means.
+// Lists the runs, and finds the one that a user names.
 #pragma once
 
 #include <optional>
@@ -11,29 +11,28 @@
 
 namespace warpsmith {
 
-/// One line of `runs list`. A run whose database cannot be read is listed with the reason.
+/// One line of `runs list`. If the run's database cannot be read, `summary` says why.
 struct RunListing {
   RunPaths paths;
-  std::optional<int> owner;  // process that runs it now
+  std::optional<int> owner;  // the process that runs it now
   Result<RunSummary> summary;
 };
 
-/// All runs below `root`, oldest first by when they started (unreadable ones last).
+/// All runs below `root`, sorted by their start, oldest first; unreadable ones last.
 Result<std::vector<RunListing>> list_runs(const std::filesystem::path& root, uint32_t window = 128);
 
-/// A summary read without disturbing the run's owner. `not_found`: there is no database, as in a
+/// Reads a summary without disturbing the run's owner. `not_found` if there is no database, as in a
 /// supervised run.
 Result<RunSummary> read_summary(const RunPaths& paths, uint32_t window = 128);
 
-/// What the ledger noted beside the trajectories: restarts, refused tasks, why a run gave up.
+/// The events that the ledger recorded: restarts, refused tasks, the failure that ended the run.
 struct RunEvents {
   std::vector<EventRow> newest;  // oldest first
-  uint64_t left_out = 0;         // that are older
+  uint64_t left_out = 0;         // number of older events
 };
 Result<RunEvents> read_events(const RunPaths& paths, uint32_t limit);
 
-/// The run that `name` means: a folder's path, a name below `root`, or "latest". `not_found` says
-/// which runs there are.
+/// Finds a run by a folder's path, a name below `root`, or "latest". `not_found` lists the runs.
 Result<RunPaths> find_run(const std::filesystem::path& root, std::string_view name);
 
 }  // namespace warpsmith

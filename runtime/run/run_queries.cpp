@@ -49,7 +49,7 @@ Result<TrajectoryRow> trajectory_of(const SqlRow& row) {
   return out;
 }
 
-/// Adds the last N in order of admission, newest first.
+/// Sums up the last N trajectories in order of admission; they are added newest first.
 struct LastWindow {
   uint64_t rows = 0, passed = 0, fast_eager = 0, fast_compile = 0;
   double reward = 0;

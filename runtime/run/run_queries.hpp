@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions to a run database: what a resume, `runs list`, `runs show` and the summary need.
+// Queries of a run database, for a resume, `runs list`, `runs show` and the summary.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace warpsmith {
 
-/// One trajectory as recorded. Its phase follows from `closed`, `drop_reason`, `trained_step`.
+/// One trajectory as recorded. Its phase follows from `outcome`, `drop_reason` and `trained_step`.
 struct TrajectoryRow {
   TrajectoryId id = 0;
   std::string task_id;
@@ -20,19 +20,19 @@ struct TrajectoryRow {
   uint32_t segments = 0;
   uint64_t tokens = 0;
   uint64_t action_tokens = 0;
-  std::optional<Outcome> outcome;  // empty: not closed
+  std::optional<Outcome> outcome;  // empty until it is closed
   std::optional<DropReason> drop_reason;
   std::optional<uint32_t> trained_step;
 };
 
-/// Rows of first ≤ id ≤ last, in order of admission.
+/// The trajectories first ≤ id ≤ last, in order of admission.
 Result<std::vector<TrajectoryRow>> trajectory_rows(RunDatabase& db, TrajectoryId first,
                                                    TrajectoryId last);
 Result<TrajectoryRow> trajectory_row(RunDatabase& db, TrajectoryId id);
 
-/// The index of one trajectory, by number.
+/// The index entries of one trajectory's segments, by number.
 Result<std::vector<SegmentRow>> segment_rows(RunDatabase& db, TrajectoryId id);
-/// End of the last indexed record.
+/// The end of the last indexed record.
 Result<DurableEnd> indexed_end(RunDatabase& db);
 
 Result<Task> stored_task(RunDatabase& db, const std::string& id, const std::string& content_hash);
@@ -45,16 +45,16 @@ struct EventRow {
 Result<std::vector<EventRow>> recent_events(RunDatabase& db, uint32_t limit);
 
 Result<uint32_t> durable_step_of(RunDatabase& db);
-/// Newest step of the surviving lineage; the restored step if none came after it.
+/// The newest step of the surviving lineage; the restored step if none came after it.
 Result<uint32_t> last_step_of(RunDatabase& db);
 
-/// The figures of one run; means are empty when nothing was closed.
+/// The figures of one run; means are empty if no trajectory was closed.
 struct RunSummary {
   uint64_t admitted = 0, trained = 0, in_flight = 0;
-  uint64_t open = 0, closed = 0, stepped = 0;  // in flight, apart
+  uint64_t open = 0, closed = 0, stepped = 0;  // in flight, by phase
   std::map<std::string, uint64_t> dropped;     // reason → count
   uint32_t last_step = 0, durable_step = 0, incarnations = 0;
-  double wall_s = 0;                                // of all incarnations
+  double wall_s = 0;                                // sum over all incarnations
   std::optional<double> reward_first, reward_last;  // mean of the first and last N by admission
   std::optional<double> pass_rate_last, fast_eager_last, fast_compile_last;  // of those last N
   uint64_t distinct_sources_last = 0;
@@ -65,7 +65,7 @@ struct RunSummary {
   uint64_t dropped_total() const;
   bool law_holds() const { return admitted == trained + dropped_total() + in_flight; }
 };
-/// `window` is the N above. Counts are taken from the tables in one read transaction.
+/// `window` is the N above. All counts are read in one transaction.
 Result<RunSummary> summarize(RunDatabase& db, uint32_t window = 128);
 
 }  // namespace warpsmith

@@ -4,8 +4,8 @@
 namespace warpsmith {
 namespace {
 
-// Times are UTC text. Phases are not stored but follow from what is (view trajectory_phase), so
-// that a checkpoint that becomes durable is one row, and no two columns can disagree.
+// Times are UTC text. Phases are derived (view trajectory_phase), not stored: a checkpoint that
+// becomes durable then changes one row, and no two columns can disagree.
 constexpr const char* tables = R"sql(
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO meta VALUES ('durable_step', 0), ('incarnation', 0);
@@ -37,8 +37,8 @@ CREATE TABLE segments (
   checksum INTEGER NOT NULL, tokens INTEGER NOT NULL,
   PRIMARY KEY (trajectory, number)) WITHOUT ROWID;
 
--- Every use of a trajectory by an optimiser step. A resume marks what it rolls back; the index is
--- the law that nothing is trained twice in the surviving lineage.
+-- Every use of a trajectory by an optimiser step. A resume marks the uses that it rolls back; the
+-- index enforces that nothing is trained twice in the surviving lineage.
 CREATE TABLE trainings (
   trajectory INTEGER NOT NULL REFERENCES trajectories (id), incarnation INTEGER NOT NULL,
   step INTEGER NOT NULL, rolled_back INTEGER NOT NULL DEFAULT 0);
@@ -81,7 +81,7 @@ Result<void> make_tables(SqlConnection& connection) {
 
 Result<void> set_pragmas(SqlConnection& connection, SqlAccess access) {
   if (access == SqlAccess::read_only) return connection.execute("PRAGMA query_only = 1");
-  // FULL: a commit is on the disk before it is answered, also if the machine loses power.
+  // FULL: a commit is on disk before it is acknowledged, even if the machine loses power.
   return connection.execute(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = 1;"
       "PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 67108864");
@@ -97,11 +97,11 @@ Result<void> prepare_schema(SqlConnection& connection, SqlAccess access) {
   if (!objects) return tl::unexpected(objects.error());
   const bool empty = *objects == 0 && *version == 0;
   if (!empty && mark.value_or(0) != run_application_id) {
-    return fail(ErrorCode::corrupt, "run.db: this is a database, but not of a run");
+    return fail(ErrorCode::corrupt, "run.db: a database, but not one of a run");
   }
   if (!empty && *version != run_schema_version) {
     return fail(ErrorCode::unsupported, "run.db: schema version " + std::to_string(*version) +
-                                            ", this program reads version " +
+                                            ", but this program reads version " +
                                             std::to_string(run_schema_version));
   }
   if (empty && access == SqlAccess::read_only) {

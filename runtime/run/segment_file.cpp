@@ -22,7 +22,7 @@ constexpr std::string_view file_mark{"WSSEG\0\0\1", 8};
 constexpr uint32_t frame_mark = 0x314D4553;  // "SEM1"
 constexpr uint32_t max_payload = uint32_t{1} << 30U;
 
-/// In front of each payload. Little-endian, as everything here.
+/// The header of each payload. Little-endian, like everything here.
 struct Frame {
   uint32_t mark = frame_mark;
   uint32_t length = 0;
@@ -34,7 +34,7 @@ std::string place_name(const fs::path& path, uint64_t offset) {
   return path.string() + " at byte " + std::to_string(offset);
 }
 
-/// Bytes read; fewer than asked for only at the end of the file. −1 with errno on failure.
+/// Returns the bytes read, fewer than `size` only at the end of the file; −1 with errno on failure.
 ssize_t read_fully(int descriptor, char* into, size_t size, uint64_t offset) {
   size_t done = 0;
   while (done < size) {
@@ -54,8 +54,8 @@ uint32_t newest_file(const fs::path& folder, std::error_code& error) {
     const std::string name = it->path().filename().string();
     uint32_t number = 0;
     const auto [last, parsed] = std::from_chars(name.data(), name.data() + name.size(), number);
-    const bool ours = parsed == std::errc{} && std::string_view(last) == ".seg";
-    if (ours) newest = std::max(newest, number);
+    const bool is_segment = parsed == std::errc{} && std::string_view(last) == ".seg";
+    if (is_segment) newest = std::max(newest, number);
   }
   return newest;
 }
@@ -150,7 +150,7 @@ Result<void> SegmentLog::resume_file(uint32_t number) {
   file_ = std::move(*file);
   number_ = number;
   torn_bytes_ = scan->file_size - scan->valid_end;
-  // Whole records that the crash left unsynced become durable here, before anyone counts on them.
+  // Complete records that the crash left unsynced become durable here, before they are used.
   if (torn_bytes_ > 0) {
     if (auto shorter = cut(scan->valid_end); !shorter) return shorter;
   }
@@ -171,7 +171,7 @@ Result<void> SegmentLog::cut(uint64_t end) {
 Result<RecordPlace> SegmentLog::append(std::string_view payload) {
   if (payload.size() > max_payload) {
     return fail(ErrorCode::capacity, "segment record of " + std::to_string(payload.size()) +
-                                         " bytes, at most " + std::to_string(max_payload));
+                                         " bytes; at most " + std::to_string(max_payload));
   }
   if (end_ >= options_.rotate_bytes && end_ > file_mark.size()) {
     if (auto synced = sync(); !synced) return tl::unexpected(synced.error());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Append-only files of checksummed records: where a run's tokens lie.
+// Append-only files of checksummed records, which hold a run's tokens.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace warpsmith {
 
-/// Where one record lies. `checksum` is that of its payload, so that an index can tell a repeat
-/// from a different record without reading it.
+/// The place of one record. `checksum` is that of its payload, so that an index can distinguish a
+/// repeated record from a different one without reading it.
 struct RecordPlace {
   uint32_t file = 0;    // segments/000001.seg is 1
   uint64_t offset = 0;  // of the record's frame
@@ -24,44 +24,43 @@ struct RecordPlace {
   bool operator==(const RecordPlace&) const = default;
 };
 
-/// How far an index says that records were made durable.
+/// The end of the records that an index lists as durable.
 struct DurableEnd {
   uint32_t file = 0;
   uint64_t end = 0;
 };
 
 struct SegmentLogOptions {
-  uint64_t rotate_bytes = uint64_t{64}
-                          << 20U;  // a file at least this long is followed by a new one
-  DurableEnd durable;              // never cut off, even if a scan ends before it
+  uint64_t rotate_bytes = uint64_t{64} << 20U;  // a file this long is followed by a new one
+  DurableEnd durable;                           // nothing before it is cut off
 };
 
-/// The writer. Records are appended with write(2), so a killed process loses none of them; `sync`
-/// makes all of them durable at once (group commit), and only then may they be answered for.
-/// Layout of a file: 8 bytes of mark, then frames: mark, length, checksum, payload.
+/// Writes records. They are appended with write(2), so a killed process loses none of them. `sync`
+/// makes all of them durable at once (group commit); only then may they be acknowledged.
+/// Layout of a file: a mark of 8 bytes, then frames: mark, length, checksum, payload.
 class SegmentLog {
  public:
-  /// Opens the newest file for appending after its last whole record. A torn tail is cut off: it
-  /// was never synced, hence never answered for. A file that is damaged before its durable end is
-  /// left as it is, and a new one is started (see damage()).
+  /// Opens the newest file for appending after its last complete record. A torn tail is cut off: it
+  /// was never synced, so never acknowledged. A file that is damaged before its durable end is left
+  /// as it is, and a new one is started (see damage()).
   static Result<SegmentLog> open(const std::filesystem::path& folder,
                                  SegmentLogOptions options = {});
 
   /// A failed append leaves the log as it was.
   Result<RecordPlace> append(std::string_view payload);
-  /// On failure everything since the last sync is cut off, as its fate is not known.
+  /// A failure cuts off everything since the last sync, since its state on disk is unknown.
   Result<void> sync();
-  /// Cuts off what was appended since the last sync.
+  /// Cuts off everything since the last sync.
   Result<void> discard_unsynced();
-  /// The payload, checked: `corrupt` names file and offset.
+  /// Returns the payload after checking it; `corrupt` names file and offset.
   Result<ByteBuffer> read(const RecordPlace& place) const;
 
   bool dirty() const { return end_ != synced_end_; }
   uint32_t file_number() const { return number_; }
   uint64_t end() const { return end_; }
-  /// Bytes of a torn tail that opening cut off.
+  /// The bytes of a torn tail that opening cut off.
   uint64_t torn_bytes() const { return torn_bytes_; }
-  /// What opening found wrong with the newest file; empty if nothing.
+  /// The damage that opening found in the newest file; empty if none.
   const std::string& damage() const { return damage_; }
 
  private:
@@ -76,20 +75,20 @@ class SegmentLog {
   OpenFile file_;
   uint32_t number_ = 0;
   uint64_t end_ = 0;         // of the last record of the current file
-  uint64_t synced_end_ = 0;  // what the last sync covers; older files are always synced
+  uint64_t synced_end_ = 0;  // covered by the last sync; older files are always synced
   uint64_t torn_bytes_ = 0;
   std::string damage_;
 };
 
-/// What a scan of one file found.
+/// The result of scanning one file.
 struct SegmentScan {
-  uint64_t valid_end = 0;  // end of the last whole record
+  uint64_t valid_end = 0;  // end of the last complete record
   uint64_t file_size = 0;
   uint64_t records = 0;
 };
 using RecordVisitor = std::function<void(const RecordPlace&, std::string_view payload)>;
 
-/// Reads a file's records in order up to the first that is not whole.
+/// Reads a file's records in order, up to the first that is incomplete.
 Result<SegmentScan> scan_segment_file(const std::filesystem::path& folder, uint32_t number,
                                       const RecordVisitor& visit);
 

@@ -48,7 +48,7 @@ int bind_one(sqlite3_stmt* statement, int index, const SqlValue& value) {
   return std::visit(Binder{statement, index}, value);
 }
 
-/// Frees the statement for its next use, and any read lock it holds, however the use ended.
+/// Resets a statement for its next use and releases its read lock, however the use ended.
 struct ResetAtEnd {
   sqlite3_stmt* statement;
   explicit ResetAtEnd(sqlite3_stmt* used) : statement(used) {}
@@ -94,7 +94,7 @@ void SqlConnection::Finalize::operator()(sqlite3_stmt* statement) const noexcept
 }
 
 tl::unexpected<Error> SqlConnection::failure(std::string_view doing) const {
-  // SQLite keeps the system's error for some calls only (not for COMMIT); errno has it then.
+  // SQLite keeps the system's error only for some calls (not for COMMIT); otherwise errno has it.
   const int system_error = errno;
   const int result = sqlite3_extended_errcode(handle_.get());
   const int kept = sqlite3_system_errno(handle_.get());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SQLite as this project uses it: values in, rows out, failures as Result.
+// A small wrapper of SQLite: values in, rows out, failures as Result.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ struct sqlite3_stmt;
 
 namespace warpsmith {
 
-/// What a column or a parameter can hold; monostate is NULL.
+/// A value of a column or parameter; monostate is NULL.
 using SqlValue = std::variant<std::monostate, int64_t, double, std::string, ByteBuffer>;
 
 template <class T>
@@ -30,7 +30,7 @@ SqlValue sql_value(const std::optional<T>& value) {
   return value ? SqlValue{*value} : SqlValue{};
 }
 
-/// The row that a query stands on. Columns count from 0; valid only inside the callback.
+/// The current row of a query. Columns count from 0; valid only inside the callback.
 class SqlRow {
  public:
   explicit SqlRow(sqlite3_stmt* statement) : statement_(statement) {}
@@ -47,7 +47,7 @@ class SqlRow {
 
 enum class SqlAccess : uint8_t { read_write, read_only };
 
-/// One connection with its prepared statements. Not for two threads at once.
+/// One connection with its prepared statements. Not thread-safe.
 /// Errors: `disk_full`, `locked` (busy for the whole time-out), `corrupt`, `not_found`,
 /// `io_failed`.
 class SqlConnection {
@@ -57,15 +57,15 @@ class SqlConnection {
 
   /// Runs a script of statements without parameters.
   Result<void> execute(const std::string& script);
-  /// Runs one prepared statement; gives the number of rows it changed.
+  /// Runs one prepared statement; returns the number of rows it changed.
   Result<int64_t> run(std::string_view sql, const std::vector<SqlValue>& values = {});
   /// Calls `row` for each row; an error from it ends the query.
   Result<void> each(std::string_view sql, const std::vector<SqlValue>& values,
                     const std::function<Result<void>(const SqlRow&)>& row);
-  /// One integer from the first row; `fallback` when there is no row or it is NULL.
+  /// One integer from the first row; `fallback` if there is no row or it is NULL.
   Result<int64_t> integer(std::string_view sql, const std::vector<SqlValue>& values = {},
                           int64_t fallback = 0);
-  /// SQLite ends a transaction by itself on some errors, so it is asked, not remembered.
+  /// Queries SQLite's own state: on some errors it ends a transaction by itself.
   bool in_transaction() const;
 
  private:
@@ -81,7 +81,7 @@ class SqlConnection {
   Result<sqlite3_stmt*> bound(std::string_view sql, const std::vector<SqlValue>& values);
 
   std::string path_;
-  // Order matters: statements end before the connection.
+  // The order matters: statements are destroyed before the connection.
   std::unique_ptr<sqlite3, Close> handle_;
   std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> statements_;
 };

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 namespace {
 
-/// The value after the first line "key<separator>value" of a file, without quotes.
+/// The value in a file's first line "key<separator>value", without quotes.
 std::string value_in(const char* path, std::string_view key, char separator) {
   std::ifstream file{path};
   for (std::string line; std::getline(file, line);) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The locked stack of a run: hardware and versions, stored beside every result.
+// The hardware and versions that a run used, stored beside every result.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace warpsmith {
 
-/// One GPU as the caller found it (runtime/cuda knows, this file does not).
+/// One GPU, as the caller found it: this file does not query GPUs.
 struct GpuRecord {
   std::string name;
   uint64_t memory_bytes = 0;
@@ -19,14 +19,14 @@ struct GpuRecord {
   bool operator==(const GpuRecord&) const = default;
 };
 
-/// What a result was measured on. Empty or 0: not known.
+/// The machine and software that a result was measured on. Unknown values are empty or 0.
 struct StackRecord {
   std::string warpsmith;  // version of this program
-  std::string compiler;   // that built it
+  std::string compiler;   // the one that built it
   std::string os;         // e.g. "Debian GNU/Linux 12 (bookworm)"
   std::string kernel;     // e.g. "Linux 6.1.0"
   std::string cpu;        // model name
-  uint32_t cores = 0;     // that this process may use
+  uint32_t cores = 0;     // usable by this process
   uint64_t memory_bytes = 0;
   std::vector<GpuRecord> gpus;
   std::map<std::string, std::string> versions;  // of libraries: "torch", "caf"
@@ -34,7 +34,7 @@ struct StackRecord {
   bool operator==(const StackRecord&) const = default;
 };
 
-/// Everything that needs no library: CPU, memory, kernel, OS, compiler.
+/// The parts that need no library: CPU, memory, kernel, OS, compiler.
 StackRecord host_stack();
 
 /// Pretty JSON with sorted keys: equal records give equal bytes.

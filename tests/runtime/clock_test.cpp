@@ -8,9 +8,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(ClockTest, SecondsAreToldToTheTenth) {
+TEST(ClockTest, SecondsAreRoundedToTheTenth) {
   EXPECT_EQ(seconds_text(milliseconds{20'000}), "20 s");
-  EXPECT_EQ(seconds_text(milliseconds{19'999}), "20 s") << "a little of a limit is always gone";
+  EXPECT_EQ(seconds_text(milliseconds{19'999}), "20 s") << "limits are measured a little late";
   EXPECT_EQ(seconds_text(milliseconds{1500}), "1.5 s");
   EXPECT_EQ(seconds_text(milliseconds{250}), "0.25 s");
   EXPECT_EQ(seconds_text(milliseconds{0}), "0 s");

@@ -39,7 +39,7 @@ TEST(CodecTest, HugeLengthIsRejectedBeforeItIsAllocated) {
   EXPECT_FALSE(codec::unpack<std::vector<int64_t>>(bytes).has_value());
 }
 
-/// Counts how many were made.
+/// Counts how many objects are made.
 struct Counted {
   static inline int made = 0;
   uint64_t number = 0;
@@ -53,7 +53,7 @@ struct Counted {
 
 TEST(CodecTest, NoMoreElementsAreMadeThanTheBytesHold) {
   constexpr size_t bytes_after = 1000;
-  ByteBuffer bytes = codec::pack(uint64_t{bytes_after});  // a length that one byte each would allow
+  ByteBuffer bytes = codec::pack(uint64_t{bytes_after});  // valid if an element took one byte
   bytes.resize(bytes.size() + bytes_after);
   EXPECT_FALSE(codec::unpack<std::vector<Counted>>(bytes).has_value());
   EXPECT_LE(Counted::made, static_cast<int>(bytes_after / sizeof(uint64_t)) + 1);

@@ -36,7 +36,7 @@ TEST(EnvironmentTest, SourceFolderHoldsTheConfigurations) {
   EXPECT_TRUE(std::filesystem::exists(source_folder() / "configs" / "quickstart.toml"));
 }
 
-TEST(EnvironmentTest, VariablesWinOverWhatTheBuildKnew) {
+TEST(EnvironmentTest, VariablesOverrideTheBuildsDefaults) {
   const Variable home{"WARPSMITH_HOME", "/elsewhere"};
   const Variable python{"WARPSMITH_PYTHON", "/some/python"};
   const Variable sandbox{"WARPSMITH_SANDBOX", "/some/sandbox"};

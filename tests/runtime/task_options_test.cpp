@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options that a task's text sets.
+// Options in a task's text.
 #include "runtime/task_options.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ bool custom_only(const char* code) {
   return options && options->custom_kernels_only;
 }
 
-TEST(TaskOptionsTest, AreOffWhereTheTextSaysNothing) {
+TEST(TaskOptionsTest, AreOffByDefault) {
   EXPECT_FALSE(custom_only(""));
   EXPECT_FALSE(custom_only("import torch\nclass Model:\n    custom_kernels_only = True\n"));
   EXPECT_FALSE(custom_only("# custom_kernels_only = True\n"));
@@ -26,7 +26,7 @@ TEST(TaskOptionsTest, AreReadAtTheTopLevel) {
   EXPECT_FALSE(custom_only("custom_kernels_only = False\r\n"));
 }
 
-TEST(TaskOptionsTest, OddValuesAreNamedByLine) {
+TEST(TaskOptionsTest, InvalidValuesAreNamedByLine) {
   const auto odd = read_task_options("x = 1\ncustom_kernels_only = 1\n");
   ASSERT_FALSE(odd);
   EXPECT_EQ(odd.error().message, "line 2: custom_kernels_only: expected True or False, once");

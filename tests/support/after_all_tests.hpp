@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the suites of a program share is let go when all of them are done, and not by a destructor
-// of a static object: what it needs may be gone by then.
+// Releases what the suites of a program share after all of them, not in the destructor of a static
+// object, which may run after the objects that it needs are gone.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,16 +9,16 @@ namespace warpsmith::test_support {
 
 class AfterAllTests final : public ::testing::Environment {
  public:
-  explicit AfterAllTests(void (*let_go)()) : let_go_(let_go) {}
-  void TearDown() override { let_go_(); }
+  explicit AfterAllTests(void (*release)()) : release_(release) {}
+  void TearDown() override { release_(); }
 
  private:
-  void (*let_go_)();
+  void (*release_)();
 };
 
-/// For the initialiser of a static object: googletest takes it before the first test only.
-inline bool after_all_tests(void (*let_go)()) {
-  (void)::testing::AddGlobalTestEnvironment(new AfterAllTests(let_go));
+/// For the initialiser of a static object: googletest accepts it only before the first test.
+inline bool after_all_tests(void (*release)()) {
+  (void)::testing::AddGlobalTestEnvironment(new AfterAllTests(release));
   return true;
 }
 

@@ -9,8 +9,8 @@
 
 namespace warpsmith::test {
 
-/// One to four random edits: a byte changed, a stretch removed, repeated or cut off, a number blown
-/// up.
+/// Makes one to four random edits: changes a byte, removes, repeats or cuts off a stretch, enlarges
+/// a number.
 inline std::string mutate(std::string text, RandomStream& random) {
   const auto at = [&] { return static_cast<size_t>(random.below(text.size())); };
   for (uint64_t edits = 1 + random.below(4); edits > 0 && !text.empty(); --edits) {

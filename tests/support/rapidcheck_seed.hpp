@@ -6,7 +6,7 @@
 
 namespace warpsmith::test_support {
 
-/// RapidCheck reads its configuration at the first property, after globals are made.
+/// RapidCheck reads its configuration at the first property, after globals are initialised.
 inline const int rapidcheck_seed = ::setenv("RC_PARAMS", "seed=20260131", 0);
 
 }  // namespace warpsmith::test_support

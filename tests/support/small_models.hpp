@@ -12,7 +12,7 @@
 
 namespace warpsmith::policy::test {
 
-/// Two layers, 4 heads on 2 key heads, 61 tokens; large weights, so that mistakes show.
+/// Two layers, 4 heads on 2 key heads, 61 tokens; large weights, so that errors are visible.
 inline ModelConfig small_config(Family family) {
   ModelConfig config{.family = family,
                      .vocab = 61,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder for one test, gone at its end.
+// A folder for one test, removed at its end.
 #pragma once
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ namespace warpsmith::test_support {
 class TemporaryFolder {
  public:
   TemporaryFolder() : TemporaryFolder(std::filesystem::temp_directory_path()) {}
-  /// For tests that sync often and need no disk for what they show.
+  /// In memory, for tests that sync often and do not depend on a disk.
   static TemporaryFolder in_memory() {
     return std::filesystem::is_directory("/dev/shm") ? TemporaryFolder{"/dev/shm"}
                                                      : TemporaryFolder{};

@@ -34,9 +34,9 @@ caf::behavior echo(caf::event_based_actor* /*self*/) {
 using Samples = std::vector<double>;
 using Done = std::shared_ptr<std::promise<Samples>>;
 
-/// Sends one request after the other and keeps the time of each.
+/// Sends one request after another and keeps the time of each.
 template <class Message>
-struct Asker {
+struct Requester {
   caf::event_based_actor* self;
   caf::actor peer;
   Message message;
@@ -44,25 +44,25 @@ struct Asker {
   Samples samples;
   Done done;
 
-  static void go(const std::shared_ptr<Asker>& asker) {
-    if (asker->left-- == 0) return asker->done->set_value(std::move(asker->samples));
+  static void go(const std::shared_ptr<Requester>& requester) {
+    if (requester->left-- == 0) return requester->done->set_value(std::move(requester->samples));
     const auto begin = Clock::now();
-    asker->self->request(asker->peer, std::chrono::seconds{10}, asker->message)
-        .then([asker, begin](int32_t) {
-          asker->samples.push_back(microseconds_since(begin));
-          go(asker);
+    requester->self->request(requester->peer, std::chrono::seconds{10}, requester->message)
+        .then([requester, begin](int32_t) {
+          requester->samples.push_back(microseconds_since(begin));
+          go(requester);
         });
   }
 };
 
 template <class Message>
-LatencyFigures ask_many(caf::actor_system& system, const Message& message, uint32_t rounds) {
+LatencyFigures time_requests(caf::actor_system& system, const Message& message, uint32_t rounds) {
   const auto done = std::make_shared<std::promise<Samples>>();
   auto result = done->get_future();
   const auto peer = system.spawn(echo);
   system.spawn([=](caf::event_based_actor* self) {
-    Asker<Message>::go(
-        std::make_shared<Asker<Message>>(Asker<Message>{self, peer, message, rounds, {}, done}));
+    Requester<Message>::go(std::make_shared<Requester<Message>>(
+        Requester<Message>{self, peer, message, rounds, {}, done}));
   });
   if (result.wait_for(std::chrono::seconds{120}) != std::future_status::ready) {
     throw std::runtime_error("actor latency: no answer within two minutes");
@@ -70,21 +70,21 @@ LatencyFigures ask_many(caf::actor_system& system, const Message& message, uint3
   return figures_of(result.get());
 }
 
-/// A shared message: by reference means that asking again copies a handle, not the megabyte.
-LatencyFigures hand_over(caf::actor_system& system, uint32_t rounds) {
+/// Sends a shared message: a request copies a handle, not the megabyte.
+LatencyFigures time_shared_segment(caf::actor_system& system, uint32_t rounds) {
   Segment segment;
   const size_t tokens = (1U << 20U) / (sizeof(int32_t) + 1 + sizeof(float) + sizeof(PolicyVersion));
   segment.tokens.resize(tokens);
   segment.action_mask.resize(tokens);
   segment.log_probs.resize(tokens);
   segment.versions.resize(tokens);
-  return ask_many(system, caf::make_message(std::move(segment)), rounds);
+  return time_requests(system, caf::make_message(std::move(segment)), rounds);
 }
 
 LatencyFigures hand_off_between_threads(uint32_t rounds) {
   std::mutex mutex;
   std::condition_variable changed;
-  uint32_t turn = 0;  // even: ours, odd: the other thread's
+  uint32_t turn = 0;  // even: this thread's, odd: the other's
   auto take = [&](uint32_t parity) {
     std::unique_lock lock{mutex};
     changed.wait_for(lock, std::chrono::seconds{10}, [&] { return turn % 2 == parity; });
@@ -125,7 +125,7 @@ LatencyFigures figures_of(std::vector<double> microseconds) {
 ActorLatency measure_actor_latency(uint32_t rounds) {
   BenchConfig config;
   caf::actor_system system{config};
-  return {ask_many(system, int32_t{1}, rounds), hand_over(system, rounds),
+  return {time_requests(system, int32_t{1}, rounds), time_shared_segment(system, rounds),
           hand_off_between_threads(rounds)};
 }
 

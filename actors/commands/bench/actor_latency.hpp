@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast actors talk within a process: request and response, and a large segment by reference,
-// beside two threads that hand a turn over with a condition variable.
+// Latency of messages between actors of one process: a request and its response, and a large
+// segment by reference, beside two threads that pass a turn by a condition variable.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace warpsmith::actors {
 
-/// Microseconds over the measured rounds.
+/// Microseconds, over all rounds.
 struct LatencyFigures {
   double median_us = 0;
   double p95_us = 0;
 };
 
 struct ActorLatency {
-  LatencyFigures request;         // pooled asks pooled, answer received
-  LatencyFigures segment_1mib;    // a 1 MiB segment handed over by reference, answer received
-  LatencyFigures thread_handoff;  // peer: std::condition_variable there and back
+  LatencyFigures request;         // a small request until its response
+  LatencyFigures segment_1mib;    // a 1 MiB segment by reference until its response
+  LatencyFigures thread_handoff;  // the peer: std::condition_variable there and back
 };
 
 LatencyFigures figures_of(std::vector<double> microseconds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench …`: figures beside their peers or their bars, measured in the same run.
+// `warpsmith bench …`: figures beside those of a peer or a bar, measured in the same run.
 #include <CLI/CLI.hpp>
 #include <utility>
 
@@ -25,20 +25,24 @@ std::vector<std::pair<CLI::App*, Action>> add_parts(CLI::App& app) {
 }  // namespace
 
 Command bench_command() {
-  return {
-      "bench", "Measure a part beside its peer or its bar", [](CLI::App& app) -> Action {
-        app.require_subcommand(1);
-        const auto parts = add_parts(app);
-        app.footer(
-            "A bar that is missed is printed, not punished: the exit code stays 0. But `faults`\n"
-            "ends with 3 where a verdict changed or something was left behind.");
-        return [parts] {
-          for (const auto& [sub, action] : parts) {
-            if (sub->parsed()) return action();
-          }
-          return ExitCode::bad_input;
-        };
-      }};
+  return {"bench", "Measure a part of the program beside its peer or its bar",
+          [](CLI::App& app) -> Action {
+            app.require_subcommand(1);
+            const auto parts = add_parts(app);
+            app.footer(
+                "A peer is another implementation of the same work, a bar the figure to reach. A "
+                "missed bar\n"
+                "is printed; the exit code stays 0. Only `faults` ends with 3, if a verdict "
+                "changed or\n"
+                "something was left behind.\n"
+                "Help on one bench: warpsmith bench NAME --help");
+            return [parts] {
+              for (const auto& [sub, action] : parts) {
+                if (sub->parsed()) return action();
+              }
+              return ExitCode::bad_input;
+            };
+          }};
 }
 
 }  // namespace warpsmith::actors

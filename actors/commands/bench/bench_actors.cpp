@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench actors`: messages between actors beside a hand-over between two threads.
+// `warpsmith bench actors`: latency of messages between actors beside two threads.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -50,20 +50,20 @@ ExitCode bench_actors(const Arguments& args) {
 }
 
 const char* const footer =
-    "Request and response of two actors on CAF's own threads; the same with a segment of 1 MiB,\n"
-    "of which a reference is sent. The peer: two threads that hand a turn over by a condition\n"
-    "variable, there and back. Each figure is from the request to the answer.";
+    "Two actors on CAF's own threads: a request and its response, with a number and with a\n"
+    "segment of 1 MiB, which is passed by reference. The peer: two threads that pass a turn by a\n"
+    "condition variable, there and back. All times are from request to response.";
 
 }  // namespace
 
 Command bench_actors_part() {
-  return {"actors", "Request and response, and 1 MiB by reference, beside two threads",
+  return {"actors", "Latency of messages between actors, beside two threads",
           [](CLI::App& app) -> std::function<ExitCode()> {
             auto args = std::make_shared<Arguments>();
-            app.add_option("--rounds", args->rounds, "Messages of each kind")
+            app.add_option("--rounds", args->rounds, "Requests of each kind")
                 ->capture_default_str()
                 ->check(CLI::Range(1U, 10'000'000U));
-            app.add_flag("--json", args->json, "One JSON object on standard output");
+            app.add_flag("--json", args->json, "Print one JSON object on standard output");
             app.footer(footer);
             return [args] { return bench_actors(*args); };
           }};

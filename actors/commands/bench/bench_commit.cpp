@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench commit` and `bench pairs`: are the times that verdicts rest on honest here, now?
+// `warpsmith bench commit` and `bench pairs`: the accuracy of the times behind verdicts.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -31,11 +31,11 @@ struct Arguments {
   bool while_learning = false, json = false;
 };
 
-/// The program's own training bench on the cores beside the slot, until this object ends.
-class LearnerBeside {
+/// Runs the program's own training bench on the cores beside the slot, until this object ends.
+class BackgroundTraining {
  public:
-  static Result<LearnerBeside> start(bool wanted) {
-    LearnerBeside beside;
+  static Result<BackgroundTraining> start(bool wanted) {
+    BackgroundTraining beside;
     if (!wanted) return beside;
     ChildSpec spec;
     spec.argv = {"/proc/self/exe", "bench", "learn", "--steps", "1000000"};
@@ -45,8 +45,8 @@ class LearnerBeside {
     return beside;
   }
 
-  /// Fails when it ended before it was told to: the figures are those of an idle machine.
-  Result<void> still_runs() {
+  /// Fails if the training has ended: the figures are then those of an idle machine.
+  Result<void> check_running() {
     if (!child_ || child_->alive()) return {};
     const ChildExit end = child_->wait(Deadline::after(std::chrono::seconds{1}));
     return fail(ErrorCode::process_failed,
@@ -59,7 +59,7 @@ class LearnerBeside {
   std::optional<Child> child_;
 };
 
-/// The figure of one process that lies farthest from what it should be.
+/// The figure that is farthest from `expected`, over all processes.
 double worst(const std::vector<sandbox::SelfCheck>& all, double sandbox::SelfCheck::* field,
              double expected) {
   double farthest = expected;
@@ -120,17 +120,17 @@ void print_commit(const std::vector<sandbox::SelfCheck>& all, const Arguments& a
 ExitCode bench_commit(const Arguments& args) {
   const auto slots = take_slots({});
   if (!slots) return report(slots.error());
-  auto load = LearnerBeside::start(args.while_learning);
+  auto load = BackgroundTraining::start(args.while_learning);
   if (!load) return report(load.error());
   const auto all =
       measure_commit(slots->front(), args.processes, Deadline::after(std::chrono::minutes{10}));
   if (!all) return report(all.error());
-  if (auto loaded = load->still_runs(); !loaded) return report(loaded.error());
+  if (auto loaded = load->check_running(); !loaded) return report(loaded.error());
   print_commit(*all, args);
   return ExitCode::success;
 }
 
-nlohmann::json seen_json(const Sighting& one) {
+nlohmann::json sample_json(const SpeedupSample& one) {
   return {{"speedup_eager", {one.interval.low, one.interval.high}},
           {"evidence", nlohmann::json::parse(one.evidence, nullptr, false)}};
 }
@@ -140,7 +140,7 @@ void print_pairs(const std::vector<VerdictPair>& all, const Arguments& args) {
   const auto bar = static_cast<int64_t>(std::ceil(bar_overlap * static_cast<double>(all.size())));
   if (args.json) {
     nlohmann::json each = nlohmann::json::array();
-    for (const VerdictPair& p : all) each.push_back({seen_json(p.first), seen_json(p.second)});
+    for (const VerdictPair& p : all) each.push_back({sample_json(p.first), sample_json(p.second)});
     const nlohmann::json out{{"pairs", all.size()},
                              {"while_learning", args.while_learning},
                              {"overlapping", overlapping},
@@ -167,39 +167,38 @@ ExitCode bench_pairs(const Arguments& args) {
   if (!slots) return report(slots.error());
   auto backend = service_backend(slots->front())();
   if (!backend) return report(backend.error());
-  auto load = LearnerBeside::start(args.while_learning);
+  auto load = BackgroundTraining::start(args.while_learning);
   if (!load) return report(load.error());
   const auto all = measure_pairs(**backend, *task, sources->at(task->id).front().at("kernel.cpp"),
-                                 args.pairs, tell);
+                                 args.pairs, print_progress);
   if (!all) return report(all.error());
-  if (auto loaded = load->still_runs(); !loaded) return report(loaded.error());
+  if (auto loaded = load->check_running(); !loaded) return report(loaded.error());
   print_pairs(*all, args);
   return ExitCode::success;
 }
 
 void add_shared(CLI::App& app, const std::shared_ptr<Arguments>& args) {
   app.add_flag("--while-learning", args->while_learning,
-               "Meanwhile the other cores train, as they do in a run");
-  app.add_flag("--json", args->json, "One JSON object on standard output");
+               "Train on the other cores meanwhile, as a run does");
+  app.add_flag("--json", args->json, "Print one JSON object on standard output");
 }
 
 const char* const commit_footer =
-    "A jailed kernel is stopped while its inputs are written and while its outputs are read; the\n"
-    "verifier's clock runs in between. This measures what that costs when the kernel does "
-    "nothing,\n"
-    "whether subtracting it gives zero, and whether a loop of 1,000 us reads 1,000 us.";
+    "A jailed kernel is stopped while its inputs are written and its outputs are read; the\n"
+    "verifier's clock runs in between. This measures the overhead with a kernel that does\n"
+    "nothing, whether subtracting it gives zero, and whether a loop of 1,000 us takes 1,000 us.";
 const char* const pairs_footer =
-    "Judges the same kernel over and over. If the intervals are honest, those of the two\n"
-    "evaluations of a pair overlap in at least 95 of 100 pairs. A folder's first evaluation may\n"
-    "measure the task, which takes a while.";
+    "Judges one kernel over and over. With correct 95 % intervals, those of the two evaluations\n"
+    "of a pair overlap for at least 95 of 100 pairs. The first evaluation may have to measure the\n"
+    "task, which takes minutes.";
 
 }  // namespace
 
 Command bench_commit_part() {
-  return {"commit", "Overhead and exactness of the clock behind verdicts, over fresh processes",
+  return {"commit", "Overhead and accuracy of the clock behind verdicts, over fresh processes",
           [](CLI::App& app) -> std::function<ExitCode()> {
             auto args = std::make_shared<Arguments>();
-            app.add_option("--processes", args->processes, "Fresh jailed processes")
+            app.add_option("--processes", args->processes, "Number of fresh jailed processes")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 10'000));
             add_shared(app, args);
@@ -209,19 +208,19 @@ Command bench_commit_part() {
 }
 
 Command bench_pairs_part() {
-  return {"pairs", "Whether two evaluations of one kernel agree on its speed-up",
-          [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<Arguments>();
-            app.add_option("--pairs", args->pairs, "Pairs of complete evaluations")
-                ->capture_default_str()
-                ->check(CLI::Range(1, 10'000));
-            app.add_option("--task", args->task, "Task file (default: rms_norm)");
-            app.add_option("--style", args->style, "Style of the kernel that is judged")
-                ->capture_default_str();
-            add_shared(app, args);
-            app.footer(pairs_footer);
-            return [args] { return bench_pairs(*args); };
-          }};
+  return {
+      "pairs", "Pairs of evaluations of one kernel: do their speed-ups agree?",
+      [](CLI::App& app) -> std::function<ExitCode()> {
+        auto args = std::make_shared<Arguments>();
+        app.add_option("--pairs", args->pairs, "Number of pairs of complete evaluations")
+            ->capture_default_str()
+            ->check(CLI::Range(1, 10'000));
+        app.add_option("--task", args->task, "Task file (default: rms_norm)")->type_name("FILE");
+        app.add_option("--style", args->style, "Style of the kernel")->capture_default_str();
+        add_shared(app, args);
+        app.footer(pairs_footer);
+        return [args] { return bench_pairs(*args); };
+      }};
 }
 
 }  // namespace warpsmith::actors

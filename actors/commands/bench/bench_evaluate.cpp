@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench evaluate`: complete evaluations per second of one slot, and where they spend it.
+// `warpsmith bench evaluate`: complete evaluations per second of the slots, and where time goes.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -26,14 +26,14 @@ struct Arguments {
 
 constexpr double bar_peer_ratio = 20;
 
-/// What is asked of a contract, on the machine that it is for.
+/// The bars of a contract, on the machine that it is meant for.
 struct Bars {
   double per_second = 0, median_ms = 0, compile_ms = 0, held_ms = 0;  // 0: none
 };
 
 Bars bars_of(const Arguments& args) {
   if (args.contract == "cpu") return {.per_second = 1, .compile_ms = 500};
-  // 5,000 an hour and GPU where evaluations overlap; else one alone.
+  // 5,000 per hour and GPU if evaluations overlap; otherwise the time of one alone.
   if (args.slots > args.gpus) return {.per_second = 5000.0 / 3600 * double(args.gpus)};
   return {.median_ms = 1300, .held_ms = 500};
 }
@@ -47,18 +47,18 @@ Result<EvaluationLoad> load_of(const Arguments& args) {
   load.sources = std::move(known->sources);
   load.evaluations = args.evaluations;
   load.repeat_sources = args.repeat_sources;
-  load.progress = tell;
+  load.progress = print_progress;
   return load;
 }
 
-/// 0 stands for none.
+/// The figure, or null for 0.
 nlohmann::json figure_json(double bar) {
   return bar > 0 ? nlohmann::json(bar) : nlohmann::json();
 }
 
 using Peer = std::optional<WorkspacePeer>;
 
-/// How many times longer the peer takes.
+/// The peer's time for one evaluation, as a multiple of the median.
 double ratio_to(const WorkspacePeer& peer, const EvaluationFigures& f) {
   return f.median_ms > 0 ? 1000 * peer.total_s / f.median_ms : 0;
 }
@@ -113,7 +113,7 @@ std::string to_text(const EvaluationFigures& f, const Peer& peer, const Argument
     rows.push_back({"median GPU held", fixed(f.median_held_ms, 0) + " ms", at_most(bars.held_ms)});
   }
   if (f.widest_gap_us) {
-    rows.push_back({"events and clock apart, at most", fixed(*f.widest_gap_us, 1) + " us", {}});
+    rows.push_back({"events and clock differ by, at most", fixed(*f.widest_gap_us, 1) + " us", {}});
   }
   if (peer) {
     rows.push_back({"peer, all of one evaluation", fixed(peer->total_s, 1) + " s", {}});
@@ -140,15 +140,15 @@ Result<Peer> peer_of(const Arguments& args, const EvaluationLoad& load) {
   const auto task = std::ranges::find(load.tasks, workspace_peer_task, &Task::id);
   if (task == load.tasks.end()) {
     return fail(ErrorCode::invalid_argument,
-                std::string("--peer: there is no task ") + workspace_peer_task);
+                std::string("--peer: the tasks do not include ") + workspace_peer_task);
   }
   auto measured = measure_workspace_peer(task->source, load.sources.at(task->id).front());
   if (!measured) return tl::unexpected(std::move(measured.error()));
   return Peer{*measured};
 }
 
-/// What was measured before a Ctrl-C is told as it is.
-ExitCode tell_shortfall(const EvaluationFigures& figures, const Arguments& args) {
+/// Reports how much Ctrl-C left undone, if anything, and returns the exit code.
+ExitCode report_shortfall(const EvaluationFigures& figures, const Arguments& args) {
   if (figures.evaluations == args.evaluations) return ExitCode::success;
   std::cerr << "stopped: " << figures.evaluations << " of " << args.evaluations << " evaluations\n";
   return ExitCode::interrupted;
@@ -156,20 +156,20 @@ ExitCode tell_shortfall(const EvaluationFigures& figures, const Arguments& args)
 
 ExitCode bench_evaluate(const Arguments& args) {
   if (args.peer && args.contract != "device") {
-    return report({ErrorCode::invalid_argument, "--peer: expected --contract device beside it"});
+    return report({ErrorCode::invalid_argument, "--peer: expected --contract device with it"});
   }
-  const SignalWait signals{stopping};
+  const SignalWait signals{stop_notice};
   auto load = load_of(args);
   if (!load) return report_unless_stopped(load.error(), signals);
-  load->stop = [&] { return signals.came(); };
+  load->stop = [&] { return signals.arrived(); };
   SandboxConfig config;
   config.contract = args.contract;
   config.count = args.slots;
   config.gpus = args.gpus;
-  config.baselines = baselines_asked(args.baselines);
+  config.baselines = selected_baselines(args.baselines);
   const auto slots = take_slots(config);
   if (!slots) return report(slots.error());
-  // Before the measurement: what keeps the peer from being timed loses no figures.
+  // Measured first: if the peer cannot be timed, no figures are lost.
   const auto peer = peer_of(args, *load);
   if (!peer) return report_unless_stopped(peer.error(), signals);
   const EndOnSignal end(signals);
@@ -177,47 +177,49 @@ ExitCode bench_evaluate(const Arguments& args) {
   if (!figures) return report(figures.error());
   std::cout << (args.json ? json_text(to_json(*figures, *peer, args)) + '\n'
                           : to_text(*figures, *peer, args));
-  return tell_shortfall(*figures, args);
+  return report_shortfall(*figures, args);
 }
 
 const char* const footer =
-    "Each evaluation is a whole one: compiled, verified on secret inputs, timed beside eager,\n"
-    "torch.compile and, on GPUs, --baselines, by the service that `check` and `train` use, by\n"
-    "default with the baselines that those have by default. Kernels are right ones, written\n"
-    "in several styles; each text is new to the compile cache. Before the clock starts, every "
-    "task\n"
-    "is measured once (cached on disk afterwards). `other` is what no phase covers. Ctrl-C ends\n"
-    "with the figures so far.";
+    "Each evaluation is complete: compiled, verified on secret inputs, and timed beside eager,\n"
+    "torch.compile and, on GPUs, --baselines, by the service that `check` and `train` use. The\n"
+    "kernels are correct ones in several styles; each text is new to the compile cache. Every\n"
+    "task is measured once before the clock starts (afterwards it is cached on disk). Phase\n"
+    "`other` is the time that no phase covers. Ctrl-C ends with the figures so far.\n"
+    "Example:\n"
+    "  warpsmith bench evaluate --contract device --slots 3";
 
 }  // namespace
 
 Command bench_evaluate_part() {
-  return {"evaluate", "Complete evaluations per second of one slot, and where their time goes",
+  return {"evaluate", "Complete evaluations per second, and the share of each phase",
           [](CLI::App& app) -> std::function<ExitCode()> {
             auto args = std::make_shared<Arguments>();
-            app.add_option("--contract", args->contract, "cpu or device")
+            app.add_option("--contract", args->contract, "Contract of the kernels")
                 ->capture_default_str()
                 ->check(CLI::IsMember({"cpu", "device"}));
             app.add_option("--slots", args->slots,
-                           "Services that evaluate at once; those on one GPU take turns on it")
+                           "Services that evaluate at the same time; those on one GPU take turns")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 64));
             app.add_option("--gpus", args->gpus, "GPUs that the slots of contract device share")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 64));
-            app.add_option("--tasks", args->tasks, "Folder of tasks (default: the training tasks)");
-            app.add_option("--evaluations", args->evaluations, "How many are measured")
+            app.add_option("--tasks", args->tasks, "Folder of tasks (default: the training tasks)")
+                ->type_name("FOLDER");
+            app.add_option("--evaluations", args->evaluations, "Number of evaluations")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 100'000));
             app.add_option("--styles", args->styles,
-                           "Styles of the kernels, in turn (default: all)")
+                           "Styles of the kernels, separated by commas (default: all)")
                 ->delimiter(',');
             add_baselines_option(app, args->baselines);
             app.add_flag("--repeat-sources", args->repeat_sources,
-                         "The same texts again: shows what the compile cache saves");
-            app.add_flag("--peer", args->peer,
-                         "Contract device: time the released workspace's protocol too, once");
-            app.add_flag("--json", args->json, "One JSON object on standard output");
+                         "Submit equal texts, to show what the compile cache saves");
+            app.add_flag(
+                "--peer", args->peer,
+                "Contract device: also time one evaluation by the released workspace's protocol");
+            app.add_flag("--json", args->json, "Print one JSON object on standard output");
             app.footer(footer);
             return [args] { return bench_evaluate(*args); };
           }};

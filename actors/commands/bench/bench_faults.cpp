@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench faults`: random faults among honest evaluations change no verdict and leave
+// `warpsmith bench faults`: random faults among honest evaluations must change no verdict and leave
 // nothing behind.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -38,7 +38,7 @@ Result<FaultLoad> load_of(const Arguments& args) {
                    .evaluations = args.evaluations,
                    .faults = args.faults,
                    .seed = args.seed,
-                   .progress = tell};
+                   .progress = print_progress};
 }
 
 SandboxConfig config_of(const Arguments& args) {
@@ -46,12 +46,12 @@ SandboxConfig config_of(const Arguments& args) {
   config.contract = args.contract;
   config.count = args.slots;
   config.gpus = args.gpus;
-  // Hangs are waited for: not longer than needed. A GPU's traps take longer, see `patience_with`.
+  // A hang is waited for, so keep that short. A GPU's traps take longer, see `patience_with`.
   if (args.contract == "cpu") config.limits.call = std::chrono::seconds{2};
   return config;
 }
 
-/// Looks at the memory of each GPU that slots use.
+/// Reads the free memory of each GPU that slots use.
 class DeviceMemories {
  public:
   static Result<DeviceMemories> open(const SandboxConfig& config) {
@@ -63,7 +63,7 @@ class DeviceMemories {
     }
     return all;
   }
-  /// Of all of them; none where there are none.
+  /// The sum over all GPUs; nullopt if there are none.
   std::optional<uint64_t> free_bytes() const {
     if (verifiers_.empty()) return std::nullopt;
     uint64_t sum = 0;
@@ -126,16 +126,17 @@ std::string counts_text(const std::map<std::string, int64_t>& counts) {
 std::string to_text(const FaultFigures& f) {
   const Remains& r = f.remains;
   const auto number = [](auto value) { return std::to_string(value); };
-  std::vector<BenchRow> rows{{"honest evaluations", number(f.honest), {}},
-                             {"of them beside a fault", number(f.beside_faults), {}},
-                             {"like the undisturbed one", number(f.honest_equal), number(f.honest)},
-                             {"evaluations with a piece killed", number(f.struck), {}},
-                             {"like the undisturbed one", number(f.struck_equal), number(f.struck)},
-                             {"faults", number(f.faults()), {}},
-                             {"judged as they should not be", number(f.unexpected()), "0"},
-                             {"failures of ours, asked again", counts_text(f.failures), {}}};
+  std::vector<BenchRow> rows{
+      {"honest evaluations", number(f.honest), {}},
+      {"of them beside a fault", number(f.beside_faults), {}},
+      {"same verdict as undisturbed", number(f.honest_equal), number(f.honest)},
+      {"evaluations with a process killed", number(f.struck), {}},
+      {"same verdict as undisturbed", number(f.struck_equal), number(f.struck)},
+      {"faults", number(f.faults()), {}},
+      {"with an unexpected verdict", number(f.unexpected()), "0"},
+      {"infrastructure failures, retried", counts_text(f.failures), {}}};
   if (r.free_bytes_before) {
-    rows.push_back({"device memory not back",
+    rows.push_back({"device memory not returned",
                     fixed(double(r.missing_bytes()) / (1 << 20), 1) + " MiB",
                     "<= " + fixed(double(device_slack_bytes) / (1 << 20), 0) + " MiB"});
   }
@@ -160,22 +161,22 @@ std::string to_text(const FaultFigures& f) {
   return out;
 }
 
-/// This process and those that it starts put temporary files into a folder of their own meanwhile.
-class OwnTemporaries {
+/// Sets TMPDIR to a folder of its own, for this process and those that it starts.
+class PrivateTemporaries {
  public:
-  OwnTemporaries() {
+  PrivateTemporaries() {
     if (const char* before = std::getenv(variable)) before_ = before;
     ::setenv(variable, folder_.path().c_str(), 1);
   }
-  ~OwnTemporaries() {
+  ~PrivateTemporaries() {
     if (before_) {
       ::setenv(variable, before_->c_str(), 1);
     } else {
       ::unsetenv(variable);
     }
   }
-  OwnTemporaries(const OwnTemporaries&) = delete;
-  OwnTemporaries& operator=(const OwnTemporaries&) = delete;
+  PrivateTemporaries(const PrivateTemporaries&) = delete;
+  PrivateTemporaries& operator=(const PrivateTemporaries&) = delete;
 
  private:
   static constexpr const char* variable = "TMPDIR";
@@ -183,8 +184,8 @@ class OwnTemporaries {
   std::optional<std::string> before_;
 };
 
-/// What was seen before a Ctrl-C is told as it is.
-ExitCode end_of(const FaultFigures& figures, const Arguments& args) {
+/// Reports how much Ctrl-C left undone, if anything, and returns the exit code.
+ExitCode exit_code_of(const FaultFigures& figures, const Arguments& args) {
   const bool whole = figures.honest >= args.evaluations && figures.faults() >= args.faults;
   if (whole) return figures.meets_bars() ? ExitCode::success : ExitCode::infrastructure;
   std::cerr << "stopped: " << figures.honest << " of " << args.evaluations
@@ -193,17 +194,17 @@ ExitCode end_of(const FaultFigures& figures, const Arguments& args) {
 }
 
 ExitCode bench_faults(const Arguments& args) {
-  const SignalWait signals{stopping};
+  const SignalWait signals{stop_notice};
   auto load = load_of(args);
   if (!load) return report_unless_stopped(load.error(), signals);
-  load->stop = [&] { return signals.came(); };
+  load->stop = [&] { return signals.arrived(); };
   const EndOnSignal end(signals);
   load->ender = end.ender();
   const SandboxConfig config = config_of(args);
   const auto slots = take_slots(config);
   if (!slots) return report(slots.error());
-  // What services put into the folder for temporary files is then theirs alone.
-  const OwnTemporaries temporaries;
+  // Files in the temporary folder are then those of the services.
+  const PrivateTemporaries temporaries;
   const auto memories = DeviceMemories::open(config);
   if (!memories) return report(memories.error());
   const auto free_before = memories->free_bytes();
@@ -212,18 +213,19 @@ ExitCode bench_faults(const Arguments& args) {
   figures->remains.free_bytes_before = free_before;
   figures->remains.free_bytes_after = memories->free_bytes();
   std::cout << (args.json ? json_text(to_json(*figures, args)) + '\n' : to_text(*figures));
-  return end_of(*figures, args);
+  return exit_code_of(*figures, args);
 }
 
 const char* const footer =
-    "Half of the slots judge honest kernels while the others meet faults: submissions that crash,\n"
-    "hang, take all memory or write where they must not, and honest evaluations of which a piece\n"
-    "(candidate, reference worker, compiler, service) gets SIGKILL. With --evaluations done, all\n"
-    "slots but one meet faults. Every honest kernel is judged once before, undisturbed. A failure\n"
-    "of ours is asked again, at most 5 times; a verdict must then be the undisturbed one: its\n"
-    "class and, of a pass, what each input set showed. At the end no process, control group or\n"
-    "unfinished file may be left, and device memory must be back.\n"
-    "Ctrl-C ends with the figures so far.";
+    "Half of the slots judge honest kernels while the others get faults: submissions that crash,\n"
+    "hang, take all memory or write out of bounds, and honest evaluations whose candidate,\n"
+    "reference worker, compiler or service gets SIGKILL. Once --evaluations are done, all slots\n"
+    "but one get faults. Every honest kernel is judged once before, undisturbed. After an\n"
+    "infrastructure failure an evaluation is repeated, at most 5 times; its verdict must then be\n"
+    "the undisturbed one: the same class and, if it passed, the same result of each input set. At\n"
+    "the end no process, control group or unfinished file may be left, and all device memory must\n"
+    "be returned. Ctrl-C ends with the figures so far.\n"
+    "Exit codes: 0 every bar is met, 3 one is missed, 130 interrupted.";
 
 }  // namespace
 
@@ -232,22 +234,24 @@ Command bench_faults_part() {
       "faults", "Random faults among honest evaluations: does any verdict change?",
       [](CLI::App& app) -> std::function<ExitCode()> {
         auto args = std::make_shared<Arguments>();
-        app.add_option("--contract", args->contract, "cpu or device")
+        app.add_option("--contract", args->contract, "Contract of the kernels")
             ->capture_default_str()
             ->check(CLI::IsMember({"cpu", "device"}));
         const auto number = [&](const char* name, int64_t& value, int64_t least, int64_t most,
                                 const char* about) {
           app.add_option(name, value, about)->capture_default_str()->check(CLI::Range(least, most));
         };
-        number("--evaluations", args->evaluations, 1, 100'000, "Honest evaluations, at least");
-        number("--faults", args->faults, 1, 100'000, "Faults beside them, at least");
-        number("--kernels", args->kernels, 1, 100'000, "Distinct honest kernels, at most");
-        number("--slots", args->slots, 2, 64, "Services, half of them for honest evaluations");
+        number("--evaluations", args->evaluations, 1, 100'000,
+               "Least number of honest evaluations");
+        number("--faults", args->faults, 1, 100'000, "Least number of faults");
+        number("--kernels", args->kernels, 1, 100'000, "Most distinct honest kernels");
+        number("--slots", args->slots, 2, 64, "Services; half of them for honest evaluations");
         number("--gpus", args->gpus, 1, 64, "GPUs that the slots of contract device share");
-        app.add_option("--tasks", args->tasks, "Folder of tasks (default: the training tasks)");
-        app.add_option("--seed", args->seed, "Of the order of faults and the moments of kills")
+        app.add_option("--tasks", args->tasks, "Folder of tasks (default: the training tasks)")
+            ->type_name("FOLDER");
+        app.add_option("--seed", args->seed, "Seed of the order of faults and the moments of kills")
             ->capture_default_str();
-        app.add_flag("--json", args->json, "One JSON object on standard output");
+        app.add_flag("--json", args->json, "Print one JSON object on standard output");
         app.footer(footer);
         return [args] { return bench_faults(*args); };
       }};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench gpus`: complete evaluations per second of several GPUs beside one.
+// `warpsmith bench gpus`: complete evaluations per second of several GPUs beside those of one.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -29,7 +29,7 @@ Result<EvaluationLoad> load_of(const Arguments& args) {
                         .tasks = std::move(known->tasks),
                         .sources = std::move(known->sources),
                         .evaluations = args.evaluations,
-                        .progress = tell};
+                        .progress = print_progress};
 }
 
 nlohmann::json to_json(const EvaluationFigures& f) {
@@ -54,13 +54,13 @@ nlohmann::json to_json(const GpuScaling& scaling) {
           {"meets_bar", scaling.meets_bar()}};
 }
 
-void add_rows(const EvaluationFigures& f, const std::string& who, std::vector<BenchRow>& rows) {
-  rows.push_back({"slots, " + who, std::to_string(f.slots), {}});
-  rows.push_back({"evaluations, " + who, std::to_string(f.evaluations), {}});
-  rows.push_back({"per second, " + who, fixed(f.per_second, 2), {}});
+void add_rows(const EvaluationFigures& f, const std::string& where, std::vector<BenchRow>& rows) {
+  rows.push_back({"slots, " + where, std::to_string(f.slots), {}});
+  rows.push_back({"evaluations, " + where, std::to_string(f.evaluations), {}});
+  rows.push_back({"per second, " + where, fixed(f.per_second, 2), {}});
   for (const auto& [outcome, count] : f.verdicts) {
     std::string what = "verdict " + outcome;
-    what += ", " + who;
+    what += ", " + where;
     rows.push_back({std::move(what), std::to_string(count), {}});
   }
 }
@@ -77,8 +77,8 @@ std::string to_text(const GpuScaling& scaling) {
   return out;
 }
 
-/// What was measured before a Ctrl-C is told as it is.
-ExitCode tell_shortfall(const GpuScaling& scaling, const Arguments& args) {
+/// Reports how much Ctrl-C left undone, if anything, and returns the exit code.
+ExitCode report_shortfall(const GpuScaling& scaling, const Arguments& args) {
   const int64_t done = scaling.one.evaluations + scaling.all.evaluations;
   const int64_t wanted = args.evaluations * (1 + args.gpus);
   if (done == wanted) return ExitCode::success;
@@ -86,13 +86,13 @@ ExitCode tell_shortfall(const GpuScaling& scaling, const Arguments& args) {
   return ExitCode::interrupted;
 }
 
-Result<std::vector<SandboxBackendFactory>> services_asked(const Arguments& args,
+Result<std::vector<SandboxBackendFactory>> start_services(const Arguments& args,
                                                           const EndOnSignal& end) {
   SandboxConfig config;
   config.contract = "device";
   config.gpus = args.gpus;
   config.count = args.slots * args.gpus;
-  config.baselines = baselines_asked(args.baselines);
+  config.baselines = selected_baselines(args.baselines);
   const auto slots = take_slots(config);
   if (!slots) return tl::unexpected(slots.error());
   return services_of(*slots, end.ender());
@@ -101,25 +101,25 @@ Result<std::vector<SandboxBackendFactory>> services_asked(const Arguments& args,
 ExitCode bench_gpus(const Arguments& args) {
   if (args.gpus < 2) {
     return report({ErrorCode::invalid_argument,
-                   "--gpus: expected 2 or more, to measure beside one of them, got 1"});
+                   "--gpus: expected 2 or more, to compare with one of them, got 1"});
   }
-  const SignalWait signals{stopping};
+  const SignalWait signals{stop_notice};
   auto load = load_of(args);
   if (!load) return report_unless_stopped(load.error(), signals);
-  load->stop = [&] { return signals.came(); };
+  load->stop = [&] { return signals.arrived(); };
   const EndOnSignal end(signals);
-  const auto services = services_asked(args, end);
+  const auto services = start_services(args, end);
   if (!services) return report(services.error());
   const auto scaling = measure_scaling(*services, args.gpus, std::move(*load));
   if (!scaling) return report(scaling.error());
   std::cout << (args.json ? json_text(to_json(*scaling)) + '\n' : to_text(*scaling));
-  return tell_shortfall(*scaling, args);
+  return report_shortfall(*scaling, args);
 }
 
 const char* const footer =
-    "Evaluations as those of `bench evaluate --contract device`: first so many with the slots of\n"
-    "the first GPU alone, then so many for each GPU with the slots of all. Every slot has a core\n"
-    "of its own. Ctrl-C ends with the figures so far.";
+    "Evaluations like those of `bench evaluate --contract device`: first --evaluations with the\n"
+    "slots of the first GPU alone, then as many per GPU with the slots of all. Every slot has a\n"
+    "core of its own. Ctrl-C ends with the figures so far.";
 
 }  // namespace
 
@@ -127,18 +127,19 @@ Command bench_gpus_part() {
   return {"gpus", "Complete evaluations per second of several GPUs beside one",
           [](CLI::App& app) -> std::function<ExitCode()> {
             auto args = std::make_shared<Arguments>();
-            app.add_option("--gpus", args->gpus, "How many GPUs, from the first on")
+            app.add_option("--gpus", args->gpus, "Number of GPUs, counted from the first")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 64));
             app.add_option("--slots", args->slots, "Services that take turns on each GPU")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 64));
-            app.add_option("--evaluations", args->evaluations, "How many each GPU is measured by")
+            app.add_option("--evaluations", args->evaluations, "Number of evaluations per GPU")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 100'000));
-            app.add_option("--tasks", args->tasks, "Folder of tasks (default: the training tasks)");
+            app.add_option("--tasks", args->tasks, "Folder of tasks (default: the training tasks)")
+                ->type_name("FOLDER");
             add_baselines_option(app, args->baselines);
-            app.add_flag("--json", args->json, "One JSON object on standard output");
+            app.add_flag("--json", args->json, "Print one JSON object on standard output");
             app.footer(footer);
             return [args] { return bench_gpus(*args); };
           }};

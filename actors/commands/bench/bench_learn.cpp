@@ -67,33 +67,35 @@ void add_shape(CLI::App& app, Arguments& args) {
   const auto number = [&](const char* name, int64_t& value, const char* about) {
     app.add_option(name, value, about)->capture_default_str()->check(at_least_one);
   };
-  number("--steps", args.shape.steps, "Steps that are measured, after one that warms up");
-  number("--trajectories", args.shape.trajectories, "Trajectories of one step");
-  number("--turns", args.shape.turns, "Turns of a trajectory");
-  number("--action-tokens", args.shape.action_tokens, "Tokens that the policy sampled, per turn");
+  number("--steps", args.shape.steps, "Measured steps, after one to warm up");
+  number("--trajectories", args.shape.trajectories, "Trajectories per step");
+  number("--turns", args.shape.turns, "Turns per trajectory");
+  number("--action-tokens", args.shape.action_tokens, "Sampled tokens per turn");
   number("--epochs", args.epochs, "Uses of each trajectory");
 }
 
 const char* const footer =
-    "Made-up trajectories take the way of real ones: streamed forwards as turns arrive, values,\n"
-    "advantages, gradients of policy and critic, the optimiser's step. Trained tokens are counted\n"
-    "once however often they are used.";
+    "Made-up trajectories are trained like real ones: streamed forwards as turns arrive, values,\n"
+    "advantages, gradients of policy and critic, the optimiser's step. A trained token counts\n"
+    "once, however often it is used.";
 
 }  // namespace
 
 Command bench_learn_part() {
-  return {
-      "learn", "Tokens per second of the trainer", [](CLI::App& app) -> std::function<ExitCode()> {
-        auto args = std::make_shared<Arguments>();
-        app.add_option("--model", args->model, "Hugging Face folder (default: the tiny policy)");
-        app.add_option("--threads", args->threads, "Threads of the tensor library")
-            ->capture_default_str()
-            ->check(CLI::Range(1, 256));
-        add_shape(app, *args);
-        app.add_flag("--json", args->json, "One JSON object on standard output");
-        app.footer(footer);
-        return [args] { return bench_learn(*args); };
-      }};
+  return {"learn", "Tokens per second of the trainer",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<Arguments>();
+            app.add_option("--model", args->model,
+                           "Model folder in Hugging Face layout (default: the tiny policy)")
+                ->type_name("FOLDER");
+            app.add_option("--threads", args->threads, "Threads of the tensor library")
+                ->capture_default_str()
+                ->check(CLI::Range(1, 256));
+            add_shape(app, *args);
+            app.add_flag("--json", args->json, "Print one JSON object on standard output");
+            app.footer(footer);
+            return [args] { return bench_learn(*args); };
+          }};
 }
 
 }  // namespace warpsmith::actors

@@ -17,12 +17,12 @@ std::string padded(std::string text, size_t width) {
 }  // namespace
 
 ExitCode report_unless_stopped(const Error& error, const SignalWait& signals) {
-  if (!signals.came()) return report(error);
-  tell("stopped: " + error.message);
+  if (!signals.arrived()) return report(error);
+  print_progress("stopped: " + error.message);
   return ExitCode::interrupted;
 }
 
-void tell(const std::string& line) {
+void print_progress(const std::string& line) {
   std::cerr << line + '\n';
 }
 

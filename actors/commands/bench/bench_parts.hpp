@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame of `warpsmith bench`: one part per subcommand, each in a file of its own.
+// The frame of `warpsmith bench`: one part per subcommand, each in its own file.
 #pragma once
 
 #include <string>
@@ -22,24 +22,24 @@ Command bench_repeat_part();
 Command bench_tasks_part();
 Command bench_timing_part();
 
-/// Told at a Ctrl-C: what is being measured may take seconds to its end.
-inline constexpr const char* stopping = "stopping; press Ctrl-C again to end at once";
+/// Printed at Ctrl-C: the measurement in progress may take seconds to end.
+inline constexpr const char* stop_notice = "stopping; press Ctrl-C again to exit at once";
 
-/// As `report`; where a signal came, the failure is what it ended, a script's say: `interrupted`.
+/// Like `report`; but after a signal the error is its effect, and the code `interrupted`.
 ExitCode report_unless_stopped(const Error& error, const SignalWait& signals);
 
-/// A line of progress, on standard error, from any thread.
-void tell(const std::string& line);
+/// Prints a line of progress on standard error, from any thread.
+void print_progress(const std::string& line);
 
-/// One line of a table that people read: what was measured, its figure, and the bar it is held to.
+/// One line of a table: what was measured, its figure, and its bar (empty if it has none).
 struct BenchRow {
   std::string what, figure, bar;
 };
 
-/// Columns of equal width, a line each; the third column is left out where no row has a bar.
+/// Formats rows with aligned columns, one line each.
 std::string table_of(const std::vector<BenchRow>& rows);
 
-/// A number with so many digits after the point.
+/// Formats a number with that many digits after the point.
 std::string fixed(double value, int digits);
 
 }  // namespace warpsmith::actors

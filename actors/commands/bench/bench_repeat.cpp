@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench repeat`: is a kernel's verdict the same each time?
+// `warpsmith bench repeat`: judges a kernel repeatedly and compares the verdicts.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -44,7 +44,9 @@ Result<std::vector<EvaluateCall>> calls_of(const Arguments& args) {
     if (!call) return tl::unexpected(std::move(call.error()));
     calls.push_back(std::move(*call));
     if (contract_of(calls.back()) != contract_of(calls.front())) {
-      return fail(ErrorCode::invalid_argument, place + ": of another contract than the first");
+      return fail(ErrorCode::invalid_argument,
+                  place + ": expected contract " + contract_of(calls.front()) +
+                      " as of the first folder, got " + contract_of(calls.back()));
     }
   }
   return calls;
@@ -78,7 +80,7 @@ nlohmann::json to_json(const std::vector<Repeated>& all, const std::optional<Spe
   nlohmann::json places = nlohmann::json::array();
   for (const Repeated& one : all) {
     nlohmann::json each = nlohmann::json::array();
-    for (const Sighted& seen : one.repetition.verdicts) {
+    for (const VerdictSample& seen : one.repetition.verdicts) {
       each.push_back({{"milestone", seen.milestone},
                       {"speedup_eager", seen.speedup_eager},
                       {"speedup_compile", seen.speedup_compile},
@@ -90,7 +92,7 @@ nlohmann::json to_json(const std::vector<Repeated>& all, const std::optional<Spe
                       {"meets_bar", bar ? nlohmann::json(bar->is_met(one.repetition)) : nullptr},
                       {"median_speedup_compile", one.repetition.median_speedup_compile()},
                       {"unexplained", one.repetition.unexplained()},
-                      {"asked_again", one.repetition.asked_again},
+                      {"asked_again", one.repetition.retries},
                       {"verdicts", each}});
   }
   return {{"places", places}};
@@ -109,8 +111,7 @@ std::string to_text(const std::vector<Repeated>& all, const std::optional<Speedu
       rows.push_back({"milestone " + std::to_string(milestone), std::to_string(count), {}});
     }
     rows.push_back({"unexplained changes", std::to_string(one.repetition.unexplained()), "0"});
-    rows.push_back(
-        {"spoilt by noise, asked again", std::to_string(one.repetition.asked_again), {}});
+    rows.push_back({"retries after noise", std::to_string(one.repetition.retries), {}});
     rows.push_back(
         {"median speed-up, eager", fixed(one.repetition.median_speedup_eager(), 3), bar_text(bar)});
     rows.push_back(
@@ -120,8 +121,8 @@ std::string to_text(const std::vector<Repeated>& all, const std::optional<Speedu
   return out;
 }
 
-/// What was seen before a Ctrl-C is told as it is.
-ExitCode end_of(const std::vector<Repeated>& all, int64_t wanted) {
+/// Reports how much Ctrl-C left undone, if anything, and returns the exit code.
+ExitCode exit_code_of(const std::vector<Repeated>& all, int64_t wanted) {
   size_t seen = 0;
   for (const Repeated& one : all) seen += one.repetition.verdicts.size();
   if (std::cmp_equal(seen, wanted)) return ExitCode::success;
@@ -130,52 +131,52 @@ ExitCode end_of(const std::vector<Repeated>& all, int64_t wanted) {
 }
 
 ExitCode bench_repeat(const Arguments& args) {
-  const SignalWait signals{stopping};
+  const SignalWait signals{stop_notice};
   const auto calls = calls_of(args);
   if (!calls) return report(calls.error());
   const RepeatLoad load{
-      .times = args.times, .progress = tell, .stop = [&] { return signals.came(); }};
+      .times = args.times, .progress = print_progress, .stop = [&] { return signals.arrived(); }};
   const EndOnSignal end(signals);
   const auto all = repeat_all(args, *calls, load, end);
   if (!all) return report(all.error());
   std::cout << (args.json ? to_json(*all, args.bar()).dump() + '\n' : to_text(*all, args.bar()));
-  return end_of(*all, args.times * std::ssize(*calls));
+  return exit_code_of(*all, args.times * std::ssize(*calls));
 }
 
 const char* const footer =
-    "Judges the solution of each folder (as `check` takes them) so many times by one service. A\n"
-    "verdict may earn another milestone than most only where an interval has the milestone "
-    "inside,\n"
-    "and then only a lower one. Plans of one library step should take eager's own time:\n"
+    "Judges the solution of each folder --times times with one service. A verdict may earn "
+    "another\n"
+    "milestone than most others only if one of its intervals contains the milestone, and then "
+    "only\n"
+    "a lower one. A plan of one library step should take as long as eager:\n"
     "  warpsmith bench repeat configs/examples/product configs/examples/copy --expect 1\n"
     "Ctrl-C ends with the figures so far.";
 
 }  // namespace
 
 Command bench_repeat_part() {
-  return {"repeat", "One kernel judged many times: do its verdicts agree?",
-          [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<Arguments>();
-            app.add_option("places", args->places, "Folders with reference.py and solution/")
-                ->required();
-            app.add_option("--times", args->times, "Verdicts of each")
-                ->capture_default_str()
-                ->check(CLI::Range(1, 10'000));
-            auto* expect = app.add_option("--expect", args->expect,
-                                          "Bar: the median speed-up over eager of each")
-                               ->check(CLI::Range(0.001, 1000.0));
-            app.add_option("--within", args->within, "How far it may lie from --expect")
-                ->capture_default_str()
-                ->check(CLI::Range(0.0, 1000.0))
-                ->needs(expect);
-            app.add_option("--gpu", args->gpu,
-                           "Number of the GPU that contracts device and host run on")
-                ->capture_default_str()
-                ->check(CLI::Range(0, 63));
-            app.add_flag("--json", args->json, "One JSON object on standard output");
-            app.footer(footer);
-            return [args] { return bench_repeat(*args); };
-          }};
+  return {
+      "repeat", "One kernel judged many times: do its verdicts agree?",
+      [](CLI::App& app) -> std::function<ExitCode()> {
+        auto args = std::make_shared<Arguments>();
+        app.add_option("DIR", args->places, "Folders with reference.py and solution/")->required();
+        app.add_option("--times", args->times, "Verdicts per folder")
+            ->capture_default_str()
+            ->check(CLI::Range(1, 10'000));
+        auto* expect = app.add_option("--expect", args->expect,
+                                      "Bar on each folder's median speed-up over eager")
+                           ->check(CLI::Range(0.001, 1000.0));
+        app.add_option("--within", args->within, "Tolerance of --expect")
+            ->capture_default_str()
+            ->check(CLI::Range(0.0, 1000.0))
+            ->needs(expect);
+        app.add_option("--gpu", args->gpu, "Number of the GPU for contracts device and host")
+            ->capture_default_str()
+            ->check(CLI::Range(0, 63));
+        app.add_flag("--json", args->json, "Print one JSON object on standard output");
+        app.footer(footer);
+        return [args] { return bench_repeat(*args); };
+      }};
 }
 
 }  // namespace warpsmith::actors

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench tasks`: which tasks of a folder are taken in here, and how solutions of them
-// fare.
+// `warpsmith bench tasks`: which tasks are accepted here, and how are solutions judged?
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -68,7 +67,7 @@ std::string to_json(const Survey& survey) {
   return json_text(out) + '\n';
 }
 
-/// "passed 1.20x eager 1.05x compile", or the class and what it was given for.
+/// "passed, 0.1 ms, 1.2 x eager, 1.05 x torch.compile", or the feedback.
 std::string verdict_line(const std::optional<Judgement>& judgement) {
   if (!judgement) return "-";
   if (const auto* failure = std::get_if<InfraFailure>(&*judgement)) {
@@ -85,7 +84,7 @@ std::string verdict_line(const std::optional<Judgement>& judgement) {
 std::string task_text(const SurveyedTask& task) {
   std::string out = task.id + '\n';
   if (!task.facts) return out + "  refused  " + task.refusal + '\n';
-  out += "  taken in after " + fixed(task.ingest_s, 1) + " s: eager " +
+  out += "  accepted after " + fixed(task.ingest_s, 1) + " s: eager " +
          fixed(task.facts->eager_ms, 4) + " ms, torch.compile " + fixed(task.facts->compile_ms, 4) +
          " ms\n";
   if (task.right) out += "  right    " + verdict_line(task.right) + '\n';
@@ -94,12 +93,13 @@ std::string task_text(const SurveyedTask& task) {
 }
 
 std::string sum_text(const SurveyCounts& sum) {
-  std::vector<BenchRow> rows{{"tasks taken in", std::to_string(sum.taken_in), {}},
+  std::vector<BenchRow> rows{{"tasks accepted", std::to_string(sum.taken_in), {}},
                              {"tasks refused", std::to_string(sum.refused), {}}};
   if (sum.right > 0) {
     const std::string of = " of " + std::to_string(sum.right);
     rows.push_back({"right solutions passed", std::to_string(sum.right_passed) + of, {}});
-    rows.push_back({"surely faster than compile", std::to_string(sum.beat_compile) + of, {}});
+    rows.push_back(
+        {"of them clearly faster than compile", std::to_string(sum.beat_compile) + of, {}});
   }
   if (sum.wrong > 0) {
     rows.push_back({"wrong solutions passed",
@@ -118,7 +118,7 @@ Result<std::unique_ptr<SandboxBackend>> backend_of(
   const auto slots = take_slots(config);
   if (!slots) return tl::unexpected(slots.error());
   auto backend = service_backend(slots->front(), ender)();
-  if (backend) (*backend)->on_progress(tell);
+  if (backend) (*backend)->on_progress(print_progress);
   return backend;
 }
 
@@ -132,7 +132,7 @@ void add(Survey& survey, SurveyedTask task, const Arguments& args) {
   survey.tasks.push_back(std::move(task));
 }
 
-/// Of the tasks up to a Ctrl-C.
+/// Surveys the tasks, until the end or Ctrl-C.
 Result<void> survey_tasks(Survey& survey, const std::vector<Task>& tasks, const Arguments& args,
                           const SignalWait& signals) {
   const EndOnSignal end(signals);
@@ -141,8 +141,8 @@ Result<void> survey_tasks(Survey& survey, const std::vector<Task>& tasks, const 
   for (const Task& task : tasks) {
     const auto solutions = solutions_for(args, task);
     if (!solutions) return tl::unexpected(solutions.error());
-    auto seen = survey_task(**backend, task, *solutions, tell);
-    if (signals.came()) break;
+    auto seen = survey_task(**backend, task, *solutions, print_progress);
+    if (signals.arrived()) break;
     if (!seen) return fail(task.id, std::move(seen.error()));
     add(survey, std::move(*seen), args);
   }
@@ -163,7 +163,7 @@ Result<Survey> survey_all(const Arguments& args, const synthesis::FoundTasks& fo
 }
 
 ExitCode bench_tasks(const Arguments& args) {
-  const SignalWait signals{stopping};
+  const SignalWait signals{stop_notice};
   auto found = synthesis::find_tasks(args.places);
   if (!found) return report(found.error());
   if (args.contract == "host") {
@@ -179,31 +179,32 @@ ExitCode bench_tasks(const Arguments& args) {
 }
 
 const char* const footer =
-    "Takes in each task as a run would (measured once, then cached on disk) and says which are\n"
-    "refused and why: random ones, ones that do not fit the GPU, ones that no check guards, files\n"
-    "that hold no task. With --solutions, judges SOLUTIONS/TASK/ and SOLUTIONS/TASK/wrong/ too,\n"
-    "where they are. Ctrl-C ends with the tasks so far.\n"
+    "Ingests each task as a run does (measured once, then cached on disk) and reports which are\n"
+    "refused and why: random tasks, tasks that do not fit the GPU, tasks whose wrong kernels "
+    "would\n"
+    "pass, files without a task. With --solutions it also judges SOLUTIONS/TASK/ and\n"
+    "SOLUTIONS/TASK/wrong/, if they exist. Ctrl-C ends with the tasks so far.\n"
     "Example:\n"
     "  warpsmith bench tasks KernelBench/level1 --contract device --solutions my_kernels";
 
 }  // namespace
 
 Command bench_tasks_part() {
-  return {"tasks", "Tasks of a folder: which are taken in, and how solutions of them fare",
+  return {"tasks", "Tasks of a folder: which are accepted, and how are their solutions judged?",
           [](CLI::App& app) -> std::function<ExitCode()> {
             auto args = std::make_shared<Arguments>();
-            app.add_option("places", args->places, "Task files, and folders of them")->required();
+            app.add_option("PLACE", args->places, "Task files, or folders of them")->required();
             app.add_option("--solutions", args->solutions,
-                           "Folder with a solution's folder for each task, named after its file")
+                           "Folder with one folder per task, named after the task's file")
                 ->check(CLI::ExistingDirectory);
-            app.add_option("--contract", args->contract, "Of the solutions, and where tasks run")
+            app.add_option("--contract", args->contract,
+                           "Contract of the solutions; decides where tasks run")
                 ->capture_default_str()
                 ->check(CLI::IsMember({"cpu", "device", "host"}));
-            app.add_option("--gpu", args->gpu,
-                           "Number of the GPU that contracts device and host run on")
+            app.add_option("--gpu", args->gpu, "Number of the GPU for contracts device and host")
                 ->capture_default_str()
                 ->check(CLI::Range(0, 63));
-            app.add_flag("--json", args->json, "One JSON object on standard output");
+            app.add_flag("--json", args->json, "Print one JSON object on standard output");
             app.footer(footer);
             return [args] { return bench_tasks(*args); };
           }};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith bench timing`: a GPU's times as verdicts take them, beside events in this process.
+// `warpsmith bench timing`: a GPU's times as verdicts measure them, beside events in this process.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -47,7 +47,7 @@ Result<std::vector<AgreementRow>> measure(const Arguments& args) {
   }
   const auto options = slot_options(config, python_interpreter().string(), 0);
   const Deadline deadline = Deadline::after(budget);
-  // Who waits for whom shares a core, as in a service.
+  // Processes that wait for each other share a core, as in a service.
   const sandbox::CorePin pin(*options.core);
   auto slot = sandbox::GpuSlot::open({.gpu = args.gpu,
                                       .program = options.program,
@@ -62,7 +62,7 @@ Result<std::vector<AgreementRow>> measure(const Arguments& args) {
                                   .compiler = *compiler,
                                   .targets_us = args.targets,
                                   .calls = args.calls,
-                                  .progress = tell};
+                                  .progress = print_progress};
   try {
     return sandbox::measure_agreement(job, deadline);
   } catch (const cuda::DeviceError& error) {
@@ -93,7 +93,7 @@ nlohmann::json to_json(const std::vector<AgreementRow>& rows) {
           {"each", each}};
 }
 
-/// A time and its ratio to the events; marked where a bar is missed.
+/// A time and its ratio to that of the events; marked if the bar is missed.
 std::string beside_events(double us, double ratio, bool agrees) {
   return fixed(us, 2) + " us (" + fixed(ratio, 3) + (agrees ? ")" : ", missed)");
 }
@@ -122,11 +122,11 @@ ExitCode bench_timing(const Arguments& args) {
 }
 
 const char* const footer =
-    "Three kernels at several amounts of work, caches cold, medians. Events: launched plainly in\n"
-    "this process between two events, less two events around nothing; the device was just left by\n"
-    "another process, as a verdict's calls find it. Graph: as verdicts take it, by a jailed\n"
-    "launcher, an empty graph subtracted; to agree from 20 us on. Commit: the clock of the\n"
-    "verifier over the same calls, its no-op subtracted; to agree from 50 us on.";
+    "Three kernels with several amounts of work, caches cold, medians. Events: plain launches in\n"
+    "this process between two events, minus two events around nothing; another process has just\n"
+    "used the device, as in a verdict. Graph: as in a verdict, by a jailed launcher, minus an\n"
+    "empty graph; must agree from 20 us on. Commit: the verifier's clock over the same calls,\n"
+    "minus its no-op; must agree from 50 us on.";
 
 }  // namespace
 
@@ -134,17 +134,18 @@ Command bench_timing_part() {
   return {"timing", "Times of a GPU's kernels by three clocks: do they agree?",
           [](CLI::App& app) -> std::function<ExitCode()> {
             auto args = std::make_shared<Arguments>();
-            app.add_option("--targets", args->targets, "Microseconds that kernels are to take")
+            app.add_option("--targets", args->targets,
+                           "Kernel times in microseconds, separated by commas")
                 ->capture_default_str()
                 ->delimiter(',')
                 ->check(CLI::Range(1.0, 1e6));
-            app.add_option("--calls", args->calls, "Calls by each clock")
+            app.add_option("--calls", args->calls, "Calls per clock")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 10'000));
             app.add_option("--gpu", args->gpu, "Number of the GPU")
                 ->capture_default_str()
                 ->check(CLI::Range(0, 63));
-            app.add_flag("--json", args->json, "One JSON object on standard output");
+            app.add_flag("--json", args->json, "Print one JSON object on standard output");
             app.footer(footer);
             return [args] { return bench_timing(*args); };
           }};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a GPU's own times and the verifier's clock lie apart in a verdict's evidence.
+// The difference between a GPU's own times and the verifier's clock in a verdict's evidence.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace warpsmith::actors {
 
-/// Microseconds by which the clock saw the candidate at work longer than its events say, at the
-/// median of a verdict's blocks. None where nothing was timed by events.
+/// The microseconds by which the clock measured longer than the events, as the median of a
+/// verdict's blocks. nullopt if nothing was timed by events.
 std::optional<double> clock_gap_us(const Verdict& verdict);
 
 }  // namespace warpsmith::actors

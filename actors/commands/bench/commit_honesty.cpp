@@ -15,12 +15,12 @@ Result<std::string> compile_check(const std::string& cache, Deadline deadline) {
   auto compiled = compiler->compile({{"kernel.cpp", sandbox::self_check_kernel}}, deadline);
   if (!compiled) return tl::unexpected(std::move(compiled.error()));
   if (compiled->failure) {
-    return fail(ErrorCode::infrastructure, "the check's kernel: " + compiled->text);
+    return fail(ErrorCode::infrastructure, "the self-check's kernel: " + compiled->text);
   }
   return std::move(compiled->artefact);
 }
 
-Result<Sighting> sighting_of(const Judgement& judgement) {
+Result<SpeedupSample> speedup_sample(const Judgement& judgement) {
   if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
     return fail(ErrorCode::infrastructure, failure->detail);
   }
@@ -28,7 +28,7 @@ Result<Sighting> sighting_of(const Judgement& judgement) {
   if (verdict.shapes.empty() || !verdict.shapes.front().speedup_eager_ci) {
     return fail(ErrorCode::infrastructure, "no times: " + verdict.feedback);
   }
-  return Sighting{*verdict.shapes.front().speedup_eager_ci, verdict.evidence};
+  return SpeedupSample{*verdict.shapes.front().speedup_eager_ci, verdict.evidence};
 }
 
 }  // namespace
@@ -54,10 +54,10 @@ Result<std::vector<VerdictPair>> measure_pairs(SandboxBackend& backend, const Ta
   std::vector<VerdictPair> all;
   for (int64_t i = 0; i < pairs; ++i) {
     VerdictPair pair;
-    for (Sighting* sighting : {&pair.first, &pair.second}) {
-      auto seen = sighting_of(final_verdict(backend, task, submission).judgement);
+    for (SpeedupSample* sample : {&pair.first, &pair.second}) {
+      auto seen = speedup_sample(final_verdict(backend, task, submission).judgement);
       if (!seen) return tl::unexpected(std::move(seen.error()));
-      *sighting = std::move(*seen);
+      *sample = std::move(*seen);
     }
     all.push_back(pair);
     progress("pair " + std::to_string(i + 1) + " of " + std::to_string(pairs));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How honest the sequential commit's times are: no-ops, a loop of known length, repeated verdicts.
+// Measures the accuracy of the sequential commit's times: no-ops, a known loop, repeated verdicts.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,27 @@ namespace warpsmith::actors {
 
 using BenchProgress = std::function<void(const std::string&)>;
 
-/// Compiles the check's kernel, then measures `processes` fresh contestants. Call it from the
-/// program's main thread.
+/// Compiles the self-check's kernel and measures it in `processes` fresh processes. Call it from
+/// the program's main thread.
 Result<std::vector<sandbox::SelfCheck>> measure_commit(const sandbox::SandboxOptions& options,
                                                        int64_t processes, Deadline deadline);
 
-/// Speed-up against eager as a complete evaluation saw it.
-struct Sighting {
+/// The speed-up over eager that one complete evaluation measured.
+struct SpeedupSample {
   Interval interval;  // 95 %
   std::string evidence;
 };
 
 /// Two evaluations of one kernel.
 struct VerdictPair {
-  Sighting first, second;
+  SpeedupSample first, second;
 
   bool overlaps() const {
     return first.interval.low <= second.interval.high && second.interval.low <= first.interval.high;
   }
 };
 
-/// Evaluates one kernel twice per pair. A verdict without times ends it, with what it said.
+/// Evaluates one kernel twice per pair. Fails at a verdict without times, with its feedback.
 Result<std::vector<VerdictPair>> measure_pairs(SandboxBackend& backend, const Task& task,
                                                const std::string& source, int64_t pairs,
                                                const BenchProgress& progress);

@@ -27,7 +27,7 @@ double median_or_zero(const std::vector<double>& values) {
   return values.empty() ? 0 : median(values);
 }
 
-/// What slots find, gathered.
+/// Collects the results of all slots. Thread-safe.
 class Tally {
  public:
   void count(const Judgement& judgement, double took_ms, const std::string& what) {
@@ -46,7 +46,7 @@ class Tally {
   }
 
   EvaluationFigures figures(double wall_ms, size_t slots) {
-    const auto count = static_cast<double>(each_ms_.size());  // 0 where it was stopped early
+    const auto count = static_cast<double>(each_ms_.size());  // 0 if it was stopped early
     const auto judged = static_cast<double>(phase_ms_["other"].size());
     for (const auto& [name, values] : phase_ms_) {
       if (values.empty()) continue;
@@ -79,13 +79,13 @@ class Tally {
   std::mutex mutex_;
   std::map<std::string, std::vector<double>> phase_ms_;
   std::vector<double> each_ms_, held_ms_;
-  double judged_ms_ = 0;  // of those that came to a verdict
+  double judged_ms_ = 0;  // time of the evaluations that ended in a verdict
   EvaluationFigures figures_;
 };
 
 using Tasks = std::vector<const Task*>;
 
-/// What all slots share.
+/// The state that all slots share.
 class Measurement {
  public:
   Measurement(const EvaluationLoad& load, size_t slots)
@@ -95,7 +95,7 @@ class Measurement {
         ready_(static_cast<std::ptrdiff_t>(slots)),
         done_(static_cast<std::ptrdiff_t>(slots)) {}
 
-  /// The life of one slot's thread. Its service ends after the last answer: that is not measured.
+  /// Runs one slot's thread. Its service ends after the last answer, outside the measured time.
   void serve(const SandboxBackendFactory& make, size_t slot) {
     auto backend = make();
     auto prepared =
@@ -108,19 +108,19 @@ class Measurement {
       if (i >= load_.evaluations) break;
       const auto start = SteadyClock::now();
       const Judgement judgement = evaluate(**backend, measured_, i);
-      // What told us to stop may have ended the service too.
+      // The cause of the stop may have ended the service too.
       if (std::holds_alternative<InfraFailure>(judgement) && ended()) break;
       tally_.count(judgement, in_ms(SteadyClock::now() - start),
                    task_of(measured_, i).id + ", style " + std::to_string(style_of(measured_, i)));
-      tell(i + 1);
+      print_progress(i + 1);
     }
     done_.count_down();
   }
 
-  /// Once the last answer is there.
+  /// Waits for the last answer.
   void await_answers() const { done_.wait(); }
 
-  /// Once every slot is ready: lets them go over what was made ready and not refused.
+  /// Starts the measurement once every slot is ready, over the tasks that were not refused.
   void begin() {
     ready_.wait();
     for (const Task& task : used()) {
@@ -133,34 +133,35 @@ class Measurement {
   Tally& tally() { return tally_; }
 
  private:
-  /// Failed, or told to stop.
+  /// True after a failure or a request to stop.
   bool ended() {
     const std::lock_guard lock{mutex_};
     return failure_.has_value() || load_.stop();
   }
 
-  /// Each tenth of the way.
-  void tell(int64_t done) const {
+  /// Prints progress at each tenth of the evaluations.
+  void print_progress(int64_t done) const {
     const int64_t step = std::max<int64_t>(1, load_.evaluations / 10);
     if (done % step != 0) return;
     load_.progress("evaluated " + std::to_string(done) + " of " +
                    std::to_string(load_.evaluations));
   }
 
-  /// No more tasks than evaluations.
+  /// The tasks that are used: no more than there are evaluations.
   std::span<const Task> used() const {
     return std::span(load_.tasks)
         .first(std::min(load_.tasks.size(), static_cast<size_t>(load_.evaluations)));
   }
 
-  /// Slots begin at tasks apart: what one has measured, the others find on the disk.
+  /// Ingests and evaluates every task once. Slots begin at different tasks: what one has measured,
+  /// the others find on disk.
   Result<void> prepare(SandboxBackend& backend, size_t slot) {
     Tasks ready;
     const size_t count = used().size();
     const size_t first = slot * count / slots_;
     for (size_t number = 0; number < count && !ended(); ++number) {
       const Task& task = used()[(first + number) % count];
-      load_.progress("making ready " + std::to_string(number + 1) + " of " + std::to_string(count) +
+      load_.progress("preparing " + std::to_string(number + 1) + " of " + std::to_string(count) +
                      ": " + task.id);
       auto facts = backend.ingest(task, ingest_budget);
       if (!facts && facts.error().code != ErrorCode::invalid_argument) {
@@ -181,7 +182,7 @@ class Measurement {
 
   void refuse(const Task& task, const Error& why) {
     const std::lock_guard lock{mutex_};
-    if (refused_.insert(task.id).second) load_.progress("left out, refused: " + why.message);
+    if (refused_.insert(task.id).second) load_.progress("refused, left out: " + why.message);
   }
 
   void stop(Error error) {
@@ -192,7 +193,8 @@ class Measurement {
   static const Task& task_of(const Tasks& tasks, int64_t i) {
     return *tasks[static_cast<size_t>(i) % tasks.size()];
   }
-  /// Another style for a task in each round, and for neighbours within a round.
+  /// The style of evaluation `i`: another one for a task in each round, and for the next task
+  /// within a round.
   size_t style_of(const Tasks& tasks, int64_t i) const {
     const auto at = static_cast<size_t>(i);
     return (at % tasks.size() + at / tasks.size()) % load_.sources.at(task_of(tasks, i).id).size();

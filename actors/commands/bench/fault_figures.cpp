@@ -7,7 +7,7 @@
 namespace warpsmith::actors {
 namespace {
 
-/// One verified set of a verdict's evidence, without what chance decides.
+/// Formats one verified set of a verdict's evidence, without anything random.
 std::string set_text(const nlohmann::json& set) {
   const auto number = [&](const char* key) { return std::to_string(set.value(key, int64_t{0})); };
   const auto flag = [&](const char* key) {
@@ -34,7 +34,7 @@ JudgedOutcome judged(const Judgement& judgement) {
     return {std::string(to_string(failure->kind)), {}, failure->detail};
   }
   const auto& verdict = std::get<Verdict>(judgement);
-  // What ends early ends at a set that chance put first.
+  // A verdict that is not correct ends at a random set, so its sets cannot be compared.
   auto sets = verdict.correct() ? sets_of(verdict.evidence) : std::vector<std::string>{};
   return {std::string(to_string(verdict.outcome)), std::move(sets), verdict.feedback};
 }

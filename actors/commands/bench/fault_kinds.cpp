@@ -22,16 +22,16 @@ def get_init_inputs():
     return []
 )";
 
-/// A fault and the classes that are right for it.
+/// A fault and the verdict classes that are correct for it.
 struct Body {
   const char* name;
   Classes expected;
   const char* text;               // statements
-  const char* declarations = "";  // in front of the function
-  const char* plan = "";          // of contract `device`: what differs from `launch_once`
+  const char* declarations = "";  // before the function
+  const char* plan = "";          // contract `device`: put in front of `launch_once`
 };
 
-// x, y: input and output; n: their elements.
+// In `text`, x and y are input and output, n the number of their elements.
 const std::vector<Body> cpu_bodies{
     {"null_write", {device_fault}, "*(volatile int*)8 = 1;"},
     {"illegal_instruction", {device_fault}, "__builtin_trap();"},
@@ -70,7 +70,7 @@ const std::vector<Body> cpu_bodies{
 
 const char* const right_answer = "if (i < n) y[i] = 2 * x[i] + 1;";
 
-// i: number of the thread.
+// In `text`, i is the number of the thread.
 const std::vector<Body> device_bodies{
     {"illegal_address", {device_fault}, "y[1LL << 40] = 1;"},
     {"null_write", {device_fault}, "*(volatile int*)8 = 1;"},
@@ -96,7 +96,7 @@ const std::vector<Body> device_bodies{
     {"past_the_end", {oob_write}, "if (i == 0) y[n + 3] = 1;"},
     {"writes_its_input", {device_fault, input_mutated}, "const_cast<float*>(x)[0] = 0;"},
     {"writes_nothing", {nonfinite, wrong}, "if (i < 0) y[0] = x[0];"},
-    // About a second a call: no fault, but others wait for the device meanwhile.
+    // Takes about a second per call: not a fault, but others wait for the device.
     {"slow",
      {passed},
      "const long long end = clock64() + 1700000000LL;\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can go wrong beside an honest evaluation: submissions that fault, and pieces that are
+// The faults beside an honest evaluation: submissions that misbehave, and processes that are
 // killed.
 #pragma once
 
@@ -15,26 +15,26 @@
 
 namespace warpsmith::actors {
 
-/// What of a slot gets SIGKILL while it works.
+/// The process of a slot that gets SIGKILL while it works.
 enum class Piece : uint8_t { candidate, reference_worker, compiler, service };
 std::string_view to_string(Piece piece) noexcept;
 
-/// One way to go wrong: a submission for `fault_task`, or a piece that is killed under an honest
+/// One kind of fault: a submission for `fault_task`, or a process that is killed during an honest
 /// evaluation, whose verdict must then be the undisturbed one.
 struct FaultKind {
   std::string name;
-  std::set<VerdictClass> expected;  // of a submission
-  FileSet files;                    // of a submission
-  std::optional<Piece> strikes;
+  std::set<VerdictClass> expected;  // for a submission
+  FileSet files;                    // for a submission
+  std::optional<Piece> strikes;     // the process to kill
 };
 
-/// The task that faulty submissions claim to solve: y = 2 x + 1 over [256, 1024].
+/// The task of faulty submissions: y = 2 x + 1 over [256, 1024].
 Task fault_task(const std::string& contract);
 
-/// An honest solution of it.
+/// An honest solution of `fault_task`.
 FileSet honest_fault_files(const std::string& contract);
 
-/// All kinds of contract `cpu` or `device`.
+/// All kinds for contract `cpu` or `device`.
 std::vector<FaultKind> fault_kinds(const std::string& contract);
 
 }  // namespace warpsmith::actors

@@ -16,9 +16,9 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr std::chrono::seconds end_patience{10};  // for the kernel to end what was killed
+constexpr std::chrono::seconds end_patience{10};  // until the kernel has ended killed processes
 constexpr std::chrono::milliseconds census_every{200};
-constexpr int most_misses = 5;  // kills in a row that find their piece gone
+constexpr int max_misses = 5;  // kills in a row that find their process gone
 
 /// One honest kernel and its verdict without faults.
 struct Honest {
@@ -26,7 +26,7 @@ struct Honest {
   const FileSet* files = nullptr;
   JudgedOutcome undisturbed;
   double took_ms = 0;
-  bool refused = false;  // with its task
+  bool refused = false;  // because its task was refused
 };
 
 std::vector<Honest> honest_kernels(const FaultLoad& load) {
@@ -43,7 +43,7 @@ std::vector<Honest> honest_kernels(const FaultLoad& load) {
   return all;
 }
 
-/// What all slots share.
+/// The state that all slots share.
 class FaultRun {
  public:
   explicit FaultRun(const FaultLoad& load)
@@ -53,7 +53,7 @@ class FaultRun {
         honest_(honest_kernels(load)),
         nonce_(std::to_string(std::chrono::system_clock::now().time_since_epoch().count())) {}
 
-  /// Every honest kernel once, over all slots; the task of the faults too.
+  /// Judges every honest kernel once, spread over all slots, and checks the faults' task.
   void judge_undisturbed(FaultSlot& slot) {
     for (size_t i = next_++; i <= honest_.size() && !ended(); i = next_++) {
       if (i == honest_.size()) return judge_fault_task(slot);
@@ -65,23 +65,23 @@ class FaultRun {
       one.took_ms = answer.took_ms;
       one.refused = one.undisturbed.outcome == to_string(InfraKind::task_refused);
       if (one.refused) continue;
-      if (answer.failures.size() > most_repeats && !ended()) {
+      if (answer.failures.size() > max_retries && !ended()) {
         stop(one.task->id + ", undisturbed: " + one.undisturbed.outcome + ": " +
-             one.undisturbed.said);
+             one.undisturbed.text);
       }
     }
   }
 
-  /// After that: what is left are kernels of tasks that were taken in.
+  /// Drops the kernels of refused tasks; called after `judge_undisturbed`.
   void leave_out_refused() {
     for (const Honest& one : honest_) {
-      if (one.refused) figures_.refused[one.task->id] = one.undisturbed.said;
+      if (one.refused) figures_.refused[one.task->id] = one.undisturbed.text;
     }
     std::erase_if(honest_, [](const Honest& one) { return one.refused; });
     if (honest_.empty()) stop("every task was refused");
   }
 
-  /// Until its side has done what it must; `to_the_end`: until both have.
+  /// Judges honest kernels until there are enough; with `to_the_end`, also enough faults.
   void judge_honest(FaultSlot& slot, bool to_the_end) {
     while (!(to_the_end ? over() : enough_honest()) && !ended()) {
       const int64_t i = honest_begun_++;
@@ -112,18 +112,18 @@ class FaultRun {
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
-  /// Failed, or told to stop. What told us may have ended services too: what they then answer, or
-  /// do not, says nothing.
+  /// True after a failure or a request to stop. The cause of the stop may have ended services too,
+  /// so answers from then on do not count.
   bool ended() {
     const std::lock_guard lock{mutex_};
-    told_to_stop_ = told_to_stop_ || load_.stop();
-    return failure_ || told_to_stop_;
+    stopped_ = stopped_ || load_.stop();
+    return failure_ || stopped_;
   }
   bool enough_honest() {
     const std::lock_guard lock{mutex_};
     return figures_.honest >= load_.evaluations;
   }
-  /// Both sides have done what they must.
+  /// True once there are enough honest evaluations and enough faults.
   bool over() {
     const std::lock_guard lock{mutex_};
     return figures_.honest >= load_.evaluations && figures_.faults() >= load_.faults;
@@ -133,7 +133,7 @@ class FaultRun {
     if (!failure_) failure_ = Error{ErrorCode::infrastructure, why};
   }
 
-  /// With a comment of its own: no cache knows it.
+  /// Adds a comment that makes the text new to all caches.
   Submission fresh(const Task& task, FileSet files) {
     for (const char* name : {"kernel.cpp", "kernels.cu"}) {
       const auto file = files.find(name);
@@ -146,11 +146,11 @@ class FaultRun {
   void judge_fault_task(FaultSlot& slot) {
     const auto answer = slot.judge(task_, fresh(task_, honest_fault_files(load_.contract)));
     if (answer.last.outcome != "passed" && !ended()) {
-      stop("the task of the faults: " + answer.last.outcome + ": " + answer.last.said);
+      stop("the faults' task: " + answer.last.outcome + ": " + answer.last.text);
     }
   }
 
-  /// Every kind once in each round, in another order.
+  /// The kind of fault `k`: each kind once per round, in random order.
   const FaultKind& kind_of(int64_t k) const {
     std::vector<const FaultKind*> round(kinds_.size());
     std::ranges::transform(kinds_, round.begin(), [](const FaultKind& kind) { return &kind; });
@@ -175,8 +175,8 @@ class FaultRun {
   void strike(FaultSlot& slot, const FaultKind& kind, int64_t k) {
     RandomStream random(load_.seed, "strikes", static_cast<uint64_t>(k));
     const Honest& one = honest_[random.below(honest_.size())];
-    for (int misses = 0; misses < most_misses && !ended(); ++misses) {
-      // After a miss at once: the piece may live only for a moment.
+    for (int misses = 0; misses < max_misses && !ended(); ++misses) {
+      // After a miss the next try is immediate: the process may exist only briefly.
       const double at_ms = misses == 0 ? 0.9 * random.uniform() * one.took_ms : 0;
       const auto answer =
           slot.judge_struck(*one.task, fresh(*one.task, *one.files), *kind.strikes,
@@ -185,7 +185,7 @@ class FaultRun {
     }
   }
 
-  /// False where the piece was gone already.
+  /// Returns false if the process was already gone and the verdict is unchanged.
   bool count_struck(const FaultKind& kind, const Honest& one, const FaultSlot::Answer& answer) {
     const bool same = answer.last.same_as(one.undisturbed);
     if (!same && ended()) return true;
@@ -213,7 +213,7 @@ class FaultRun {
                    std::to_string(figures_.faults()) + " faults");
   }
 
-  // The lock is held in these.
+  // Call these with the lock held.
   void note(const FaultSlot::Answer& answer) {
     figures_.repeats += static_cast<int64_t>(answer.failures.size());
     for (const std::string& kind : answer.failures) ++figures_.failures[kind];
@@ -227,14 +227,14 @@ class FaultRun {
   }
   void differs(const std::string& what, const std::string& expected, const JudgedOutcome& got) {
     figures_.differences.push_back(what + ": expected " + expected + ", got " + got.outcome + ": " +
-                                   got.said);
+                                   got.text);
   }
 
   const FaultLoad& load_;
   const std::vector<FaultKind> kinds_;
   const Task task_;
   std::vector<Honest> honest_;
-  std::string nonce_;  // of this run
+  std::string nonce_;  // of this run, so that no earlier run compiled the same text
   std::atomic<size_t> next_{0};
   std::atomic<uint64_t> made_{0};
   std::atomic<int64_t> honest_begun_{0}, faults_begun_{0}, faults_in_hand_{0};
@@ -242,10 +242,10 @@ class FaultRun {
   std::mutex mutex_;
   FaultFigures figures_;
   std::optional<Error> failure_;
-  bool told_to_stop_ = false;
+  bool stopped_ = false;
 };
 
-/// Looks at all processes of ours, now and then.
+/// Takes a census of this process's descendants now and then.
 std::jthread watch_processes(ProcessCensus& census) {
   return std::jthread([&census](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
@@ -255,7 +255,7 @@ std::jthread watch_processes(ProcessCensus& census) {
   });
 }
 
-/// One thread a slot, joined at the end.
+/// Runs `work` on one thread per slot and joins them.
 template <class Work>
 void on_every_slot(std::vector<FaultSlot>& slots, const Work& work) {
   std::vector<std::jthread> threads;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Honest evaluations on some slots while others meet random faults: do verdicts stay the same, and
+// Runs honest evaluations on some slots and random faults on others: do verdicts stay the same, and
 // is anything left behind?
 #pragma once
 
@@ -20,21 +20,21 @@ namespace warpsmith::actors {
 struct FaultLoad {
   std::string contract = "cpu";
   std::vector<Task> tasks;
-  KernelSources sources;                // of every task
-  int64_t kernels = 0;                  // distinct honest ones, at most
-  int64_t evaluations = 0, faults = 0;  // at least so many of each: both go on until both are done
+  KernelSources sources;                // for every task
+  int64_t kernels = 0;                  // most distinct honest kernels
+  int64_t evaluations = 0, faults = 0;  // least number of each; both go on until both are reached
   uint64_t seed = 0;
   std::function<void(const std::string&)> progress;
-  /// Asked again and again, by one thread at a time: once true, nothing more is begun.
+  /// Called repeatedly, by one thread at a time; once true, nothing more is started.
   std::function<bool()> stop = [] { return false; };
-  std::shared_ptr<sandbox::EndSwitch> ender;  // ends all services from another thread, once `stop`
+  std::shared_ptr<sandbox::EndSwitch> ender;  // ends all services from another thread after `stop`
 };
 
-/// At least two slots; the first half of them judges honest kernels, the others meet the faults.
-/// With enough honest ones judged, all but the first slot meet faults. Every honest kernel is
-/// judged once before any fault. When all services have ended, looks for what they left: processes,
-/// cgroups, unfinished files of the cache and of the folder for temporary files.
-/// `remains.free_bytes_*` are the caller's.
+/// Needs at least two slots; the first half judges honest kernels, the others get the faults. Once
+/// there are enough honest evaluations, all but the first slot get faults. Every honest kernel is
+/// judged once before any fault. After all services have ended, looks for what they left:
+/// processes, cgroups, unfinished files in the cache and in the temporary folder. The caller fills
+/// in `remains.free_bytes_*`.
 Result<FaultFigures> run_faults(const std::vector<sandbox::SandboxOptions>& slots,
                                 const FaultLoad& load);
 

@@ -28,7 +28,7 @@ Judgement FaultSlot::once(const Task& task, const Submission& submission) {
 
 FaultSlot::Answer FaultSlot::judge(const Task& task, const Submission& submission) {
   Answer answer;
-  for (int i = 0; i <= most_repeats; ++i) {
+  for (int i = 0; i <= max_retries; ++i) {
     const auto begin = SteadyClock::now();
     const Judgement judgement = once(task, submission);
     const std::chrono::duration<double, std::milli> took = SteadyClock::now() - begin;

@@ -14,26 +14,26 @@
 
 namespace warpsmith::actors {
 
-/// A failure of ours is answered by asking again, at most so often.
-inline constexpr int most_repeats = 5;
+/// How often an evaluation is repeated after infrastructure failures.
+inline constexpr int max_retries = 5;
 
-/// For one thread.
+/// Not thread-safe.
 class FaultSlot {
  public:
   /// `ender`, if any, ends its services from another thread.
   FaultSlot(sandbox::SandboxOptions options, std::shared_ptr<sandbox::EndSwitch> ender)
       : options_(std::move(options)), ender_(std::move(ender)) {}
 
-  /// The whole verdict, or the last failure of ours.
+  /// The result of an evaluation with its retries.
   struct Answer {
-    JudgedOutcome last;
-    std::vector<std::string> failures;  // kinds, of answers that were no verdict
-    double took_ms = 0;                 // of the last answer
-    double all_ms = 0;                  // of all answers
-    bool hit = false;                   // the strike came in time
+    JudgedOutcome last;                 // the verdict, or the last infrastructure failure
+    std::vector<std::string> failures;  // kinds of the infrastructure failures
+    double took_ms = 0;                 // of the last attempt
+    double all_ms = 0;                  // of all attempts
+    bool hit = false;                   // a process was killed in time
   };
   Answer judge(const Task& task, const Submission& submission);
-  /// The same with a piece killed during the first evaluation.
+  /// The same, with a process killed during the first attempt.
   Answer judge_struck(const Task& task, const Submission& submission, Piece piece,
                       std::chrono::microseconds delay, ProcessCensus& census);
 

@@ -16,8 +16,8 @@ bool is_noise(const Judgement& judgement) {
 FinalVerdict final_verdict(SandboxBackend& backend, const Task& task,
                            const Submission& submission) {
   FinalVerdict answer{backend.evaluate(task, submission, Request::final, budget)};
-  while (is_noise(answer.judgement) && answer.asked_again + 1 < most_spoilt) {
-    ++answer.asked_again;
+  while (is_noise(answer.judgement) && answer.retries + 1 < max_noisy) {
+    ++answer.retries;
     answer.judgement = backend.evaluate(task, submission, Request::final, budget);
   }
   return answer;

@@ -6,16 +6,16 @@
 
 namespace warpsmith::actors {
 
-/// Evaluations in a row that noise may spoil.
-inline constexpr int most_spoilt = 4;
+/// How many evaluations in a row may fail by noise.
+inline constexpr int max_noisy = 4;
 
 struct FinalVerdict {
   Judgement judgement;
-  int asked_again = 0;  // evaluations that noise spoilt before it
+  int retries = 0;  // evaluations before it that failed by noise
 };
 
-/// Judges and times. What noise spoils is asked again; of `most_spoilt` in a row the last one is
-/// the answer.
+/// Judges and times a submission. Repeats an evaluation that fails by noise; after `max_noisy` of
+/// them the last one is the result.
 FinalVerdict final_verdict(SandboxBackend& backend, const Task& task, const Submission& submission);
 
 }  // namespace warpsmith::actors

@@ -6,7 +6,7 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr double bar_of_a_gpu = 0.95;  // of what one does alone
+constexpr double bar_per_gpu = 0.95;  // of the rate of one GPU alone
 
 }  // namespace
 
@@ -15,7 +15,7 @@ double GpuScaling::ratio() const {
 }
 
 double GpuScaling::ratio_bar() const {
-  return bar_of_a_gpu * static_cast<double>(gpus);
+  return bar_per_gpu * static_cast<double>(gpus);
 }
 
 Result<GpuScaling> measure_scaling(const std::vector<SandboxBackendFactory>& slots, int64_t gpus,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several GPUs evaluate beside one of them, in the same run.
+// The evaluation rate of several GPUs beside that of one, in the same run.
 #pragma once
 
 #include "actors/commands/bench/evaluation_rate.hpp"
@@ -8,16 +8,16 @@ namespace warpsmith::actors {
 
 struct GpuScaling {
   int64_t gpus = 0;
-  EvaluationFigures one, all;  // `all` is empty where it was stopped before
+  EvaluationFigures one, all;  // `all` is empty if it was stopped before
 
-  /// Evaluations per second of all beside those of one; 0 where either has none.
+  /// The rate of all over the rate of one; 0 if either is 0.
   double ratio() const;
   double ratio_bar() const;
   bool meets_bar() const { return ratio() >= ratio_bar(); }
 };
 
-/// Measures `load.evaluations` with the slots of the first GPU alone, then as many for each GPU
-/// with all slots. Slot i is on GPU i % gpus. Requires equally many slots on each.
+/// Measures `load.evaluations` with the slots of the first GPU alone, then as many per GPU with all
+/// slots. Slot i is on GPU i % gpus; each GPU must have the same number of slots.
 Result<GpuScaling> measure_scaling(const std::vector<SandboxBackendFactory>& slots, int64_t gpus,
                                    EvaluationLoad load);
 

@@ -26,7 +26,7 @@ std::vector<std::string> words_of(const KernelOrder& order, const fs::path& outp
   return words;
 }
 
-/// One style of a task: STYLE.cpp, or a folder of files.
+/// Reads one style of a task: STYLE.cpp, or a folder of files.
 Result<FileSet> read_style(const fs::path& place) {
   FileSet files;
   if (!fs::is_directory(place)) {

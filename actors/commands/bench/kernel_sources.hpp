@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Right kernels for tasks, as the script that makes demonstrations writes them.
+// Correct kernels for tasks, written by the script that also writes demonstrations.
 #pragma once
 
 #include <map>
@@ -12,19 +12,18 @@
 
 namespace warpsmith::actors {
 
-/// The task's id → one submission's files per style.
+/// Task id → the files of one submission per style.
 using KernelSources = std::map<std::string, std::vector<FileSet>>;
 
-/// What is to be written.
+/// The kernels to write.
 struct KernelOrder {
   std::string contract = "cpu";      // or "device"
   std::vector<std::string> folders;  // of tasks
   std::vector<std::string> styles;   // empty: all of the contract
-  bool skip_unknown = false;         // leave out tasks that are beyond the script; else it fails
+  bool skip_unknown = false;         // skip tasks that the script cannot solve, instead of failing
 };
 
-/// Runs scripts/write_kernels.py for at most three minutes. The message of a failure is the
-/// script's own.
+/// Runs scripts/write_kernels.py for at most three minutes. A failure has the script's own message.
 Result<KernelSources> write_kernels(const KernelOrder& order);
 
 /// Tasks, each with at least one submission.
@@ -33,8 +32,8 @@ struct KernelTasks {
   KernelSources sources;
 };
 
-/// Those of `folder` that kernels are known for; empty: our own training tasks of the contract.
-/// `not_found` where there is none.
+/// The tasks of `folder` that the script has kernels for; if `folder` is empty, the contract's own
+/// training tasks. `not_found` if there are none.
 Result<KernelTasks> tasks_with_kernels(const std::string& contract, std::string folder,
                                        const std::vector<std::string>& styles = {});
 

@@ -26,7 +26,7 @@ std::vector<std::string> words_of(const std::string& command_line) {
   return words;
 }
 
-/// Nothing where the process is gone.
+/// nullopt if the process is gone.
 std::optional<ProcessSeen> process(pid_t pid) {
   return parse_process(text_of("/proc/" + std::to_string(pid) + "/stat"));
 }
@@ -69,7 +69,7 @@ std::optional<ProcessSeen> parse_process(std::string_view stat) {
 std::vector<ProcessSeen> below(pid_t root, const std::vector<ProcessSeen>& all) {
   std::set<pid_t> family{root};
   std::vector<ProcessSeen> found;
-  // A child's number may be smaller than its parent's: until nothing is added.
+  // A child may have a smaller number than its parent, so repeat until nothing is added.
   for (size_t before = 0; before != family.size();) {
     before = family.size();
     for (const ProcessSeen& one : all) {

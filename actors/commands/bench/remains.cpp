@@ -11,9 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds look_again{50};
+constexpr std::chrono::milliseconds poll_interval{50};
 
-/// Names that writers in the cache use until a file is whole.
+/// True for names that writers in the cache use until a file is complete.
 bool is_unfinished(const std::string& name) {
   return name.starts_with("tmp-") || name.find(".tmp-") != std::string::npos;
 }
@@ -73,7 +73,7 @@ Remains RemainsWatch::look(const ProcessCensus& census, Deadline deadline) const
   while (true) {
     Remains remains = now(census);
     if (nothing_left(remains) || deadline.passed()) return remains;
-    std::this_thread::sleep_for(look_again);
+    std::this_thread::sleep_for(poll_interval);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What services leave behind once they have ended: processes, control groups, unfinished files.
+// Finds what services left after they ended: processes, control groups, unfinished files.
 #pragma once
 
 #include <filesystem>
@@ -12,13 +12,13 @@
 
 namespace warpsmith::actors {
 
-/// Made before anything starts: what was there already is nobody's fault.
+/// Make it before anything starts: it ignores what already exists then.
 class RemainsWatch {
  public:
-  /// Unfinished files below `cache`, and every file in `temporary`, count.
+  /// Counts unfinished files below `cache` and all files in `temporary`.
   RemainsWatch(std::filesystem::path cache, std::filesystem::path temporary);
 
-  /// What is left at the deadline, or earlier if nothing is.
+  /// Returns what is left at the deadline; returns earlier if nothing is.
   Remains look(const ProcessCensus& census, Deadline deadline) const;
 
  private:

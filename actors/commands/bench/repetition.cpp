@@ -11,13 +11,13 @@
 namespace warpsmith::actors {
 namespace {
 
-bool holds_milestone(const std::optional<Interval>& interval) {
+bool contains_milestone(const std::optional<Interval>& interval) {
   return interval && !clearly_faster(interval->low) && clearly_faster(interval->high);
 }
 
-double median_of(const std::vector<Sighted>& verdicts, double Sighted::* member) {
+double median_of(const std::vector<VerdictSample>& verdicts, double VerdictSample::* member) {
   std::vector<double> values;
-  for (const Sighted& one : verdicts) {
+  for (const VerdictSample& one : verdicts) {
     if (one.*member > 0) values.push_back(one.*member);
   }
   return values.empty() ? 0 : median(values);
@@ -27,7 +27,7 @@ double median_of(const std::vector<Sighted>& verdicts, double Sighted::* member)
 
 std::map<int, int64_t> Repetition::milestones() const {
   std::map<int, int64_t> counts;
-  for (const Sighted& one : verdicts) ++counts[one.milestone];
+  for (const VerdictSample& one : verdicts) ++counts[one.milestone];
   return counts;
 }
 
@@ -36,18 +36,18 @@ int64_t Repetition::unexplained() const {
   const auto common = std::ranges::max_element(
       counts, {}, [](const std::pair<const int, int64_t>& entry) { return entry.second; });
   if (common == counts.end()) return 0;
-  return std::ranges::count_if(verdicts, [&](const Sighted& one) {
+  return std::ranges::count_if(verdicts, [&](const VerdictSample& one) {
     const bool higher = one.milestone > common->first;
     return one.milestone != common->first && (higher || !one.straddles);
   });
 }
 
 double Repetition::median_speedup_eager() const {
-  return median_of(verdicts, &Sighted::speedup_eager);
+  return median_of(verdicts, &VerdictSample::speedup_eager);
 }
 
 double Repetition::median_speedup_compile() const {
-  return median_of(verdicts, &Sighted::speedup_compile);
+  return median_of(verdicts, &VerdictSample::speedup_compile);
 }
 
 bool SpeedupBar::is_met(const Repetition& repetition) const {
@@ -55,15 +55,15 @@ bool SpeedupBar::is_met(const Repetition& repetition) const {
   return median >= range().low && median <= range().high;
 }
 
-Sighted sighted(const Verdict& verdict) {
-  Sighted seen{.milestone = static_cast<int>(
-                   std::lround(policy::reward_of(verdict, policy::RewardRule::milestone)))};
+VerdictSample sample_of(const Verdict& verdict) {
+  VerdictSample seen{.milestone = static_cast<int>(
+                         std::lround(policy::reward_of(verdict, policy::RewardRule::milestone)))};
   if (verdict.shapes.empty()) return seen;
   const ShapeResult& shape = verdict.shapes.front();
   seen.speedup_eager = shape.speedup_eager.value_or(0);
   seen.speedup_compile = shape.speedup_compile.value_or(0);
   seen.straddles =
-      holds_milestone(shape.speedup_eager_ci) || holds_milestone(shape.speedup_compile_ci);
+      contains_milestone(shape.speedup_eager_ci) || contains_milestone(shape.speedup_compile_ci);
   return seen;
 }
 
@@ -71,14 +71,14 @@ Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& c
                                   const RepeatLoad& load) {
   Repetition repetition;
   for (int64_t i = 0; i < load.times && !load.stop(); ++i) {
-    const auto [judgement, asked_again] = final_verdict(backend, call.task, call.submission);
-    repetition.asked_again += asked_again;
+    const auto [judgement, retries] = final_verdict(backend, call.task, call.submission);
+    repetition.retries += retries;
     if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
-      if (load.stop()) break;  // what told us may have ended the service
+      if (load.stop()) break;  // the cause of the stop may have ended the service
       return fail(ErrorCode::infrastructure,
                   std::string{to_string(failure->kind)} + ": " + failure->detail);
     }
-    repetition.verdicts.push_back(sighted(std::get<Verdict>(judgement)));
+    repetition.verdicts.push_back(sample_of(std::get<Verdict>(judgement)));
     load.progress(call.task.id + ": " + std::to_string(i + 1) + " of " +
                   std::to_string(load.times));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel judged over and over: how steady is its verdict?
+// Judges one kernel repeatedly, to see how steady its verdict is.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@
 
 namespace warpsmith::actors {
 
-/// What one verdict said.
-struct Sighted {
+/// The figures of one verdict.
+struct VerdictSample {
   int milestone = -1;  // of the reward: −1, 1, 2 or 3
   double speedup_eager = 0, speedup_compile = 0;
-  bool straddles = false;  // an interval has a milestone inside: either class would be right
+  bool straddles = false;  // an interval contains a milestone: either side would be right
 };
 
 struct Repetition {
-  std::vector<Sighted> verdicts;
-  int64_t asked_again = 0;  // evaluations that the machine's noise spoilt
+  std::vector<VerdictSample> verdicts;
+  int64_t retries = 0;  // evaluations that failed by noise
 
-  std::map<int, int64_t> milestones() const;  // milestone → how many
-  /// Verdicts that differ from the commonest milestone though no interval of theirs straddles one,
-  /// or that earn more than it.
+  std::map<int, int64_t> milestones() const;  // milestone → count
+  /// Verdicts whose milestone is above the most common one, or below it without an interval that
+  /// straddles a milestone.
   int64_t unexplained() const;
   double median_speedup_eager() const;
   double median_speedup_compile() const;
 };
 
-/// What a kernel's median speed-up over eager is held to: a plan of one library step is to take
-/// eager's own time.
+/// The bar on a kernel's median speed-up over eager: a plan of one library step should take as long
+/// as eager.
 struct SpeedupBar {
   double expected = 1, within = 0.03;
 
@@ -42,17 +42,17 @@ struct SpeedupBar {
   bool is_met(const Repetition& repetition) const;
 };
 
-/// Of a timed verdict.
-Sighted sighted(const Verdict& verdict);
+/// The figures of a timed verdict.
+VerdictSample sample_of(const Verdict& verdict);
 
 struct RepeatLoad {
   int64_t times = 20;
   BenchProgress progress = [](const std::string&) {};
-  std::function<bool()> stop = [] { return false; };  // asked before each evaluation
+  std::function<bool()> stop = [] { return false; };  // called before each evaluation
 };
 
-/// A failure that is not the kernel's ends it; noise does only if it goes on (`final_verdict`).
-/// Fewer verdicts than asked for: it was stopped.
+/// Fails at an infrastructure failure; at noise only if it lasts (see `final_verdict`). Returns
+/// fewer verdicts than `times` if it was stopped.
 Result<Repetition> repeat_verdict(SandboxBackend& backend, const EvaluateCall& call,
                                   const RepeatLoad& load);
 

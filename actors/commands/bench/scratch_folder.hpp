@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of this process below the system's temporary one; removed at the end, or by whoever
-// makes the next one where this process was killed.
+// A folder of this process in the system's temporary one. Removed at the end; if this process was
+// killed, by the next one that makes such a folder.
 #pragma once
 
 #include <filesystem>

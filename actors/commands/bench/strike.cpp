@@ -13,7 +13,7 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr std::chrono::milliseconds look_again{5};
+constexpr std::chrono::milliseconds poll_interval{5};
 
 bool runs(const ProcessSeen& process, Piece piece) {
   const auto& argv = process.argv;
@@ -32,7 +32,7 @@ bool runs(const ProcessSeen& process, Piece piece) {
   return false;
 }
 
-/// Nothing happens to a process that took the number over meanwhile.
+/// Kills the process unless another one has taken over its number.
 bool kill_same(const ProcessSeen& process) {
   const UniqueFd pidfd{static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0))};
   if (!pidfd) return false;
@@ -72,7 +72,7 @@ void Strike::run(std::chrono::microseconds delay) {
   const Deadline begin = Deadline::after(delay);
   while (!over_ && !hit_) {
     if (begin.passed() && try_once()) hit_ = true;
-    std::this_thread::sleep_for(look_again);
+    std::this_thread::sleep_for(poll_interval);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGKILL for one piece of a sandbox service that this program started, at a moment of its work.
+// Sends SIGKILL to one process of a sandbox service while that works.
 #pragma once
 
 #include <atomic>
@@ -11,20 +11,21 @@
 
 namespace warpsmith::actors {
 
-/// The process of a piece among those below a service, which jails hold: a grandchild of it. Pure.
+/// Finds the process among those below a service: a jailed one is its grandchild. Pure.
 std::optional<pid_t> find_piece(const std::vector<ProcessSeen>& below, Piece piece, pid_t service);
 
-/// Waits beside an evaluation, then kills the piece as soon as it is there.
+/// Kills the process, on a thread of its own, as soon as it exists.
 class Strike {
  public:
-  /// `census` learns what is about to be orphaned; it outlives this.
+  /// Begins to look after `delay`. Adds the processes that become orphans to `census`, which
+  /// outlives this object.
   Strike(pid_t service, Piece piece, std::chrono::microseconds delay, ProcessCensus& census);
-  /// The evaluation has ended.
+  /// To be destroyed after the evaluation.
   ~Strike() { (void)hit(); }
   Strike(const Strike&) = delete;
   Strike& operator=(const Strike&) = delete;
 
-  /// Ends the waiting; true if the piece was killed.
+  /// Stops looking; returns true if the process was killed.
   bool hit();
 
  private:

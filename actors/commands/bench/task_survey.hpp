@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a folder of tasks is like on this machine: which are taken in, and what verdicts a right and
-// a wrong solution of each earn.
+// Surveys tasks on this machine: which are accepted, and the verdicts on a right and a wrong
+// solution of each.
 #pragma once
 
 #include <filesystem>
@@ -14,28 +14,27 @@
 
 namespace warpsmith::actors {
 
-/// The solutions of one task; an empty file set: there is none.
+/// The solutions of one task; without files if there is none.
 struct SolutionPair {
   Submission right, wrong;
 };
 
-/// SOLUTIONS/ID/ and, of the wrong one, SOLUTIONS/ID/wrong/. A folder that is not there is no
-/// error.
+/// Reads SOLUTIONS/ID/ and, for the wrong one, SOLUTIONS/ID/wrong/. A missing folder is no error.
 Result<SolutionPair> solutions_of(const Task& task, const std::filesystem::path& solutions,
                                   const std::string& contract);
 
 struct SurveyedTask {
   std::string id;
-  std::string refusal;  // why it was not taken in; empty: it was
+  std::string refusal;  // why the task was refused; empty if it was accepted
   double ingest_s = 0;
   std::optional<TaskFacts> facts;
   std::optional<Judgement> right, wrong;
 };
 
-/// Of all tasks; see `Survey::counts`.
+/// Counts over all tasks.
 struct SurveyCounts {
   int64_t taken_in = 0, refused = 0;
-  int64_t right = 0, right_passed = 0, beat_compile = 0;  // by more than 5 %, on the lower bound
+  int64_t right = 0, right_passed = 0, beat_compile = 0;  // by > 5 % at the interval's lower end
   int64_t wrong = 0, wrong_passed = 0;
 };
 
@@ -44,7 +43,7 @@ struct Survey {
   SurveyCounts counts() const;
 };
 
-/// Refusals and verdicts are results; only a service that cannot be used is an error.
+/// Surveys one task. Refusals and verdicts are results; only an unusable service is an error.
 Result<SurveyedTask> survey_task(SandboxBackend& backend, const Task& task,
                                  const SolutionPair& solutions, const BenchProgress& progress);
 

@@ -13,14 +13,14 @@ constexpr std::chrono::minutes patience{10};
 constexpr const char* script = "scripts/bench_workspace_peer.py";
 
 Result<WorkspacePeer> read_answer(const std::string& text) {
-  const auto said =
+  const auto output =
       numbers_of(script, text, {"compile_s", "verify_s", "profile_s", "total_s", "held_s"});
-  if (!said) return tl::unexpected(said.error());
-  return WorkspacePeer{.compile_s = said->at("compile_s"),
-                       .verify_s = said->at("verify_s"),
-                       .profile_s = said->at("profile_s"),
-                       .total_s = said->at("total_s"),
-                       .held_s = said->at("held_s")};
+  if (!output) return tl::unexpected(output.error());
+  return WorkspacePeer{.compile_s = output->at("compile_s"),
+                       .verify_s = output->at("verify_s"),
+                       .profile_s = output->at("profile_s"),
+                       .total_s = output->at("total_s"),
+                       .held_s = output->at("held_s")};
 }
 
 }  // namespace
@@ -32,11 +32,11 @@ Result<WorkspacePeer> measure_workspace_peer(const std::string& task_file,
     auto written = write_file_durably(scratch.path() / name, text);
     if (!written) return tl::unexpected(std::move(written.error()));
   }
-  const auto said =
+  const auto output =
       run_script(source_folder() / script,
                  {"--task", task_file, "--solution", scratch.path().string()}, patience);
-  if (!said) return tl::unexpected(said.error());
-  return read_answer(*said);
+  if (!output) return tl::unexpected(output.error());
+  return read_answer(*output);
 }
 
 }  // namespace warpsmith::actors

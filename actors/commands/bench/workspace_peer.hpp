@@ -10,18 +10,17 @@
 
 namespace warpsmith::actors {
 
-/// Seconds (scripts/bench_workspace_peer.py).
+/// Seconds, as scripts/bench_workspace_peer.py measures them.
 struct WorkspacePeer {
   double compile_s = 0, verify_s = 0, profile_s = 0;
   double total_s = 0;
-  double held_s = 0;  // of the GPU: all but the compilation
+  double held_s = 0;  // that the GPU is held: all but the compilation
 };
 
-/// Of a task whose kernel takes one input and the number of its rows.
+/// The task of the peer; its kernel takes one input and the number of its rows.
 inline constexpr const char* workspace_peer_task = "scaled_softmax";
 
-/// Runs the script over one solution, for at most ten minutes. The message of a failure is the
-/// script's own.
+/// Runs the script on one solution for at most ten minutes. A failure has the script's own message.
 Result<WorkspacePeer> measure_workspace_peer(const std::string& task_file, const FileSet& solution);
 
 }  // namespace warpsmith::actors

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith check`: a verdict on one kernel, with its evidence.
+// `warpsmith check`: judges one kernel and prints the verdict with its evidence.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -26,33 +26,31 @@ using std::chrono::seconds;
 const char* const footer =
     "A solution is one of:\n"
     "  contract cpu     solution/kernel.cpp: C++ that exports solve(in, out, dims)\n"
-    "  contract device  solution/plan.toml: what is launched, and solution/kernels.cu: its "
-    "kernels\n"
-    "  contract host    solution/model_new.py: class ModelNew, alone or with kernels/*.cu and "
-    "kernels/*_binding.cpp;\n"
-    "                   on the device that the task names (DEVICE = \"cuda\"), else on a GPU if "
-    "there is one\n"
+    "  contract device  solution/plan.toml, the launches, and solution/kernels.cu, their kernels\n"
+    "  contract host    solution/model_new.py: class ModelNew, alone or with kernels/*.cu and\n"
+    "                   kernels/*_binding.cpp; runs on the device that the task names\n"
+    "                   (DEVICE = \"cuda\" or \"cpu\"), else on a GPU if there is one\n"
     "--explain needs no GPU. It prints the task's extents and tensors (the names that a plan may\n"
-    "use), then every step with its numbers, then what each compiled kernel takes; or each place\n"
-    "that is wrong, as plan.toml:LINE:COLUMN.\n"
+    "use), then every step with its numbers, then the resources of each compiled kernel; or every\n"
+    "error, as plan.toml:LINE:COLUMN.\n"
     "Examples:\n"
-    "  warpsmith check DIR\n"
+    "  warpsmith check configs/examples/rms_norm_linear\n"
     "  warpsmith check --task task.py kernel.cpp\n"
     "  warpsmith check --explain configs/examples/rms_norm_linear\n"
     "  warpsmith check --profile kernels.json --trace trace.json configs/examples/rms_norm_linear\n"
-    "Exit codes: 0 correct, 1 judged not correct, 2 bad input, 3 infrastructure, 130 interrupted.\n"
-    "The first check of a task measures its baselines, which takes minutes; standard error tells\n"
-    "what is being done.";
+    "The first check of a task measures its baselines, which takes minutes; progress goes to\n"
+    "standard error.\n"
+    "Exit codes: 0 correct, 1 judged not correct, 2 bad input, 3 infrastructure failure,\n"
+    "130 interrupted.";
 
-void tell(const std::string& line) {
+void print_progress(const std::string& line) {
   std::cerr << line << '\n';
 }
 
-/// Says so where it was the time given by the user that ran out, and during what: `last` is the
-/// newest word of progress.
+/// Adds to a failure that --timeout caused that it did, and `last`, the newest progress line.
 Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_point began,
                      const std::string& last) {
-  constexpr seconds reserve{1};  // what the sandbox program keeps for its answer
+  constexpr seconds reserve{1};  // kept by the sandbox program for its answer
   auto* failure = std::get_if<InfraFailure>(&judgement);
   if (failure == nullptr || failure->kind != InfraKind::deadline) return judgement;
   if (SteadyClock::now() - began + reserve < budget) return judgement;
@@ -61,28 +59,28 @@ Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_poin
   return judgement;
 }
 
-/// Where a GPU is lacking, what can be had all the same.
-Error with_way_on(Error error, const SandboxConfig& config) {
+/// Adds to an error about a missing GPU what works without one.
+Error with_alternatives(Error error, const SandboxConfig& config) {
   if (config.contract == "device" && error.code == ErrorCode::unsupported) {
-    error.message += "; --explain and --compile-only need no GPU";
+    error.message += "; --explain and --compile-only work without a GPU";
   }
   return error;
 }
 
-/// What compiles or explains needs no GPU, nor does contract host on a task for CPUs.
+/// Compiling, explaining, and contract host on a task for CPUs need no GPU.
 SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
   SandboxConfig config;
   if (runs(call.request)) {
     config.contract = slot_contract(call.submission.contract, call.task.device);
-    config.baselines = baselines_asked(args.baselines);
+    config.baselines = selected_baselines(args.baselines);
   }
   config.first_gpu = args.gpu;
   config.numerics = args.numerics;
   return config;
 }
 
-/// Which of two its numbers are from is not to be guessed.
-std::string host_place(const EvaluateCall& call) {
+/// Reports the device, since the numbers depend on it.
+std::string host_device_text(const EvaluateCall& call) {
   return "contract host: judged on " +
          std::string(call.task.device == DeviceClass::cuda ? "a GPU" : "the CPU");
 }
@@ -91,14 +89,16 @@ Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, s
                 const EndOnSignal& end) {
   auto backend = service_backend(slot, end.ender())();
   if (!backend) return InfraFailure{InfraKind::sandbox_lost, backend.error().message};
-  // What is quick tells a terminal alone.
-  const bool aloud = runs(call.request) || isatty(STDERR_FILENO) == 1;
+  // Quick requests print progress only on a terminal.
+  const bool print_all = runs(call.request) || isatty(STDERR_FILENO) == 1;
   std::string last;
-  (*backend)->on_progress([&last, aloud](const std::string& line) {
+  (*backend)->on_progress([&last, print_all](const std::string& line) {
     last = line;
-    if (aloud) tell(line);
+    if (print_all) print_progress(line);
   });
-  if (runs(call.request) && call.submission.contract == "host") tell(host_place(call));
+  if (runs(call.request) && call.submission.contract == "host") {
+    print_progress(host_device_text(call));
+  }
   const auto began = SteadyClock::now();
   auto judgement = (*backend)->evaluate(call.task, call.submission, call.request, budget);
   return with_cause(std::move(judgement), budget, began, last);
@@ -117,12 +117,12 @@ ExitCode check(const CheckArguments& args) {
   if (!call) return report(call.error());
   const SandboxConfig config = config_of(*call, args);
   const auto slots = take_slots(config);
-  if (!slots) return report(with_way_on(slots.error(), config));
+  if (!slots) return report(with_alternatives(slots.error(), config));
   const SignalWait signals{"stopping"};
   const EndOnSignal end(signals);
   const Judgement judgement = judge(*call, slots->front(), seconds{args.timeout_s}, end);
-  if (signals.came() && !std::holds_alternative<Verdict>(judgement)) {
-    tell("stopped before there was a verdict");
+  if (signals.arrived() && !std::holds_alternative<Verdict>(judgement)) {
+    print_progress("stopped before there was a verdict");
     return ExitCode::interrupted;
   }
   if (args.json) {
@@ -137,49 +137,52 @@ ExitCode check(const CheckArguments& args) {
 }  // namespace
 
 Command check_command() {
-  return {"check", "Give one kernel a verdict: correct? how fast? with evidence",
-          [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<CheckArguments>();
-            app.add_option("place", args->place,
-                           "Folder with reference.py and solution/; with --task, the solution's "
-                           "folder, or its kernel.cpp or model_new.py under any name")
-                ->required();
-            app.add_option("--task", args->task, "Task file in KernelBench's format");
-            app.add_option("--contract", args->contract,
-                           "What a solution is: cpu, device or host. Without it: host for a *.py "
-                           "or a folder with model_new.py, device for a folder with plan.toml or "
-                           "kernels.cu, else cpu");
-            app.add_option("--numerics", args->numerics,
-                           "strict; or paper: 1e-2, absolute and relative, on 5 input sets, for "
-                           "comparison with published numbers")
-                ->capture_default_str()
-                ->check(CLI::IsMember({"strict", "paper"}));
-            app.add_flag("--json", args->json, "One JSON object on standard output");
-            auto* explain = app.add_flag("--explain", args->explain,
-                                         "Contract device: print what would be launched, and run "
-                                         "nothing");
-            app.add_flag("--compile-only", args->compile_only, "Compile and inspect, do not run")
-                ->excludes(explain);
-            for (const auto& [name, file, about] :
-                 {std::tuple{"--profile", &args->profile, "its kernels, eager's and compile's"},
-                  std::tuple{"--trace", &args->trace, "the same for ui.perfetto.dev"}}) {
-              app.add_option(
-                     name, *file,
-                     std::string("On a GPU, if correct: write to this file, as JSON, ") + about)
-                  ->excludes("--explain")
-                  ->excludes("--compile-only");
-            }
-            app.add_option("--gpu", args->gpu,
-                           "Number of the GPU that contracts device and host run on")
-                ->capture_default_str()
-                ->check(CLI::Range(0, 63));
-            add_baselines_option(app, args->baselines);
-            app.add_option("--timeout", args->timeout_s, "Seconds for the whole evaluation")
-                ->capture_default_str()
-                ->check(CLI::Range(1, 86'400));
-            app.footer(footer);
-            return [args] { return check(*args); };
-          }};
+  return {
+      "check", "Judge one kernel: is it correct, and how fast?",
+      [](CLI::App& app) -> std::function<ExitCode()> {
+        auto args = std::make_shared<CheckArguments>();
+        app.add_option(
+               "DIR", args->place,
+               "Folder with reference.py and solution/. With --task: the solution's folder, or\n"
+               "its one file (kernel.cpp or model_new.py, under any name)")
+            ->required();
+        app.add_option("--task", args->task, "Task file in KernelBench's format")
+            ->type_name("FILE");
+        app.add_option("--contract", args->contract,
+                       "cpu, device or host. Default: host for a *.py file or a folder with\n"
+                       "model_new.py, device for a folder with plan.toml or kernels.cu, else cpu");
+        app.add_option("--numerics", args->numerics,
+                       "Bound on errors. paper: 1e-2, absolute and relative, on 5 input sets, to\n"
+                       "compare with published numbers")
+            ->capture_default_str()
+            ->check(CLI::IsMember({"strict", "paper"}));
+        app.add_flag("--json", args->json, "Print one JSON object on standard output");
+        auto* explain = app.add_flag("--explain", args->explain,
+                                     "Contract device: print what would be launched; run nothing");
+        app.add_flag("--compile-only", args->compile_only, "Compile and inspect; run nothing")
+            ->excludes(explain);
+        for (const auto& [name, file, about] :
+             {std::tuple{"--profile", &args->profile,
+                         "On a GPU: write the kernels that ran, beside those of eager and\n"
+                         "torch.compile, to FILE as JSON. Only for a correct solution"},
+              std::tuple{
+                  "--trace", &args->trace,
+                  "On a GPU: write the same kernels to FILE as a trace for ui.perfetto.dev"}}) {
+          app.add_option(name, *file, about)
+              ->type_name("FILE")
+              ->excludes("--explain")
+              ->excludes("--compile-only");
+        }
+        app.add_option("--gpu", args->gpu, "Number of the GPU for contracts device and host")
+            ->capture_default_str()
+            ->check(CLI::Range(0, 63));
+        add_baselines_option(app, args->baselines);
+        app.add_option("--timeout", args->timeout_s, "Seconds for the whole evaluation")
+            ->capture_default_str()
+            ->check(CLI::Range(1, 86'400));
+        app.footer(footer);
+        return [args] { return check(*args); };
+      }};
 }
 
 }  // namespace warpsmith::actors

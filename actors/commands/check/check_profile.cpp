@@ -25,7 +25,7 @@ Result<void> write_profile(const CheckArguments& args, const Judgement& judgemen
     return {};
   }
   const auto profile = sandbox::profile_of_evidence(verdict->evidence);
-  if (!profile) return fail(ErrorCode::infrastructure, "the verdict's evidence holds no profile");
+  if (!profile) return fail(ErrorCode::infrastructure, "the verdict's evidence has no profile");
   if (auto written = write(args.profile, *profile); !written) return written;
   return write(args.trace, sandbox::profile_trace(*profile));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `check --profile` and `--trace`: files about what ran on the GPU.
+// Writes the files of `check --profile` and `--trace`.
 #pragma once
 
 #include "actors/commands/check_input.hpp"
@@ -8,7 +8,7 @@
 
 namespace warpsmith::actors {
 
-/// Writes the files that were asked for. None where the judgement is not `passed`: that is told on
+/// Writes the files that `args` name. If the judgement is not `passed`, writes none and says so on
 /// standard error.
 Result<void> write_profile(const CheckArguments& args, const Judgement& judgement);
 

@@ -27,7 +27,7 @@ const ShapeResult* worst_shape(const Verdict& verdict) {
   return worst == verdict.shapes.end() ? nullptr : &*worst;
 }
 
-/// By name; what was asked for and not measured says why.
+/// The further baselines by name; a requested one that was not measured has a reason.
 json further_json(const std::vector<FurtherResult>& further) {
   json out = json::object();
   for (const FurtherResult& one : further) {
@@ -60,24 +60,24 @@ json evidence_of(const Verdict& verdict) {
   return parsed.is_discarded() ? json(verdict.evidence) : parsed;
 }
 
-/// Everything that a reward rests on was measured.
-bool is_rewarded(Request asked) {
-  return asked == Request::final || asked == Request::profile;
+/// True if everything that a reward depends on was measured.
+bool is_rewarded(Request request) {
+  return request == Request::final || request == Request::profile;
 }
 
-/// Of what did not run nothing is known but that it compiles.
-std::string word_of(const Verdict& v, Request asked) {
-  return runs(asked) || !v.correct() ? std::string{to_string(v.outcome)} : "compiled";
+/// The verdict's class; "compiled" for a solution that compiled and was not run.
+std::string class_name(const Verdict& v, Request request) {
+  return runs(request) || !v.correct() ? std::string{to_string(v.outcome)} : "compiled";
 }
 
-/// Of the GPU while it was timed: the record's summary, or why there is none; null on a CPU.
+/// The GPU's clocks while it was timed: a summary, or why there is none; null on a CPU.
 json clocks_of(const json& evidence) {
   if (!evidence.is_object()) return nullptr;
   const json clocks = evidence.value(json::json_pointer("/timing/clocks"), json());
   return clocks.is_object() ? clocks.value("summary", clocks) : json(nullptr);
 }
 
-/// Sizes that were verified and not shown to whoever wrote the kernel.
+/// The sizes that were verified but not shown to the author of the kernel.
 json hidden_shapes(const Verdict& verdict) {
   json list = json::array();
   for (const ShapeResult& s : verdict.shapes) {
@@ -87,16 +87,16 @@ json hidden_shapes(const Verdict& verdict) {
   return list;
 }
 
-json verdict_json(const Verdict& v, Request asked) {
+json verdict_json(const Verdict& v, Request request) {
   const ShapeResult* shape = worst_shape(v);
   json out = times(shape != nullptr ? *shape : ShapeResult{});
   out["hidden_shapes"] = hidden_shapes(v);
-  out["verdict"] = word_of(v, asked);
+  out["verdict"] = class_name(v, request);
   out["contract"] = v.contract;
-  out["trust"] = runs(asked) ? json(to_string(v.trust)) : json(nullptr);
-  out["correct"] = runs(asked) || !v.correct() ? json(v.correct()) : json(nullptr);
-  out["reward"] = is_rewarded(asked) ? json(policy::reward_of(v, policy::RewardRule::milestone))
-                                     : json(nullptr);
+  out["trust"] = runs(request) ? json(to_string(v.trust)) : json(nullptr);
+  out["correct"] = runs(request) || !v.correct() ? json(v.correct()) : json(nullptr);
+  out["reward"] = is_rewarded(request) ? json(policy::reward_of(v, policy::RewardRule::milestone))
+                                       : json(nullptr);
   out["seed_commitment"] = v.seed_commitment.empty() ? json(nullptr) : json(v.seed_commitment);
   out["submission_hash"] = v.submission_hash;
   out["feedback"] = v.feedback;
@@ -141,7 +141,7 @@ std::string further_lines(const std::vector<FurtherResult>& further) {
   return out;
 }
 
-/// The SM clock, and what held it back; nothing where it was not read.
+/// The SM clock and the reasons that held it back; empty if it was not read.
 std::string clock_line(const Verdict& v) {
   const json clocks = clocks_of(evidence_of(v));
   if (!clocks.is_object() || !clocks.value("median_sm_mhz", json()).is_number()) return {};
@@ -155,7 +155,7 @@ std::string clock_line(const Verdict& v) {
   return out + '\n';
 }
 
-/// What kept the candidate in, where something ran or was compiled.
+/// The jail's primitives in force; empty if nothing ran or was compiled.
 std::string jail_line(const std::map<std::string, std::string>& jail) {
   std::string out;
   for (const auto& [primitive, in_force] : jail) {
@@ -165,7 +165,7 @@ std::string jail_line(const std::map<std::string, std::string>& jail) {
   return out.empty() ? out : out + '\n';
 }
 
-/// Each line with two blanks in front.
+/// Indents each line by two blanks.
 std::string indented(const std::string& text) {
   std::string out;
   std::istringstream lines(text);
@@ -173,46 +173,47 @@ std::string indented(const std::string& text) {
   return out;
 }
 
-/// The agent reads its class in front; here that stands on the line above.
+/// Removes the class at the start of feedback: here it stands on the line above.
 std::string without_class(const std::string& feedback, VerdictClass outcome) {
   const std::string front = std::string{to_string(outcome)} + ": ";
   return feedback.starts_with(front) ? feedback.substr(front.size()) : feedback;
 }
 
-/// Where something was measured, what it is worth and how far it can be trusted.
-std::string worth_line(const Verdict& v, Request asked) {
-  if (!is_rewarded(asked)) return "  contract " + v.contract + '\n';
+/// The reward, trust class and contract; only the contract if nothing was measured.
+std::string worth_line(const Verdict& v, Request request) {
+  if (!is_rewarded(request)) return "  contract " + v.contract + '\n';
   return print("  reward %.2f, trust class %s, contract %s\n",
                policy::reward_of(v, policy::RewardRule::milestone),
                std::string{to_string(v.trust)}.c_str(), v.contract.c_str());
 }
 
-std::string verdict_text(const Verdict& v, Request asked) {
-  if (asked == Request::explain && v.correct()) return v.feedback;
-  std::string out = word_of(v, asked) + '\n';
-  if (runs(asked) || !v.correct()) out += indented(without_class(v.feedback, v.outcome));
-  if (asked == Request::explain) return out;
+std::string verdict_text(const Verdict& v, Request request) {
+  if (request == Request::explain && v.correct()) return v.feedback;
+  std::string out = class_name(v, request) + '\n';
+  if (runs(request) || !v.correct()) out += indented(without_class(v.feedback, v.outcome));
+  if (request == Request::explain) return out;
   if (const ShapeResult* shape = worst_shape(v)) {
     out += speedup_line("eager", shape->speedup_eager, shape->speedup_eager_ci);
     out += speedup_line("torch.compile", shape->speedup_compile, shape->speedup_compile_ci);
     out += further_lines(shape->further);
   }
   out += clock_line(v);
-  return out + worth_line(v, asked) + jail_line(v.jail);
+  return out + worth_line(v, request) + jail_line(v.jail);
 }
 
 }  // namespace
 
-std::string judgement_json(const Judgement& judgement, Request asked) {
+std::string judgement_json(const Judgement& judgement, Request request) {
   const auto* verdict = std::get_if<Verdict>(&judgement);
-  const json out = verdict != nullptr ? verdict_json(*verdict, asked)
+  const json out = verdict != nullptr ? verdict_json(*verdict, request)
                                       : failure_json(std::get<InfraFailure>(judgement));
-  // A submission's own bytes are in messages of the compiler: they need not be UTF-8.
+  // Compiler messages quote the submission, whose bytes need not be UTF-8.
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::string judgement_text(const Judgement& judgement, Request asked) {
-  if (const auto* verdict = std::get_if<Verdict>(&judgement)) return verdict_text(*verdict, asked);
+std::string judgement_text(const Judgement& judgement, Request request) {
+  if (const auto* verdict = std::get_if<Verdict>(&judgement))
+    return verdict_text(*verdict, request);
   const auto& failure = std::get<InfraFailure>(judgement);
   return std::string{to_string(failure.kind)} + ": " + failure.detail + '\n';
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A judgement for people and for programs. Pure.
+// A judgement as text and as JSON. Pure.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace warpsmith::actors {
 
-/// One JSON object; what was not measured is null. Of several shapes the slowest ratio counts.
-/// Only what `final` or `profile` was asked for has a reward.
-std::string judgement_json(const Judgement& judgement, Request asked = Request::final);
+/// One JSON object; values that were not measured are null. Of several shapes it shows the one with
+/// the lowest speed-up. Only requests `final` and `profile` have a reward.
+std::string judgement_json(const Judgement& judgement, Request request = Request::final);
 
 /// A few lines: the verdict with its feedback (times too), speed-ups with their intervals, reward,
-/// trust and jail. Of `explain` the explanation alone.
-std::string judgement_text(const Judgement& judgement, Request asked = Request::final);
+/// trust and jail. For `explain`, only the explanation.
+std::string judgement_text(const Judgement& judgement, Request request = Request::final);
 
 }  // namespace warpsmith::actors

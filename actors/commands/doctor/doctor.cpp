@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith doctor`: what this machine offers and lacks, and how to get what is missing.
+// `warpsmith doctor`: reports what this machine has and lacks, and how to get the rest.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -24,12 +24,18 @@ ExitCode examine(bool json) {
 }  // namespace
 
 Command doctor_command() {
-  return {"doctor", "Show what this machine offers and lacks, and how to get the rest",
-          [](CLI::App& app) -> std::function<ExitCode()> {
-            auto json = std::make_shared<bool>(false);
-            app.add_flag("--json", *json, "Print one JSON object");
-            return [json] { return examine(*json); };
-          }};
+  return {
+      "doctor", "Report what this machine has and lacks, and how to get the rest",
+      [](CLI::App& app) -> std::function<ExitCode()> {
+        auto json = std::make_shared<bool>(false);
+        app.add_flag("--json", *json, "Print one JSON object");
+        app.footer(
+            "Checks the machine, the jail, the build, the GPUs and contract device. \"!\" marks\n"
+            "missing parts: nothing runs without them. \"-\" marks absent parts: something is\n"
+            "slower or not available without them. The advice for both stands at the end.\n"
+            "Exit codes: 0 nothing is missing, 3 something is.");
+        return [json] { return examine(*json); };
+      }};
 }
 
 }  // namespace warpsmith::actors

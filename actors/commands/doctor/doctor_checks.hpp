@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `doctor` looks at. Each check takes seconds at most and leaves nothing behind.
+// The checks of `doctor`. Each takes seconds at most and leaves nothing behind.
 #pragma once
 
 #include <filesystem>
@@ -11,25 +11,24 @@
 
 namespace warpsmith::actors {
 
-/// Processor, cores we may use, memory, caches, disk.
+/// Processor, usable cores, memory, caches, disk.
 void check_machine(Findings& findings);
-/// Starts one harmless process in a jail and reports what was in force.
+/// Starts one harmless process in a jail and reports which primitives are in force.
 void check_jail(Findings& findings);
-/// Compilers and tools found now; library versions that the program was built with.
+/// Compilers and tools on this machine; the library versions that the program was built with.
 void check_build(Findings& findings);
-/// Driver, GPUs, toolkit; runs the canary kernel under CUPTI where there is a GPU.
+/// Driver, GPUs, toolkit; runs the canary kernel under CUPTI if there is a GPU.
 void check_gpu(Findings& findings);
-/// What contract `device` needs: NVRTC, which is started in its jail, headers, the toolkit, the
-/// libraries of `gemm` and `conv` steps, device nodes; of each GPU whether NVML answers and whether
-/// kernels are kept off the host's memory.
+/// The needs of contract `device`: NVRTC (started in its jail), headers, the toolkit, the libraries
+/// of `gemm` and `conv` steps, device nodes; for each GPU, NVML's clocks and the host's memory.
 void check_device_contract(Findings& findings);
 
-/// Whether device code is kept off the host's memory.
+/// Whether the host's memory is out of reach for device code.
 void check_host_memory(Findings& findings, const cuda::Gpu& gpu);
 
-/// Of these folders the first with each library.
+/// Looks for each library in `folders`; reports the first folder that has it.
 void check_math_libraries(Findings& findings, const std::vector<std::string>& folders);
-/// The nodes that every GPU needs; `dev` is /dev.
+/// The device nodes that every GPU needs; `dev` is /dev outside tests.
 void check_device_nodes(Findings& findings, const std::filesystem::path& dev);
 
 }  // namespace warpsmith::actors

@@ -17,8 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 const char* const area = "device";
-constexpr std::chrono::seconds patience{60};  // the first NVRTC of a loaded machine
-const char* const environment_advice = "./warpsmith build makes the environment that brings it";
+constexpr std::chrono::seconds patience{60};  // NVRTC's first start on a loaded machine
+const char* const environment_advice = "./warpsmith build makes the environment that contains it";
 
 void add_absent(Findings& findings, const std::string& name, const std::string& what,
                 const std::string& advice) {
@@ -50,9 +50,10 @@ void check_toolchain(Findings& findings) {
     findings.push_back({area, "toolkit", toolchain->root});
     return;
   }
-  add_absent(findings, "toolkit", "none when this was built",
-             "install the CUDA toolkit 13 and build again: kernels compile without it, slots on "
-             "GPUs and sources with the host's C++ headers do not work");
+  add_absent(
+      findings, "toolkit", "none at build time",
+      "install the CUDA toolkit 13 and build again; without it kernels compile, but slots on "
+      "GPUs and sources that include the host's C++ headers do not work");
 }
 
 bool holds(const fs::path& folder, const std::string& library) {
@@ -114,12 +115,12 @@ void check_device_nodes(Findings& findings, const fs::path& dev) {
     return;
   }
   add_absent(findings, "device_nodes", lacking,
-             "kernels run on no GPU here; in a container, give it these nodes and /dev/nvidiaN");
+             "no kernel can run on a GPU here; give the container these nodes and /dev/nvidiaN");
 }
 
 void check_gpus(Findings& findings) {
   const auto driver = cuda::Driver::load();
-  if (!driver) return;  // said in the area of GPUs
+  if (!driver) return;  // check_gpu reports it
   const auto gpus = driver->gpus();
   for (const cuda::Gpu& gpu : gpus ? *gpus : std::vector<cuda::Gpu>{}) {
     check_clocks(findings, gpu);
@@ -133,10 +134,11 @@ void check_host_memory(Findings& findings, const cuda::Gpu& gpu) {
     findings.push_back({area, name, std::string{cuda::out_of_reach}});
     return;
   }
-  add_absent(findings, name, cuda::within_reach,
-             "verdicts of contract device are recorded with a lowered trust class; put \"options "
-             "nvidia_uvm uvm_disable_hmm=1\" into /etc/modprobe.d and load the module anew (of no "
-             "use where a GPU shares the processor's page tables, as on Grace)");
+  add_absent(
+      findings, name, cuda::within_reach,
+      "verdicts of contract device get a lowered trust class; put \"options nvidia_uvm "
+      "uvm_disable_hmm=1\" into /etc/modprobe.d and reload the module (this does not help if "
+      "the GPU shares the processor's page tables, as on Grace)");
 }
 
 void check_device_contract(Findings& findings) {

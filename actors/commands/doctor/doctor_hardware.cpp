@@ -22,7 +22,7 @@ std::string first_line(const std::string& file) {
   return line;
 }
 
-/// The value after `key` and a colon in a file of "key : value" lines, e.g. /proc/cpuinfo.
+/// The value of `key` in a file of "key : value" lines, e.g. /proc/cpuinfo.
 std::string value_in(const std::string& file, const std::string& key) {
   std::ifstream in{file};
   for (std::string line; std::getline(in, line);) {
@@ -41,7 +41,7 @@ int64_t usable_cores() {
   return std::thread::hardware_concurrency();
 }
 
-/// "16384 kB" or "512K", as /proc and sysfs write sizes.
+/// The bytes of "16384 kB" or "512K", as /proc and sysfs write sizes.
 int64_t bytes_of(const std::string& text) {
   std::istringstream in{text};
   int64_t amount = 0;
@@ -73,7 +73,7 @@ void check_memory(Findings& findings) {
                       enough ? "" : "the quickstart needs up to 6 GiB; close other programs"});
 }
 
-/// Of one core; measured once per machine and kept in the cache folder.
+/// The limits of one core, measured once per machine and kept in the cache folder.
 void check_bandwidth(Findings& findings) {
   const sandbox::Machine machine = sandbox::known_machine(cache_folder());
   findings.push_back({area, "cache_gbytes_per_s", machine.limits.cache_gbytes_per_s});

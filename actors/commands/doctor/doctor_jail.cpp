@@ -26,7 +26,7 @@ void check_bubblewrap(Findings& findings) {
        version ? version->out.substr(0, version->out.find('\n')) : version.error().message});
 }
 
-/// Starts the sandbox program as a run would, and asks for what a candidate's jail has in force.
+/// Starts the sandbox program as a run does, and reads which primitives a candidate's jail has.
 Result<sandbox::HealthReport> probe_sandbox() {
   sandbox::SandboxOptions options;
   options.program = sandbox_program();
@@ -59,7 +59,7 @@ void check_in_force(Findings& findings) {
   findings.push_back({area, "memory_by_cgroup", capped,
                       capped ? FindingState::good : FindingState::absent,
                       capped ? ""
-                             : "limits are by rlimit; run as root or delegate a cgroup "
+                             : "memory is limited by rlimit only; run as root or delegate a cgroup "
                                "(systemd-run --user --scope -p Delegate=yes)"});
 }
 

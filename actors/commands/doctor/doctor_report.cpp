@@ -15,7 +15,7 @@ std::string show(double value) {
   return text.data();
 }
 
-/// Byte counts to one decimal: nobody reads 25,166,733,312.
+/// Formats byte counts with four digits and a unit.
 std::string show_bytes(int64_t bytes) {
   constexpr double kib = 1024;
   const auto amount = static_cast<double>(bytes);
@@ -100,7 +100,7 @@ std::string to_json(const Findings& findings) {
                                         {"areas", areas},
                                         {"missing", list_of(findings, FindingState::missing)},
                                         {"absent", list_of(findings, FindingState::absent)}};
-  // Text from the machine may hold any bytes: replaced, not thrown over.
+  // Text from the machine may hold any bytes: invalid ones are replaced, as dump would throw.
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

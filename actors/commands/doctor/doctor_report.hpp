@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `doctor` found: plain facts, and their two forms. Pure.
+// The findings of `doctor`, as text and as JSON. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@ namespace warpsmith::actors {
 
 enum class FindingState : uint8_t {
   good,
-  absent,   // something works less well, or a part is not available; the advice says what
-  missing,  // the CPU path does not work without it
+  absent,   // a part is slower or not available; the advice says which
+  missing,  // not even the CPU path works without it
 };
 
 using FindingValue = std::variant<std::string, int64_t, double, bool>;
 
-/// One fact. Numbers carry their unit in the name ("memory_bytes").
+/// One finding. A number has its unit in its name ("memory_bytes").
 struct Finding {
   std::string area;  // "machine", "jail", "build", "gpu", "device"
   std::string name;
   FindingValue value;
   FindingState state = FindingState::good;
-  std::string advice;  // how to get it; empty when good
+  std::string advice;  // how to get it; empty if good
 };
 
 using Findings = std::vector<Finding>;
 
-/// Grouped by area, what is missing at the end with its advice.
+/// A text grouped by area; what is missing or absent stands at the end with its advice.
 std::string to_text(const Findings& findings);
 
 /// {"areas": {AREA: {NAME: VALUE}}, "absent": [{area, name, advice}], "missing": [...], "ok": bool}

@@ -24,7 +24,7 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// Of what `program --version` prints: nvcc's release stands further down.
+/// The version line of a program's --version output: nvcc's is not the first.
 std::string version_line(const std::string& text) {
   const size_t release = text.find("release ");
   if (release == std::string::npos) return first_line(text);
@@ -86,16 +86,17 @@ void add_gpu(Findings& findings, const cuda::Gpu& gpu) {
 void check_canary(Findings& findings) {
   const auto canary = cuda::run_canary(0);
   if (!canary) {
-    findings.push_back({gpu_area, "canary", canary.error().message, FindingState::absent,
-                        "kernels cannot be profiled; build where nvcc is, and allow CUPTI"});
+    findings.push_back(
+        {gpu_area, "canary", canary.error().message, FindingState::absent,
+         "kernels cannot be profiled; build on a machine with nvcc, and allow CUPTI"});
     return;
   }
   const bool right = canary->result_correct && canary->free_after >= canary->free_before;
   findings.push_back(
       {gpu_area, "canary",
-       std::string{right ? "right result, memory back" : "WRONG result or lost memory"},
+       std::string{right ? "correct result, memory returned" : "WRONG result or lost memory"},
        right ? FindingState::good : FindingState::missing,
-       right ? "" : "the GPU is suspect: do not trust results from it"});
+       right ? "" : "do not trust results from this GPU"});
   findings.push_back({gpu_area, "canary_kernel", canary->kernel_name});
   findings.push_back({gpu_area, "canary_us", canary->kernel_us});
   findings.push_back({gpu_area, "canary_registers", int64_t{canary->registers}});
@@ -126,7 +127,8 @@ void check_build(Findings& findings) {
 }
 
 void check_gpu(Findings& findings) {
-  check_tool(findings, "nvcc", FindingState::absent, "needed for CUDA tasks only: CUDA toolkit 13");
+  check_tool(findings, "nvcc", FindingState::absent,
+             "install CUDA toolkit 13, for CUDA tasks only");
   findings.back().area = gpu_area;
   if (const std::string version = proc_driver_version(); !version.empty()) {
     findings.push_back({gpu_area, "kernel_module", version});
@@ -134,7 +136,7 @@ void check_gpu(Findings& findings) {
   const auto driver = cuda::Driver::load();
   if (!driver) {
     findings.push_back({gpu_area, "driver", driver.error().message, FindingState::absent,
-                        "tasks of the cpu contract run without a GPU"});
+                        "only contracts and tasks for GPUs need one"});
     return;
   }
   findings.push_back({gpu_area, "driver_cuda", cuda::version_text(driver->cuda_version())});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith eval CONFIG`: how good a policy is on tasks that it was not trained on.
+// `warpsmith eval CONFIG`: measures a policy on tasks that it was not trained on.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
@@ -28,13 +28,12 @@ struct EvalArguments {
   bool greedy = false, training_tasks = false, json = false, quiet = false;
 };
 
-/// Greedy samples of one task are all the same text.
+/// One sample per task suffices if greedy: all would be the same.
 int64_t samples_of(const EvalArguments& args) {
   return args.samples.value_or(args.greedy ? 1 : 16);
 }
 
-/// The configuration of an evaluation: the held-out tasks, each as often as asked, nothing learnt.
-/// The file's time limit is for training.
+/// The configuration of an evaluation. Replaces the file's time limit, which is for training.
 Result<RunConfig> eval_config(const EvalArguments& args) {
   std::vector<std::string> overrides{"run.time_limit=24h"};
   overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
@@ -43,29 +42,30 @@ Result<RunConfig> eval_config(const EvalArguments& args) {
   if (!args.model.empty()) config->model.folder = args.model;
   if (!args.training_tasks) config->synthesis.tasks = config->synthesis.held_out;
   if (config->synthesis.tasks.empty()) {
-    return fail(ErrorCode::invalid_config, args.config + ": synthesis.held_out names no tasks");
+    return fail(ErrorCode::invalid_config,
+                args.config + ": synthesis.held_out is empty; expected tasks to evaluate");
   }
   if (args.greedy) config->generator.temperature = 0;
-  config->synthesis.curriculum = Curriculum::rounds;  // as many samples of each task
+  config->synthesis.curriculum = Curriculum::rounds;  // equally many samples of each task
   config->run.name.clear();
   return config;
 }
 
-/// An evaluation that ended, one way or another.
+/// An evaluation that has ended.
 struct EvalRun {
   RunPaths paths;
   LoopResult loop;
   uint64_t wanted = 0;  // samples
 };
 
-/// Says what kept the evaluation from being whole, if anything did.
-ExitCode tell_shortfall(const EvalRun& run, uint64_t samples) {
+/// Reports samples and tasks that are missing, and returns the exit code.
+ExitCode report_shortfall(const EvalRun& run, uint64_t samples) {
   const bool stopped = run.loop.end == LoopEnd::stopped;
   const uint64_t refused = run.loop.refused_tasks;
   if (samples == run.wanted && refused == 0) return ExitCode::success;
   std::cerr << (stopped ? "stopped: " : "incomplete: ") << samples << " of " << run.wanted
             << " samples, " << refused
-            << " tasks refused; the log says why: " << run.paths.log().string() << '\n';
+            << " tasks refused; see the log: " << run.paths.log().string() << '\n';
   if (stopped) return ExitCode::interrupted;
   return samples == run.wanted ? ExitCode::bad_input : ExitCode::infrastructure;
 }
@@ -75,10 +75,10 @@ ExitCode print_result(const EvalRun& run, const EvalArguments& args,
   const auto made = eval_report(run.paths, {run.wanted, run.loop.refused_tasks}, before, args.json);
   if (!made) return report(made.error());
   std::cout << made->text << '\n';
-  return tell_shortfall(run, made->samples);
+  return report_shortfall(run, made->samples);
 }
 
-/// Read before anything is sampled: a wrong file is told at once.
+/// Read before anything is sampled, so that a wrong file is reported at once.
 Result<std::optional<RewardsByTask>> rewards_before(const EvalArguments& args) {
   if (args.against.empty()) return std::nullopt;
   auto rewards = read_eval_rewards(args.against);
@@ -86,7 +86,7 @@ Result<std::optional<RewardsByTask>> rewards_before(const EvalArguments& args) {
   return std::optional{std::move(*rewards)};
 }
 
-/// Read before a run folder is made: bad input leaves nothing behind.
+/// Read before a run folder is made, so that bad input leaves nothing behind.
 Result<EngineInputs> inputs_of(const RunConfig& config, int64_t samples) {
   auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return inputs;
@@ -142,23 +142,36 @@ Command eval_command() {
   return {
       "eval", "Measure a policy on held-out tasks", [](CLI::App& app) -> std::function<ExitCode()> {
         auto args = std::make_shared<EvalArguments>();
-        app.add_option("config", args->config, "TOML file that names model and tasks")->required();
-        app.add_option("--model", args->model, "Model folder instead of the configured one");
+        app.add_option("CONFIG", args->config,
+                       "Configuration file (TOML) with the model and the tasks")
+            ->required();
+        app.add_option("--model", args->model,
+                       "Model folder in Hugging Face layout, instead of the configured one")
+            ->type_name("FOLDER");
         add_overrides(app, args->overrides);
-        app.add_option("--samples", args->samples, "Samples per task (default: 16, greedy 1)")
+        app.add_option("--samples", args->samples,
+                       "Samples per task (default: 16; 1 with --greedy)")
             ->check(CLI::Range(1, 100'000));
-        app.add_flag("--greedy", args->greedy, "The likeliest token every time");
+        app.add_flag("--greedy", args->greedy, "Take the likeliest token every time");
         app.add_flag("--training-tasks", args->training_tasks,
-                     "The training tasks instead of the held-out ones");
-        app.add_option("--against", args->against,
-                       "What `eval --json` printed of another policy: adds the difference of the "
-                       "rewards and its paired bootstrap interval");
-        app.add_flag("--json", args->json, "One JSON object on standard output");
-        app.add_flag("--quiet", args->quiet, "No progress");
+                     "Use the training tasks instead of the held-out ones");
+        app.add_option(
+               "--against", args->against,
+               "Output of an earlier `eval --json`: adds the difference of the mean rewards\n"
+               "and its paired bootstrap interval (95 %)")
+            ->type_name("FILE");
+        app.add_flag("--json", args->json, "Print one JSON object on standard output");
+        app.add_flag("--quiet", args->quiet, "Print no progress");
         app.footer(
-            "Exit codes: 0 whole; 130 stopped by Ctrl-C, 3 samples were dropped or run.time_limit\n"
-            "(24h, or --set) was over, 2 tasks were refused: then the figures are of what there\n"
-            "is, and say how much that is.");
+            "Examples:\n"
+            "  warpsmith eval configs/quickstart.toml --greedy\n"
+            "  warpsmith eval configs/quickstart.toml --model runs/RUN/checkpoints/step-35\n"
+            "Exit codes: 0 all samples were judged; 2 bad input, or tasks were refused; 3 samples "
+            "are\n"
+            "missing, because they were dropped or run.time_limit (24 h unless --set) ended the\n"
+            "evaluation; 130 stopped by Ctrl-C. If samples are missing, the figures cover those "
+            "that\n"
+            "there are, and say how many.");
         return [args] { return evaluate(*args); };
       }};
 }

@@ -13,7 +13,7 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr uint64_t bootstrap_seed = 1;  // the same samples always give the same interval
+constexpr uint64_t bootstrap_seed = 1;  // fixed, so that equal samples give equal intervals
 constexpr size_t most_bytes = 64U << 20U;
 
 std::vector<EvalSample> samples_of(const std::vector<TrajectoryRow>& rows) {
@@ -27,7 +27,7 @@ std::vector<EvalSample> samples_of(const std::vector<TrajectoryRow>& rows) {
   return samples;
 }
 
-/// Of no samples there is no mean.
+/// Means are null if there are no samples.
 nlohmann::json figures_json(const EvalFigures& f) {
   const auto mean = [&](double value) {
     return f.samples > 0 ? nlohmann::json(value) : nlohmann::json(nullptr);

@@ -35,7 +35,7 @@ std::optional<double> geometric_mean(const std::vector<EvalSample>& samples,
   return std::exp(sum / static_cast<double>(count));
 }
 
-/// Mean reward of one resample: as many samples of each task as there are, with replacement.
+/// The mean reward of one resample: as many samples of each task, drawn with replacement.
 double resampled_mean(const ByTask& tasks, RandomStream& random) {
   double sum = 0;
   size_t count = 0;
@@ -46,7 +46,7 @@ double resampled_mean(const ByTask& tasks, RandomStream& random) {
   return sum / static_cast<double>(count);
 }
 
-/// The 95 % interval of what `draw` gives.
+/// The 95 % interval of the values that `draw` returns.
 template <class Draw>
 std::pair<double, double> bootstrap(uint64_t seed, Draw draw) {
   RandomStream random{seed, "eval-bootstrap"};

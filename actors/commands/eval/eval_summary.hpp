@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From judged samples to the figures of `eval`. Pure.
+// Computes the figures of `eval` from judged samples. Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct EvalSample {
   std::optional<double> speedup_eager, speedup_compile;  // lower ends of the intervals
 };
 
-/// The figures of one task, or of all.
+/// The figures of one task, or of all tasks.
 struct EvalFigures {
   size_t samples = 0;
   double pass_rate = 0;
   double mean_reward = 0;
-  double fast_eager = 0, fast_compile = 0;               // shares correct and > 5 % faster
+  double fast_eager = 0, fast_compile = 0;               // shares that are correct and > 5 % faster
   std::optional<double> geomean_eager, geomean_compile;  // over correct samples
 };
 
@@ -35,23 +35,23 @@ struct EvalSummary {
 
 EvalFigures figures_of(const std::vector<EvalSample>& samples);
 
-/// `seed` fixes the bootstrap's draws (2,000 resamples).
+/// `seed` determines the bootstrap's draws (2,000 resamples).
 EvalSummary summarize_eval(const std::vector<EvalSample>& samples, uint64_t seed);
 
-/// The middle one, or the mean of the middle two; nothing of nothing.
+/// The median; nullopt of no values.
 std::optional<double> median_of(const std::vector<double>& values);
 
 using RewardsByTask = std::map<std::string, std::vector<double>>;
 RewardsByTask rewards_by_task(const std::vector<EvalSample>& samples);
 
-/// How much more one policy earns than another on the same tasks.
+/// How much more reward one policy earns than another on the same tasks.
 struct EvalDifference {
-  size_t tasks = 0;          // that both have
+  size_t tasks = 0;          // that both have samples of
   double mean = 0;           // mean over tasks of the difference of their mean rewards
   double low = 0, high = 0;  // 95 %, bootstrap over tasks, then over samples within each
 };
 
-/// Zero tasks if none is in both. `seed` as above.
+/// `tasks` is 0 if no task is in both. `seed` as above.
 EvalDifference paired_difference(const RewardsByTask& before, const RewardsByTask& after,
                                  uint64_t seed);
 

@@ -41,7 +41,7 @@ nlohmann::json list_of(const RunEvents& events) {
   return list;
 }
 
-/// Texts hold file names and what tasks raised: any bytes.
+/// Events may quote any bytes, in file names or error messages of tasks.
 std::string text_of(const nlohmann::json& object, int indent) {
   return object.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }

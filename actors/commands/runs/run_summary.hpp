@@ -10,9 +10,9 @@
 
 namespace warpsmith::actors {
 
-/// What was not measured is null. `indent` −1: on one line.
+/// Figures that were not measured are null. `indent` −1 writes one line.
 std::string summary_json(const RunPaths& paths, const RunSummary& summary, int indent);
-/// The same with `events` and `events_left_out`.
+/// The same with the keys `events` and `events_left_out`.
 std::string summary_json(const RunPaths& paths, const RunSummary& summary, const RunEvents& events,
                          int indent);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith runs list` and `warpsmith runs show`: what is on disk, without disturbing it.
+// `warpsmith runs list` and `warpsmith runs show`: read runs from disk without disturbing them.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
@@ -30,10 +30,10 @@ void print(const char* format, Args... args) {
 }
 
 const char* state_of(const RunListing& run) {
-  return run.owner ? "running" : "at rest";
+  return run.owner ? "running" : "stopped";
 }
 
-/// Where nothing was judged yet there is none.
+/// "-" while nothing was judged.
 std::string reward_text(const std::optional<double>& reward) {
   return reward ? fixed(*reward, 2) : "-";
 }
@@ -59,8 +59,9 @@ void print_line(const RunListing& run) {
 ExitCode list(const RunsArguments& args) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(args.root, ignored)) {
-    return report({ErrorCode::not_found,
-                   args.root + ": no such folder; train makes it, or name another with --root"});
+    return report(
+        {ErrorCode::not_found,
+         args.root + ": no such folder; train creates it, or give another one with --root"});
   }
   const auto runs = list_runs(args.root);
   if (!runs) return report(runs.error());
@@ -84,25 +85,30 @@ ExitCode show(const RunsArguments& args) {
 }  // namespace
 
 Command runs_command() {
-  return {
-      "runs", "List runs, or show one", [](CLI::App& app) -> std::function<ExitCode()> {
-        auto args = std::make_shared<RunsArguments>();
-        app.require_subcommand(1);
-        app.add_option("--root", args->root, "Folder that holds the runs")->capture_default_str();
-        app.add_subcommand(
-            "list",
-            "One line per run: trajectories admitted, trained on, judged and not "
-            "trained on (all of an evaluation), open; steps, first and last rewards");
-        CLI::App* one =
-            app.add_subcommand("show", "The figures of one run, and what happened in it");
-        one->add_option("run", args->name, "Name, folder, or \"latest\"")->capture_default_str();
-        one->add_flag("--json", args->json, "On one line");
-        one->add_option("--events", args->events,
-                        "How many of the newest events: restarts, refused tasks, failures")
-            ->capture_default_str()
-            ->check(CLI::Range(0, 100'000));
-        return [args, one] { return one->parsed() ? show(*args) : list(*args); };
-      }};
+  return {"runs", "List runs, or show one", [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<RunsArguments>();
+            app.require_subcommand(1);
+            app.add_option("--root", args->root, "Folder with the runs")->capture_default_str();
+            app.add_subcommand(
+                "list",
+                "One line per run: state; trajectories admitted, trained, judged but not "
+                "trained, open;\nsteps; mean reward of the first and the last 128");
+            CLI::App* one =
+                app.add_subcommand("show", "Figures and newest events of one run, as JSON");
+            one->add_option("RUN", args->name, "Its name, its folder, or \"latest\"")
+                ->capture_default_str();
+            one->add_flag("--json", args->json, "Print the JSON object on one line");
+            one->add_option("--events", args->events,
+                            "How many of the newest events: restarts, refused tasks, failures")
+                ->capture_default_str()
+                ->check(CLI::Range(0, 100'000));
+            app.footer(
+                "Examples:\n"
+                "  warpsmith runs list\n"
+                "  warpsmith runs show latest --events 50\n"
+                "Exit codes: 0 done, 2 no such run or folder, 3 unreadable.");
+            return [args, one] { return one->parsed() ? show(*args) : list(*args); };
+          }};
 }
 
 }  // namespace warpsmith::actors

@@ -16,10 +16,10 @@ namespace {
 constexpr double mebibyte = 1024.0 * 1024.0;
 constexpr double float_bytes = 4;
 
-/// Mebibytes, by owner. Float32 throughout, as the CPU back end keeps it.
+/// Memory in MiB, by owner. Everything is float32, as on the CPU back end.
 struct Memory {
   double weights = 0;    // one copy
-  double learner = 0;    // weights, gradient, two moments, a published copy
+  double learner = 0;    // weights, gradient, two moments, a published copy; twice for a critic
   double generator = 0;  // weights and the KV cache, per engine
 };
 
@@ -40,7 +40,7 @@ std::string mib(double value) {
   return std::to_string(std::llround(value)) + " MiB";
 }
 
-/// Where the slots are.
+/// The cores or GPUs of the slots.
 std::string place_text(const SandboxConfig& c) {
   if (!uses_gpus(c)) return "the first on core " + std::to_string(core_of(c, 0));
   std::string gpus = "on GPU " + std::to_string(c.first_gpu);
@@ -50,13 +50,13 @@ std::string place_text(const SandboxConfig& c) {
 
 void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
   std::cout << "supervisor\n";
-  line("telemetry", 1, "numbers of all the others");
+  line("telemetry", 1, "figures of all other actors");
   line("weight_store", 1, mib(memory.weights) + " per version");
   line("ledger", 1, "run database and segments, own thread");
   line("sandbox", c.sandbox.count, "contract " + c.sandbox.contract + ", " + place_text(c.sandbox));
   line("synthesis", 1, std::to_string(tasks) + " tasks");
   line("learner", 1,
-       mib(memory.learner) + " and what trajectories hold, own thread, " +
+       mib(memory.learner) + " plus the trajectories it holds, own thread, " +
            (c.run.mode == Mode::sync ? "a barrier after each step" : "no barrier"));
   line("generator", c.generator.count, mib(memory.generator) + " each, own thread");
   line("tool_executor", c.tool_executor.count, "own thread each");
@@ -67,13 +67,13 @@ void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
             << "and about 1 GiB per sandbox for its reference worker\n";
 }
 
-/// Weights, gradient and two moments.
+/// Prints the memory of the supervised stage: weights, gradient and two moments.
 void print_supervised(const policy::ModelConfig& model) {
   const auto parameters = static_cast<double>(model.parameter_count());
   std::cout << "supervised fine-tuning of " << model.parameter_count()
             << " parameters, without actors\nexpected memory: "
             << mib(4 * parameters * float_bytes / mebibyte)
-            << " of tensors, what a batch's activations take, about 400 MiB of libraries\n";
+            << " of tensors, plus the activations of a batch and about 400 MiB of libraries\n";
 }
 
 }  // namespace
@@ -86,14 +86,14 @@ ExitCode print_dry_run(const RunConfig& config) {
     return ExitCode::success;
   }
   if (auto good = check_trainable(config); !good) return report(good.error());
-  if (!uses_gpus(config.sandbox)) {  // the tree names a core
+  if (!uses_gpus(config.sandbox)) {  // print_tree names a core
     if (auto fits = check_slot_cores(config.sandbox); !fits) return report(fits.error());
   }
   const auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return report(inputs.error());
   print_tree(config, memory_of(config, inputs->model), inputs->tasks.size());
   std::cout << std::flush;
-  // Last: where a configuration is read is not always where it runs.
+  // Checked last: the machine that reads a configuration is not always the one that runs it.
   if (auto fits = check_slots(config.sandbox); !fits) return report(fits.error());
   return ExitCode::success;
 }

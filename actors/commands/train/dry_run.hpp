@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `train --dry-run`: what would run and what memory it would take, without starting anything.
+// `train --dry-run`: shows what would run and the memory it would take, without starting anything.
 #pragma once
 
 #include "actors/commands/command.hpp"
@@ -7,8 +7,8 @@
 
 namespace warpsmith::actors {
 
-/// Loads everything that a run loads, prints the actor tree and the memory it expects, and ends
-/// with what this machine lacks for it, if anything.
+/// Loads everything that a run loads, prints the actor tree and its expected memory, and fails with
+/// what this machine lacks for it, if anything.
 ExitCode print_dry_run(const RunConfig& config);
 
 }  // namespace warpsmith::actors

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 Result<fs::path> write_demonstrations(const RunConfig& config, const fs::path& folder) {
   if (!config.sft.data.empty()) return config.sft.data;
   fs::path whole = folder / "demonstrations.jsonl";
-  if (fs::exists(whole)) return whole;  // of the run that goes on
+  if (fs::exists(whole)) return whole;  // this run is resumed
   const fs::path out = folder / "demonstrations.partial.jsonl";
   std::vector<std::string> words{"--seed", std::to_string(config.run.seed), "--out", out.string(),
                                  "--tasks"};
@@ -79,7 +79,7 @@ Result<policy::SftStage> make_stage(const RunConfig& config, const fs::path& fol
                                 static_cast<uint64_t>(config.run.seed));
 }
 
-/// A run's stage and its checkpoints. Their steps are the optimiser's.
+/// A supervised stage and its checkpoints, numbered by optimiser step.
 class SftRun {
  public:
   SftRun(const RunConfig& config, policy::SftStage stage, CheckpointStore checkpoints)
@@ -87,18 +87,18 @@ class SftRun {
 
   policy::SftStage& stage() { return stage_; }
 
-  /// Goes on from the newest whole checkpoint, or begins where there is none yet.
+  /// Restores the newest intact checkpoint; starts from the beginning if there is none yet.
   Result<void> restore() {
     const auto search = checkpoints_.newest();
     if (!search) return tl::unexpected(search.error());
     for (const std::string& complaint : search->complaints) std::cerr << complaint << '\n';
     if (!search->found && !search->complaints.empty()) {
-      return fail(ErrorCode::corrupt, "no whole checkpoint: " + search->complaints.front());
+      return fail(ErrorCode::corrupt, "no intact checkpoint: " + search->complaints.front());
     }
     if (!search->found) return {};
     if (auto restored = stage_.restore(search->found->folder); !restored) return restored;
     saved_ = stage_.step_number();
-    std::cerr << "going on after step " << saved_ << '/' << stage_.steps() << '\n';
+    std::cerr << "resuming after step " << saved_ << '/' << stage_.steps() << '\n';
     return checkpoints_.set_aside_after(static_cast<uint32_t>(saved_));
   }
 
@@ -112,7 +112,7 @@ class SftRun {
     return checkpoints_.prune(static_cast<size_t>(config_.ledger.keep_checkpoints));
   }
 
-  /// Steps until the end, the time limit or Ctrl-C; a checkpoint is there then.
+  /// Trains until the end, the time limit or Ctrl-C, then writes a checkpoint.
   Result<void> run(const SignalWait& signals, const Output& output) {
     const auto begin = SteadyClock::now();
     while (!stage_.done()) {
@@ -122,8 +122,7 @@ class SftRun {
       if (report.step - saved_ >= config_.ledger.checkpoint_steps) {
         if (auto saved = save(); !saved) return saved;
       }
-      const bool asked = signals.arrived(std::chrono::milliseconds{0});
-      if (asked || elapsed > config_.run.time_limit) break;
+      if (signals.wait(std::chrono::milliseconds{0}) || elapsed > config_.run.time_limit) break;
     }
     return save();
   }
@@ -141,8 +140,8 @@ class SftRun {
   int64_t saved_ = 0;  // step of the newest checkpoint
 };
 
-/// Puts the model's files into `to` so that each is there whole, whatever happens: written beside,
-/// then renamed. What else is in the folder stays.
+/// Saves the model's files into `to`: each is written beside it, then renamed, so that it is
+/// complete whatever happens. Other files in the folder stay.
 Result<void> save_model(const policy::SftStage& stage, const fs::path& to, const fs::path& from) {
   const fs::path beside = to.parent_path() / ('.' + to.filename().string() + ".unfinished");
   std::error_code error;
@@ -163,30 +162,30 @@ Result<void> save_model(const policy::SftStage& stage, const fs::path& to, const
   return sync_path(to);
 }
 
-void say_stopped(const std::string& when, const RunConfig& config, const RunPaths& paths) {
+void print_stopped(const std::string& when, const RunConfig& config, const RunPaths& paths) {
   const fs::path& to = config.sft.export_to;
   std::cerr << "stopped " << when << (to.empty() ? "" : ": " + to.string() + " is not written")
-            << "; go on with: ./warpsmith train --resume " << paths.folder.string() << '\n';
+            << "; resume with: ./warpsmith train --resume " << paths.folder.string() << '\n';
 }
 
 Result<void> export_model(const policy::SftStage& stage, const RunConfig& config,
                           const RunPaths& paths) {
   const fs::path& to = config.sft.export_to;
   if (stage.done()) return to.empty() ? Result<void>{} : save_model(stage, to, config.model.folder);
-  say_stopped(
+  print_stopped(
       "after step " + std::to_string(stage.step_number()) + " of " + std::to_string(stage.steps()),
       config, paths);
   return {};
 }
 
-/// A script that Ctrl-C ended too is no failure. Our own signal may be told a little later.
+/// True if Ctrl-C ended the script too, which is no failure. The signal may come a little late.
 bool stopped_script(const Error& error, const SignalWait& signals) {
   constexpr std::chrono::milliseconds patience{200};
-  return error.code == ErrorCode::process_failed && signals.arrived(patience);
+  return error.code == ErrorCode::process_failed && signals.wait(patience);
 }
 
 ExitCode finish_early(const RunConfig& config, const RunPaths& paths, const Output& output) {
-  say_stopped("before the first step", config, paths);
+  print_stopped("before the first step", config, paths);
   const nlohmann::json out{{"model", nullptr}, {"steps", 0}, {"held_out_loss", nullptr}};
   if (output.json) std::cout << out.dump() << '\n';
   return ExitCode::success;

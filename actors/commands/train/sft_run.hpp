@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The supervised stage from the command line: demonstrations, fine-tuning, the exported folder.
+// Runs the supervised stage: demonstrations, fine-tuning, export.
 #pragma once
 
 #include "actors/commands/train/train_run.hpp"
@@ -7,9 +7,9 @@
 namespace warpsmith::actors {
 
 /// Writes the demonstrations if a script is configured, fine-tunes, and saves the model into the
-/// run folder and, at the end, into `sft.export_to`. Every `ledger.checkpoint_steps` steps, and at
-/// a stop (Ctrl-C, time limit), a checkpoint: a resume goes on from the newest as if there had been
-/// no stop.
+/// run folder and, at the end, into `sft.export_to`. Writes a checkpoint every
+/// `ledger.checkpoint_steps` steps and at a stop (Ctrl-C, time limit); a resume continues from the
+/// newest as if there had been no stop.
 ExitCode run_sft(const RunConfig& config, const RunPlace& place, const Output& output);
 
 }  // namespace warpsmith::actors

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith train CONFIG` and `warpsmith train --resume RUN`: the main job.
+// `warpsmith train CONFIG` and `warpsmith train --resume RUN`: trains a policy.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
@@ -22,33 +22,32 @@ struct TrainArguments {
   Output output;
 };
 
-/// The configuration that an evaluation leaves is seldom one to train with.
+/// Adds a hint if RUN is an evaluation: its configuration is seldom valid for training.
 Result<RunConfig> resumed_config(const TrainArguments& args) {
   auto config = config_of_run(args.resume, args.overrides);
   const std::string name = RunPaths{std::filesystem::absolute(args.resume)}.folder.string();
   if (!config && name.find("-eval", name.rfind('/')) != std::string::npos) {
-    config.error().message += "\nan evaluation's folder by its name: evaluations are not resumed";
+    config.error().message += "\nby its name this is an evaluation; evaluations cannot be resumed";
   }
   return config;
 }
 
 Result<RunConfig> load(const TrainArguments& args) {
   if (args.config.empty() == args.resume.empty()) {
-    return fail(ErrorCode::invalid_argument, "train takes either a CONFIG or --resume RUN");
+    return fail(ErrorCode::invalid_argument, "train: expected either CONFIG or --resume RUN");
   }
   if (!args.resume.empty()) return resumed_config(args);
   return load_run_config(args.config, args.overrides);
 }
 
-/// The folder that `--resume` means: a path, a name below the default root, or "latest".
+/// The folder of `--resume`: a path, a name below the default root, or "latest".
 Result<std::string> resumed_folder(const std::string& name) {
   std::error_code ignored;
   if (name.empty()) return name;
   if (std::filesystem::is_directory(name, ignored)) {
     if (holds_run({name})) return name;
-    return fail(ErrorCode::not_found, name +
-                                          ": no run folder: it holds neither config.toml nor "
-                                          "run.db");
+    return fail(ErrorCode::not_found,
+                name + ": not a run folder: it has neither config.toml nor run.db");
   }
   const auto found = find_run(RunConfig{}.run.folder, name);
   if (!found) return tl::unexpected(found.error());
@@ -70,22 +69,35 @@ ExitCode train(TrainArguments args) {
 }  // namespace
 
 Command train_command() {
-  return {"train", "Train a policy as CONFIG says, or go on with a run",
-          [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<TrainArguments>();
-            app.add_option("config", args->config, "TOML file, e.g. configs/quickstart.toml");
-            app.add_option("--resume", args->resume,
-                           "Go on with a run from its last checkpoint: its folder, its name, or "
-                           "\"latest\"; run.time_limit begins anew");
-            add_overrides(app, args->overrides);
-            app.add_flag("--dry-run", args->dry_run,
-                         "Check everything, print the actor tree (stage sft has none) and the "
-                         "memory, start nothing");
-            app.add_flag("--quiet", args->output.quiet, "No progress; warnings and the end only");
-            app.add_flag("--json", args->output.json,
-                         "End with one JSON object on standard output");
-            return [args] { return train(*args); };
-          }};
+  return {
+      "train", "Train a policy as CONFIG describes, or resume a run",
+      [](CLI::App& app) -> std::function<ExitCode()> {
+        auto args = std::make_shared<TrainArguments>();
+        app.add_option("CONFIG", args->config, "Configuration file (TOML)");
+        app.add_option("--resume", args->resume,
+                       "Resume a run from its last checkpoint: its folder, its name in runs/, or\n"
+                       "\"latest\". run.time_limit starts anew")
+            ->type_name("RUN");
+        add_overrides(app, args->overrides);
+        app.add_flag("--dry-run", args->dry_run,
+                     "Check everything, print the actor tree and its memory, start nothing");
+        app.add_flag("--quiet", args->output.quiet,
+                     "Print no progress, only warnings and the result");
+        app.add_flag("--json", args->output.json,
+                     "Print the result as one JSON object on standard output");
+        app.footer(
+            "Examples:\n"
+            "  warpsmith train configs/quickstart.toml\n"
+            "  warpsmith train configs/quickstart.toml --set run.trajectories=256 --set "
+            "run.seed=7\n"
+            "  warpsmith train --resume latest\n"
+            "Ctrl-C stops cleanly: a checkpoint is written, and the run can be resumed. A second\n"
+            "Ctrl-C ends at once.\n"
+            "Exit codes: 0 done, or stopped with a checkpoint; 2 bad input; 3 infrastructure "
+            "failure;\n"
+            "130 ended by a second Ctrl-C.");
+        return [args] { return train(*args); };
+      }};
 }
 
 }  // namespace warpsmith::actors

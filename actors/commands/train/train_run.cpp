@@ -22,11 +22,11 @@ Result<RunSummary> summary_of(const RunPaths& paths) {
   return summarize(*db);
 }
 
-/// Once the engine is gone: nobody else uses the store any more.
+/// Called after the engine has ended, since nothing else may use the store.
 void record_end(LedgerSource& ledger) {
   auto recorded = ledger.record_wall_time();
   if (recorded) recorded = ledger.store.flush();
-  if (!recorded) log::warn("the run's wall time is not recorded: " + recorded.error().message);
+  if (!recorded) log::warn("the run's wall time was not recorded: " + recorded.error().message);
 }
 
 void print_text(const RunPaths& paths, const RunSummary& s, const LoopResult& loop) {
@@ -39,7 +39,7 @@ void print_text(const RunPaths& paths, const RunSummary& s, const LoopResult& lo
   }
   std::cerr << '\n';
   if (loop.end == LoopEnd::stopped) {
-    std::cerr << "go on with: ./warpsmith train --resume " << paths.folder.string() << '\n';
+    std::cerr << "resume with: ./warpsmith train --resume " << paths.folder.string() << '\n';
   }
 }
 
@@ -49,8 +49,8 @@ Result<RunSession> open_run(const RunConfig& config, const RunPlace& place) {
   return begin_run(config, std::filesystem::path{place.config_file}.stem().string(), stack);
 }
 
-/// A new run reads its model and tasks before it makes a folder: bad input leaves nothing behind.
-/// One that goes on knows its weights only once its folder is open.
+/// A new run reads its model and tasks before it makes a folder, so that bad input leaves nothing
+/// behind. A resumed run finds its weights only after its folder is open.
 Result<std::optional<EngineInputs>> early_inputs(const RunConfig& config, const RunPlace& place) {
   if (!place.resume.empty()) return std::nullopt;
   auto inputs = load_inputs(config, config.model.folder);
@@ -74,7 +74,7 @@ Result<std::shared_ptr<const EngineInputs>> inputs_of(const RunConfig& config,
   return std::make_shared<const EngineInputs>(std::move(*early));
 }
 
-/// What an engine is made of.
+/// The parts of an engine.
 struct EngineParts {
   std::shared_ptr<const EngineInputs> inputs;
   std::unique_ptr<Tap> tap;
@@ -92,7 +92,7 @@ LoopResult run_engine(const RunConfig& config, EngineParts parts, const SignalWa
   return run_loop(engine, signals, options);
 }
 
-/// A resumed run begins another trace, and keeps the earlier ones.
+/// A resumed run starts another trace file and keeps the earlier ones.
 Result<std::unique_ptr<Tap>> tap_of(const RunConfig& config, const RunPaths& paths,
                                     uint32_t incarnation) {
   if (!config.telemetry.trace) return make_silent_tap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of the engine from the command line: start, progress, Ctrl-C, summary.
+// Runs the training engine: start, progress, Ctrl-C, summary.
 #pragma once
 
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace warpsmith::actors {
 
-/// What is printed, and where: progress on standard error, results on standard output.
+/// What to print: progress on standard error, results on standard output.
 struct Output {
   bool quiet = false;
   bool json = false;
 };
 
-/// A new run of a configuration file, or a folder to go on with.
+/// A configuration file for a new run, or a folder to resume.
 struct RunPlace {
   std::string config_file;
   std::string resume;
 };
 
-/// Trains until every trajectory is trained or dropped, the time limit, or Ctrl-C (once: a clean
-/// stop with a checkpoint; twice: at once, and what was answered is on disk all the same).
+/// Trains until every trajectory is trained or dropped, the time limit, or Ctrl-C. The first Ctrl-C
+/// stops cleanly with a checkpoint; a second ends at once, and acknowledged records stay on disk.
 ExitCode run_training(const RunConfig& config, const RunPlace& place, const Output& output);
 
 }  // namespace warpsmith::actors

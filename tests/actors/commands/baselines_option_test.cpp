@@ -15,12 +15,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// What is timed besides eager and torch.compile, or what is wrong with the words.
+/// The further baselines that the option selects, or the error.
 std::vector<std::string> timed(const std::string& words, const std::string& contract = "device") {
   CLI::App app;
-  std::string place;
+  std::string folder;
   std::vector<std::string> names{"auto"};
-  app.add_option("place", place);
+  app.add_option("DIR", folder);
   add_baselines_option(app, names);
   try {
     app.parse(words);
@@ -29,17 +29,17 @@ std::vector<std::string> timed(const std::string& words, const std::string& cont
   }
   SandboxConfig config;
   config.contract = contract;
-  config.baselines = baselines_asked(names);
+  config.baselines = selected_baselines(names);
   const auto valid = valid_slots(config);
   return valid ? further_baselines(config) : std::vector{valid.error().message};
 }
 
-TEST(BaselinesOptionTest, IsAllOnGpusAndNothingOnCpusUnlessItIsGiven) {
+TEST(BaselinesOptionTest, DefaultsToAllOnGpusAndNoneOnCpus) {
   EXPECT_THAT(timed(""), ElementsAre("max-autotune", "cuda-graph"));
   EXPECT_THAT(timed("", "cpu"), IsEmpty());
 }
 
-TEST(BaselinesOptionTest, TakesNamesAndNoneAndLeavesThePlaceAlone) {
+TEST(BaselinesOptionTest, TakesNamesOrNoneButNoFollowingArgument) {
   EXPECT_THAT(timed("--baselines cuda-graph DIR"), ElementsAre("cuda-graph"));
   EXPECT_THAT(timed("--baselines max-autotune,cuda-graph DIR"),
               ElementsAre("max-autotune", "cuda-graph"));
@@ -47,12 +47,14 @@ TEST(BaselinesOptionTest, TakesNamesAndNoneAndLeavesThePlaceAlone) {
   EXPECT_THAT(timed("--baselines none", "cpu"), IsEmpty());
 }
 
-TEST(BaselinesOptionTest, RefusesWhatIsNoneAndWhatACpuCannotHave) {
+TEST(BaselinesOptionTest, RefusesUnknownBaselinesAndThoseOfGpusOnACpu) {
   EXPECT_THAT(timed("--baselines fast"), ElementsAre(HasSubstr("fast")));
   EXPECT_THAT(timed("--baselines none,cuda-graph"),
-              ElementsAre(HasSubstr("no baseline is called \"none\"")));
-  EXPECT_THAT(timed("--baselines cuda-graph", "cpu"),
-              ElementsAre(HasSubstr("a slot of contract \"cpu\" times eager and torch.compile")));
+              ElementsAre(HasSubstr(
+                  "expected \"auto\", \"max-autotune\" or \"cuda-graph\", got \"none\"")));
+  EXPECT_THAT(
+      timed("--baselines cuda-graph", "cpu"),
+      ElementsAre(HasSubstr("a slot of contract \"cpu\" times only eager and torch.compile")));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-/// What one command line answers and prints.
+/// The exit code and output of one command line.
 struct Answer {
   ExitCode code = ExitCode::success;
   std::string out, err;
@@ -50,17 +50,17 @@ TEST(CommandLineTest, HelpListsEveryCommand) {
   }
 }
 
-TEST(CommandLineTest, VersionIsTheProjects) {
+TEST(CommandLineTest, VersionIsThatOfTheProject) {
   EXPECT_EQ(run({"--version"}).out, "warpsmith " + program_version() + "\n");
 }
 
-TEST(CommandLineTest, ThePeerOfABenchIsOfContractDevice) {
+TEST(CommandLineTest, ThePeerNeedsContractDevice) {
   const Answer answer = run({"bench", "evaluate", "--peer"});
   EXPECT_EQ(answer.code, ExitCode::bad_input);
   EXPECT_THAT(answer.err, HasSubstr("--contract device"));
 }
 
-/// After its options.
+/// The help text of a bench after its options.
 std::string end_of_help(const char* part) {
   const std::string help = run({"bench", part, "--help"}).out;
   const size_t options = help.find("Options:");
@@ -68,23 +68,23 @@ std::string end_of_help(const char* part) {
   return options == std::string::npos || end == std::string::npos ? "" : help.substr(end + 2);
 }
 
-TEST(CommandLineTest, EveryBenchSaysWhatIsMeasuredAndHow) {
+TEST(CommandLineTest, EveryBenchHelpExplainsTheMeasurement) {
   for (const char* part : {"evaluate", "gpus", "repeat", "tasks", "faults", "timing", "commit",
                            "pairs", "decode", "learn", "actors"}) {
-    const std::string said = end_of_help(part);
-    EXPECT_GT(said.size(), 60U) << part;
-    EXPECT_THAT(said, Not(StartsWith("Exit codes: 0 done"))) << part << " has the program's";
+    const std::string text = end_of_help(part);
+    EXPECT_GT(text.size(), 60U) << part;
+    EXPECT_THAT(text, Not(StartsWith("Exit codes: 0 done"))) << part << " has the program's footer";
   }
 }
 
-TEST(CommandLineTest, OneGpuIsNotMeasuredBesideItself) {
+TEST(CommandLineTest, OneGpuIsNotComparedWithItself) {
   const Answer answer = run({"bench", "gpus", "--gpus", "1"});
   EXPECT_EQ(answer.code, ExitCode::bad_input);
   EXPECT_EQ(answer.err,
-            "warpsmith: --gpus: expected 2 or more, to measure beside one of them, got 1\n");
+            "warpsmith: --gpus: expected 2 or more, to compare with one of them, got 1\n");
 }
 
-TEST(CommandLineTest, ABarOfRepeatedVerdictsNeedsWhatIsExpected) {
+TEST(CommandLineTest, ToleranceNeedsAnExpectedSpeedUp) {
   const Answer answer = run({"bench", "repeat", "configs/examples/copy", "--within", "0.03"});
   EXPECT_EQ(answer.code, ExitCode::bad_input);
   EXPECT_THAT(answer.err, HasSubstr("--within requires --expect"));
@@ -94,9 +94,9 @@ TEST(CommandLineTest, UnknownCommandsAndOptionsAreBadInput) {
   EXPECT_EQ(run({}).code, ExitCode::bad_input);
   EXPECT_EQ(run({"fly"}).code, ExitCode::bad_input);
   EXPECT_THAT(run({"frobnicate"}).err,
-              StartsWith("warpsmith: no command \"frobnicate\"; there are bench, check, "));
+              StartsWith("warpsmith: no command \"frobnicate\"; expected one of bench, check, "));
   EXPECT_THAT(run({"evl"}).err, HasSubstr("the nearest is \"eval\""));
-  EXPECT_THAT(run({"check"}).err, StartsWith("warpsmith: place is required\n"));
+  EXPECT_THAT(run({"check"}).err, StartsWith("warpsmith: DIR is required\n"));
   const Answer part = run({"bench", "evaluat"});
   EXPECT_EQ(part.code, ExitCode::bad_input);
   EXPECT_EQ(part.err, "warpsmith: no bench command \"evaluat\"; the nearest is \"evaluate\"\n");
@@ -116,7 +116,7 @@ TEST(CommandLineTest, SetMayBeRepeatedAndTakesLists) {
   EXPECT_THAT(answer.out, HasSubstr("tools = [\"write\", \"submit\"]\n"));
 }
 
-TEST(CommandLineTest, AFileMayFollowSetInEveryCommandThatTakesBoth) {
+TEST(CommandLineTest, AFileMayFollowSetInEveryCommand) {
   for (const char* command : {"config", "train", "eval"}) {
     const Answer answer = run({command, "--set", "run.seed=2", "no-such.toml"});
     EXPECT_EQ(answer.code, ExitCode::bad_input);
@@ -125,27 +125,27 @@ TEST(CommandLineTest, AFileMayFollowSetInEveryCommandThatTakesBoth) {
   }
 }
 
-TEST(CommandLineTest, WhatIsNoRunIsNotResumed) {
+TEST(CommandLineTest, AFolderWithoutARunCannotBeResumed) {
   const Answer answer = run({"train", "--resume", "configs"});
   EXPECT_EQ(answer.code, ExitCode::bad_input);
-  EXPECT_THAT(answer.err, StartsWith("warpsmith: configs: no run folder"));
+  EXPECT_THAT(answer.err, StartsWith("warpsmith: configs: not a run folder"));
 }
 
-TEST(CommandLineTest, ASlotOfSeveralCoresIsRefused) {
+TEST(CommandLineTest, SlotsOfSeveralCoresAreRefused) {
   const Answer answer = run({"config", "configs/quickstart.toml", "--set", "sandbox.cores=2"});
   EXPECT_EQ(answer.code, ExitCode::bad_input);
   EXPECT_THAT(answer.err, HasSubstr("sandbox.cores: expected 1"));
 }
 
-TEST(CommandLineTest, ADryRunShowsTheTreeEvenWhereTheGpuIsLacking) {
+TEST(CommandLineTest, ADryRunShowsTheTreeWithoutAGpu) {
   for (const std::string contract : {"device", "host"}) {
     const std::string config = "configs/h200-" + contract + ".toml";
     const Answer answer = run({"train", config.c_str(), "--dry-run"});
     const std::string slots = contract == "device" ? "x5   contract device" : "x3   contract host";
     EXPECT_THAT(answer.out, HasSubstr("sandbox        " + slots + ", on GPU 0, shared in turns"));
     EXPECT_THAT(answer.out, HasSubstr("synthesis      x1   24 tasks"));
-    const bool may_lack_nothing = cuda::Driver::load().has_value();
-    EXPECT_TRUE(may_lack_nothing || answer.code == ExitCode::bad_input) << answer.err;
+    const bool has_driver = cuda::Driver::load().has_value();
+    EXPECT_TRUE(has_driver || answer.code == ExitCode::bad_input) << answer.err;
   }
 }
 
@@ -162,7 +162,7 @@ TEST(CommandLineTest, WithoutAGpuTrainingOnGpusEndsWithOneMessage) {
   }
 }
 
-TEST(CommandLineTest, ABrokenConfigurationIsBadInputWithEveryPlace) {
+TEST(CommandLineTest, AnInvalidConfigurationIsReportedWithEveryPlace) {
   const Answer answer =
       run({"config", "configs/quickstart.toml", "--set", "a.b=1", "--set", "run.seed=-1"});
   EXPECT_EQ(answer.code, ExitCode::bad_input);

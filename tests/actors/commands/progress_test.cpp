@@ -20,7 +20,7 @@ ProgressView view(uint64_t admitted, seconds elapsed) {
   return view;
 }
 
-TEST(ProgressLineTest, SaysHowManyTasksAreReadyBeforeTheFirstTrajectory) {
+TEST(ProgressLineTest, ShowsReadyTasksBeforeTheFirstTrajectory) {
   ProgressView before = view(0, seconds{5});
   before.counts.in_flight = 0;
   before.seen.values = {{"synthesis-0.accepted", 7}, {"synthesis-0.queued", 17}};
@@ -31,7 +31,7 @@ TEST(ProgressLineTest, SaysHowManyTasksAreReadyBeforeTheFirstTrajectory) {
   EXPECT_THAT(ProgressLine{}.next(before), HasSubstr("tasks ready 7/26, 2 refused |"));
 }
 
-TEST(ProgressLineTest, SaysWhatIsDoneUntilTheFirstStep) {
+TEST(ProgressLineTest, ShowsTheWorkInProgressUntilTheFirstStep) {
   ProgressView early = view(10, seconds{40});
   early.seen.values = {{"sandbox-0.queued", 3}, {"learner-0.step", 0}};
   early.seen.texts = {{"sandbox-0.phase", "softmax: torch.compile"}};
@@ -41,9 +41,9 @@ TEST(ProgressLineTest, SaysWhatIsDoneUntilTheFirstStep) {
   early.counts.closed = 2;  // closed, not yet trained
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("10 admitted, 2 ended"));
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("first trajectories: "));
-  early.seen.values["learner-0.step"] = 1;  // of a run that goes on
+  early.seen.values["learner-0.step"] = 1;  // of a resumed run
   early.done_before = 2;
-  EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("going on: 10 admitted, 2 ended"));
+  EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("resumed: 10 admitted, 2 ended"));
   EXPECT_THAT(ProgressLine{}.next(early), Not(HasSubstr("reward")));
   early.seen.values["learner-0.reward"] = 1;
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("reward"));
@@ -64,16 +64,17 @@ TEST(ProgressLineTest, RatesAreThoseOfTheWindow) {
   EXPECT_THAT(last, HasSubstr("600 tok/s"));  // from second 15 to 25
 }
 
-TEST(ProgressLineTest, TimeLeftIsTheSoonerOfTrajectoriesAndLimit) {
+TEST(ProgressLineTest, TimeLeftIsThatOfTrajectoriesOrLimit) {
   ProgressLine line;
-  EXPECT_THAT(line.next(view(20, seconds{40})), Not(HasSubstr("left"))) << "most of it the start";
+  EXPECT_THAT(line.next(view(20, seconds{40})), Not(HasSubstr("left")))
+      << "most of the time was the start";
   ProgressView now = view(60, seconds{60});  // 40 more in 20 s, 50 to go
   EXPECT_THAT(line.next(now), HasSubstr("25s left"));
   now.limit = seconds{70};
   EXPECT_THAT(line.next(now), HasSubstr("10s left"));
 }
 
-TEST(ProgressLineTest, AnEvaluationShowsNothingOfALearner) {
+TEST(ProgressLineTest, AnEvaluationShowsNoLearner) {
   ProgressView now = view(60, seconds{50});
   now.counts.in_flight = 60;  // nothing leaves the ledger
   now.counts.closed = 50;
@@ -83,11 +84,11 @@ TEST(ProgressLineTest, AnEvaluationShowsNothingOfALearner) {
             "50/100 samples | 100 tok/s | queue judge 4 | idle gen 100% judge 100% | 50s");
   now.elapsed = seconds{60};
   now.counts.closed = 60;
-  EXPECT_THAT(line.next(now), HasSubstr("60/100 samples")) << "and 10 in 10 s";
+  EXPECT_THAT(line.next(now), HasSubstr("60/100 samples")) << "10 more in 10 s";
   EXPECT_THAT(line.next(now), HasSubstr("| 40s left"));
 }
 
-TEST(ProgressLineTest, NoTimeIsLeftToTellWhereNothingEnded) {
+TEST(ProgressLineTest, NoTimeLeftIsShownBeforeATrajectoryEnds) {
   ProgressView now = view(10, seconds{40});
   now.counts.trained = 0;
   now.seen.values = {{"learner-0.step", 1}, {"learner-0.reward", 1}};
@@ -99,7 +100,7 @@ TEST(ProgressLineTest, NoTimeIsLeftToTellWhereNothingEnded) {
   EXPECT_THAT(ProgressLine{}.next(now), HasSubstr(" 0s left"));
 }
 
-TEST(ProgressLineTest, DurationsReadLikeClocks) {
+TEST(ProgressLineTest, DurationsAreFormatted) {
   EXPECT_EQ(duration_text(seconds{12}), "12s");
   EXPECT_EQ(duration_text(seconds{190}), "3m10s");
   EXPECT_EQ(duration_text(seconds{3720}), "1h02m");

@@ -15,40 +15,40 @@ void interrupt() {
   (void)::kill(::getpid(), SIGINT);
 }
 
-/// A process that waits for its end, at most so long that a test fails.
+/// Waits for a signal to end the process; the test fails if none does.
 void wait_for_the_end() {
   ::sleep(20);
 }
 
-TEST(SignalWaitTest, TheFirstIsAskedForOnce) {
+TEST(SignalWaitTest, WaitReturnsTheFirstSignalOnce) {
   const SignalWait signals;
-  EXPECT_FALSE(signals.arrived(milliseconds{0}));
+  EXPECT_FALSE(signals.wait(milliseconds{0}));
   interrupt();
-  EXPECT_TRUE(signals.arrived(seconds{20}));
-  EXPECT_FALSE(signals.arrived(milliseconds{0}));
+  EXPECT_TRUE(signals.wait(seconds{20}));
+  EXPECT_FALSE(signals.wait(milliseconds{0}));
 }
 
-TEST(SignalWaitTest, SaysItsWordsOnce) {
+TEST(SignalWaitTest, PrintsItsMessageOnce) {
   testing::internal::CaptureStderr();
   {
     const SignalWait signals{"stopping"};
     interrupt();
-    EXPECT_TRUE(signals.arrived(seconds{20}));
+    EXPECT_TRUE(signals.wait(seconds{20}));
     interrupt();
-    EXPECT_FALSE(signals.arrived(milliseconds{50}));
+    EXPECT_FALSE(signals.wait(milliseconds{50}));
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "stopping\n");
 }
 
-TEST(SignalWaitTest, TwoAtOnceAreOne) {
+TEST(SignalWaitTest, TwoAtOnceCountAsOne) {
   const SignalWait signals;
   interrupt();
-  EXPECT_TRUE(signals.arrived(seconds{20}));
+  EXPECT_TRUE(signals.wait(seconds{20}));
   interrupt();
-  EXPECT_FALSE(signals.arrived(milliseconds{50}));
+  EXPECT_FALSE(signals.wait(milliseconds{50}));
 }
 
-TEST(SignalWaitDeathTest, TheSecondEndsTheProcessWhateverItDoes) {
+TEST(SignalWaitDeathTest, TheSecondSignalEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -56,18 +56,18 @@ TEST(SignalWaitDeathTest, TheSecondEndsTheProcessWhateverItDoes) {
         interrupt();
         for (int i = 0; i < 2000; ++i) {
           interrupt();
-          (void)signals.arrived(milliseconds{10});
+          (void)signals.wait(milliseconds{10});
         }
       },
       ExitedWithCode(130), "");
 }
 
-TEST(SignalWaitDeathTest, OnceNobodyAsksTheFirstEndsTheProcess) {
+TEST(SignalWaitDeathTest, AfterExitOnNextTheFirstSignalEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
         const SignalWait signals;
-        signals.first_ends();
+        signals.exit_on_next();
         interrupt();
         wait_for_the_end();
       },

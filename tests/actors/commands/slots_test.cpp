@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(SlotsTest, AConfigurationThatIsNotValidIsRefusedByItsKey) {
+TEST(SlotsTest, AnInvalidConfigurationIsRefusedByKey) {
   SandboxConfig config;
   config.contract = "device";
   config.gpus = 4;
@@ -22,13 +22,13 @@ TEST(SlotsTest, AConfigurationThatIsNotValidIsRefusedByItsKey) {
   EXPECT_THAT(slots.error().message, HasSubstr("sandbox.count: expected at least one slot"));
 }
 
-TEST(SlotsTest, ContractHostNeedsAGpuForTasksOfGpusAlone) {
+TEST(SlotsTest, ContractHostNeedsAGpuOnlyForGpuTasks) {
   EXPECT_EQ(slot_contract("host", DeviceClass::cpu), "cpu");
   EXPECT_EQ(slot_contract("host", DeviceClass::cuda), "host");
   EXPECT_EQ(slot_contract("device", DeviceClass::cpu), "device");
 }
 
-TEST(SlotsTest, ContractHostRunsOnWhatTheTaskNames) {
+TEST(SlotsTest, ContractHostRunsOnTheTasksDevice) {
   EXPECT_EQ(host_device({.code = "DEVICE = \"cuda\"\n"}), DeviceClass::cuda);
   EXPECT_EQ(host_device({.code = "DEVICE = \"cpu\"\n"}), DeviceClass::cpu);
   const auto driver = cuda::Driver::load();

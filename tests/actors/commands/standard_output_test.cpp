@@ -9,21 +9,21 @@
 namespace warpsmith::actors {
 namespace {
 
-TEST(StandardOutputTest, WhatIsWrittenChangesNoCode) {
+TEST(StandardOutputTest, SuccessfulOutputKeepsTheExitCode) {
   std::ostringstream out;
   out << "text";
   EXPECT_EQ(after_output(ExitCode::success, out), ExitCode::success);
   EXPECT_EQ(after_output(ExitCode::judged_wrong, out), ExitCode::judged_wrong);
 }
 
-TEST(StandardOutputTest, ASuccessThatCannotBeToldIsAFailure) {
+TEST(StandardOutputTest, FailedOutputTurnsSuccessIntoFailure) {
   std::ofstream full("/dev/full");
   full << "text";
   testing::internal::CaptureStderr();
   EXPECT_EQ(after_output(ExitCode::success, full), ExitCode::infrastructure);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "warpsmith: cannot write all of standard output\n");
-  EXPECT_EQ(after_output(ExitCode::bad_input, full), ExitCode::bad_input) << "it says more";
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "warpsmith: cannot write to standard output\n");
+  EXPECT_EQ(after_output(ExitCode::bad_input, full), ExitCode::bad_input)
+      << "the code before says more";
 }
 
 }  // namespace

@@ -6,14 +6,14 @@
 namespace warpsmith::actors {
 namespace {
 
-TEST(TerminalTextTest, WordsStayAsTheyAre) {
+TEST(TerminalTextTest, PlainTextIsUnchanged) {
   EXPECT_EQ(for_terminal("größer 数\n\ttext\n"), "größer 数\n\ttext\n");
 }
 
-TEST(TerminalTextTest, ControlsAreNamedAndNotObeyed) {
+TEST(TerminalTextTest, ControlCharactersAreEscaped) {
   EXPECT_EQ(for_terminal("\x1b[31mred\x1b]0;title\a"), "\\x1b[31mred\\x1b]0;title\\x07");
   EXPECT_EQ(for_terminal("over\rwritten\x7f"), "over\\x0dwritten\\x7f");
-  EXPECT_EQ(for_terminal("\u009B31m"), "\\x9b31m") << "the same in one character";
+  EXPECT_EQ(for_terminal("\u009B31m"), "\\x9b31m") << "CSI as one character";
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ std::string read(const std::string& file) {
   return text.str();
 }
 
-/// One to four edits: a byte changed, a stretch removed, a stretch repeated, the end cut off.
+/// Makes one to four edits: changes a byte, removes or repeats a stretch, cuts off the end.
 std::string mutate(std::string text, RandomStream& stream) {
   const uint64_t edits = 1 + stream.below(4);
   for (uint64_t i = 0; i < edits && text.size() > 2; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every runnable experiment in configs/ parses and validates, and names what is there.
+// Every runnable experiment in configs/ parses and validates.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -19,7 +19,7 @@ TEST(NearestNameTest, PicksTheClosestName) {
   EXPECT_EQ(nearest_name("x", {}), "");
 }
 
-TEST(NearestNameTest, LooksAtNoMoreThanItCanAfford) {
+TEST(NearestNameTest, ComparesNoMoreThanItsBudget) {
   const std::string wanted(500, 'z');
   std::set<std::string> names{wanted};
   for (int i = 0; i < 1000; ++i) names.insert(std::string(496, 'a') + std::to_string(1000 + i));

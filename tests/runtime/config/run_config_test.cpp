@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// The least that a run must say.
+// The required keys of a run.
 const std::string least =
     "[run]\nseed = 1\n[model]\nfolder = \"m\"\n[synthesis]\ntasks = [\"t\"]\n";
 
@@ -59,7 +59,7 @@ std::vector<std::string> baselines_of(const std::vector<std::string>& overrides)
   return further_baselines(config->sandbox);
 }
 
-TEST(RunConfigTest, AGpusEvaluationsHaveAllBaselinesUnlessTheyAreNamed) {
+TEST(RunConfigTest, GpuSlotsTimeAllBaselinesByDefault) {
   using testing::ElementsAre;
   EXPECT_THAT(baselines_of({}), ElementsAre());
   EXPECT_THAT(baselines_of({"sandbox.contract=\"device\""}),
@@ -72,7 +72,7 @@ TEST(RunConfigTest, AGpusEvaluationsHaveAllBaselinesUnlessTheyAreNamed) {
 TEST(RunConfigTest, BaselinesThatASlotCannotHaveAreRefused) {
   EXPECT_THAT(error_of(least, {"sandbox.baselines=[\"cuda-graph\"]"}),
               HasSubstr("sandbox.baselines: expected [] or [\"auto\"]: a slot of contract "
-                        "\"cpu\" times eager and torch.compile alone"));
+                        "\"cpu\" times only eager and torch.compile"));
   EXPECT_THAT(error_of(least, {"sandbox.contract=\"device\"",
                                "sandbox.baselines=[\"auto\", \"cuda-graph\"]"}),
               HasSubstr("expected \"auto\" alone"));
@@ -139,7 +139,7 @@ TEST(RunConfigTest, LambdaAndItsReplacementExcludeEachOther) {
               HasSubstr("learner.lambda: learner.lambda_alpha replaces it"));
 }
 
-TEST(RunConfigTest, QuotedDotsAreNoKeysOfATable) {
+TEST(RunConfigTest, QuotedDotsDoNotNameTables) {
   EXPECT_EQ(error_of("\"learner.learning_rate\" = 1e-5\n" + least),
             "c.toml:1: unknown key \"learner.learning_rate\"; the nearest is "
             "learner.learning_rate");
@@ -149,13 +149,13 @@ TEST(RunConfigTest, QuotedDotsAreNoKeysOfATable) {
               HasSubstr("unknown table \"sandbox.limits\"; the nearest is sandbox.limits"));
 }
 
-TEST(RunConfigTest, NumericsAreStrictOrThePapers) {
+TEST(RunConfigTest, NumericsAreStrictOrPaper) {
   EXPECT_EQ(error_of(least, {"sandbox.numerics=paper"}), "");
   EXPECT_THAT(error_of(least, {"sandbox.numerics=loose"}),
               HasSubstr("sandbox.numerics: expected \"strict\" or \"paper\", got \"loose\""));
 }
 
-TEST(RunConfigTest, OfALongOptionTheBeginningIsTold) {
+TEST(RunConfigTest, LongOptionsAreQuotedInPart) {
   for (const char* key : {"run.seed=", "run seed="}) {
     const std::string error = error_of(least, {key + std::string(120'000, 'x')});
     EXPECT_THAT(error, HasSubstr("--set run"));
@@ -169,7 +169,7 @@ TEST(RunConfigTest, AMissingFileIsNamed) {
   EXPECT_EQ(config.error().code, ErrorCode::not_found);
   EXPECT_EQ(config.error().message, "no/such.toml: expected a configuration file, found nothing");
   EXPECT_EQ(load_run_config("/dev/zero", {}).error().message,
-            "/dev/zero: expected a configuration file, found what is no regular file");
+            "/dev/zero: expected a configuration file, found something that is not a regular file");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST(TomlDepthTest, DotsOfNumbersStringsAndCommentsDoNot) {
   EXPECT_EQ(line_of_too_deep_key("x = [" + key(100, "0.5", ", ") + "]"), std::nullopt);
 }
 
-TEST(TomlDepthTest, WhatFollowsAStringOfSeveralLinesIsLookedAt) {
+TEST(TomlDepthTest, TextAfterAMultilineStringIsScanned) {
   const std::string deep = "\n" + key(40) + " = 1";
   EXPECT_EQ(line_of_too_deep_key("x = \"\"\"a\"\"\"" + deep), 2);
   EXPECT_EQ(line_of_too_deep_key("x = \"\"\"a\"\"\"\"\"" + deep), 2) << "two quotes of its own";

@@ -107,10 +107,10 @@ TEST(TomlTest, UnknownKeysNameTheNearestValidOne) {
   EXPECT_EQ(complaints_of("[sub]\ninner = 4\n"),
             "conf/s.toml:1: unknown table sub; the nearest is t.sub");
   EXPECT_EQ(complaints_of("[zebra]\ninner = 4\n"),
-            "conf/s.toml:1: unknown table zebra; there are t, t.sub");
+            "conf/s.toml:1: unknown table zebra; expected one of t, t.sub");
 }
 
-TEST(TomlTest, NamesWriteNoLinesOfTheirOwn) {
+TEST(TomlTest, NamesCannotAddLines) {
   EXPECT_EQ(complaints_of("[t]\n\"cou\\r\\nnt\" = 4\n"),
             "conf/s.toml:2: unknown key t.cou\\r\\nnt; the nearest is t.count");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readings of a board: by a stand-in for NVML, and by the real one where there is a GPU.
+// Readings of a board, from a fake NVML and, if there is a GPU, from the real one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ TEST(ClocksTest, PowerHeatAndHardwareSlowAGpuDownAndIdlenessDoesNot) {
   }
 }
 
-TEST(ClocksTest, TheSummaryIsOfTheReadingsThatAnswered) {
+TEST(ClocksTest, SummaryCoversTheReadingsThatExist) {
   const std::vector<ClockSample> samples{{.sm_mhz = 1980, .celsius = 40, .reasons = 0x4},
                                          {.sm_mhz = 1200, .celsius = 44, .reasons = 0x4 | 0x20},
                                          {.sm_mhz = 1965, .reasons = std::nullopt}};
@@ -44,7 +44,7 @@ TEST(ClocksTest, TheSummaryIsOfTheReadingsThatAnswered) {
   EXPECT_FALSE(summary_of({}).lowest_sm_mhz);
 }
 
-TEST(ClocksTest, ReadsWhatTheLibraryAnswers) {
+TEST(ClocksTest, ReadsTheLibrarysValues) {
   const auto clocks = open_clocks("0000:1b:00.0", {WARPSMITH_FAKE_NVML});
   ASSERT_TRUE(clocks) << clocks.error().message;
   const ClockSample sample = (*clocks)->read();
@@ -55,7 +55,7 @@ TEST(ClocksTest, ReadsWhatTheLibraryAnswers) {
   EXPECT_FALSE(sample.power_w);
 }
 
-TEST(ClocksTest, SaysWhyThereAreNone) {
+TEST(ClocksTest, SaysWhyThereAreNoReadings) {
   const auto absent = open_clocks("0000:1b:00.0", {"libno-such-nvml.so.1"});
   ASSERT_FALSE(absent);
   EXPECT_THAT(absent.error().message, HasSubstr("no NVML: libno-such-nvml.so.1"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The side of CUPTI's range profiler that needs no GPU, for chips by their names.
+// The part of CUPTI's range profiler that needs no GPU, for chips by name.
 #include "runtime/cuda/counter_config.hpp"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ TEST_F(CounterConfigTest, CountsOnEveryGenerationOfDataCentreGpus) {
   }
 }
 
-TEST_F(CounterConfigTest, AChipThatCuptiDoesNotKnowIsNamed) {
+TEST_F(CounterConfigTest, UnknownChipIsNamed) {
   const auto config = CounterConfig::make(*cupti_, "XY123", {});
   ASSERT_FALSE(config);
   EXPECT_EQ(config.error().code, ErrorCode::unsupported);

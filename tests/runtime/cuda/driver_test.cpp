@@ -35,14 +35,14 @@ TEST(DriverTest, ModuleVersionIsTheFirstDottedNumber) {
   EXPECT_EQ(module_version(""), "");
 }
 
-TEST(DriverTest, AMachineWithoutADriverSaysSo) {
+TEST(DriverTest, MachineWithoutADriverIsUnsupported) {
   const auto driver = Driver::load();
   if (driver) GTEST_SKIP() << "this machine has a driver";
   EXPECT_EQ(driver.error().code, ErrorCode::unsupported);
   EXPECT_FALSE(driver.error().message.empty());
 }
 
-TEST(CanaryTest, GivesTheRightResultAndItsMemoryBack) {
+TEST(CanaryTest, ReturnsTheCorrectResultAndItsMemory) {
   const auto driver = Driver::load();
   if (!driver) GTEST_SKIP() << driver.error().message;
   if (!canary_is_built()) GTEST_SKIP() << "built without a CUDA toolkit";

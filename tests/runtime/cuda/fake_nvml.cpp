@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for libnvidia-ml with one GPU, 0000:1b:00.0, whose power it does not tell.
+// A fake libnvidia-ml with one GPU, 0000:1b:00.0, whose power it does not report.
 #include <cstring>
 
 extern "C" {
-// NOLINTBEGIN(readability-identifier-naming): the names that NVML has
+// NOLINTBEGIN(readability-identifier-naming): NVML's names
 
 int nvmlInit_v2() {
   return 0;

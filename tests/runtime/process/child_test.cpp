@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Children: exit codes, deadlines, output caps, descriptors.
+// Child processes: exit codes, deadlines, output limits, descriptors.
 #include "runtime/process/child.hpp"
 
 #include <fcntl.h>
@@ -52,11 +52,11 @@ TEST(ChildTest, IsKilledAtItsDeadline) {
   EXPECT_EQ(exit->signal, SIGKILL);
 }
 
-TEST(ChildTest, IsInAGroupOfItsOwnIfAsked) {
-  for (const bool asked : {false, true}) {
-    auto child = Child::start({.argv = {"sleep", "60"}, .own_group = asked});
+TEST(ChildTest, HasItsOwnProcessGroupOnRequest) {
+  for (const bool own : {false, true}) {
+    auto child = Child::start({.argv = {"sleep", "60"}, .own_group = own});
     ASSERT_TRUE(child) << child.error().message;
-    EXPECT_EQ(::getpgid(child->pid()), asked ? child->pid() : ::getpgrp());
+    EXPECT_EQ(::getpgid(child->pid()), own ? child->pid() : ::getpgrp());
   }
 }
 
@@ -75,7 +75,7 @@ TEST(ChildTest, FeedsStandardInput) {
   EXPECT_EQ(run_shell("wc -c", spec).out, "300000\n");
 }
 
-TEST(ChildTest, HandsDescriptorsOverUnderTheirNumbers) {
+TEST(ChildTest, PassesDescriptorsUnderTheirNumbers) {
   const auto a = MemoryFile::sealed_copy("a", "first");
   const auto b = MemoryFile::sealed_copy("b", "second");
   ASSERT_TRUE(a && b);
@@ -112,7 +112,7 @@ bool has_children() {
   return ::waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD;
 }
 
-TEST(ChildTest, WithoutItsLimitsNothingRuns) {
+TEST(ChildTest, DoesNotRunWithoutItsLimits) {
   const fs::path folder = fs::path(testing::TempDir()) / ("child-" + std::to_string(::getpid()));
   fs::create_directory(folder);
   ChildSpec spec;
@@ -127,7 +127,7 @@ TEST(ChildTest, WithoutItsLimitsNothingRuns) {
   fs::remove_all(folder);
 }
 
-TEST(ChildTest, OutsideItsDirectoryNothingRuns) {
+TEST(ChildTest, DoesNotRunOutsideItsDirectory) {
   ChildSpec spec;
   spec.argv = {"/bin/true"};
   spec.directory = "/nowhere";
@@ -136,7 +136,7 @@ TEST(ChildTest, OutsideItsDirectoryNothingRuns) {
   EXPECT_NE(child.error().message.find("enter its directory"), std::string::npos);
 }
 
-/// A pipe that takes no more: who writes to it waits.
+/// A full pipe: a write to it blocks.
 std::pair<UniqueFd, UniqueFd> full_pipe() {
   std::array<int, 2> ends{};
   EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
@@ -147,7 +147,7 @@ std::pair<UniqueFd, UniqueFd> full_pipe() {
   return {UniqueFd{ends[0]}, UniqueFd{ends[1]}};
 }
 
-TEST(ChildTest, OneThatDoesNotReachItsProgramInTimeIsKilled) {
+TEST(ChildTest, IsKilledIfItsProgramDoesNotStartInTime) {
   const auto group = full_pipe();
   ChildSpec spec;
   spec.argv = {"/bin/true"};
@@ -155,7 +155,7 @@ TEST(ChildTest, OneThatDoesNotReachItsProgramInTimeIsKilled) {
   spec.start_within = milliseconds{200};
   const auto child = Child::start(spec);
   ASSERT_FALSE(child);
-  EXPECT_NE(child.error().message.find("start /bin/true: not reached within 0.2 s"),
+  EXPECT_NE(child.error().message.find("start /bin/true: its program did not run within 0.2 s"),
             std::string::npos)
       << child.error().message;
   EXPECT_FALSE(has_children());
@@ -166,7 +166,7 @@ TEST(ChildTest, FailedStartsLeaveNoChildWhateverItsDescriptors) {
   spec.argv = {"/nowhere/prog"};
   const auto file = MemoryFile::sealed_copy("any", "text");
   ASSERT_TRUE(file);
-  // One of these numbers is that of the pipe that reports.
+  // One of these numbers is that of the pipe that reports the failure.
   for (int number = 3; number < 40; ++number) spec.descriptors[number] = file->fd();
   EXPECT_FALSE(Child::start(spec));
   EXPECT_FALSE(has_children());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory files: what their seals refuse.
+// The seals of memory files.
 #include "runtime/process/memory_file.hpp"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that writes and prunes checkpoints without end is killed at random moments: the newest
-// one it answered for (or a later one) is always found whole.
+// A process that writes and prunes checkpoints in a loop is killed at random moments. The newest
+// checkpoint that it acknowledged (or a later one) is always found intact.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,10 +36,10 @@ using test_support::TemporaryFolder;
   }
 }
 
-TEST(CheckpointCrashTest, AnsweredCheckpointIsFoundWholeAfterKilling) {
+TEST(CheckpointCrashTest, AcknowledgedCheckpointSurvivesKilling) {
   const TemporaryFolder folder;
   RandomStream draw{5, "checkpoint_crash_test"};
-  uint32_t answered = 0;
+  uint32_t acknowledged = 0;
   for (int round = 0; round < 10; ++round) {
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe(ends.data()), 0);
@@ -47,14 +47,14 @@ TEST(CheckpointCrashTest, AnsweredCheckpointIsFoundWholeAfterKilling) {
     ASSERT_GE(child, 0);
     if (child == 0) {
       ::close(ends[0]);
-      write_forever(folder.path(), answered + 1, ends[1]);
+      write_forever(folder.path(), acknowledged + 1, ends[1]);
     }
     ::close(ends[1]);
     for (uint64_t left = draw.below(4); left > 0; --left) {
-      ASSERT_EQ(::read(ends[0], &answered, sizeof answered), ssize_t{sizeof answered});
+      ASSERT_EQ(::read(ends[0], &acknowledged, sizeof acknowledged), ssize_t{sizeof acknowledged});
     }
     ASSERT_EQ(::kill(child, SIGKILL), 0);
-    while (::read(ends[0], &answered, sizeof answered) == ssize_t{sizeof answered}) {
+    while (::read(ends[0], &acknowledged, sizeof acknowledged) == ssize_t{sizeof acknowledged}) {
     }
     ::close(ends[0]);
     int status = 0;
@@ -67,14 +67,14 @@ TEST(CheckpointCrashTest, AnsweredCheckpointIsFoundWholeAfterKilling) {
     ASSERT_TRUE(search.has_value()) << search.error().message;
     EXPECT_TRUE(search->complaints.empty());
     const uint32_t found = search->found ? search->found->manifest.version.step : 0;
-    EXPECT_GE(found, answered);
-    // A kill between writing and pruning leaves one more than is kept; the next owner prunes it.
+    EXPECT_GE(found, acknowledged);
+    // A kill between writing and pruning leaves one too many; the next owner prunes it.
     EXPECT_LE(store->steps()->size(), 3U);
     ASSERT_TRUE(store->prune(2).has_value());
     EXPECT_LE(store->steps()->size(), 2U);
-    answered = found;
+    acknowledged = found;
   }
-  EXPECT_GE(answered, 5U);
+  EXPECT_GE(acknowledged, 5U);
 }
 
 }  // namespace

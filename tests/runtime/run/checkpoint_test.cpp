@@ -39,7 +39,7 @@ size_t entries_in(const fs::path& folder) {
   return static_cast<size_t>(std::distance(begin(all), end(all)));
 }
 
-TEST(CheckpointTest, WrittenCheckpointIsFoundWhole) {
+TEST(CheckpointTest, WrittenCheckpointIsFound) {
   const TemporaryFolder folder;
   const CheckpointStore store = open_store(folder.path());
   const auto written = store.write({2, 5}, writer("w5"));
@@ -73,7 +73,7 @@ TEST(CheckpointTest, TemporaryFolderOfADeadProcessIsRemoved) {
   EXPECT_EQ(entries_in(folder.path()), 0U);
 }
 
-TEST(CheckpointTest, DamagedCheckpointIsPassedOverWithItsReason) {
+TEST(CheckpointTest, DamagedCheckpointIsSkippedWithItsReason) {
   const TemporaryFolder folder;
   const CheckpointStore store = open_store(folder.path());
   for (uint32_t step : {1U, 2U, 3U, 4U}) {
@@ -93,7 +93,7 @@ TEST(CheckpointTest, DamagedCheckpointIsPassedOverWithItsReason) {
   EXPECT_NE(search->complaints[2].find("step-2/critic/model.safetensors"), std::string::npos);
 }
 
-TEST(CheckpointTest, UnreadableCheckpointIsNotPassedOver) {
+TEST(CheckpointTest, UnreadableCheckpointIsNotSkipped) {
   const TemporaryFolder folder;
   const CheckpointStore store = open_store(folder.path());
   for (uint32_t step : {1U, 2U}) ASSERT_TRUE(store.write({1, step}, writer("w")).has_value());
@@ -106,7 +106,7 @@ TEST(CheckpointTest, UnreadableCheckpointIsNotPassedOver) {
   EXPECT_NE(search.error().message.find(manifest.string()), std::string::npos);
 }
 
-TEST(CheckpointTest, CheckpointAheadOfTheLedgerIsPassedOver) {
+TEST(CheckpointTest, CheckpointAheadOfTheLedgerIsSkipped) {
   const TemporaryFolder folder;
   const CheckpointStore store = open_store(folder.path());
   for (uint32_t step : {3U, 6U}) ASSERT_TRUE(store.write({1, step}, writer("w")).has_value());
@@ -127,7 +127,7 @@ TEST(CheckpointTest, OnlyTheNewestAreKept) {
   EXPECT_EQ(entries_in(folder.path()), 2U);
 }
 
-TEST(CheckpointTest, LeftLineageCanNotBeResumedAgain) {
+TEST(CheckpointTest, AbandonedLineageCannotBeResumed) {
   const TemporaryFolder folder;
   const CheckpointStore store = open_store(folder.path());
   for (uint32_t step : {1U, 2U, 3U, 4U}) {

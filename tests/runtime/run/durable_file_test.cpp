@@ -30,10 +30,10 @@ TEST(DurableFileTest, WritingReplacesTheWholeContentAndLeavesNoOtherFile) {
   EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
 }
 
-TEST(DurableFileTest, WhatAKilledWriterLeavesIsRemovedByTheFoldersOwner) {
+TEST(DurableFileTest, FilesOfAKilledWriterAreRemovedByTheFoldersOwner) {
   const TemporaryFolder folder;
   const auto write = [&] {
-    const rlimit most{32, 32};  // bytes of a file: the next one ends the process
+    const rlimit most{32, 32};  // bytes per file: writing more ends the process
     (void)::setrlimit(RLIMIT_FSIZE, &most);
     (void)write_file_whole(folder.path() / "facts", std::string(100, 'x'));
     ::_exit(0);
@@ -53,7 +53,7 @@ TEST(DurableFileTest, ReadingMoreThanAllowedIsRefused) {
   EXPECT_EQ(read.error().code, ErrorCode::parse_failed);
 }
 
-TEST(DurableFileTest, PipeThatNobodyWritesIsRefusedAtOnce) {
+TEST(DurableFileTest, PipeIsRefusedAtOnce) {
   const TemporaryFolder folder;
   const auto pipe = folder.path() / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -62,14 +62,14 @@ TEST(DurableFileTest, PipeThatNobodyWritesIsRefusedAtOnce) {
   EXPECT_EQ(read.error().message, pipe.string() + ": expected a regular file");
 }
 
-TEST(DurableFileTest, FolderIsNoTextFile) {
+TEST(DurableFileTest, FolderIsNotATextFile) {
   const TemporaryFolder folder;
   const auto read = read_text_file(folder.path(), 10);
   ASSERT_FALSE(read.has_value());
   EXPECT_EQ(read.error().message, "cannot read " + folder.path().string() + ": Is a directory");
 }
 
-TEST(DurableFileTest, ALinkToItselfIsTheCallersFault) {
+TEST(DurableFileTest, LoopOfLinksIsAnInvalidArgument) {
   const TemporaryFolder folder;
   const auto link = folder.path() / "link";
   std::filesystem::create_symlink("link", link);
@@ -86,7 +86,7 @@ TEST(DurableFileTest, MissingFileIsNamed) {
   EXPECT_NE(read.error().message.find("/nowhere/at/all"), std::string::npos);
 }
 
-TEST(DurableFileTest, FullDeviceIsAValueOfItsOwn) {
+TEST(DurableFileTest, FullDeviceHasItsOwnErrorCode) {
   const auto full = open_file("/dev/full", O_WRONLY);
   if (!full) GTEST_SKIP() << "no /dev/full on this machine";
   const auto written = write_all(*full, "x", "/dev/full");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Databases with changed bytes: every question is answered or refused, none crashes.
+// Databases with changed bytes: every query gives an answer or an error; none crashes.
 #include <gtest/gtest.h>
 
 #include "runtime/random_stream.hpp"
@@ -24,12 +24,12 @@ std::string valid_database(const std::filesystem::path& path) {
              db->put_verdict({id, 1, true, Verdict{}}).has_value();
     }
     fine = fine && db->put_step({{1, 1}, {1, 2, 3}, {{"loss", 0.5}}}).has_value();
-    if (!fine) throw std::runtime_error("the database could not be made");
+    if (!fine) throw std::runtime_error("cannot make the database");
   }
   return read_text_file(path, 1U << 22U).value();
 }
 
-/// True when everything could be read.
+/// Returns true if everything could be read.
 bool read_everything(const std::filesystem::path& path) {
   auto db = RunDatabase::open(path, SqlAccess::read_only);
   if (!db) return false;
@@ -42,7 +42,7 @@ bool read_everything(const std::filesystem::path& path) {
   return fine;
 }
 
-TEST(RunDatabaseFuzzTest, ChangedBytesAreAnsweredOrRefused) {
+TEST(RunDatabaseFuzzTest, ChangedBytesGiveAnAnswerOrAnError) {
   const TemporaryFolder folder = TemporaryFolder::in_memory();
   const auto path = folder.path() / "run.db";
   const std::string whole = valid_database(path);

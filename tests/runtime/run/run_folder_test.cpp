@@ -61,7 +61,7 @@ TEST(RunFolderTest, FolderWithoutARunIsNotOpened) {
   EXPECT_EQ(run.error().code, ErrorCode::not_found);
 }
 
-TEST(RunFolderTest, SecondHolderIsToldTheOwnersProcess) {
+TEST(RunFolderTest, SecondHolderGetsTheOwnersProcessId) {
   const TemporaryFolder root;
   const auto first = RunFolder::create(root.path(), "one", "c");
   ASSERT_TRUE(first.has_value());

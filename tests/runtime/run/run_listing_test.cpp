@@ -12,7 +12,7 @@ namespace {
 
 using test_support::TemporaryFolder;
 
-/// A run that started at `started`; its database is closed again.
+/// Makes a run that started at `started`, and closes its database.
 RunFolder make_run(const std::filesystem::path& root, const char* name, const char* started) {
   auto run = RunFolder::create(root, name, "c");
   if (!run) throw std::runtime_error(run.error().message);
@@ -43,7 +43,8 @@ TEST(RunListingTest, UnreadableRunIsListedWithItsReason) {
   const TemporaryFolder root;
   const RunFolder run = make_run(root.path(), "good", "2026-02-02T00:00:00.000Z");
   std::filesystem::create_directory(root.path() / "bad");
-  std::ofstream{root.path() / "bad" / "run.db"} << "this is no database, but long enough to tell";
+  std::ofstream{root.path() / "bad" / "run.db"}
+      << "this is not a database, but it is as long as one";
   const auto runs = list_runs(root.path());
   ASSERT_EQ(runs->size(), 2U);
   ASSERT_FALSE(runs->at(1).summary.has_value());
@@ -97,14 +98,14 @@ TEST(RunListingTest, ARunWithoutADatabaseIsListedAndFound) {
             std::string::npos);
 }
 
-TEST(RunListingTest, UnknownRunIsAnsweredWithTheKnownOnes) {
+TEST(RunListingTest, UnknownRunErrorNamesTheKnownOnes) {
   const TemporaryFolder root;
   {
     make_run(root.path(), "one", "2026-01-01T00:00:00.000Z");
   }
   const auto run = find_run(root.path(), "ona");
   ASSERT_FALSE(run.has_value());
-  EXPECT_EQ(run.error().message, "no run 'ona': there are one");
+  EXPECT_EQ(run.error().message, "no run 'ona'; the runs in " + root.path().string() + " are: one");
   EXPECT_NE(find_run("/nowhere", "x").error().message.find("no runs in /nowhere"),
             std::string::npos);
 }

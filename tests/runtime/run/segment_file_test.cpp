@@ -88,7 +88,7 @@ TEST(SegmentFileTest, TornTailOfEveryLengthIsCutAndNothingElse) {
   }
 }
 
-TEST(SegmentFileTest, FileThatDiedBeforeItsMarkIsStartedAgain) {
+TEST(SegmentFileTest, FileWithoutAWholeMarkIsStartedAgain) {
   const TemporaryFolder folder;
   append_raw(segment_file_path(folder.path(), 1), "WSS");
   SegmentLog log = open_log(folder.path());

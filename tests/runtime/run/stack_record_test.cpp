@@ -41,7 +41,7 @@ TEST(StackRecordTest, JsonHoldsEveryFieldUnderItsName) {
   EXPECT_EQ(json.at("versions").at("caf"), "0.17.6");
 }
 
-TEST(StackRecordTest, BytesThatAreNoTextDoNotBreakTheJson) {
+TEST(StackRecordTest, InvalidUtf8DoesNotBreakTheJson) {
   StackRecord stack = sample();
   stack.cpu = "a\xFF";
   EXPECT_TRUE(nlohmann::json::accept(to_json(stack)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every part of `bench`, as small as it gets: it runs, and its JSON has the figures it promises.
+// Every bench, as small as possible: it runs, and its JSON has the documented figures.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -30,10 +30,10 @@ class BenchTest : public testing::Test {
     ::setenv("XDG_CACHE_HOME", WARPSMITH_TEST_CACHE, 1);
     ASSERT_EQ(::sched_getaffinity(0, sizeof cores_, &cores_), 0);
   }
-  /// A command that judges leaves the slot's cores; the next one starts from all of them.
+  /// A command that judges leaves the slot's cores; the next one needs all of them again.
   void TearDown() override { (void)::sched_setaffinity(0, sizeof cores_, &cores_); }
 
-  /// What the command printed, if it ended well.
+  /// The JSON that the command printed; expects it to succeed.
   static json run(std::vector<const char*> arguments) {
     arguments.insert(arguments.begin(), {"warpsmith", "bench"});
     arguments.push_back("--json");
@@ -44,7 +44,7 @@ class BenchTest : public testing::Test {
     return json::parse(out, nullptr, /*allow_exceptions=*/false);
   }
 
-  /// A folder with one small task.
+  /// Adds one small task to the folder.
   static void add_task(const TemporaryFolder& folder) {
     fs::copy_file("configs/tasks/cpu/train/square_mean.py", folder.path() / "square_mean.py");
   }
@@ -141,7 +141,7 @@ TEST_F(BenchTest, RepeatJudgesOneKernelSeveralTimes) {
   EXPECT_GE(one["verdicts"][0]["milestone"].get<int>(), 1);
 }
 
-TEST_F(BenchTest, TasksAreTakenInOrRefusedWithTheReason) {
+TEST_F(BenchTest, TasksAreAcceptedOrRefusedWithTheReason) {
   if (!has_python()) GTEST_SKIP() << "no Python environment";
   const TemporaryFolder folder;
   add_task(folder);
@@ -179,7 +179,7 @@ TEST_F(BenchTest, FaultsChangeNoVerdictAndLeaveNothing) {
   EXPECT_EQ(out["meets_bars"], true) << out.dump(1);
 }
 
-TEST_F(BenchTest, FaultsOfContractDeviceCompileUnlessThatIsTheFault) {
+TEST_F(BenchTest, DeviceFaultsCompileUnlessThatIsTheFault) {
   const auto toolchain =
       sandbox::find_cuda_toolchain(sandbox::built_with_toolkit(), python_interpreter().string());
   if (!toolchain) GTEST_SKIP() << toolchain.error().message;
@@ -208,16 +208,16 @@ TEST_F(BenchTest, FaultsOfContractDeviceCompileUnlessThatIsTheFault) {
   for (const FaultKind& kind : fault_kinds("device")) {
     if (kind.strikes) continue;
     const auto refused = refusal(kind.files);
-    // What is right only on the device is refused nowhere before it.
-    const bool before_it = kind.expected.contains(VerdictClass::compile_error) ||
-                           kind.expected.contains(VerdictClass::banned_construct);
+    // A fault that only the device can show must compile.
+    const bool at_compile_time = kind.expected.contains(VerdictClass::compile_error) ||
+                                 kind.expected.contains(VerdictClass::banned_construct);
     EXPECT_TRUE(refused ? kind.expected.contains(*refused)
-                        : !before_it || kind.expected.contains(VerdictClass::launch_error))
+                        : !at_compile_time || kind.expected.contains(VerdictClass::launch_error))
         << kind.name << ": " << (refused ? to_string(*refused) : "compiles");
   }
 }
 
-TEST_F(BenchTest, TimingSaysWhatItLacks) {
+TEST_F(BenchTest, TimingReportsTheMissingDriver) {
   if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a GPU's driver";
   testing::internal::CaptureStderr();
   const std::vector<const char*> arguments{"warpsmith", "bench", "timing"};
@@ -231,7 +231,7 @@ TEST_F(BenchTest, CommitMeasuresEachProcess) {
   const json out = run({"commit", "--processes", "2"});
   ASSERT_TRUE(has_keys(out, {"worst_raw_overhead_us", "worst_noop_us", "worst_loop_us", "each"}));
   EXPECT_EQ(out["each"].size(), 2U);
-  // A kernel that loops for 1,000 us cannot read less, but for the granularity of a clock.
+  // A loop of 1,000 us cannot take less, except for the granularity of the clock.
   EXPECT_GT(out["worst_loop_us"].get<double>(), 900);
 }
 
@@ -254,7 +254,7 @@ TEST_F(BenchTest, LearnCountsTrainedTokens) {
   EXPECT_GT(out["trained_tokens_per_s"].get<double>(), 0);
 }
 
-TEST(BenchTableTest, FiguresEndInOneColumn) {
+TEST(BenchTableTest, FiguresAreAlignedRight) {
   EXPECT_EQ(table_of({{"a", "1", {}}, {"long", "22", ">= 3"}}),
             "  a      1\n  long  22   bar >= 3\n");
 }

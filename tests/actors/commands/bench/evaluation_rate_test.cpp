@@ -11,14 +11,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Takes in every task but "random"; passes kernels of tasks that it has taken in.
-class TakesInFirst : public SandboxBackend {
+/// Accepts every task but "random"; passes only kernels of tasks that it has ingested.
+class PassesIngestedTasks : public SandboxBackend {
  public:
   Judgement evaluate(const Task& task, const Submission& /*submission*/, Request /*request*/,
                      milliseconds /*budget*/) override {
     const bool known = known_.contains(task.id);
     return Verdict{.outcome = known ? VerdictClass::passed : VerdictClass::wrong,
-                   .feedback = "not taken in before it was timed"};
+                   .feedback = "timed before it was ingested"};
   }
   Result<TaskFacts> ingest(const Task& task, milliseconds /*budget*/) override {
     if (task.id == "random") return fail(ErrorCode::invalid_argument, "two calls differ");
@@ -40,24 +40,24 @@ EvaluationLoad load_of(const std::vector<std::string>& ids, int64_t evaluations)
 }
 
 Result<EvaluationFigures> measure(const EvaluationLoad& load) {
-  const SandboxBackendFactory slot = [] { return std::make_unique<TakesInFirst>(); };
+  const SandboxBackendFactory slot = [] { return std::make_unique<PassesIngestedTasks>(); };
   return measure_evaluations({slot, slot}, load);
 }
 
-TEST(EvaluationRateTest, OnlyWhatWasMadeReadyIsTimedWhereATaskIsRefused) {
+TEST(EvaluationRateTest, OnlyPreparedTasksAreTimed) {
   const auto figures = measure(load_of({"random", "rows", "later"}, 2));
   ASSERT_TRUE(figures) << figures.error().message;
   EXPECT_EQ(figures->evaluations, 2);
   EXPECT_TRUE(figures->not_passed.empty()) << figures->not_passed.front();
 }
 
-TEST(EvaluationRateTest, NothingIsMeasuredWhereEveryTaskIsRefused) {
+TEST(EvaluationRateTest, NothingIsMeasuredIfEveryTaskIsRefused) {
   const auto figures = measure(load_of({"random"}, 2));
   ASSERT_FALSE(figures);
   EXPECT_EQ(figures.error().message, "every task was refused");
 }
 
-TEST(EvaluationRateTest, EndsWithWhatThereIsOnceItIsToldToStop) {
+TEST(EvaluationRateTest, AStopLeavesTheEvaluationsSoFar) {
   EvaluationLoad load = load_of({"rows"}, 1'000'000);
   std::atomic<int> answers{0};
   load.stop = [&] { return ++answers > 50; };
@@ -67,28 +67,28 @@ TEST(EvaluationRateTest, EndsWithWhatThereIsOnceItIsToldToStop) {
   EXPECT_LE(figures->evaluations, 50);
 }
 
-/// Its service is ended from outside while it measures its first task.
-class Ended : public SandboxBackend {
+/// A service that is ended from outside while it measures its first task.
+class EndedService : public SandboxBackend {
  public:
-  explicit Ended(std::atomic<bool>& told) : told_(told) {}
+  explicit EndedService(std::atomic<bool>& stopped) : stopped_(stopped) {}
   Judgement evaluate(const Task& /*task*/, const Submission& /*submission*/, Request /*request*/,
                      milliseconds /*budget*/) override {
     return InfraFailure{InfraKind::sandbox_lost, "ended"};
   }
   Result<TaskFacts> ingest(const Task& /*task*/, milliseconds /*budget*/) override {
-    told_ = true;
+    stopped_ = true;
     return fail(ErrorCode::peer_lost, "ended");
   }
 
  private:
-  std::atomic<bool>& told_;
+  std::atomic<bool>& stopped_;
 };
 
-TEST(EvaluationRateTest, WhatAStopEndedIsNoFailure) {
+TEST(EvaluationRateTest, FailureCausedByAStopIsIgnored) {
   EvaluationLoad load = load_of({"rows"}, 2);
-  std::atomic<bool> told{false};
-  load.stop = [&] { return told.load(); };
-  const SandboxBackendFactory slot = [&] { return std::make_unique<Ended>(told); };
+  std::atomic<bool> stopped{false};
+  load.stop = [&] { return stopped.load(); };
+  const SandboxBackendFactory slot = [&] { return std::make_unique<EndedService>(stopped); };
   const auto figures = measure_evaluations({slot, slot}, load);
   ASSERT_TRUE(figures) << figures.error().message;
   EXPECT_EQ(figures->evaluations, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of `bench faults`: processes found in /proc, pieces told apart, bars.
+// The parts of `bench faults`: processes in /proc, the processes of a service, bars.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ ProcessSeen seen(pid_t pid, pid_t parent, std::vector<std::string> argv, char st
   return {.pid = pid, .parent = parent, .state = state, .argv = std::move(argv)};
 }
 
-TEST(ProcessTreeTest, ReadsNamesThatHoldParentheses) {
+TEST(ProcessTreeTest, ReadsNamesWithParentheses) {
   const auto process = parse_process(
       "42 (a) b) (c) T 7 42 42 0 -1 4194560 1 0 0 0 3 4 0 0 20 0 1 0 123456 2000 1 18446744");
   ASSERT_TRUE(process);
@@ -46,7 +46,7 @@ TEST(ProcessTreeTest, FollowsGrandchildrenWhateverTheirNumbers) {
   EXPECT_EQ(found, (std::set<pid_t>{3, 9}));
 }
 
-TEST(ProcessCensusTest, FindsAZombieAndForgetsWhatIsReaped) {
+TEST(ProcessCensusTest, FindsAZombieAndForgetsReapedProcesses) {
   const pid_t child = ::fork();
   if (child == 0) {
     (void)::pause();
@@ -64,7 +64,7 @@ TEST(ProcessCensusTest, FindsAZombieAndForgetsWhatIsReaped) {
   EXPECT_THAT(census.left(), Not(Contains(Field(&ProcessSeen::pid, child))));
 }
 
-TEST(StrikeTest, TellsThePiecesOfAServiceApart) {
+TEST(StrikeTest, DistinguishesTheProcessesOfAService) {
   const std::vector<ProcessSeen> service{
       seen(20, 10, {"/usr/bin/bwrap", "--unshare-user", "/runner", "runner"}),
       seen(21, 20, {"/runner", "runner"}),
@@ -84,13 +84,13 @@ TEST(StrikeTest, TellsThePiecesOfAServiceApart) {
             std::nullopt);
 }
 
-TEST(StrikeTest, KillsNothingThatIsNotThere) {
+TEST(StrikeTest, KillsNothingIfThereIsNoSuchProcess) {
   ProcessCensus census;
   Strike strike(::getpid(), Piece::candidate, std::chrono::microseconds{0}, census);
   EXPECT_FALSE(strike.hit());
 }
 
-TEST(FaultKindsTest, EachHasANameAndEitherASubmissionOrAPiece) {
+TEST(FaultKindsTest, EachHasANameAndEitherASubmissionOrAProcess) {
   for (const char* contract : {"cpu", "device"}) {
     std::set<std::string> names;
     for (const FaultKind& kind : fault_kinds(contract)) {
@@ -121,7 +121,7 @@ TEST(FaultFiguresTest, APassIsComparedSetBySetInAnyOrder) {
   EXPECT_FALSE(one.same_as(judged(Verdict{.outcome = VerdictClass::wrong})));
   const JudgedOutcome lost = judged(InfraFailure{InfraKind::sandbox_lost, "gone"});
   EXPECT_EQ(lost.outcome, "infra_sandbox_lost");
-  EXPECT_EQ(lost.said, "gone");
+  EXPECT_EQ(lost.text, "gone");
 }
 
 TEST(FaultFiguresTest, EveryBarCounts) {

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Passes everything, and counts that.
+/// Passes everything and counts the evaluations.
 class Counting : public SandboxBackend {
  public:
   explicit Counting(std::atomic<int>& evaluated) : evaluated_(evaluated) {}
@@ -40,7 +40,7 @@ GpuScaling with_rates(int64_t gpus, double one, double all) {
   return {.gpus = gpus, .one = {.per_second = one}, .all = {.per_second = all}};
 }
 
-TEST(GpuScalingTest, EachGpuIsHeldToNineteenTwentiethsOfOneAlone) {
+TEST(GpuScalingTest, TheBarIsNineteenTwentiethsOfOneGpuEach) {
   EXPECT_DOUBLE_EQ(with_rates(2, 2.5, 4.8).ratio(), 1.92);
   EXPECT_DOUBLE_EQ(with_rates(2, 2.5, 4.8).ratio_bar(), 1.9);
   EXPECT_TRUE(with_rates(2, 2.5, 4.8).meets_bar());
@@ -49,7 +49,7 @@ TEST(GpuScalingTest, EachGpuIsHeldToNineteenTwentiethsOfOneAlone) {
   EXPECT_EQ(with_rates(2, 0, 4.8).ratio(), 0);
 }
 
-TEST(GpuScalingTest, TheFirstGpuIsMeasuredAloneAndThenAll) {
+TEST(GpuScalingTest, FirstOneGpuIsMeasuredThenAll) {
   std::vector<std::atomic<int>> evaluated(2);
   std::vector<std::atomic<int>> begun(2);
   std::vector<SandboxBackendFactory> slots;
@@ -68,7 +68,7 @@ TEST(GpuScalingTest, TheFirstGpuIsMeasuredAloneAndThenAll) {
   EXPECT_EQ(scaling->all.slots, 4);
   EXPECT_EQ(scaling->one.evaluations, 10);
   EXPECT_EQ(scaling->all.evaluations, 20);
-  // One more of each slot is not measured.
+  // Each slot makes one more evaluation, which is not measured.
   EXPECT_EQ(evaluated[0] + evaluated[1], 10 + 20 + 2 + 4);
 }
 

@@ -20,26 +20,26 @@ Verdict timed(double eager, Interval eager_ci, double compile, Interval compile_
 }
 
 TEST(RepetitionTest, AnIntervalAroundAMilestoneStraddlesIt) {
-  const Sighted across = sighted(timed(1.06, {1.02, 1.10}, 1.0, {0.98, 1.02}));
+  const VerdictSample across = sample_of(timed(1.06, {1.02, 1.10}, 1.0, {0.98, 1.02}));
   EXPECT_TRUE(across.straddles);
   EXPECT_EQ(across.milestone, 1);
-  const Sighted beyond = sighted(timed(2.0, {1.9, 2.1}, 1.5, {1.4, 1.6}));
+  const VerdictSample beyond = sample_of(timed(2.0, {1.9, 2.1}, 1.5, {1.4, 1.6}));
   EXPECT_FALSE(beyond.straddles);
   EXPECT_EQ(beyond.milestone, 3);
   EXPECT_DOUBLE_EQ(beyond.speedup_compile, 1.5);
 }
 
 TEST(RepetitionTest, AWrongVerdictHasNoSpeedUp) {
-  const Sighted wrong = sighted(Verdict{.outcome = VerdictClass::wrong});
+  const VerdictSample wrong = sample_of(Verdict{.outcome = VerdictClass::wrong});
   EXPECT_EQ(wrong.milestone, -1);
   EXPECT_EQ(wrong.speedup_eager, 0);
 }
 
-TEST(RepetitionTest, OnlyALowerMilestoneThatIsStraddledIsExplained) {
-  const Sighted usual{.milestone = 2, .speedup_eager = 1.2, .speedup_compile = 1.0};
-  const Sighted lower_straddling{.milestone = 1, .straddles = true};
-  const Sighted lower{.milestone = 1};
-  const Sighted higher{.milestone = 3, .straddles = true};
+TEST(RepetitionTest, OnlyAStraddledLowerMilestoneIsExplained) {
+  const VerdictSample usual{.milestone = 2, .speedup_eager = 1.2, .speedup_compile = 1.0};
+  const VerdictSample lower_straddling{.milestone = 1, .straddles = true};
+  const VerdictSample lower{.milestone = 1};
+  const VerdictSample higher{.milestone = 3, .straddles = true};
   Repetition repetition{{usual, usual, usual, lower_straddling}};
   EXPECT_EQ(repetition.unexplained(), 0);
   repetition.verdicts.push_back(lower);
@@ -61,7 +61,7 @@ TEST(RepetitionTest, TheBarHoldsTheMedianOnBothSides) {
   EXPECT_FALSE(meets({}));
 }
 
-/// Answers with what it was given, in order.
+/// Returns the given judgements in order.
 class ScriptedBackend : public SandboxBackend {
  public:
   explicit ScriptedBackend(std::deque<Judgement> answers) : answers_(std::move(answers)) {}
@@ -72,25 +72,25 @@ class ScriptedBackend : public SandboxBackend {
     return answer;
   }
   Result<TaskFacts> ingest(const Task& /*task*/, std::chrono::milliseconds /*budget*/) override {
-    return fail(ErrorCode::unsupported, "not asked for");
+    return fail(ErrorCode::unsupported, "not used here");
   }
 
  private:
   std::deque<Judgement> answers_;
 };
 
-TEST(RepetitionTest, WhatNoiseSpoilsIsAskedAgain) {
+TEST(RepetitionTest, EvaluationsSpoiltByNoiseAreRepeated) {
   const InfraFailure noise{InfraKind::noise, "unstable"};
   ScriptedBackend backend{{noise, Verdict{}, noise, noise, Verdict{}}};
   const auto repetition = repeat_verdict(backend, {}, {.times = 2});
   ASSERT_TRUE(repetition);
   EXPECT_EQ(repetition->verdicts.size(), 2U);
-  EXPECT_EQ(repetition->asked_again, 3);
+  EXPECT_EQ(repetition->retries, 3);
 }
 
 TEST(RepetitionTest, EndlessNoiseAndOtherFailuresEndIt) {
   const InfraFailure noise{InfraKind::noise, "unstable"};
-  ScriptedBackend noisy{std::deque<Judgement>(most_spoilt, noise)};
+  ScriptedBackend noisy{std::deque<Judgement>(max_noisy, noise)};
   EXPECT_EQ(repeat_verdict(noisy, {}, {.times = 1}).error().message, "infra_noise: unstable");
   ScriptedBackend lost{{InfraFailure{InfraKind::sandbox_lost, "gone"}}};
   EXPECT_EQ(repeat_verdict(lost, {}, {.times = 1}).error().message, "infra_sandbox_lost: gone");
@@ -98,23 +98,23 @@ TEST(RepetitionTest, EndlessNoiseAndOtherFailuresEndIt) {
 
 TEST(RepetitionTest, AStopLeavesTheVerdictsSoFar) {
   ScriptedBackend backend{{Verdict{}, Verdict{}}};
-  int asked = 0;
+  int calls = 0;
   const auto repetition =
-      repeat_verdict(backend, {}, {.times = 20, .stop = [&] { return ++asked > 2; }});
+      repeat_verdict(backend, {}, {.times = 20, .stop = [&] { return ++calls > 2; }});
   ASSERT_TRUE(repetition);
   EXPECT_EQ(repetition->verdicts.size(), 2U);
 }
 
-TEST(RepetitionTest, WhatAStopEndedIsNoFailure) {
+TEST(RepetitionTest, FailureCausedByAStopIsIgnored) {
   ScriptedBackend backend{{Verdict{}, InfraFailure{InfraKind::sandbox_lost, "ended"}}};
-  int asked = 0;
+  int calls = 0;
   const auto repetition =
-      repeat_verdict(backend, {}, {.times = 20, .stop = [&] { return ++asked > 2; }});
+      repeat_verdict(backend, {}, {.times = 20, .stop = [&] { return ++calls > 2; }});
   ASSERT_TRUE(repetition) << repetition.error().message;
   EXPECT_EQ(repetition->verdicts.size(), 1U);
 }
 
-TEST(RepetitionTest, NothingJudgedIsNothingUnexplained) {
+TEST(RepetitionTest, NoVerdictsMeansNothingUnexplained) {
   EXPECT_EQ(Repetition{}.unexplained(), 0);
   EXPECT_EQ(Repetition{}.median_speedup_eager(), 0);
 }

@@ -21,7 +21,7 @@ class ScratchFolderTest : public testing::Test {
   test_support::TemporaryFolder folder_;
 };
 
-TEST_F(ScratchFolderTest, IsEmptyAndGoesWithAllThatIsInIt) {
+TEST_F(ScratchFolderTest, IsEmptyAndRemovedWithItsContent) {
   {
     const ScratchFolder scratch;
     EXPECT_TRUE(fs::is_empty(scratch.path()));
@@ -31,14 +31,14 @@ TEST_F(ScratchFolderTest, IsEmptyAndGoesWithAllThatIsInIt) {
   EXPECT_TRUE(nothing_is_left());
 }
 
-TEST_F(ScratchFolderTest, TheNextOneRemovesWhatAKilledProcessLeft) {
+TEST_F(ScratchFolderTest, TheNextOneRemovesThatOfAKilledProcess) {
   const fs::path left = folder_.path() / "warpsmith-workspaces-killed";
   fs::create_directories(left / "scratch");
-  std::ofstream(left / ".lock") << "";  // held by nobody
+  std::ofstream(left / ".lock") << "";  // not locked
   const ScratchFolder own;
   EXPECT_FALSE(fs::exists(left));
   const ScratchFolder next;
-  EXPECT_TRUE(fs::exists(own.path())) << "its owner lives";
+  EXPECT_TRUE(fs::exists(own.path())) << "its owner is alive";
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Takes in every task but "random"; "good" files pass, 30 % faster than torch.compile.
+/// Accepts every task but "random"; "good" files pass and are 30 % faster than torch.compile.
 class ScriptedJudge : public SandboxBackend {
  public:
   Judgement evaluate(const Task& /*task*/, const Submission& submission, Request /*request*/,
@@ -48,7 +48,7 @@ class TaskSurveyTest : public testing::Test {
   ScriptedJudge judge_;
 };
 
-TEST_F(TaskSurveyTest, RightAndWrongSolutionsAreJudgedApart) {
+TEST_F(TaskSurveyTest, RightAndWrongSolutionsAreJudgedSeparately) {
   write("rows/kernel.cpp", "good");
   write("rows/wrong/kernel.cpp", "bad");
   const auto seen = survey("rows");
@@ -64,7 +64,7 @@ TEST_F(TaskSurveyTest, RightAndWrongSolutionsAreJudgedApart) {
 TEST_F(TaskSurveyTest, AWrongSolutionThatPassesIsCounted) {
   write("rows/wrong/kernel.cpp", "good");
   const auto wrong_alone = survey("rows");
-  EXPECT_FALSE(wrong_alone) << "a folder without its own solution is a mistake";
+  EXPECT_FALSE(wrong_alone) << "a folder with only a wrong solution is an error";
   write("rows/kernel.cpp", "good");
   EXPECT_EQ((Survey{{*survey("rows")}}.counts().wrong_passed), 1);
 }

@@ -45,7 +45,7 @@ class CheckProgramTest : public testing::Test {
     return child->wait(Deadline::after(std::chrono::minutes{4}));
   }
 
-  /// A copy of the example whose plan has one place replaced.
+  /// A copy of the example with `from` replaced by `to` in its plan.
   std::string example_with(const std::string& from, const std::string& to) const {
     const fs::path copy = folder_.path() / "example";
     fs::remove_all(copy);
@@ -84,10 +84,10 @@ TEST_F(CheckProgramTest, ExplainsTheExampleWithoutAGpu) {
   EXPECT_THAT(end.out, HasSubstr("gemm y = normed [256, 1024] * linear.weight [512, 1024] "));
   EXPECT_THAT(end.out, HasSubstr("\nkernel rms_norm: "));
   EXPECT_THAT(end.out, AllOf(Not(HasSubstr("passed")), Not(HasSubstr("reward"))));
-  EXPECT_EQ(end.err, "") << "progress is for terminals";
+  EXPECT_EQ(end.err, "") << "progress is only for terminals";
 }
 
-TEST_F(CheckProgramTest, APlanThatIsWrongIsNamedByItsPlace) {
+TEST_F(CheckProgramTest, AnInvalidPlanIsReportedByItsPlace) {
   REQUIRE_TOOLCHAIN();
   const ChildExit end =
       check({example_with("grid = [\"d0\"]", "grid = [\"d0 / (d1 - 1024)\"]"), "--explain"});
@@ -95,7 +95,7 @@ TEST_F(CheckProgramTest, APlanThatIsWrongIsNamedByItsPlace) {
   EXPECT_EQ(end.out, "compile_error\n  plan.toml:11:13: division by zero\n");
 }
 
-TEST_F(CheckProgramTest, CompilingAloneEarnsNothing) {
+TEST_F(CheckProgramTest, CompilingOnlyEarnsNothing) {
   const std::string kernel = file(
       "kernel.cpp", "extern \"C\" void solve(const void* const*, void* const*, const long*) {}");
   const ChildExit cpu = check({"--compile-only", "--task", cpu_task, kernel});
@@ -108,7 +108,7 @@ TEST_F(CheckProgramTest, CompilingAloneEarnsNothing) {
   EXPECT_THAT(device.out, StartsWith("compiled\n  contract device\n"));
 }
 
-TEST_F(CheckProgramTest, ASolutionOfContractHostIsToldByItsFile) {
+TEST_F(CheckProgramTest, ContractHostIsRecognisedByItsFile) {
   const std::string model = file("fast.py", "class ModelNew:\n    pass\n");
   const ChildExit end = check({"--compile-only", "--task", cpu_task, model});
   EXPECT_EQ(end.exit_code, 0) << end.out << end.err;
@@ -131,19 +131,19 @@ TEST_F(CheckProgramTest, ASolutionOfContractHostIsToldByItsFile) {
   const ChildExit sources = check({"--task", for_cpus, (folder() / "sources").string()});
   EXPECT_EQ(sources.exit_code, 2) << sources.out << sources.err;
   EXPECT_THAT(sources.err,
-              HasSubstr("kernels/k.cu needs a GPU, and " + for_cpus + " names DEVICE = \"cpu\"; "));
+              HasSubstr("kernels/k.cu needs a GPU, but " + for_cpus + " has DEVICE = \"cpu\"; "));
   const ChildExit none =
       check({"--contract", "host", "--task", cpu_task, file("none.py", "x = 1\n")});
   EXPECT_EQ(none.exit_code, 1) << none.out << none.err;
   EXPECT_THAT(none.out, HasSubstr("model_new.py defines no class ModelNew"));
 }
 
-TEST_F(CheckProgramTest, WithoutAGpuItSaysWhatCanBeDone) {
+TEST_F(CheckProgramTest, WithoutAGpuItNamesTheAlternatives) {
   if (cuda::Driver::load()) GTEST_SKIP() << "this machine has a GPU's driver";
   const ChildExit end = check({example});
   EXPECT_EQ(end.exit_code, 2);
   EXPECT_THAT(end.err, AllOf(StartsWith("warpsmith: contract device: "),
-                             HasSubstr("; --explain and --compile-only need no GPU\n")));
+                             HasSubstr("; --explain and --compile-only work without a GPU\n")));
 }
 
 TEST_F(CheckProgramTest, BadInputIsNamed) {
@@ -154,16 +154,19 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
   };
   EXPECT_EQ(refusal({example, "--contract", "cuda"}),
             "warpsmith: --contract cuda: expected cpu, device or host\n");
-  EXPECT_THAT(refusal({""}), HasSubstr("check takes a folder, got an empty name"));
-  EXPECT_THAT(refusal({std::string(example) + "/solution/plan.toml"}),
-              HasSubstr("plan.toml: a file; name its task with --task FILE, or the folder"));
+  EXPECT_THAT(refusal({""}), HasSubstr("check: expected a folder, got an empty name"));
+  EXPECT_THAT(
+      refusal({std::string(example) + "/solution/plan.toml"}),
+      HasSubstr("plan.toml: expected a folder with reference.py and solution/, got a file"));
   EXPECT_THAT(refusal({example, "--contract", "cpu"}), HasSubstr("write kernel.cpp first"));
-  EXPECT_THAT(refusal({example, "--contract", "cpu", "--explain"}),
-              HasSubstr("--explain: contract cpu has no plan"));
+  EXPECT_THAT(
+      refusal({example, "--contract", "cpu", "--explain"}),
+      HasSubstr(
+          "--explain: only contract device has a plan (solution/plan.toml), got contract cpu"));
   EXPECT_THAT(refusal({example, "--compile-only", "--explain"}), HasSubstr("excludes"));
   EXPECT_THAT(refusal({example, "--explain", "--profile", "kernels.json"}), HasSubstr("excludes"));
   EXPECT_THAT(refusal({"--trace", "trace.json", "--task", cpu_task, file("kernel.cpp", "")}),
-              HasSubstr("--profile, --trace: contract cpu launches nothing on a GPU here"));
+              HasSubstr("--profile, --trace: contract cpu does not use a GPU here"));
   for (const char* name : {"k.cu", "p.toml"}) {
     EXPECT_THAT(refusal({"--task", cpu_task, file(name, "")}),
                 HasSubstr("contract device takes a folder with plan.toml and kernels.cu"));
@@ -182,10 +185,10 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
   (void)file("linked/plan.toml", "[[step]]\nmemset = \"y\"\n");
   fs::create_symlink(file("elsewhere.cu", ""), folder() / "linked/kernels.cu");
   EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "linked").string()}),
-              HasSubstr("linked/kernels.cu: a symbolic link, which is not followed"));
+              HasSubstr("linked/kernels.cu: symbolic links are not followed"));
 }
 
-TEST_F(CheckProgramTest, WhatIsNoFileIsNamedInEveryContract) {
+TEST_F(CheckProgramTest, WhatIsNotAFileIsNamedInEveryContract) {
   const auto refusal = [](const fs::path& solution) {
     const ChildExit end = check({"--compile-only", "--task", cpu_task, solution.string()});
     EXPECT_EQ(end.exit_code, 2) << end.out << end.err;
@@ -205,13 +208,13 @@ TEST_F(CheckProgramTest, WhatIsNoFileIsNamedInEveryContract) {
   fs::create_directory_symlink(fs::path(file("real/kernel.cpp", "")).parent_path(),
                                folder() / "link");
   EXPECT_THAT(refusal(folder() / "link"),
-              HasSubstr("link: a symbolic link, which is not followed; copy the folder\n"));
+              HasSubstr("link: symbolic links are not followed; copy the folder\n"));
   fs::create_symlink("reference.py", folder() / "reference.py");
   const ChildExit loop = check({folder().string(), "--contract", "cpu"});
   EXPECT_EQ(loop.exit_code, 2) << loop.err;
 }
 
-TEST_F(CheckProgramTest, SecondsThatRanOutAreTheUsers) {
+TEST_F(CheckProgramTest, AnExpiredTimeoutIsReportedAsTheUsers) {
   const std::string task = file("slow.py",
                                 "import time\ntime.sleep(60)\nclass Model:\n    pass\n"
                                 "def get_inputs():\n    return []\n"
@@ -223,7 +226,7 @@ TEST_F(CheckProgramTest, SecondsThatRanOutAreTheUsers) {
   EXPECT_THAT(end.out, StartsWith("infra_deadline: the 2 s of --timeout ran out ("));
   EXPECT_THAT(end.out, AnyOf(HasSubstr("ran out (starting the reference worker): "),
                              HasSubstr("ran out (slow: loading the task): ")));
-  EXPECT_EQ(end.err, "") << "progress is for terminals";
+  EXPECT_EQ(end.err, "") << "progress is only for terminals";
 }
 
 }  // namespace

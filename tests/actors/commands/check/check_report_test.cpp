@@ -51,7 +51,7 @@ TEST(CheckReportTest, TextLeavesOutWhatWasNotMeasured) {
   EXPECT_THAT(text, Not(HasSubstr("jail")));
 }
 
-TEST(CheckReportTest, TheClassIsSaidOnceAndEachLineIsIndented) {
+TEST(CheckReportTest, TheClassAppearsOnceAndEachLineIsIndented) {
   Verdict verdict = measured();
   verdict.feedback = "passed: candidate 0.50 ms";
   EXPECT_THAT(judgement_text(verdict), testing::StartsWith("passed\n  candidate 0.50 ms\n"));
@@ -84,7 +84,7 @@ TEST(CheckReportTest, AnExplanationStandsAlone) {
   EXPECT_EQ(judgement_text(verdict, Request::explain), "compile_error\n  plan.toml:1:1: a\n");
 }
 
-TEST(CheckReportTest, JsonIsOfTheSlowestShapeAndHasEveryKey) {
+TEST(CheckReportTest, JsonShowsTheSlowestShapeAndHasEveryKey) {
   const json out = json::parse(judgement_json(measured()));
   for (const char* key : {"verdict", "contract", "trust", "correct", "reward", "candidate_ms",
                           "eager_ms", "compile_ms", "speedup_eager", "speedup_compile",
@@ -120,7 +120,7 @@ TEST(CheckReportTest, FurtherBaselinesAreInTextAndJson) {
   EXPECT_TRUE(json::parse(judgement_json(measured()))["further_baselines"].is_null());
 }
 
-TEST(CheckReportTest, ClocksAreInTextWithWhatHeldThemBackAndInJson) {
+TEST(CheckReportTest, ClocksAndTheirSlowdownsAreInTextAndJson) {
   EXPECT_THAT(judgement_text(measured_on_a_gpu()),
               HasSubstr("  SM clock 1965 MHz, lowest 1950, sw_power_cap in 2 of 9 readings\n"));
   const json out = json::parse(judgement_json(measured_on_a_gpu()));
@@ -128,7 +128,7 @@ TEST(CheckReportTest, ClocksAreInTextWithWhatHeldThemBackAndInJson) {
   EXPECT_TRUE(json::parse(judgement_json(measured()))["clocks"].is_null());
 }
 
-TEST(CheckReportTest, ClocksThatWereNotReadSayWhyInJsonAlone) {
+TEST(CheckReportTest, UnreadClocksHaveAReasonInJsonOnly) {
   Verdict verdict = measured();
   verdict.evidence = R"({"timing": {"clocks": {"reason": "no NVML"}}})";
   EXPECT_EQ(json::parse(judgement_json(verdict))["clocks"]["reason"], "no NVML");
@@ -147,12 +147,12 @@ TEST(CheckReportTest, AFailureHasTheSameKeysAndNoVerdictOfTheCandidate) {
   EXPECT_EQ(judgement_text(failure), "infra_sandbox_lost: it is gone\n");
 }
 
-TEST(CheckReportTest, AProfileIsRewardedAsWhatIsFinal) {
+TEST(CheckReportTest, AProfileIsRewardedLikeAFinalVerdict) {
   EXPECT_EQ(judgement_text(measured(), Request::profile), judgement_text(measured()));
   EXPECT_EQ(judgement_json(measured(), Request::profile), judgement_json(measured()));
 }
 
-TEST(CheckReportTest, BytesThatAreNoTextAreReplacedAndNotFatal) {
+TEST(CheckReportTest, InvalidUtf8IsReplacedAndNotFatal) {
   Verdict verdict = measured();
   verdict.feedback = "kernel.cpp:1: stray \xff\xfe in program";
   const json out = json::parse(judgement_json(verdict));
@@ -160,7 +160,7 @@ TEST(CheckReportTest, BytesThatAreNoTextAreReplacedAndNotFatal) {
   EXPECT_NO_THROW((void)judgement_json(InfraFailure{InfraKind::disk, "\x80"}));
 }
 
-TEST(CheckReportTest, HiddenShapesAreListedAndNotMistakenForTheTimedOne) {
+TEST(CheckReportTest, HiddenShapesAreListedSeparately) {
   Verdict verdict = measured();
   verdict.shapes.push_back({.shape = "d0=301", .worst_error = 0.25, .hidden = true});
   const json out = json::parse(judgement_json(verdict));
@@ -169,7 +169,7 @@ TEST(CheckReportTest, HiddenShapesAreListedAndNotMistakenForTheTimedOne) {
   EXPECT_EQ(json::parse(judgement_json(measured()))["hidden_shapes"], json::array());
 }
 
-TEST(CheckReportTest, NumericsPaperShowInTheTrustClass) {
+TEST(CheckReportTest, TrustClassShowsNumericsPaper) {
   Verdict verdict = measured();
   verdict.trust = TrustClass::paper;
   EXPECT_THAT(judgement_text(verdict), HasSubstr("trust class paper"));

@@ -21,7 +21,7 @@ class DoctorDeviceTest : public testing::Test {
   Findings findings_;
 };
 
-TEST_F(DoctorDeviceTest, LibrariesOfStepsAreNamedByTheirFolder) {
+TEST_F(DoctorDeviceTest, MathLibrariesAreReportedWithTheirFolder) {
   make("libcublasLt.so.13");
   check_math_libraries(findings_, {path("nowhere"), folder_.path().string()});
   ASSERT_EQ(findings_.size(), 2U);
@@ -33,7 +33,7 @@ TEST_F(DoctorDeviceTest, LibrariesOfStepsAreNamedByTheirFolder) {
   EXPECT_THAT(findings_[1].advice, HasSubstr("conv steps do not work"));
 }
 
-TEST_F(DoctorDeviceTest, EveryDeviceNodeThatIsLackingIsNamed) {
+TEST_F(DoctorDeviceTest, EveryMissingDeviceNodeIsNamed) {
   make("nvidiactl");
   check_device_nodes(findings_, folder_.path());
   ASSERT_EQ(findings_.size(), 1U);
@@ -43,7 +43,7 @@ TEST_F(DoctorDeviceTest, EveryDeviceNodeThatIsLackingIsNamed) {
   EXPECT_FALSE(findings_[0].advice.empty());
 }
 
-TEST_F(DoctorDeviceTest, AGpuWhoseKernelsReachTheHostsMemoryIsToldWithTheRemedy) {
+TEST_F(DoctorDeviceTest, ReachableHostMemoryIsReportedWithTheRemedy) {
   check_host_memory(findings_, {.index = 2});
   check_host_memory(findings_, {.index = 3, .host_memory_apart = true});
   ASSERT_EQ(findings_.size(), 2U);
@@ -56,7 +56,7 @@ TEST_F(DoctorDeviceTest, AGpuWhoseKernelsReachTheHostsMemoryIsToldWithTheRemedy)
   EXPECT_TRUE(findings_[1].advice.empty());
 }
 
-TEST_F(DoctorDeviceTest, WhereAllNodesAreThereNothingIsAdvised) {
+TEST_F(DoctorDeviceTest, NoAdviceIfAllNodesExist) {
   for (const char* node : {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}) make(node);
   check_device_nodes(findings_, folder_.path());
   ASSERT_EQ(findings_.size(), 1U);

@@ -42,12 +42,12 @@ TEST(DoctorReportTest, JsonKeepsTypesAndListsWhatIsMissing) {
   EXPECT_EQ(json.at("absent").at(0).at("advice"), "not needed here");
 }
 
-TEST(DoctorReportTest, BytesThatAreNoTextDoNotBreakTheJson) {
+TEST(DoctorReportTest, InvalidUtf8DoesNotBreakTheJson) {
   const auto json = nlohmann::json::parse(to_json({{"machine", "processor", "x\xff"}}));
   EXPECT_THAT(json.at("areas").at("machine").at("processor").get<std::string>(), HasSubstr("x"));
 }
 
-TEST(DoctorReportTest, AbsentPartsAreNoFailure) {
+TEST(DoctorReportTest, AbsentPartsAreNotAFailure) {
   EXPECT_FALSE(all_present(sample()));
   EXPECT_TRUE(all_present({{"gpu", "driver", false, FindingState::absent, "x"}}));
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for libcuda with one GPU. WARPSMITH_FAKE_CUINIT is what cuInit answers,
-// WARPSMITH_FAKE_PAGEABLE whether kernels reach the host's memory.
+// A fake libcuda with one GPU. WARPSMITH_FAKE_CUINIT is the result of cuInit,
+// WARPSMITH_FAKE_PAGEABLE (0 or 1) whether kernels reach the host's memory.
 #include <cstdlib>
 #include <cstring>
 
 extern "C" {
-// NOLINTBEGIN(readability-identifier-naming): the names that the driver has
+// NOLINTBEGIN(readability-identifier-naming): the driver's names
 
 int cuInit(unsigned) {
   const char* answer = std::getenv("WARPSMITH_FAKE_CUINIT");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine with a driver's library and without its device nodes, from the command line.
+// The commands on a machine with a driver's library but without its device nodes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,9 +21,9 @@ class LackingNodesTest : public testing::Test {
     ::setenv("LD_LIBRARY_PATH", WARPSMITH_FAKE_DRIVER, 1);
   }
 
-  /// Where cuInit gives this answer.
-  static ChildExit run(const char* answer, std::vector<std::string> arguments) {
-    ::setenv("WARPSMITH_FAKE_CUINIT", answer, 1);
+  /// Runs the program with this result of cuInit.
+  static ChildExit run(const char* result, std::vector<std::string> arguments) {
+    ::setenv("WARPSMITH_FAKE_CUINIT", result, 1);
     arguments.insert(arguments.begin(), WARPSMITH_TEST_PROGRAM);
     ChildSpec spec;
     spec.argv = std::move(arguments);
@@ -33,36 +33,37 @@ class LackingNodesTest : public testing::Test {
   }
 };
 
-TEST_F(LackingNodesTest, ADriverThatDoesNotStartIsToldWithWhatItLacks) {
+TEST_F(LackingNodesTest, AFailingDriverIsReportedWithTheMissingNodes) {
   const ChildExit end = run("100", {"check", "configs/examples/copy"});
   EXPECT_EQ(end.exit_code, 2);
   EXPECT_EQ(end.out, "");
   EXPECT_EQ(end.err,
-            "warpsmith: contract device: cuInit answered error 100: a driver, but no "
+            "warpsmith: contract device: cuInit failed with error 100: a driver, but no "
             "usable GPU (" +
-                no_nodes + "); --explain and --compile-only need no GPU\n");
+                no_nodes + "); --explain and --compile-only work without a GPU\n");
 }
 
-TEST_F(LackingNodesTest, ADriverThatStartsIsOfNoUseWithoutThem) {
+TEST_F(LackingNodesTest, AWorkingDriverIsRefusedWithoutTheNodes) {
   const ChildExit end = run("0", {"check", "configs/examples/copy"});
   EXPECT_EQ(end.exit_code, 2);
   EXPECT_EQ(end.out, "");
   EXPECT_EQ(end.err, "warpsmith: contract device: " + no_nodes +
                          "; in a container, give it these and /dev/nvidiaN; --explain and "
-                         "--compile-only need no GPU\n");
+                         "--compile-only work without a GPU\n");
 }
 
-TEST_F(LackingNodesTest, DoctorSaysWhetherKernelsReachTheHostsMemory) {
+TEST_F(LackingNodesTest, DoctorReportsWhetherKernelsReachTheHostsMemory) {
   const std::string name = "host_memory_0";
-  for (const auto& [answer, told] : {std::pair{"0", "out of device code's reach"},
-                                     std::pair{"1", "within device code's reach (HMM or ATS)"}}) {
-    ::setenv("WARPSMITH_FAKE_PAGEABLE", answer, 1);
+  for (const auto& [pageable, expected] :
+       {std::pair{"0", "out of device code's reach"},
+        std::pair{"1", "within device code's reach (HMM or ATS)"}}) {
+    ::setenv("WARPSMITH_FAKE_PAGEABLE", pageable, 1);
     const ChildExit end = run("0", {"doctor"});
     const size_t at = end.out.find(name);
     ASSERT_NE(at, std::string::npos) << end.out;
     const std::string line = end.out.substr(at, end.out.find('\n', at) - at);
-    EXPECT_NE(line.find(told), std::string::npos) << line;
-    EXPECT_EQ(end.out.find("uvm_disable_hmm=1") != std::string::npos, answer[0] == '1');
+    EXPECT_NE(line.find(expected), std::string::npos) << line;
+    EXPECT_EQ(end.out.find("uvm_disable_hmm=1") != std::string::npos, pageable[0] == '1');
   }
 }
 

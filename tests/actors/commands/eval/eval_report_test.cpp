@@ -55,7 +55,7 @@ VerdictRow passed(TrajectoryId id, double candidate_ms) {
   return row;
 }
 
-TEST(EvalReportTest, WhatNeverCameIsCountedAndTimesAreMedians) {
+TEST(EvalReportTest, MissingSamplesAreCountedAndTimesAreMedians) {
   const auto folder = test_support::TemporaryFolder::in_memory();
   const RunPaths paths{folder.path()};
   auto db = RunDatabase::open(paths.database());
@@ -81,7 +81,7 @@ TEST(EvalReportTest, WhatNeverCameIsCountedAndTimesAreMedians) {
   EXPECT_TRUE(out["by_task"]["a"]["times"]["eager_ms"].is_null());
 }
 
-TEST(EvalReportTest, OfNoSamplesThereIsNoMean) {
+TEST(EvalReportTest, MeansAreNullWithoutSamples) {
   const auto folder = test_support::TemporaryFolder::in_memory();
   const RunPaths paths{folder.path()};
   ASSERT_TRUE(RunDatabase::open(paths.database())->begin_incarnation(0));

@@ -20,18 +20,18 @@ TEST(EvalSummaryTest, FiguresAreSharesMeansAndGeometricMeans) {
   EXPECT_EQ(summary.by_task.at("a").samples, 2U);
 }
 
-TEST(EvalSummaryTest, WhatIsFasterDoesNotDependOnTheRewardRule) {
+TEST(EvalSummaryTest, FasterSharesDoNotDependOnTheRewardRule) {
   // Rewards are speed-ups here.
   const EvalFigures figures = figures_of({{"a", 1.2, true, 1.2, 1.1}, {"a", 1.0, true, 1.0, 2.5}});
   EXPECT_NEAR(figures.fast_eager, 0.5, 1e-12);
   EXPECT_NEAR(figures.fast_compile, 1.0, 1e-12);
 }
 
-TEST(EvalSummaryTest, IntervalHoldsTheMeanAndStaysWithinTasks) {
+TEST(EvalSummaryTest, IntervalContainsTheMeanAndStaysWithinTasks) {
   const EvalSummary summary = summarize_eval(samples(), 1);
   EXPECT_LE(summary.mean_reward_low, summary.all.mean_reward);
   EXPECT_GE(summary.mean_reward_high, summary.all.mean_reward);
-  // Task b has one sample of reward 1: no resample can be below (−1 − 1 + 1) / 3.
+  // Task b has one sample of reward 1, so no resample is below (−1 − 1 + 1) / 3.
   EXPECT_GE(summary.mean_reward_low, -1.0 / 3 - 1e-12);
 }
 
@@ -40,13 +40,13 @@ TEST(EvalSummaryTest, EqualSeedsGiveEqualIntervals) {
             summarize_eval(samples(), 7).mean_reward_low);
 }
 
-TEST(EvalSummaryTest, NothingMeasuredIsEmptyNotZeroSpeed) {
+TEST(EvalSummaryTest, WithoutSamplesSpeedUpsAreEmptyNotZero) {
   const EvalSummary summary = summarize_eval({}, 1);
   EXPECT_EQ(summary.all.samples, 0U);
   EXPECT_FALSE(summary.all.geomean_eager.has_value());
 }
 
-TEST(EvalSummaryTest, AMedianIsTheMiddle) {
+TEST(EvalSummaryTest, MedianIsTheMiddleValue) {
   EXPECT_FALSE(median_of({}));
   EXPECT_EQ(median_of({9, 1, 2}), 2);
   EXPECT_EQ(median_of({4, 1, 2, 100}), 3);
@@ -58,12 +58,12 @@ TEST(EvalSummaryTest, DifferenceIsPairedByTask) {
   const EvalDifference difference = paired_difference(before, after, 1);
   EXPECT_EQ(difference.tasks, 2U);
   EXPECT_NEAR(difference.mean, 1, 1e-12);
-  // The spread between tasks is not in it: only which of the two are drawn.
+  // The interval comes only from which of the two tasks are drawn.
   EXPECT_NEAR(difference.low, 0, 1e-12);
   EXPECT_NEAR(difference.high, 2, 1e-12);
 }
 
-TEST(EvalSummaryTest, EqualGainsOnAllTasksLeaveNoDoubt) {
+TEST(EvalSummaryTest, EqualGainsGiveAPointInterval) {
   const RewardsByTask before{{"a", {1}}, {"b", {-1}}, {"c", {2}}};
   const RewardsByTask after{{"a", {2}}, {"b", {0}}, {"c", {3}}};
   const EvalDifference difference = paired_difference(before, after, 1);
@@ -71,7 +71,7 @@ TEST(EvalSummaryTest, EqualGainsOnAllTasksLeaveNoDoubt) {
   EXPECT_NEAR(difference.high, 1, 1e-12);
 }
 
-TEST(EvalSummaryTest, NoCommonTaskIsNoDifference) {
+TEST(EvalSummaryTest, WithoutCommonTasksThereIsNoDifference) {
   EXPECT_EQ(paired_difference({{"a", {1}}}, {{"b", {1}}}, 1).tasks, 0U);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program itself, from the command line to its exit code: train, Ctrl-C, resume, eval.
+// The program from the command line to its exit code: train, Ctrl-C, resume, eval.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using test_support::TemporaryFolder;
 
-/// One task, few trajectories, short turns: what the program does, not how well.
+/// One task, few trajectories and short turns: tests what the program does, not how well.
 std::string configuration(const fs::path& folder) {
   const fs::path configs = fs::current_path() / "configs";
   const std::string task = (configs / "tasks/cpu/train/square_mean.py").string();
@@ -73,7 +73,7 @@ class ProgramTest : public testing::Test {
     return start(std::move(arguments)).wait(Deadline::after(patience));
   }
 
-  /// The newest run's figures; nothing while there is none.
+  /// The newest run's figures; nullopt while there is no run.
   std::optional<RunSummary> summary() const {
     const auto paths = find_run(runs(), "latest");
     if (!paths) return std::nullopt;
@@ -83,20 +83,20 @@ class ProgramTest : public testing::Test {
   }
   fs::path newest_run() const { return find_run(runs(), "latest").value().folder; }
 
-  /// Lets the child go on until its run looks like that; fails if it ended, or never does.
+  /// Waits until the run fulfils `condition`; fails if the child ends before, or at the deadline.
   testing::AssertionResult reaches(Child& child,
-                                   const std::function<bool(const RunSummary&)>& there) const {
+                                   const std::function<bool(const RunSummary&)>& condition) const {
     const Deadline deadline = Deadline::after(patience);
     while (!deadline.passed()) {
       const auto now = summary();
-      if (now && there(*now)) return testing::AssertionSuccess();
+      if (now && condition(*now)) return testing::AssertionSuccess();
       if (child.finished(milliseconds{100})) break;
     }
     child.signal(SIGKILL);
     return testing::AssertionFailure() << child.wait(deadline).err;
   }
 
-  static constexpr minutes patience{4};  // the first ingest of a task is in it
+  static constexpr minutes patience{4};  // includes the first ingest of a task
 
  private:
   TemporaryFolder folder_;
@@ -108,7 +108,7 @@ TEST_F(ProgramTest, TrainsStopsResumesAndIsEvaluated) {
   first.signal(SIGINT);
   const ChildExit stopped = first.wait(Deadline::after(seconds{60}));
   ASSERT_EQ(stopped.exit_code, 0) << stopped.err;
-  EXPECT_NE(stopped.err.find("go on with: ./warpsmith train --resume"), std::string::npos);
+  EXPECT_NE(stopped.err.find("resume with: ./warpsmith train --resume"), std::string::npos);
   ASSERT_TRUE(summary()->law_holds());
   const uint64_t trained = summary()->trained;
 
@@ -139,7 +139,7 @@ TEST_F(ProgramTest, TrainsStopsResumesAndIsEvaluated) {
   EXPECT_EQ(figures["refused_tasks"], 0);
 }
 
-TEST_F(ProgramTest, AResumeThatCannotBeCarriedOutLeavesTheConfiguration) {
+TEST_F(ProgramTest, AFailedResumeKeepsTheConfiguration) {
   Child training = start({"train", config(), "--quiet"});
   ASSERT_TRUE(reaches(training, [](const RunSummary& now) { return now.admitted > 0; }));
   training.signal(SIGKILL);
@@ -155,22 +155,21 @@ TEST_F(ProgramTest, AResumeThatCannotBeCarriedOutLeavesTheConfiguration) {
   EXPECT_EQ(run({"train", "--resume", "no-such-run"}).exit_code, 2);
 }
 
-TEST_F(ProgramTest, TwoInterruptsEndItAtOnceAndLoseNothing) {
+TEST_F(ProgramTest, TwoInterruptsEndItAtOnceWithoutLoss) {
   Child child = start({"train", config(), "--quiet", "--set", "run.trajectories=100000"});
   ASSERT_TRUE(reaches(child, [](const RunSummary& s) { return s.admitted > 0; }));
   child.signal(SIGINT);
   (void)child.finished(milliseconds{50});  // two at the same moment count as one
   child.signal(SIGINT);
   const ChildExit end = child.wait(Deadline::after(seconds{10}));
-  // The stop that the first asked for may be done before the second comes: then that finds nobody
-  // who listens (signals_test says what the second does to one that is still at work), or no
-  // process.
+  // The clean stop may be complete before the second signal arrives; that signal then has its
+  // default effect or finds no process. (signals_test covers one that is still at work.)
   EXPECT_TRUE(end.exit_code == 130 || end.signal == SIGINT || end.exit_code == 0)
       << "exit code " << end.exit_code << ", signal " << end.signal << ": " << end.err;
   EXPECT_TRUE(summary()->law_holds());
 }
 
-TEST_F(ProgramTest, AnEvaluationThatIsStoppedSaysHowMuchIsMissing) {
+TEST_F(ProgramTest, AStoppedEvaluationReportsWhatIsMissing) {
   Child child =
       start({"eval", config(), "--training-tasks", "--samples", "100000", "--quiet", "--json"});
   ASSERT_TRUE(reaches(child, [](const RunSummary& s) { return s.closed > 0; }));
@@ -192,8 +191,8 @@ TEST_F(ProgramTest, AnEvaluationEndsAtItsTimeLimit) {
   EXPECT_THAT(end.err, testing::HasSubstr(" of 100000 samples"));
 }
 
-/// In the middle of a task that takes minutes.
-TEST_F(ProgramTest, ASurveyThatIsStoppedEndsAtOnceWithTheTasksSoFar) {
+/// Stops in the middle of a task that takes minutes.
+TEST_F(ProgramTest, AStoppedSurveyEndsAtOnceWithTheTasksSoFar) {
   const TemporaryFolder folder;
   std::ofstream{folder.path() / "slow.py"}
       << "import time, torch\n"
@@ -210,7 +209,7 @@ TEST_F(ProgramTest, ASurveyThatIsStoppedEndsAtOnceWithTheTasksSoFar) {
   EXPECT_EQ(json::parse(end.out, nullptr, /*allow_exceptions=*/false)["taken_in"], 0);
 }
 
-TEST_F(ProgramTest, BadInputNamesItsPlaceAndLeavesNothing) {
+TEST_F(ProgramTest, BadInputIsReportedByPlaceAndLeavesNothing) {
   const auto refusal = [this](std::vector<std::string> arguments) {
     const ChildExit end = run(std::move(arguments));
     EXPECT_EQ(end.exit_code, 2) << end.err;
@@ -230,7 +229,7 @@ TEST_F(ProgramTest, BadInputNamesItsPlaceAndLeavesNothing) {
               HasSubstr("/no/model: no such model folder"));
 }
 
-TEST_F(ProgramTest, ARunWhoseTasksAreAllRefusedEnds) {
+TEST_F(ProgramTest, ARunEndsIfAllTasksAreRefused) {
   const std::string task = config() + ".py";
   std::ofstream{task} << "import torch\n"
                          "class Model(torch.nn.Module):\n"

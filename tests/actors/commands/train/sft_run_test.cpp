@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The supervised stage as a run: stopped in the middle and resumed, it ends as if it never stopped.
+// The supervised stage as a run: stopped and resumed, it ends as if it had not stopped.
 #include "actors/commands/train/sft_run.hpp"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST_F(SftRunTest, StoppedAndResumedEndsWithTheSameWeights) {
   EXPECT_TRUE(fs::exists(parts.sft.export_to / "tokenizer.json"));
 }
 
-TEST_F(SftRunTest, DamagedCheckpointsDoNotBeginTheRunAnew) {
+TEST_F(SftRunTest, DamagedCheckpointsDoNotRestartTheRun) {
   RunConfig c = config("damaged");
   c.run.time_limit = milliseconds{0};
   ASSERT_EQ(run_sft(c, {"c.toml", ""}, quiet_), ExitCode::success);
@@ -79,7 +79,7 @@ TEST_F(SftRunTest, DamagedCheckpointsDoNotBeginTheRunAnew) {
   EXPECT_NE(run_sft(c, {"", paths.folder.string()}, quiet_), ExitCode::success);
 }
 
-TEST_F(SftRunTest, AStopWhileTheScriptRunsIsAStop) {
+TEST_F(SftRunTest, AStopWhileTheScriptRunsSucceeds) {
   const std::string before = python_interpreter().string();
   ::setenv("WARPSMITH_PYTHON", "/bin/sh", 1);
   RunConfig c = config("early");
