@@ -13,6 +13,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "scripts/lib"))
 
 import check_config_keys  # noqa: E402
+import check_cores  # noqa: E402
+import check_folders  # noqa: E402
 import check_includes  # noqa: E402
 import check_tidy  # noqa: E402
 import compile_flags  # noqa: E402
@@ -49,6 +51,78 @@ class IncludesTest(unittest.TestCase):
         self.allowed("runtime/log.cpp", "spdlog/spdlog.h")
         self.refused("runtime/log.hpp", "spdlog/spdlog.h")
         self.refused("policy/a.cpp", "torch/torch.h")
+
+
+def including(*paths):
+    return "".join(f'#include "{path}"\n' for path in paths)
+
+
+class FoldersTest(unittest.TestCase):
+    def complaints(self, **sources):
+        """Each keyword is a file of policy/, with __ for / and its includes as value."""
+        texts = {f"policy/{name.replace('__', '/')}.hpp": including(*targets) for name, targets in sources.items()}
+        return list(check_folders.complaints(texts))
+
+    def test_a_cycle_names_both_files_of_each_arrow(self):
+        self.assertEqual(
+            self.complaints(a__x=["policy/b/y.hpp"], b__y=["policy/c/z.hpp"], c__z=["string", "policy/a/w.hpp"],
+                            a__w=[]),
+            ["include cycle between folders: policy/a -> policy/b -> policy/c -> policy/a",
+             "  policy/a/x.hpp:1 includes policy/b/y.hpp",
+             "  policy/b/y.hpp:1 includes policy/c/z.hpp",
+             "  policy/c/z.hpp:2 includes policy/a/w.hpp"])
+
+    def test_a_nested_folder_is_a_folder_of_its_own(self):
+        first, *arrows = self.complaints(a__x=["policy/a/b/y.hpp"], a__b__y=["policy/a/x.hpp"])
+        self.assertEqual(first, "include cycle between folders: policy/a -> policy/a/b -> policy/a")
+        self.assertEqual(len(arrows), 2)
+
+    def test_layers_and_includes_within_a_folder_pass(self):
+        self.assertEqual(self.complaints(a__x=["policy/a/w.hpp", "policy/b/y.hpp"], a__w=["policy/a/x.hpp"],
+                                         b__y=["policy/c/z.hpp"], c__z=[]), [])
+
+    def test_two_cycles_are_both_found(self):
+        lines = self.complaints(a__x=["policy/b/y.hpp"], b__y=["policy/a/x.hpp", "policy/c/z.hpp"],
+                                c__z=["policy/b/y.hpp"])
+        self.assertEqual(sum(line.startswith("include cycle") for line in lines), 2)
+
+
+class CoresTest(unittest.TestCase):
+    def complaints(self, *entries, **sources):
+        """Each keyword is the text of a file of policy/, NAME_ENDING."""
+        texts = {f"policy/{'.'.join(name.rsplit('_', 1))}": text for name, text in sources.items()}
+        return list(check_cores.complaints(entries, texts))
+
+    def refused(self, what, text):
+        line, = self.complaints("policy/core", core_cpp=text)
+        self.assertEqual(line, f"policy/core.cpp:1: {what} in a pure core (policy/core.cpp)")
+
+    def test_each_kind_of_impurity_is_found(self):
+        self.refused("CAF", "#include <caf/actor.hpp>")
+        self.refused("files", "#include <fstream>")
+        self.refused("files", "if (std::filesystem::exists(path)) return;")
+        self.refused("files", "const int fd = ::open(path, 0);")
+        self.refused("clocks", "const auto now = std::chrono::steady_clock::now();")
+        self.refused("clocks", '#include "runtime/clock.hpp"')
+        self.refused("threads", "#include <mutex>")
+        self.refused("threads", "std::thread other(f);")
+        self.refused("draws without a seed", "std::random_device device;")
+
+    def test_values_of_these_kinds_and_comments_pass(self):
+        self.assertEqual(self.complaints("policy/core", core_cpp="std::filesystem::path file;  // std::thread\n"
+                                         "std::chrono::steady_clock::time_point now;\nqueue.open();\n"), [])
+
+    def test_the_source_behind_an_included_header_counts(self):
+        line, = self.complaints("policy/core", core_hpp=including("policy/a.hpp"), a_hpp="", a_cpp="#include <thread>")
+        self.assertEqual(line, "policy/a.cpp:1: threads in a pure core "
+                               "(policy/a.cpp <- policy/a.hpp <- policy/core.hpp)")
+
+    def test_a_folder_is_all_that_lies_in_it(self):
+        self.assertEqual(len(self.complaints("policy", a_hpp="std::mutex a;", b_hpp="std::mutex b;")), 2)
+
+    def test_an_entry_that_names_nothing_is_refused(self):
+        self.assertEqual(self.complaints("policy/gone", core_hpp=""),
+                         ["scripts/pure-cores.txt: policy/gone is no folder and no unit of ours"])
 
 
 class ConfigKeysTest(unittest.TestCase):
