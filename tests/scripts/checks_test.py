@@ -13,6 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "scripts/lib"))
 
 import check_config_keys  # noqa: E402
+import check_contracts  # noqa: E402
 import check_cores  # noqa: E402
 import check_folders  # noqa: E402
 import check_includes  # noqa: E402
@@ -123,6 +124,32 @@ class CoresTest(unittest.TestCase):
     def test_an_entry_that_names_nothing_is_refused(self):
         self.assertEqual(self.complaints("policy/gone", core_hpp=""),
                          ["scripts/pure-cores.txt: policy/gone is no folder and no unit of ours"])
+
+
+class ContractsTest(unittest.TestCase):
+    HOMES = {"sandbox/contract/cpu/cpu.hpp": "", "sandbox/contract/host/host.hpp": ""}
+
+    def refused(self, path, text):
+        lines = list(check_contracts.complaints({**self.HOMES, path: text}))
+        self.assertEqual(len(lines), 1, (path, text))
+        self.assertTrue(lines[0].startswith(f"{path}:1: "), lines[0])
+
+    def allowed(self, path, text):
+        self.assertEqual(list(check_contracts.complaints({**self.HOMES, path: text})), [])
+
+    def test_only_the_registry_includes_a_contract(self):
+        self.allowed(check_contracts.REGISTRY, including(*self.HOMES))
+        self.allowed("sandbox/contract/cpu/build.cpp", including("sandbox/contract/cpu/cpu.hpp"))
+        self.refused("sandbox/contract/cpu/build.cpp", including("sandbox/contract/host/host.hpp"))
+        self.refused("sandbox/judge/verdict_of.cpp", including("sandbox/contract/cpu/cpu.hpp"))
+
+    def test_no_other_file_decides_by_a_contracts_name(self):
+        self.refused("sandbox/evaluator/evaluator.cpp", 'if (verdict.contract == "host") return false;')
+        self.refused("actors/commands/check_input.cpp", 'const bool asked = submission.contract != "cpu";')
+        self.allowed("sandbox/contract/host/host.cpp", 'if (verdict.contract == "host") return false;')
+
+    def test_the_same_word_for_another_thing_passes(self):
+        self.allowed("sandbox/reference/worker.cpp", 'request["device"] = gpu ? "cuda" : "cpu";')
 
 
 class ConfigKeysTest(unittest.TestCase):
