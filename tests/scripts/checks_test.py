@@ -243,6 +243,16 @@ class SummaryTest(unittest.TestCase):
         self.assertEqual(test_summary.reasons(output),
                          ["no CUDA driver: libcuda.so.1", "no reason given", "no GPU", "no WARPSMITH_PYTHON"])
 
+    def test_a_program_gives_the_times_of_its_cases_and_of_the_rest(self):
+        output = ("[       OK ] A.b (1500 ms)\n[  FAILED  ] A.c, where GetParam() = 1 (250 ms)\n"
+                  "[----------] 2 tests from A (1750 ms total)\n")
+        self.assertEqual(test_summary.durations("a_test", 2.0, output),
+                         [(1.5, "a_test: A.b"), (0.25, "a_test: A.c"), (0.25, "a_test: outside of cases")])
+
+    def test_else_a_test_is_one_time(self):
+        self.assertEqual(test_summary.durations("A.b", 0.5, "[       OK ] A.b (400 ms)\n"), [(0.5, "A.b")])
+        self.assertEqual(test_summary.durations("scripts", 0.5, "OK\n"), [(0.5, "scripts")])
+
     def test_what_is_long_is_cut(self):
         self.assertEqual(len(test_summary.telling("x: Failure\n" * 1000)), test_summary.MOST_LINES)
 
