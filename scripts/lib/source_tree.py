@@ -40,3 +40,18 @@ def read_sources():
             except FileNotFoundError:
                 continue  # removed, not yet staged
     return texts
+
+
+def dependents(changed, texts):
+    """The changed files and all that include them, directly or through others."""
+    includers = {}
+    for path, text in texts.items():
+        for _, included in includes(text):
+            includers.setdefault(included, []).append(path)
+    found, queue = set(changed), list(changed)
+    while queue:
+        for path in includers.get(queue.pop(), ()):
+            if path not in found:
+                found.add(path)
+                queue.append(path)
+    return found

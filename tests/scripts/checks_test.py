@@ -16,6 +16,7 @@ import check_config_keys  # noqa: E402
 import check_contracts  # noqa: E402
 import check_cores  # noqa: E402
 import check_folders  # noqa: E402
+import check_headers  # noqa: E402
 import check_includes  # noqa: E402
 import check_tidy  # noqa: E402
 import compile_flags  # noqa: E402
@@ -124,6 +125,20 @@ class CoresTest(unittest.TestCase):
     def test_an_entry_that_names_nothing_is_refused(self):
         self.assertEqual(self.complaints("policy/gone", core_hpp=""),
                          ["scripts/pure-cores.txt: policy/gone is no folder and no unit of ours"])
+
+
+class HeadersTest(unittest.TestCase):
+    TEXTS = {"runtime/a.hpp": "", "runtime/b.hpp": including("runtime/a.hpp"),
+             "sandbox/c.hpp": including("runtime/b.hpp"), "sandbox/d.hpp": "",
+             "actors/e.hpp": including("runtime/a.hpp"), "runtime/a.cpp": including("runtime/a.hpp")}
+
+    def test_what_includes_a_changed_header_is_looked_at_too(self):
+        self.assertEqual(check_headers.headers_of(["runtime/a.hpp"], self.TEXTS),
+                         ["runtime/a.hpp", "runtime/b.hpp", "sandbox/c.hpp"])
+
+    def test_but_of_costly_folders_the_changed_ones_only(self):
+        self.assertEqual(check_headers.headers_of(["actors/e.hpp"], self.TEXTS), ["actors/e.hpp"])
+        self.assertEqual(check_headers.headers_of(["runtime/a.cpp"], self.TEXTS), [])
 
 
 class ContractsTest(unittest.TestCase):
