@@ -48,7 +48,8 @@ RestartTable default_restart_table() {
   return table;
 }
 
-RestartDecision RestartPolicy::on_failure(FailureClass failure, SteadyClock::time_point now) {
+RestartDecision RestartPolicy::on_failure(FailureClass failure,
+                                          std::chrono::steady_clock::time_point now) {
   const auto index = static_cast<size_t>(failure);
   const RestartLimits& limits = table_.at(index);
   auto& times = restarts_.at(index);

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <variant>
 
-#include "runtime/clock.hpp"
 #include "runtime/error_code.hpp"
 
 namespace warpsmith::actors {
@@ -53,12 +52,12 @@ using RestartDecision = std::variant<RestartAfter, GiveUp>;
 class RestartPolicy {
  public:
   explicit RestartPolicy(RestartTable table = default_restart_table()) : table_(table) {}
-  RestartDecision on_failure(FailureClass failure, SteadyClock::time_point now);
+  RestartDecision on_failure(FailureClass failure, std::chrono::steady_clock::time_point now);
 
  private:
   RestartTable table_;
   /// Bounded by max_restarts each.
-  std::array<std::deque<SteadyClock::time_point>, failure_class_count> restarts_;
+  std::array<std::deque<std::chrono::steady_clock::time_point>, failure_class_count> restarts_;
 };
 
 }  // namespace warpsmith::actors

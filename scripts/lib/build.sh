@@ -17,20 +17,23 @@ needs_configure() {
 
 configure() {
   needs_configure || return 0
+  local started=$SECONDS
   say "configuring build/$preset"
   mkdir -p "$build"
   # If configuring fails, the next launch must not take the old build.ninja for this interpreter's.
   rm -f "$build/build.ninja"
   (cd "$root" && run_logged "$build.configure.log" \
     cmake --preset "$preset" "-DWARPSMITH_PYTHON=${WARPSMITH_PYTHON:-}")
+  note_time "configure $preset" "$started"
 }
 
 # Shows ninja's progress on a terminal, and the output of failed commands in any case.
 compile() {
   say "building build/$preset ($*) with $jobs jobs; the first time takes minutes"
-  local quiet=()
+  local quiet=() started=$SECONDS
   [ -t 2 ] || quiet=(--quiet)
   (cd "$root" && ninja -C "$build" -j "$jobs" "${quiet[@]}" "$@" >&2 9>&-) || die "the build failed" 3
+  note_time "build $preset" "$started"
 }
 
 is_built() { ! needs_configure && ! changed_since "$1"; }

@@ -4,11 +4,11 @@
 Run from the checkout's root: python3 scripts/lib/check_includes.py. Prints FILE:LINE: what is wrong.
 """
 
-import re
-import subprocess
 import sys
 
-FOLDERS = ("runtime", "policy", "sandbox", "synthesis", "actors", "tests")
+import source_tree
+from source_tree import FOLDERS, tracked
+
 MAY_SEE = {
     "runtime": {"runtime"},
     "policy": {"runtime", "policy"},
@@ -32,15 +32,6 @@ DOORS = {"runtime/config/toml_library.hpp": "toml++/toml.h",
 NEVER = ("torch/torch.h", "torch/all.h", "ATen/ATen.h")
 MAX_LINES = 400
 MAX_BYTES = 10 << 20
-
-INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
-
-
-def tracked(*patterns):
-    out = subprocess.run(
-        ["git", "ls-files", "-z", "-c", "-o", "--exclude-standard", "--", *patterns],
-        check=True, capture_output=True, text=True).stdout
-    return [name for name in out.split("\0") if name]
 
 
 def test_area(parts):
@@ -68,14 +59,14 @@ def wrong_include(path, included):
 
 def check_source(path):
     with open(path, encoding="utf-8") as file:
-        lines = file.read().split("\n")
+        text = file.read()
+    lines = text.split("\n")
     if not lines[0].startswith("// SPDX-License-Identifier: Apache-2.0"):
         yield 1, "the first line must be // SPDX-License-Identifier: Apache-2.0"
     if len(lines) - 1 > MAX_LINES:
         yield len(lines) - 1, f"{len(lines) - 1} lines; split it (at most {MAX_LINES})"
-    for number, line in enumerate(lines, 1):
-        match = INCLUDE.match(line)
-        message = wrong_include(path, match.group(1)) if match else None
+    for number, included in source_tree.includes(text):
+        message = wrong_include(path, included)
         if message:
             yield number, message
 
@@ -92,7 +83,7 @@ def check_size(path):
 
 def main():
     wrong = 0
-    sources = [p for p in tracked("*.cpp", "*.hpp", "*.cu", "*.cuh") if p.split("/")[0] in FOLDERS]
+    sources = [p for p in tracked(*source_tree.SOURCES) if p.split("/")[0] in FOLDERS]
     checks = [(p, check_source) for p in sources] + [(p, check_size) for p in tracked()]
     for path, check in checks:
         try:

@@ -10,6 +10,9 @@ jobs=${WARPSMITH_JOBS:-$(nproc)}
 
 say() { printf '==> %s\n' "$*" >&2; }
 
+# note_time NAME START: how long a part of `./warpsmith test` took; START is what SECONDS was when it began
+note_time() { [ -z "${WARPSMITH_TIMES:-}" ] || echo "$((SECONDS - $2)) $1" >>"$WARPSMITH_TIMES"; }
+
 # die MESSAGE [EXIT CODE]: 2 bad input, 3 infrastructure (the default)
 die() {
   printf 'warpsmith: %s\n' "$1" >&2

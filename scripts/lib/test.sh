@@ -16,19 +16,17 @@ HELP
 
 results=()
 
-# run_ctest PRESET NAME ARGUMENTS…: keeps the result file for the sum; says whether all passed.
+# run_ctest PRESET NAME ARGUMENTS…: adds the file of results to `results`; fails if a test does.
 run_ctest() {
-  local preset=$1 file=$root/build/results-$2.xml
+  local preset=$1 name=$2 file=$root/build/results-$2.xml started=$SECONDS failed=
   shift 2
   rm -f "$file"
-  # Whole: the reasons of skipped cases are in it.
-  if (cd "$root" && ctest --preset "$preset" --test-output-size-passed 1000000 --output-junit "$file" "$@"); then
-    # A filter may leave nothing to run here, and then there is no file.
-    [ ! -e "$file" ] || results+=("$file")
-    return 0
-  fi
-  results+=("$file")
-  return 1
+  # The whole output: it holds the reasons of skipped cases and the times of a program's cases.
+  (cd "$root" && ctest --preset "$preset" --test-output-size-passed 1000000 --output-junit "$file" "$@") || failed=1
+  note_time "tests: $name" "$started"
+  # A filter may leave nothing to run, and then there is no file.
+  [ -z "$failed$(ls "$file" 2>/dev/null)" ] || results+=("$file")
+  [ -z "$failed" ]
 }
 
 # Unit tests share the machine, and so do long ones that time nothing (label untimed); the others time
@@ -70,7 +68,12 @@ run_tests() {
     esac
     shift
   done
+  local started=$SECONDS
+  export WARPSMITH_TIMES=$root/build/times.txt
+  mkdir -p "$root/build"
+  : >"$WARPSMITH_TIMES"
   prepare
+  note_time "set-up" "$started"
   export WARPSMITH_HOME=$root
   if [ -n "$offline" ]; then
     say "offline: the checks need tools of the pinned environment, and are left out"
@@ -83,7 +86,8 @@ run_tests() {
       asan) run_asan "${filter[@]}" || bad+=" sanitizers" ;;
     esac
   done
-  python3 "$root/scripts/lib/test_summary.py" "${results[@]}" || bad+=" summary"
+  note_time "all" "$started"
+  python3 "$root/scripts/lib/test_summary.py" "$WARPSMITH_TIMES" "${results[@]}" || bad+=" summary"
   [ -z "$bad" ] || say "failed above:$bad"
   [ -z "$bad" ]
 }

@@ -13,6 +13,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "scripts/lib"))
 
 import check_config_keys  # noqa: E402
+import check_contracts  # noqa: E402
+import check_cores  # noqa: E402
+import check_folders  # noqa: E402
+import check_headers  # noqa: E402
 import check_includes  # noqa: E402
 import check_tidy  # noqa: E402
 import compile_flags  # noqa: E402
@@ -49,6 +53,118 @@ class IncludesTest(unittest.TestCase):
         self.allowed("runtime/log.cpp", "spdlog/spdlog.h")
         self.refused("runtime/log.hpp", "spdlog/spdlog.h")
         self.refused("policy/a.cpp", "torch/torch.h")
+
+
+def including(*paths):
+    return "".join(f'#include "{path}"\n' for path in paths)
+
+
+class FoldersTest(unittest.TestCase):
+    def complaints(self, **sources):
+        """Each keyword is a file of policy/, with __ for / and its includes as value."""
+        texts = {f"policy/{name.replace('__', '/')}.hpp": including(*targets) for name, targets in sources.items()}
+        return list(check_folders.complaints(texts))
+
+    def test_a_cycle_names_both_files_of_each_arrow(self):
+        self.assertEqual(
+            self.complaints(a__x=["policy/b/y.hpp"], b__y=["policy/c/z.hpp"], c__z=["string", "policy/a/w.hpp"],
+                            a__w=[]),
+            ["include cycle between folders: policy/a -> policy/b -> policy/c -> policy/a",
+             "  policy/a/x.hpp:1 includes policy/b/y.hpp",
+             "  policy/b/y.hpp:1 includes policy/c/z.hpp",
+             "  policy/c/z.hpp:2 includes policy/a/w.hpp"])
+
+    def test_a_nested_folder_is_a_folder_of_its_own(self):
+        first, *arrows = self.complaints(a__x=["policy/a/b/y.hpp"], a__b__y=["policy/a/x.hpp"])
+        self.assertEqual(first, "include cycle between folders: policy/a -> policy/a/b -> policy/a")
+        self.assertEqual(len(arrows), 2)
+
+    def test_layers_and_includes_within_a_folder_pass(self):
+        self.assertEqual(self.complaints(a__x=["policy/a/w.hpp", "policy/b/y.hpp"], a__w=["policy/a/x.hpp"],
+                                         b__y=["policy/c/z.hpp"], c__z=[]), [])
+
+    def test_two_cycles_are_both_found(self):
+        lines = self.complaints(a__x=["policy/b/y.hpp"], b__y=["policy/a/x.hpp", "policy/c/z.hpp"],
+                                c__z=["policy/b/y.hpp"])
+        self.assertEqual(sum(line.startswith("include cycle") for line in lines), 2)
+
+
+class CoresTest(unittest.TestCase):
+    def complaints(self, *entries, **sources):
+        """Each keyword is the text of a file of policy/, NAME_ENDING."""
+        texts = {f"policy/{'.'.join(name.rsplit('_', 1))}": text for name, text in sources.items()}
+        return list(check_cores.complaints(entries, texts))
+
+    def refused(self, what, text):
+        line, = self.complaints("policy/core", core_cpp=text)
+        self.assertEqual(line, f"policy/core.cpp:1: {what} in a pure core (policy/core.cpp)")
+
+    def test_each_kind_of_impurity_is_found(self):
+        self.refused("CAF", "#include <caf/actor.hpp>")
+        self.refused("files", "#include <fstream>")
+        self.refused("files", "if (std::filesystem::exists(path)) return;")
+        self.refused("files", "const int fd = ::open(path, 0);")
+        self.refused("clocks", "const auto now = std::chrono::steady_clock::now();")
+        self.refused("clocks", '#include "runtime/clock.hpp"')
+        self.refused("threads", "#include <mutex>")
+        self.refused("threads", "std::thread other(f);")
+        self.refused("draws without a seed", "std::random_device device;")
+
+    def test_values_of_these_kinds_and_comments_pass(self):
+        self.assertEqual(self.complaints("policy/core", core_cpp="std::filesystem::path file;  // std::thread\n"
+                                         "std::chrono::steady_clock::time_point now;\nqueue.open();\n"), [])
+
+    def test_the_source_behind_an_included_header_counts(self):
+        line, = self.complaints("policy/core", core_hpp=including("policy/a.hpp"), a_hpp="", a_cpp="#include <thread>")
+        self.assertEqual(line, "policy/a.cpp:1: threads in a pure core "
+                               "(policy/a.cpp <- policy/a.hpp <- policy/core.hpp)")
+
+    def test_a_folder_is_all_that_lies_in_it(self):
+        self.assertEqual(len(self.complaints("policy", a_hpp="std::mutex a;", b_hpp="std::mutex b;")), 2)
+
+    def test_an_entry_that_names_nothing_is_refused(self):
+        self.assertEqual(self.complaints("policy/gone", core_hpp=""),
+                         ["scripts/pure-cores.txt: policy/gone is no folder and no unit of ours"])
+
+
+class HeadersTest(unittest.TestCase):
+    TEXTS = {"runtime/a.hpp": "", "runtime/b.hpp": including("runtime/a.hpp"),
+             "sandbox/c.hpp": including("runtime/b.hpp"), "sandbox/d.hpp": "",
+             "actors/e.hpp": including("runtime/a.hpp"), "runtime/a.cpp": including("runtime/a.hpp")}
+
+    def test_what_includes_a_changed_header_is_looked_at_too(self):
+        self.assertEqual(check_headers.headers_of(["runtime/a.hpp"], self.TEXTS),
+                         ["runtime/a.hpp", "runtime/b.hpp", "sandbox/c.hpp"])
+
+    def test_but_of_costly_folders_the_changed_ones_only(self):
+        self.assertEqual(check_headers.headers_of(["actors/e.hpp"], self.TEXTS), ["actors/e.hpp"])
+        self.assertEqual(check_headers.headers_of(["runtime/a.cpp"], self.TEXTS), [])
+
+
+class ContractsTest(unittest.TestCase):
+    HOMES = {"sandbox/contract/cpu/cpu.hpp": "", "sandbox/contract/host/host.hpp": ""}
+
+    def refused(self, path, text):
+        lines = list(check_contracts.complaints({**self.HOMES, path: text}))
+        self.assertEqual(len(lines), 1, (path, text))
+        self.assertTrue(lines[0].startswith(f"{path}:1: "), lines[0])
+
+    def allowed(self, path, text):
+        self.assertEqual(list(check_contracts.complaints({**self.HOMES, path: text})), [])
+
+    def test_only_the_registry_includes_a_contract(self):
+        self.allowed(check_contracts.REGISTRY, including(*self.HOMES))
+        self.allowed("sandbox/contract/cpu/build.cpp", including("sandbox/contract/cpu/cpu.hpp"))
+        self.refused("sandbox/contract/cpu/build.cpp", including("sandbox/contract/host/host.hpp"))
+        self.refused("sandbox/judge/verdict_of.cpp", including("sandbox/contract/cpu/cpu.hpp"))
+
+    def test_no_other_file_decides_by_a_contracts_name(self):
+        self.refused("sandbox/evaluator/evaluator.cpp", 'if (verdict.contract == "host") return false;')
+        self.refused("actors/commands/check_input.cpp", 'const bool asked = submission.contract != "cpu";')
+        self.allowed("sandbox/contract/host/host.cpp", 'if (verdict.contract == "host") return false;')
+
+    def test_the_same_word_for_another_thing_passes(self):
+        self.allowed("sandbox/reference/worker.cpp", 'request["device"] = gpu ? "cuda" : "cpu";')
 
 
 class ConfigKeysTest(unittest.TestCase):
@@ -141,6 +257,16 @@ class SummaryTest(unittest.TestCase):
                   "[  SKIPPED ] 2 tests, listed below:\nOK (skipped=1)\n")
         self.assertEqual(test_summary.reasons(output),
                          ["no CUDA driver: libcuda.so.1", "no reason given", "no GPU", "no WARPSMITH_PYTHON"])
+
+    def test_a_program_gives_the_times_of_its_cases_and_of_the_rest(self):
+        output = ("[       OK ] A.b (1500 ms)\n[  FAILED  ] A.c, where GetParam() = 1 (250 ms)\n"
+                  "[----------] 2 tests from A (1750 ms total)\n")
+        self.assertEqual(test_summary.durations("a_test", 2.0, output),
+                         [(1.5, "a_test: A.b"), (0.25, "a_test: A.c"), (0.25, "a_test: outside of cases")])
+
+    def test_else_a_test_is_one_time(self):
+        self.assertEqual(test_summary.durations("A.b", 0.5, "[       OK ] A.b (400 ms)\n"), [(0.5, "A.b")])
+        self.assertEqual(test_summary.durations("scripts", 0.5, "OK\n"), [(0.5, "scripts")])
 
     def test_what_is_long_is_cut(self):
         self.assertEqual(len(test_summary.telling("x: Failure\n" * 1000)), test_summary.MOST_LINES)

@@ -221,9 +221,16 @@ class LauncherTest(unittest.TestCase):
 
     def test_a_filter_that_matches_no_test_fails(self):
         code, out, err = self.launch("test", "--no-checks", "-R", "typo")
-        self.assertEqual((code, out), (1, "0 passed, 0 failed, 0 skipped\n"))
+        self.assertEqual((code, out.splitlines()[-1]), (1, "0 passed, 0 failed, 0 skipped"))
         self.assertIn("no test ran", err)
         self.assertEqual(self.launch("test", "--no-checks", "-R", "name", FAKE_TESTS="1")[0], 0)
+
+    def test_each_part_prints_its_time(self):
+        _, out, _ = self.launch("test", "--no-checks", FAKE_TESTS="1")
+        lines = out.splitlines()
+        parts = [line.split(" s  ")[1] for line in lines[lines.index("the parts:") + 1:-1]]
+        self.assertEqual(parts, ["set-up", "configure dev", "build dev", "tests: unit", "tests: untimed", "tests: rest",
+                                 "configure asan", "build asan", "tests: asan", "all"])
 
     def test_a_missing_expression_and_an_unknown_preset_are_bad_input(self):
         code, _, err = self.launch("test", "-R")

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-const SteadyClock::time_point start{};
+const std::chrono::steady_clock::time_point start{};
 
 RestartTable table_with(RestartLimits limits) {
   RestartTable table;
@@ -74,7 +74,7 @@ RC_GTEST_PROP(RestartPolicyProperty, NoWindowHoldsMoreRestartsThanAllowed, ()) {
   const auto allowed = *rc::gen::inRange<uint32_t>(0, 6);
   const auto gaps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 700));
   RestartPolicy policy{table_with({.max_restarts = allowed, .window = milliseconds{1000}})};
-  std::vector<SteadyClock::time_point> restarts;
+  std::vector<std::chrono::steady_clock::time_point> restarts;
   auto now = start;
   for (const int gap : gaps) {
     now += milliseconds{gap};
