@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of calls of the candidate and its baselines, in turns.
-#include "sandbox/ingest/ingest.hpp"
 #include "sandbox/judge/device_clock.hpp"
 #include "sandbox/judge/evaluation_stay.hpp"
 #include "sandbox/judge/further_trials.hpp"

@@ -15,6 +15,8 @@ namespace warpsmith::sandbox {
 /// Fewer perturbed evaluations underestimate S more often: the constant pays for that.
 /// Eight evaluations give the design's c = 8.
 BoundRule bound_for(int evaluations);
+/// Perturbed evaluations behind every bound of a verdict.
+inline constexpr int spread_evaluations = 4;
 
 /// Of numerics `paper`, absolute and relative: what published numbers on KernelBench allow.
 inline constexpr double paper_tolerance = 1e-2;

@@ -67,7 +67,7 @@ Result<std::string> identify_toolchain(const std::string& compiler) {
 Compiled inspected(std::string artefact) {
   const auto facts = read_artefact(artefact);
   if (!facts) return failed_compiling(VerdictClass::banned_construct, facts.error().message);
-  if (auto objection = objection_to(*facts)) {
+  if (auto objection = objection_to(*facts, cpu_entry_point)) {
     return failed_compiling(objection->outcome, std::move(objection->text));
   }
   Compiled result;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -23,7 +22,6 @@ constexpr std::array<std::string_view, 26> operators{
     "conv1d",     "conv2d",      "conv3d",  "softmax",   "relu",    "sigmoid", "tanh",
     "layer_norm", "batch_norm",  "cumsum",  "logsumexp", "exp",     "sum",     "mean",
     "max_pool2d", "log_softmax", "compile", "addmv",     "dot"};
-constexpr std::array<std::string_view, 4> libraries{"libcu", "libnv", "triton", "libgomp"};
 
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -62,11 +60,6 @@ std::string hint_in(std::string_view line) {
   return line.find(" @ ") != std::string_view::npos ? "@" : "";
 }
 
-bool computes(std::string_view name) {
-  return std::ranges::any_of(
-      libraries, [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
-}
-
 }  // namespace
 
 std::vector<std::string> library_hints(const FileSet& modules, size_t most) {
@@ -83,18 +76,6 @@ std::vector<std::string> library_hints(const FileSet& modules, size_t most) {
     }
   }
   return hints;
-}
-
-std::vector<std::string> computing_libraries(const std::string& maps) {
-  std::set<std::string> found;
-  std::istringstream lines{maps};
-  for (std::string line; std::getline(lines, line);) {
-    const size_t slash = line.find('/');
-    if (slash == std::string::npos) continue;
-    const std::string name = line.substr(line.find_last_of('/') + 1);
-    if (name.find(".so") != std::string::npos && computes(name)) found.insert(name);
-  }
-  return {found.begin(), found.end()};
 }
 
 }  // namespace warpsmith::sandbox

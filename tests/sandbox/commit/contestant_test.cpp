@@ -10,7 +10,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "sandbox/bench/self_check.hpp"
 #include "sandbox/contract/cpu/cpu_contestant.hpp"
 #include "sandbox/jail/cgroup.hpp"
 #include "sandbox/jail/process_state.hpp"
@@ -206,19 +205,6 @@ TEST(CallMeterTest, ChargesWhatRunsAfterAnEarlyDone) {
     charged += call.charged_ms;
   }
   EXPECT_GE(charged, 0.97 * calls);
-}
-
-TEST(SelfCheckTest, FiguresAreSane) {
-  SelfCheckOptions options{testing::sandbox_program(), compile_kernel(self_check_kernel), 0, 50};
-  const auto figures = self_check(options, in_seconds(20));
-  ASSERT_TRUE(figures) << figures.error().message;
-  std::printf("raw %.1f us (min %.1f), stop %.1f us, noop %.2f us, loop %.1f us, start %.1f ms\n",
-              figures->raw_overhead_us, figures->subtracted_us, figures->stop_us, figures->noop_us,
-              figures->loop_us, figures->start_ms);
-  // Bounds for a loaded machine; `bench commit` holds the real bars on a quiet one.
-  EXPECT_GT(figures->subtracted_us, 0);
-  EXPECT_LT(figures->subtracted_us, 100);
-  EXPECT_GT(figures->loop_us, 900);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 // class.
 #include "sandbox/jail/cgroup.hpp"
 #include "tests/sandbox/hacks/submissions.hpp"
-#include "tests/sandbox/judge/host_fixture.hpp"
+#include "tests/sandbox/evaluator/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "sandbox/compile/cuda_toolchain.hpp"
-#include "tests/sandbox/judge/host_fixture.hpp"
+#include "tests/sandbox/evaluator/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

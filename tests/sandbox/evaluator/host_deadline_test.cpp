@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contract `host`: who lets the evaluation's deadline pass has a verdict. A failure of ours would
 // be no reward at all, and a candidate that cannot win would choose that.
-#include "tests/sandbox/judge/host_fixture.hpp"
+#include "tests/sandbox/evaluator/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

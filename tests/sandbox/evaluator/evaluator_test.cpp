@@ -11,7 +11,7 @@
 #include "runtime/checksum.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/device/lease.hpp"
-#include "tests/sandbox/judge/evaluator_options.hpp"
+#include "tests/sandbox/evaluator/evaluator_options.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
 
 namespace warpsmith::sandbox {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Timed calls of contract `host` on the CPU, one core for both sides; what needs no time is judged
 // in evaluator_host_test.cpp and host_hacks_test.cpp.
-#include "tests/sandbox/judge/host_fixture.hpp"
+#include "tests/sandbox/evaluator/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

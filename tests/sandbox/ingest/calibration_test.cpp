@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <functional>
 
-#include "arithmetic.hpp"
+#include "tests/sandbox/ingest/arithmetic.hpp"
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/ingest/ingest.hpp"

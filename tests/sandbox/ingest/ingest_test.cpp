@@ -11,7 +11,7 @@
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/ingest/ingest_stay.hpp"
-#include "support.hpp"
+#include "tests/sandbox/reference/support.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
 
 namespace warpsmith::sandbox::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/sandbox/judge/evaluator_options.hpp"
+#include "tests/sandbox/evaluator/evaluator_options.hpp"
 
 #include "runtime/environment.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "runtime/random_stream.hpp"
-#include "sandbox/contract/cpu/runner_plan.hpp"
 #include "sandbox/service/client.hpp"
 
 namespace warpsmith::sandbox {
@@ -86,16 +85,6 @@ TEST(WireTest, MutatedBytesNeverCrashTheReader) {
     if (read) accepted += unpack_body<EvaluateRequest>(read->body) ? 1 : 0;
   }
   EXPECT_LT(accepted, 2000);
-}
-
-TEST(WireTest, RunnerPlanWithTensorsOutsideIsRefused) {
-  RunnerPlan plan;
-  plan.layout.sets = 1;
-  plan.layout.input_stride = 4096;
-  plan.layout.slots = {{64, 4096, false}};
-  EXPECT_FALSE(unpack_body<RunnerPlan>(pack_body(plan)));
-  plan.layout.slots = {{64, 4032, false}};
-  EXPECT_TRUE(unpack_body<RunnerPlan>(pack_body(plan)));
 }
 
 }  // namespace
