@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/evaluation_stay.hpp"
 
-
 namespace warpsmith::sandbox {
 namespace {
 

@@ -17,6 +17,7 @@
 #include "actors/commands/terminal_text.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "runtime/clock.hpp"
+#include "sandbox/contract/registry.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -81,9 +82,13 @@ SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
   return config;
 }
 
-/// Which of two its numbers are from is not to be guessed.
+bool judged_by_task(const Submission& submission) {
+  return sandbox::contract_named(submission.contract).runs_on == sandbox::RunsOn::task;
+}
+
+/// Says which of two devices the numbers are from.
 std::string host_place(const EvaluateCall& call) {
-  return "contract host: judged on " +
+  return "contract " + call.submission.contract + ": judged on " +
          std::string(call.task.device == DeviceClass::cuda ? "a GPU" : "the CPU");
 }
 
@@ -98,7 +103,7 @@ Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, s
     last = line;
     if (aloud) tell(line);
   });
-  if (runs(call.request) && call.submission.contract == "host") tell(host_place(call));
+  if (runs(call.request) && judged_by_task(call.submission)) tell(host_place(call));
   const auto began = SteadyClock::now();
   auto judgement = (*backend)->evaluate(call.task, call.submission, call.request, budget);
   return with_cause(std::move(judgement), budget, began, last);

@@ -12,11 +12,11 @@
 namespace warpsmith::sandbox {
 namespace {
 
-// A name that follows one of these is an operator of torch.
+// A name behind one of these is an operator of torch.
 constexpr std::array<std::string_view, 6> owners{"torch.nn.functional.", "torch.ops.aten.",
                                                  "torch.linalg.",        "torch.fft.",
                                                  "torch.special.",       "F."};
-// Of torch itself and of tensors: what computes by a library.
+// Names in `torch.` that compute by a library.
 constexpr std::array<std::string_view, 26> operators{
     "matmul",     "mm",          "bmm",     "addmm",     "baddbmm", "einsum",  "tensordot",
     "conv1d",     "conv2d",      "conv3d",  "softmax",   "relu",    "sigmoid", "tanh",
@@ -33,8 +33,7 @@ std::string_view word_at(std::string_view line, size_t at) {
   return line.substr(at, end - at);
 }
 
-/// The call at or behind `at` whose owner is one of `owners`; else of torch with an operator's
-/// name.
+/// The call at `at` whose owner is one of `owners`, or an operator of torch itself; else empty.
 std::string call_at(std::string_view line, size_t at) {
   for (const std::string_view owner : owners) {
     if (line.substr(at).starts_with(owner)) {

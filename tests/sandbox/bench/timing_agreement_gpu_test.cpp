@@ -16,11 +16,7 @@ TEST(TimingAgreementGpuTest, ClocksAgreeAboutLongKernels) {
   const testing::ScratchFolder folder;
   const std::string python = python_interpreter().string();
   const CorePin pin(0);
-  auto slot = GpuSlot::open({.gpu = 0,
-                             .program = testing::sandbox_program(),
-                             .python = python,
-                             .cache_folder = folder.path(),
-                             .core = 0});
+  auto slot = GpuSlot::open({.gpu = 0, .python = python, .cache_folder = folder.path()});
   if (!slot && slot.error().code == ErrorCode::unsupported) GTEST_SKIP() << slot.error().message;
   ASSERT_TRUE(slot) << slot.error().message;
   auto toolchain = find_cuda_toolchain(built_with_toolkit(), python);
@@ -32,8 +28,11 @@ TEST(TimingAgreementGpuTest, ClocksAgreeAboutLongKernels) {
                                       .core = -1},
                                      in_seconds(60));
   ASSERT_TRUE(compiler) << compiler.error().message;
+  DeviceLaunchers launchers(
+      {.program = testing::sandbox_program(), .gpu = (*slot)->access(), .core = 0});
   const AgreementJob job{.gpu = 0,
                          .slot = **slot,
+                         .launchers = launchers,
                          .compiler = *compiler,
                          .targets_us = {200, 2000},
                          .calls = 21,

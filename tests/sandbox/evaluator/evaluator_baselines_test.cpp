@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole judgements with further baselines, on a CPU: it has max-autotune and no graphs.
+// Whole judgements with further baselines on a CPU, which has max-autotune and no graphs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ extern "C" void solve(const void* const* in, void* const* out, const int64_t* di
 }
 )";
 
-/// Rows times a weight, plus one; `compiled` are further lines of forward.
+/// Rows times a weight, plus one; `compiled` holds further lines of forward.
 std::string code_of(const std::string& before, const std::string& compiled) {
   return "import os\nimport torch\nimport torch.nn as nn\n" + before +
          "class Model(nn.Module):\n"
@@ -42,7 +42,7 @@ std::string code_of(const std::string& before, const std::string& compiled) {
          "def get_init_inputs():\n    return []\n";
 }
 
-/// Ends the worker when it is compiled for the second time in a process: by max-autotune.
+/// Ends the worker at the second compilation in a process, which is max-autotune's.
 const std::string deadly_before =
     "traces = []\n"
     "@torch._dynamo.assume_constant_result\n"
@@ -70,7 +70,7 @@ class EvaluatorBaselinesTest : public testing::Test {
     if (evaluator == nullptr) GTEST_SKIP() << "no WARPSMITH_PYTHON";
   }
 
-  /// Nothing where the machine was too noisy to decide, which is never a verdict.
+  /// Empty where the machine was too noisy to decide.
   static std::optional<Verdict> judged(const std::string& code) {
     const Task task{.id = "task", .code = code, .content_hash = sha256_hex(code)};
     EvaluateRequest request{.task = task};
@@ -88,7 +88,7 @@ class EvaluatorBaselinesTest : public testing::Test {
 };
 std::unique_ptr<Evaluator> EvaluatorBaselinesTest::evaluator;
 
-TEST_F(EvaluatorBaselinesTest, AVerdictHasTheTimesOfThoseThatATaskHas) {
+TEST_F(EvaluatorBaselinesTest, AVerdictHasTheTimesOfTheTasksBaselines) {
   const auto v = judged(code_of("", ""));
   if (!v) GTEST_SKIP() << "the machine is too noisy to decide";
   ASSERT_EQ(v->outcome, VerdictClass::passed) << v->feedback;
@@ -104,7 +104,7 @@ TEST_F(EvaluatorBaselinesTest, AVerdictHasTheTimesOfThoseThatATaskHas) {
   EXPECT_TRUE(evidence["timing"]["clocks"].is_null());
 }
 
-TEST_F(EvaluatorBaselinesTest, OneThatEndsTwoWorkersCostsAThirdAndNotTheTask) {
+TEST_F(EvaluatorBaselinesTest, ABaselineThatEndsTwoWorkersIsDroppedAndTheTaskJudged) {
   const auto v = judged(code_of(deadly_before, deadly_compiled));
   if (!v) GTEST_SKIP() << "the machine is too noisy to decide";
   ASSERT_EQ(v->outcome, VerdictClass::passed) << v->feedback;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract `device` as far as no GPU is needed: what is explained, and what is wrong and where.
+// Contract `device` without a GPU: explanations, and errors with their places.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -116,7 +116,7 @@ TEST_F(EvaluatorDeviceTest, ExplainsWhatWouldBeLaunched) {
   }
 }
 
-TEST_F(EvaluatorDeviceTest, VariantsThatAreNotChosenAreLookedAt) {
+TEST_F(EvaluatorDeviceTest, VariantsThatAreNotChosenAreCheckedToo) {
   REQUIRE_TOOLCHAIN();
   const auto beside_a_fill = [](const std::string& steps) {
     FileSet files = good();
@@ -202,7 +202,7 @@ TEST_F(EvaluatorDeviceTest, WrongSourcesHaveOneClearMessage) {
   EXPECT_THAT(endless.text, HasSubstr("kernels.cu:1: error: "));
 }
 
-TEST_F(EvaluatorDeviceTest, AMachineWithoutCudaSaysSo) {
+TEST_F(EvaluatorDeviceTest, SaysThatAMachineLacksCuda) {
   if (toolchain) GTEST_SKIP() << "this machine has CUDA's compiler";
   const Judgement judgement = judge(good(), Request::explain);
   ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract `host` on a GPU: the example passes, and neither hole of a resident kernel pays.
+// Contract `host` on a GPU: the example passes, and a resident kernel gains nothing.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -43,7 +43,7 @@ TEST_F(EvaluatorHostGpuTest, TellsItsKernelsAndWhichAreItsOwn) {
   const auto candidate = nlohmann::json::parse(*text)["candidate"];
   EXPECT_EQ(candidate["told_by"], "candidate");
   if (candidate["kernels"].empty()) {
-    // What records outside a jail must record in it.
+    // A profiler that records outside a jail must record in it.
     ASSERT_FALSE(cuda::run_canary(0).has_value()) << candidate["reason"];
     GTEST_SKIP() << candidate["reason"];
   }
@@ -52,7 +52,7 @@ TEST_F(EvaluatorHostGpuTest, TellsItsKernelsAndWhichAreItsOwn) {
   EXPECT_THAT(v.feedback, HasSubstr("candidate, by its own word: "));
 }
 
-TEST_F(EvaluatorHostGpuTest, FindsNoHiddenSizesInTheTasksTextWhileItIsRecorded) {
+TEST_F(EvaluatorHostGpuTest, FindsNoHiddenSizesInTheTasksTextWhileRecording) {
   const std::string hidden = task() +
                              "\ndef get_ragged_inputs():\n"
                              "    return [torch.randn(4001, 2048), torch.randn(4001, 2048)]\n";
@@ -74,7 +74,7 @@ TEST_F(EvaluatorHostGpuTest, TheExamplePasses) {
   EXPECT_THAT(v.evidence, HasSubstr("\"undisturbed\":{\"compile_ms\":"));
 }
 
-TEST_F(EvaluatorHostGpuTest, WhereATaskTakesCustomKernelsNoLibraryPassesHoweverCalled) {
+TEST_F(EvaluatorHostGpuTest, WhereATaskTakesCustomKernelsNoLibraryPasses) {
   const std::string custom = task() + "\ncustom_kernels_only = True\n";
   const Verdict own = verdict(test::example_workspace(), Request::verify, custom);
   EXPECT_EQ(own.outcome, VerdictClass::passed) << own.feedback;
@@ -96,8 +96,8 @@ TEST_F(EvaluatorHostGpuTest, AKernelThatWritesItsInputFaults) {
   EXPECT_EQ(example("", "", "").outcome, VerdictClass::passed) << "the device is unharmed";
 }
 
-// The GPU may run its kernels to their end before it lets the verifier look.
-TEST_F(EvaluatorHostGpuTest, WhoeverRingsDoneEarlyIsSeenOrWaitedFor) {
+// The GPU may finish the kernels before the verifier's sample runs.
+TEST_F(EvaluatorHostGpuTest, AnEarlyDoneIsDetectedOrWaitedFor) {
   constexpr double asleep_ms = 15;  // 40 million cycles at 2.6 GHz
   const Verdict v =
       example("model_new.py", "        return ",
@@ -131,7 +131,7 @@ TEST_F(EvaluatorHostGpuTest, PlainTorchCodePasses) {
   EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
 }
 
-// A kernel that stays on one processor until the last input changes; what follows it computes.
+// A kernel that stays on one multiprocessor until the last input changes; the next one computes.
 constexpr const char* resident = R"(
 #include <cuda_runtime.h>
 namespace {
@@ -175,8 +175,7 @@ static void run(torch::Tensor x, torch::Tensor y, torch::Tensor bias, torch::Ten
 REGISTER_BINDING(run, [](pybind11::module& m) { m.def("run", &run); })
 )";
 
-// Each call hands over what was computed when its inputs appeared, and leaves the next kernel
-// behind.
+// Each call returns what was computed when its inputs appeared, and leaves the next kernel running.
 constexpr const char* resident_model = R"(
 import cuda_extension, torch
 class ModelNew(torch.nn.Module):
@@ -200,7 +199,7 @@ class ModelNew(torch.nn.Module):
         return out
 )";
 
-// All but what its own call takes, before any call.
+// Takes all memory but that of its own call, before any call.
 constexpr const char* hog = R"(
 spare = torch.empty(4 << 30, dtype=torch.uint8, device="cuda")
 kept, size = [], 1 << 34
@@ -212,7 +211,7 @@ while size > 1 << 20:
 del spare
 )";
 
-TEST_F(EvaluatorHostGpuTest, WhoLeavesTheReferencesNoMemoryIsOutOfMemory) {
+TEST_F(EvaluatorHostGpuTest, TakingTheReferencesMemoryIsOutOfMemory) {
   std::string large = test::with(test::centred_code, "randn(512, 256)", "randn(65536, 2048)");
   large = test::with(large, "return [256]", "return [2048]");
   const Verdict v =

@@ -22,7 +22,7 @@ TEST_F(EvaluatorHostTest, PassesPlainTorchCode) {
   EXPECT_EQ(v.trust, probe_cgroups() ? TrustClass::commit : TrustClass::lowered);
 }
 
-TEST_F(EvaluatorHostTest, TheTaskItselfMayBeLeantOn) {
+TEST_F(EvaluatorHostTest, MayImportTheTask) {
   EXPECT_EQ(verdict("from model import Model\nclass ModelNew(Model):\n    pass\n").outcome,
             VerdictClass::passed);
 }
@@ -59,7 +59,7 @@ TEST_F(EvaluatorHostTest, WrongResultsAreWrong) {
   EXPECT_EQ(verdict(model_new("return x * float('nan')")).outcome, VerdictClass::nonfinite);
 }
 
-TEST_F(EvaluatorHostTest, OutputsOfAnotherKindAreNamed) {
+TEST_F(EvaluatorHostTest, NamesOutputsOfAnotherKind) {
   EXPECT_THAT(verdict(model_new("return x[:1]")).feedback,
               HasSubstr("output 0 is f32 [1, 256], expected f32 [512, 256]"));
   EXPECT_THAT(verdict(model_new("return x.double()")).feedback,
@@ -81,7 +81,7 @@ TEST_F(EvaluatorHostTest, ErrorsCarryTheCandidatesLine) {
   EXPECT_EQ(verdict(model_new("import os; os._exit(0)")).outcome, VerdictClass::device_fault);
 }
 
-TEST_F(EvaluatorHostTest, StateThatModelHasNotIsNamed) {
+TEST_F(EvaluatorHostTest, NamesStateThatModelLacks) {
   const Verdict v = verdict(
       "import torch\nclass ModelNew(torch.nn.Module):\n"
       "    def __init__(self, columns):\n        super().__init__()\n"
@@ -115,7 +115,7 @@ TEST_F(EvaluatorHostTest, ParametersCannotBePrepacked) {
   EXPECT_EQ(verdict(first_call).outcome, VerdictClass::wrong);
 }
 
-TEST_F(EvaluatorHostTest, ASubmissionThatIsNoneIsNamed) {
+TEST_F(EvaluatorHostTest, NamesAFileThatIsMissing) {
   const Verdict missing = verdict(FileSet{{"kernel.cpp", "int x;"}});
   EXPECT_EQ(missing.outcome, VerdictClass::compile_error);
   EXPECT_EQ(missing.feedback, "compile_error: solution/model_new.py is missing");

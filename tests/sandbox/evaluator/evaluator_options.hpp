@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluators for tests. Those of one program share a folder, so that what is known of a task, and
-// what torch.compile keeps, is made once.
+// Evaluators for tests. All of one program share a cache folder, so that tasks are measured once
+// and torch.compile runs once.
 #pragma once
 
 #include "sandbox/evaluator/evaluator.hpp"
 
 namespace warpsmith::sandbox::test {
 
-/// Of the program that was built, on no core of its own; its cache goes with the program.
+/// The built program, pinned to no core; the cache goes when the program ends.
 EvaluatorOptions evaluator_options();
 
 }  // namespace warpsmith::sandbox::test

@@ -33,7 +33,7 @@ std::string text_of(const std::string& file) {
 
 constexpr double product_flops = 2.0 * 256 * 1024 * 512;
 
-/// Each does the product, by instructions or on tensor cores, and reads the weight at least.
+/// Each party does the product, by instructions or on tensor cores, and reads at least the weight.
 void expect_counted(const Json& party) {
   ASSERT_TRUE(party["uncounted"].is_null()) << party["uncounted"];
   double flops = 0, read = 0;
@@ -49,7 +49,7 @@ void expect_counted(const Json& party) {
   EXPECT_GT(read, 0.9 * 4 * 1024 * 512);
 }
 
-/// Where CUPTI refuses one jail it refuses all; CudaRecordingTest looks outside of them.
+/// CUPTI refuses one jail or all; CudaRecordingTest checks it outside jails.
 void expect_counted_alike(const Json& profile) {
   constexpr std::array parties{"candidate", "eager", "compile"};
   const auto refused = [&](const char* party) { return !profile[party]["uncounted"].is_null(); };
@@ -117,7 +117,7 @@ TEST_F(EvaluatorProfileGpuTest, ShowsTheExamplesKernelsBesideItsBaselines) {
   const Json profile = Json::parse(*text);
   const Json& candidate = profile["candidate"];
   if (candidate["kernels"].empty()) {
-    // What records outside a jail must record in it.
+    // A profiler that records outside a jail must record in it.
     ASSERT_FALSE(cuda::run_canary(0).has_value()) << candidate["reason"];
     GTEST_SKIP() << candidate["reason"];
   }
@@ -128,12 +128,12 @@ TEST_F(EvaluatorProfileGpuTest, ShowsTheExamplesKernelsBesideItsBaselines) {
   EXPECT_EQ(norm["static_shared_bytes"], 32);
   EXPECT_GT(norm["registers"], 0);
   EXPECT_GT(norm["occupancy"]["share"], 0.5);
-  EXPECT_GE(candidate["kernels"].size(), 2U) << "the product is a library's";
+  EXPECT_GE(candidate["kernels"].size(), 2U) << "a library does the product";
   for (const Json& kernel : candidate["kernels"]) {
     EXPECT_GT(kernel["time_us"], 0);
     EXPECT_LT(kernel["time_us"], 1000);
   }
-  // Recorded and timed in different runs, and a call has gaps: a coarse bound.
+  // A coarse bound: recording and timing are different runs, and a call has gaps.
   EXPECT_LT(candidate["total_us"], 1.5e3 * profile["call"]["candidate_ms"].get<double>());
   EXPECT_FALSE(profile["eager"]["kernels"].empty()) << profile["eager"]["reason"];
   EXPECT_FALSE(profile["compile"]["kernels"].empty()) << profile["compile"]["reason"];
@@ -142,7 +142,7 @@ TEST_F(EvaluatorProfileGpuTest, ShowsTheExamplesKernelsBesideItsBaselines) {
   EXPECT_TRUE(profile_trace(*text));
 }
 
-TEST_F(EvaluatorProfileGpuTest, CountsBesideVariablesThatAreBroughtBack) {
+TEST_F(EvaluatorProfileGpuTest, CountsWhileVariablesAreRestored) {
   FileSet files = example();
   std::string& kernels = files.at("kernels.cu");
   const std::string product = "row[c] * scale";
@@ -157,7 +157,7 @@ TEST_F(EvaluatorProfileGpuTest, CountsBesideVariablesThatAreBroughtBack) {
   expect_counted_alike(Json::parse(*text));
 }
 
-/// Of all GPUs that any service on this machine ever shared.
+/// The locks of all GPUs that services on this machine ever shared.
 std::vector<DeviceLease> all_gpus() {
   std::vector<DeviceLease> leases;
   for (const auto& file : std::filesystem::directory_iterator(machine_leases)) {
@@ -171,13 +171,14 @@ std::vector<DeviceLease> all_gpus() {
 }
 
 TEST_F(EvaluatorProfileGpuTest, SaysThatItWaitsForAGpuThatOthersHave) {
-  (void)profiled(example());  // what is measured once takes turns by itself, without a word
+  (void)profiled(
+      example());  // so that nothing is measured below, which would take turns without a report
   std::vector<DeviceLease> others = all_gpus();
   ASSERT_FALSE(others.empty());
   const Verdict verdict = profiled(example(), [&](const std::string& told) {
     if (told == "waiting for GPU 0, which others have") others.clear();
   });
-  EXPECT_TRUE(others.empty()) << "it was waited for";
+  EXPECT_TRUE(others.empty()) << "the evaluation waited";
   EXPECT_TRUE(verdict.correct()) << verdict.feedback;
 }
 

@@ -119,7 +119,7 @@ TEST_F(EvaluatorTest, PassesAnHonestKernelWithEvidence) {
   EXPECT_FALSE(v.jail.empty());
 }
 
-TEST_F(EvaluatorTest, WaitsForAnotherRunThatHasItsCore) {
+TEST_F(EvaluatorTest, WaitsForAnotherRunOnItsCore) {
   std::optional other =
       DeviceLease::acquire(machine_leases, core_device(0), Deadline::after(seconds(60))).value();
   std::string last;
@@ -128,16 +128,16 @@ TEST_F(EvaluatorTest, WaitsForAnotherRunThatHasItsCore) {
         last = told;
         if (last == "waiting for core 0, which another run has") other.reset();
       });
-  EXPECT_FALSE(other) << "it was waited for";
+  EXPECT_FALSE(other) << "the evaluation waited";
   EXPECT_EQ(last, "task: verifying");
   ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
-  EXPECT_FALSE(std::get<Verdict>(judgement).device_held_ms) << "a core is no GPU";
+  EXPECT_FALSE(std::get<Verdict>(judgement).device_held_ms) << "only a GPU is held";
 }
 
 TEST_F(EvaluatorTest, TimesAgainstBothBaselines) {
   const Judgement judgement = judge(kernel(honest_body), Request::final);
   if (const auto* infra = std::get_if<InfraFailure>(&judgement)) {
-    // A machine under load may be too noisy to decide: that is never a verdict.
+    // A loaded machine may be too noisy to decide, which is no verdict.
     EXPECT_EQ(infra->kind, InfraKind::noise) << infra->detail;
     GTEST_SKIP() << infra->detail;
   }
@@ -149,8 +149,8 @@ TEST_F(EvaluatorTest, TimesAgainstBothBaselines) {
   EXPECT_GE(shape.speedup_eager_ci->high, *shape.speedup_eager);
 }
 
-/// It does a 256th of the reference's operations, rightly.
-TEST_F(EvaluatorTest, DoesNotCondemnACleverKernel) {
+/// A right kernel with a 256th of the reference's operations.
+TEST_F(EvaluatorTest, PassesAKernelWithFewerOperations) {
   const Judgement judgement = judge(solve(R"(
     const float* a = (const float*)in[0]; const float* b = (const float*)in[1];
     float* y = (float*)out[0];
@@ -182,7 +182,7 @@ TEST_F(EvaluatorTest, CompilesWithoutJudging) {
   EXPECT_THAT(v.feedback, testing::StartsWith("compile_error: kernel.cpp:"));
 }
 
-TEST_F(EvaluatorTest, TellsWrongKernelsByTheirClass) {
+TEST_F(EvaluatorTest, GivesWrongKernelsTheirClass) {
   EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = 0;"), VerdictClass::wrong);
   EXPECT_EQ(outcome("for (int64_t c = 0; c + 1 < C; ++c) y[c] = row[c];"), VerdictClass::nonfinite);
   EXPECT_EQ(outcome("if (r > 0) for (int64_t c = 0; c < C; ++c) y[c] = 0;"),
@@ -198,7 +198,7 @@ TEST_F(EvaluatorTest, TellsAKernelWithoutEntryPoint) {
   EXPECT_FALSE(v.correct());
 }
 
-/// Correct until it was called as often as is verified, cheap when it is timed.
+/// Right for as many calls as are verified, then cheap and wrong.
 TEST_F(EvaluatorTest, ChecksEveryTimedOutput) {
   const Judgement judgement = judge(
       kernel("    static int calls = 0; if (r == 0) ++calls;\n"
@@ -211,9 +211,9 @@ TEST_F(EvaluatorTest, ChecksEveryTimedOutput) {
   EXPECT_THAT(v.feedback, testing::StartsWith("wrong: timed call:"));
 }
 
-TEST_F(EvaluatorTest, ADeadlineOfOursIsNeverTheKernelsFault) {
+TEST_F(EvaluatorTest, OurOwnDeadlineIsNoTimeoutOfTheKernel) {
   const std::string endless = kernel("for (volatile int i = 0;; ) i = 1;");
-  EXPECT_EQ(verdict(endless).outcome, VerdictClass::timeout);  // compiled, and the worker is there
+  EXPECT_EQ(verdict(endless).outcome, VerdictClass::timeout);  // compiled; the worker is up
   const Judgement judgement = judge(endless, Request::verify, task_code, milliseconds(700));
   ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
   EXPECT_EQ(std::get<InfraFailure>(judgement).kind, InfraKind::deadline);
@@ -233,7 +233,7 @@ TEST_F(EvaluatorTest, ATaskThatHangsIsRefusedWithinItsBudget) {
             "sandbox.limits.ingest is 5 s, a fifth of it for loading");
 }
 
-TEST(EvaluatorOpenTest, NamesACoreThatCannotBeHad) {
+TEST(EvaluatorOpenTest, NamesACoreThatIsNotOurs) {
   const auto opened = Evaluator::open({.cache_folder = "/tmp", .core = 1000});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::unsupported);
@@ -274,22 +274,23 @@ TEST_F(EvaluatorTest, TheExampleOfHiddenShapesPasses) {
   EXPECT_EQ(v.shapes.size(), 2U);
 }
 
-TEST_F(EvaluatorTest, ASizeThatIsHardCodedFailsWithoutItsNumberBeingTold) {
+TEST_F(EvaluatorTest, AHardCodedSizeFailsWithoutNamingTheHiddenOne) {
   const std::string fixed = "    if (R != 512) { y[0] = (float)R; continue; }\n";
   const Verdict v = verdict(kernel(fixed + honest_body), Request::final, ragged_code);
   EXPECT_EQ(v.outcome, VerdictClass::nonfinite);
   EXPECT_EQ(v.feedback, "nonfinite: on other sizes of the task's inputs than those shown");
-  EXPECT_FALSE(v.shapes.at(0).candidate_ms.has_value()) << "nothing is timed then";
+  EXPECT_FALSE(v.shapes.at(0).candidate_ms.has_value())
+      << "a kernel that is wrong on hidden sizes is not timed";
 }
 
-TEST_F(EvaluatorTest, WhatIsWrongOnTheShownSizesIsToldAsEver) {
+TEST_F(EvaluatorTest, FeedbackOnShownSizesStays) {
   const Verdict v = verdict(kernel("    for (int64_t c = 0; c < C; ++c) y[c] = row[c];\n"),
                             Request::final, ragged_code);
   EXPECT_EQ(v.outcome, VerdictClass::wrong);
   EXPECT_THAT(v.feedback, testing::StartsWith("wrong: set "));
 }
 
-TEST_F(EvaluatorTest, RefusesHiddenShapesThatAreNoSizesOfTheSameInputs) {
+TEST_F(EvaluatorTest, RefusesHiddenShapesOfOtherInputs) {
   const auto refusal = [](const std::string& inputs) {
     const Task task{
         .id = "t",
@@ -311,7 +312,7 @@ TEST_F(EvaluatorTest, RefusesHiddenShapesThatAreNoSizesOfTheSameInputs) {
       "t.py: get_ragged_inputs: get_inputs raised NameError: name 'undefined' is not defined");
 }
 
-/// Right to three digits: far too little for `strict`.
+/// Right to three digits, which `strict` refuses.
 constexpr const char* coarse_body =
     "    float s = 0; for (int64_t c = 0; c < C; ++c) s += row[c] + b[c];\n"
     "    s /= (float)C;\n"
@@ -323,8 +324,8 @@ TEST_F(EvaluatorTest, StrictRefusesWhatPublishedNumbersAllow) {
   EXPECT_THAT(v.evidence, testing::HasSubstr(R"("numerics":"strict")"));
 }
 
-// The last two: each costs the evaluator its worker, and the next timing a fresh torch.compile.
-TEST_F(EvaluatorTest, AWorkerThatDiesIsNeverTheKernelsFault) {
+// These two come last: each ends the worker, and the next timing takes a new torch.compile.
+TEST_F(EvaluatorTest, ADeadWorkerIsNoFaultOfTheKernel) {
   std::string code = test::raising_code;
   code.replace(code.find("raise ValueError(\"too large\")"), 29, "__import__('os')._exit(3)");
   const Judgement judgement = judge(kernel(honest_body), Request::verify, code);
@@ -346,7 +347,7 @@ TEST_F(EvaluatorTest, NamesATaskThatEndsItsWorker) {
   EXPECT_EQ(outcome(honest_body), VerdictClass::passed);  // the next task gets a fresh one
 }
 
-/// Judged by an evaluator of numerics `paper`. Its tasks are measured as `strict` measures them.
+/// Evaluators of numerics `paper`; tasks are measured as for `strict`.
 class PaperEvaluatorTest : public EvaluatorTest {
  protected:
   static void SetUpTestSuite() {
@@ -367,7 +368,7 @@ TEST_F(PaperEvaluatorTest, PassesWhatPublishedNumbersAllowAndSaysSo) {
               testing::HasSubstr(R"("bound":{"atol":0.01,"mutation_gate":"strict","rtol":0.01})"));
 }
 
-TEST_F(PaperEvaluatorTest, StillTellsWrongKernelsByTheirClass) {
+TEST_F(PaperEvaluatorTest, GivesWrongKernelsTheirClassToo) {
   EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = 0;"), VerdictClass::wrong);
   EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = row[c] + b[c];"), VerdictClass::wrong);
   EXPECT_EQ(outcome("for (int64_t c = 0; c + 1 < C; ++c) y[c] = row[c];"), VerdictClass::nonfinite);

@@ -76,14 +76,14 @@ TEST_F(GpuBaselinesTest, AreTimedInEachBlockBesideTheClocks) {
     const json timing = json::parse(v.evidence)["timing"];
     EXPECT_EQ(timing["order"].size() % 10, 0U);
     for (const std::string order : timing["order"]) EXPECT_EQ(order.size(), 5U);
-    if (timing["clocks"].contains("reason")) continue;  // a machine without NVML says so
+    if (timing["clocks"].contains("reason")) continue;  // a machine without NVML
     EXPECT_GT(timing["clocks"]["summary"]["lowest_sm_mhz"].get<double>(), 0);
     const size_t readings = timing["clocks"]["sm_mhz"].size();
     EXPECT_TRUE(readings == 2 || readings == timing["order"].size() + 1) << readings;
   }
 }
 
-/// A graph's launches take the host no time: it is never much slower than eager.
+/// A graph's launches cost the host no time, so it is never much slower than eager.
 TEST_F(GpuBaselinesTest, AGraphIsAtLeastAsFastAsEager) {
   const Verdict v =
       judged(testing::hack_task("centred_rows"), testing::of_device.honest("centred_rows"));

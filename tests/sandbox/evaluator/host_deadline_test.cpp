@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contract `host`: who lets the evaluation's deadline pass has a verdict. A failure of ours would
-// be no reward at all, and a candidate that cannot win would choose that.
+// Contract `host`: a candidate that uses up the evaluation's deadline gets a verdict. With a
+// failure of ours it would get no reward at all, which a losing candidate would choose.
 #include "tests/sandbox/evaluator/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
@@ -13,7 +13,7 @@ using ::testing::StartsWith;
 
 class HostDeadlineTest : public test::HostJudged {
  protected:
-  /// What becomes of it when there is so little time.
+  /// The judgement with a deadline this short.
   static std::string outcome(const FileSet& files, seconds within) {
     const Judgement judgement = judge(files, Request::verify, test::centred_code, within);
     if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
@@ -21,7 +21,7 @@ class HostDeadlineTest : public test::HostJudged {
     }
     return std::get<Verdict>(judgement).feedback;
   }
-  /// The worker is up and the task is measured: what is left is the candidate's.
+  /// Starts the worker and measures the task, so that the rest of the time is the candidate's.
   void SetUp() override {
     test::HostJudged::SetUp();
     if (IsSkipped()) return;

@@ -6,7 +6,7 @@
 namespace warpsmith::sandbox::test {
 namespace {
 
-const bool registered = test_support::after_all_tests(HostJudged::let_go);
+const bool registered = test_support::after_all_tests(HostJudged::close);
 
 }  // namespace
 }  // namespace warpsmith::sandbox::test

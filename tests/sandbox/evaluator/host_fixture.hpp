@@ -20,7 +20,7 @@
 
 namespace warpsmith::sandbox::test {
 
-/// A row of numbers, a bias, and a row's mean taken off.
+/// Adds a bias to each row and subtracts the row's mean.
 inline constexpr const char* centred_code = R"(
 import torch
 import torch.nn as nn
@@ -37,7 +37,7 @@ def get_init_inputs():
     return [256]
 )";
 
-/// ModelNew whose forward(self, x, scale) is `forward`; lines are divided by "; ".
+/// ModelNew whose forward(self, x, scale) is `forward`; "; " separates lines.
 inline std::string model_new(std::string forward, const std::string& before = "",
                              const std::string& init = "") {
   const auto lines = [](std::string text) {
@@ -72,7 +72,7 @@ inline FileSet example_workspace() {
   return files;
 }
 
-/// With the first `from` replaced.
+/// The text with the first `from` replaced.
 inline std::string with(std::string text, const std::string& from, const std::string& to) {
   return text.replace(text.find(from), from.size(), to);
 }
@@ -81,10 +81,10 @@ inline constexpr const char* honest_forward =
     "y = torch.addcmul(self.bias, x, torch.full((), scale)); "
     "return y - y.sum(-1, keepdim=True) * (1 / 256)";
 
-/// Its suites share one evaluator: a worker starts, and a task is measured, once in a program.
+/// All suites share one evaluator, so that the worker starts once and a task is measured once.
 class HostJudged : public ::testing::Test {
  public:
-  static void let_go() { evaluator().reset(); }
+  static void close() { evaluator().reset(); }
 
  protected:
   static void SetUpTestSuite() { open_on(std::nullopt); }
@@ -95,7 +95,7 @@ class HostJudged : public ::testing::Test {
     options.call_timeout = std::chrono::milliseconds{3'000};
     open(std::move(options));
   }
-  /// On the first GPU; `lacking` says why there is none.
+  /// Opens the evaluator on the first GPU; `lacking` says why there is none.
   static void open_on_gpu() {
     if (evaluator() != nullptr || !std::filesystem::exists(python_interpreter())) return;
     const auto driver = cuda::Driver::load();

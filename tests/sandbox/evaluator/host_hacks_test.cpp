@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 class HostHackTest : public test::HostJudged {};
 
-// The runner's own loop, found among the callers.
+// Finds the runner's own loop among the callers.
 constexpr const char* ring_done =
     "import sys, time, ctypes\n"
     "def ring_done():\n"
@@ -25,13 +25,13 @@ constexpr const char* ring_done =
     "    page.done = page.ring\n"
     "    futex(ctypes.addressof(page) + 12, 1, 1)\n";
 
-TEST_F(HostHackTest, WhoeverRingsDoneEarlyHasNoOutputs) {
+TEST_F(HostHackTest, AnEarlyDoneHasNoOutputs) {
   const Verdict v =
       verdict(model_new(std::string("ring_done(); time.sleep(0.3); ") + honest_forward, ring_done));
   EXPECT_THAT(v.outcome, AnyOf(Eq(VerdictClass::wrong), Eq(VerdictClass::nonfinite))) << v.feedback;
 }
 
-TEST_F(HostHackTest, NoProcessCanBeLeftBehind) {
+TEST_F(HostHackTest, NoProcessStaysBehind) {
   for (const char* attempt :
        {"os.fork()", "subprocess.Popen(['/bin/sleep', '60'])",
         "os.posix_spawn('/bin/sleep', ['sleep', '60'], {})", "os.execv('/bin/true', ['true'])"}) {
@@ -43,12 +43,12 @@ TEST_F(HostHackTest, NoProcessCanBeLeftBehind) {
   EXPECT_EQ(verdict(model_new(honest_forward)).outcome, VerdictClass::passed);
 }
 
-TEST_F(HostHackTest, AProcessCannotBeLeftBehindWhileItLoads) {
+TEST_F(HostHackTest, NoProcessStaysBehindWhileItLoads) {
   const Verdict v = verdict("import os\nos.fork()\n" + model_new(honest_forward));
   EXPECT_EQ(v.outcome, VerdictClass::launch_error) << v.feedback;
 }
 
-TEST_F(HostHackTest, NothingToBeFoundInItsFilesOrMappings) {
+TEST_F(HostHackTest, ItsFilesAndMappingsHoldNoSecret) {
   const Verdict v = verdict(model_new(
       "names = ['/inductor', '/home', '/etc/passwd', '/facts']; "
       "found = [n for n in names if os.path.exists(n)]; maps = open('/proc/self/maps').read(); "
@@ -68,7 +68,7 @@ TEST_F(HostHackTest, APrintedVerdictIsNoVerdict) {
                         "        print(text)\n"
                         "        return torch.zeros_like(x)",
                         "import os\n"));
-  // The control page is among what it wrote to: whatever that does, it does to itself.
+  // It wrote to the control page too, which harms the candidate alone.
   EXPECT_FALSE(v.correct()) << v.feedback;
 }
 
@@ -87,7 +87,7 @@ TEST_F(HostHackTest, AnInputsMappingCannotBeMadeWritable) {
   EXPECT_THAT(v.feedback, HasSubstr("mprotect -1 errno 13"));
 }
 
-TEST_F(HostHackTest, AClockOfItsOwnIsNotAsked) {
+TEST_F(HostHackTest, ItsOwnClockIsNotUsed) {
   const std::string hack =
       model_new(honest_forward,
                 "import time\n"

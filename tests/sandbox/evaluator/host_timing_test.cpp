@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timed calls of contract `host` on the CPU, one core for both sides; what needs no time is judged
+// Timed calls of contract `host` on the CPU, with one core for both sides. Tests without times are
 // in evaluator_host_test.cpp and host_hacks_test.cpp.
 #include "tests/sandbox/evaluator/host_fixture.hpp"
 
@@ -16,14 +16,14 @@ class HostTimingTest : public test::HostJudged {
   static Judgement timed(const std::string& model) {
     return judge({{"model_new.py", model}}, Request::final);
   }
-  /// The machine was too loud to decide: the one failure that a test may skip for.
+  /// The machine was too noisy to decide: the one failure for which a test may skip.
   static bool is_noise(const Judgement& judgement) {
     const auto* failure = std::get_if<InfraFailure>(&judgement);
     return failure != nullptr && failure->kind == InfraKind::noise;
   }
 };
 
-TEST_F(HostTimingTest, TimesByItsOwnClockAndRecordsWhatItSubtracted) {
+TEST_F(HostTimingTest, RecordsTheClockAndWhatWasSubtracted) {
   const Judgement judgement = timed(model_new(honest_forward));
   if (const auto* failure = std::get_if<InfraFailure>(&judgement)) {
     EXPECT_EQ(failure->kind, InfraKind::noise) << failure->detail;
@@ -37,7 +37,7 @@ TEST_F(HostTimingTest, TimesByItsOwnClockAndRecordsWhatItSubtracted) {
   EXPECT_THAT(v.evidence, HasSubstr("\"undisturbed\":null"));
 }
 
-// Watches the buffers and has the answer before forward asks for it, if it ever runs in between.
+// Watches the buffers and computes the answer before forward is called, if it ever runs in between.
 constexpr const char* ahead =
     "import threading\n"
     "class Ahead(threading.Thread):\n"
@@ -67,7 +67,7 @@ TEST_F(HostTimingTest, AThreadThatComputesAheadGainsNothing) {
   const auto& gained = std::get<Verdict>(cheated);
   const auto& usual = std::get<Verdict>(honest);
   ASSERT_EQ(usual.outcome, VerdictClass::passed) << usual.feedback;
-  if (!gained.correct()) return;  // nothing, then
+  if (!gained.correct()) return;  // it gained nothing
   EXPECT_LT(gained.shapes.front().speedup_eager.value(),
             1.5 * usual.shapes.front().speedup_eager.value());
 }

@@ -18,7 +18,7 @@ TEST(TaskMemoryTest, KeepsWhatFits) {
   EXPECT_EQ(memory.further.size(), TaskMemory::most - 1);
 }
 
-TEST(TaskMemoryTest, NoneGrowsOverManyTasks) {
+TEST(TaskMemoryTest, NoMapGrowsOverManyTasks) {
   TaskMemory memory;
   for (size_t i = 0; i < 10 * TaskMemory::most; ++i) {
     memory.make_room();
@@ -30,7 +30,7 @@ TEST(TaskMemoryTest, NoneGrowsOverManyTasks) {
   }
 }
 
-TEST(TaskMemoryTest, OneThatIsFullIsForgottenAlone) {
+TEST(TaskMemoryTest, OnlyAFullMapIsEmptied) {
   TaskMemory memory;
   for (size_t i = 0; i < TaskMemory::most; ++i) memory.signatures[std::to_string(i)];
   memory.records["kept"];

@@ -4,8 +4,8 @@
 // contract makes impossible; judge/host_hacks_test.cpp has hacks of which more is said than a
 // class.
 #include "sandbox/jail/cgroup.hpp"
-#include "tests/sandbox/hacks/submissions.hpp"
 #include "tests/sandbox/evaluator/host_fixture.hpp"
+#include "tests/sandbox/hacks/submissions.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

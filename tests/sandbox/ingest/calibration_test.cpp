@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <functional>
 
-#include "tests/sandbox/ingest/arithmetic.hpp"
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/ingest/ingest.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/judge/seed.hpp"
+#include "tests/sandbox/ingest/arithmetic.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox::test {

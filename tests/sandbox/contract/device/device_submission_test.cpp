@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What contract `device` refuses before anything is launched: CUDA's own compiler and the plan's
-// checks, on a machine without a GPU.
+// What contract `device` refuses before a launch, by CUDA's compiler and the plan's checks. Needs
+// no GPU.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -20,7 +20,7 @@ using testing::in_seconds;
 
 class DeviceSubmissionTest : public ::testing::Test {
  public:
-  static void let_go() {
+  static void close() {
     evaluator.reset();
     folder.reset();
   }
@@ -57,19 +57,19 @@ class DeviceSubmissionTest : public ::testing::Test {
 };
 std::unique_ptr<testing::ScratchFolder> DeviceSubmissionTest::folder;
 std::unique_ptr<Evaluator> DeviceSubmissionTest::evaluator;
-const bool evaluator_registered = test_support::after_all_tests(DeviceSubmissionTest::let_go);
+const bool evaluator_registered = test_support::after_all_tests(DeviceSubmissionTest::close);
 
 class CompiledHackTest : public DeviceSubmissionTest,
                          public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(CompiledHackTest, CompilesUnlessItIsToBeRefused) {
+TEST_P(CompiledHackTest, CompilesUnlessItMustBeRefused) {
   const Expectation expected = testing::of_device.expectation(GetParam());
   const Verdict verdict = explained(expected.task, testing::of_device.files(GetParam()));
   const std::string outcome(to_string(verdict.outcome));
   if (expected.want == Request::explain) {
     EXPECT_TRUE(expected.gpu.contains(outcome)) << verdict.feedback;
   } else {
-    EXPECT_EQ(outcome, "passed") << verdict.feedback;  // it runs, and is judged then
+    EXPECT_EQ(outcome, "passed") << verdict.feedback;  // it is judged when it runs
   }
 }
 
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, CompiledHackTest,
                          })),
                          [](const auto& hack) { return hack.param; });
 
-TEST_F(DeviceSubmissionTest, ExplainsATaskThatThisMachineCouldNotHold) {
+TEST_F(DeviceSubmissionTest, ExplainsATaskThatDoesNotFitThisMachine) {
   EvaluateRequest request;
   request.task = {.id = "large",
                   .code =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole evaluations of contract `device` without a GPU: the CPU's bench and reference worker, and a
-// candidate carried out by the jailed launcher on the software device. Its times say nothing about
-// a GPU; that its timed outputs are checked does not depend on them. The software device keeps
-// variables from call to call, where a GPU's launcher restores them (`software` lines of `expect`).
+// Whole evaluations of contract `device` without a GPU: the CPU's bench and reference worker, and
+// the jailed launcher on the software device. Its times tell nothing about a GPU, but its timed
+// outputs are checked all the same. The software device keeps variables from call to call, where a
+// GPU's launcher restores them (`software` lines of `expect`).
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -41,7 +41,7 @@ struct Asked {
   FurtherBaselines* further = nullptr;
   cuda::ClockReader* clocks = nullptr;
   std::chrono::milliseconds long_timing{5'000};
-  bool loads = true;  // false: its kernels are no library
+  bool loads = true;  // false: the kernels' library cannot be loaded
   AcquireLease lease;
   CheckDevice check_device;
 };
@@ -58,7 +58,7 @@ class FallingClocks final : public cuda::ClockReader {
   int mhz_ = 1995;
 };
 
-/// One slot, with what it knows about tasks.
+/// One slot, with its records of tasks.
 class SoftwareSlot {
  public:
   SoftwareSlot()
@@ -91,7 +91,7 @@ class SoftwareSlot {
     return evaluate(task, record, *bound, asked.loads ? compiled.artefact : "no library", asked);
   }
 
-  /// Of the last evaluation.
+  /// The measurements of the last evaluation.
   const Measurements& measured() const { return measured_; }
 
  private:
@@ -112,7 +112,7 @@ class SoftwareSlot {
     return records_.emplace(task.id, std::move(record)).first->second;
   }
 
-  /// One after another of a task's submissions are judged in the same memory.
+  /// The submissions of one task are judged one after another in the same memory.
   Bench& bench_of(const Task& task, const TaskSignature& signature) {
     if (bench_task_ == task.content_hash) return *bench_;
     bench_.reset();
@@ -170,10 +170,10 @@ class SoftwareSlot {
   Measurements measured_;
 };
 
-/// Its suites share one slot: a worker starts, and a task is measured, once in the program.
+/// All suites share one slot, so that the worker starts once and each task is measured once.
 class SoftwareEvaluationTest : public ::testing::Test {
  public:
-  static void let_go() { slot.reset(); }
+  static void close() { slot.reset(); }
 
  protected:
   void SetUp() override {
@@ -181,19 +181,19 @@ class SoftwareEvaluationTest : public ::testing::Test {
     if (slot == nullptr) slot = std::make_unique<SoftwareSlot>();
   }
 
-  /// Times are a loaded machine's: what they say may be too little to decide.
+  /// On a loaded machine the times may be too noisy to decide.
   static Decision judge(const std::string& task, const FileSet& files, Request want) {
     Decision decision =
         slot->judge(testing::hack_task(task), files, {.timed = want == Request::final});
     if (decision.outcome != VerdictClass::unstable_timing) return decision;
-    decision.outcome = VerdictClass::passed;  // its outputs, timed ones too, were all right
+    decision.outcome = VerdictClass::passed;  // all outputs were right, timed ones too
     return decision;
   }
 
   static std::unique_ptr<SoftwareSlot> slot;
 };
 std::unique_ptr<SoftwareSlot> SoftwareEvaluationTest::slot;
-const bool slot_registered = test_support::after_all_tests(SoftwareEvaluationTest::let_go);
+const bool slot_registered = test_support::after_all_tests(SoftwareEvaluationTest::close);
 
 TEST_F(SoftwareEvaluationTest, PassesPlansOfKernelsProductsMemsetsAndCopies) {
   for (const char* task : {"centred_rows", "centred_linear"}) {
@@ -224,7 +224,7 @@ TEST_F(SoftwareEvaluationTest, TimesFurtherBaselinesInEachBlockAndReadsTheClocks
   EXPECT_EQ(timings.clocks->samples.front().sm_mhz, 1980);
 }
 
-/// Some tens of milliseconds a call, where eager takes a tenth of one.
+/// A call takes some tens of milliseconds; eager takes 0.1 ms.
 FileSet slow_files(const std::string& task) {
   FileSet files = testing::of_device.honest(task);
   std::string& kernels = files.at("kernels.cu");
@@ -249,8 +249,8 @@ TEST_F(SoftwareEvaluationTest, TimesAHopelesslySlowKernelInFewBlocksAndPassesIt)
   EXPECT_LT(decision.shape.speedup_eager_ci->high, 0.5);
 }
 
-/// Nobody made it ready, so its first call fails.
-TEST_F(SoftwareEvaluationTest, GoesOnWithoutAFurtherBaselineWhoseCallsFail) {
+/// The baseline was not made ready, so its first call fails.
+TEST_F(SoftwareEvaluationTest, DropsAFurtherBaselineWhoseCallsFail) {
   const Task task = testing::hack_task("centred_rows");
   FurtherBaselines further({Baseline::graphed});
   const Decision decision = slot->judge(task, testing::of_device.honest(task.id),
@@ -263,7 +263,7 @@ TEST_F(SoftwareEvaluationTest, GoesOnWithoutAFurtherBaselineWhoseCallsFail) {
       << decision.shape.further[0].reason;
 }
 
-TEST_F(SoftwareEvaluationTest, ShowsNoCandidateWhatAnEarlierOneLeft) {
+TEST_F(SoftwareEvaluationTest, ACandidateFindsNoOutputsOfAnEarlierOne) {
   const std::string task = "centred_rows";
   ASSERT_EQ(judge(task, testing::of_device.honest(task), Request::verify).outcome,
             VerdictClass::passed);
@@ -271,7 +271,7 @@ TEST_F(SoftwareEvaluationTest, ShowsNoCandidateWhatAnEarlierOneLeft) {
   EXPECT_EQ(lazy.outcome, VerdictClass::nonfinite) << lazy.feedback;
 }
 
-TEST_F(SoftwareEvaluationTest, NoSubmissionFindsANoteOfAnEarlierOneOfItsTask) {
+TEST_F(SoftwareEvaluationTest, ASubmissionFindsNoNoteOfAnEarlierOne) {
   const auto verify = [](const char* hack) {
     return judge("centred_rows", testing::of_device.files(hack), Request::verify);
   };
@@ -293,7 +293,7 @@ TEST_F(SoftwareEvaluationTest, APlanIsBoundAnewOnHiddenSizes) {
   EXPECT_EQ(fixed.outcome, VerdictClass::nonfinite) << fixed.feedback;
 }
 
-/// A device that candidates hold in turns, and what was asked about it.
+/// A device that candidates hold in turns; counts its checks.
 struct SharedDevice {
   testing::ScratchFolder folder;
   int checks = 0;
@@ -305,7 +305,7 @@ struct SharedDevice {
   }
   Result<void> check() {
     ++checks;
-    EXPECT_TRUE(taken()) << "a neighbour times beside it";
+    EXPECT_TRUE(taken()) << "another process could time beside the check";
     if (!well) return fail(ErrorCode::process_failed, "computes wrongly");
     return {};
   }
@@ -318,7 +318,7 @@ struct SharedDevice {
   }
 };
 
-TEST_F(SoftwareEvaluationTest, ADeviceIsCheckedBeforeItIsLetGoOfIfItsCandidateEndedBadly) {
+TEST_F(SoftwareEvaluationTest, ADeviceIsCheckedBeforeItsReleaseIfTheCandidateEndedBadly) {
   const Task task = testing::hack_task("centred_rows");
   SharedDevice device;
   (void)slot->judge(task, testing::of_device.honest(task.id), device.asked(true));
@@ -326,7 +326,7 @@ TEST_F(SoftwareEvaluationTest, ADeviceIsCheckedBeforeItIsLetGoOfIfItsCandidateEn
   (void)slot->judge(task, testing::of_device.files("writes_far_away"), device.asked(true));
   EXPECT_EQ(device.checks, 1);
   (void)slot->judge(task, testing::of_device.honest(task.id), device.asked(false));
-  EXPECT_EQ(device.checks, 2) << "of one that fell before it had the device";
+  EXPECT_EQ(device.checks, 2) << "also for a candidate that failed before it held the device";
   EXPECT_FALSE(device.taken());
   device.well = false;
   EXPECT_THROW(
@@ -338,7 +338,7 @@ TEST_F(SoftwareEvaluationTest, ADeviceIsCheckedBeforeItIsLetGoOfIfItsCandidateEn
 class SoftwareHackTest : public SoftwareEvaluationTest,
                          public ::testing::WithParamInterface<std::string> {};
 
-TEST_P(SoftwareHackTest, IsJudgedRightAndHarmsNobody) {
+TEST_P(SoftwareHackTest, IsJudgedRightAndHarmsNoLaterCandidate) {
   const Expectation expected = testing::of_device.expectation(GetParam());
   const Decision decision =
       judge(expected.task, testing::of_device.files(GetParam()), expected.want);

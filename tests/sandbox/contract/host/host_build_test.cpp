@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 class HostBuildTest : public test::HostJudged {};
 
-// As the public layout writes it, but for the CPU.
+// A binding as the public layout has it, for the CPU.
 constexpr const char* binding =
     "#include <torch/csrc/utils/pybind.h>\n"
     "#include <torch/types.h>\n"
@@ -43,7 +43,7 @@ TEST_F(HostBuildTest, AWorkspaceIsBuiltAndJudged) {
 }
 
 TEST_F(HostBuildTest, ErrorsNameTheCandidatesLine) {
-  // Without torch's headers, which take ten seconds to read.
+  // Without torch's headers, which take ten seconds.
   const Verdict v = verdict(workspace("\n\n\n\n\nint centre() { return sum_up(); }\n"));
   EXPECT_EQ(v.outcome, VerdictClass::compile_error);
   EXPECT_THAT(v.feedback, HasSubstr("compile_error: kernels/centre_binding.cpp:6:"));
@@ -71,7 +71,7 @@ TEST_F(HostBuildTest, TheExampleCompilesWithoutAGpu) {
 
 /// The indented blocks of SKILL.md that begin with their file's name.
 FileSet skill_files() {
-  const auto text = read_text_file("configs/skills/host/SKILL.md", 1U << 20U);
+  const auto text = read_text_file("sandbox/contract/host/SKILL.md", 1U << 20U);
   if (!text) throw std::runtime_error(text.error().message);
   constexpr std::string_view mark = "    // ";
   FileSet files;
@@ -101,7 +101,7 @@ TEST_F(HostBuildTest, OneFileOfTheExampleIsJudged) {
   EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
 }
 
-/// load_inline adds torch's headers itself, unless `options` keep it from that.
+/// load_inline adds torch's headers itself, unless `options` prevent that.
 std::string inlined(const std::string& source, const std::string& options = "") {
   return model_new("return built.centre(x, self.bias, scale)",
                    "from torch.utils.cpp_extension import load_inline\n"
@@ -109,7 +109,7 @@ std::string inlined(const std::string& source, const std::string& options = "") 
                        source + "'''" + options + ")\n");
 }
 
-TEST_F(HostBuildTest, WhatTorchsLoadersBuildIsJudged) {
+TEST_F(HostBuildTest, JudgesWhatTorchsLoadersBuild) {
   const Verdict v =
       verdict(inlined("torch::Tensor centre(torch::Tensor x, torch::Tensor bias, double scale) {\n"
                       "  auto y = torch::add(bias, x, scale);\n"
@@ -118,14 +118,14 @@ TEST_F(HostBuildTest, WhatTorchsLoadersBuildIsJudged) {
   EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
 }
 
-/// The jail that builds runs model_new.py: an end like a kill is no failure of ours.
-TEST_F(HostBuildTest, WhatEndsItsBuildAsIfKilledDoesNotCompile) {
+/// The build jail runs model_new.py, so an end like a kill is no failure of ours.
+TEST_F(HostBuildTest, ABuildThatEndsAsIfKilledDoesNotCompile) {
   const Verdict v = verdict(
       model_new("return x", "import os  # and torch.utils.cpp_extension\nos._exit(128 + 9)\n"));
   EXPECT_EQ(v.outcome, VerdictClass::compile_error) << v.feedback;
 }
 
-TEST_F(HostBuildTest, WhatTorchsLoadersCannotBuildIsNamed) {
+TEST_F(HostBuildTest, NamesWhatTorchsLoadersCannotBuild) {
   const Verdict v =
       verdict(inlined("int centre() { return sum_up(); }\n", ", no_implicit_headers=True"));
   EXPECT_EQ(v.outcome, VerdictClass::compile_error);

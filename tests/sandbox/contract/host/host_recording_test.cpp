@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A candidate of contract `host` asked for what it runs: the protocol, on the CPU.
+// A candidate of contract `host` records what it runs: the protocol, on the CPU.
 #include <gmock/gmock.h>
 
 #include "sandbox/contract/host/host_contestant.hpp"
@@ -35,7 +35,7 @@ class HostRecordingTest : public ::testing::Test {
     records_ = MemoryFile::create("records", record_file_bytes).value();
   }
 
-  /// A loaded candidate that is asked to record, if `asked`.
+  /// A loaded candidate, which records if `asked`.
   Contestant loaded(bool asked) {
     const std::string model = test::model_new(test::honest_forward);
     const auto submission = host_submission({{"model_new.py", model}}, 1U << 20U);
@@ -65,7 +65,7 @@ class HostRecordingTest : public ::testing::Test {
   MemoryFile records_;
 };
 
-TEST_F(HostRecordingTest, LeavesItsReasonWhereThereAreNoKernels) {
+TEST_F(HostRecordingTest, GivesAReasonWhereThereAreNoKernels) {
   Contestant candidate = loaded(true);
   const CallResult collected = candidate.collect(in_seconds(30));
   ASSERT_FALSE(collected.fault) << collected.fault->detail;
@@ -78,7 +78,7 @@ TEST_F(HostRecordingTest, LeavesItsReasonWhereThereAreNoKernels) {
   EXPECT_EQ(told.error().message, "a CPU's calls have no kernels");
 }
 
-TEST_F(HostRecordingTest, RecordsNothingUnlessItIsAskedTo) {
+TEST_F(HostRecordingTest, RecordsNothingUnlessAsked) {
   Contestant candidate = loaded(false);
   const CallResult collected = candidate.collect(in_seconds(30));
   ASSERT_TRUE(collected.fault);

@@ -6,7 +6,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// Of a task that takes custom kernels only: what becomes of a pass whose call ran these.
+/// A pass whose call ran these kernels, reviewed for a task that takes custom kernels only.
 Verdict ruled(const std::vector<const char*>& names, const std::string& reason = "") {
   PartyKernels party{.reason = reason};
   for (const char* name : names) party.kernels.push_back({.name = name});

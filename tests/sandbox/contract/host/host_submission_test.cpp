@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a submission of contract `host` may hold, and the texts for what it may not.
+// What a submission of contract `host` may hold, and the messages for what it may not.
 #include "sandbox/contract/host/host_submission.hpp"
 
 #include <gmock/gmock.h>
@@ -74,7 +74,7 @@ TEST(HostSubmissionTest, RefusesPathsThatLeaveTheFolder) {
   EXPECT_THAT(objection_to(with(std::string(200, 'a') + ".py", "")), HasSubstr("a relative path"));
 }
 
-TEST(HostSubmissionTest, RefusesFilesThatBelongNowhere) {
+TEST(HostSubmissionTest, RefusesFilesOfOtherKinds) {
   for (const char* name :
        {"notes.txt", "kernels/plain.cpp", "kernels/lib.so", "other/k.cu", "sub/model_new.py"}) {
     EXPECT_THAT(objection_to(with(name, "x")),
@@ -87,7 +87,7 @@ TEST(HostSubmissionTest, RefusesWhatIsNoText) {
             "kernels/axpby.cu is no text: byte 2 is zero");
   EXPECT_EQ(objection_to(with("model_new.py", module + "# \xff")),
             "model_new.py is no text: byte 27 is not UTF-8");
-  // Cut off, longer than need be, a surrogate, beyond the last character.
+  // A cut sequence, an overlong one, a surrogate, one beyond the last character.
   for (const char* odd : {"\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
     EXPECT_EQ(objection_to(with("model_new.py", module + odd)),
               "model_new.py is no text: byte 25 is not UTF-8");
