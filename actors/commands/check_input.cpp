@@ -2,14 +2,12 @@
 #include "actors/commands/check_input.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
+#include <functional>
 
 #include "actors/commands/slots.hpp"
 #include "runtime/run/durable_file.hpp"
-#include "sandbox/contract/cpu/cpu_contract.hpp"
-#include "sandbox/contract/host/host_submission.hpp"
-#include "sandbox/plan/plan.hpp"
+#include "sandbox/contract/registry.hpp"
 #include "sandbox/workspace/solution.hpp"
 #include "synthesis/task_source.hpp"
 
@@ -18,30 +16,48 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 3> contracts{"cpu", "device", "host"};
+using sandbox::ContractEntry;
 
-/// The contract of a solution that is one file.
-std::string contract_of_file(const fs::path& file) {
-  const std::string extension = file.extension();
-  if (extension == ".py") return "host";
-  return extension == ".cu" || extension == ".toml" ? "device" : "cpu";
+/// The contract that `matches`, the one registered last if several do, else the first of all.
+const ContractEntry& matching_contract(const std::function<bool(const ContractEntry&)>& matches) {
+  const auto& all = sandbox::all_contracts();
+  const auto last = std::find_if(all.rbegin(), all.rend(),
+                                 [&](const ContractEntry* entry) { return matches(*entry); });
+  return last == all.rend() ? *all.front() : **last;
+}
+
+/// "cpu, device or host".
+std::string known_contracts() {
+  const std::vector<std::string> names = sandbox::contract_names();
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 < names.size() ? ", " : " or ";
+    text += names[i];
+  }
+  return text;
 }
 
 /// The contract of --contract, else the one that the solution's files imply.
-Result<std::string> contract_of(const CheckArguments& args, const fs::path& solution) {
-  if (std::ranges::find(contracts, args.contract) != contracts.end()) return args.contract;
+Result<const ContractEntry*> contract_of(const CheckArguments& args, const fs::path& solution) {
+  if (const ContractEntry* named = sandbox::find_contract(args.contract)) return named;
   if (!args.contract.empty()) {
     return fail(ErrorCode::invalid_argument,
-                "--contract " + args.contract + ": expected cpu, device or host");
+                "--contract " + args.contract + ": expected " + known_contracts());
   }
   std::error_code error;
   if (!fs::exists(solution, error)) {
     return fail(ErrorCode::not_found, solution.string() + ": no such file or folder");
   }
-  if (fs::is_regular_file(solution, error)) return contract_of_file(solution);
-  const auto holds = [&](const char* name) { return fs::exists(solution / name, error); };
-  if (holds(sandbox::host_module_file)) return "host";
-  return holds(sandbox::plan_file) || holds(sandbox::device_source_file) ? "device" : "cpu";
+  if (fs::is_regular_file(solution, error)) {
+    const std::string ending = solution.extension();
+    return &matching_contract([&](const ContractEntry& entry) {
+      return std::ranges::find(entry.endings, ending) != entry.endings.end();
+    });
+  }
+  return &matching_contract([&](const ContractEntry& entry) {
+    return std::ranges::any_of(
+        entry.files, [&](std::string_view file) { return fs::exists(solution / file, error); });
+  });
 }
 
 tl::unexpected<Error> refused_link(const fs::path& link, const std::string& what) {
@@ -83,34 +99,39 @@ Result<FileSet> read_folder(const fs::path& place, const std::string& required) 
               place.string() + ": " + files.error().message);
 }
 
-Result<FileSet> read_device(const fs::path& place) {
+std::string joined(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) text.append(text.empty() ? "" : " and ").append(name);
+  return text;
+}
+
+/// A contract without a file that is always required.
+Result<FileSet> read_parts(const fs::path& place, const ContractEntry& contract) {
   std::error_code error;
   if (fs::exists(place, error) && !fs::is_directory(place, error)) {
-    return fail(ErrorCode::invalid_argument,
-                place.string() + ": contract device takes a folder with plan.toml and kernels.cu");
+    return fail(ErrorCode::invalid_argument, place.string() + ": contract " +
+                                                 std::string(contract.name) +
+                                                 " takes a folder with " + joined(contract.files));
   }
-  for (const char* name : {sandbox::plan_file, sandbox::device_source_file}) {
+  for (const std::string_view name : contract.files) {
     if (!fs::is_directory(place / name, error)) continue;
     return fail(ErrorCode::invalid_argument, (place / name).string() + ": expected a file");
   }
-  // If only the kernels are there, the verdict reports the missing plan, as it does to an agent.
-  const bool kernels_alone = fs::exists(place / sandbox::device_source_file, error) &&
-                             !fs::exists(place / sandbox::plan_file, error);
-  return read_folder(place, kernels_alone ? sandbox::device_source_file : sandbox::plan_file);
+  // Where only some files are there, the verdict says what is missing, as an agent reads it.
+  const auto there = std::ranges::find_if(
+      contract.files, [&](std::string_view name) { return fs::exists(place / name, error); });
+  const bool none = there == contract.files.end();
+  return read_folder(place, std::string(none ? contract.files.front() : *there));
 }
 
-/// Reads a solution of contract `cpu` or `host`; a single file stands for the required one.
-Result<FileSet> read_module(const fs::path& place, const char* required) {
+/// A solution that is one file counts as the file that a folder must hold.
+Result<FileSet> read_solution(const ContractEntry& contract, const fs::path& place) {
+  if (contract.required_file.empty()) return read_parts(place, contract);
+  std::string required{contract.required_file};
   if (fs::is_directory(place)) return read_folder(place, required);
   auto text = read_text_file(place, sandbox::SolutionLimits{}.bytes);
   if (!text) return tl::unexpected(std::move(text.error()));
-  return FileSet{{required, std::move(*text)}};
-}
-
-Result<FileSet> read_solution(const std::string& contract, const fs::path& place) {
-  if (contract == "device") return read_device(place);
-  return read_module(place,
-                     contract == "host" ? sandbox::host_module_file : sandbox::cpu_source_file);
+  return FileSet{{std::move(required), std::move(*text)}};
 }
 
 /// Fails for CUDA sources.
@@ -154,30 +175,32 @@ Result<EvaluateCall> check_call(const CheckArguments& args) {
   if (auto named = check_place(args); !named) return tl::unexpected(std::move(named.error()));
   const fs::path place{args.place};
   const fs::path solution = args.task.empty() ? place / "solution" : place;
-  auto contract = contract_of(args, solution);
-  if (!contract) return tl::unexpected(std::move(contract.error()));
-  if (args.explain && *contract != "device") {
+  const auto found = contract_of(args, solution);
+  if (!found) return tl::unexpected(found.error());
+  const ContractEntry& contract = **found;
+  if (args.explain && !contract.explains) {
     return fail(ErrorCode::invalid_argument,
                 "--explain: only contract device has a plan (solution/plan.toml), got contract " +
-                    *contract);
+                    std::string(contract.name));
   }
   auto task =
       synthesis::load_task(args.task.empty() ? place / "reference.py" : fs::path{args.task});
   if (!task) return tl::unexpected(std::move(task.error()));
-  if (*contract == "host") task->device = host_device(*task);
-  const bool on_gpu = *contract == "device" || task->device == DeviceClass::cuda;
+  if (contract.runs_on == sandbox::RunsOn::task) task->device = host_device(*task);
+  const bool on_gpu = contract.runs_on == sandbox::RunsOn::gpu || task->device == DeviceClass::cuda;
   if (wants_profile(args) && !on_gpu) {
-    return fail(ErrorCode::invalid_argument,
-                "--profile, --trace: contract " + *contract + " does not use a GPU here");
+    return fail(ErrorCode::invalid_argument, "--profile, --trace: contract " +
+                                                 std::string(contract.name) +
+                                                 " does not use a GPU here");
   }
-  auto files = read_solution(*contract, solution);
+  auto files = read_solution(contract, solution);
   if (!files) return tl::unexpected(std::move(files.error()));
   if (runs(request_of(args)) && !on_gpu) {
     if (auto able = check_cpu_sources(*files, *task); !able)
       return tl::unexpected(std::move(able.error()));
   }
   EvaluateCall call;
-  call.submission = {task->id, std::move(*contract), std::move(*files)};
+  call.submission = {task->id, std::string(contract.name), std::move(*files)};
   call.task = std::move(*task);
   call.request = request_of(args);
   return call;

@@ -5,6 +5,7 @@
 #include "actors/sandbox/slot_cores.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
+#include "sandbox/contract/registry.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::actors {
@@ -54,7 +55,11 @@ DeviceClass host_device(const Task& task) {
 }
 
 std::string slot_contract(const std::string& contract, DeviceClass device) {
-  return contract == "host" && device == DeviceClass::cpu ? "cpu" : contract;
+  using sandbox::RunsOn;
+  const RunsOn runs_on = sandbox::contract_named(contract).runs_on;
+  const bool on_cpu =
+      runs_on == RunsOn::cpu || (runs_on == RunsOn::task && device == DeviceClass::cpu);
+  return on_cpu ? "cpu" : contract;
 }
 
 }  // namespace warpsmith::actors

@@ -6,6 +6,7 @@
 #include "policy/model/transformer.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
+#include "sandbox/contract/registry.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::actors {
@@ -14,7 +15,7 @@ namespace {
 constexpr size_t max_skill_bytes = size_t{1} << 20U;
 
 Result<std::string> read_skill(const std::string& contract) {
-  const auto file = source_folder() / "configs" / "skills" / contract / "SKILL.md";
+  const auto file = source_folder() / sandbox::skill_file(contract);
   return read_text_file(file, max_skill_bytes);
 }
 

@@ -3,7 +3,7 @@
 #include "actors/run/engine_settings.hpp"
 #include "policy/text/chat_turns.hpp"
 #include "policy/text/tool_call_grammar.hpp"
-#include "sandbox/contract/contract_files.hpp"
+#include "sandbox/contract/registry.hpp"
 #include "sandbox/workspace/task_text.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
 
@@ -97,7 +97,7 @@ ToolExecutorSettings tool_executor_settings(const EngineInputs& inputs) {
   settings.workspaces = inputs.scratch / "workspaces";
   settings.skill = inputs.skill;
   settings.box.contract = c.sandbox.contract;
-  settings.box.required_file = sandbox::required_file(c.sandbox.contract);
+  settings.box.required_file = sandbox::contract_named(c.sandbox.contract).required_file;
   settings.box.tools = sandbox::tools_named(c.agent.tools).value();
   settings.box.solution.bytes = static_cast<size_t>(c.sandbox.limits.source_bytes);
   settings.box.shell_timeout_ms = static_cast<uint32_t>(c.tool_executor.shell_timeout.count());

@@ -7,7 +7,22 @@
 namespace warpsmith {
 namespace {
 
+// CMake sets WARPSMITH_CONTRACTS to WARPSMITH_CONTRACT(NAME) for each contract.
+#define WARPSMITH_CONTRACT(name) #name,
+constexpr std::array contract_names = std::to_array<std::string_view>({WARPSMITH_CONTRACTS});
+#undef WARPSMITH_CONTRACT
+
 constexpr std::array<std::string_view, 3> baseline_names{"auto", "max-autotune", "cuda-graph"};
+
+/// `"cpu", "device" or "host"`.
+std::string known_contracts() {
+  std::string text;
+  for (size_t i = 0; i < contract_names.size(); ++i) {
+    if (i > 0) text += i + 1 < contract_names.size() ? ", " : " or ";
+    text.append("\"").append(contract_names[i]).append("\"");
+  }
+  return text;
+}
 
 bool is_auto(const SandboxConfig& c) {
   return std::ranges::find(c.baselines, baseline_names[0]) != c.baselines.end();
@@ -69,9 +84,9 @@ void describe(Fields& fields, SandboxConfig& c) {
 }
 
 void validate(const SandboxConfig& c, Complaints& complaints) {
-  complaints.require(c.contract == "cpu" || c.contract == "device" || c.contract == "host",
+  complaints.require(std::ranges::find(contract_names, c.contract) != contract_names.end(),
                      "sandbox.contract",
-                     "expected \"cpu\", \"device\" or \"host\", got \"" + c.contract + "\"");
+                     "expected " + known_contracts() + ", got \"" + c.contract + "\"");
   complaints.require(c.numerics == "strict" || c.numerics == "paper", "sandbox.numerics",
                      "expected \"strict\" or \"paper\", got \"" + c.numerics + "\"");
   complaints.require(c.cores == 1, "sandbox.cores",

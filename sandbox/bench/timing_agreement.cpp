@@ -65,7 +65,7 @@ class Agreement {
   }
 
   Result<Contestant> loaded(const DeviceCandidate& candidate, const std::string& kernel) {
-    auto contestant = job_.slot.start(candidate, bench_, deadline_);
+    auto contestant = job_.launchers.start(candidate, bench_.candidate_memory(), deadline_);
     if (!contestant) return contestant;
     if (auto loaded = contestant->load(Deadline::after(call_patience)); loaded.fault) {
       return tl::unexpected(error_of(*loaded.fault, kernel));

@@ -10,6 +10,7 @@
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 #include "sandbox/contract/device/cuda_compiler.hpp"
+#include "sandbox/contract/device/device_launchers.hpp"
 #include "sandbox/evaluator/gpu_slot.hpp"
 
 namespace warpsmith::sandbox {
@@ -42,6 +43,7 @@ int64_t scaled_amount(int64_t amount, double took_us, double target_us, double f
 struct AgreementJob {
   int gpu = 0;
   GpuSlot& slot;
+  DeviceLaunchers& launchers;  // of that GPU
   CudaCompiler& compiler;
   std::vector<double> targets_us;
   int calls = 101;  // of each clock

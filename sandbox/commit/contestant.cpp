@@ -19,10 +19,10 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr int rousing_noops = 4;
-// How often a wait looks whether the contestant still lives.
+// How often a wait checks that the contestant still lives.
 constexpr milliseconds slice{50};
-constexpr uint64_t longest_call_ns = 86'400'000'000'000;  // a claim beyond a day is cut
-// A stopped process takes its signal within microseconds; this is for a loaded machine.
+constexpr uint64_t longest_call_ns = 86'400'000'000'000;  // a day; larger claims are cut
+// A process stops within microseconds; a loaded machine needs longer.
 constexpr seconds stop_patience{5};
 
 std::string signal_text(int number) {
@@ -40,7 +40,7 @@ std::string text_of(const ControlPage& page) {
   return text.empty() ? "no reason given" : text;
 }
 
-/// The failing class of a self-accusation, if it is one.
+/// The failing class that the contestant reported about itself, if any.
 std::optional<Fault> fault_of(uint32_t status, const ControlPage& page) {
   switch (static_cast<RunnerStatus>(status)) {
     case RunnerStatus::ok:
@@ -106,8 +106,8 @@ Result<void> Contestant::calibrate(int calls, Deadline deadline) {
     device.push_back(result.device);
   }
   if (times.empty()) return {};
-  // Not the least: one call in thousands finds the other side awake, and would leave the
-  // difference to the usual call on every time.
+  // The median, not the least: one call in thousands finds the other side awake, and its time
+  // would leave the difference to a usual call on every measured time.
   noop_ = middle_of(times);
   device_noop_ = middle_of(device);
   return {};
@@ -200,7 +200,7 @@ CallResult Contestant::issue(Command command, uint32_t set, Deadline deadline,
   page.status = static_cast<uint32_t>(RunnerStatus::starting);
   page.device_ns = 0;
   page.answer = 0;
-  // The contestant is stopped: an answer that it wrote in advance is taken back here.
+  // The contestant is stopped. This erases an answer that it wrote in advance.
   store_word(page.done, number - 1);
   const auto start = SteadyClock::now();
   if (edges.reveal) {

@@ -23,30 +23,30 @@ namespace warpsmith::sandbox {
 struct Fault {
   VerdictClass outcome = VerdictClass::device_fault;
   std::string detail;
-  bool ours = false;  // something outside killed it: no verdict may rest on that
+  bool ours = false;  // something outside killed the process: no verdict may rest on that
 };
 
-/// The fault of a process that runs no candidate's code: a failure of ours. `timeout` where our
-/// deadline cut the call.
+/// The error for a fault of a process that runs no candidate's code. `timeout` where our deadline
+/// cut the call.
 Error error_of(const Fault& fault, const std::string& what);
 
 /// What the verifier does at the two edges of a call, for a candidate that may have work resident
-/// on a device. The clock runs at both: a device that is busy with a candidate that rang early
-/// makes the second wait.
+/// on a device. The clock runs during both. The second one waits while the device is still busy,
+/// so ringing early gains nothing.
 struct CallEdges {
   std::function<void()> reveal;  // before the ring
-  std::function<void()> done;    // at `done`, the stop is yet to come
+  std::function<void()> done;    // at `done`, before the stop
 };
 
 /// One timed call.
 struct CallResult {
-  std::chrono::nanoseconds elapsed{0};   // raw: from the ring to `done`, by our clock; with what
-                                         // the edges do
-  std::chrono::nanoseconds reveal{0};    // the part of it that revealing took
-  std::chrono::nanoseconds sample{0};    // the part of it behind `done`
-  std::chrono::nanoseconds stop_gap{0};  // from its end until the stop was confirmed
-  std::chrono::nanoseconds device{0};    // what the contestant says that a GPU took; 0 elsewhere
-  std::optional<Fault> fault;            // then the contestant is dead or must be dropped
+  std::chrono::nanoseconds elapsed{0};   // by our clock, raw: from the ring to `done`, both edges
+                                         // included
+  std::chrono::nanoseconds reveal{0};    // the part of `elapsed` that the first edge took
+  std::chrono::nanoseconds sample{0};    // the part that the second edge took
+  std::chrono::nanoseconds stop_gap{0};  // from the end until the stop was confirmed
+  std::chrono::nanoseconds device{0};    // a GPU's time as the contestant reports it; else 0
+  std::optional<Fault> fault;            // if set, the contestant is dead or must be dropped
 };
 
 /// The control page in memory that a contestant can map.
@@ -65,46 +65,46 @@ class ControlMemory {
 /// write inputs and read outputs. Not thread-safe; the calling thread shares the contestant's core.
 class Contestant {
  public:
-  /// Takes a process that was given `control`'s descriptor and enters (or will enter) the loop;
-  /// returns once it answered a first no-op and is stopped.
+  /// Takes a process that has `control`'s descriptor and enters the loop. Returns once the process
+  /// answered a first no-op and is stopped.
   static Result<Contestant> adopt(std::shared_ptr<JailedProcess> process, ControlMemory control,
                                   Deadline deadline);
 
-  /// Answers of no-ops, before any code of a candidate is loaded: keeps their median.
+  /// Measures the median time of no-ops. Call it before any code of a candidate is loaded.
   Result<void> calibrate(int calls, Deadline deadline);
-  /// The same of whole calls of our own code, as a candidate's are made: keeps their median. After
-  /// the other `calibrate`.
+  /// Measures the median time of whole calls of our own code, made as a candidate's are. Call it
+  /// after the other `calibrate`.
   Result<void> calibrate(int calls, const CallEdges& edges, Deadline deadline);
   /// To be subtracted from `CallResult::elapsed`; zero before `calibrate`.
   std::chrono::nanoseconds noop() const { return noop_; }
   /// To be subtracted from `CallResult::device`: two events with nothing between them.
   std::chrono::nanoseconds device_noop() const { return device_noop_; }
-  /// The parts of `noop` that revealing takes, and what the contestant does beside an empty call.
+  /// The parts of `noop` that the reveal takes, and that our code in the contestant takes.
   std::chrono::nanoseconds reveal() const { return reveal_; }
   std::chrono::nanoseconds own_work() const { return own_work_; }
-  /// What a reference worker answered to the last call.
+  /// A reference worker's answer to the last call.
   uint32_t answer() const { return control_.page().answer; }
-  /// What one wrote about its last call, which failed: one line of printable text.
+  /// What the contestant wrote about its last call, which failed: one line of printable text.
   std::string said() const;
 
-  /// Puts the candidate's own system call filter in force, before any code of a candidate is
-  /// loaded: where that fails the machine lacks it (`unsupported`).
+  /// Puts the candidate's own system call filter in force. Call it before any code of a candidate
+  /// is loaded. `unsupported` where the machine lacks the filter.
   Result<void> confine(Deadline deadline);
-  /// Makes the candidate's code ready. A fault says why it cannot be.
+  /// Makes the candidate's code ready. The fault, if any, says why that fails.
   CallResult load(Deadline deadline);
-  /// Several answers to nothing, right before a timed call: what then has to be woken is awake, the
-  /// processor's caches hold what a call needs, and the last tells what an empty call costs just
-  /// now. Where others press on those caches, the second still took up to 10 us longer than a call.
+  /// Several no-ops, right before a timed call: they wake what sleeps and fill the processor's
+  /// caches. The last one measures what an empty call costs now. Under pressure on the caches the
+  /// second one still took up to 10 us longer than a call.
   CallResult rouse(Deadline deadline);
   /// One call on buffer set `set`. Reset the outputs and write the inputs first.
   CallResult call(uint32_t set, Deadline deadline, const CallEdges& edges = {});
-  /// Has a launcher that records kernels leave what it recorded in its memory for that.
+  /// Makes a launcher that records kernels write its records to the memory for them.
   CallResult collect(Deadline deadline);
-  /// Has it add what hardware counters say, after `collect`.
+  /// Makes the launcher add the values of hardware counters. Call it after `collect`.
   CallResult count(Deadline deadline);
-  /// Has a launcher let go of its plan, so that `confine` can hand it another.
+  /// Makes a launcher drop its plan, so that `confine` can hand it another one.
   CallResult release(Deadline deadline);
-  /// Ends the loop and leaves the process running (the reference worker goes on with commands).
+  /// Ends the loop; the process keeps running (the reference worker goes back to commands).
   Result<void> leave(Deadline deadline);
 
   JailedProcess& process() { return *process_; }
@@ -122,7 +122,7 @@ class Contestant {
   std::chrono::nanoseconds noop_{0}, device_noop_{0}, reveal_{0}, own_work_{0};
 };
 
-/// Pins the calling thread (and what it spawns) to one core while it lives.
+/// Pins the calling thread, and what it starts, to one core. The destructor restores the old mask.
 class CorePin {
  public:
   explicit CorePin(int core);

@@ -20,7 +20,7 @@
 // (SIGSTOP, confirmed) whenever the verifier writes inputs or reads outputs. It can write the whole
 // page, so nothing read from it is ever used by the verifier as an index, a length or a pointer:
 // `done` is compared for equality, `status` and `hint` choose among texts and failing verdicts,
-// `device_ns` is held against our own clock, `text` is shown as text, cut and cleaned.
+// `device_ns` is checked against our own clock, `text` is shown as text, cut and cleaned.
 #pragma once
 
 #include <cstddef>
@@ -38,12 +38,12 @@ enum class Command : uint32_t {
   run = 3,      // one call on buffer set `set`
   leave = 4,    // answer, then end the loop
   confine = 5,  // put the candidate's own filter in force, before `load`
-  collect = 6,  // of a launcher that records kernels: leave the records of all runs, once
-  release = 7,  // of a launcher: let go of its plan; the next `confine` takes another
-  count = 8,    // of a launcher that collected: leave what hardware counters say of one call
+  collect = 6,  // for a launcher that records kernels: write the records of all runs, once
+  release = 7,  // for a launcher: drop the plan; the next `confine` takes another one
+  count = 8,    // for a launcher after `collect`: write the hardware counters of one call
 };
 
-/// What the contestant says about itself. Believed only where it accuses itself.
+/// What the contestant says about itself. Only an accusation of itself is used.
 enum class RunnerStatus : uint32_t {
   starting = 0,
   ok = 1,
@@ -54,11 +54,12 @@ enum class RunnerStatus : uint32_t {
   not_confined = 6,    // the candidate's own filter is not in force
   unlaunchable = 7,    // a launch plan asks for what this device refuses; `text` says what
   device_fault = 8,    // the device reported an error of the candidate's kernels
-  wrong_outputs = 9,   // not as many, not of that shape or type; `text` says which
+  wrong_outputs = 9,   // wrong count, shape or type; `text` says which
   no_memory = 10,      // an allocation was refused
 };
 
-/// What the contestant's own signal handler saw before it died: a hint among failing classes.
+/// What the contestant's own signal handler saw before the process died. It chooses among failing
+/// classes only.
 enum class FaultHint : uint32_t {
   none = 0,
   wrote_input = 1,
@@ -76,7 +77,7 @@ struct ControlPage {
   uint32_t set = 0;                    // 20  buffer set of the call
   uint32_t status = 0;                 // 24  RunnerStatus of the last call
   uint32_t hint = 0;                   // 28  FaultHint
-  uint64_t device_ns = 0;              // 32  of the last call, where a GPU did it; else 0
+  uint64_t device_ns = 0;              // 32  of the last call on a GPU; else 0
   uint32_t answer = 0;                 // 40  of the reference worker: 1 if a mutant applies
   uint32_t reserved[5] = {};           // 44
   char text[256] = {};                 // 64  why the last call failed, ends with a zero

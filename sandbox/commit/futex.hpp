@@ -13,8 +13,8 @@ uint32_t load_word(const uint32_t& word);
 /// Release store to a shared word.
 void store_word(uint32_t& word, uint32_t value);
 
-/// Sleeps while `word` holds `value`, at most `span` (none: without a limit; only for a contestant,
-/// whose life the verifier ends). May return early.
+/// Sleeps while `word` holds `value`, for at most `span`; may return early. Only a contestant,
+/// which the verifier can kill, may pass no span.
 void wait_while(const uint32_t& word, uint32_t value, std::optional<std::chrono::nanoseconds> span);
 /// Wakes one sleeper.
 void wake_one(uint32_t& word);

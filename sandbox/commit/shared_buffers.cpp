@@ -55,7 +55,7 @@ uint64_t tensor_bytes(const TensorSpec& spec) {
 
 BufferLayout make_layout(const TaskSignature& signature, uint32_t sets, uint64_t alignment) {
   assert(sets > 0 && "a layout has at least one set");
-  // Tensors start at different places in a page, or every stream would compete for one cache set.
+  // Tensors start at different places in a page; else all streams would share one cache set.
   const uint64_t stagger = 3 * alignment;
   BufferLayout layout;
   layout.sets = sets;
@@ -142,7 +142,7 @@ Result<SharedBuffers> SharedBuffers::inputs(const BufferLayout& layout,
 Result<SharedBuffers> SharedBuffers::outputs(const BufferLayout& layout,
                                              std::shared_ptr<const MemoryFile>& memory) {
   if (fits(memory, layout.output_total())) {
-    // All of it: its descriptor shows more than the layout uses.
+    // All bytes: the descriptor shows more than the layout uses.
     std::memset(memory->bytes().data(), 0, memory->bytes().size());
     return SharedBuffers{layout, memory, true};
   }

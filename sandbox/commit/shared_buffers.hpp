@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors of a task in memory that verifier and contestants share: inputs that contestants can
-// only read, outputs that they write, several sets of each so that caches stay cold.
+// The tensors of a task in memory that verifier and contestants share. Contestants read inputs and
+// write outputs. There are several sets of each, so that caches stay cold.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +53,8 @@ struct BufferLayout {
   }
 };
 
-/// What one set of outputs holds beside its tensors, from its start to its end: guard zones and
-/// whatever lies between them. Each is at least a guard zone long; in order.
+/// The bytes of one set of outputs that belong to no tensor: guard zones and what lies between
+/// them, in order. Each is at least a guard zone long.
 struct ByteZone {
   uint64_t offset = 0, bytes = 0;
 };
@@ -67,10 +67,10 @@ inline constexpr uint64_t host_alignment = 64, gpu_alignment = 256;
 BufferLayout make_layout(const TaskSignature& signature, uint32_t sets,
                          uint64_t alignment = host_alignment);
 
-/// How many sets it takes to rotate over more than twice the last-level cache (at least 2, at most
-/// 64). `cache_bytes` comes from `last_level_cache_bytes` or a configuration.
+/// The number of sets that take more than twice the last-level cache (at least 2, at most 64).
+/// `cache_bytes` comes from `last_level_cache_bytes` or a configuration.
 uint32_t sets_beyond_cache(const TaskSignature& signature, uint64_t cache_bytes);
-/// Of this machine, from sysfs; 32 MiB where it does not say.
+/// This machine's, from sysfs; 32 MiB where sysfs has none.
 uint64_t last_level_cache_bytes();
 
 /// One memory of all sets' inputs or of all sets' outputs, mapped and prefaulted in the verifier.
@@ -78,25 +78,26 @@ class SharedBuffers {
  public:
   /// Inputs and parameters. Contestants get a descriptor that cannot be written or mapped writable.
   static Result<SharedBuffers> inputs(const BufferLayout& layout);
-  /// Outputs. One contestant's outputs are never shown to another.
+  /// Outputs. Each contestant gets outputs of its own.
   static Result<SharedBuffers> outputs(const BufferLayout& layout);
 
-  /// The same in memory that earlier buffers left, if it is large enough (prefaulting anew costs
-  /// 1 ms per MB); else `memory` becomes fresh memory. The earlier buffers and every process that
-  /// maps them are gone. Old inputs stay readable until they are filled; old outputs are zeroed.
+  /// The same in `memory`, which earlier buffers left, if it is large enough (prefaulting new
+  /// memory costs 1 ms per MB); else `memory` becomes new memory. Requires that the earlier buffers
+  /// and all processes that map them are gone. Old inputs stay readable until they are filled; old
+  /// outputs are zeroed.
   static Result<SharedBuffers> inputs(const BufferLayout& layout,
                                       std::shared_ptr<const MemoryFile>& memory);
   static Result<SharedBuffers> outputs(const BufferLayout& layout,
                                        std::shared_ptr<const MemoryFile>& memory);
 
-  /// Requires that slot `tensor` lives in this memory. Touch it only while contestants are stopped.
+  /// Requires that slot `tensor` lies in this memory. Use it only while contestants are stopped.
   std::span<std::byte> tensor(uint32_t set, size_t tensor) const;
   /// Requires a zone of one set of this memory.
   std::span<std::byte> zone(uint32_t set, const ByteZone& zone) const {
     return slice(set, zone.offset, zone.bytes);
   }
 
-  /// All of a set: tensors, guards and what lies between.
+  /// A whole set: tensors, guards and what lies between.
   std::span<std::byte> whole(uint32_t set) const;
 
   const BufferLayout& layout() const { return layout_; }
@@ -111,7 +112,7 @@ class SharedBuffers {
   bool output_ = false;
 };
 
-/// What a candidate's process is handed: descriptors that stay ours.
+/// What a candidate's process gets. We keep the descriptors.
 struct CandidateMemory {
   BufferLayout layout;
   int inputs = -1, outputs = -1;
@@ -119,7 +120,7 @@ struct CandidateMemory {
 };
 CandidateMemory candidate_memory(const SharedBuffers& inputs, const SharedBuffers& outputs);
 
-/// Keeps `memory` if it holds at least `bytes` and not far more; false: it must be made anew.
+/// Whether `memory` holds at least `bytes` and not far more; else it must be made anew.
 bool fits(const std::shared_ptr<const MemoryFile>& memory, uint64_t bytes);
 
 /// Copies with non-temporal stores, so that the written lines are not left in the caches.

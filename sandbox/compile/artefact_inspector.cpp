@@ -5,7 +5,6 @@
 #include <array>
 
 #include "sandbox/compile/elf_image.hpp"
-#include "sandbox/contract/cpu/cpu_contract.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -218,12 +217,12 @@ Result<ArtefactFacts> read_artefact(std::string_view elf) {
   return facts;
 }
 
-std::optional<Objection> objection_to(const ArtefactFacts& facts) {
+std::optional<Objection> objection_to(const ArtefactFacts& facts, const std::string& entry_point) {
   const auto& exports = facts.exports;
-  if (std::find(exports.begin(), exports.end(), cpu_entry_point) == exports.end()) {
+  if (std::find(exports.begin(), exports.end(), entry_point) == exports.end()) {
     return Objection{VerdictClass::launch_error,
-                     "kernel.cpp does not export extern \"C\" void solve(const void* const* in, "
-                     "void* const* out, const int64_t* dims)"};
+                     "kernel.cpp does not export extern \"C\" void " + entry_point +
+                         "(const void* const* in, void* const* out, const int64_t* dims)"};
   }
   if (facts.constructors > 0 || facts.initialiser) {
     return banned("code that runs at load time (global objects with constructors or destructors)");

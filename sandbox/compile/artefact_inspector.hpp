@@ -27,11 +27,12 @@ struct ArtefactFacts {
 /// object is `parse_failed` with the place.
 Result<ArtefactFacts> read_artefact(std::string_view elf);
 
-/// What the contract forbids or misses: the failing class and its text, if any.
+/// The failing class and its text for an artefact that lacks `entry_point` or holds what is
+/// forbidden.
 struct Objection {
   VerdictClass outcome = VerdictClass::banned_construct;
   std::string text;
 };
-std::optional<Objection> objection_to(const ArtefactFacts& facts);
+std::optional<Objection> objection_to(const ArtefactFacts& facts, const std::string& entry_point);
 
 }  // namespace warpsmith::sandbox

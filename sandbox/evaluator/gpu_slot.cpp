@@ -8,7 +8,6 @@
 #include "runtime/log.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
 #include "sandbox/compile/device_architecture.hpp"
-#include "sandbox/contract/device/device_recording.hpp"
 #include "sandbox/judge/memory_loss.hpp"
 
 namespace warpsmith::sandbox {
@@ -17,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds memory_patience{2};  // for the driver to take back what a killed process had
+constexpr seconds memory_patience{2};  // for the driver to free a killed process's memory
 
 Machine identity_of(const cuda::Gpu& gpu, int cuda_version) {
   return {.name = gpu.name + ", driver for CUDA " + cuda::version_text(cuda_version),
@@ -26,18 +25,7 @@ Machine identity_of(const cuda::Gpu& gpu, int cuda_version) {
           .limits = {}};
 }
 
-/// Refers to both.
-DeviceContestantSpec spec_of(const DeviceCandidate& candidate, const CandidateMemory& memory) {
-  return {.plan = candidate.plan,
-          .artefact = candidate.cubin,
-          .layout = memory.layout,
-          .inputs_fd = memory.inputs,
-          .outputs_fd = memory.outputs,
-          .input_bytes = memory.input_bytes,
-          .output_bytes = memory.output_bytes};
-}
-
-/// A file's name; all services on this machine agree on it.
+/// The name of the lease's file, the same for all services on this machine.
 std::string lease_name(const cuda::Gpu& gpu) {
   std::string name =
       "gpu-" + (gpu.bus_address.empty() ? std::to_string(gpu.index) : gpu.bus_address);
@@ -49,11 +37,11 @@ std::string lease_name(const cuda::Gpu& gpu) {
 
 }  // namespace
 
-GpuSlot::GpuSlot(std::shared_ptr<GpuVerifier> verifier, Machine machine, LauncherOptions launchers,
+GpuSlot::GpuSlot(std::shared_ptr<GpuVerifier> verifier, Machine machine, GpuAccess access,
                  std::string lease_folder)
     : verifier_(std::move(verifier)),
       machine_(std::move(machine)),
-      launchers_(std::move(launchers)),
+      access_(std::move(access)),
       lease_folder_(std::move(lease_folder)) {
   auto clocks = cuda::open_clocks(verifier_->facts().bus_address);
   if (clocks) {
@@ -73,11 +61,8 @@ Result<std::unique_ptr<GpuSlot>> GpuSlot::open(const GpuSlotOptions& options) {
   Machine machine =
       known_machine(options.cache_folder, identity_of((*verifier)->facts(), driver->cuda_version()),
                     [&] { return (*verifier)->measure_limits(); });
-  LauncherOptions launchers{.program = options.program, .gpu = std::move(*access)};
-  launchers.core = options.core;
-  launchers.limits.cgroup_required = options.require_cgroups;
   std::unique_ptr<GpuSlot> slot(new GpuSlot(std::move(*verifier), std::move(machine),
-                                            std::move(launchers), options.lease_folder));
+                                            std::move(*access), options.lease_folder));
   if (const auto shared = slot->open_lease(); !shared) return tl::unexpected(shared.error());
   return slot;
 }
@@ -105,43 +90,6 @@ void GpuSlot::release_large_memory() {
   memory_.release_large();
 }
 
-Result<void> GpuSlot::warm_up(Deadline deadline) {
-  if (kept_) return {};
-  if (auto filled = launchers_.refill(); !filled) return filled;
-  return launchers_.settle(deadline);
-}
-
-Result<Contestant> GpuSlot::start(const DeviceCandidate& candidate, const Bench& bench,
-                                  Deadline deadline) {
-  const CandidateMemory memory = bench.candidate_memory();
-  const DeviceContestantSpec spec = spec_of(candidate, memory);
-  auto kept = std::exchange(kept_, std::nullopt);
-  auto launcher = kept ? hand_over(std::move(*kept), spec, deadline)
-                       : start_device_contestant(launchers_, spec, deadline);
-  if (!launcher) return tl::unexpected(std::move(launcher.error()));
-  socket_.emplace(std::move(launcher->socket));
-  return std::move(launcher->contestant);
-}
-
-void GpuSlot::keep(Contestant contestant, Deadline deadline) {
-  if (contestant.release(deadline).fault) {
-    (void)contestant.process().kill();
-    return;
-  }
-  kept_.emplace(WarmLauncher{std::move(contestant), std::move(*socket_)});
-}
-
-void GpuSlot::end_kept() {
-  if (kept_) (void)kept_->contestant.process().kill();
-  kept_.reset();
-}
-
-Result<PartyKernels> GpuSlot::record(const DeviceCandidate& candidate, const Bench& bench,
-                                     Deadline deadline) const {
-  const CandidateMemory memory = bench.candidate_memory();
-  return record_device_kernels(launchers_.options(), spec_of(candidate, memory), deadline);
-}
-
 Result<void> GpuSlot::check_health(uint64_t free_before, Deadline deadline) {
   if (!verifier_->computes_right()) {
     return fail(ErrorCode::process_failed,
@@ -163,7 +111,7 @@ Result<void> GpuSlot::check_memory(uint64_t free_before, Deadline deadline) cons
                      std::to_string(verifier_->free_memory()) + " bytes free, " +
                      std::to_string(free_before) + " before it";
   if (last == MemoryLoss::crippling) return fail(ErrorCode::process_failed, std::move(what));
-  log::warn(what + "; neighbours took it, or it did not come back");
+  log::warn(what + "; other processes took it, or it did not come back");
   return {};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a slot remembers of tasks, each by its content hash. A service lives for months.
+// What a slot remembers of tasks, by their content hashes; bounded, because a service lives for
+// months.
 #pragma once
 
 #include <map>
@@ -13,17 +14,17 @@
 namespace warpsmith::sandbox {
 
 struct TaskMemory {
-  // Of each; a record has up to 4 MB for each output. What is forgotten is read from the disk or
+  // Entries of each map; a record takes up to 4 MB per output. Forgotten ones are read from disk or
   // made again.
   static constexpr size_t most = 128;
 
   std::map<std::string, IngestRecord> records;
-  std::map<std::string, TaskSignature> signatures;  // of tasks not ingested too
+  std::map<std::string, TaskSignature> signatures;  // also of tasks that were never ingested
   std::map<std::string, BaselineKernels> baseline_kernels;
   std::map<std::string, FurtherBaselines> further;
 
-  /// Between two calls of the evaluator alone: each one holds references into these throughout,
-  /// and adds a task and its ragged twin at most.
+  /// Call it only between two calls of the evaluator: each holds references into these maps, and
+  /// adds at most a task and its ragged twin.
   void make_room() {
     const auto bounded = [](auto& map) {
       if (map.size() >= most) map.clear();

@@ -17,8 +17,6 @@
 
 namespace warpsmith::sandbox {
 
-/// Perturbed evaluations behind every bound.
-inline constexpr int spread_evaluations = 4;
 /// Distributions that must be left for a task to be judged.
 inline constexpr int least_distributions = 3;
 /// Of the bound: where honest evaluations err more, some candidate's honest one would miss it.

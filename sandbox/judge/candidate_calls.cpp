@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "sandbox/contract/host/host_hints.hpp"
+#include "sandbox/judge/computing_libraries.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

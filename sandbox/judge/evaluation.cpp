@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "sandbox/ingest/ingest.hpp"
 #include "sandbox/judge/evaluation_stay.hpp"
 #include "sandbox/judge/further_trials.hpp"
 #include "sandbox/judge/memory_hog.hpp"

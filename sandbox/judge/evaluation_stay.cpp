@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/evaluation_stay.hpp"
 
-#include "sandbox/ingest/ingest.hpp"
-
 namespace warpsmith::sandbox {
 namespace {
 

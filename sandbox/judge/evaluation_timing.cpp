@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times the candidate and its baselines in interleaved blocks.
-#include "sandbox/ingest/ingest.hpp"
 #include "sandbox/judge/device_clock.hpp"
 #include "sandbox/judge/evaluation_stay.hpp"
 #include "sandbox/judge/further_trials.hpp"

@@ -6,9 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/json_text.hpp"
-#include "sandbox/contract/host/host_review.hpp"
-#include "sandbox/ingest/ingest.hpp"
 #include "sandbox/judge/device_clock.hpp"
+#include "sandbox/judge/subtracted_time.hpp"
 #include "sandbox/judge/timed_decision.hpp"
 
 namespace warpsmith::sandbox {

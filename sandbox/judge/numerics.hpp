@@ -15,6 +15,8 @@ namespace warpsmith::sandbox {
 /// Fewer perturbed evaluations underestimate S more often, so the constant is larger. Eight
 /// evaluations give the design's c = 8.
 BoundRule bound_for(int evaluations);
+/// Perturbed evaluations behind every bound of a verdict.
+inline constexpr int spread_evaluations = 4;
 
 /// The absolute and relative tolerance of numerics `paper`, from published numbers on KernelBench.
 inline constexpr double paper_tolerance = 1e-2;

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "runtime/task_options.hpp"
-#include "sandbox/contract/contract_files.hpp"
-#include "sandbox/plan/explain.hpp"
+#include "sandbox/contract/registry.hpp"
 #include "sandbox/reference/ragged.hpp"
 
 namespace warpsmith::sandbox {
@@ -64,13 +63,6 @@ std::string joined(const std::vector<std::string_view>& lines) {
   return text;
 }
 
-std::string_view dtype_name(Dtype dtype) {
-  static constexpr std::array<std::string_view, 10> names{"f32", "f64", "f16", "bf16", "i64",
-                                                          "i32", "i16", "i8",  "u8",   "bool"};
-  const auto index = static_cast<size_t>(dtype);
-  return index < names.size() ? names[index] : "unknown";
-}
-
 std::string_view lane_name(PrecisionLane lane) {
   return lane == PrecisionLane::tf32_allowed ? "tf32-allowed" : "fp32-strict";
 }
@@ -79,20 +71,12 @@ std::string_view lane_name(PrecisionLane lane) {
 constexpr const char* other_sizes =
     "\nThe kernel is verified on other sizes of the inputs too, parameters as they are.\n";
 
-/// The lines with a heading that fits the contract.
-std::string named_buffers(const Task& task, const TaskSignature& signature,
-                          std::string_view contract) {
-  const std::string sizes = ragged_task(task) ? other_sizes : "";
-  if (contract == "host") {
-    return "Inputs of `forward`, parameters and buffers that ModelNew holds by these names, and "
-           "outputs, in the lane " +
-           std::string(lane_name(task.lane)) + ":\n\n" + buffer_lines(signature) + '\n' + sizes;
-  }
-  if (contract != "device") {
-    return "Buffers that `solve` receives, in order:\n\n" + buffer_lines(signature) + '\n' + sizes;
-  }
-  return "What plan.toml may name, in the lane " + std::string(lane_name(task.lane)) + ":\n\n" +
-         explain(signature) + sizes;
+/// The heading says what the lines are for.
+std::string named_tensors(const Task& task, const TaskSignature& signature,
+                          const ContractEntry& contract) {
+  std::string text{contract.tensors_heading};
+  if (contract.names_lane) text.append(", in the lane ").append(lane_name(task.lane));
+  return text + ":\n\n" + contract.tensor_lines(signature) + (ragged_task(task) ? other_sizes : "");
 }
 
 }  // namespace
@@ -127,24 +111,6 @@ Result<std::string> reference_file(std::string_view code) {
   return file + "\n\n" + *text + "\n";
 }
 
-std::string buffer_lines(const TaskSignature& signature) {
-  std::string text;
-  size_t in = 0;
-  size_t out = 0;
-  for (const TensorSpec& tensor : signature.tensors) {
-    const bool is_output = tensor.role == TensorRole::output;
-    text += is_output ? "out[" + std::to_string(out++) : "in[" + std::to_string(in++);
-    text.append("] ").append(tensor.name).append(" ").append(dtype_name(tensor.dtype)) += " [";
-    for (size_t i = 0; i < tensor.shape.size(); ++i) {
-      text += (i == 0 ? "" : ", ") + std::to_string(tensor.shape[i]);
-    }
-    text += "]\n";
-  }
-  text += "dims";
-  for (const int64_t dim : signature.dims) text += ' ' + std::to_string(dim);
-  return text;
-}
-
 std::string task_json(const Task& task, const TaskSignature& signature, std::string_view contract) {
   static constexpr std::array<const char*, 3> roles{"input", "parameter", "output"};
   Json buffers = Json::array();
@@ -161,7 +127,7 @@ std::string task_json(const Task& task, const TaskSignature& signature, std::str
     dims.push_back({{"name", name}, {"value", signature.dims[i]}});
   }
   Json json{{"id", task.id}, {"contract", contract}, {"buffers", buffers}, {"dims", dims}};
-  if (contract != "cpu") json["lane"] = lane_name(task.lane);
+  if (contract_named(contract).names_lane) json["lane"] = lane_name(task.lane);
   const auto options = read_task_options(task.code);
   if (options && options->custom_kernels_only) json["custom_kernels_only"] = true;
   if (ragged_task(task)) json["other_sizes"] = true;
@@ -178,13 +144,13 @@ Result<FullPrompt> full_prompt(const Task& task, const TaskSignature& signature,
                                const ContractText& contract, std::string_view tools) {
   const auto text = reference_file(task.code);
   if (!text) return fail("task " + task.id, text.error());
+  const ContractEntry& entry = contract_named(contract.name);
   FullPrompt prompt;
   const bool ends = contract.skill.ends_with('\n');
   prompt.system = std::string(contract.skill) + (ends ? "\n" : "\n\n") + std::string(tools);
   prompt.user = "Write a faster kernel for this PyTorch module:\n\n```python\n" + *text +
-                "```\n\n" + named_buffers(task, signature, contract.name) + "\nWrite " +
-                std::string(solution_files(contract.name)) +
-                ", verify it, make it fast, then submit.";
+                "```\n\n" + named_tensors(task, signature, entry) + "\nWrite " +
+                std::string(entry.solution_files) + ", verify it, make it fast, then submit.";
   return prompt;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/result.hpp"
 #include "runtime/submission.hpp"
 #include "runtime/task.hpp"
+#include "sandbox/contract/buffer_lines.hpp"
 
 namespace warpsmith::sandbox {
 
@@ -20,9 +21,6 @@ Result<std::string> reference_class(std::string_view code);
 /// The workspace's reference.py: the imports and the class.
 Result<std::string> reference_file(std::string_view code);
 
-/// One line per buffer, e.g. `in[1] weight f32 [1024]`, then `dims 256 1024`; no trailing newline.
-std::string buffer_lines(const TaskSignature& signature);
-
 /// task.json: the buffers in order, as arguments of `solve` or names for a plan. Includes the lane
 /// for contracts where a plan chooses the library's arithmetic.
 std::string task_json(const Task& task, const TaskSignature& signature, std::string_view contract);
@@ -32,7 +30,7 @@ Result<std::string> brief_prompt(const Task& task, const TaskSignature& signatur
 
 /// The part of the prompt that depends only on the contract.
 struct ContractText {
-  std::string_view name;   // "cpu", "device"
+  std::string_view name;   // of a contract
   std::string_view skill;  // SKILL.md
 };
 

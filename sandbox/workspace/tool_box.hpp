@@ -19,7 +19,7 @@ namespace warpsmith::sandbox {
 struct ToolBoxConfig {
   std::string task_id;
   std::string contract = "cpu";
-  std::string required_file = "kernel.cpp";  // in solution/; see contract_files.hpp
+  std::string required_file = "kernel.cpp";  // in solution/, as the contract says
   std::vector<ToolSchema> tools;             // offered to the agent
   FileLimits files;
   SolutionLimits solution;

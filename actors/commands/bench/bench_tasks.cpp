@@ -14,6 +14,7 @@
 #include "actors/commands/terminal_text.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "runtime/json_text.hpp"
+#include "sandbox/contract/registry.hpp"
 #include "synthesis/task_source.hpp"
 
 namespace warpsmith::actors {
@@ -166,7 +167,7 @@ ExitCode bench_tasks(const Arguments& args) {
   const SignalWait signals{stop_notice};
   auto found = synthesis::find_tasks(args.places);
   if (!found) return report(found.error());
-  if (args.contract == "host") {
+  if (sandbox::contract_named(args.contract).runs_on == sandbox::RunsOn::task) {
     for (Task& task : found->tasks) task.device = host_device(task);
   }
   const auto survey = survey_all(args, *found, signals);
@@ -200,7 +201,7 @@ Command bench_tasks_part() {
             app.add_option("--contract", args->contract,
                            "Contract of the solutions; decides where tasks run")
                 ->capture_default_str()
-                ->check(CLI::IsMember({"cpu", "device", "host"}));
+                ->check(CLI::IsMember(sandbox::contract_names()));
             app.add_option("--gpu", args->gpu, "Number of the GPU for contracts device and host")
                 ->capture_default_str()
                 ->check(CLI::Range(0, 63));

@@ -49,16 +49,16 @@ Result<std::vector<AgreementRow>> measure(const Arguments& args) {
   const Deadline deadline = Deadline::after(budget);
   // Processes that wait for each other share a core, as in a service.
   const sandbox::CorePin pin(*options.core);
-  auto slot = sandbox::GpuSlot::open({.gpu = args.gpu,
-                                      .program = options.program,
-                                      .python = options.python,
-                                      .cache_folder = options.cache_dir,
-                                      .core = options.core});
+  auto slot = sandbox::GpuSlot::open(
+      {.gpu = args.gpu, .python = options.python, .cache_folder = options.cache_dir});
   if (!slot) return tl::unexpected(std::move(slot.error()));
   auto compiler = open_compiler(options, **slot, deadline);
   if (!compiler) return tl::unexpected(std::move(compiler.error()));
+  sandbox::DeviceLaunchers launchers(
+      {.program = options.program, .gpu = (*slot)->access(), .core = options.core});
   const sandbox::AgreementJob job{.gpu = args.gpu,
                                   .slot = **slot,
+                                  .launchers = launchers,
                                   .compiler = *compiler,
                                   .targets_us = args.targets,
                                   .calls = args.calls,

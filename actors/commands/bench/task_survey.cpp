@@ -3,7 +3,7 @@
 
 #include "actors/commands/bench/final_verdict.hpp"
 #include "runtime/clock.hpp"
-#include "sandbox/contract/contract_files.hpp"
+#include "sandbox/contract/registry.hpp"
 #include "sandbox/workspace/solution.hpp"
 
 namespace warpsmith::actors {
@@ -21,7 +21,8 @@ Result<Submission> submission_in(const fs::path& place, const Task& task,
   if (!fs::is_directory(place, error)) return submission;
   const auto folder = sandbox::SafeFolder::open(place);
   if (!folder) return tl::unexpected(folder.error());
-  auto files = sandbox::freeze_folder(*folder, std::string{sandbox::required_file(contract)}, {});
+  auto files = sandbox::freeze_folder(
+      *folder, std::string{sandbox::contract_named(contract).required_file}, {});
   if (!files) return fail(place.string(), std::move(files.error()));
   std::erase_if(*files, [](const auto& file) {
     return file.first.starts_with(std::string{wrong_folder} + '/');

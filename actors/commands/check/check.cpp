@@ -17,6 +17,7 @@
 #include "actors/commands/terminal_text.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "runtime/clock.hpp"
+#include "sandbox/contract/registry.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -79,9 +80,13 @@ SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
   return config;
 }
 
+bool judged_by_task(const Submission& submission) {
+  return sandbox::contract_named(submission.contract).runs_on == sandbox::RunsOn::task;
+}
+
 /// Reports the device, since the numbers depend on it.
 std::string host_device_text(const EvaluateCall& call) {
-  return "contract host: judged on " +
+  return "contract " + call.submission.contract + ": judged on " +
          std::string(call.task.device == DeviceClass::cuda ? "a GPU" : "the CPU");
 }
 
@@ -96,9 +101,7 @@ Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, s
     last = line;
     if (print_all) print_progress(line);
   });
-  if (runs(call.request) && call.submission.contract == "host") {
-    print_progress(host_device_text(call));
-  }
+  if (runs(call.request) && judged_by_task(call.submission)) print_progress(host_device_text(call));
   const auto began = SteadyClock::now();
   auto judgement = (*backend)->evaluate(call.task, call.submission, call.request, budget);
   return with_cause(std::move(judgement), budget, began, last);

@@ -20,7 +20,7 @@ bool is_header(const std::string& name) {
   return name.ends_with(".h") || name.ends_with(".hpp") || name.ends_with(".inc");
 }
 
-/// What the compiler will see of a submission; nothing else of it may count.
+/// The files of a submission that the compiler sees. Others must not change the cache key.
 FileSet visible_to_compiler(const FileSet& files) {
   FileSet visible;
   for (const auto& file : files) {
@@ -29,7 +29,7 @@ FileSet visible_to_compiler(const FileSet& files) {
   return visible;
 }
 
-/// Compiler and flags, all of them ours; -w: warnings would crowd out errors in the text.
+/// The compiler and its flags, all of them ours. -w keeps warnings from crowding out errors.
 std::vector<std::string> compiler_and_flags(const std::string& compiler) {
   std::vector<std::string> line{compiler};
   for (const std::string& flag : cpu_compile_flags()) line.push_back(flag);
@@ -41,7 +41,7 @@ std::vector<std::string> compiler_and_flags(const std::string& compiler) {
 }
 
 std::vector<std::string> command_line(const std::string& compiler, bool with_prelude) {
-  // The artefact goes to a private tmpfs first, because a linker cannot write to a pipe.
+  // The artefact goes through a private tmpfs, because a linker cannot write to a pipe.
   std::vector<std::string> line{"/bin/sh", "-c", "\"$@\" >&2 && exec cat /tmp/kernel.so", "sh"};
   for (std::string& part : compiler_and_flags(compiler)) line.push_back(std::move(part));
   if (with_prelude) line.insert(line.end(), {"-include", prelude_file});
@@ -50,7 +50,7 @@ std::vector<std::string> command_line(const std::string& compiler, bool with_pre
   return line;
 }
 
-/// The compiler's version and what -march=native means here, with all that we add.
+/// A hash of the compiler's version, of what -march=native means here, and of all that we add.
 Result<std::string> identify_toolchain(const std::string& compiler) {
   ChildSpec ask;
   ask.argv = {compiler, "-march=native", "-x", "c++", "-E", "-v", "-"};
@@ -67,7 +67,7 @@ Result<std::string> identify_toolchain(const std::string& compiler) {
 Compiled inspected(std::string artefact) {
   const auto facts = read_artefact(artefact);
   if (!facts) return failed_compiling(VerdictClass::banned_construct, facts.error().message);
-  if (auto objection = objection_to(*facts)) {
+  if (auto objection = objection_to(*facts, cpu_entry_point)) {
     return failed_compiling(objection->outcome, std::move(objection->text));
   }
   Compiled result;
@@ -112,7 +112,7 @@ JailSpec CpuCompiler::jail_for(const FileSet& files) const {
   if (with_prelude) add_prelude(spec, prelude_);
   spec.directory = "/src";
   spec.core = options_.core;
-  spec.limits.output_bytes = options_.limits.file_bytes;  // the artefact comes that way
+  spec.limits.output_bytes = options_.limits.file_bytes;  // the artefact comes on standard output
   for (const auto& [name, content] : files) spec.files["/src/" + name] = content;
   spec.files[std::string("/include/") + cpu_header_file] = cpu_header_text;
   return spec;
@@ -131,7 +131,7 @@ Compiled CpuCompiler::judged(JailExit exit) const {
 }
 
 Result<Compiled> CpuCompiler::compile_fresh(const FileSet& files, Deadline deadline) {
-  // The folder is shared: a user may have emptied it meanwhile.
+  // The folder is shared, so a user may have emptied it.
   if (!prelude_.empty() && !std::filesystem::exists(prelude_)) ready_prelude();
   return run_compiler(jail_for(files), options_.timeout, deadline,
                       [this](JailExit exit) { return judged(std::move(exit)); });

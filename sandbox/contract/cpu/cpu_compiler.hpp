@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compile service of contract `cpu`: g++ in the compile jail, behind a content-addressed cache,
-// with a precompiled header.
+// The compiler of contract `cpu`: g++ in the compile jail, behind a content-addressed cache, with a
+// precompiled header.
 #pragma once
 
 #include <chrono>
@@ -24,16 +24,17 @@ struct CompilerOptions {
   uint64_t source_bytes = 256ULL << 10U;      // largest source taken
   uint64_t message_bytes = 64ULL << 10U;      // kept of the compiler's messages
   std::chrono::milliseconds timeout{20'000};  // of one compilation
-  std::optional<int> core;  // −1: every core, also the slot's; none: as the calling thread
+  std::optional<int> core;  // -1: every core, also the slot's; none: as the calling thread
   JailLimits limits{.memory_bytes = 1ULL << 30U, .file_bytes = 32ULL << 20U};
 };
 
 class CpuCompiler {
  public:
-  /// Reads the toolchain's identity (part of every cache key). Fails if there is no compiler.
+  /// Reads the toolchain's identity, which is part of every cache key. `unsupported` without a
+  /// compiler.
   static Result<CpuCompiler> create(CompilerOptions options);
 
-  /// Takes kernel.cpp and headers beside it. Never runs a byte of the candidate. An error is a
+  /// Compiles kernel.cpp and the headers beside it. Runs no code of the candidate. An error is a
   /// failure of ours.
   Result<Compiled> compile(const FileSet& submitted, Deadline deadline);
 
@@ -47,7 +48,7 @@ class CpuCompiler {
   CompilerOptions options_;
   CompileCache cache_;
   std::string toolchain_hash_;
-  std::string prelude_;  // path of the precompiled header; empty: none could be made
+  std::string prelude_;  // path of the precompiled header; empty: making it failed
 };
 
 }  // namespace warpsmith::sandbox

@@ -49,7 +49,7 @@ Result<Contestant> start_cpu_contestant(const CpuContestantSpec& spec, Deadline 
   if (auto done = contestant->confine(deadline); !done) {
     return tl::unexpected(std::move(done.error()));
   }
-  // Under the filter that the candidate's calls will pass.
+  // After `confine`, so that no-ops pass the same filter as the candidate's calls.
   if (auto done = contestant->calibrate(spec.calibration_calls, deadline); !done) {
     return tl::unexpected(std::move(done.error()));
   }

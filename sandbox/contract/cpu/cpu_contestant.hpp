@@ -16,16 +16,16 @@ namespace warpsmith::sandbox {
 struct CpuContestantSpec {
   std::string runner;         // path of warpsmith-sandbox on the host
   std::string artefact;       // bytes of the shared object
-  std::vector<int64_t> dims;  // what `solve` gets as its third argument
-  CandidateMemory memory;     // the host's; outputs of this contestant alone
-  std::optional<int> core;    // where the calling thread is pinned too (CorePin): across
-                              // cores a ring costs 40 µs instead of 12
+  std::vector<int64_t> dims;  // the third argument of `solve`
+  CandidateMemory memory;     // host memory; the outputs are this contestant's alone
+  std::optional<int> core;    // pin the calling thread to it too (CorePin): across cores a ring
+                              // costs 40 us instead of 12
   JailLimits limits;
   int calibration_calls = 128;
 };
 
-/// A contestant that is jailed, calibrated by no-ops and stopped. The candidate's code is not
-/// loaded yet: `load` does that. Failures are ours (infrastructure), never the candidate's.
+/// A contestant that is jailed, calibrated by no-ops and stopped. `load` will load the candidate's
+/// code. An error is a failure of ours.
 Result<Contestant> start_cpu_contestant(const CpuContestantSpec& spec, Deadline deadline);
 
 }  // namespace warpsmith::sandbox

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `cpu` contract: C++ with one exported function over raw pointers. Flags are ours, never the
-// candidate's.
+// Contract `cpu`: C++ with one exported function over raw pointers. We choose the flags.
 #pragma once
 
 #include <string>
@@ -12,17 +11,18 @@ namespace warpsmith::sandbox {
 inline constexpr const char* cpu_entry_point = "solve";
 inline constexpr const char* cpu_source_file = "kernel.cpp";
 
-/// Compiler flags, in order. -fno-math-errno and -fno-trapping-math: without them a ternary in a
-/// loop is not vectorised (a relu took 5.9 ms instead of 0.31). -fopenmp-simd: `#pragma omp simd`
-/// without any run-time library.
+/// Compiler flags, in order. Without -fno-math-errno and -fno-trapping-math a ternary in a loop is
+/// not vectorised (a relu took 5.9 ms instead of 0.31). -fopenmp-simd enables `#pragma omp simd`
+/// without a run-time library.
 const std::vector<std::string>& cpu_compile_flags();
 
-/// Flags of the link that goes with them: no start files, so that nothing but the candidate's own
-/// constructors could run at load time (and those are refused); every symbol defined.
+/// Link flags. Without start files only the candidate's own constructors could run at load time,
+/// and those are refused. Every symbol must be defined.
 const std::vector<std::string>& cpu_link_flags();
 
-/// `#include "warpsmith.h"`: integer types and the mathematics that kernels need, with vector
-/// variants declared: glibc 2.35 or later holds them all. It costs a third of what <cmath> costs.
+/// `#include "warpsmith.h"` declares integer types and the mathematics that kernels need, with
+/// vector variants (glibc 2.35 or later has them all). It compiles in a third of the time of
+/// <cmath>.
 inline constexpr const char* cpu_header_file = "warpsmith.h";
 extern const char* const cpu_header_text;
 

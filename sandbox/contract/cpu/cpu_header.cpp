@@ -4,8 +4,8 @@
 
 namespace warpsmith::sandbox {
 
-// `simd("notinbranch")` promises the vector variants that glibc's libmvec holds, so that a loop
-// around the call is vectorised. Functions in the second group are instructions, not calls.
+// `simd("notinbranch")` declares the vector variants of glibc's libmvec, so that a loop around the
+// call is vectorised. Functions of the second group compile to instructions, not calls.
 const char* const cpu_header_text = R"header(#ifndef WARPSMITH_H
 #define WARPSMITH_H
 #include <stddef.h>

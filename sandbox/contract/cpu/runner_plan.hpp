@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the in-jail runner is told at its start, and under which numbers it finds descriptors.
+// What the runner gets at its start, and the numbers of its descriptors.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct SetPointers {
 /// Requires a valid plan and mappings of the layout's total sizes.
 std::vector<SetPointers> pointers_of(const RunnerPlan& plan, std::byte* inputs, std::byte* outputs);
 
-/// The runner: maps, announces itself, loads when told, calls when rung. Returns the exit code.
+/// The runner's main function: maps the memories and serves commands. Returns the exit code.
 int run_runner();
 
 }  // namespace warpsmith::sandbox

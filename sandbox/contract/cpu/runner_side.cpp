@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runner: the candidate's process. It holds no verdict, no clock, no seed, no expected value.
+// The runner: the candidate's process. It holds no verdict, clock, seed or expected value.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,11 +22,10 @@ namespace {
 
 using Solve = void (*)(const void* const*, void* const*, const int64_t*);
 
-/// Pages of it surround the buffers. Addresses this close to the outputs count as an overrun of
-/// them.
+/// Bytes without access around the buffers. A fault this close to the outputs counts as an overrun.
 constexpr size_t fault_margin = 1U << 20U;
 
-/// What the fault handler may look at.
+/// What the fault handler reads.
 struct Regions {
   ControlPage* page = nullptr;
   std::span<std::byte> inputs, outputs;
@@ -42,7 +41,7 @@ bool contains(std::span<std::byte> region, const void* address, size_t margin) {
   return at + margin >= first && at < first + region.size() + margin;
 }
 
-/// Leaves a hint, then dies of the same signal.
+/// Writes a hint, then lets the signal end the process.
 void on_fault(int number, siginfo_t* info, void* /*context*/) {
   const Regions& all = regions();
   FaultHint hint = FaultHint::elsewhere;
@@ -50,7 +49,7 @@ void on_fault(int number, siginfo_t* info, void* /*context*/) {
     hint = FaultHint::near_output;
   }
   if (info->si_code > 0 && contains(all.inputs, info->si_addr, 0)) hint = FaultHint::wrote_input;
-  // Whoever did not look at what malloc gave ends at address 0, and `new` in abort.
+  // A null pointer from malloc faults at address 0; a failed `new` aborts.
   if (hint == FaultHint::elsewhere && errno == ENOMEM) hint = FaultHint::no_memory;
   all.page->hint = static_cast<uint32_t>(hint);
   struct sigaction standard{};
@@ -71,8 +70,8 @@ void install_fault_handler() {
   for (const int number : {SIGSEGV, SIGBUS, SIGABRT}) (void)::sigaction(number, &action, nullptr);
 }
 
-/// The candidate, once loaded.
-class Candidate {
+/// The candidate's shared object.
+class LoadedKernel {
  public:
   RunnerStatus confine() {
     confined_ = enter_candidate_filter().has_value();
@@ -99,11 +98,12 @@ class Candidate {
 
 struct Mappings {
   MemoryFile control;
-  std::span<std::byte> inputs, outputs;  // for the life of the process
+  std::span<std::byte> inputs, outputs;  // never unmapped
   RunnerPlan plan;
 };
 
-/// Maps the buffers amid untouchable addresses, so that an overrun of one never lands in another.
+/// Maps the buffers between addresses without access, so that an overrun of one never reaches
+/// another.
 bool map_buffers(Mappings& maps) {
   const uint64_t inputs = maps.plan.layout.input_total();
   const uint64_t outputs = maps.plan.layout.output_total();
@@ -150,7 +150,7 @@ uint32_t await_ring(const ControlPage& page, uint32_t seen) {
   auto& page = *reinterpret_cast<ControlPage*>(maps.control.bytes().data());
   const std::vector<SetPointers> sets =
       pointers_of(maps.plan, maps.inputs.data(), maps.outputs.data());
-  Candidate candidate;
+  LoadedKernel candidate;
   uint32_t seen = 0;
   while (true) {
     seen = await_ring(page, seen);

@@ -12,8 +12,7 @@ namespace {
 
 constexpr const char* cubin_path = "/tmp/kernels.cubin";
 
-/// All of it ours. Fused multiply-add is the device's default and what torch's own kernels are
-/// compiled with.
+/// We choose all flags. Fused multiply-add stays on, as in torch's own kernels.
 std::vector<std::string> flags(const CudaCompilerOptions& options) {
   std::vector<std::string> all{"--gpu-architecture=sm_" + options.architecture, "--std=c++20",
                                "--extra-device-vectorization"};
@@ -36,7 +35,7 @@ FileSet sources_of(const FileSet& files) {
   return sources;
 }
 
-/// NVRTC takes texts that end at their first zero byte: the rest would not be compiled.
+/// NVRTC reads a text up to its first zero byte; the rest would not be compiled.
 std::optional<Compiled> not_text(const FileSet& files) {
   for (const auto& [name, content] : files) {
     const size_t zero = content.find('\0');
@@ -58,7 +57,7 @@ NvrtcOptions pool_options(const CudaCompilerOptions& options) {
           .ready = options.ready};
 }
 
-/// NVRTC has no headers of the host's C++ library; nvcc has.
+/// Whether NVRTC failed for want of the host's C++ headers, which nvcc has.
 bool wants_host_headers(const std::string& log) {
   return log.find("could not open source file") != std::string::npos ||
          log.find("cannot open source file") != std::string::npos;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compile service of contract `device`: NVRTC in warm, jailed processes behind a
-// content-addressed cache, nvcc in the compile jail for sources that NVRTC cannot take.
+// The compiler of contract `device`: NVRTC in warm, jailed processes behind a content-addressed
+// cache, and nvcc in the compile jail for sources that NVRTC cannot take.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ struct CudaCompilerOptions {
   uint64_t global_bytes = 64ULL << 20U;       // of __device__ variables
   std::chrono::milliseconds timeout{30'000};  // of one compilation
   std::optional<int> core;
-  /// NVRTC keeps precompiled headers in /tmp while it uses them: up to 256 MB.
+  /// While it runs, NVRTC keeps up to 256 MB of precompiled headers in /tmp.
   JailLimits limits{
       .memory_bytes = 2ULL << 30U, .file_bytes = 64ULL << 20U, .tmp_bytes = 512ULL << 20U};
   size_t ready = 1;  // warm workers
@@ -39,8 +39,8 @@ class CudaCompiler {
   /// `unsupported`, with the reason, where the toolchain does not work.
   static Result<CudaCompiler> open(CudaCompilerOptions options, Deadline deadline);
 
-  /// Takes kernels.cu and headers beside it; gives an inspected cubin, or the failing class and
-  /// its text with places in the candidate's files. An error is a failure of ours.
+  /// Compiles kernels.cu and the headers beside it to an inspected cubin, or gives the failing
+  /// class with places in the candidate's files. An error is a failure of ours.
   Result<Compiled> compile(const FileSet& submitted, Deadline deadline);
 
  private:

@@ -14,7 +14,7 @@ tl::unexpected<Compiled> refused(std::string text) {
   return tl::unexpected(failed_compiling(VerdictClass::compile_error, std::move(text)));
 }
 
-/// The compiler inspects what it gives; what the cache gives is read again.
+/// Reads the cubin again, because the cache may have returned it without inspection.
 OrFailed<CubinFacts> facts_of(const std::string& cubin) {
   if (cubin.empty()) return CubinFacts{};
   auto facts = read_cubin(cubin);

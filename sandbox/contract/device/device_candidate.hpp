@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `device` contract: kernels.cu and plan.toml of a submission, to what a launcher carries out.
-// No host code of the candidate exists here.
+// Contract `device`: turns kernels.cu and plan.toml of a submission into what a launcher carries
+// out. The candidate has no host code.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "runtime/submission.hpp"
@@ -14,7 +13,7 @@
 
 namespace warpsmith::sandbox {
 
-/// Everything about it was checked that can be checked without a GPU.
+/// Passed every check that needs no GPU.
 struct DeviceCandidate {
   BoundPlan plan;
   std::string cubin;        // empty: the plan launches no kernel
@@ -22,21 +21,14 @@ struct DeviceCandidate {
   std::string explanation;  // for people and agents: lines of text
 };
 
-/// A submission made ready for a launcher, or the class that it fails with.
-struct DeviceBuild {
-  OrFailed<DeviceCandidate> candidate;
-  std::map<std::string, std::string> jail;  // of the compiler; empty where none ran
-  std::map<std::string, double> phase_ms;   // "compile", "prepare": of the task
-};
-
-/// Reads plan.toml. `compile_error` where it is missing, or names each place that is wrong.
+/// Reads plan.toml. `compile_error` if the file is missing, or with each place that is wrong.
 OrFailed<Plan> device_plan(const FileSet& files);
 
-/// Some variant launches a kernel: kernels.cu has to be there.
+/// Whether a variant launches a kernel, which takes kernels.cu.
 bool launches_kernels(const Plan& plan);
 
-/// Binds the plan to the task's extents and matches it with the compiled kernels. `compiled` is
-/// empty where none is launched. `compile_error` names each place that is wrong.
+/// Binds the plan to the task's extents and matches it with the compiled kernels; `compiled` is
+/// empty where no kernel is launched. `compile_error` with each place that is wrong.
 OrFailed<DeviceCandidate> device_candidate(const Plan& plan, Compiled compiled,
                                            const TaskSignature& signature, PrecisionLane lane);
 

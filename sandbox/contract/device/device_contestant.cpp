@@ -7,7 +7,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// Sealed: nobody changes what was checked.
+/// Sealed, so that the plan stays as it was checked.
 Result<MemoryFile> packed_plan(const DeviceContestantSpec& spec) {
   const LauncherPlan plan{spec.plan, spec.layout, spec.input_bytes, spec.output_bytes,
                           spec.artefact};
@@ -29,7 +29,7 @@ Result<WarmLauncher> hand_over(WarmLauncher launcher, const DeviceContestantSpec
                                Deadline deadline) {
   const auto plan = packed_plan(spec);
   if (!plan) return tl::unexpected(plan.error());
-  // It is stopped: one message waits for it in the socket.
+  // The launcher is stopped; the message waits in the socket.
   const auto sent =
       launcher.socket.send_descriptors({plan->fd(), spec.inputs_fd, spec.outputs_fd}, deadline);
   if (!sent) return fail("launcher", sent.error());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts a candidate of contract `device`: a warm launcher is handed the plan, the compiled kernels
-// and the shared memories.
+// Starts a candidate of contract `device`: hands a warm launcher the plan, the compiled kernels and
+// the shared memories.
 #pragma once
 
 #include <string>
@@ -18,20 +18,20 @@ struct DeviceContestantSpec {
   const BoundPlan& plan;
   const std::string& artefact;  // cubin; of the software device a shared object; empty: no launches
   const BufferLayout& layout;
-  // Of all sets' inputs and parameters, and of all sets' outputs of this contestant alone. Device
-  // memory as the driver exports it; memfds for the software device.
+  // The inputs and parameters of all sets, and the outputs of all sets for this contestant alone:
+  // device memory as the driver exports it, memfds for the software device.
   int inputs_fd = -1, outputs_fd = -1;
-  uint64_t input_bytes = 0, output_bytes = 0;  // as the memories were made
+  uint64_t input_bytes = 0, output_bytes = 0;  // the memories' whole sizes
 };
 
 /// A contestant that is jailed, calibrated by no-ops and stopped, with its last filter in force.
-/// `load` makes the plan ready: what the device refuses there is the candidate's fault
-/// (`launch_error`, with the plan's line). Failures here are ours.
+/// Then `load` makes the plan ready; what the device refuses there is the candidate's fault
+/// (`launch_error`, with the plan's line). An error here is a failure of ours.
 Result<WarmLauncher> start_device_contestant(LauncherPool& pool, const DeviceContestantSpec& spec,
                                              Deadline deadline);
 
-/// The same in a launcher that holds no plan: a warm one, or one that released the same candidate's
-/// plan for other sizes.
+/// The same in a launcher that holds no plan: a warm one, or one that released the plan of the same
+/// candidate for other sizes.
 Result<WarmLauncher> hand_over(WarmLauncher launcher, const DeviceContestantSpec& spec,
                                Deadline deadline);
 

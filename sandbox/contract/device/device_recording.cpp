@@ -7,14 +7,14 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr size_t recorded_calls = 6;  // the first one's figures do not count
+constexpr size_t recorded_calls = 6;  // the first is not counted
 
 Result<void> done(const CallResult& call, const char* what) {
   if (!call.fault) return {};
   return tl::unexpected(error_of(*call.fault, what));
 }
 
-/// Everything that runs in the launcher.
+/// Loads the plan, makes the recorded calls and collects their records.
 Result<void> run_recorded(Contestant& launcher, Deadline deadline) {
   if (auto loaded = done(launcher.load(deadline), "loading"); !loaded) return loaded;
   for (size_t call = 0; call < recorded_calls; ++call) {
@@ -27,8 +27,8 @@ Result<void> run_counted(Contestant& launcher, Deadline deadline) {
   return done(launcher.count(Deadline::after(deadline.left() / 2)), "counting");
 }
 
-/// What the launcher left; `counted` says whether it was able to count.
-Result<PartyKernels> told(std::span<const std::byte> memory, const Result<void>& counted) {
+/// Reads what the launcher wrote; `counted` is the result of counting.
+Result<PartyKernels> read_party(std::span<const std::byte> memory, const Result<void>& counted) {
   const auto records = read_records(memory);
   if (!records) return tl::unexpected(records.error());
   auto folded = fold_calls(*records, recorded_calls);
@@ -56,9 +56,9 @@ Result<PartyKernels> record_device_kernels(const LauncherOptions& launchers,
   if (!launcher) return tl::unexpected(std::move(launcher.error()));
   auto ran = run_recorded(launcher->contestant, deadline);
   const auto counted = ran ? run_counted(launcher->contestant, deadline) : ran;
-  (void)launcher->contestant.process().kill();  // it writes nothing any more
+  (void)launcher->contestant.process().kill();  // from here on nothing writes to the memory
   if (!ran) return tl::unexpected(std::move(ran.error()));
-  return told(memory->bytes(), counted);
+  return read_party(memory->bytes(), counted);
 }
 
 }  // namespace warpsmith::sandbox

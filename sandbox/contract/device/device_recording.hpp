@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan's steps launch, recorded in a launcher of its own: never in one that is timed.
+// Records what a plan's steps launch, in a launcher of its own: a timed launcher records nothing.
 #pragma once
 
 #include "sandbox/contract/device/device_contestant.hpp"
@@ -7,10 +7,10 @@
 
 namespace warpsmith::sandbox {
 
-/// Kernels and counters of one call of `spec` on set 0, whose inputs are written and whose outputs
-/// are nobody's any more. `launchers` says what launchers are like; one is started for this and
-/// killed. Whatever the candidate or the profiler does is an error that says so: `unsupported`
-/// where the profiler refuses. Counters take at most half of the time, and their lack is no error.
+/// Kernels and counters of one call of `spec` on set 0. Requires inputs in the set; overwrites its
+/// outputs. Starts a launcher with the options `launchers`, and kills it. An error says what the
+/// candidate or the profiler did; `unsupported` where the profiler refuses. Counters take at most
+/// half of the time; missing ones are no error.
 Result<PartyKernels> record_device_kernels(const LauncherOptions& launchers,
                                            const DeviceContestantSpec& spec, Deadline deadline);
 

@@ -6,12 +6,12 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// Folders come from this machine, names from us: quoting guards against spaces alone.
+/// Quoting guards against spaces alone: folders come from this machine, names from us.
 std::string quoted(const std::string& text) {
   return "'" + text + "'";
 }
 
-/// What torch's own loader defines too. The language is the one that its headers are written for.
+/// The definitions of torch's own loader, and the language that torch's headers are written in.
 std::string common_flags(const HostBuild& build) {
   const HostToolchain& chain = build.toolchain;
   std::string flags = " -std=c++17 -w -DTORCH_EXTENSION_NAME=" + std::string(host_extension_name) +
@@ -38,7 +38,7 @@ std::string libraries(const HostBuild& build) {
 
 std::string host_compile_script(const HostBuild& build) {
   const std::string code = "arch=compute_" + build.architecture + ",code=sm_" + build.architecture;
-  // No name holds a '+': every source has an object of its own.
+  // No name holds a '+', so every source has an object of its own.
   return "object=/tmp/objects/$(printf %s \"$1\" | tr / +).o\n"
          "case \"$1\" in\n"
          "  *.cu) set -- " +
@@ -53,7 +53,7 @@ std::string host_compile_script(const HostBuild& build) {
          "esac\n"
          "\"$@\" > \"$object.log\" 2>&1 && exit 0\n"
          "cat \"$object.log\" >&2\n"
-         "exit 255\n";  // xargs starts no further one
+         "exit 255\n";  // xargs starts no other compiler then
 }
 
 std::string host_build_script(const HostBuild& build) {

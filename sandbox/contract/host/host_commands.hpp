@@ -18,9 +18,10 @@ struct HostBuild {
   int jobs = 2;  // compilers at a time: a file that includes torch's headers takes 1.3 GB
 };
 
-/// One source to an object, by its name's end; all it writes goes to standard error at its end.
+/// Compiles one source, by its name's ending, to an object. The output goes to standard error at
+/// the end.
 std::string host_compile_script(const HostBuild& build);
-/// All sources, then the link; the shared object goes to standard output.
+/// Compiles all sources and links them; the shared object goes to standard output.
 std::string host_build_script(const HostBuild& build);
 
 }  // namespace warpsmith::sandbox

@@ -30,12 +30,12 @@ std::string torch_architecture(std::string architecture) {
   return architecture.insert(minor, ".");
 }
 
-void see_toolkit(JailSpec& spec, const HostToolchain& toolchain) {
+void bind_toolkit(JailSpec& spec, const HostToolchain& toolchain) {
   if (!toolchain.cuda.empty()) spec.read_only.push_back({toolchain.cuda, jail_toolkit});
 }
 
-/// Who compiles for longer than its own limit, or until too little is left for the rest, has a
-/// time-out of its own: at the caller's deadline nobody could tell whose time ran out.
+/// A share of the caller's time at most: a compilation that runs until the caller's deadline could
+/// not be told from a failure of ours.
 milliseconds compile_patience(milliseconds limit, Deadline deadline) {
   return std::min<milliseconds>(limit, deadline.left() * 3 / 4);
 }
@@ -59,7 +59,7 @@ Result<HostCompiler> HostCompiler::open(HostCompilerOptions options) {
 JailSpec HostCompiler::extension_jail(const HostSubmission& submission) const {
   JailSpec spec = compile_jail();
   const HostToolchain& chain = options_.toolchain;
-  see_toolkit(spec, chain);
+  bind_toolkit(spec, chain);
   for (const std::string& folder : {chain.torch, chain.python_headers}) {
     spec.read_only.push_back({folder, folder});
   }
@@ -78,11 +78,11 @@ JailSpec HostCompiler::extension_jail(const HostSubmission& submission) const {
 JailSpec HostCompiler::loaders_jail(const HostSubmission& submission,
                                     const std::string& task) const {
   JailSpec spec = worker_jail(options_.toolchain.python);
-  spec.kind = JailKind::host;  // it runs model_new.py, which may end as if it had been killed
-  see_toolkit(spec, options_.toolchain);
+  spec.kind = JailKind::host;  // model_new.py runs here and may end as if it had been killed
+  bind_toolkit(spec, options_.toolchain);
   spec.argv.insert(spec.argv.end(), {"-P", "-s", "/worker/host_builder.py"});
   spec.read_only.push_back({std::filesystem::absolute(options_.worker_folder), "/worker"});
-  // The parser took texts alone.
+  // The parser has refused what is not text.
   spec.files["/build.json"] = nlohmann::json{{"files", submission.modules}, {"task", task}}.dump(
       -1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::string tools = std::filesystem::path(options_.toolchain.python).parent_path();

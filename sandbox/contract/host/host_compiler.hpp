@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compile service of contract `host`, behind a content-addressed cache. The workspace's sources
-// are compiled by command lines of ours, and nothing of the candidate runs. What torch's loaders
-// are asked for is built by running model_new.py in a jail with compilers, without a GPU or a
-// network, that ends with all its processes: the jail that the candidate is timed in holds none.
+// The compiler of contract `host`, behind a content-addressed cache. Our own command lines compile
+// the workspace's sources, and no code of the candidate runs. Extensions of torch's loaders are
+// built by running model_new.py in a jail that has compilers but no GPU and no network, and that
+// ends with all its processes. The jail in which the candidate is timed has no compiler.
 //
-// No precompiled header: one of torch's headers is 700 MB and saves less than half of a compile.
+// There is no precompiled header: torch's would take 700 MB and save less than half of a compile.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ struct HostCompilerOptions {
   std::string cache_dir;
   uint64_t cache_bytes = 512ULL << 20U;
   uint64_t message_bytes = 64ULL << 10U;       // kept of the compilers' messages
-  std::chrono::milliseconds timeout{180'000};  // at most: less where the caller has less time
+  std::chrono::milliseconds timeout{180'000};  // less where the caller has less time
   std::optional<int> core;                     // as of CompilerOptions
   JailLimits limits{.memory_bytes = 8ULL << 30U,
                     .processes = 256,
@@ -43,8 +43,8 @@ class HostCompiler {
  public:
   static Result<HostCompiler> open(HostCompilerOptions options);
 
-  /// The artefact that `submission.artefact` speaks of; empty where there is none. `task`: the text
-  /// whose get_init_inputs makes ModelNew while torch's loaders build. An error is ours.
+  /// The artefact of kind `submission.artefact`; empty for `none`. `task` is the text whose
+  /// get_init_inputs makes ModelNew while torch's loaders build. An error is a failure of ours.
   Result<Compiled> compile(const HostSubmission& submission, const std::string& task,
                            Deadline deadline);
 

@@ -69,7 +69,7 @@ ByteBuffer frame_of(const Json& json) {
   return {text.begin(), text.end()};
 }
 
-/// What an empty call costs, and then a whole one of our own code.
+/// Measures an empty call, then a whole call of our own code.
 Result<void> calibrate(Contestant& contestant, const HostContestantSpec& spec, Deadline deadline) {
   if (auto done = contestant.calibrate(spec.calibration_calls, deadline); !done) return done;
   RandomStream random(0, "calibration");  // nothing secret is written yet
@@ -90,7 +90,7 @@ Result<HostRunner> HostRunner::start(const HostRunnerOptions& options) {
   if (!process) return fail("host runner", std::move(process.error()));
   HostRunner runner{std::move(*process), std::move(ends->first)};
   const Json hello{{"op", "hello"}, {"device", options.gpu ? "cuda" : "cpu"}};
-  // It fits the socket's buffer: nobody reads yet.
+  // The process reads later; the frame fits the socket's buffer.
   if (auto sent = runner.socket_.send(frame_of(hello), Deadline::after(std::chrono::seconds{5}));
       !sent) {
     return fail("host runner", std::move(sent.error()));

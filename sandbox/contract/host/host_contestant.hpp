@@ -2,13 +2,12 @@
 // A candidate of contract `host`: its own Python process with torch, in a jail, on one GPU or on
 // the CPU.
 //
-// The process waits warm, without knowing its candidate, and serves one. Before any code of a
-// candidate is loaded it puts the filter in force that refuses programs, processes, sockets and
-// signals to others (threads it may have: the CUDA driver and torch need them; a SIGSTOP reaches
-// them all), and whole calls of our own code are timed: the reveal, the ring, the copy of outputs
-// of that size, `done`. Their median is subtracted from the candidate's calls. A candidate that
-// finds the outputs in its memory and writes there itself saves that copy, whose share the record
-// therefore holds.
+// The process waits warm and serves one candidate. Before any code of the candidate is loaded, the
+// process puts its filter in force: it refuses programs, processes, sockets and signals to others,
+// and allows threads (the CUDA driver and torch need them; a SIGSTOP stops them all). Then whole
+// calls of our own code are timed: the reveal, the ring, a copy of outputs of that size, `done`.
+// Their median is subtracted from the candidate's calls. A candidate that finds the outputs in its
+// memory and writes them in place saves that copy, so the record holds the copy's share.
 #pragma once
 
 #include <memory>
@@ -34,25 +33,26 @@ struct HostRunnerOptions {
 
 struct HostContestantSpec {
   const HostSubmission& submission;
-  const std::string& artefact;  // bytes of what `submission.artefact` says
-  const Task& task;             // its get_init_inputs is called in the candidate's process
+  const std::string& artefact;  // bytes, of kind `submission.artefact`
+  const Task& task;             // the candidate's process calls its get_init_inputs
   const TaskSignature& signature;
   Stage& stage;
   int calibration_calls = 32;
-  int records_fd = -1;  // memory for what one call runs, if `collect` is to be asked for
+  int records_fd = -1;  // memory for what one call runs, if `collect` will be called
 };
 
-/// A process that waits for its one candidate. Not thread-safe; the jail is the calling thread's.
+/// A process that waits for its one candidate. Not thread-safe; the jail ends with the calling
+/// thread.
 class HostRunner {
  public:
-  /// Returns while it warms up by itself (3 s, in which it takes a core).
+  /// Returns while the process warms up (3 s, in which it takes a core).
   static Result<HostRunner> start(const HostRunnerOptions& options);
 
-  /// Returns once it is warm and waits without a core. Call it before anything is timed.
+  /// Returns once the process is warm and idle. Call it before anything is timed.
   Result<void> settle(Deadline deadline);
 
-  /// A contestant that is jailed, confined, calibrated and stopped. The candidate is not loaded
-  /// yet: `load` does that. Failures here are ours.
+  /// A contestant that is jailed, confined, calibrated and stopped. `load` will load the candidate.
+  /// An error is a failure of ours.
   Result<Contestant> enter(const HostContestantSpec& spec, Deadline deadline) &&;
 
   bool alive() { return process_->alive(); }

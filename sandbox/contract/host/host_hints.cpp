@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -13,17 +12,16 @@
 namespace warpsmith::sandbox {
 namespace {
 
-// A name that follows one of these is an operator of torch.
+// A name behind one of these is an operator of torch.
 constexpr std::array<std::string_view, 6> owners{"torch.nn.functional.", "torch.ops.aten.",
                                                  "torch.linalg.",        "torch.fft.",
                                                  "torch.special.",       "F."};
-// Of torch itself and of tensors: what computes by a library.
+// Names in `torch.` that compute by a library.
 constexpr std::array<std::string_view, 26> operators{
     "matmul",     "mm",          "bmm",     "addmm",     "baddbmm", "einsum",  "tensordot",
     "conv1d",     "conv2d",      "conv3d",  "softmax",   "relu",    "sigmoid", "tanh",
     "layer_norm", "batch_norm",  "cumsum",  "logsumexp", "exp",     "sum",     "mean",
     "max_pool2d", "log_softmax", "compile", "addmv",     "dot"};
-constexpr std::array<std::string_view, 4> libraries{"libcu", "libnv", "triton", "libgomp"};
 
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -35,8 +33,7 @@ std::string_view word_at(std::string_view line, size_t at) {
   return line.substr(at, end - at);
 }
 
-/// The call at or behind `at` whose owner is one of `owners`; else of torch with an operator's
-/// name.
+/// The call at `at` whose owner is one of `owners`, or an operator of torch itself; else empty.
 std::string call_at(std::string_view line, size_t at) {
   for (const std::string_view owner : owners) {
     if (line.substr(at).starts_with(owner)) {
@@ -62,11 +59,6 @@ std::string hint_in(std::string_view line) {
   return line.find(" @ ") != std::string_view::npos ? "@" : "";
 }
 
-bool computes(std::string_view name) {
-  return std::ranges::any_of(
-      libraries, [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
-}
-
 }  // namespace
 
 std::vector<std::string> library_hints(const FileSet& modules, size_t most) {
@@ -83,18 +75,6 @@ std::vector<std::string> library_hints(const FileSet& modules, size_t most) {
     }
   }
   return hints;
-}
-
-std::vector<std::string> computing_libraries(const std::string& maps) {
-  std::set<std::string> found;
-  std::istringstream lines{maps};
-  for (std::string line; std::getline(lines, line);) {
-    const size_t slash = line.find('/');
-    if (slash == std::string::npos) continue;
-    const std::string name = line.substr(line.find_last_of('/') + 1);
-    if (name.find(".so") != std::string::npos && computes(name)) found.insert(name);
-  }
-  return {found.begin(), found.end()};
 }
 
 }  // namespace warpsmith::sandbox

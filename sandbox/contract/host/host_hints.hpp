@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hints about who does the work of a candidate of contract `host`. A text can hide what it calls,
-// so they stand in the record and decide nothing, except where a task asks for it
-// (`custom_kernels_only`): there they are a rule of the task, not a protection; on a GPU the
-// kernels of a call are looked at too.
+// Hints that a candidate of contract `host` leaves its work to libraries. A text can hide what it
+// calls, so hints stand in the record and decide nothing. The exception is a task with
+// `custom_kernels_only`, where they are a rule of the task and no protection; on a GPU the kernels
+// of a call are checked too.
 #pragma once
 
 #include <string>
@@ -13,11 +13,7 @@
 namespace warpsmith::sandbox {
 
 /// Calls of torch's operators and layers in Python files, as "FILE:LINE: NAME"; at most `most`.
-/// Tensors that are made, reshaped or moved are no work and not among them. Pure.
+/// Making, reshaping and moving tensors does not count. Pure.
 std::vector<std::string> library_hints(const FileSet& modules, size_t most = 16);
-
-/// Base names of the libraries in the text of /proc/PID/maps that compute (NVIDIA's, triton's,
-/// OpenMP's), in order, once each. Pure.
-std::vector<std::string> computing_libraries(const std::string& maps);
 
 }  // namespace warpsmith::sandbox

@@ -4,12 +4,12 @@
 
 namespace warpsmith::sandbox {
 
-/// `#include "../binding_registry.h"` from kernels/: REGISTER_BINDING(name, function), where the
-/// function, or a lambda, takes `pybind11::module&` and defines what Python shall see.
+/// Files in kernels/ `#include "../binding_registry.h"` for REGISTER_BINDING(name, function). The
+/// function, or a lambda, takes `pybind11::module&` and defines what Python sees.
 inline constexpr const char* host_registry_file = "binding_registry.h";
 extern const char* const host_registry_text;
 
-/// The extension's module, which carries out what was registered.
+/// The extension's module, which calls all registered functions.
 inline constexpr const char* host_module_source = "binding.cpp";
 extern const char* const host_module_text;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/contract/host/host_review.hpp"
 
-#include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "sandbox/profile/own_kernels.hpp"
 
@@ -35,21 +36,6 @@ std::string breach_of(const PartyKernels& candidate) {
 }
 
 }  // namespace
-
-void weigh_subtracted(StageFacts& stage, ShapeResult& shape) {
-  if (!shape.candidate_ms) return;
-  // Nothing of a candidate on a CPU runs while it is revealed to.
-  const double reveal_ms = stage.on_device ? stage.reveal_ms : 0;
-  const double moved_ms = reveal_ms + stage.output_copy_ms;
-  const double ms = measurable(*shape.candidate_ms);
-  stage.share = moved_ms / ms;
-  stage.within_share = *stage.share <= most_subtracted_share;
-  const double stopped_ms = stage.reveal_ms - reveal_ms;
-  const double subtracted_ms = std::max(moved_ms, stage.noop_ms - stopped_ms);
-  for (auto* interval : {&shape.speedup_eager_ci, &shape.speedup_compile_ci}) {
-    if (*interval) (*interval)->low *= ms / (ms + subtracted_ms);
-  }
-}
 
 void forbid_libraries(const StageFacts& stage, Decision& decision) {
   const std::vector<std::string>& used = stage.hints.empty() ? stage.libraries : stage.hints;

@@ -45,7 +45,7 @@ bool is_compiled(std::string_view name) {
   return name.ends_with(".cu") || name.ends_with("_binding.cpp");
 }
 
-/// Why the content is no text; empty: it is.
+/// Why the content is no text; empty if it is text.
 std::string not_text(std::string_view content) {
   for (size_t at = 0, bytes = 0; at < content.size(); at += bytes) {
     if (content[at] == '\0') return "byte " + std::to_string(at) + " is zero";
@@ -55,7 +55,7 @@ std::string not_text(std::string_view content) {
   return "";
 }
 
-/// Puts the file where it belongs, or says why it belongs nowhere.
+/// Adds the file to the submission, or says why it does not belong there.
 std::string place(HostSubmission& submission, const std::string& name, const std::string& content) {
   if (!is_plain_path(name)) {
     return "a file's name must be a relative path of letters, digits and _ - . of at most " +
@@ -89,8 +89,8 @@ std::string layout_complaint(const HostSubmission& submission) {
   return "";
 }
 
-/// Which jail the submission is led through. Whoever hides the call from this only finds no
-/// compilers.
+/// Decides which jail runs the submission first. A submission that hides the call from this search
+/// finds no compilers.
 bool asks_torch_to_build(const FileSet& modules) {
   return std::ranges::any_of(modules, [](const auto& file) {
     return file.second.find("cpp_extension") != std::string::npos;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The `host` contract: what a submission is. Two layouts, told apart by their files:
+// Contract `host`: what a submission is. Its files tell which of two layouts it has:
 //
 //   workspace   model_new.py with `class ModelNew`, kernels/*.cu and kernels/*_binding.cpp. The
 //               sources make one extension, which model_new.py imports as `cuda_extension`; each
@@ -20,13 +20,13 @@ namespace warpsmith::sandbox {
 inline constexpr const char* host_module_file = "model_new.py";
 inline constexpr const char* host_extension_name = "cuda_extension";
 
-/// How a submission's compiled part is made, and found by its process.
+/// How a submission's compiled part is built, and how its process finds it.
 enum class HostArtefact : uint8_t {
   none,       // plain Python
   extension,  // a shared object, by our own command lines
-  built,      // a tar of what torch's loaders build when model_new.py is imported
+  built,      // a tar of what torch's loaders build while model_new.py is imported
 };
-/// "none", "extension" or "inline": the worker's words.
+/// "none", "extension" or "inline": the worker's words for them.
 std::string_view to_string(HostArtefact kind) noexcept;
 
 struct HostSubmission {
@@ -36,8 +36,8 @@ struct HostSubmission {
   HostArtefact artefact = HostArtefact::none;
 };
 
-/// `compile_error` names each file that is missing, misplaced, no text or too large. Files that the
-/// build provides (binding.cpp, binding_registry.h, model.py, reference.py) are left out. Pure.
+/// `compile_error` names a file that is missing, misplaced, no text or too large. Leaves out files
+/// that the build provides (binding.cpp, binding_registry.h, model.py, reference.py). Pure.
 OrFailed<HostSubmission> host_submission(const FileSet& files, uint64_t most_bytes);
 
 }  // namespace warpsmith::sandbox

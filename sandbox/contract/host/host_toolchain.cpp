@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* question =
+constexpr const char* script =
     "import importlib.util, sysconfig\n"
     "torch = importlib.util.find_spec('torch')\n"
     "print(sysconfig.get_paths()['include'])\n"
@@ -20,7 +20,7 @@ constexpr const char* question =
 
 Result<std::string> answer_of(const std::string& python) {
   ChildSpec ask;
-  ask.argv = {python, "-I", "-c", question};
+  ask.argv = {python, "-I", "-c", script};
   auto answer = run_child(ask, Deadline::after(std::chrono::seconds{60}));
   if (!answer) return fail("interpreter " + python, std::move(answer.error()));
   if (answer->exit_code == 0) return std::move(answer->out);
@@ -32,7 +32,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-/// The folder above bin/nvcc; empty: none.
+/// The folder above bin/nvcc; empty if there is none.
 std::string toolkit_in(const std::string& root) {
   if (!root.empty() && is_there(fs::path(root) / "bin/nvcc")) return root;
   std::error_code error;
@@ -43,10 +43,10 @@ std::string toolkit_in(const std::string& root) {
 }  // namespace
 
 Result<HostToolchain> find_host_toolchain(const std::string& python, const std::string& cuda_root) {
-  auto told = answer_of(python);
-  if (!told) return tl::unexpected(std::move(told.error()));
+  auto answer = answer_of(python);
+  if (!answer) return tl::unexpected(std::move(answer.error()));
   HostToolchain found{.python = python};
-  std::istringstream lines{*told};
+  std::istringstream lines{*answer};
   std::getline(lines, found.python_headers);
   std::getline(lines, found.torch);
   const fs::path torch = found.torch;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it takes to build an extension for the torch of an interpreter: its headers and libraries,
-// Python's headers, and the CUDA toolkit where there is one.
+// What builds an extension for an interpreter's torch: torch's headers and libraries, Python's
+// headers, and the CUDA toolkit where there is one.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace warpsmith::sandbox {
 /// Folders of the host.
 struct HostToolchain {
   std::string python;          // the interpreter
-  std::string python_headers;  // that hold Python.h
-  std::string torch;           // the package: include/ and lib/ are in it
+  std::string python_headers;  // hold Python.h
+  std::string torch;           // the package, with include/ and lib/
   std::string torch_version;   // the text of its version file
   std::string cuda;            // toolkit with nvcc; empty: none
   bool torch_has_cuda = false;
 };
 
-/// Asks the interpreter, without importing torch. `unsupported` where it has no torch or no
-/// headers. `cuda_root`: a toolkit, may be empty; where nvcc is not in it, the one in PATH counts.
+/// Runs the interpreter, without importing torch. `unsupported` where it lacks torch or headers.
+/// `cuda_root` is a toolkit or empty; where it holds no nvcc, the nvcc in PATH is used.
 Result<HostToolchain> find_host_toolchain(const std::string& python, const std::string& cuda_root);
 
 }  // namespace warpsmith::sandbox

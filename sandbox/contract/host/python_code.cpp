@@ -12,8 +12,8 @@ void blank(std::string& code, size_t from, size_t to) {
   }
 }
 
-/// Behind the closing mark of the string whose opening one ends at `at`. A string of one line ends
-/// with it at the latest.
+/// The place after the closing mark of the string whose opening mark ends at `at`. A string of one
+/// line ends with the line at the latest.
 size_t end_of_string(std::string_view text, size_t at, std::string_view mark) {
   for (; at < text.size(); ++at) {
     if (text[at] == '\\') {
@@ -27,14 +27,14 @@ size_t end_of_string(std::string_view text, size_t at, std::string_view mark) {
   return text.size();
 }
 
-/// The mark of the string that begins there: a quote, or three.
+/// The mark of the string that begins at `at`: one quote, or three.
 std::string_view mark_at(std::string_view text, size_t at) {
   const std::string_view one = text.substr(at, 1);
   const bool three = text.substr(at + 1, 1) == one && text.substr(at + 2, 1) == one;
   return text.substr(at, three ? 3 : 1);
 }
 
-/// Behind what is no code there; `at` itself where code stands.
+/// The end of the comment or string at `at`; `at` itself where code stands.
 size_t end_of_text(std::string_view text, size_t at) {
   if (text[at] == '#') return std::min(text.find('\n', at), text.size());
   if (text[at] != '"' && text[at] != '\'') return at;

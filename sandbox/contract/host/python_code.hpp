@@ -6,9 +6,9 @@
 
 namespace warpsmith::sandbox {
 
-/// A Python file with spaces in place of its comments and of what its strings hold: whoever looks
-/// for words finds code alone, in the same lines and columns. What stands in the braces of an
-/// f-string counts as text. Pure.
+/// A Python file with spaces in place of its comments and strings, so that a search for words finds
+/// code alone, in the same lines and columns. Expressions in the braces of an f-string count as
+/// text. Pure.
 std::string python_code(std::string_view text);
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python files of a submission, parsed: what a compiler says of sources, said before anything runs.
+// Parses the Python files of a submission, so that syntax errors are reported before anything runs.
 #pragma once
 
 #include <chrono>
@@ -20,8 +20,8 @@ struct PythonSyntaxOptions {
   bool cgroup_required = false;
 };
 
-/// Empty, or a failure of class `compile_error` that names file and line: "SyntaxError: invalid
-/// syntax (model_new.py, line 1)". In a jail. An error is ours.
+/// Parses in a jail. Empty, or a failure of class `compile_error` that names file and line:
+/// "SyntaxError: invalid syntax (model_new.py, line 1)". An error is a failure of ours.
 Result<Compiled> parse_python(const FileSet& modules, const PythonSyntaxOptions& options,
                               Deadline deadline);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contestants: results, times, faults, and that nothing runs while they are stopped.
+// Contestants: results, times and faults; a stopped one runs nothing.
 #include "sandbox/commit/contestant.hpp"
 
 #include <fcntl.h>
@@ -10,7 +10,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "sandbox/bench/self_check.hpp"
 #include "sandbox/contract/cpu/cpu_contestant.hpp"
 #include "sandbox/jail/cgroup.hpp"
 #include "sandbox/jail/process_state.hpp"
@@ -97,13 +96,13 @@ TEST(ContestantTest, IsStoppedBetweenCalls) {
   EXPECT_TRUE(is_stopped(pid, stat.get()));
 }
 
-TEST(ContestantTest, RunsInAFullJailWhereACgroupIsToBeHad) {
+TEST(ContestantTest, RunsInAFullJailWhereThereIsACgroup) {
   Bench bench(kernel("y[0] = x[0];"));
   const auto& report = bench.contestant().process().report();
   for (const auto& [primitive, in_force] : report) {
     RecordProperty(primitive, in_force);
   }
-  // What a machine may lack, and then reports.
+  // A machine may lack these, and its report says so.
   std::vector<std::string> lacking;
   if (report.at("core_account") == "none") lacking.emplace_back("core_account");
   if (!report.at("memory").starts_with("cgroup")) lacking.emplace_back("memory");
@@ -130,7 +129,7 @@ TEST(ContestantTest, AKillFromOutsideIsNoFaultOfTheKernel) {
   ASSERT_TRUE(killed.fault);
   EXPECT_TRUE(killed.fault->ours) << killed.fault->detail;
 
-  // The codes by which bubblewrap tells of a signal.
+  // bubblewrap's exit codes for a signal.
   for (const char* code : {"137", "-119", "393"}) {
     Bench ending(kernel("_exit(" + std::string(code) + ");", "extern \"C\" void _exit(int);\n"));
     ASSERT_FALSE(ending.contestant().load(in_seconds(5)).fault);
@@ -167,7 +166,7 @@ TEST(ContestantTest, TheLimitOfCpuTimeIsATimeout) {
   EXPECT_FALSE(result.fault->ours);
 }
 
-TEST(ContestantTest, CallsMemoryExhaustionByItsName) {
+TEST(ContestantTest, NamesMemoryExhaustion) {
   if (const auto here = probe_cgroups(); !here) GTEST_SKIP() << here.error().message;
   const std::string hog = kernel(
       "for (int i = 0; i < 10240; ++i) { auto* p = new char[1 << 20]; memset(p, 1, 1 << 20); }");
@@ -176,7 +175,7 @@ TEST(ContestantTest, CallsMemoryExhaustionByItsName) {
   EXPECT_EQ(fault_of(hog, limits), VerdictClass::out_of_memory);
 }
 
-/// What the early_done hack brings along, with this as its work.
+/// The code of the early_done hack around `work`.
 std::string early_done_kernel(const std::string& work) {
   std::stringstream text;
   text << std::ifstream("tests/sandbox/hacks/early_done/kernel.cpp").rdbuf();
@@ -197,7 +196,7 @@ TEST(CallMeterTest, ChargesWhatRunsAfterAnEarlyDone) {
   }
   ASSERT_FALSE(contestant.load(in_seconds(5)).fault);
   const CoreMeter meter(contestant.process().pid(), contestant.noop());
-  // What the stop interrupts is done, and charged, in the next call: the last one's is left out.
+  // The next call does, and is charged, what a stop interrupts; the last call's rest is lost.
   constexpr int calls = 20;
   double charged = 0;
   for (int i = 0; i <= calls; ++i) {
@@ -206,19 +205,6 @@ TEST(CallMeterTest, ChargesWhatRunsAfterAnEarlyDone) {
     charged += call.charged_ms;
   }
   EXPECT_GE(charged, 0.97 * calls);
-}
-
-TEST(SelfCheckTest, FiguresAreSane) {
-  SelfCheckOptions options{testing::sandbox_program(), compile_kernel(self_check_kernel), 0, 50};
-  const auto figures = self_check(options, in_seconds(20));
-  ASSERT_TRUE(figures) << figures.error().message;
-  std::printf("raw %.1f us (min %.1f), stop %.1f us, noop %.2f us, loop %.1f us, start %.1f ms\n",
-              figures->raw_overhead_us, figures->subtracted_us, figures->stop_us, figures->noop_us,
-              figures->loop_us, figures->start_ms);
-  // Bounds for a loaded machine; `bench commit` holds the real bars on a quiet one.
-  EXPECT_GT(figures->subtracted_us, 0);
-  EXPECT_LT(figures->subtracted_us, 100);
-  EXPECT_GT(figures->loop_us, 900);
 }
 
 }  // namespace

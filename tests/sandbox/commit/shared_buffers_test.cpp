@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts: alignment, guards, no overlap; what contestants cannot do with inputs.
+// Layouts: alignment, guards, no overlap. Memories: contestants cannot write inputs.
 #include "sandbox/commit/shared_buffers.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(BufferLayoutTest, AlignsEveryTensorAndKeepsGuardsApart) {
   EXPECT_EQ(layout.slots[2].bytes, 4004U);
 }
 
-TEST(BufferLayoutTest, OneSetOfItKeepsEveryTensorsPlace) {
+TEST(BufferLayoutTest, OneSetKeepsEveryTensorsPlace) {
   const BufferLayout many = make_layout(three, 3, gpu_alignment);
   const BufferLayout one = many.one_set();
   EXPECT_EQ(one.input_total(), many.input_stride);
@@ -66,7 +66,7 @@ TEST(SharedBuffersTest, InputsCannotBeMappedWritableByOthers) {
   EXPECT_EQ(inputs->tensor(0, 0)[0], std::byte{0});
 }
 
-TEST(SharedBuffersTest, ZonesAndOutputsAreAllOfASet) {
+TEST(SharedBuffersTest, ZonesAndOutputsCoverASet) {
   const TaskSignature four = signature_of({{TensorRole::output, 5},
                                            {TensorRole::input, 3},
                                            {TensorRole::output, 1001},
@@ -90,7 +90,7 @@ TEST(SharedBuffersTest, ZonesAndOutputsAreAllOfASet) {
   EXPECT_TRUE(zones_beside_outputs(make_layout(signature_of({}), 1)).empty());
 }
 
-TEST(SharedBuffersTest, KeptMemoryShowsNothingOfAnEarlierTask) {
+TEST(SharedBuffersTest, KeptMemoryHoldsNothingOfAnEarlierTask) {
   std::shared_ptr<const MemoryFile> memory;
   const BufferLayout large = make_layout(three, 4), small = make_layout(three, 2);
   {

@@ -25,22 +25,22 @@ TEST(ArtefactInspectorTest, ReadsExportsImportsAndLibraries) {
   EXPECT_EQ(std::count(facts->imports.begin(), facts->imports.end(), "expf"), 1);
   EXPECT_EQ(std::count(facts->needed.begin(), facts->needed.end(), "libm.so.6"), 1);
   EXPECT_EQ(facts->constructors, 0U);
-  EXPECT_FALSE(objection_to(*facts));
+  EXPECT_FALSE(objection_to(*facts, "solve"));
 }
 
 TEST(ArtefactInspectorTest, ObjectsToWhatTheContractForbids) {
   ArtefactFacts facts;
-  EXPECT_EQ(objection_to(facts)->outcome, VerdictClass::launch_error);
+  EXPECT_EQ(objection_to(facts, "solve")->outcome, VerdictClass::launch_error);
   facts.exports = {"solve"};
-  EXPECT_FALSE(objection_to(facts));
+  EXPECT_FALSE(objection_to(facts, "solve"));
   facts.needed = {"libcublas.so.12"};
-  EXPECT_EQ(objection_to(facts)->outcome, VerdictClass::banned_construct);
+  EXPECT_EQ(objection_to(facts, "solve")->outcome, VerdictClass::banned_construct);
   facts.needed.clear();
   facts.imports = {"fork"};
-  EXPECT_NE(objection_to(facts)->text.find("fork"), std::string::npos);
+  EXPECT_NE(objection_to(facts, "solve")->text.find("fork"), std::string::npos);
   facts.imports.clear();
   facts.constructors = 1;
-  EXPECT_TRUE(objection_to(facts));
+  EXPECT_TRUE(objection_to(facts, "solve"));
 }
 
 TEST(ArtefactInspectorTest, RefusesWhatIsNoSharedObject) {

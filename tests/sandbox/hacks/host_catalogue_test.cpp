@@ -3,8 +3,8 @@
 // right verdict, and the honest solution after it passes. host/README.md lists the entries that the
 // contract makes impossible; judge/host_hacks_test.cpp checks more than the class of some hacks.
 #include "sandbox/jail/cgroup.hpp"
+#include "tests/sandbox/evaluator/host_fixture.hpp"
 #include "tests/sandbox/hacks/submissions.hpp"
-#include "tests/sandbox/judge/host_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -14,7 +14,7 @@
 namespace warpsmith::sandbox::testing {
 
 inline std::string device_skill() {
-  std::ifstream in{"configs/skills/device/SKILL.md"};
+  std::ifstream in{"sandbox/contract/device/SKILL.md"};
   return {std::istreambuf_iterator<char>(in), {}};
 }
 

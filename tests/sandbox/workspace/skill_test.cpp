@@ -16,7 +16,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 std::string skill_text() {
-  std::ifstream in{"configs/skills/cpu/SKILL.md"};
+  std::ifstream in{"sandbox/contract/cpu/SKILL.md"};
   return {std::istreambuf_iterator<char>(in), {}};
 }
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "runtime/random_stream.hpp"
-#include "sandbox/contract/contract_files.hpp"
+#include "sandbox/contract/registry.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
 #include "tests/sandbox/workspace/workspace_fixture.hpp"
 
@@ -134,7 +134,7 @@ TEST_F(ToolBoxTest, WithoutASolutionNothingIsJudged) {
 
 TEST_F(ToolBoxTest, ContractDeviceLeavesMissingFilesToTheJudge) {
   ToolBoxConfig config{.task_id = "softmax", .contract = "device", .tools = all_tools()};
-  config.required_file = required_file(config.contract);
+  config.required_file = contract_named(config.contract).required_file;
   box_ = std::make_unique<ToolBox>(*workspace_, config);
   EXPECT_EQ(run("compile"), "error: there is no solution yet: no file in solution/");
   run("write", {{"path", "solution/kernels.cu"}, {"content", "// kernels"}});

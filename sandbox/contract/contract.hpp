@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// A contract: what a submission consists of, how it is built and started, and what its rules add to
+// a verdict. Each contract is one folder beside this file and one name in the root's
+// CMakeLists.txt.
+//
+// `ContractEntry` says what a contract is on any machine, `Contract` does its work on one slot, and
+// `Candidate` is one submission that compiled.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/clock.hpp"
+#include "runtime/result.hpp"
+#include "sandbox/commit/contestant.hpp"
+#include "sandbox/compile/compiled.hpp"
+#include "sandbox/compile/device_architecture.hpp"
+#include "sandbox/contract/evaluator_options.hpp"
+#include "sandbox/contract/failures.hpp"
+#include "sandbox/device/gpu_access.hpp"
+#include "sandbox/judge/bench.hpp"
+#include "sandbox/judge/evaluation.hpp"
+#include "sandbox/judge/own_time.hpp"
+#include "sandbox/profile/profiled_kernel.hpp"
+#include "sandbox/protocol/progress.hpp"
+#include "sandbox/protocol/requests.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Where a candidate's process works. Both outlive the process.
+struct CandidatePlace {
+  const Bench& bench;
+  Stage* stage = nullptr;  // set for a staged contract, which maps it instead of the bench
+};
+
+/// A submission that compiled, made ready for one signature of its task.
+class Candidate {
+ public:
+  Candidate() = default;
+  Candidate(const Candidate&) = delete;
+  Candidate& operator=(const Candidate&) = delete;
+  virtual ~Candidate() = default;
+
+  /// A jailed, calibrated, stopped process that has not loaded the candidate's code yet. An error
+  /// is a failure of ours.
+  virtual Result<Contestant> start(const CandidatePlace& place, Deadline deadline) = 0;
+
+  /// The same submission for other sizes of the task's inputs, or how it fails with them.
+  virtual OrFailed<std::unique_ptr<Candidate>> for_sizes(const Task& task,
+                                                         const TaskSignature& signature) = 0;
+
+  /// Takes the process that was verified on other sizes; `start` may use it again. The default ends
+  /// it.
+  virtual void keep(Contestant contestant, Deadline deadline);
+
+  /// Applies the contract's rules to the decision on a staged candidate. May run twice on one
+  /// decision.
+  virtual void review(StageFacts& /*stage*/, Decision& /*decision*/) const {}
+
+  /// Whether a pass on a GPU stands only after `review_kernels`.
+  virtual bool reviews_kernels() const { return false; }
+  /// Applies the contract's rules to the kernels of one call.
+  virtual void review_kernels(const PartyKernels& /*kernels*/, Verdict& /*verdict*/) const {}
+
+  /// The kernels of one call, recorded in a process of its own. The default has none, and says so.
+  virtual Result<PartyKernels> record(const CandidatePlace& place, Deadline deadline);
+};
+
+/// What an evaluation lends to `Contract::build`. All of it outlives the candidate.
+struct BuildContext {
+  const EvaluateRequest& request;
+  OwnTime& own;   // counts the compilation and the import, which are the candidate's time
+  Progress tell;  // never empty
+  /// The signature of the request's task. Loads the task if it is not known.
+  std::function<Result<const TaskSignature*>(Deadline)> signature;
+};
+
+/// A candidate, or the class that the submission fails with.
+struct Build {
+  OrFailed<std::unique_ptr<Candidate>> candidate;
+  std::string explanation;                  // the answer to `Request::explain`
+  std::map<std::string, std::string> jail;  // of the compiler; empty where none ran
+  std::map<std::string, double> phase_ms;   // "compile", "prepare"
+};
+
+/// A contract at work on one slot: its compilers, and processes that wait warm for a candidate.
+/// Calls come from the evaluator's thread.
+class Contract {
+ public:
+  Contract() = default;
+  Contract(const Contract&) = delete;
+  Contract& operator=(const Contract&) = delete;
+  virtual ~Contract() = default;
+
+  virtual OrInfra<Build> build(const BuildContext& context, Deadline deadline) = 0;
+
+  /// Returns once the process that the next `start` uses is warm. Called before anything is timed.
+  virtual Result<void> warm_up(Deadline /*deadline*/) { return {}; }
+  /// Called after a candidate was judged: a process for the next one may warm up meanwhile. Adds
+  /// the time that this takes to `phase_ms`, if it is worth recording.
+  virtual void make_next_ready(std::map<std::string, double>& /*phase_ms*/) {}
+  /// Waits for what still warms up, so that nothing runs beside a measurement.
+  virtual void rest(Deadline /*deadline*/) {}
+};
+
+/// The slot that a contract works on; outlives the contract.
+struct ContractSlot {
+  const EvaluatorOptions& options;
+  const GpuAccess* gpu = nullptr;                   // none: a CPU slot
+  std::string architecture = default_architecture;  // for which device code is compiled
+};
+
+/// On what a contract's candidates run.
+enum class RunsOn : uint8_t {
+  cpu,
+  gpu,
+  task,  // on the device that the task names, else on a GPU where there is one
+};
+
+/// What a contract is on any machine.
+struct ContractEntry {
+  std::string_view name;
+  std::vector<std::string_view> files;    // each tells a folder of this contract from others
+  std::vector<std::string_view> endings;  // of the name of a solution that is one file
+  std::string_view required_file;   // a solution holds it; empty: `build` names what is missing
+  std::string_view solution_files;  // what an agent is asked to write
+
+  // What an agent reads about a task's tensors: a heading, the lane, lines.
+  std::string_view tensors_heading;
+  bool names_lane = true;
+  std::string (*tensor_lines)(const TaskSignature&) = nullptr;
+
+  RunsOn runs_on = RunsOn::cpu;
+  bool explains = false;                  // answers `Request::explain`
+  bool staged = false;                    // a candidate is shown a stage, not the bench
+  JailKind jail = JailKind::run;          // whose primitives the trust class rests on
+  TrustClass trust = TrustClass::commit;  // where nothing lowers it
+  Result<std::unique_ptr<Contract>> (*open)(const ContractSlot&) = nullptr;
+};
+
+}  // namespace warpsmith::sandbox

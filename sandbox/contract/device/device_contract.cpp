@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contract `device`: the plan read, its kernels compiled, both matched, and carried out by our
+// launcher where the slot has a GPU.
+#include "sandbox/contract/contract.hpp"
+
+#include <algorithm>
+
+#include "runtime/log.hpp"
+#include "sandbox/contract/device/cuda_compiler.hpp"
+#include "sandbox/contract/device/device_launchers.hpp"
+#include "sandbox/judge/phase_clock.hpp"
+#include "sandbox/plan/explain.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+constexpr std::chrono::seconds cuda_start_patience{60};  // the first NVRTC of a loaded machine
+
+CudaCompilerOptions compiler_options(const ContractSlot& slot, CudaToolchain toolchain) {
+  const EvaluatorOptions& options = slot.options;
+  CudaCompilerOptions cuda{.program = options.runner,
+                           .toolchain = std::move(toolchain),
+                           .architecture = slot.architecture,
+                           .cache_dir = options.cache_folder + "/compiled",
+                           .cache_bytes = options.compile_cache_bytes,
+                           .source_bytes = options.source_bytes,
+                           .message_bytes = options.message_bytes,
+                           .timeout = options.compile_timeout};
+  cuda.limits.processes = options.compile_tasks;
+  cuda.limits.cgroup_required = options.require_cgroups;
+  if (options.core) cuda.core = -1;  // nothing is timed on the slot meanwhile
+  return cuda;
+}
+
+LauncherOptions launcher_options(const ContractSlot& slot) {
+  LauncherOptions launchers{.program = slot.options.runner, .gpu = *slot.gpu};
+  launchers.core = slot.options.core;
+  launchers.limits.cgroup_required = slot.options.require_cgroups;
+  return launchers;
+}
+
+class PlannedCandidate final : public Candidate {
+ public:
+  PlannedCandidate(DeviceLaunchers* launchers, const FileSet& files, DeviceCandidate bound)
+      : launchers_(launchers), files_(files), bound_(std::move(bound)) {}
+
+  Result<Contestant> start(const CandidatePlace& place, Deadline deadline) override {
+    return launchers_->start(bound_, place.bench.candidate_memory(), deadline);
+  }
+
+  /// Binds the plan anew; the kernels stay as they were compiled.
+  OrFailed<std::unique_ptr<Candidate>> for_sizes(const Task& task,
+                                                 const TaskSignature& signature) override {
+    const auto plan = device_plan(files_);
+    if (!plan) return tl::unexpected(plan.error());
+    Compiled compiled;
+    compiled.artefact = bound_.cubin;
+    auto candidate = device_candidate(*plan, std::move(compiled), signature, task.lane);
+    if (!candidate) return tl::unexpected(std::move(candidate.error()));
+    return std::make_unique<PlannedCandidate>(launchers_, files_, std::move(*candidate));
+  }
+
+  void keep(Contestant contestant, Deadline deadline) override {
+    launchers_->keep(std::move(contestant), deadline);
+  }
+
+  Result<PartyKernels> record(const CandidatePlace& place, Deadline deadline) override {
+    return launchers_->record(bound_, place.bench.candidate_memory(), deadline);
+  }
+
+ private:
+  DeviceLaunchers* launchers_;  // none without a GPU: then nothing is started
+  const FileSet& files_;
+  DeviceCandidate bound_;
+};
+
+class DeviceContract final : public Contract {
+ public:
+  explicit DeviceContract(const ContractSlot& slot) : slot_(slot) {
+    if (slot.gpu != nullptr) launchers_.emplace(launcher_options(slot));
+  }
+
+  OrInfra<Build> build(const BuildContext& context, Deadline deadline) override {
+    const bool runs_here = runs(context.request.want);
+    if (launchers_ && runs_here) {
+      if (auto begun = launchers_->begin_warming(); !begun) {
+        return tl::unexpected(infra_of(begun.error(), InfraKind::sandbox_lost));
+      }
+    }
+    auto built = build_anywhere(context, deadline);
+    if (!built) return tl::unexpected(infra_of(built.error(), InfraKind::reference_failed));
+    if (!launchers_ && runs_here && built->candidate) {
+      return tl::unexpected(
+          InfraFailure{InfraKind::jail_unavailable, "contract device: this slot has no GPU"});
+    }
+    return std::move(*built);
+  }
+
+  Result<void> warm_up(Deadline deadline) override { return launchers_->warm_up(deadline); }
+
+  /// A launcher warms up beside the next submission's compilation, which will report an error.
+  void make_next_ready(std::map<std::string, double>& phase_ms) override {
+    const PhaseClock clock(phase_ms, "next");
+    launchers_->end_kept();
+    if (auto next = launchers_->begin_warming(); !next) log::warn(next.error().message);
+  }
+
+ private:
+  /// Loads the task last: an answer about sources that do not compile needs no task.
+  Result<Build> build_anywhere(const BuildContext& context, Deadline deadline);
+  /// The compiler's answer; empty where the submission holds no kernels and launches none.
+  Result<Compiled> compile(const BuildContext& context, const Plan& plan, Deadline deadline);
+  Result<CudaCompiler*> ready_compiler(const Progress& tell, Deadline deadline);
+
+  ContractSlot slot_;
+  std::optional<CudaCompiler> compiler_;      // from the first submission with kernels on
+  std::optional<DeviceLaunchers> launchers_;  // none: a CPU slot
+};
+
+Result<CudaCompiler*> DeviceContract::ready_compiler(const Progress& tell, Deadline deadline) {
+  if (compiler_) return &*compiler_;
+  auto toolchain = find_cuda_toolchain(built_with_toolkit(), slot_.options.python);
+  if (!toolchain) return fail("contract device", std::move(toolchain.error()));
+  tell("starting the CUDA compiler");
+  const auto patience = std::min<std::chrono::milliseconds>(deadline.left(), cuda_start_patience);
+  auto opened =
+      CudaCompiler::open(compiler_options(slot_, std::move(*toolchain)), Deadline::after(patience));
+  if (!opened) return fail("contract device", std::move(opened.error()));
+  return &compiler_.emplace(std::move(*opened));
+}
+
+Result<Compiled> DeviceContract::compile(const BuildContext& context, const Plan& plan,
+                                         Deadline deadline) {
+  const FileSet& files = context.request.submission.files;
+  if (!launches_kernels(plan) && !files.contains(device_source_file)) return Compiled{};
+  auto ready = ready_compiler(context.tell, deadline);
+  if (!ready) return tl::unexpected(std::move(ready.error()));
+  const OwnClock own(&context.own);
+  return (*ready)->compile(files, deadline);
+}
+
+Result<Build> DeviceContract::build_anywhere(const BuildContext& context, Deadline deadline) {
+  const FileSet& files = context.request.submission.files;
+  Build build;
+  auto plan = device_plan(files);
+  if (!plan) {
+    build.candidate = tl::unexpected(std::move(plan.error()));
+    return build;
+  }
+  Result<Compiled> compiled;
+  {
+    const PhaseClock clock(build.phase_ms, "compile");
+    compiled = compile(context, *plan, deadline);
+  }
+  if (!compiled) return tl::unexpected(std::move(compiled.error()));
+  build.jail = compiled->jail;
+  if (compiled->failure) {
+    build.candidate = tl::unexpected(std::move(*compiled));
+    return build;
+  }
+  Result<const TaskSignature*> signature = nullptr;
+  {
+    const PhaseClock clock(build.phase_ms, "prepare");
+    signature = context.signature(deadline);
+  }
+  if (!signature) return tl::unexpected(std::move(signature.error()));
+  auto bound =
+      device_candidate(*plan, std::move(*compiled), **signature, context.request.task.lane);
+  if (!bound) {
+    build.candidate = tl::unexpected(std::move(bound.error()));
+    return build;
+  }
+  build.explanation = std::move(bound->explanation);
+  build.candidate = std::make_unique<PlannedCandidate>(launchers_ ? &*launchers_ : nullptr, files,
+                                                       std::move(*bound));
+  return build;
+}
+
+Result<std::unique_ptr<Contract>> open(const ContractSlot& slot) {
+  return std::make_unique<DeviceContract>(slot);
+}
+
+}  // namespace
+
+const ContractEntry& device_contract() {
+  static const ContractEntry entry{
+      .name = "device",
+      .files = {plan_file, device_source_file},
+      .endings = {".toml", ".cu"},
+      .required_file = "",  // a plan of library steps alone needs no kernels.cu
+      .solution_files = "solution/kernels.cu and solution/plan.toml",
+      .tensors_heading = "What plan.toml may name",
+      .tensor_lines = [](const TaskSignature& signature) { return explain(signature); },
+      .runs_on = RunsOn::gpu,
+      .explains = true,
+      .jail = JailKind::launch,
+      .trust = TrustClass::device,
+      .open = open};
+  return entry;
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/evaluator/candidate_judge.hpp"
+
+#include "sandbox/evaluator/kernel_review.hpp"
+#include "sandbox/jail/jail.hpp"
+#include "sandbox/judge/evidence.hpp"
+#include "sandbox/judge/phase_clock.hpp"
+#include "sandbox/judge/subtracted_time.hpp"
+#include "sandbox/judge/timed_decision.hpp"
+#include "sandbox/reference/ragged.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+/// Contents of an evaluation on hidden sizes are numbered from here on.
+constexpr uint64_t hidden_contents = uint64_t{1} << 40U;
+
+constexpr const char* paper_note = " (numerics paper: within 1e-2 + 1e-2 |y|)";
+
+/// Without the candidate's own words and numbers, which might tell the sizes: only its class is
+/// said.
+Decision concealed(Decision decision) {
+  decision.shape.hidden = true;
+  if (decision.outcome == VerdictClass::passed) return decision;
+  decision.feedback = std::string(to_string(decision.outcome)) +
+                      ": on other sizes of the task's inputs than those shown";
+  return decision;
+}
+
+EvaluateRequest untimed(EvaluateRequest request) {
+  request.want = Request::verify;
+  return request;
+}
+
+TrustClass trust_of(const Verdict& verdict, const ContractEntry& entry,
+                    const EvaluationOutcome& outcome) {
+  if (outcome.numerics == Numerics::paper) return TrustClass::paper;
+  const auto& stage = outcome.stage;
+  const bool within_share = !stage || stage->within_share;
+  if (!is_full_jail(verdict.jail, entry.jail) || !within_share) return TrustClass::lowered;
+  return entry.trust;
+}
+
+/// False where times are the clock's alone: other work on the core may have spoilt them.
+bool measures_core_time(const EvaluationOutcome& outcome) {
+  return !outcome.stage || outcome.stage->on_device;
+}
+
+/// What verifying hidden sizes adds to the record.
+void add_hidden(Verdict& verdict, const Decision& decision, const EvaluationOutcome& outcome) {
+  verdict.shapes.push_back(decision.shape);
+  for (const auto& [name, ms] : outcome.phase_ms) verdict.phase_ms["hidden_" + name] += ms;
+  if (!outcome.device_held_ms) return;
+  verdict.device_held_ms = verdict.device_held_ms.value_or(0) + *outcome.device_held_ms;
+}
+
+}  // namespace
+
+Result<CandidateJudge::ReadySlot> CandidateJudge::ready_for(const Run& run, Deadline deadline) {
+  auto worker = tasks_.worker_with(run.request, run.record, deadline);
+  if (!worker) return tl::unexpected(std::move(worker.error()));
+  auto bench = slot_.bench_of(run.request.task, run.record.facts.signature);
+  if (!bench) return tl::unexpected(std::move(bench.error()));
+  if (auto warm = judged_.contract.warm_up(deadline); !warm) {
+    return tl::unexpected(std::move(warm.error()));
+  }
+  if (!judged_.entry.staged) return ReadySlot{*worker, *bench};
+  auto stage = slot_.stage();
+  if (!stage) return tl::unexpected(std::move(stage.error()));
+  return ReadySlot{*worker, *bench, *stage};
+}
+
+EvaluationJob CandidateJudge::job_of(const Run& run, const ReadySlot& ready) {
+  const bool hidden = run.shapes == Shapes::hidden;
+  const EvaluatorOptions& options = slot_.options();
+  GpuSlot* const gpu = slot_.gpu();
+  const CandidatePlace place{*ready.bench, ready.stage};
+  Candidate& candidate = run.candidate;
+  EvaluationJob job{
+      .task = run.request.task,
+      .record = run.record,
+      .bench = *ready.bench,
+      .seed = run.seed,
+      .worker = *ready.worker,
+      .start_candidate = [&candidate, place](Deadline by) { return candidate.start(place, by); },
+      .lease = [this](Deadline by) { return slot_.lease(by); },
+      .check_device = slot_.device_check(),
+      .on_device = gpu != nullptr,
+      .stage = ready.stage,
+      .call_timeout = options.call_timeout,
+      .verified_sets = options.verified_sets,
+      .timed_blocks = options.timed_blocks,
+      .timed = is_timed(run.request),
+      .further = &tasks_.further_of(run.request.task, run.record),
+      .own = &judged_.own,
+      .contents_before = hidden ? hidden_contents : 0,
+      .numerics = options.numerics};
+  if (hidden) {
+    job.keep_candidate = [&candidate](Contestant running, Deadline by) {
+      candidate.keep(std::move(running), by);
+    };
+  }
+  if (gpu != nullptr) {
+    job.free_memory = [gpu] { return gpu->free_memory(); };
+    job.clocks = gpu->clocks();
+    job.no_clocks = gpu->no_clocks();
+  }
+  return job;
+}
+
+Result<EvaluationOutcome> CandidateJudge::attempt(const Run& run, Deadline deadline) {
+  std::map<std::string, double> phases;
+  Result<ReadySlot> ready = ReadySlot{};
+  {
+    const PhaseClock clock(phases, "prepare");
+    ready = ready_for(run, deadline);
+  }
+  if (!ready) return tl::unexpected(std::move(ready.error()));
+  slot_.tell(run.request.task.id +
+             (is_timed(run.request) ? ": verifying and timing" : ": verifying"));
+  auto outcome = run_evaluation(job_of(run, *ready), deadline);
+  if (outcome) outcome->phase_ms.merge(phases);
+  return outcome;
+}
+
+Decision CandidateJudge::decide_on(const Run& run, EvaluationOutcome& outcome) {
+  const EvaluatorOptions& options = slot_.options();
+  if (auto& timings = outcome.measured.timings) {
+    baselines_.compare(task_key(run.request.task), *timings, options.timed_blocks);
+  }
+  RandomStream random(run.seed.seed, "bootstrap");
+  Decision decision = decide(outcome.measured, run.record.facts,
+                             wanted_sets(options.numerics, options.verified_sets), random);
+  if (outcome.stage) {
+    weigh_subtracted(*outcome.stage, decision.shape);
+    run.candidate.review(*outcome.stage, decision);
+  }
+  return decision;
+}
+
+Result<std::optional<CandidateJudge::HiddenResult>> CandidateJudge::verify_hidden(
+    const SecretSeed& seed, Deadline deadline) {
+  auto ragged = ragged_task(judged_.request.task);
+  if (!ragged) return std::nullopt;
+  auto record = tasks_.ragged_record_of(*ragged, deadline);
+  if (!record) return tl::unexpected(std::move(record.error()));
+  HiddenResult result;
+  auto candidate = judged_.candidate.for_sizes(*ragged, (*record)->facts.signature);
+  if (!candidate) {
+    result.decision.outcome = candidate.error().failure.value_or(VerdictClass::compile_error);
+    result.decision = concealed(std::move(result.decision));
+    return result;
+  }
+  EvaluateRequest request = untimed(judged_.request);
+  request.task = std::move(*ragged);
+  const Run run{request, **record, **candidate, seed, Shapes::hidden};
+  auto outcome = attempt(run, deadline);
+  if (!outcome) return tl::unexpected(std::move(outcome.error()));
+  result.outcome = std::move(*outcome);
+  result.decision = concealed(decide_on(run, result.outcome));
+  return result;
+}
+
+Result<CandidateJudge::Trial> CandidateJudge::try_once(const IngestRecord& record,
+                                                       const SecretSeed& seed, Deadline deadline) {
+  auto hidden = verify_hidden(seed, deadline);
+  if (!hidden) return tl::unexpected(std::move(hidden.error()));
+  Trial trial{.hidden = std::move(*hidden)};
+  const EvaluateRequest request =
+      trial.wrong_when_hidden() ? untimed(judged_.request) : judged_.request;
+  const Run run{request, record, judged_.candidate, seed};
+  auto outcome = attempt(run, deadline);
+  if (!outcome) return tl::unexpected(std::move(outcome.error()));
+  trial.shown = std::move(*outcome);
+  {
+    const PhaseClock clock(trial.shown.phase_ms, "decision");
+    trial.decision = decide_on(run, trial.shown);
+  }
+  return trial;
+}
+
+bool CandidateJudge::settles(Trial& trial) const {
+  if (!is_candidate_unstable(trial.decision) || !measures_core_time(trial.shown)) return false;
+  trial.decision = accept_unstable(std::move(trial.decision));
+  if (trial.shown.stage) judged_.candidate.review(*trial.shown.stage, trial.decision);
+  return true;
+}
+
+Judgement CandidateJudge::conclude(Verdict verdict, Trial trial, const Run& run,
+                                   Deadline deadline) {
+  const bool only_hidden =
+      trial.wrong_when_hidden() && trial.decision.outcome == VerdictClass::passed;
+  const Decision& decisive = only_hidden ? trial.hidden->decision : trial.decision;
+  verdict.outcome = decisive.outcome;
+  verdict.feedback = decisive.feedback;
+  if (slot_.options().numerics == Numerics::paper) verdict.feedback += paper_note;
+  verdict.shapes = {std::move(trial.decision.shape)};
+  verdict.jail = std::move(trial.shown.jail);
+  verdict.trust = trust_of(verdict, judged_.entry, trial.shown);
+  verdict.device_held_ms = trial.shown.device_held_ms;
+  if (trial.hidden) add_hidden(verdict, trial.hidden->decision, trial.hidden->outcome);
+  verdict.evidence = evidence_json(trial.shown, run.record, run.seed, slot_.machine(),
+                                   trial.hidden ? &trial.hidden->outcome : nullptr);
+  KernelReview review(slot_, tasks_, judged_);
+  if (review.is_wanted(verdict)) {
+    const auto reviewed = review.apply(run.record, verdict, deadline);
+    if (!reviewed) return infra_of(reviewed.error(), InfraKind::sandbox_lost);
+  }
+  return verdict;
+}
+
+Judgement CandidateJudge::judge(Verdict verdict, Deadline deadline) {
+  const Task& task = judged_.request.task;
+  auto record = tasks_.record_of(task, deadline);
+  if (!record) return infra_of(record.error(), InfraKind::reference_failed);
+  const FurtherBaselines& wanted = tasks_.further_of(task, **record);
+  // One attempt more for each further baseline that is dropped with its worker.
+  const int most = 2 + static_cast<int>(wanted.left().size());
+  for (int attempts = 0; attempts < most; ++attempts) {
+    const bool may_repeat = attempts == 0;
+    const size_t before = wanted.left().size();
+    const auto seed = draw_seed();
+    if (!seed) return infra_of(seed.error(), InfraKind::sandbox_lost);
+    verdict.seed_commitment = seed->commitment(verdict.submission_hash);
+    auto trial = try_once(**record, *seed, deadline);
+    if (!trial) {
+      slot_.drop_worker();
+      const bool again = may_repeat || wanted.left().size() < before;
+      if (again && !deadline.passed()) continue;
+      return infra_of(named(trial.error(), task), InfraKind::reference_failed);
+    }
+    for (const auto& [name, ms] : trial->shown.phase_ms) verdict.phase_ms[name] += ms;
+    if (trial->decision.outcome == VerdictClass::unstable_timing) {
+      if (may_repeat && !deadline.passed()) continue;
+      if (!settles(*trial)) return InfraFailure{InfraKind::noise, trial->decision.feedback};
+    }
+    const Run run{judged_.request, **record, judged_.candidate, *seed};
+    return conclude(std::move(verdict), std::move(*trial), run, deadline);
+  }
+  return InfraFailure{InfraKind::reference_failed, "no attempt succeeded"};
+}
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// One evaluation of a candidate that was built: attempts, the decision, the verdict.
+#pragma once
+
+#include <optional>
+
+#include "sandbox/contract/contract.hpp"
+#include "sandbox/evaluator/baseline_history.hpp"
+#include "sandbox/evaluator/slot.hpp"
+#include "sandbox/evaluator/task_knowledge.hpp"
+
+namespace warpsmith::sandbox {
+
+/// What a slot keeps from evaluation to evaluation.
+struct SlotMemory {
+  Slot& slot;
+  TaskKnowledge& tasks;
+  BaselineHistory& baselines;
+};
+
+/// A candidate with its submission and contract. All of it outlives the evaluation.
+struct JudgedCandidate {
+  const EvaluateRequest& request;
+  const ContractEntry& entry;
+  Contract& contract;
+  Candidate& candidate;
+  OwnTime& own;
+};
+
+class CandidateJudge {
+ public:
+  CandidateJudge(const SlotMemory& memory, const JudgedCandidate& judged)
+      : slot_(memory.slot), tasks_(memory.tasks), baselines_(memory.baselines), judged_(judged) {}
+
+  /// Completes `verdict`, or says which failure of ours prevented it.
+  Judgement judge(Verdict verdict, Deadline deadline);
+
+ private:
+  /// On which sizes a candidate is tried. Hidden ones come first.
+  enum class Shapes : uint8_t { shown, hidden };
+
+  /// One run over a bench. All of it outlives the run.
+  struct Run {
+    const EvaluateRequest& request;
+    const IngestRecord& record;
+    Candidate& candidate;
+    const SecretSeed& seed;
+    Shapes shapes = Shapes::shown;
+  };
+  struct ReadySlot {
+    ReferenceWorker* worker = nullptr;
+    Bench* bench = nullptr;
+    Stage* stage = nullptr;  // null unless the contract is staged
+  };
+
+  /// How a candidate did on the task's hidden sizes.
+  struct HiddenResult {
+    Decision decision;
+    EvaluationOutcome outcome;  // empty where the candidate could not be built for them
+  };
+
+  /// Hidden sizes, where the task names any, then those shown. A candidate that is wrong on the
+  /// former is not timed on the latter.
+  struct Trial {
+    std::optional<HiddenResult> hidden;
+    EvaluationOutcome shown;
+    Decision decision;  // on the sizes shown
+
+    bool wrong_when_hidden() const {
+      return hidden && hidden->decision.outcome != VerdictClass::passed;
+    }
+  };
+
+  Result<ReadySlot> ready_for(const Run& run, Deadline deadline);
+  /// Refers to both arguments.
+  EvaluationJob job_of(const Run& run, const ReadySlot& ready);
+  Result<EvaluationOutcome> attempt(const Run& run, Deadline deadline);
+  /// Empty where the task names no hidden sizes. An error is a failure of ours.
+  Result<std::optional<HiddenResult>> verify_hidden(const SecretSeed& seed, Deadline deadline);
+  Result<Trial> try_once(const IngestRecord& record, const SecretSeed& seed, Deadline deadline);
+  Decision decide_on(const Run& run, EvaluationOutcome& outcome);
+  /// Accepts times that stay unstable by the candidate's own doing; else nothing is decided.
+  bool settles(Trial& trial) const;
+  Judgement conclude(Verdict verdict, Trial trial, const Run& run, Deadline deadline);
+
+  Slot& slot_;
+  TaskKnowledge& tasks_;
+  BaselineHistory& baselines_;
+  const JudgedCandidate& judged_;
+};
+
+}  // namespace warpsmith::sandbox

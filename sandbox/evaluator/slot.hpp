@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one slot owns: the reference worker, a GPU or a core, the bench of the last task.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sandbox/contract/contract.hpp"
+#include "sandbox/device/lease.hpp"
+#include "sandbox/evaluator/gpu_slot.hpp"
+#include "sandbox/judge/host_bench.hpp"
+#include "sandbox/reference/worker.hpp"
+#include "sandbox/timing/machine.hpp"
+
+namespace warpsmith::sandbox {
+
+/// For one thread, the one that lives longest: jails end with the thread that started them.
+class Slot {
+ public:
+  /// `unsupported` where the core or the GPU is not ours to use.
+  static Result<std::unique_ptr<Slot>> open(EvaluatorOptions options);
+
+  const EvaluatorOptions& options() const { return options_; }
+  GpuSlot* gpu() const { return gpu_.get(); }  // null: a CPU slot
+  const Machine& machine() const { return machine_; }
+  /// What its contracts see of it.
+  ContractSlot for_contracts() const;
+
+  /// Reports go to `progress` from now on.
+  void report_to(const Progress& progress) { progress_ = progress; }
+  const Progress& progress() const { return progress_; }
+  void tell(const std::string& what);
+
+  /// The reference worker; starts one if none lives.
+  Result<ReferenceWorker*> ready_worker(Deadline deadline);
+  bool has_live_worker() { return worker_ && worker_->alive(); }
+  /// After an error that leaves the worker's state unknown.
+  void drop_worker() { worker_.reset(); }
+
+  Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
+  /// The task's bench, which stays until another task's is made.
+  Result<Bench*> bench_of(const Task& task, const TaskSignature& signature);
+  /// The stage of that bench.
+  Result<Stage*> stage();
+  /// The bench, and its stage if one was made. Requires a bench.
+  CandidatePlace place() const { return {*bench_, stage_.get()}; }
+  /// Drops the bench of another task, before the worker loads this one.
+  void make_room_for(const Task& task);
+
+  /// The GPU, else the core, for this process alone; empty for a slot that has neither.
+  Result<std::optional<DeviceLease>> lease(Deadline deadline);
+  /// Compares a GPU with what it is now, once a candidate ran; empty on a CPU slot.
+  CheckDevice device_check() const;
+
+ private:
+  /// What slots take turns on.
+  struct Shared {
+    std::string name;                   // with the reason for waiting
+    std::chrono::milliseconds silence;  // a longer wait is reported
+    std::function<Result<DeviceLease>(Deadline)> acquire;
+  };
+
+  Slot(EvaluatorOptions options, std::unique_ptr<GpuSlot> gpu, Machine machine)
+      : options_(std::move(options)), gpu_(std::move(gpu)), machine_(std::move(machine)) {}
+  Shared shared_device() const;
+  Result<DeviceLease> lease_of(const Shared& device, Deadline deadline);
+
+  EvaluatorOptions options_;
+  std::unique_ptr<GpuSlot> gpu_;
+  Machine machine_;
+  Progress progress_;
+  std::string last_told_;
+  std::optional<ReferenceWorker> worker_;
+  BenchMemory bench_memory_;
+  std::string bench_key_;  // content hash of the task that `bench_` is for
+  std::unique_ptr<Bench> bench_;
+  std::unique_ptr<Stage> stage_;
+};
+
+}  // namespace warpsmith::sandbox

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a slot knows about tasks: measured once by the reference worker, then read from disk or kept
+// in memory.
+#pragma once
+
+#include <functional>
+
+#include "sandbox/evaluator/slot.hpp"
+#include "sandbox/evaluator/task_memory.hpp"
+
+namespace warpsmith::sandbox {
+
+/// Whether the request wants times, not only whether outputs are right.
+inline bool is_timed(const EvaluateRequest& request) {
+  return request.want == Request::profile || request.want == Request::final;
+}
+
+/// References and pointers that it returns hold until the next `make_room`. An error of code
+/// `invalid_argument` is the task's own fault.
+class TaskKnowledge {
+ public:
+  explicit TaskKnowledge(Slot& slot) : slot_(slot) {}
+
+  /// Bounds the memory. Called first in each call of the evaluator.
+  void make_room() { memory_.make_room(); }
+
+  /// The record of a task whose ragged shapes, if it names any, were found fit too.
+  Result<const IngestRecord*> record_of(const Task& task, Deadline deadline);
+  /// The record of a task in other sizes, measured as far as verifying needs.
+  Result<const IngestRecord*> ragged_record_of(const Task& ragged, Deadline deadline) {
+    return record_of(ragged, IngestScope::verified, deadline);
+  }
+
+  /// Loads an unknown task on the CPU: nothing is measured, and no GPU is needed.
+  Result<const TaskSignature*> signature_of(const Task& task, Deadline deadline);
+
+  /// The worker with the request's task loaded, and its compiled and further baselines where those
+  /// are timed. The first time in a worker's life that takes seconds.
+  Result<ReferenceWorker*> worker_with(const EvaluateRequest& request, const IngestRecord& record,
+                                       Deadline deadline);
+
+  /// The further baselines that the task is timed against on this slot, less those that were
+  /// dropped or that ingest found missing.
+  FurtherBaselines& further_of(const Task& task, const IngestRecord& record);
+
+  /// The kernels of one call of each baseline, or the reason why they are unknown. `ready` is the
+  /// worker that holds the task.
+  BaselineKernels baseline_kernels(const Task& task, const Result<ReferenceWorker*>& ready,
+                                   Deadline deadline);
+
+ private:
+  Result<const IngestRecord*> record_of(const Task& task, IngestScope scope, Deadline deadline);
+  Result<const IngestRecord*> fit_ragged(const Task& ragged, const IngestRecord& shown,
+                                         Deadline deadline);
+  Result<IngestRecord> measure(const Task& task, IngestScope scope, Deadline deadline, bool last);
+  Result<IngestRecord> ingested(const Task& task, IngestScope scope, Deadline deadline);
+  Result<TaskSignature> load_signature(const Task& task, Deadline deadline, bool last);
+  FurtherBaselines& further_of(const Task& task);
+  std::string facts_folder() const { return slot_.options().cache_folder + "/facts"; }
+
+  Slot& slot_;
+  TaskMemory memory_;
+};
+
+}  // namespace warpsmith::sandbox

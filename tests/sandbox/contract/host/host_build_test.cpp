@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Extensions of contract `host`: the workspace's layout, and torch's own loaders.
+#include <sstream>
+
+#include "sandbox/compile/cuda_toolchain.hpp"
+#include "tests/sandbox/evaluator/host_fixture.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using test::model_new;
+using ::testing::HasSubstr;
+
+class HostBuildTest : public test::HostJudged {};
+
+// A binding as the public layout has it, for the CPU.
+constexpr const char* binding =
+    "#include <torch/csrc/utils/pybind.h>\n"
+    "#include <torch/types.h>\n"
+    "#include \"../binding_registry.h\"\n"
+    R"(
+static torch::Tensor centre(torch::Tensor x, torch::Tensor bias, double scale) {
+  auto y = torch::add(bias, x, scale);
+  return y - y.mean(-1, true);
+}
+static void define(pybind11::module& m) {
+  m.def("centre", &centre, py::arg("x"), py::arg("bias"), py::arg("scale"));
+}
+REGISTER_BINDING(centre, define);
+REGISTER_BINDING(more, [](pybind11::module& m) { m.attr("first") = 1, m.attr("second") = 2; })
+)";
+
+FileSet workspace(const std::string& source = binding) {
+  return {{"model_new.py", model_new("assert cuda_extension.second == 2; "
+                                     "return cuda_extension.centre(x, self.bias, scale=scale)",
+                                     "import cuda_extension\n")},
+          {"kernels/centre_binding.cpp", source}};
+}
+
+TEST_F(HostBuildTest, AWorkspaceIsBuiltAndJudged) {
+  const Verdict v = verdict(workspace());
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+}
+
+TEST_F(HostBuildTest, ErrorsNameTheCandidatesLine) {
+  // Without torch's headers, which take ten seconds.
+  const Verdict v = verdict(workspace("\n\n\n\n\nint centre() { return sum_up(); }\n"));
+  EXPECT_EQ(v.outcome, VerdictClass::compile_error);
+  EXPECT_THAT(v.feedback, HasSubstr("compile_error: kernels/centre_binding.cpp:6:"));
+  EXPECT_THAT(v.feedback, HasSubstr("sum_up"));
+}
+
+TEST_F(HostBuildTest, FilesOfTheHostAreNotIncluded) {
+  const Verdict v = verdict(workspace("#include \"/etc/passwd\"\n"));
+  EXPECT_EQ(v.outcome, VerdictClass::compile_error);
+  EXPECT_THAT(v.feedback, HasSubstr("No such file"));
+}
+
+TEST_F(HostBuildTest, TheExampleCompilesWithoutAGpu) {
+  if (built_with_toolkit().empty()) GTEST_SKIP() << "no nvcc on this machine";
+  FileSet files = test::example_workspace();
+  const Verdict v =
+      verdict(files, Request::compile, test::example_text("host_workspace/reference.py"));
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  files["kernels/gated_sum.cu"] = test::with(files["kernels/gated_sum.cu"], "expf", "expo");
+  const Verdict wrong =
+      verdict(files, Request::compile, test::example_text("host_workspace/reference.py"));
+  EXPECT_EQ(wrong.outcome, VerdictClass::compile_error);
+  EXPECT_THAT(wrong.feedback, HasSubstr("kernels/gated_sum.cu:7: error: "));
+}
+
+/// The indented blocks of SKILL.md that begin with their file's name.
+FileSet skill_files() {
+  const auto text = read_text_file("sandbox/contract/host/SKILL.md", 1U << 20U);
+  if (!text) throw std::runtime_error(text.error().message);
+  constexpr std::string_view mark = "    // ";
+  FileSet files;
+  std::string* file = nullptr;
+  std::istringstream lines{*text};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(std::string(mark) + "kernels/")) file = &files[line.substr(mark.size())];
+    if (!line.starts_with("    ")) file = nullptr;
+    if (file != nullptr) *file += line.substr(4) + '\n';
+  }
+  return files;
+}
+
+TEST_F(HostBuildTest, WhatTheSkillTeachesCompiles) {
+  if (built_with_toolkit().empty()) GTEST_SKIP() << "no nvcc on this machine";
+  FileSet files = skill_files();
+  ASSERT_EQ(files.size(), 2U);
+  files["model_new.py"] =
+      model_new("return cuda_extension.scale_forward(x, scale)", "import cuda_extension\n");
+  const Verdict v = verdict(files, Request::compile);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+}
+
+TEST_F(HostBuildTest, OneFileOfTheExampleIsJudged) {
+  const Verdict v = verdict(test::example_text("host_model_new/solution/model_new.py"),
+                            Request::verify, test::example_text("host_model_new/reference.py"));
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+}
+
+/// load_inline adds torch's headers itself, unless `options` prevent that.
+std::string inlined(const std::string& source, const std::string& options = "") {
+  return model_new("return built.centre(x, self.bias, scale)",
+                   "from torch.utils.cpp_extension import load_inline\n"
+                   "built = load_inline(name='centre', functions=['centre'], cpp_sources='''\n" +
+                       source + "'''" + options + ")\n");
+}
+
+TEST_F(HostBuildTest, JudgesWhatTorchsLoadersBuild) {
+  const Verdict v =
+      verdict(inlined("torch::Tensor centre(torch::Tensor x, torch::Tensor bias, double scale) {\n"
+                      "  auto y = torch::add(bias, x, scale);\n"
+                      "  return y - y.mean(-1, true);\n"
+                      "}\n"));
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+}
+
+/// The build jail runs model_new.py, so an end like a kill is no failure of ours.
+TEST_F(HostBuildTest, ABuildThatEndsAsIfKilledDoesNotCompile) {
+  const Verdict v = verdict(
+      model_new("return x", "import os  # and torch.utils.cpp_extension\nos._exit(128 + 9)\n"));
+  EXPECT_EQ(v.outcome, VerdictClass::compile_error) << v.feedback;
+}
+
+TEST_F(HostBuildTest, NamesWhatTorchsLoadersCannotBuild) {
+  const Verdict v =
+      verdict(inlined("int centre() { return sum_up(); }\n", ", no_implicit_headers=True"));
+  EXPECT_EQ(v.outcome, VerdictClass::compile_error);
+  EXPECT_THAT(v.feedback, HasSubstr("sum_up"));
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

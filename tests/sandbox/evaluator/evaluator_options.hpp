@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluators for tests. All of one program share a cache folder, so that tasks are measured once
+// and torch.compile runs once.
+#pragma once
+
+#include "sandbox/evaluator/evaluator.hpp"
+
+namespace warpsmith::sandbox::test {
+
+/// The built program, pinned to no core; the cache goes when the program ends.
+EvaluatorOptions evaluator_options();
+
+}  // namespace warpsmith::sandbox::test

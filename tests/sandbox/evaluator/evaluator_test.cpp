@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole judgements: real compiler, real jails, real torch.
+#include "sandbox/evaluator/evaluator.hpp"
+#include "runtime/environment.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "runtime/checksum.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "sandbox/device/lease.hpp"
+#include "tests/sandbox/evaluator/evaluator_options.hpp"
+#include "tests/sandbox/support/task_texts.hpp"
+
+namespace warpsmith::sandbox {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr const char* task_code = R"(
+import torch
+import torch.nn as nn
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.rand(256))
+    def forward(self, x):
+        x = x + self.bias
+        return x - x.mean(-1, keepdim=True)
+def get_inputs():
+    return [torch.randn(512, 256)]
+def get_init_inputs():
+    return []
+)";
+
+std::string solve(const std::string& body) {
+  return "#include <cstdint>\nextern \"C\" void solve(const void* const* in, void* const* out, "
+         "const int64_t*) {" +
+         body + "}\n";
+}
+
+/// A kernel whose inner part is `body`, with r, row (input), y (output row), b (bias), C in scope.
+std::string kernel(const std::string& body) {
+  return "#include <cstdint>\n"
+         "extern \"C\" void solve(const void* const* in, void* const* out, const int64_t* dims) {\n"
+         "  const float* x = (const float*)in[0]; const float* b = (const float*)in[1];\n"
+         "  float* o = (float*)out[0];\n"
+         "  const int64_t R = dims[0], C = dims[1];\n"
+         "  for (int64_t r = 0; r < R; ++r) {\n"
+         "    const float* row = x + r * C; float* y = o + r * C;\n" +
+         body + "  }\n}\n";
+}
+
+constexpr const char* honest_body =
+    "    float s = 0; for (int64_t c = 0; c < C; ++c) s += row[c] + b[c];\n"
+    "    s /= (float)C;\n"
+    "    for (int64_t c = 0; c < C; ++c) y[c] = row[c] + b[c] - s;\n";
+
+class EvaluatorTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { open(on_core()); }
+  static EvaluatorOptions on_core() {
+    EvaluatorOptions options = test::evaluator_options();
+    options.core = 0;
+    return options;
+  }
+  static void open(EvaluatorOptions options) {
+    if (!std::filesystem::exists(python_interpreter())) return;
+    auto opened = Evaluator::open(std::move(options));
+    ASSERT_TRUE(opened) << opened.error().message;
+    evaluator = std::make_unique<Evaluator>(std::move(*opened));
+  }
+  static void TearDownTestSuite() { evaluator.reset(); }
+  void SetUp() override {
+    if (evaluator == nullptr) GTEST_SKIP() << "no WARPSMITH_PYTHON";
+  }
+
+  static Judgement judge(const std::string& source, Request want = Request::verify,
+                         const std::string& code = task_code, milliseconds patience = seconds(500),
+                         const Progress& progress = {}) {
+    const Task task{.id = "task", .code = code, .content_hash = sha256_hex(code)};
+    return evaluator->evaluate(request_for(task, source, want), Deadline::after(patience),
+                               progress);
+  }
+
+  static EvaluateRequest request_for(const Task& task, const std::string& source, Request want) {
+    EvaluateRequest request;
+    request.task = task;
+    request.submission = {.task_id = task.id, .files = {{"kernel.cpp", source}}};
+    request.want = want;
+    return request;
+  }
+
+  static Verdict verdict(const std::string& source, Request want = Request::verify,
+                         const std::string& code = task_code) {
+    Judgement judgement = judge(source, want, code);
+    if (const auto* infra = std::get_if<InfraFailure>(&judgement)) {
+      ADD_FAILURE() << to_string(infra->kind) << ": " << infra->detail;
+      return {};
+    }
+    return std::get<Verdict>(std::move(judgement));
+  }
+
+  static VerdictClass outcome(const std::string& body) { return verdict(kernel(body)).outcome; }
+
+  static std::unique_ptr<Evaluator> evaluator;
+};
+std::unique_ptr<Evaluator> EvaluatorTest::evaluator;
+
+TEST_F(EvaluatorTest, PassesAnHonestKernelWithEvidence) {
+  const Verdict v = verdict(kernel(honest_body));
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  EXPECT_THAT(v.feedback, testing::StartsWith("passed: 6 of 6 sets, worst error 0."));
+  EXPECT_EQ(v.seed_commitment.size(), 64U);
+  EXPECT_THAT(v.evidence, testing::HasSubstr("\"seed\""));
+  EXPECT_FALSE(v.jail.empty());
+}
+
+TEST_F(EvaluatorTest, WaitsForAnotherRunOnItsCore) {
+  std::optional other =
+      DeviceLease::acquire(machine_leases, core_device(0), Deadline::after(seconds(60))).value();
+  std::string last;
+  const Judgement judgement =
+      judge(kernel(honest_body), Request::verify, task_code, seconds(500), [&](const auto& told) {
+        last = told;
+        if (last == "waiting for core 0, which another run has") other.reset();
+      });
+  EXPECT_FALSE(other) << "the evaluation waited";
+  EXPECT_EQ(last, "task: verifying");
+  ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
+  EXPECT_FALSE(std::get<Verdict>(judgement).device_held_ms) << "only a GPU is held";
+}
+
+TEST_F(EvaluatorTest, TimesAgainstBothBaselines) {
+  const Judgement judgement = judge(kernel(honest_body), Request::final);
+  if (const auto* infra = std::get_if<InfraFailure>(&judgement)) {
+    // A loaded machine may be too noisy to decide, which is no verdict.
+    EXPECT_EQ(infra->kind, InfraKind::noise) << infra->detail;
+    GTEST_SKIP() << infra->detail;
+  }
+  const Verdict& v = std::get<Verdict>(judgement);
+  ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  const ShapeResult& shape = v.shapes.at(0);
+  EXPECT_GT(*shape.candidate_ms, *shape.roofline_ms);
+  EXPECT_LE(shape.speedup_eager_ci->low, *shape.speedup_eager);
+  EXPECT_GE(shape.speedup_eager_ci->high, *shape.speedup_eager);
+}
+
+/// A right kernel with a 256th of the reference's operations.
+TEST_F(EvaluatorTest, PassesAKernelWithFewerOperations) {
+  const Judgement judgement = judge(solve(R"(
+    const float* a = (const float*)in[0]; const float* b = (const float*)in[1];
+    float* y = (float*)out[0];
+    for (int64_t r = 0; r < 256; ++r)
+      for (int64_t c = 0; c < 256; ++c) y[r * 256 + c] = a[r] * b[r * 256 + c];)"),
+                                    Request::final, test::diagonal_product_code);
+  if (const auto* infra = std::get_if<InfraFailure>(&judgement)) {
+    EXPECT_EQ(infra->kind, InfraKind::noise) << infra->detail;
+    GTEST_SKIP() << infra->detail;
+  }
+  const Verdict& v = std::get<Verdict>(judgement);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+}
+
+TEST_F(EvaluatorTest, JudgesIntegerInputsAndBuffers) {
+  const Verdict v = verdict(solve(R"(
+    const int64_t* i = (const int64_t*)in[0]; const float* table = (const float*)in[1];
+    const int64_t* order = (const int64_t*)in[2]; float* y = (float*)out[0];
+    for (int64_t r = 0; r < 512; ++r)
+      for (int64_t c = 0; c < 256; ++c) y[r * 256 + c] = 1.5f * table[i[r] * 256 + order[c]];)"),
+                            Request::verify, test::embedding_code);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+}
+
+TEST_F(EvaluatorTest, CompilesWithoutJudging) {
+  EXPECT_EQ(verdict(kernel(honest_body), Request::compile).feedback, "compiled");
+  const Verdict v = verdict(kernel("undeclared();"), Request::compile);
+  EXPECT_EQ(v.outcome, VerdictClass::compile_error);
+  EXPECT_THAT(v.feedback, testing::StartsWith("compile_error: kernel.cpp:"));
+}
+
+TEST_F(EvaluatorTest, GivesWrongKernelsTheirClass) {
+  EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = 0;"), VerdictClass::wrong);
+  EXPECT_EQ(outcome("for (int64_t c = 0; c + 1 < C; ++c) y[c] = row[c];"), VerdictClass::nonfinite);
+  EXPECT_EQ(outcome("if (r > 0) for (int64_t c = 0; c < C; ++c) y[c] = 0;"),
+            VerdictClass::nonfinite);
+  EXPECT_EQ(outcome("((volatile float*)row)[0] = 1;"), VerdictClass::input_mutated);
+  EXPECT_EQ(outcome(std::string(honest_body) + "o[R * C] = 1;"), VerdictClass::oob_write);
+  EXPECT_EQ(outcome("*(volatile int*)8 = 1;"), VerdictClass::device_fault);
+  EXPECT_EQ(outcome("for (volatile int i = 0;; ) i = 1;"), VerdictClass::timeout);
+}
+
+TEST_F(EvaluatorTest, TellsAKernelWithoutEntryPoint) {
+  const Verdict v = verdict("extern \"C\" void other() {}\n");
+  EXPECT_FALSE(v.correct());
+}
+
+/// Right for as many calls as are verified, then cheap and wrong.
+TEST_F(EvaluatorTest, ChecksEveryTimedOutput) {
+  const Judgement judgement = judge(
+      kernel("    static int calls = 0; if (r == 0) ++calls;\n"
+             "    if (calls > 6) { for (int64_t c = 0; c < C; ++c) y[c] = row[c]; continue; }\n" +
+             std::string(honest_body)),
+      Request::final);
+  ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
+  const Verdict& v = std::get<Verdict>(judgement);
+  EXPECT_EQ(v.outcome, VerdictClass::wrong) << v.feedback;
+  EXPECT_THAT(v.feedback, testing::StartsWith("wrong: timed call:"));
+}
+
+TEST_F(EvaluatorTest, OurOwnDeadlineIsNoTimeoutOfTheKernel) {
+  const std::string endless = kernel("for (volatile int i = 0;; ) i = 1;");
+  EXPECT_EQ(verdict(endless).outcome, VerdictClass::timeout);  // compiled; the worker is up
+  const Judgement judgement = judge(endless, Request::verify, task_code, milliseconds(700));
+  ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
+  EXPECT_EQ(std::get<InfraFailure>(judgement).kind, InfraKind::deadline);
+}
+
+TEST_F(EvaluatorTest, ATaskThatHangsIsRefusedWithinItsBudget) {
+  EvaluatorOptions options = on_core();
+  options.ingest_timeout = seconds(5);
+  auto impatient = Evaluator::open(options);
+  ASSERT_TRUE(impatient) << impatient.error().message;
+  const Task task{.id = "hangs", .source = "tasks/hangs.py", .code = "while True: pass\n"};
+  const auto facts = impatient->ingest(task, Deadline::after(seconds(200)));
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(facts.error().message,
+            "tasks/hangs.py: loading: the reference worker did not answer within 1 s; "
+            "sandbox.limits.ingest is 5 s, a fifth of it for loading");
+}
+
+TEST(EvaluatorOpenTest, NamesACoreThatIsNotOurs) {
+  const auto opened = Evaluator::open({.cache_folder = "/tmp", .core = 1000});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(opened.error().message, "core 1000 is not ours to use (sandbox.first_core)");
+}
+
+TEST_F(EvaluatorTest, RefusesATaskItCannotJudge) {
+  const Judgement judgement = judge(kernel(honest_body), Request::verify, "x = 1\n");
+  ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
+  const auto& infra = std::get<InfraFailure>(judgement);
+  EXPECT_EQ(infra.kind, InfraKind::task_refused);
+  EXPECT_EQ(infra.detail, "task: the task defines no Model");
+}
+
+const std::string ragged_code =
+    std::string(task_code) + "def get_ragged_inputs():\n    return [torch.randn(301, 256)]\n";
+
+TEST_F(EvaluatorTest, VerifiesHiddenShapesToo) {
+  const Verdict v = verdict(kernel(honest_body), Request::verify, ragged_code);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  ASSERT_EQ(v.shapes.size(), 2U);
+  EXPECT_EQ(v.shapes[0].shape, "d0=512 d1=256");
+  EXPECT_EQ(v.shapes[1].shape, "d0=301 d1=256");
+  EXPECT_TRUE(v.shapes[1].hidden);
+  EXPECT_TRUE(v.shapes[1].worst_error.has_value());
+  EXPECT_FALSE(v.shapes[1].candidate_ms.has_value());
+  EXPECT_THAT(v.evidence, testing::HasSubstr("\"hidden_sets\""));
+  EXPECT_GT(v.phase_ms.at("hidden_references"), 0);
+}
+
+TEST_F(EvaluatorTest, TheExampleOfHiddenShapesPasses) {
+  const std::string example = "configs/examples/ragged_rows/";
+  const auto text = [&](const char* file) {
+    return read_text_file(example + file, 1U << 16U).value();
+  };
+  const Verdict v = verdict(text("solution/kernel.cpp"), Request::verify, text("reference.py"));
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  EXPECT_EQ(v.shapes.size(), 2U);
+}
+
+TEST_F(EvaluatorTest, AHardCodedSizeFailsWithoutNamingTheHiddenOne) {
+  const std::string fixed = "    if (R != 512) { y[0] = (float)R; continue; }\n";
+  const Verdict v = verdict(kernel(fixed + honest_body), Request::final, ragged_code);
+  EXPECT_EQ(v.outcome, VerdictClass::nonfinite);
+  EXPECT_EQ(v.feedback, "nonfinite: on other sizes of the task's inputs than those shown");
+  EXPECT_FALSE(v.shapes.at(0).candidate_ms.has_value())
+      << "a kernel that is wrong on hidden sizes is not timed";
+}
+
+TEST_F(EvaluatorTest, FeedbackOnShownSizesStays) {
+  const Verdict v = verdict(kernel("    for (int64_t c = 0; c < C; ++c) y[c] = row[c];\n"),
+                            Request::final, ragged_code);
+  EXPECT_EQ(v.outcome, VerdictClass::wrong);
+  EXPECT_THAT(v.feedback, testing::StartsWith("wrong: set "));
+}
+
+TEST_F(EvaluatorTest, RefusesHiddenShapesOfOtherInputs) {
+  const auto refusal = [](const std::string& inputs) {
+    const Task task{
+        .id = "t",
+        .source = "t.py",
+        .code = std::string(task_code) + "def get_ragged_inputs():\n    return [" + inputs + "]\n"};
+    const auto facts = evaluator->ingest(task, Deadline::after(seconds(300)));
+    return facts ? "taken" : facts.error().message;
+  };
+  EXPECT_EQ(refusal("torch.randn(512, 256)"),
+            "t.py: get_ragged_inputs: all sizes are those of get_inputs");
+  EXPECT_EQ(refusal("torch.randn(7, 301, 256)"),
+            "t.py: get_ragged_inputs: ranks differ: x [7, 301, 256], by get_inputs x [512, 256]");
+  EXPECT_THAT(refusal("torch.randn(301, 128)"),
+              testing::StartsWith("t.py: get_ragged_inputs: forward raised RuntimeError: "));
+  EXPECT_EQ(refusal("torch.randn(301, 256).double()"),
+            "t.py: get_ragged_inputs: the type of x differs");
+  EXPECT_EQ(
+      refusal("undefined"),
+      "t.py: get_ragged_inputs: get_inputs raised NameError: name 'undefined' is not defined");
+}
+
+/// Right to three digits, which `strict` refuses.
+constexpr const char* coarse_body =
+    "    float s = 0; for (int64_t c = 0; c < C; ++c) s += row[c] + b[c];\n"
+    "    s /= (float)C;\n"
+    "    for (int64_t c = 0; c < C; ++c) y[c] = (row[c] + b[c] - s) * 1.005f;\n";
+
+TEST_F(EvaluatorTest, StrictRefusesWhatPublishedNumbersAllow) {
+  const Verdict v = verdict(kernel(coarse_body));
+  EXPECT_EQ(v.outcome, VerdictClass::wrong);
+  EXPECT_THAT(v.evidence, testing::HasSubstr(R"("numerics":"strict")"));
+}
+
+// These two come last: each ends the worker, and the next timing takes a new torch.compile.
+TEST_F(EvaluatorTest, ADeadWorkerIsNoFaultOfTheKernel) {
+  std::string code = test::raising_code;
+  code.replace(code.find("raise ValueError(\"too large\")"), 29, "__import__('os')._exit(3)");
+  const Judgement judgement = judge(kernel(honest_body), Request::verify, code);
+  ASSERT_TRUE(std::holds_alternative<InfraFailure>(judgement));
+  const auto& infra = std::get<InfraFailure>(judgement);
+  EXPECT_EQ(infra.kind, InfraKind::task_refused);  // it ended a fresh worker too
+  EXPECT_THAT(infra.detail, testing::StartsWith("task: input sets (free): baseline: "));
+}
+
+TEST_F(EvaluatorTest, NamesATaskThatEndsItsWorker) {
+  const Task task{.id = "ends",
+                  .source = "tasks/ends.py",
+                  .code = "__import__('os')._exit(0)\n" + std::string(task_code)};
+  const auto facts = evaluator->ingest(task, Deadline::after(seconds(120)));
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(facts.error().message,
+            "tasks/ends.py: loading: the reference worker ended: exit code 0");
+  EXPECT_EQ(outcome(honest_body), VerdictClass::passed);  // the next task gets a fresh one
+}
+
+/// Evaluators of numerics `paper`; tasks are measured as for `strict`.
+class PaperEvaluatorTest : public EvaluatorTest {
+ protected:
+  static void SetUpTestSuite() {
+    EvaluatorOptions options = on_core();
+    options.numerics = Numerics::paper;
+    open(options);
+  }
+};
+
+TEST_F(PaperEvaluatorTest, PassesWhatPublishedNumbersAllowAndSaysSo) {
+  const Verdict v = verdict(kernel(coarse_body));
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+  EXPECT_EQ(v.trust, TrustClass::paper);
+  EXPECT_THAT(v.feedback, testing::StartsWith("passed: 5 of 5 sets, worst error 0."));
+  EXPECT_THAT(v.feedback, testing::HasSubstr("numerics paper"));
+  EXPECT_THAT(v.evidence, testing::HasSubstr(R"("numerics":"paper")"));
+  EXPECT_THAT(v.evidence,
+              testing::HasSubstr(R"("bound":{"atol":0.01,"mutation_gate":"strict","rtol":0.01})"));
+}
+
+TEST_F(PaperEvaluatorTest, GivesWrongKernelsTheirClassToo) {
+  EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = 0;"), VerdictClass::wrong);
+  EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = row[c] + b[c];"), VerdictClass::wrong);
+  EXPECT_EQ(outcome("for (int64_t c = 0; c + 1 < C; ++c) y[c] = row[c];"), VerdictClass::nonfinite);
+  EXPECT_EQ(outcome("((volatile float*)row)[0] = 1;"), VerdictClass::input_mutated);
+  EXPECT_EQ(outcome(std::string(honest_body) + "o[R * C] = 1;"), VerdictClass::oob_write);
+}
+
+TEST_F(PaperEvaluatorTest, ChecksEveryTimedOutputToo) {
+  const Judgement judgement = judge(
+      kernel("    static int calls = 0; if (r == 0) ++calls;\n"
+             "    if (calls > 5) { for (int64_t c = 0; c < C; ++c) y[c] = row[c]; continue; }\n" +
+             std::string(honest_body)),
+      Request::final);
+  ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
+  const Verdict& v = std::get<Verdict>(judgement);
+  EXPECT_EQ(v.outcome, VerdictClass::wrong) << v.feedback;
+  EXPECT_THAT(v.feedback, testing::StartsWith("wrong: timed call:"));
+}
+
+TEST_F(PaperEvaluatorTest, InputsVaryAboutTheTasksOwnMean) {
+  std::string code = task_code;
+  code.replace(code.find("torch.randn(512, 256)"), 21, "torch.randn(512, 256) * 0.001 + 7");
+  const std::string narrow_body =
+      "    if (!(row[0] > 6.9f && row[0] < 7.1f)) { y[0] = 1e9f; continue; }\n";
+  const Verdict v = verdict(kernel(narrow_body + honest_body), Request::verify, code);
+  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox

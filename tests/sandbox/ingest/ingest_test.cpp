@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ingest of whole tasks: facts, kept distributions, the mutation gate.
+#include "sandbox/ingest/ingest.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "runtime/environment.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "sandbox/ingest/ingest_stay.hpp"
+#include "tests/sandbox/reference/support.hpp"
+#include "tests/sandbox/support/task_texts.hpp"
+
+namespace warpsmith::sandbox::test {
+namespace {
+
+class IngestTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (python_interpreter().empty()) return;
+    folder = std::make_unique<TemporaryFolder>();
+    auto started =
+        ReferenceWorker::start(worker_options(folder->path()), Deadline::after(seconds(120)));
+    ASSERT_TRUE(started) << started.error().message;
+    worker = std::make_unique<ReferenceWorker>(std::move(*started));
+  }
+  static void TearDownTestSuite() {
+    worker.reset();
+    folder.reset();
+  }
+  void SetUp() override { REQUIRE_TORCH(); }
+
+  static Result<IngestRecord> ingest_code(const std::string& code,
+                                          PrecisionLane lane = PrecisionLane::fp32_strict,
+                                          IngestScope scope = IngestScope::whole) {
+    const Machine machine{.limits = {100, 10, 50}};
+    Task task = task_of("t", code);
+    task.lane = lane;
+    return ingest_task({.worker = *worker, .machine = machine, .task = task, .scope = scope},
+                       Deadline::after(seconds(300)));
+  }
+  static Result<IngestRecord> ingest(const std::string& forward) {
+    return ingest_code(simple_code(forward));
+  }
+  /// For what is known before anything is timed: without torch.compile, which takes longest. The
+  /// times of very small tasks would be lost beside others' load.
+  static Result<IngestRecord> verified(const std::string& code) {
+    return ingest_code(code, PrecisionLane::fp32_strict, IngestScope::verified);
+  }
+
+  static std::unique_ptr<TemporaryFolder> folder;
+  static std::unique_ptr<ReferenceWorker> worker;
+};
+std::unique_ptr<TemporaryFolder> IngestTest::folder;
+std::unique_ptr<ReferenceWorker> IngestTest::worker;
+
+/// A worker that says of every task that there is no room for it now.
+constexpr const char* full_worker = R"(
+import json, socket, struct
+peer, header = socket.socket(fileno=3), struct.Struct("<IIQ")
+peer.setblocking(True)
+while True:
+    length = header.unpack(peer.recv(header.size, socket.MSG_WAITALL))[2]
+    load = json.loads(peer.recv(length, socket.MSG_WAITALL))["op"] == "load"
+    no = {"ok": False, "refused": True, "passing": True, "error": "the task needs 9 GB"}
+    text = json.dumps(no if load else {"ok": True}).encode()
+    peer.sendall(header.pack(0x314D5246, 0, len(text)) + text)
+)";
+
+TEST_F(IngestTest, WantOfMemoryIsNoRecord) {
+  const TemporaryFolder own;
+  std::ofstream(own.path() / "main.py") << full_worker;
+  auto options = worker_options(own.path());
+  options.folder = own.path();
+  auto full = ReferenceWorker::start(options, Deadline::after(seconds(60)));
+  ASSERT_TRUE(full) << full.error().message;
+  const Machine machine{.limits = {100, 10, 50}};
+  const Task task = task_of("t", simple_code("return x"));
+  const auto record = ingest_task({*full, machine, task, {}}, Deadline::after(seconds(20)));
+  ASSERT_FALSE(record);
+  EXPECT_EQ(record.error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(record.error().message, "the task needs 9 GB");
+}
+
+TEST_F(IngestTest, MeasuresAnHonestTask) {
+  auto record = ingest("return torch.softmax(x * self.weight + self.bias, -1)");
+  ASSERT_TRUE(record) << record.error().message;
+  ASSERT_EQ(record->refusal, "");
+  EXPECT_GT(record->facts.eager_ms, 0);
+  EXPECT_GT(record->facts.compile_ms, 0);
+  EXPECT_EQ(record->facts.bytes_moved, 2.0 * 512 * 256 * 4 + 2 * 256 * 4);
+  // At 100 GB/s, halved: what must be written alone.
+  EXPECT_DOUBLE_EQ(record->facts.roofline_ms, 0.5 * 512 * 256 * 4 / 1e8);
+  for (const DistributionFacts& facts : record->distributions) {
+    SCOPED_TRACE(to_string(facts.distribution));
+    EXPECT_TRUE(facts.kept);
+    EXPECT_LT(facts.eager_error, 0.5);
+  }
+}
+
+/// A CPU has no graphs: that is a reason, and max-autotune is timed all the same.
+TEST_F(IngestTest, TimesTheFurtherBaselinesThatATaskHasAndKeepsWhyItLacksOthers) {
+  const Machine machine{.limits = {100, 10, 50}};
+  const Task task = task_of("t", simple_code("return torch.relu(x @ x.T) * self.weight.sum() + "
+                                             "self.bias.sum() + x.mean()"));
+  FurtherBaselines further({Baseline::tuned, Baseline::graphed});
+  const auto record =
+      ingest_task({.worker = *worker, .machine = machine, .task = task, .further = &further},
+                  Deadline::after(seconds(300)));
+  ASSERT_TRUE(record) << record.error().message;
+  ASSERT_EQ(record->refusal, "");
+  ASSERT_EQ(record->further.size(), 2U);
+  EXPECT_EQ(record->further[0].which, Baseline::tuned);
+  EXPECT_EQ(record->further[0].reason, "");
+  EXPECT_GT(record->further[0].ms, 0);
+  EXPECT_GT(record->further[0].seconds, 0);
+  EXPECT_EQ(record->further[1].reason, "a CPU has no graphs");
+  EXPECT_EQ(record->further[1].ms, 0);
+  EXPECT_EQ(further.left(), std::vector{Baseline::tuned});
+}
+
+TEST(IngestTimesTest, BaselinesTakeMoreThanAClocksNoise) {
+  EXPECT_EQ(objection_to_times(0.02, 0.01).value(), "");
+  EXPECT_EQ(objection_to_times(0.02, 0.0002).value(),
+            "a call takes less than a microsecond: too little to time");
+  EXPECT_EQ(objection_to_times(-0.0002, 0.04).value(),
+            "a call takes less than a microsecond: too little to time");
+  const auto wrong = objection_to_times(0.02, -5.2);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, ErrorCode::infrastructure);
+  EXPECT_EQ(wrong.error().message, "a baseline took 5.2 ms less than an empty call");
+}
+
+/// A task of rows whose forward is `forward`, all of one half type.
+std::string halves_code(const std::string& type, const std::string& forward) {
+  return "import torch\nimport torch.nn as nn\n"
+         "class Model(nn.Module):\n"
+         "    def __init__(self):\n"
+         "        super().__init__()\n"
+         "        self.weight = nn.Parameter(torch.rand(256) + 0.5)\n"
+         "        self.bias = nn.Parameter(torch.randn(256))\n"
+         "        self.to(torch." +
+         type +
+         ")\n"
+         "    def forward(self, x):\n"
+         "        " +
+         forward +
+         "\n"
+         "def get_inputs():\n    return [torch.randn(512, 256).to(torch." +
+         type + ")]\ndef get_init_inputs():\n    return []\n";
+}
+
+constexpr const char* rms_norm =
+    "return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-3) * self.weight + self.bias";
+
+TEST_F(IngestTest, TakesTasksOfHalvesAndTellsBfloat16FromFloat16) {
+  const std::string norm = "return nn.functional.layer_norm(x, (256,), self.weight, self.bias)";
+  const std::string softmax = "return torch.softmax(x * self.weight + self.bias, -1)";
+  const std::string gelu = "return nn.functional.gelu(x + self.bias) * self.weight";
+  const std::vector<std::pair<std::string, std::string>> tasks{
+      {"float16", norm},  {"float16", softmax},  {"float16", gelu}, {"float16", rms_norm},
+      {"bfloat16", norm}, {"bfloat16", softmax}, {"bfloat16", gelu}};
+  for (const auto& [type, forward] : tasks) {
+    SCOPED_TRACE(::testing::Message() << type << ": " << forward);
+    const auto record = ingest_code(halves_code(type, forward));
+    ASSERT_TRUE(record) << record.error().message;
+    ASSERT_EQ(record->refusal, "");
+    double bf16 = 0;
+    for (const DistributionFacts& facts : record->distributions) {
+      const bool may_overflow =
+          facts.distribution == Distribution::wide || facts.distribution == Distribution::huge;
+      EXPECT_TRUE(facts.kept || (type == "float16" && may_overflow))
+          << to_string(facts.distribution) << ": " << facts.honest_error;
+      if (!facts.kept) continue;
+      bf16 = std::max(bf16, facts.bf16_error);
+    }
+    EXPECT_TRUE(type == "bfloat16" || bf16 > 2) << bf16;
+  }
+}
+
+constexpr const char* linear_code = R"(
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(256, 64)
+
+    def forward(self, x):
+        return self.linear(x)
+
+def get_inputs():
+    return [torch.randn(128, 256)]
+
+def get_init_inputs():
+    return []
+)";
+
+/// What TF32 does to a product passes in the lane that allows it, and there alone.
+TEST_F(IngestTest, ALaneMovesTheBoundOfProducts) {
+  for (const auto lane : {PrecisionLane::fp32_strict, PrecisionLane::tf32_allowed}) {
+    const bool allowed = lane == PrecisionLane::tf32_allowed;
+    const auto record = ingest_code(linear_code, lane);
+    ASSERT_TRUE(record) << record.error().message;
+    ASSERT_EQ(record->refusal, "");
+    double tf32 = 0, bf16 = 0;
+    for (const DistributionFacts& facts : record->distributions) {
+      EXPECT_TRUE(facts.kept) << to_string(facts.distribution);
+      tf32 = std::max(tf32, facts.tf32_error);
+      bf16 = std::max(bf16, facts.bf16_error);
+    }
+    EXPECT_EQ(tf32 < 1, allowed) << tf32;
+    EXPECT_GT(bf16, 1.5);
+  }
+}
+
+/// One term of 256 changes a norm of dense rows by half of what bfloat16 rounds. Rows with a huge
+/// element tell it.
+TEST_F(IngestTest, TakesATaskWhoseDenseSetsRoundOneTermAway) {
+  for (const int width : {128, 192, 256, 512}) {
+    std::string code = halves_code("bfloat16", rms_norm);
+    for (size_t at = code.find("256"); at != std::string::npos; at = code.find("256", at + 3)) {
+      code.replace(at, 3, std::to_string(width));
+    }
+    const auto record = ingest_code(code);
+    ASSERT_TRUE(record) << record.error().message;
+    EXPECT_EQ(record->refusal, "") << width;
+  }
+}
+
+/// Here no set tells the last term: its weight is an honest rounding's.
+TEST_F(IngestTest, RefusesATaskOfHalvesWhoseSetsAllRoundOneTermAway) {
+  const auto record =
+      verified(halves_code("bfloat16",
+                           "return torch.cumsum(torch.sigmoid(x), -1).mean(-1, keepdim=True) * "
+                           "self.weight + self.bias"));
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_THAT(record->refusal, testing::HasSubstr("short_reduction"));
+}
+
+/// Of float32 the timed sets must tell every mutant themselves.
+TEST_F(IngestTest, RefusesWhatTheDenseSetsOfFloat32Hide) {
+  const auto record = ingest_code(
+      "import torch\nimport torch.nn as nn\n"
+      "class Model(nn.Module):\n"
+      "    def forward(self, x):\n"
+      "        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-3)\n"
+      "def get_inputs():\n    return [torch.randn(32, 32768)]\n"
+      "def get_init_inputs():\n    return []\n");
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_THAT(record->refusal,
+              testing::StartsWith("mutation gate: timed outputs would accept: short_reduction ("));
+}
+
+/// Inputs of wide range tell products of TF32; a mean of so many hides them in timed outputs. By
+/// how much either does depends on the sets drawn: one ingest in sixteen was seen to take the task.
+TEST_F(IngestTest, RefusesProductsWhoseTimedOutputsMayBeOfLowerPrecision) {
+  const std::string code =
+      "import torch\nimport torch.nn as nn\n"
+      "class Model(nn.Module):\n"
+      "    def __init__(self):\n"
+      "        super().__init__()\n"
+      "        self.l = nn.Linear(16, 16)\n"
+      "    def forward(self, x):\n        return (self.l(x) ** 3).mean(0)\n"
+      "def get_inputs():\n    return [torch.randn(65536, 16)]\n"
+      "def get_init_inputs():\n    return []\n";
+  std::string refusal;
+  for (int i = 0; i < 5 && refusal.empty(); ++i) {
+    const auto record = ingest_code(code);
+    ASSERT_TRUE(record) << record.error().message;
+    refusal = record->refusal;
+  }
+  EXPECT_THAT(refusal, testing::StartsWith("mutation gate: timed outputs would accept: tf32 ("));
+}
+
+/// The reference multiplies by a matrix of which all but the diagonal is zero.
+TEST_F(IngestTest, AsksForNothingThatACleverKernelAvoids) {
+  auto record = ingest_code(diagonal_product_code);
+  ASSERT_TRUE(record) << record.error().message;
+  ASSERT_EQ(record->refusal, "");
+  EXPECT_GT(record->facts.flops, 2.0 * 256 * 256 * 256 - 1);
+  EXPECT_DOUBLE_EQ(record->facts.roofline_ms, 0.5 * 256 * 256 * 4 / 1e8);
+}
+
+TEST_F(IngestTest, DrawsIntegerInputsAndKeepsIntegerBuffers) {
+  auto record = verified(embedding_code);
+  ASSERT_TRUE(record) << record.error().message;
+  ASSERT_EQ(record->refusal, "");
+  EXPECT_TRUE(record->rules[0].drawn);
+  EXPECT_FALSE(record->rules[1].drawn);
+  EXPECT_TRUE(record->rules[2].drawn);
+}
+
+TEST_F(IngestTest, QuarantinesATaskWhoseBiasDoesNotMatter) {
+  auto record = verified(simple_code("return x * self.weight + 0 * self.bias"));
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_THAT(record->refusal,
+              testing::StartsWith("mutation gate: wrong answers would pass: dropped_bias ("));
+}
+
+TEST_F(IngestTest, KeepsToNonNegativeInputsWhereTheTaskNeedsThem) {
+  const std::string code = simple_code("return torch.log(x + 1) * self.weight + self.bias");
+  std::string positive = code;
+  positive.replace(positive.find("torch.randn(512"), 11, "torch.rand");
+  auto record = ingest_code(positive);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->refusal, "");
+  EXPECT_EQ(record->rules[0].domain, Domain::non_negative);
+}
+
+TEST_F(IngestTest, RefusesWhatFloat32CannotCompute) {
+  auto record = verified(simple_code("return torch.exp(x * 1000) * self.weight + self.bias"));
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_THAT(record->refusal, testing::HasSubstr("of 5 distributions: normal (not finite)"));
+}
+
+/// The root of what cancels is zero or, with the least error, not a number.
+TEST_F(IngestTest, RefusesWhatRoundingDecides) {
+  auto record = verified(simple_code("return torch.sqrt(x.abs() - x.abs()) + x"));
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_THAT(record->refusal, testing::HasSubstr("normal (nothing bounds "));
+}
+
+TEST_F(IngestTest, TakesTasksThatMaskWithInfinity) {
+  auto record = ingest(
+      "mask = torch.ones(256, 256).triu(1).bool(); s = (x[:256] @ x[256:].T * 0.06)"
+      ".masked_fill(mask, float('-inf')); return torch.softmax(s, -1) * self.weight + self.bias");
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->refusal, "");
+}
+
+TEST_F(IngestTest, HonestOrdersKeepToKeywordArguments) {
+  auto record = verified(scaled_addmm_code);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->refusal, "");
+}
+
+TEST_F(IngestTest, SaysWhatTheTaskRaisedAndTheWorkerGoesOn) {
+  auto record = ingest_code(raising_code);
+  ASSERT_FALSE(record);
+  EXPECT_EQ(record.error().code, ErrorCode::infrastructure);
+  EXPECT_THAT(record.error().message,
+              testing::HasSubstr("the call raised an error: ValueError: too large (task.py, line"));
+  EXPECT_TRUE(worker->load(task_of("t", diagonal_product_code), Deadline::after(seconds(60))));
+}
+
+TEST(IngestRecordTest, TheKeyIsOfTheBaselinesThatWereWanted) {
+  const Task task = task_of("t", "code");
+  const std::string none = record_key(task, "machine", "stack", IngestScope::whole, {});
+  const std::string tuned =
+      record_key(task, "machine", "stack", IngestScope::whole, {Baseline::tuned});
+  EXPECT_NE(none, tuned);
+  EXPECT_NE(tuned, record_key(task, "machine", "stack", IngestScope::whole,
+                              {Baseline::tuned, Baseline::graphed}));
+}
+
+TEST(IngestRecordTest, AFailedWriteLeavesNothingBehind) {
+  IngestRecord record;
+  TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "key.facts/taken");
+  const auto taken = write_record(folder.path(), "key", record);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, ErrorCode::io_failed);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(IngestRecordTest, WhatAKilledWriterLeavesIsKnownForUnfinished) {
+  TemporaryFolder folder;
+  const auto write = [&] {
+    const rlimit most{32, 32};  // bytes of a file: the next one ends the process
+    (void)::setrlimit(RLIMIT_FSIZE, &most);
+    (void)write_record(folder.path(), "key", IngestRecord{});
+    ::_exit(0);
+  };
+  EXPECT_EXIT(write(), testing::KilledBySignal(SIGXFSZ), "");
+  EXPECT_FALSE(std::filesystem::is_empty(folder.path()));
+  remove_unfinished_files(folder.path());
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(IngestRecordTest, ComesBackFromDiskAndDamageCountsAsAbsent) {
+  TemporaryFolder folder;
+  IngestRecord record;
+  record.facts.eager_ms = 1.5;
+  record.profiles = {{1.0F, 2.0F}};
+  ASSERT_TRUE(write_record(folder.path(), "key", record));
+  auto back = read_record(folder.path(), "key");
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->facts.eager_ms, 1.5);
+  EXPECT_EQ(back->profiles, record.profiles);
+  std::filesystem::resize_file(folder.path() / "key.facts", 70);
+  EXPECT_FALSE(read_record(folder.path(), "key"));
+}
+
+}  // namespace
+}  // namespace warpsmith::sandbox::test
