@@ -196,7 +196,7 @@ TEST(CallMeterTest, ChargesWhatRunsAfterAnEarlyDone) {
     GTEST_SKIP() << "the kernel keeps no account of time on a core";
   }
   ASSERT_FALSE(contestant.load(in_seconds(5)).fault);
-  const CoreMeter meter(contestant.process().pid(), contestant.noop());
+  const auto meter = CallMeter::by_core(contestant.process().pid(), contestant.noop());
   // What the stop interrupts is done, and charged, in the next call: the last one's is left out.
   constexpr int calls = 20;
   double charged = 0;
