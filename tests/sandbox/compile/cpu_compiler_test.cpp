@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compile service: artefacts, errors with their place, cache, and what sources cannot reach.
+// The compiler for CPUs: artefacts, errors with their place, the cache, isolation of sources.
 #include "sandbox/contract/cpu/cpu_compiler.hpp"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST_F(CpuCompilerTest, CompilesOnceThenAnswersFromTheCache) {
   EXPECT_LT(second.milliseconds, first.milliseconds);
 }
 
-TEST_F(CpuCompilerTest, GivesErrorsWithTheirPlaceAndCachesThem) {
+TEST_F(CpuCompilerTest, ReportsErrorsWithTheirPlaceAndCachesThem) {
   const std::string broken = "\n" + head + "{ return 1 }";
   const Compiled first = compile(broken);
   EXPECT_EQ(first.failure, VerdictClass::compile_error);
@@ -65,8 +65,8 @@ TEST_F(CpuCompilerTest, GivesErrorsWithTheirPlaceAndCachesThem) {
   EXPECT_EQ(compile(broken).text, first.text);
 }
 
-/// Else a first submission could decide what every later one with the same sources gets.
-TEST_F(CpuCompilerTest, FilesThatTheCompilerNeverSeesChangeNothing) {
+/// Otherwise a first submission could choose the result of later ones with the same sources.
+TEST_F(CpuCompilerTest, FilesThatAreNotCompiledChangeNothing) {
   const std::string source = "#ifdef _GLIBCXX_VECTOR\n#error prelude\n#endif\n" + head + "{}";
   (void)compile(head + "{}");
   const auto first = compiler_->compile(
@@ -90,7 +90,7 @@ TEST_F(CpuCompilerTest, RefusesConstructorsThreadsAndMissingEntryPoints) {
   EXPECT_EQ(compile("void solve() {}").failure, VerdictClass::launch_error);
 }
 
-TEST_F(CpuCompilerTest, RefusesResolversAndDestructorsThatNoSymbolTells) {
+TEST_F(CpuCompilerTest, RefusesResolversAndDestructorsWithoutSymbols) {
   const std::string resolver =
       "static void one() {}\n"
       "extern \"C\" { __attribute__((used)) static void* pick() { return (void*)one; } }\n"
@@ -106,7 +106,7 @@ TEST_F(CpuCompilerTest, AcceptsStaticObjectsWithDestructors) {
   EXPECT_FALSE(result.failure) << result.text;
 }
 
-TEST_F(CpuCompilerTest, LetsNoSourceReadTheHost) {
+TEST_F(CpuCompilerTest, NoSourceReadsTheHost) {
   const std::string secret = folder_.path() + "/secret.h";
   std::ofstream(secret) << "secret_word\n";
   const Compiled include = compile("#include \"" + secret + "\"\n" + head + "{}");
@@ -126,7 +126,7 @@ TEST_F(CpuCompilerTest, BoundsSourceSizeTimeAndMemory) {
   EXPECT_EQ(large.text, "the object is larger than 32 MB");
 }
 
-TEST_F(CpuCompilerTest, KeepsTheConfiguredPartOfTheCompilersMessages) {
+TEST_F(CpuCompilerTest, KeepsTheConfiguredLengthOfMessages) {
   CompilerOptions options;
   options.cache_dir = folder_.path() + "/cache";
   options.message_bytes = 40;
@@ -160,7 +160,7 @@ TEST_F(CpuCompilerTest, StopsEndlessTemplates) {
       << compiled->text;
 }
 
-/// A loop of mathematics behind the given lines.
+/// A loop of mathematics after the given lines.
 std::string mathematics(const std::string& includes) {
   return includes +
          "extern \"C\" void solve(const void* const* in, void* const* out, const int64_t* dims) {\n"
@@ -171,7 +171,7 @@ std::string mathematics(const std::string& includes) {
          "}\n";
 }
 
-TEST_F(CpuCompilerTest, VectorisesMathematicsOfOurHeaderAlone) {
+TEST_F(CpuCompilerTest, VectorisesOnlyMathematicsOfOurHeader) {
   const std::string ours = "#include \"warpsmith.h\"\n", theirs = "#include <math.h>\n";
   for (const std::string& includes : {ours, theirs + ours}) {
     const Compiled result = compile(mathematics(includes));
@@ -183,7 +183,7 @@ TEST_F(CpuCompilerTest, VectorisesMathematicsOfOurHeaderAlone) {
   EXPECT_EQ(plain.artefact.find("v_tanhf"), std::string::npos);
 }
 
-/// With a precompiled header of its own.
+/// Each case makes its own precompiled header.
 class PreludeTest : public CpuCompilerTest {
  protected:
   void SetUp() override {}
@@ -193,7 +193,7 @@ const std::string vector_source =
     "#include <immintrin.h>\n#include <cmath>\n" + head +
     "{ _mm_storeu_ps((float*)out[0], _mm_set1_ps(std::exp(*(const float*)in[0]))); }";
 
-/// The number of the one file in a folder; 0 unless there is just one.
+/// The inode of the only file in a folder; 0 unless there is exactly one.
 ino_t only_file_of(const std::filesystem::path& folder) {
   const auto files = std::filesystem::directory_iterator(folder);
   struct ::stat file{};
@@ -210,7 +210,7 @@ TEST_F(PreludeTest, PrecompiledHeaderIsMadeOnceAndShared) {
   EXPECT_EQ(only_file_of(folder_.path() + "/cache-prelude"), made);
 }
 
-TEST_F(PreludeTest, PrecompiledHeaderThatVanishesIsMadeAnew) {
+TEST_F(PreludeTest, PrecompiledHeaderThatVanishedIsMadeAgain) {
   ASSERT_FALSE(compile(vector_source).failure);
   const std::filesystem::path folder = folder_.path() + "/cache-prelude";
   std::filesystem::remove_all(folder);
@@ -218,7 +218,7 @@ TEST_F(PreludeTest, PrecompiledHeaderThatVanishesIsMadeAnew) {
   EXPECT_NE(only_file_of(folder), 0U);
 }
 
-TEST_F(PreludeTest, PrecompiledHeadersOfOthersGoOnlyWhenForgotten) {
+TEST_F(PreludeTest, OtherPrecompiledHeadersAreRemovedOnceUnusedForLong) {
   const std::filesystem::path folder = folder_.path() + "/cache-prelude";
   std::filesystem::create_directories(folder);
   std::ofstream{folder / "young.gch"} << "x";
@@ -231,12 +231,12 @@ TEST_F(PreludeTest, PrecompiledHeadersOfOthersGoOnlyWhenForgotten) {
   EXPECT_FALSE(std::filesystem::exists(folder / "old.gch"));
 }
 
-TEST(WantsPreludeTest, OnlySourcesThatIncludeLibraryHeadersDo) {
+TEST(WantsPreludeTest, OnlySourcesWithLibraryHeadersWantIt) {
   EXPECT_FALSE(wants_prelude({{"kernel.cpp", "#include \"warpsmith.h\"\n#include <cstdint>\n"}}));
   EXPECT_TRUE(wants_prelude({{"kernel.cpp", "#include <cstdint>\n#include <cmath>\n"}}));
 }
 
-TEST_F(CpuCompilerTest, OurHeaderGetsAlongWithTheLibrarys) {
+TEST_F(CpuCompilerTest, OurHeaderWorksBesideTheLibrarys) {
   EXPECT_FALSE(compile("#include \"warpsmith.h\"\n#include <cmath>\n#include <cstring>\n" + head +
                        "{ *(float*)out[0] = std::exp(1.0f) + expf(1) + INFINITY; }")
                    .failure);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compile service for CUDA, with whatever toolchain this machine has; no GPU is needed.
+// The compiler for CUDA, with the toolchain of this machine. Needs no GPU.
 #include "sandbox/contract/device/cuda_compiler.hpp"
 
 #include <dlfcn.h>
@@ -82,7 +82,7 @@ bool addresses_can_be_kept() {
   return true;
 }
 
-/// Another text each time, with the same headers: those of 130 MB, precompiled.
+/// A different text for each number, with the same headers, which take 130 MB precompiled.
 std::string with_headers(int number) {
   return "// number " + std::to_string(number) +
          "\n#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n" +
@@ -90,28 +90,28 @@ std::string with_headers(int number) {
 }
 
 TEST_F(CudaCompilerTest, HeadersThatSourcesShareArePrecompiled) {
-  if (!addresses_can_be_kept()) GTEST_SKIP() << "the kernel places memory at random here";
+  if (!addresses_can_be_kept()) GTEST_SKIP() << "this kernel always randomises addresses";
   const Deadline deadline = Deadline::after(seconds{60});
   int number = 0;
   while (precompiled_in(options.cache_dir).empty() && !deadline.passed()) {
     ASSERT_FALSE(compile(with_headers(++number)).failure);
   }
-  EXPECT_GE(number, 2) << "what is asked for once is not worth it";
+  EXPECT_GE(number, 2) << "the first request makes no file";
   ASSERT_EQ(precompiled_in(options.cache_dir).size(), 1U);
   const Compiled quicker = compile(with_headers(++number));
   ASSERT_FALSE(quicker.failure) << quicker.text;
   EXPECT_TRUE(read_cubin(quicker.artefact)->kernels.contains("k"));
-  EXPECT_EQ(precompiled_in(options.cache_dir).size(), 1U) << "it fitted, or it would be gone";
+  EXPECT_EQ(precompiled_in(options.cache_dir).size(), 1U) << "a file that does not fit is removed";
 }
 
-/// Its second include is none to the compiler: of a comment's line, or beyond the text's end.
+/// The second include is part of a comment, or lies beyond the text's end.
 std::string with_one_header(int number, const std::string& between) {
   std::string text = with_headers(number);
   return text.insert(text.find("#include <cooperative_groups/"), between);
 }
 
-TEST_F(CudaCompilerTest, SourcesWhoseIncludesAreNoneTakeNobodysPrecompiledHeaders) {
-  if (!addresses_can_be_kept()) GTEST_SKIP() << "the kernel places memory at random here";
+TEST_F(CudaCompilerTest, SourcesThatOnlySeemToIncludeUseNoPrecompiledHeaders) {
+  if (!addresses_can_be_kept()) GTEST_SKIP() << "this kernel always randomises addresses";
   const Deadline deadline = Deadline::after(seconds{60});
   int number = 0;
   while (precompiled_in(options.cache_dir).empty() && !deadline.passed()) {
@@ -124,7 +124,7 @@ TEST_F(CudaCompilerTest, SourcesWhoseIncludesAreNoneTakeNobodysPrecompiledHeader
 }
 
 TEST_F(CudaCompilerTest, ADamagedPrecompiledHeaderCostsOnlyTheTime) {
-  if (!addresses_can_be_kept()) GTEST_SKIP() << "the kernel places memory at random here";
+  if (!addresses_can_be_kept()) GTEST_SKIP() << "this kernel always randomises addresses";
   const Deadline deadline = Deadline::after(seconds{60});
   int number = 0;
   while (precompiled_in(options.cache_dir).empty() && !deadline.passed()) {
@@ -137,7 +137,7 @@ TEST_F(CudaCompilerTest, ADamagedPrecompiledHeaderCostsOnlyTheTime) {
   EXPECT_TRUE(precompiled_in(options.cache_dir).empty());
 }
 
-TEST(CudaToolchainTest, AnUpdatedToolkitIsAnother) {
+TEST(CudaToolchainTest, AnUpdatedToolkitHasAnotherIdentity) {
   const test_support::TemporaryFolder folder;
   const CudaToolchain toolchain{
       .library_folder = folder.path(), .includes = {folder.path()}, .root = {}};
@@ -147,7 +147,7 @@ TEST(CudaToolchainTest, AnUpdatedToolkitIsAnother) {
   EXPECT_NE(identity_of(toolchain), before);
 }
 
-TEST_F(CudaCompilerTest, GivesACubinWhoseKernelsAreKnown) {
+TEST_F(CudaCompilerTest, MakesACubinAndReadsItsKernels) {
   const Compiled compiled = compile(probe);
   ASSERT_FALSE(compiled.failure) << compiled.text;
   const auto facts = read_cubin(compiled.artefact);
@@ -156,7 +156,7 @@ TEST_F(CudaCompilerTest, GivesACubinWhoseKernelsAreKnown) {
   ASSERT_EQ(facts->kernels.size(), 2U);
   const KernelFacts& scale = facts->kernels.at("scale");
   EXPECT_EQ(scale.max_threads, 128U);
-  EXPECT_EQ(scale.shared_bytes, 1024U) << "the tile, and nothing of the system's own";
+  EXPECT_EQ(scale.shared_bytes, 1024U) << "the tile without the system's own memory";
   EXPECT_EQ(facts->kernels.at("other").shared_bytes, 0U);
   EXPECT_GT(scale.registers, 3U);
   ASSERT_EQ(scale.parameters.size(), 5U);
@@ -172,7 +172,7 @@ TEST_F(CudaCompilerTest, RepeatedSourceIsNotCompiledAgain) {
   EXPECT_FALSE(again.artefact.empty());
 }
 
-/// It opens its own parts by name alone, and the loader looks where a toolkit is only.
+/// NVRTC opens its own libraries by name alone, and the loader finds them only in a toolkit.
 void open_parts_of_nvrtc(const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
@@ -180,7 +180,7 @@ void open_parts_of_nvrtc(const std::string& folder) {
   }
 }
 
-TEST_F(CudaCompilerTest, WhatTheCompilerItselfCannotDoIsNotTheSourcesFault) {
+TEST_F(CudaCompilerTest, AFailureOfTheCompilerIsNotBlamedOnTheSource) {
   open_parts_of_nvrtc(options.toolchain.library_folder);
   const std::string path = options.toolchain.library_folder + "/libnvrtc.so.";
   const auto library = NvrtcLibrary::load({path + "13", path + "12"});
@@ -206,7 +206,7 @@ TEST_F(CudaCompilerTest, ErrorsNameTheCandidatesLines) {
       "kernels.cu is no text: byte " + std::to_string(std::string(probe).size()) + " is zero");
 }
 
-TEST_F(CudaCompilerTest, HeadersBesideItAreFoundAndTheHostsAreNot) {
+TEST_F(CudaCompilerTest, FindsSubmittedHeadersAndNoneOfTheHost) {
   const Compiled with = compile(
       FileSet{{"kernels.cu",
                "#include \"parts/add.cuh\"\nextern \"C\" __global__ void k(int* p) { add(p); }"},
@@ -242,7 +242,7 @@ TEST_F(CudaCompilerTest, SourcesThatNeedTheHostsHeadersGoToNvcc) {
   EXPECT_TRUE(read_cubin(compiled.artefact)->kernels.contains("k"));
 }
 
-TEST_F(CudaCompilerTest, CompilersThatHangAreEndedAndReplaced) {
+TEST_F(CudaCompilerTest, CompilersThatHangAreKilledAndReplaced) {
   options.timeout = std::chrono::milliseconds{1500};
   auto opened = CudaCompiler::open(options, Deadline::after(seconds{60}));
   ASSERT_TRUE(opened.has_value()) << opened.error().message;
@@ -287,7 +287,7 @@ TEST_F(CudaCompilerTest, DamagedCubinsAreReadOrRefused) {
   EXPECT_GT(readable, 10);
 }
 
-TEST_F(CudaCompilerTest, RefusesLocalMemoryThatWouldStarveTheDevice) {
+TEST_F(CudaCompilerTest, RefusesTooMuchLocalMemory) {
   const auto holding = [](const std::string& bytes) {
     return "extern \"C\" __global__ void deep(char* y, int n) {\n"
            "  volatile char held[" +
@@ -312,8 +312,8 @@ std::vector<pid_t> children_of(const std::string& process) {
   return children;
 }
 
-TEST_F(CudaCompilerTest, AWorkerThatSomethingKilledIsReplaced) {
-  ASSERT_FALSE(compile(probe).failure);  // another worker waits, warm or nearly so
+TEST_F(CudaCompilerTest, AKilledWorkerIsReplaced) {
+  ASSERT_FALSE(compile(probe).failure);  // another worker waits now
   int killed = 0;
   for (const pid_t monitor : children_of("self")) {
     for (const pid_t jailed : children_of(std::to_string(monitor))) {
@@ -325,7 +325,7 @@ TEST_F(CudaCompilerTest, AWorkerThatSomethingKilledIsReplaced) {
   EXPECT_FALSE(after.failure) << after.text;
 }
 
-TEST_F(CudaCompilerTest, TheKernelsThatClocksAreComparedByFitTheirPlans) {
+TEST_F(CudaCompilerTest, KernelsOfTheClockComparisonFitTheirPlans) {
   for (const std::string& name : timing_kernel_names()) {
     const FileSet files = timing_kernel(name, 1000);
     const auto plan = device_plan(files);
