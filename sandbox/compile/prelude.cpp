@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "runtime/run/durable_file.hpp"
+#include "runtime/run/owned_folder.hpp"
 #include "sandbox/jail/presets.hpp"
 
 namespace warpsmith::sandbox {
@@ -30,10 +31,11 @@ JailSpec prelude_jail(const std::vector<std::string>& command) {
   return spec;
 }
 
-/// Headers that nobody asked for in a week: each takes 50 MB. Younger ones may be in use by another
-/// program of another version.
+/// Removes headers of 50 MB each that were not used for a week. Another version of this program may
+/// use younger ones.
 void remove_forgotten(const fs::path& folder) {
   constexpr std::chrono::hours kept{7 * 24};
+  OwnedFolder::sweep(folder);
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     std::error_code ignored;
@@ -46,7 +48,7 @@ void remove_forgotten(const fs::path& folder) {
 
 }  // namespace
 
-// Never our own header: who includes <math.h> would get its vector variants without asking.
+// Not warpsmith.h: a source that includes <math.h> would get its vector variants unasked.
 const char* const prelude_text =
     "#include <immintrin.h>\n"
     "#include <algorithm>\n"
@@ -78,7 +80,8 @@ Result<std::string> ready_prelude(const std::string& folder, const std::string& 
   const fs::path path = fs::path(folder) / (toolchain_hash + ".gch");
   std::error_code error;
   if (fs::exists(path, error)) {
-    fs::last_write_time(path, fs::file_time_type::clock::now(), error);  // it is in use
+    fs::last_write_time(path, fs::file_time_type::clock::now(),
+                        error);  // keeps it from being removed
     return path.string();
   }
   const auto exit = run_jailed(prelude_jail(command), deadline);

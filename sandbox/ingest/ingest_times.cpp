@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What timed calls are held to, and how long the baselines take.
+// The bound of timed calls, and the times of the baselines.
 #include <algorithm>
 
 #include "runtime/median.hpp"
@@ -9,13 +9,13 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr int profile_sets = 4;     // dense sets behind a profile
+constexpr int profile_sets = 4;     // dense sets for a profile
 constexpr int baseline_calls = 11;  // of each baseline
-constexpr double least_ms = 1e-3;   // that a clock tells from the noise of an empty call
+constexpr double least_ms = 1e-3;   // shorter times are lost in the noise of an empty call
 
 }  // namespace
 
-/// The bound of timed calls, and a check that torch.compile's output passes it beside eager's.
+/// Measures the bound of timed calls, and checks that torch.compile's outputs keep to it.
 Result<void> IngestStay::calibrate_dense() {
   for (int i = 0; i < profile_sets; ++i) {
     if (auto ready = prepare(Distribution::dense); !ready) return ready;
@@ -30,7 +30,7 @@ Result<void> IngestStay::calibrate_dense() {
   const ErrorStats both = bench_.compare_with_worker(Side::worker, 1, 0, bound_);
   if (!both.right()) record_.refusal = "torch.compile and eager differ on dense inputs";
   if (!both.right()) return {};
-  if (auto done = further_->check(bound_); !done) return done;
+  if (auto done = further_.check(bound_); !done) return done;
   return gate_timed();
 }
 
@@ -53,12 +53,12 @@ Result<void> IngestStay::time_baselines() {
     if (auto done = session_.forget(deadline_); !done) return done;
     if (i % 2 == 0) continue;
     const auto fresh = [this] { return prepare(Distribution::dense); };
-    if (auto done = further_->time_each(fresh); !done) return done;
+    if (auto done = further_.time_each(fresh); !done) return done;
   }
   auto objection = objection_to_times(median(eager), median(compiled));
   if (!objection) return tl::unexpected(std::move(objection.error()));
   record_.refusal = std::move(*objection);
-  record_.further = further_->facts();
+  record_.further = further_.facts();
   TaskFacts& facts = record_.facts;
   facts.eager_ms = median(eager);
   facts.compile_ms = median(compiled);

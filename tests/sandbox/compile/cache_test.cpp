@@ -3,13 +3,15 @@
 #include "sandbox/compile/cache.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <vector>
 
 #include "runtime/checksum.hpp"
+#include "runtime/run/owned_folder.hpp"
 #include "sandbox/compile/compiled.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
@@ -23,7 +25,7 @@ std::string key_of(int i) {
   return std::string(63, 'a') + std::to_string(i);
 }
 
-TEST(CompileCacheTest, FindsWhatWasInsertedEvenByAnother) {
+TEST(CompileCacheTest, FindsWhatAnotherObjectInserted) {
   const ScratchFolder folder;
   auto first = CompileCache::open(folder.path(), 1 << 20);
   ASSERT_TRUE(first);
@@ -39,7 +41,7 @@ TEST(CompileCacheTest, DropsTheLeastRecentlyUsedBeyondItsBound) {
   auto cache = CompileCache::open(folder.path(), 10'000);
   for (int i = 0; i < 4; ++i) {
     cache->insert(key_of(i), std::string(2000, 'x'));
-    // Distinct times of use without waiting for the clock.
+    // Distinct times of use without a wait.
     fs::last_write_time(fs::path(folder.path()) / key_of(i),
                         fs::file_time_type::clock::now() - std::chrono::hours{10 - i});
   }
@@ -52,7 +54,7 @@ TEST(CompileCacheTest, DropsTheLeastRecentlyUsedBeyondItsBound) {
 }
 
 /// Compilers of all contracts and slots share a folder.
-TEST(CompileCacheTest, SeveralKeepOneBoundTogether) {
+TEST(CompileCacheTest, SeveralObjectsShareOneBound) {
   const ScratchFolder folder;
   constexpr uint64_t bound = 100'000;
   std::vector<CompileCache> caches;
@@ -79,19 +81,22 @@ TEST(CompileCacheTest, RemovesDamagedEntries) {
 
 TEST(CompileCacheTest, RemovesWhatAKilledWriterLeft) {
   const ScratchFolder folder;
-  const pid_t gone = ::fork();
-  if (gone == 0) ::_exit(0);
-  ASSERT_EQ(::waitpid(gone, nullptr, 0), gone);
-  const fs::path left = fs::path(folder.path()) / ("tmp-" + std::to_string(gone) + "-1");
-  const fs::path written = fs::path(folder.path()) / ("tmp-" + std::to_string(::getpid()) + "-1");
-  std::ofstream(left) << "half of a";
-  std::ofstream(written) << "half of b";
+  const auto write = [&] {
+    const rlimit most{32, 32};  // bytes of a file: the next one ends the process
+    (void)::setrlimit(RLIMIT_FSIZE, &most);
+    CompileCache::open(folder.path(), 1 << 20)->insert(key_of(1), "content");
+    ::_exit(0);
+  };
+  EXPECT_EXIT(write(), ::testing::KilledBySignal(SIGXFSZ), "");
+  EXPECT_FALSE(fs::is_empty(folder.path()));
+  const auto written = OwnedFolder::make(folder.path());
+  ASSERT_TRUE(written) << written.error().message;
   ASSERT_TRUE(CompileCache::open(folder.path(), 1 << 20));
-  EXPECT_FALSE(fs::exists(left));
-  EXPECT_TRUE(fs::exists(written));
+  EXPECT_TRUE(fs::exists(written->path()));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
 }
 
-TEST(CompileCacheTest, AKilledCompilerIsAskedOnceMore) {
+TEST(CompileCacheTest, AKilledCompilerRunsOnceMore) {
   const ScratchFolder folder;
   auto cache = CompileCache::open(folder.path(), 1 << 20);
   int asked = 0;
@@ -109,7 +114,7 @@ TEST(CompileCacheTest, AKilledCompilerIsAskedOnceMore) {
   EXPECT_EQ(asked, 2);
 }
 
-TEST(CompileCacheTest, KeepsNothingWithoutRoom) {
+TEST(CompileCacheTest, KeepsNothingWithABoundOfZero) {
   const ScratchFolder folder;
   auto cache = CompileCache::open(folder.path(), 0);
   cache->insert(key_of(1), "content");

@@ -58,7 +58,7 @@ TEST_F(CpuCompilerTest, AnswersTheSameSourceFromTheCache) {
   EXPECT_LT(second.milliseconds, first.milliseconds);
 }
 
-TEST_F(CpuCompilerTest, GivesErrorsWithTheirPlaceAndCachesThem) {
+TEST_F(CpuCompilerTest, ReportsErrorsWithTheirPlaceAndCachesThem) {
   const std::string broken = "\n" + head + "{ return 1 }";
   const Compiled first = compile(broken);
   EXPECT_EQ(first.failure, VerdictClass::compile_error);
@@ -184,7 +184,7 @@ TEST_F(CpuCompilerTest, OnlyOurHeadersMathematicsIsVectorised) {
   EXPECT_EQ(plain.artefact.find("v_tanhf"), std::string::npos);
 }
 
-/// With a precompiled header of its own.
+/// Each case makes its own precompiled header.
 class PreludeTest : public CpuCompilerTest {
  protected:
   void SetUp() override {}

@@ -125,7 +125,7 @@ TEST_F(CudaCompilerTest, IncludesThatDoNotCountUseNoPrecompiledHeader) {
 }
 
 TEST_F(CudaCompilerTest, ADamagedPrecompiledHeaderCostsOnlyTheTime) {
-  if (!addresses_can_be_kept()) GTEST_SKIP() << "the kernel places memory at random here";
+  if (!addresses_can_be_kept()) GTEST_SKIP() << "this kernel always randomises addresses";
   const Deadline deadline = Deadline::after(seconds{60});
   int number = 0;
   while (precompiled_in(options.cache_dir).empty() && !deadline.passed()) {
@@ -288,7 +288,7 @@ TEST_F(CudaCompilerTest, DamagedCubinsAreReadOrRefused) {
   EXPECT_GT(readable, 10);
 }
 
-TEST_F(CudaCompilerTest, RefusesLocalMemoryThatWouldStarveTheDevice) {
+TEST_F(CudaCompilerTest, RefusesTooMuchLocalMemory) {
   const auto holding = [](const std::string& bytes) {
     return "extern \"C\" __global__ void deep(char* y, int n) {\n"
            "  volatile char held[" +
