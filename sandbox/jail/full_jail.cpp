@@ -31,8 +31,7 @@ std::vector<std::string> missing_primitives(const std::map<std::string, std::str
     required.insert(required.end(),
                     {{"core_account", "schedstat"}, {"processes", "seccomp, one task"}});
   }
-  // Not the software device; and no kernel that reaches the launcher's own memory, for what the
-  // launcher tells could then be the kernel's.
+  // A real GPU, whose kernels cannot reach the launcher's memory: they could forge its answers.
   if (kind == JailKind::launch) {
     required.insert(required.end(),
                     {{"devices", "/dev/nvidia"}, {"host_memory", cuda::out_of_reach}});

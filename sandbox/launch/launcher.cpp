@@ -160,15 +160,9 @@ class Launcher {
   uint32_t sets_ = 0;
 };
 
-Result<std::unique_ptr<PlanDevice>> open_device(const std::string& name, Recording recording) {
-  if (name == software_device_name) return make_software_device(recording);
-  if (name == cuda_device_name) return open_cuda_device(recording);
-  return fail(ErrorCode::invalid_argument, "launcher: no device \"" + name + "\"");
-}
-
 }  // namespace
 
-int run_launcher(const std::string& name, Recording recording) {
+int run_launcher(OpenDevice open, Recording recording) {
   auto control = MemoryFile::map(UniqueFd{launcher_control_fd}, true);
   if (!control || control->bytes().size() < control_bytes) return bad_page;
   control->close_descriptor();
@@ -181,7 +175,7 @@ int run_launcher(const std::string& name, Recording recording) {
     memory->close_descriptor();
     records.emplace(std::move(*memory));
   }
-  auto device = open_device(name, recording);
+  auto device = open(recording);
   if (!device) {
     // The verifier captures standard error and reports it.
     (void)!::write(STDERR_FILENO, device.error().message.data(), device.error().message.size());

@@ -18,7 +18,7 @@ struct LauncherPlan {
   BufferLayout layout;       // one slot for each tensor of the plan, in its order
   uint64_t input_bytes = 0;  // size of the memory as allocated: a device rounds it up
   uint64_t output_bytes = 0;
-  std::string artefact;  // a cubin, or a shared object for the software device
+  std::string artefact;  // the compiled kernels in the device's format: a cubin
 
   template <class Archive>
   void serialize(Archive& archive) {

@@ -64,7 +64,7 @@ Result<JailSpec> launch_jail(const LauncherOptions& options) {
   const std::optional<GpuAccess> gpu = access_of(options);
   JailSpec jail;
   jail.kind = JailKind::launch;
-  jail.argv = {own_program_path, "launcher", gpu ? cuda_device_name : software_device_name};
+  jail.argv = {own_program_path, launcher_mode};
   if (options.records_fd >= 0) jail.argv.emplace_back(recording_name);
   jail.limits = options.limits;
   jail.limits.tmp_bytes = 0;

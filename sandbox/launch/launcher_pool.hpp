@@ -16,8 +16,8 @@
 namespace warpsmith::sandbox {
 
 struct LauncherOptions {
-  std::string program;           // warpsmith-sandbox
-  std::optional<GpuAccess> gpu;  // empty: the software device
+  std::string program;           // warpsmith-sandbox, or a test's with another device
+  std::optional<GpuAccess> gpu;  // none: the jail shows no GPU
   JailLimits limits{.memory_bytes = 8ULL << 30U, .cpu = std::chrono::seconds{600}};
   std::optional<int> core;
   size_t ready = 1;  // number of launchers kept waiting

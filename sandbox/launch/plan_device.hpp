@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device that executes a plan inside the launcher's process: a GPU, or this machine's processor
-// as its stand-in.
+// The device that executes a plan inside the launcher's process: a GPU, or a test's stand-in for one.
 #pragma once
 
 #include <chrono>
@@ -59,13 +58,11 @@ class PlanDevice {
 /// Recording slows every run, so timed runs are never recorded.
 enum class Recording : uint8_t { off, on };
 
+/// Opens the device that a launcher executes plans on.
+using OpenDevice = Result<std::unique_ptr<PlanDevice>> (*)(Recording);
+
 /// Opens GPU 0 of those visible to this process and makes its context. `unsupported` without a
 /// driver, or in a build without a CUDA toolkit.
 Result<std::unique_ptr<PlanDevice>> open_cuda_device(Recording recording);
-
-/// The processor, for tests on machines without a GPU. Its times say nothing about a GPU, its
-/// kernels are plain C++ compiled from the subset that CUDA shares (software_kernels.hpp), and its
-/// verdicts have the lowered trust class.
-std::unique_ptr<PlanDevice> make_software_device(Recording recording);
 
 }  // namespace warpsmith::sandbox

@@ -25,7 +25,7 @@ constexpr const char* usage =
     "  serve      answers requests on descriptor 3\n"
     "  runner     runs a kernel inside a jail (descriptors 3 to 6)\n"
     "  nvrtc      compiles one CUDA source inside a jail (descriptor 3)\n"
-    "  launcher   carries out a launch plan inside a jail: cuda or software (descriptors 3, 4);\n"
+    "  launcher   carries out launch plans on a GPU inside a jail (descriptors 3, 4);\n"
     "             with \"recording\" it records what it launches (descriptor 5)\n"
     "  libraries  lists the files that the runner needs\n";
 
@@ -100,11 +100,11 @@ int main(int argc, char** argv) {
   if (mode == "serve") return serve_inherited();
   if (mode == "runner") return warpsmith::sandbox::run_runner();
   if (mode == "nvrtc") return warpsmith::sandbox::run_nvrtc_worker();
-  if (mode == "launcher" && arguments.size() == 3) {
-    return sandbox::run_launcher(arguments[2], sandbox::Recording::off);
+  if (mode == sandbox::launcher_mode && arguments.size() == 2) {
+    return sandbox::run_launcher(sandbox::open_cuda_device, sandbox::Recording::off);
   }
-  if (mode == "launcher" && arguments.size() == 4 && arguments[3] == recording_word) {
-    return sandbox::run_launcher(arguments[2], sandbox::Recording::on);
+  if (mode == sandbox::launcher_mode && arguments.size() == 3 && arguments[2] == recording_word) {
+    return sandbox::run_launcher(sandbox::open_cuda_device, sandbox::Recording::on);
   }
   if (mode == "libraries") return list_libraries();
   (void)std::fputs(usage, mode == "--help" ? stdout : stderr);

@@ -16,10 +16,10 @@ namespace warpsmith::sandbox {
 
 struct DeviceContestantSpec {
   const BoundPlan& plan;
-  const std::string& artefact;  // cubin; of the software device a shared object; empty: no launches
+  const std::string& artefact;  // the compiled kernels, a cubin; empty: no launches
   const BufferLayout& layout;
   // The inputs and parameters of all sets, and the outputs of all sets for this contestant alone:
-  // device memory as the driver exports it, memfds for the software device.
+  // device memory as the driver exports it, memfds in tests.
   int inputs_fd = -1, outputs_fd = -1;
   uint64_t input_bytes = 0, output_bytes = 0;  // the memories' whole sizes
 };

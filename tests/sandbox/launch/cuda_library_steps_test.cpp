@@ -5,16 +5,21 @@
 #include <iostream>
 
 #include "runtime/random_stream.hpp"
-#include "sandbox/launch/element.hpp"
-#include "sandbox/launch/software_library.hpp"
 #include "tests/sandbox/launch/gpu_candidate.hpp"
+#include "tests/sandbox/support/software_device/element.hpp"
+#include "tests/sandbox/support/software_device/software_library.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
+using testing::BufferBases;
 using testing::GpuCandidate;
 using testing::in_seconds;
+using testing::load_element;
 using testing::signature_of;
+using testing::software_conv;
+using testing::software_gemm;
+using testing::store_element;
 using testing::tensor;
 
 class CudaLibraryStepsTest : public testing::OnGpu {};

@@ -6,15 +6,17 @@
 
 #include "sandbox/commit/shared_buffers.hpp"
 #include "sandbox/contract/device/device_recording.hpp"
-#include "sandbox/launch/software_kernels.hpp"
 #include "sandbox/profile/profile.hpp"
 #include "tests/sandbox/launch/plans.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/sandbox/support/software_device/software_device.hpp"
+#include "tests/sandbox/support/software_device/software_kernels.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
 using cuda::RecordKind;
+using testing::compile_software_kernels;
 using ::testing::HasSubstr;
 using testing::in_seconds;
 using testing::tensor;
@@ -72,7 +74,8 @@ Result<PartyKernels> recorded(const std::string& text, int seconds = 30) {
                                   .outputs_fd = outputs->fd(),
                                   .input_bytes = layout.input_total(),
                                   .output_bytes = layout.output_total()};
-  return record_device_kernels({.program = testing::sandbox_program()}, spec, in_seconds(seconds));
+  return record_device_kernels({.program = testing::software_launcher_program()}, spec,
+                               in_seconds(seconds));
 }
 
 TEST(RecordingLauncherTest, RecordsEveryStepOfOneCallInOrder) {
@@ -121,7 +124,7 @@ TEST(RecordingLauncherTest, ATimedLauncherRecordsNothing) {
   const std::string artefact = compiled(plan);
   const BufferLayout layout = make_layout(signature, 1);
   const auto inputs = SharedBuffers::inputs(layout), outputs = SharedBuffers::outputs(layout);
-  LauncherPool pool{{.program = testing::sandbox_program(), .calibration_calls = 1}};
+  LauncherPool pool{{.program = testing::software_launcher_program(), .calibration_calls = 1}};
   auto launcher = start_device_contestant(pool,
                                           {.plan = plan,
                                            .artefact = artefact,

@@ -7,14 +7,16 @@
 
 #include "runtime/cuda/driver.hpp"
 #include "sandbox/contract/device/device_contestant.hpp"
-#include "sandbox/launch/software_kernels.hpp"
 #include "tests/sandbox/launch/plans.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/sandbox/support/software_device/software_device.hpp"
+#include "tests/sandbox/support/software_device/software_kernels.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
 using testing::bound_to;
+using testing::compile_software_kernels;
 using ::testing::HasSubstr;
 using testing::in_seconds;
 using testing::signature_of;
@@ -47,7 +49,7 @@ Compiled compile(const std::string& source, const BoundPlan& plan) {
 
 LauncherOptions software() {
   LauncherOptions options;
-  options.program = testing::sandbox_program();
+  options.program = testing::software_launcher_program();
   options.calibration_calls = 8;
   return options;
 }
@@ -132,7 +134,7 @@ TEST(LaunchJailTest, ReportsWhetherKernelsReachTheLaunchersMemory) {
   EXPECT_EQ(launch_jail(options).value().known.at("host_memory"), cuda::out_of_reach);
   options.gpu.reset();
   EXPECT_EQ(launch_jail(options).value().known.at("host_memory"), cuda::within_reach)
-      << "the software device's kernels are of the launcher's own process";
+      << "without a GPU, kernels run in the launcher's own process";
 }
 
 TEST(SoftwareLauncherTest, CarriesOutLibraryStepsMemsetAndCopy) {
@@ -260,7 +262,8 @@ TEST(LauncherPoolTest, ReplacesALauncherThatDiedWhileItWaited) {
 
 TEST(LauncherPoolTest, ReportsWhyNoLauncherStarts) {
   LauncherOptions options = software();
-  options.gpu = GpuAccess{};  // a jail without a GPU's nodes
+  options.program = testing::sandbox_program();
+  options.gpu = GpuAccess{};  // its jail shows no GPU
   LauncherPool pool{options};
   const auto taken = pool.take(in_seconds(20));
   ASSERT_FALSE(taken.has_value());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares library steps by plain loops with figures worked out by hand, and the binary interfaces
 // of NVIDIA's libraries with their headers, where those are installed.
-#include "sandbox/launch/software_library.hpp"
+#include "tests/sandbox/support/software_device/software_library.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "sandbox/launch/cublas_abi.hpp"
 #include "sandbox/launch/cudnn_abi.hpp"
-#include "sandbox/launch/element.hpp"
+#include "tests/sandbox/support/software_device/element.hpp"
 
 #if __has_include(<cublasLt.h>) && __has_include(<cudnn.h>) && __has_include(<cuda_runtime_api.h>)
 #define WARPSMITH_HAS_LIBRARY_HEADERS 1
@@ -21,6 +21,13 @@
 
 namespace warpsmith::sandbox {
 namespace {
+
+using testing::bfloat_bits;
+using testing::BufferBases;
+using testing::half_bits;
+using testing::load_element;
+using testing::software_conv;
+using testing::software_gemm;
 
 /// Tensors of float32, and a plan's view of them.
 struct Floats {

@@ -14,15 +14,17 @@
 #include "sandbox/ingest/ingest.hpp"
 #include "sandbox/judge/evaluation.hpp"
 #include "sandbox/judge/host_bench.hpp"
-#include "sandbox/launch/software_kernels.hpp"
 #include "sandbox/reference/ragged.hpp"
 #include "tests/sandbox/hacks/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
+#include "tests/sandbox/support/software_device/software_device.hpp"
+#include "tests/sandbox/support/software_device/software_kernels.hpp"
 #include "tests/support/after_all_tests.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
+using testing::compile_software_kernels;
 using testing::Expectation;
 using testing::in_seconds;
 
@@ -69,8 +71,9 @@ class SoftwareSlot {
                                                 in_seconds(120)))),
         compiler_(value_of(CpuCompiler::create({.cache_dir = folder_.path() + "/compiled"}))),
         machine_(known_machine(folder_.path())),
-        launchers_({.program = testing::sandbox_program(), .core = core, .calibration_calls = 16}) {
-  }
+        launchers_({.program = testing::software_launcher_program(),
+                    .core = core,
+                    .calibration_calls = 16}) {}
 
   Decision judge(const Task& task, const FileSet& files, const Asked& asked) {
     const CorePin pin(core);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/launch/software_library.hpp"
+#include "tests/sandbox/support/software_device/software_library.hpp"
 
 #include <array>
 #include <cmath>
 #include <numbers>
 
-#include "sandbox/launch/element.hpp"
+#include "tests/sandbox/support/software_device/element.hpp"
 
-namespace warpsmith::sandbox {
+namespace warpsmith::sandbox::testing {
 namespace {
 
-/// The tanh form, as the GPU's library has it.
+/// The tanh form, like cuBLASLt's.
 double gelu(double x) {
   const double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
   return 0.5 * x * (1 + std::tanh(inner));
@@ -43,7 +43,7 @@ struct Operand {
   }
 };
 
-/// Extents of a convolution brought to three spatial ones; missing ones lead and are 1.
+/// A convolution with three spatial extents; missing leading ones are 1.
 struct Window {
   std::array<int64_t, 3> x{1, 1, 1}, w{1, 1, 1}, out{1, 1, 1};
   std::array<int64_t, 3> stride{1, 1, 1}, padding{0, 0, 0}, dilation{1, 1, 1};
@@ -66,7 +66,7 @@ struct Window {
   static std::array<int64_t, 3> place(int64_t index, const std::array<int64_t, 3>& extents) {
     return {index / (extents[1] * extents[2]), index / extents[2] % extents[1], index % extents[2]};
   }
-  /// Index in x that tap `tap` of output `at` reads; −1 in the padding.
+  /// The index in x that tap `tap` of output `at` reads; −1: padding.
   int64_t source(const std::array<int64_t, 3>& at, const std::array<int64_t, 3>& tap) const {
     int64_t index = 0;
     for (size_t i = 0; i < 3; ++i) {
@@ -132,4 +132,4 @@ void software_conv(const BoundConv& conv, const std::vector<BoundBuffer>& buffer
   }
 }
 
-}  // namespace warpsmith::sandbox
+}  // namespace warpsmith::sandbox::testing

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The software device: a plan's steps on this processor, over host memory.
+#include "tests/sandbox/support/software_device/software_device.hpp"
+
 #include <dlfcn.h>
 #include <sys/mman.h>
 
@@ -9,13 +10,12 @@
 #include "runtime/process/memory_file.hpp"
 #include "sandbox/contract/cpu/cpu_contract.hpp"
 #include "sandbox/jail/seccomp_filter.hpp"
-#include "sandbox/launch/plan_device.hpp"
-#include "sandbox/launch/software_kernels.hpp"
-#include "sandbox/launch/software_library.hpp"
 #include "sandbox/plan/match_kernels.hpp"
 #include "sandbox/profile/record_file.hpp"
+#include "tests/sandbox/support/software_device/software_kernels.hpp"
+#include "tests/sandbox/support/software_device/software_library.hpp"
 
-namespace warpsmith::sandbox {
+namespace warpsmith::sandbox::testing {
 namespace {
 
 using Solve = void (*)(const void* const*, void* const*, const int64_t*);
@@ -35,7 +35,7 @@ Result<MemoryFile> map_memory(UniqueFd fd, uint64_t bytes, bool writable) {
   return memory;
 }
 
-/// What a GPU's profiler would say of a step's shape; its time is this processor's.
+/// The shape of a step as a GPU's profiler records it, without its time.
 cuda::KernelRecord record_of(const BoundStep& step, const std::vector<BoundBuffer>& buffers) {
   cuda::KernelRecord record;
   if (const auto* launch = std::get_if<BoundLaunch>(&step.what)) {
@@ -65,7 +65,7 @@ class SoftwareDevice final : public PlanDevice {
     if (!inputs) return tl::unexpected(inputs.error());
     auto outputs = map_memory(std::move(memories.outputs), plan_.output_bytes, true);
     if (!outputs) return tl::unexpected(outputs.error());
-    // The filter of `confine` makes no files any more.
+    // These files are made here: the filter of `confine` refuses to make any.
     auto artefact = MemoryFile::sealed_copy("kernels", plan_.artefact);
     if (!artefact) return tl::unexpected(artefact.error());
     auto scratch = MemoryFile::create("scratch", plan_.plan.scratch_bytes);
@@ -119,7 +119,7 @@ class SoftwareDevice final : public PlanDevice {
 
  private:
   void record(const BoundStep& step, SteadyClock::time_point started) {
-    if (records_.size() > most_records) return;  // one too many says that some are lost
+    if (records_.size() > most_records) return;  // one too many: some are lost
     records_.push_back(record_of(step, plan_.plan.buffers));
     records_.back().start_ns = std::chrono::nanoseconds{started.time_since_epoch()}.count();
     records_.back().duration_ns = std::chrono::nanoseconds{SteadyClock::now() - started}.count();
@@ -138,7 +138,7 @@ class SoftwareDevice final : public PlanDevice {
                              scratch_.bytes().data());
   }
 
-  /// Asks the kernel with an empty grid whether its arguments fit.
+  /// What is wrong with a launch, found by a call with an empty grid; empty if nothing is.
   std::string refusal_of(const BoundStep& step) {
     const auto* launch = std::get_if<BoundLaunch>(&step.what);
     if (launch == nullptr) return {};
@@ -227,8 +227,8 @@ class SoftwareDevice final : public PlanDevice {
 
 }  // namespace
 
-std::unique_ptr<PlanDevice> make_software_device(Recording recording) {
+Result<std::unique_ptr<PlanDevice>> make_software_device(Recording recording) {
   return std::make_unique<SoftwareDevice>(recording);
 }
 
-}  // namespace warpsmith::sandbox
+}  // namespace warpsmith::sandbox::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library steps by plain loops in double, rounded once: what the software device does for `gemm`
-// and `conv`, and what a GPU's results are compared with in tests.
+// Steps `gemm` and `conv` by plain loops in double, rounded once. The software device runs them,
+// and tests compare a GPU's results with them.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 #include "sandbox/plan/bound_plan.hpp"
 
-namespace warpsmith::sandbox {
+namespace warpsmith::sandbox::testing {
 
-/// Where each buffer of a plan begins, by index.
+/// The address of each buffer of a plan, by index.
 using BufferBases = std::vector<std::byte*>;
 
-/// Both require a step that `LauncherPlan::validate` found good for these buffers.
+/// Both require a step that `LauncherPlan::validate` accepted for these buffers.
 void software_gemm(const BoundGemm& gemm, const std::vector<BoundBuffer>& buffers,
                    const BufferBases& bases);
 void software_conv(const BoundConv& conv, const std::vector<BoundBuffer>& buffers,
                    const BufferBases& bases);
 
-}  // namespace warpsmith::sandbox
+}  // namespace warpsmith::sandbox::testing

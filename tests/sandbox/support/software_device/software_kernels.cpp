@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/launch/software_kernels.hpp"
+#include "tests/sandbox/support/software_device/software_kernels.hpp"
 
 #include <algorithm>
 #include <cctype>
 
 #include "sandbox/contract/cpu/cpu_contract.hpp"
 
-namespace warpsmith::sandbox {
+namespace warpsmith::sandbox::testing {
 namespace {
 
 constexpr const char* included_name = "kernels.inc";
 
-// Error attributes stay silent where the call is never made: only use counts.
+// The error attribute speaks only where the function is called.
 constexpr const char* emulation = R"header(#include "warpsmith.h"
 #include <utility>
 #define __global__
@@ -102,7 +102,7 @@ std::string dispatch(const std::vector<std::string>& kernels) {
   return text + "    default: call.wrong = -1;\n  }\n}\n";
 }
 
-/// Names go into the compiled text: only what C++ calls a name.
+/// Names become part of the compiled text, so only C++ identifiers are accepted.
 bool is_name(const std::string& name) {
   const auto letter = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -139,4 +139,4 @@ Result<Compiled> compile_software_kernels(CpuCompiler& compiler, const FileSet& 
   return compiler.compile(files, deadline);
 }
 
-}  // namespace warpsmith::sandbox
+}  // namespace warpsmith::sandbox::testing

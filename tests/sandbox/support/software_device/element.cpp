@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/launch/element.hpp"
+#include "tests/sandbox/support/software_device/element.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 
-namespace warpsmith::sandbox {
+namespace warpsmith::sandbox::testing {
 namespace {
 
 double half_value(uint16_t bits) {
@@ -59,4 +59,4 @@ void store_element(Dtype dtype, std::byte* base, int64_t index, double value) {
   std::memcpy(base + index * 2, &bits, sizeof bits);
 }
 
-}  // namespace warpsmith::sandbox
+}  // namespace warpsmith::sandbox::testing
