@@ -14,14 +14,13 @@
 #include <vector>
 
 #include "runtime/checksum.hpp"
+#include "runtime/run/owned_folder.hpp"
 
 namespace warpsmith {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr std::string_view unfinished_mark = ".tmp-";
 
 ErrorCode code_of(int error_number) {
   switch (error_number) {
@@ -128,13 +127,14 @@ Result<void> write_and_rename(const fs::path& temporary, const fs::path& path,
   return {};
 }
 
-/// Leaves no other file, unless it is killed: then one that `remove_unfinished_files` finds.
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path{"."};
+}
+
 Result<void> replace_file(const fs::path& path, std::string_view content, bool synced) {
-  fs::path temporary = path;
-  temporary += std::string(unfinished_mark) + std::to_string(::getpid());
-  auto written = write_and_rename(temporary, path, content, synced);
-  if (!written) (void)::unlink(temporary.c_str());
-  return written;
+  const auto beside = OwnedFolder::make(folder_of(path));
+  if (!beside) return tl::unexpected(beside.error());
+  return write_and_rename(beside->path() / "unfinished", path, content, synced);
 }
 
 }  // namespace
@@ -145,21 +145,7 @@ Result<void> write_file_whole(const fs::path& path, std::string_view content) {
 
 Result<void> write_file_durably(const fs::path& path, std::string_view content) {
   if (auto written = replace_file(path, content, /*synced=*/true); !written) return written;
-  return sync_path(path.has_parent_path() ? path.parent_path() : fs::path{"."});
-}
-
-void remove_unfinished_files(const fs::path& folder) {
-  std::error_code error;
-  std::vector<fs::path> unfinished;
-  for (fs::directory_iterator it{folder, error}, end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    const size_t mark = name.rfind(unfinished_mark);
-    const bool is_unfinished =
-        mark != std::string::npos && mark + unfinished_mark.size() < name.size() &&
-        name.find_first_not_of("0123456789", mark + unfinished_mark.size()) == std::string::npos;
-    if (is_unfinished && it->is_regular_file()) unfinished.push_back(it->path());
-  }
-  for (const fs::path& path : unfinished) (void)::unlink(path.c_str());
+  return sync_path(folder_of(path));
 }
 
 Result<void> sync_path(const fs::path& path) {

@@ -46,16 +46,13 @@ Result<void> write_all(const OpenFile& file, std::string_view bytes,
 /// `invalid_argument` for a pipe or a device. Never waits.
 Result<std::string> read_text_file(const std::filesystem::path& path, size_t max_bytes);
 
-/// Writes beside `path` and renames over it: readers find the old content or the new. After a crash
-/// of the machine the file may hold neither.
+/// Writes in an OwnedFolder beside `path` and renames over it: readers find the old content or the
+/// new. After a crash of the machine the file may hold neither.
 Result<void> write_file_whole(const std::filesystem::path& path, std::string_view content);
 
-/// Writes beside `path`, syncs, renames over it and syncs the folder: after a crash the file holds
-/// its old or its new content.
+/// The same, with the file and its folder synced: after a crash of the machine the file holds its old
+/// or its new content.
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view content);
-
-/// Removes temporary files that killed writers left in `folder`. Only for the folder's owner.
-void remove_unfinished_files(const std::filesystem::path& folder);
 
 /// fsync of one file or folder.
 Result<void> sync_path(const std::filesystem::path& path);

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "runtime/clock.hpp"
+#include "runtime/run/owned_folder.hpp"
 
 namespace warpsmith {
 
@@ -101,7 +102,7 @@ Result<RunFolder> RunFolder::take(RunPaths paths) {
   if (auto written = write_all(*file, pid, paths.lock()); !written) {
     return tl::unexpected(written.error());
   }
-  remove_unfinished_files(paths.folder);
+  OwnedFolder::sweep(paths.folder);
   return RunFolder{std::move(paths), std::move(*file)};
 }
 

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/compile/cache.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <charconv>
-#include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <vector>
 
 #include "runtime/checksum.hpp"
 #include "runtime/run/durable_file.hpp"
+#include "runtime/run/owned_folder.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -21,7 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t digest_digits = 64;
-constexpr const char* temporary_prefix = "tmp-";
 
 struct Entry {
   fs::path path;
@@ -41,24 +34,6 @@ std::vector<Entry> entries_of(const std::string& folder) {
   return entries;
 }
 
-/// The process that writes a temporary file; 0 for any other name.
-pid_t writer_of(const std::string& name) {
-  pid_t writer = 0;
-  if (!name.starts_with(temporary_prefix)) return writer;
-  const char* digits = name.data() + std::string_view(temporary_prefix).size();
-  (void)std::from_chars(digits, name.data() + name.size(), writer);
-  return writer;
-}
-
-/// Writers that were killed left them. Those of a live process of the same number stay for once.
-void remove_abandoned(const std::string& folder) {
-  for (const Entry& entry : entries_of(folder)) {
-    const pid_t writer = writer_of(entry.path.filename().string());
-    std::error_code ignored;
-    if (writer > 0 && ::kill(writer, 0) != 0 && errno == ESRCH) fs::remove(entry.path, ignored);
-  }
-}
-
 }  // namespace
 
 CompileCache::CompileCache(std::string folder, uint64_t max_bytes)
@@ -70,7 +45,7 @@ Result<CompileCache> CompileCache::open(const std::string& folder, uint64_t max_
   if (error) {
     return fail(ErrorCode::io_failed, "compile cache " + folder + ": " + error.message());
   }
-  remove_abandoned(folder);
+  OwnedFolder::sweep(folder);
   CompileCache cache{folder, max_bytes};
   cache.shrink();
   return cache;
@@ -93,18 +68,7 @@ std::optional<std::string> CompileCache::find(const std::string& key) {
 
 void CompileCache::insert(const std::string& key, const std::string& value) {
   if (value.size() + digest_digits > max_bytes_) return;
-  static std::atomic<uint64_t> count{0};
-  const fs::path temporary = fs::path(folder_) / (temporary_prefix + std::to_string(::getpid()) +
-                                                  "-" + std::to_string(++count));
-  std::ofstream file(temporary, std::ios::binary);
-  file << sha256_hex(value) << value;
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(temporary, fs::path(folder_) / key, error);
-  if (!file || error) {
-    fs::remove(temporary, error);
-    return;
-  }
+  if (!write_file_whole(fs::path(folder_) / key, sha256_hex(value) + value)) return;
   const uint64_t added = value.size() + digest_digits;
   bytes_ += added;
   unlisted_ += added;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/compile/precompiled_headers.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -24,31 +22,8 @@ constexpr size_t most_names = 4096;  // that are counted
 constexpr uint64_t largest_file = 256ULL << 20U;
 constexpr seconds making_patience{60};
 constexpr const char* making_path = "/making";  // in the maker's jail
-constexpr const char* making_prefix = "making-";
-constexpr std::chrono::hours forgotten{1};
 // The source begins otherwise than we read it: that says nothing about the file.
 constexpr const char* other_directives = "#630-D";
-
-/// Where one file is made, so that no other service makes the same one there.
-fs::path new_folder(const fs::path& folder) {
-  static int count = 0;
-  fs::path made =
-      folder / (making_prefix + std::to_string(::getpid()) + '-' + std::to_string(++count));
-  std::error_code error;
-  fs::create_directories(made, error);
-  return made;
-}
-
-/// What services left that were killed.
-void remove_forgotten(const fs::path& folder) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    std::error_code gone;
-    const bool ours = entry.path().filename().string().starts_with(making_prefix);
-    const auto age = fs::file_time_type::clock::now() - entry.last_write_time(gone);
-    if (ours && !gone && age > forgotten) fs::remove_all(entry.path(), gone);
-  }
-}
 
 /// Answers of a worker that has ended: that it was warm, and what it made of the headers.
 bool has_compiled(FrameSocket& socket) {
@@ -86,7 +61,7 @@ Result<PrecompiledHeaders> PrecompiledHeaders::open(NvrtcOptions options, uint64
     return fail(ErrorCode::io_failed,
                 "precompiled headers " + headers.folder_.string() + ": " + error.message());
   }
-  remove_forgotten(headers.folder_);
+  OwnedFolder::sweep(headers.folder_);
   return headers;
 }
 
@@ -124,8 +99,9 @@ void PrecompiledHeaders::remove(const std::string& headers) const {
 }
 
 void PrecompiledHeaders::begin(const std::string& headers) {
-  fs::path folder = new_folder(folder_);
-  auto worker = start_nvrtc(options_, Bind{folder.string(), making_path});
+  auto folder = OwnedFolder::make(folder_);
+  if (!folder) return log::warn("precompiled headers: " + folder.error().message);
+  auto worker = start_nvrtc(options_, Bind{folder->path().string(), making_path});
   if (!worker) return log::warn("precompiled headers: " + worker.error().message);
   std::string name = name_of(headers);
   CudaSource source{{{"headers.cu", headers}}, "headers.cu", options_.flags};
@@ -133,7 +109,7 @@ void PrecompiledHeaders::begin(const std::string& headers) {
   // It waits in the socket's buffer until the worker is warm.
   auto sent = worker->socket.send(codec::pack(source), Deadline::after(milliseconds{1000}));
   if (!sent) return log::warn("precompiled headers: " + sent.error().message);
-  making_.emplace(Making{std::move(*worker), std::move(name), std::move(folder),
+  making_.emplace(Making{std::move(*worker), std::move(name), std::move(*folder),
                          Deadline::after(making_patience)});
 }
 
@@ -148,7 +124,7 @@ void PrecompiledHeaders::finish() {
   const auto exit = making_->worker.process->wait(Deadline::after(seconds{1}));
   if (exit && exit->exit_code == 0 && has_compiled(making_->worker.socket)) {
     std::error_code error;
-    fs::rename(making_->folder / making_->name, kept(making_->name), error);
+    fs::rename(making_->folder.path() / making_->name, kept(making_->name), error);
     if (!error) asked_.erase(making_->name);
     shrink();
   } else {
@@ -162,8 +138,6 @@ void PrecompiledHeaders::finish() {
 
 void PrecompiledHeaders::end_making() {
   (void)making_->worker.process->kill();
-  std::error_code error;
-  fs::remove_all(making_->folder, error);
   making_.reset();
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/run/owned_folder.hpp"
 #include "sandbox/compile/nvrtc_process.hpp"
 
 namespace warpsmith::sandbox {
@@ -38,7 +39,7 @@ class PrecompiledHeaders {
   struct Making {
     NvrtcProcess worker;
     std::string name;
-    std::filesystem::path folder;  // of this one alone
+    OwnedFolder folder;
     Deadline by;
   };
   PrecompiledHeaders(NvrtcOptions options, uint64_t max_bytes);

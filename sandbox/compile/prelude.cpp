@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "runtime/run/durable_file.hpp"
+#include "runtime/run/owned_folder.hpp"
 #include "sandbox/jail/presets.hpp"
 
 namespace warpsmith::sandbox {
@@ -30,10 +31,11 @@ JailSpec prelude_jail(const std::vector<std::string>& command) {
   return spec;
 }
 
-/// Headers that nobody asked for in a week: each takes 50 MB. Younger ones may be in use by another
-/// program of another version.
+/// Removes headers of 50 MB each that were not used for a week. Another version of this program may
+/// use younger ones.
 void remove_forgotten(const fs::path& folder) {
   constexpr std::chrono::hours kept{7 * 24};
+  OwnedFolder::sweep(folder);
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     std::error_code ignored;

@@ -8,6 +8,7 @@
 #include "runtime/checksum.hpp"
 #include "runtime/codec.hpp"
 #include "runtime/run/durable_file.hpp"
+#include "runtime/run/owned_folder.hpp"
 #include "sandbox/reference/worker.hpp"
 
 namespace warpsmith::sandbox {
@@ -49,6 +50,7 @@ Result<void> write_record(const std::string& folder, const std::string& key,
                           const IngestRecord& record) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
+  OwnedFolder::sweep(folder);
   const ByteBuffer bytes = codec::pack(record);
   const std::string body(bytes.begin(), bytes.end());
   return write_file_whole(path_of(folder, key), sha256_hex(body) + body);

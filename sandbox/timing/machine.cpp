@@ -14,6 +14,7 @@
 #include "runtime/checksum.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/run/durable_file.hpp"
+#include "runtime/run/owned_folder.hpp"
 #include "sandbox/commit/shared_buffers.hpp"
 
 namespace warpsmith::sandbox {
@@ -113,6 +114,7 @@ void write_limits(const std::string& path, const Machine& machine) {
                             {"cache_gbytes_per_s", machine.limits.cache_gbytes_per_s},
                             {"memory_gbytes_per_s", machine.limits.memory_gbytes_per_s},
                             {"gflops_per_s", machine.limits.gflops_per_s}};
+  OwnedFolder::sweep(std::filesystem::path(path).parent_path());
   (void)write_file_whole(path, json.dump(2) + '\n');  // best effort
 }
 

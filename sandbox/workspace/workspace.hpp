@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folders that agents work in: one per trajectory, removed when it ends, or later if the owning
-// process died first.
+// The folders that agents work in: one per trajectory, removed when it ends.
 #pragma once
 
 #include <filesystem>
 #include <string>
 
-#include "runtime/process/unique_fd.hpp"
 #include "runtime/result.hpp"
+#include "runtime/run/owned_folder.hpp"
 #include "runtime/submission.hpp"
 #include "sandbox/workspace/safe_folder.hpp"
 
@@ -35,29 +34,19 @@ class Workspace {
   FileSet given_;
 };
 
-/// The folder of one process's workspaces beneath `base`. It is locked while the process lives, so
-/// other processes can detect a stale one.
+/// The place of one process's workspaces: an owned folder in `base`.
 class WorkspaceBase {
  public:
-  /// Makes the folder and removes stale ones beside it.
+  /// Makes `base` if it is missing, removes what killed processes left in it, and makes the folder.
   static Result<WorkspaceBase> open(const std::filesystem::path& base);
-  WorkspaceBase(WorkspaceBase&&) noexcept;
-  WorkspaceBase& operator=(WorkspaceBase&&) = delete;
-  ~WorkspaceBase();
 
-  const std::filesystem::path& folder() const { return folder_; }
   /// `name` must be new within this base, e.g. "trajectory-17". `given`: SKILL.md, reference.py, …
   Result<Workspace> create(const std::string& name, const FileSet& given) const;
 
  private:
-  WorkspaceBase(std::filesystem::path folder, UniqueFd lock);
+  explicit WorkspaceBase(OwnedFolder folder) : folder_(std::move(folder)) {}
 
-  std::filesystem::path folder_;
-  UniqueFd lock_;
+  OwnedFolder folder_;
 };
-
-/// Removes a tree of any depth and with any permissions, without following links and without
-/// recursion. Returns whether it is gone.
-bool remove_tree(const std::filesystem::path& tree);
 
 }  // namespace warpsmith::sandbox

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "runtime/run/owned_folder.hpp"
 #include "sandbox/jail/cgroup.hpp"
 
 namespace warpsmith::actors {
@@ -13,9 +14,8 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds poll_interval{50};
 
-/// True for names that writers in the cache use until a file is complete.
-bool is_unfinished(const std::string& name) {
-  return name.starts_with("tmp-") || name.find(".tmp-") != std::string::npos;
+bool is_temporary(const std::string& name) {
+  return name.starts_with(owned_folder_prefix);
 }
 
 std::set<std::string> groups_without_owner() {
@@ -48,7 +48,7 @@ std::set<std::string> RemainsWatch::files() const {
   std::error_code error;
   for (fs::recursive_directory_iterator at(cache_, error), end; !error && at != end;
        at.increment(error)) {
-    if (is_unfinished(at->path().filename().string())) found.insert(at->path().string());
+    if (is_temporary(at->path().filename().string())) found.insert(at->path().string());
   }
   error.clear();
   for (fs::directory_iterator at(temporary_, error), end; !error && at != end;

@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of this process in the system's temporary one. Removed at the end; if this process was
-// killed, by the next one that makes such a folder.
+// A folder of this process below the system's temporary one.
 #pragma once
 
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
 
-#include "sandbox/workspace/workspace.hpp"
+#include "runtime/run/owned_folder.hpp"
 
 namespace warpsmith::actors {
 
 class ScratchFolder {
  public:
-  ScratchFolder() : base_(opened()), path_(base_.folder() / "scratch") {
-    std::filesystem::create_directory(path_);
-  }
-  const std::filesystem::path& path() const { return path_; }
+  ScratchFolder() : folder_(made()) {}
+  const std::filesystem::path& path() const { return folder_.path(); }
 
  private:
-  static sandbox::WorkspaceBase opened() {
-    auto base = sandbox::WorkspaceBase::open(std::filesystem::temp_directory_path());
-    if (!base) throw std::runtime_error(base.error().message);
-    return std::move(*base);
+  static OwnedFolder made() {
+    const auto base = std::filesystem::temp_directory_path();
+    OwnedFolder::sweep(base);
+    auto folder = OwnedFolder::make(base);
+    if (!folder) throw std::runtime_error(folder.error().message);
+    return std::move(*folder);
   }
 
-  sandbox::WorkspaceBase base_;
-  std::filesystem::path path_;
+  OwnedFolder folder_;
 };
 
 }  // namespace warpsmith::actors

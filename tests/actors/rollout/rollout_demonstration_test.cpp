@@ -49,7 +49,7 @@ class RolloutDemonstrationTest : public RolloutFixture {
     box_.reset();
     workspace_.reset();
     base_.reset();
-    sandbox::remove_tree(folder_);
+    remove_tree(folder_);
   }
 
   /// Executor, sandbox, ledger: answers every command until the model must speak again.

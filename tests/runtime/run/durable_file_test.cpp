@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "runtime/checksum.hpp"
+#include "runtime/run/owned_folder.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith {
@@ -30,7 +31,7 @@ TEST(DurableFileTest, WritingReplacesTheWholeContentAndLeavesNoOtherFile) {
   EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
 }
 
-TEST(DurableFileTest, FilesOfAKilledWriterAreRemovedByTheFoldersOwner) {
+TEST(DurableFileTest, ASweepRemovesWhatAKilledWriterLeft) {
   const TemporaryFolder folder;
   const auto write = [&] {
     const rlimit most{32, 32};  // bytes per file: writing more ends the process
@@ -41,7 +42,7 @@ TEST(DurableFileTest, FilesOfAKilledWriterAreRemovedByTheFoldersOwner) {
   EXPECT_EXIT(write(), testing::KilledBySignal(SIGXFSZ), "");
   EXPECT_FALSE(std::filesystem::is_empty(folder.path()));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "facts"));
-  remove_unfinished_files(folder.path());
+  OwnedFolder::sweep(folder.path());
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 

@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "runtime/run/owned_folder.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith {
@@ -129,11 +130,13 @@ TEST(RunFolderTest, UnfinishedFilesOfAKilledProcessAreRemoved) {
     ASSERT_TRUE(RunFolder::create(root.path(), "one", "c").has_value());
   }
   make_database_file(paths);
-  std::ofstream{paths.folder / "config.toml.tmp-123"} << "half";
-  std::ofstream{paths.folder / "notes.tmp-old"} << "the user's";
+  const fs::path left = paths.folder / (std::string(owned_folder_prefix) + "abc");
+  fs::create_directory(left);
+  std::ofstream{left / "unfinished"} << "half";
+  std::ofstream{paths.folder / "notes.tmp"} << "the user's";
   ASSERT_TRUE(RunFolder::open(paths.folder).has_value());
-  EXPECT_FALSE(fs::exists(paths.folder / "config.toml.tmp-123"));
-  EXPECT_TRUE(fs::exists(paths.folder / "notes.tmp-old"));
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(paths.folder / "notes.tmp"));
 }
 
 TEST(RunFolderTest, ListNamesOnlyFoldersWithARun) {

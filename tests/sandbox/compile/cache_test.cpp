@@ -3,13 +3,15 @@
 #include "sandbox/compile/cache.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <vector>
 
 #include "runtime/checksum.hpp"
+#include "runtime/run/owned_folder.hpp"
 #include "sandbox/compile/compiled.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
@@ -79,16 +81,19 @@ TEST(CompileCacheTest, RemovesDamagedEntries) {
 
 TEST(CompileCacheTest, RemovesWhatAKilledWriterLeft) {
   const ScratchFolder folder;
-  const pid_t gone = ::fork();
-  if (gone == 0) ::_exit(0);
-  ASSERT_EQ(::waitpid(gone, nullptr, 0), gone);
-  const fs::path left = fs::path(folder.path()) / ("tmp-" + std::to_string(gone) + "-1");
-  const fs::path written = fs::path(folder.path()) / ("tmp-" + std::to_string(::getpid()) + "-1");
-  std::ofstream(left) << "half of a";
-  std::ofstream(written) << "half of b";
+  const auto write = [&] {
+    const rlimit most{32, 32};  // bytes of a file: the next one ends the process
+    (void)::setrlimit(RLIMIT_FSIZE, &most);
+    CompileCache::open(folder.path(), 1 << 20)->insert(key_of(1), "content");
+    ::_exit(0);
+  };
+  EXPECT_EXIT(write(), ::testing::KilledBySignal(SIGXFSZ), "");
+  EXPECT_FALSE(fs::is_empty(folder.path()));
+  const auto written = OwnedFolder::make(folder.path());
+  ASSERT_TRUE(written) << written.error().message;
   ASSERT_TRUE(CompileCache::open(folder.path(), 1 << 20));
-  EXPECT_FALSE(fs::exists(left));
-  EXPECT_TRUE(fs::exists(written));
+  EXPECT_TRUE(fs::exists(written->path()));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
 }
 
 TEST(CompileCacheTest, AKilledCompilerIsAskedOnceMore) {

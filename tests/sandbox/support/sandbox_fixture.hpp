@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <string>
 
+#include "runtime/run/remove_tree.hpp"
 #include "sandbox/contract/cpu/cpu_compiler.hpp"
-#include "sandbox/workspace/workspace.hpp"
 
 namespace warpsmith::sandbox::testing {
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "runtime/run/remove_tree.hpp"
 #include "sandbox/workspace/workspace.hpp"
 
 namespace warpsmith::sandbox {

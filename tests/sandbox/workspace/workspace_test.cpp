@@ -94,7 +94,8 @@ TEST_F(WorkspaceTest, FoldersOfAKilledOwnerAreSwept) {
 }
 
 TEST_F(WorkspaceTest, UnreadableFoldersAreLeftAlone) {
-  const fs::path strange = outside_.path() / "base/warpsmith-workspaces-strange";
+  const fs::path strange =
+      outside_.path() / "base" / (std::string(owned_folder_prefix) + "strange");
   fs::create_symlink(strange, strange);  // points to itself
   const auto other = WorkspaceBase::open(outside_.path() / "base");
   ASSERT_TRUE(other) << other.error().message;

@@ -32,9 +32,9 @@ TEST_F(ScratchFolderTest, IsEmptyAndRemovedWithItsContent) {
 }
 
 TEST_F(ScratchFolderTest, TheNextOneRemovesThatOfAKilledProcess) {
-  const fs::path left = folder_.path() / "warpsmith-workspaces-killed";
-  fs::create_directories(left / "scratch");
-  std::ofstream(left / ".lock") << "";  // not locked
+  const fs::path left = folder_.path() / (std::string(owned_folder_prefix) + "killed");
+  fs::create_directories(left / "files");
+  std::ofstream(left / "lock") << "";  // not locked
   const ScratchFolder own;
   EXPECT_FALSE(fs::exists(left));
   const ScratchFolder next;

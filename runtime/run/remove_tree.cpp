@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes trees of any shape that untrusted code left. Folders with content are moved up to the top
-// and emptied there, so that stack, open files and path length do not grow with the tree's depth.
+// Folders that are not empty are moved up to the top and emptied there, so neither stack, open
+// files nor path length grow with the tree's depth.
+#include "runtime/run/remove_tree.hpp"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/workspace/workspace.hpp"
+#include "runtime/process/unique_fd.hpp"
 
-namespace warpsmith::sandbox {
+namespace warpsmith {
 namespace {
 
 struct CloseDir {
@@ -105,4 +107,4 @@ bool remove_tree(const std::filesystem::path& tree) {
   return removal.empty(names_in(top.get())) && ::rmdir(tree.c_str()) == 0;
 }
 
-}  // namespace warpsmith::sandbox
+}  // namespace warpsmith
