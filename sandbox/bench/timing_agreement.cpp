@@ -115,7 +115,7 @@ class Agreement {
   /// Times a candidate as `EvaluationStay` does (fresh contents, poisoned outputs, a warm-up, the
   /// measurement), but compares nothing and runs no baseline in between.
   Result<void> judge(Contestant& contestant, AgreementRow& row) {
-    const DeviceMeter meter(contestant.device_noop());
+    const auto meter = CallMeter::by_device(contestant.device_noop());
     std::vector<double> graph, commit;
     for (int call = 0; call <= job_.calls; ++call) {
       const auto taken = time_one(contestant, meter);
@@ -129,17 +129,15 @@ class Agreement {
     return {};
   }
 
-  MeteredCall time_one(Contestant& contestant, const DeviceMeter& meter) {
+  MeteredCall time_one(Contestant& contestant, const CallMeter& meter) {
     set_ = (set_ + 1) % bench_.sets();
     const std::vector<InputRule> rules(1);
     bench_.fill(set_, {key_, ++number_, Distribution::dense}, rules);
     bench_.reset(set_);
     const CallResult warmed = contestant.rouse(Deadline::after(call_patience));
     if (warmed.fault) return {.fault = warmed.fault};
-    MeteredCall taken =
-        meter.measure([&] { return contestant.call(set_, Deadline::after(call_patience)); });
-    taken.clock_ms = taken.elapsed_ms - in_ms(warmed.elapsed);
-    return taken;
+    return meter.measure([&] { return contestant.call(set_, Deadline::after(call_patience)); },
+                         warmed.elapsed);
   }
 
   const AgreementJob& job_;

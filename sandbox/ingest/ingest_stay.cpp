@@ -7,14 +7,14 @@ namespace warpsmith::sandbox {
 
 IngestStay::IngestStay(const IngestJob& job, const TaskDescription& description, Bench& bench,
                        WorkerSession& session, FurtherBaselines& further, Deadline deadline)
-    : job_(job), description_(description), bench_(bench), session_(session), deadline_(deadline) {
-  if (job.on_device) {
-    meter_ = std::make_unique<DeviceMeter>(session.device_noop());
-  } else {
-    meter_ = std::make_unique<CoreMeter>(session.pid(), session.noop());
-  }
-  further_.emplace(TrialPlace{session, bench, *meter_, deadline}, further);
-}
+    : job_(job),
+      description_(description),
+      bench_(bench),
+      session_(session),
+      meter_(job.on_device ? CallMeter::by_device(session.device_noop())
+                           : CallMeter::by_core(session.pid(), session.noop())),
+      deadline_(deadline),
+      further_(TrialPlace{session, bench, meter_, deadline}, further) {}
 
 Result<IngestRecord> IngestStay::run(const StreamKey& key) {
   key_ = key;
@@ -52,7 +52,7 @@ Result<void> IngestStay::prepare(Distribution distribution) {
 }
 
 Result<void> IngestStay::baseline(bool compiled) {
-  const MeteredCall call = meter_->measure(
+  const MeteredCall call = meter_.measure(
       [&] { return compiled ? session_.compiled(0, deadline_) : session_.eager(0, deadline_); });
   if (call.fault) return tl::unexpected(error_of(*call.fault, "baseline"));
   charged_ms_ = call.charged_ms;

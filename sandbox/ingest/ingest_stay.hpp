@@ -63,7 +63,7 @@ class IngestStay {
   const TaskDescription& description_;
   Bench& bench_;
   WorkerSession& session_;
-  std::unique_ptr<CallMeter> meter_;
+  CallMeter meter_;
   Deadline deadline_;
   StreamKey key_{};
   uint64_t contents_ = 0;
@@ -71,7 +71,7 @@ class IngestStay {
   double charged_ms_ = 0;  // of the last baseline call
   std::vector<MutantTrial> trials_;
   std::string doing_;
-  std::optional<FurtherTrials> further_;
+  FurtherTrials further_;
   IngestRecord record_;
 };
 

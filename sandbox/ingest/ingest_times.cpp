@@ -30,7 +30,7 @@ Result<void> IngestStay::calibrate_dense() {
   const ErrorStats both = bench_.compare_with_worker(Side::worker, 1, 0, bound_);
   if (!both.right()) record_.refusal = "torch.compile and eager differ on dense inputs";
   if (!both.right()) return {};
-  if (auto done = further_->check(bound_); !done) return done;
+  if (auto done = further_.check(bound_); !done) return done;
   return gate_timed();
 }
 
@@ -53,12 +53,12 @@ Result<void> IngestStay::time_baselines() {
     if (auto done = session_.forget(deadline_); !done) return done;
     if (i % 2 == 0) continue;
     const auto fresh = [this] { return prepare(Distribution::dense); };
-    if (auto done = further_->time_each(fresh); !done) return done;
+    if (auto done = further_.time_each(fresh); !done) return done;
   }
   auto objection = objection_to_times(median(eager), median(compiled));
   if (!objection) return tl::unexpected(std::move(objection.error()));
   record_.refusal = std::move(*objection);
-  record_.further = further_->facts();
+  record_.further = further_.facts();
   TaskFacts& facts = record_.facts;
   facts.eager_ms = median(eager);
   facts.compile_ms = median(compiled);

@@ -29,26 +29,17 @@ std::vector<Distribution> distributions_for(const EvaluationJob& job, RandomStre
   return chosen;
 }
 
-std::unique_ptr<CallMeter> core_meter(pid_t pid, std::chrono::nanoseconds noop) {
-  return std::make_unique<CoreMeter>(pid, noop);
-}
-
-/// For a contestant or a session of the reference worker.
-std::unique_ptr<CallMeter> device_meter(const auto& timed) {
-  return std::make_unique<DeviceMeter>(timed.device_noop());
-}
-
-std::unique_ptr<CallMeter> candidate_meter(const EvaluationJob& job, Contestant& candidate) {
-  if (job.stage != nullptr) return std::make_unique<ClockMeter>(candidate.noop());
-  return job.on_device ? device_meter(candidate)
-                       : core_meter(candidate.process().pid(), candidate.noop());
+CallMeter candidate_meter(const EvaluationJob& job, Contestant& candidate) {
+  if (job.stage != nullptr) return CallMeter::by_clock(candidate.noop());
+  if (job.on_device) return CallMeter::by_device(candidate.device_noop());
+  return CallMeter::by_core(candidate.process().pid(), candidate.noop());
 }
 
 /// On a CPU the load of other processes is charged to a host candidate and so to its baselines.
-std::unique_ptr<CallMeter> session_meter(const EvaluationJob& job, WorkerSession& session) {
-  if (job.on_device) return device_meter(session);
-  if (job.stage != nullptr) return std::make_unique<ClockMeter>(session.noop());
-  return core_meter(session.pid(), session.noop());
+CallMeter session_meter(const EvaluationJob& job, WorkerSession& session) {
+  if (job.on_device) return CallMeter::by_device(session.device_noop());
+  if (job.stage != nullptr) return CallMeter::by_clock(session.noop());
+  return CallMeter::by_core(session.pid(), session.noop());
 }
 
 /// Ingest tried only the distributions of `strict`.

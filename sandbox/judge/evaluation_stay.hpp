@@ -77,7 +77,7 @@ class EvaluationStay {
   WorkerSession& session_;
   FurtherBaselines& further_;
   EvaluationOutcome& outcome_;
-  std::unique_ptr<CallMeter> candidate_meter_, session_meter_;
+  CallMeter candidate_meter_, session_meter_;
   Deadline deadline_;
   bool draws_ = false;
   uint64_t drawn_ = 0;  // number of the contents drawn last

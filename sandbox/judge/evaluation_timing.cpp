@@ -134,18 +134,19 @@ bool EvaluationStay::time_candidate(uint32_t set, TimedBlock& times, Timings& ti
   const auto warmed = warm_up();
   if (warmed) timings.fault = warmed->fault;
   if (timings.fault) return false;
-  const MeteredCall call = candidate_meter_->measure([&] { return call_candidate(set); });
+  const MeteredCall call = candidate_meter_.measure(
+      [&] { return call_candidate(set); }, warmed ? std::optional{warmed->elapsed} : std::nullopt);
   timings.fault = call.fault;
   times.candidate_ms = call.charged_ms;
   times.candidate_elapsed_ms = call.elapsed_ms;
-  times.candidate_clock_ms = warmed ? call.elapsed_ms - in_ms(warmed->elapsed) : call.clock_ms;
+  times.candidate_clock_ms = call.clock_ms;
   timings.worst_overtime_ms = std::max(timings.worst_overtime_ms, call.overtime_ms);
   return !call.fault;
 }
 
 Result<void> EvaluationStay::time_baseline(Party party, uint32_t set, TimedBlock& times) {
   const bool eager = party == Party::eager;
-  const MeteredCall call = session_meter_->measure(
+  const MeteredCall call = session_meter_.measure(
       [&] { return eager ? session_.eager(set, deadline_) : session_.compiled(set, deadline_); });
   if (call.fault) return tl::unexpected(error_of(*call.fault, "baseline"));
   (eager ? times.eager_ms : times.compile_ms) = call.charged_ms;
@@ -164,7 +165,7 @@ Result<void> EvaluationStay::time_further(Party party, uint32_t set, TimedBlock&
   const Baseline which = baseline_of(party);
   const auto most = std::min(deadline_.left(), 5 * call_patience(job_.record.facts));
   const auto ms =
-      call_further(which, set, session_, *session_meter_, further_, Deadline::after(most));
+      call_further(which, set, session_, session_meter_, further_, Deadline::after(most));
   if (!ms) return tl::unexpected(ms.error());
   if (*ms) times.further_ms[which] = **ms;
   return session_.forget(deadline_);

@@ -12,44 +12,43 @@ std::optional<Fault> fault_of(const CallAccount& account) {
   return Fault{VerdictClass::device_fault, "the kernel ran on after it said that it was done"};
 }
 
-MeteredCall CoreMeter::measure(const Call& call) const {
-  const auto theirs = contestant_.read();
-  const auto ours = own_.read();
-  const CallResult result = call();
-  return account(result, theirs, ours);
+CallMeter CallMeter::by_core(pid_t contestant, nanoseconds noop) {
+  return {noop, false, Accounts{CoreTime::of(contestant), CoreTime::of_this_thread()}};
 }
 
-MeteredCall CoreMeter::account(const CallResult& result, const std::optional<CoreReading>& theirs,
-                               const std::optional<CoreReading>& ours) const {
-  MeteredCall call{.elapsed_ms = in_ms(result.elapsed), .fault = result.fault};
-  if (result.fault) return call;
-  CallAccount account{.elapsed = result.elapsed};
-  const auto theirs_now = contestant_.read();
-  const auto ours_now = own_.read();
-  if (theirs && theirs_now && ours && ours_now) {
-    account.on_core = theirs_now->on_core - theirs->on_core;
-    account.contestant_wait = theirs_now->waited - theirs->waited;
-    account.verifier_wait = ours_now->waited - ours->waited;
-    call.overtime_ms = std::max(0.0, in_ms(account.on_core - result.elapsed));
-    call.fault = fault_of(account);
+CallMeter CallMeter::by_clock(nanoseconds noop) {
+  return {noop, false, std::nullopt};
+}
+
+CallMeter CallMeter::by_device(nanoseconds device_noop) {
+  return {device_noop, true, std::nullopt};
+}
+
+/// Empty where the kernel keeps no account, or none is wanted.
+std::optional<CallMeter::Reading> CallMeter::read() const {
+  if (!accounts_) return std::nullopt;
+  const auto contestant = accounts_->contestant.read(), verifier = accounts_->verifier.read();
+  if (!contestant || !verifier) return std::nullopt;
+  return Reading{*contestant, *verifier};
+}
+
+MeteredCall CallMeter::measure(const Call& call, std::optional<nanoseconds> noop) const {
+  const auto before = read();
+  const CallResult result = call();
+  MeteredCall metered{.elapsed_ms = in_ms(result.elapsed),
+                      .clock_ms = in_ms(result.elapsed - noop.value_or(noop_)),
+                      .fault = result.fault};
+  if (result.fault) return metered;
+  CallAccount account{.elapsed = on_device_ ? result.device : result.elapsed};
+  if (const auto after = read(); before && after) {
+    account.on_core = after->contestant.on_core - before->contestant.on_core;
+    account.contestant_wait = after->contestant.waited - before->contestant.waited;
+    account.verifier_wait = after->verifier.waited - before->verifier.waited;
+    metered.overtime_ms = std::max(0.0, in_ms(account.on_core - account.elapsed));
+    metered.fault = fault_of(account);
   }
-  call.charged_ms = charged_ms(account, noop_);
-  call.clock_ms = in_ms(result.elapsed - noop_);
-  return call;
-}
-
-MeteredCall ClockMeter::measure(const Call& call) const {
-  const CallResult result = call();
-  const double ms = in_ms(result.elapsed - noop_);
-  return {
-      .charged_ms = ms, .elapsed_ms = in_ms(result.elapsed), .clock_ms = ms, .fault = result.fault};
-}
-
-MeteredCall DeviceMeter::measure(const Call& call) const {
-  const CallResult result = call();
-  return {.charged_ms = in_ms(result.device - noop_),
-          .elapsed_ms = in_ms(result.elapsed),
-          .fault = result.fault};
+  metered.charged_ms = charged_ms(account, noop_);
+  return metered;
 }
 
 }  // namespace warpsmith::sandbox

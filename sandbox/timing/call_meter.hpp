@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times calls of one contestant: on a core by the clock and the scheduler's account, on a GPU by
-// the device's events and the clock.
+// Turns one call of a contestant into the time that it is charged.
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/timing/core_time.hpp"
@@ -30,50 +30,35 @@ std::optional<Fault> fault_of(const CallAccount& account);
 class CallMeter {
  public:
   using Call = std::function<CallResult()>;
-  CallMeter() = default;
-  CallMeter(const CallMeter&) = delete;
-  CallMeter& operator=(const CallMeter&) = delete;
-  virtual ~CallMeter() = default;
+  using nanoseconds = std::chrono::nanoseconds;
 
-  /// Requires that `call` leaves the contestant stopped.
-  virtual MeteredCall measure(const Call& call) const = 0;
-};
+  /// A contestant that is one task on a core: the clock, corrected by the scheduler's account
+  /// (core_time.hpp).
+  static CallMeter by_core(pid_t contestant, nanoseconds noop);
+  /// A contestant with threads or work on a device: the verifier's clock alone.
+  static CallMeter by_clock(nanoseconds noop);
+  /// A contestant that reports the device's own events; the verdict holds its report against the
+  /// clock (device_clock.hpp).
+  static CallMeter by_device(nanoseconds device_noop);
 
-/// For a contestant that works on one core.
-class CoreMeter final : public CallMeter {
- public:
-  CoreMeter(pid_t contestant, std::chrono::nanoseconds noop)
-      : contestant_(CoreTime::of(contestant)), own_(CoreTime::of_this_thread()), noop_(noop) {}
-  MeteredCall measure(const Call& call) const override;
-
- private:
-  MeteredCall account(const CallResult& result, const std::optional<CoreReading>& theirs,
-                      const std::optional<CoreReading>& ours) const;
-
-  CoreTime contestant_, own_;
-  std::chrono::nanoseconds noop_;
-};
-
-/// For a contestant whose process may have threads and use a device: charges the verifier's clock
-/// alone. Nothing that the process or the scheduler reports is subtracted.
-class ClockMeter final : public CallMeter {
- public:
-  explicit ClockMeter(std::chrono::nanoseconds noop) : noop_(noop) {}
-  MeteredCall measure(const Call& call) const override;
+  /// `call` leaves the contestant stopped. `noop`: an empty call just before, which is subtracted
+  /// for `clock_ms` in place of the usual one.
+  MeteredCall measure(const Call& call, std::optional<nanoseconds> noop = {}) const;
 
  private:
-  std::chrono::nanoseconds noop_;
-};
+  struct Accounts {
+    CoreTime contestant, verifier;
+  };
+  struct Reading {
+    CoreReading contestant, verifier;
+  };
+  CallMeter(nanoseconds noop, bool on_device, std::optional<Accounts> accounts)
+      : noop_(noop), on_device_(on_device), accounts_(std::move(accounts)) {}
+  std::optional<Reading> read() const;
 
-/// For a contestant that works on a GPU and reports the device time. Charges the reported time,
-/// less the no-op by the device's events; verdict_of.hpp compares it with the clock.
-class DeviceMeter final : public CallMeter {
- public:
-  explicit DeviceMeter(std::chrono::nanoseconds noop) : noop_(noop) {}
-  MeteredCall measure(const Call& call) const override;
-
- private:
-  std::chrono::nanoseconds noop_;  // by the device's events
+  nanoseconds noop_;  // by the device's events if those are charged
+  bool on_device_;
+  std::optional<Accounts> accounts_;
 };
 
 }  // namespace warpsmith::sandbox

@@ -195,7 +195,7 @@ TEST(CallMeterTest, ChargesWhatRunsAfterAnEarlyDone) {
     GTEST_SKIP() << "the kernel keeps no account of time on a core";
   }
   ASSERT_FALSE(contestant.load(in_seconds(5)).fault);
-  const CoreMeter meter(contestant.process().pid(), contestant.noop());
+  const auto meter = CallMeter::by_core(contestant.process().pid(), contestant.noop());
   // The next call does, and is charged, what a stop interrupts; the last call's rest is lost.
   constexpr int calls = 20;
   double charged = 0;

@@ -49,6 +49,19 @@ TEST(CallMeterTest, RunningOnAfterDoneIsAFault) {
   EXPECT_EQ(fault->outcome, VerdictClass::device_fault);
 }
 
+TEST(CallMeterTest, ChargesTheClockOrTheDeviceLessAnEmptyCall) {
+  const auto call = [] {
+    return CallResult{.elapsed = milliseconds{9}, .device = milliseconds{5}};
+  };
+  const MeteredCall clock = CallMeter::by_clock(milliseconds{1}).measure(call);
+  EXPECT_DOUBLE_EQ(clock.charged_ms, 8);
+  EXPECT_DOUBLE_EQ(clock.clock_ms, 8);
+  const MeteredCall device = CallMeter::by_device(milliseconds{1}).measure(call, milliseconds{3});
+  EXPECT_DOUBLE_EQ(device.charged_ms, 4);
+  EXPECT_DOUBLE_EQ(device.elapsed_ms, 9);
+  EXPECT_DOUBLE_EQ(device.clock_ms, 6) << "the empty call just before is subtracted";
+}
+
 TEST(CoreTimeTest, ChargesSleepAndWorkAfterDone) {
   EXPECT_DOUBLE_EQ(charged_ms({.elapsed = milliseconds{5}, .on_core = milliseconds{1}}, {}), 5);
   EXPECT_DOUBLE_EQ(charged_ms({.elapsed = milliseconds{1}, .on_core = milliseconds{4}}, {}), 4);
