@@ -28,7 +28,7 @@ std::vector<Entry> entries_of(const std::string& folder) {
   for (const auto& file : fs::directory_iterator(folder, error)) {
     Entry entry{file.path(), file.file_size(error), {}};
     if (!error) entry.used = file.last_write_time(error);
-    if (!error) entries.push_back(std::move(entry));  // else another process removed it
+    if (!error) entries.push_back(std::move(entry));  // else a folder, or removed meanwhile
     error.clear();
   }
   return entries;

@@ -10,17 +10,17 @@
 
 namespace warpsmith::sandbox {
 
-/// Entries are files named by their key; each carries its own checksum, and a damaged one is
-/// removed and counts as absent. Several processes may share a folder.
+/// Entries are files named by their key, each with its checksum. A damaged one is removed and
+/// counts as absent. Several processes may share a folder.
 class CompileCache {
  public:
-  /// `max_bytes` 0: nothing is kept.
+  /// `max_bytes` 0: keeps nothing.
   static Result<CompileCache> open(const std::string& folder, uint64_t max_bytes);
 
   /// `key`: 64 hexadecimal digits. A hit makes the entry the most recently used.
   std::optional<std::string> find(const std::string& key);
-  /// Replaces atomically, then removes least recently used entries beyond the bound. A full disk
-  /// only costs the entry.
+  /// Replaces the entry atomically, then removes the least recently used ones beyond the bound. If
+  /// the disk is full, the entry is not kept.
   void insert(const std::string& key, const std::string& value);
 
   uint64_t bytes() const { return bytes_; }
@@ -31,9 +31,8 @@ class CompileCache {
 
   std::string folder_;
   uint64_t max_bytes_ = 0;
-  uint64_t bytes_ = 0;  // as of the last look at the folder, and what this one put there since
-  uint64_t unlisted_ =
-      0;  // of the latter: others put as much there, of which this one knows nothing
+  uint64_t bytes_ = 0;     // when the folder was last listed, and inserted here since
+  uint64_t unlisted_ = 0;  // inserted here since; other processes insert as much unseen
 };
 
 }  // namespace warpsmith::sandbox

@@ -8,7 +8,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// What a cache entry holds.
+/// The content of a cache entry.
 struct Entry {
   std::optional<VerdictClass> failure;
   std::string text, artefact;
@@ -37,7 +37,7 @@ void keep(CompileCache& cache, const std::string& key, const Compiled& result) {
   cache.insert(key, {bytes.data(), bytes.size()});
 }
 
-/// A limit or a signal ended the compiler: that may be the machine's doing, not the source's.
+/// Whether a limit or a signal ended the compiler: a busy machine may be the cause, not the source.
 bool was_stopped(const JailExit& exit) {
   return exit.timed_out || exit.out_of_memory || exit.signal != 0 ||
          exit.err.find("terminated program") != std::string::npos;
@@ -113,7 +113,7 @@ std::optional<Compiled> unfit_sources(const FileSet& files, const std::string& m
   if (!files.contains(main)) {
     return failed_compiling(VerdictClass::compile_error, "solution/" + main + " is missing");
   }
-  size_t bytes = 0;  // as sandbox/workspace counts them
+  size_t bytes = 0;  // counted as in sandbox/workspace
   for (const auto& [name, content] : files) bytes += content.size();
   if (bytes <= most_bytes) return std::nullopt;
   return failed_compiling(VerdictClass::compile_error, "the source has " + std::to_string(bytes) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiling a submission gave, and a store of it.
+// The result of compiling a submission, and its cache.
 #pragma once
 
 #include <chrono>
@@ -17,47 +17,47 @@
 
 namespace warpsmith::sandbox {
 
-/// An artefact, or a failing class with its text.
+/// An artefact, or a failing verdict class with its text.
 struct Compiled {
   std::optional<VerdictClass> failure;  // compile_error, banned_construct, timeout, out_of_memory
-  std::string text;                     // for the agent: first errors as FILE:line:col: …
+  std::string text;                     // for the agent: the first errors as FILE:line:col: …
   std::string artefact;                 // bytes of the shared object or cubin
-  bool cached = false;                  // answered without compiling
-  bool lasting = true;                  // another try would give the same: may be cached
+  bool cached = false;                  // from the cache
+  bool lasting = true;                  // another try would give the same, so it may be cached
   double milliseconds = 0;
   std::map<std::string, std::string> jail;  // empty when cached
 };
 
-/// What was asked for, or the failing class with its text: then `failure` is set.
+/// A result, or a `Compiled` with `failure` set.
 template <class T>
 using OrFailed = tl::expected<T, Compiled>;
 
 Compiled failed_compiling(VerdictClass outcome, std::string text);
 
-/// An error (`process_failed`) where something outside killed the compiler: another try may do.
+/// `process_failed` if something outside killed the compiler: another try may succeed.
 Result<void> unharmed(const JailExit& exit);
 
-/// The class of a compiler that a limit ended, if one did; it had `patience`.
+/// The failure of a compiler that a limit ended, if one did. It had `patience`.
 std::optional<Compiled> stopped_by_limit(const JailExit& exit, std::chrono::milliseconds patience);
 
-/// Of a compiler whose assembler or linker was ended by a file of more than `most_bytes`.
+/// The failure of a compiler that wrote a file of more than `most_bytes`, if it did.
 std::optional<Compiled> too_large_a_file(const JailExit& exit, uint64_t most_bytes);
 
-/// Runs a compiler in its jail for at most `patience`; `judged` says what an end of its own gave.
-/// An error is ours: there is no jail, something outside killed the compiler, or the caller's
-/// deadline came first.
+/// Runs a compiler in its jail for at most `patience`; `judged` returns the result if it ends by
+/// itself. Fails without a jail, if something outside killed the compiler, and if `deadline` comes
+/// before the patience ends.
 Result<Compiled> run_compiler(const JailSpec& spec, std::chrono::milliseconds patience,
                               Deadline deadline, const std::function<Compiled(JailExit)>& judged);
 
-/// A submission as one text: the content that is addressed.
+/// All files of a submission as one text, to be hashed.
 std::string content_of(const FileSet& files);
 
-/// Why `files` are not compiled at all: `main` is missing, or they are too large; else nothing.
+/// The failure of `files` that lack `main` or have more than `most_bytes`; else nothing.
 std::optional<Compiled> unfit_sources(const FileSet& files, const std::string& main,
                                       uint64_t most_bytes);
 
-/// What the cache holds under `key` (then `cached` is set), else what `fresh` gives, which is kept
-/// if it lasts. `fresh` is asked once more after `process_failed`.
+/// The entry of `key` in the cache (`cached` is set), else the result of `fresh`, which is inserted
+/// if it lasts. Calls `fresh` once more after `process_failed`.
 Result<Compiled> compile_once(CompileCache& cache, const std::string& key,
                               const std::function<Result<Compiled>()>& fresh);
 

@@ -11,16 +11,16 @@ namespace {
 
 constexpr uint16_t cuda_machine = 190;  // EM_CUDA
 constexpr size_t most_sections = 4096, most_symbols = 100'000, most_parameters = 1024;
-constexpr uint32_t largest_parameters = 32U << 10U;  // bytes that a launch can hand over
+constexpr uint32_t largest_parameters = 32U << 10U;  // bytes of one launch
 
-/// Kinds of entries in .nv.info, and how each is laid out.
+/// The attributes of .nv.info that are read.
 enum class Attribute : uint8_t {
   max_threads = 0x05,
   frame_size = 0x11,
   kernel_parameter = 0x17,
   register_count = 0x2f
 };
-constexpr uint8_t sized_entry = 4;  // others carry their value in the length's place
+constexpr uint8_t sized_entry = 4;  // other entries hold their value in place of the length
 
 struct Section {
   std::string name;
@@ -96,13 +96,13 @@ class CubinReader {
     return {};
   }
 
-  /// Of constant memory too: device code that has its address can write it.
+  /// Constant memory counts too: device code that has its address can write it.
   bool is_variable(uint16_t section) const {
     static constexpr std::array names{".nv.global", ".nv.global.init", ".nv.constant3"};
     return section < sections_.size() && std::ranges::count(names, sections_[section].name) > 0;
   }
 
-  /// A kernel's shared memory has a section that is named after the kernel.
+  /// A kernel's shared memory is a section named after the kernel.
   void measure(const Section& section) {
     constexpr std::string_view prefix = ".nv.shared.";
     const auto kernel = section.name.starts_with(prefix)
@@ -120,7 +120,7 @@ class CubinReader {
     }
   }
 
-  /// A kernel is what has a section of attributes of its own and is called from outside.
+  /// Each kernel has its own section of attributes.
   Result<void> attributes() {
     constexpr std::string_view prefix = ".nv.info.";
     for (const Section& section : sections_) {

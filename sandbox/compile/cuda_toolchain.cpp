@@ -19,7 +19,7 @@ bool holds_nvrtc(const fs::path& folder) {
   return false;
 }
 
-/// Folders of `root` with NVRTC and headers; both empty if it is no toolkit.
+/// The folders of NVRTC and headers below `root`; an empty one was not found.
 CudaToolchain toolchain_in(const fs::path& root) {
   CudaToolchain found;
   for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib"}) {

@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t longest_line = 300;
 
-/// At most `longest` bytes, whole characters; a byte that is none becomes '?'. The compiler quotes
-/// the source, which may hold anything, and JSON takes no such text.
+/// At most `longest` bytes of whole characters. A byte that is no UTF-8 becomes '?': compilers
+/// quote the source, and JSON must be valid UTF-8.
 std::string clean(std::string_view text, size_t longest) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -34,16 +34,16 @@ bool contains(const std::string& line, const char* part) {
   return line.find(part) != std::string::npos;
 }
 
-/// What an assembler says has the lines of its own input.
+/// Marks errors of an assembler, whose line numbers are those of its own input.
 std::string with_asm_named(const std::string& line) {
   const bool its_own =
       line.starts_with("{standard input}") || line.starts_with("ptxas application ptx input");
   return its_own ? "within the kernel's asm: " + line : line;
 }
 
-/// Takes "/usr/bin/ld: /tmp/ccAbCdEf.o: " and the like off the front, and offsets in sections.
-std::string without_paths(const std::string& told) {
-  std::string line = told;
+/// Removes prefixes such as "/usr/bin/ld: /tmp/ccAbCdEf.o: ", and offsets in sections.
+std::string without_paths(const std::string& text) {
+  std::string line = text;
   for (size_t at = line.find("/tmp/cc"); at != std::string::npos; at = line.find("/tmp/cc")) {
     const size_t end = std::min(line.find_first_of(": ", at), line.size());
     line.replace(at, end - at, "kernel.o");
@@ -59,14 +59,14 @@ std::string without_paths(const std::string& told) {
   return clean(with_asm_named(line), longest_line);
 }
 
-bool tells(const std::string& line) {
-  const bool told = contains(line, "error: ") || contains(line, ": Error: ") ||
-                    contains(line, "undefined reference") || contains(line, "multiple definition");
-  return told && !contains(line, "ld returned 1 exit status");
+bool is_error(const std::string& line) {
+  const bool error = contains(line, "error: ") || contains(line, ": Error: ") ||
+                     contains(line, "undefined reference") || contains(line, "multiple definition");
+  return error && !contains(line, "ld returned 1 exit status");
 }
 
 /// "k.cu(3): error: …", "k.cu(3): catastrophic error: …", "ptxas error   : …".
-bool tells_of_cuda(const std::string& line) {
+bool is_cuda_error(const std::string& line) {
   return contains(line, "error: ") || contains(line, "error   : ") || contains(line, "ptxas fatal");
 }
 
@@ -80,27 +80,27 @@ std::string with_colons(const std::string& line) {
   return clean(line.substr(0, open) + ":" + number + line.substr(close + 1), longest_line);
 }
 
-bool tells_of_host(const std::string& line) {
-  return tells(line) || tells_of_cuda(line);
+bool is_host_error(const std::string& line) {
+  return is_error(line) || is_cuda_error(line);
 }
 
-std::string rewritten_of_host(const std::string& line) {
+std::string rewritten_host_error(const std::string& line) {
   return contains(line, ".cu(") || contains(line, ".cuh(") ? with_colons(line)
                                                            : without_paths(line);
 }
 
-/// How one family of compilers writes.
+/// The form of one family of compilers' messages.
 struct Dialect {
-  bool (*tells)(const std::string& line);
+  bool (*is_error)(const std::string& line);
   std::string (*rewritten)(const std::string& line);
 };
 
-/// The first distinct lines that tell, or the beginning of it all if none does.
+/// The first distinct lines with an error, or the beginning of the text if there is none.
 std::string summary(const std::string& compiler_text, const Dialect& dialect, size_t max_lines) {
   std::vector<std::string> kept;
   std::stringstream lines(compiler_text);
   for (std::string line; std::getline(lines, line);) {
-    if (!dialect.tells(line)) continue;
+    if (!dialect.is_error(line)) continue;
     line = dialect.rewritten(line);
     if (std::find(kept.begin(), kept.end(), line) == kept.end()) kept.push_back(line);
     if (kept.size() == max_lines) break;
@@ -114,21 +114,21 @@ std::string summary(const std::string& compiler_text, const Dialect& dialect, si
 }  // namespace
 
 std::string summarise_errors(const std::string& compiler_text, size_t max_lines) {
-  return summary(compiler_text, {tells, without_paths}, max_lines);
+  return summary(compiler_text, {is_error, without_paths}, max_lines);
 }
 
 std::string summarise_host_errors(const std::string& compiler_text, size_t max_lines) {
   std::string trimmed = compiler_text;
   while (!trimmed.empty() && trimmed.back() == '\n') trimmed.pop_back();
   std::stringstream lines(trimmed);
-  bool told = false;
-  for (std::string line; std::getline(lines, line);) told = told || tells_of_host(line);
-  if (!told) trimmed.erase(0, trimmed.find_last_of('\n') + 1);
-  return summary(trimmed, {tells_of_host, rewritten_of_host}, max_lines);
+  bool found = false;
+  for (std::string line; std::getline(lines, line);) found = found || is_host_error(line);
+  if (!found) trimmed.erase(0, trimmed.find_last_of('\n') + 1);
+  return summary(trimmed, {is_host_error, rewritten_host_error}, max_lines);
 }
 
 std::string summarise_cuda_errors(const std::string& compiler_text, size_t max_lines) {
-  return summary(compiler_text, {tells_of_cuda, with_colons}, max_lines);
+  return summary(compiler_text, {is_cuda_error, with_colons}, max_lines);
 }
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked access to the bytes of an ELF file that nobody vouches for.
+// Bounds-checked access to an untrusted ELF file.
 #pragma once
 
 #include <elf.h>
@@ -17,7 +17,7 @@ class ElfImage {
   explicit ElfImage(std::string_view bytes) : bytes_(bytes) {}
   uint64_t size() const { return bytes_.size(); }
 
-  /// Nothing where it does not lie within the file.
+  /// Nothing if it lies outside the file.
   template <class T>
   std::optional<T> at(uint64_t offset) const {
     if (offset > bytes_.size() || sizeof(T) > bytes_.size() - offset) return std::nullopt;
@@ -29,7 +29,7 @@ class ElfImage {
     if (offset > bytes_.size() || size > bytes_.size() - offset) return std::nullopt;
     return bytes_.substr(offset, size);
   }
-  /// Up to the next zero, 512 bytes at most; empty outside.
+  /// The text up to the next zero byte, at most 512 bytes; empty outside the file.
   std::string text_at(uint64_t offset) const {
     if (offset >= bytes_.size()) return {};
     constexpr size_t longest = 512;

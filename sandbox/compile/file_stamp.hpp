@@ -6,8 +6,8 @@
 
 namespace warpsmith::sandbox {
 
-/// A line that changes when the file does: its place, time and size; the place alone where there is
-/// none. Of a folder the place and time.
+/// A line that changes with the file: path, time and size. For a folder: path and time. The path
+/// alone if it does not exist.
 inline std::string file_stamp(const std::filesystem::path& path) {
   std::error_code none;
   const auto time = std::filesystem::last_write_time(path, none).time_since_epoch().count();

@@ -14,7 +14,7 @@ bool is_space(char c) {
   return std::isspace(static_cast<unsigned char>(c)) != 0;
 }
 
-/// Takes spaces and whole comments off the front; false at one that does not end.
+/// Removes spaces and comments from the front; false if a comment does not end.
 bool skip_blank(std::string_view& text) {
   while (!text.empty()) {
     if (is_space(text.front())) {
@@ -32,8 +32,8 @@ bool skip_blank(std::string_view& text) {
   return true;
 }
 
-/// Whether a compiler joins a line of it to the next before it looks for comments. Generous: some
-/// do with spaces in between, some know "??/".
+/// Whether a line may end with a backslash that joins it to the next. Some compilers allow spaces
+/// after it, some know the trigraph "??/".
 bool joins_lines(std::string_view text) {
   for (size_t end = text.find('\n'); end != text.npos; end = text.find('\n', end + 1)) {
     const std::string_view line = text.substr(0, end);
@@ -51,8 +51,8 @@ bool is_name(std::string_view name) {
          name.find("..") == std::string_view::npos && std::ranges::all_of(name, plain);
 }
 
-/// Takes "#include <NAME>" and the rest of its line off the front; empty, and nothing taken, where
-/// something else stands there.
+/// Removes "#include <NAME>" with the rest of its line from the front and returns NAME; empty, with
+/// nothing removed, if the text begins otherwise.
 std::string_view take_include(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   std::string_view rest = line;

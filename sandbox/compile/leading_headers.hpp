@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which headers of the toolkit a CUDA source begins with. Pure.
+// The headers that a CUDA source begins with. Pure.
 #pragma once
 
 #include <string>
@@ -8,10 +8,9 @@
 
 namespace warpsmith::sandbox {
 
-/// The includes in angle brackets that stand before anything else but comments in `main`, a line
-/// "#include <NAME>\n" each, in their order; at most 16. Empty where there is none, where other
-/// files are submitted, one of which might be meant, and where a line up to the last is joined to
-/// the next.
+/// The includes in angle brackets at the top of `main`, where only comments may stand between them,
+/// as lines "#include <NAME>\n"; at most 16. Empty if there is none, if other files are submitted
+/// (an include may name one), and if a backslash joins one of these lines to the next.
 std::string leading_headers(const FileSet& files, const std::string& main);
 
 }  // namespace warpsmith::sandbox

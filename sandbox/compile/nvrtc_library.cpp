@@ -27,12 +27,12 @@ std::string read_text(const cuda::DynamicLibrary& library, Program program, cons
   return text;
 }
 
-bool speaks_of_precompiling(const std::string& option) {
+bool is_precompiling_option(const std::string& option) {
   return option.starts_with("-pch") || option.starts_with("-use-pch") ||
          option.starts_with("-create-pch");
 }
 
-/// Names and contents of everything but the file that is compiled.
+/// Names and contents of all files but the compiled one.
 struct Headers {
   explicit Headers(const CudaSource& source) {
     for (const auto& [name, content] : source.files) {
@@ -78,14 +78,14 @@ Result<CudaObject> NvrtcLibrary::compile(const CudaSource& source) const {
   std::vector<const char*> options;
   options.reserve(source.options.size());
   for (const std::string& option : source.options) {
-    if (precompiles_ || !speaks_of_precompiling(option)) options.push_back(option.c_str());
+    if (precompiles_ || !is_precompiling_option(option)) options.push_back(option.c_str());
   }
   using Compile = int(Program, int, const char* const*);
   const int status = library_.function<Compile>("nvrtcCompileProgram")(
       program, static_cast<int>(options.size()), options.data());
   CudaObject object{.compiled = status == 0, .failed = status != 0 && status != refused_source};
   object.log = read_text(library_, program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog");
-  object.log.resize(std::strlen(object.log.c_str()));  // it counts its end
+  object.log.resize(std::strlen(object.log.c_str()));  // its size includes the zero byte
   if (object.failed) {
     object.log = library_.function<const char*(int)>("nvrtcGetErrorString")(status) +
                  (object.log.empty() ? "" : ": " + object.log);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVRTC, CUDA's run-time compiler, taken at run time. Needs no toolkit to build and no driver or
+// NVRTC, CUDA's run-time compiler, loaded at run time. Needs no toolkit to build and no driver or
 // GPU to run.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace warpsmith::sandbox {
 
-/// One translation unit; what is beside it in `files` can be included by name.
+/// One translation unit. It can include the other files by name.
 struct CudaSource {
   FileSet files;
   std::string main;                  // the file that is compiled
@@ -26,8 +26,8 @@ struct CudaSource {
 
 struct CudaObject {
   bool compiled = false;
-  bool failed = false;  // the compiler itself, which says nothing about the source
-  std::string log;      // what the compiler said
+  bool failed = false;  // the compiler failed, not the source
+  std::string log;      // the compiler's messages
   std::string cubin;    // if compiled
 
   template <class Archive>
@@ -38,13 +38,13 @@ struct CudaObject {
 
 class NvrtcLibrary {
  public:
-  /// `unsupported` if none of `names` loads or lacks a function.
+  /// `unsupported` if none of `names` loads, or one lacks a function.
   static Result<NvrtcLibrary> load(const std::vector<std::string>& names);
 
   /// e.g. "13.0"
   const std::string& version() const { return version_; }
-  /// What the source does wrong is in the log; an error is NVRTC's own failure. Requires that
-  /// `source.files` holds `source.main`.
+  /// The source's errors are in the log; an error here is NVRTC's. Requires that `source.files`
+  /// holds `source.main`.
   Result<CudaObject> compile(const CudaSource& source) const;
 
  private:
@@ -52,7 +52,7 @@ class NvrtcLibrary {
 
   cuda::DynamicLibrary library_;
   std::string version_;
-  bool precompiles_ = false;  // NVRTC 12.8 and later: options that speak of it are left out else
+  bool precompiles_ = false;  // NVRTC 12.8 and later; else such options are dropped
 };
 
 }  // namespace warpsmith::sandbox

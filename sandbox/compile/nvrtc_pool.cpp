@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds end_patience{200};  // for the end of a worker whose socket is closed
+constexpr milliseconds end_patience{200};  // for a worker to end after its socket closed
 constexpr uint64_t precompiled_bytes = 1ULL << 30U;
 
 }  // namespace
@@ -22,7 +22,7 @@ Result<NvrtcPool> NvrtcPool::open(NvrtcOptions options, Deadline deadline) {
   if (!headers) return tl::unexpected(std::move(headers.error()));
   NvrtcPool pool{std::move(options), std::move(*headers)};
   if (auto started = pool.refill(); !started) return tl::unexpected(std::move(started.error()));
-  auto first = pool.take(deadline);  // tells whether the toolkit works
+  auto first = pool.take(deadline);  // fails if the toolkit does not work
   if (!first) return tl::unexpected(std::move(first.error()));
   return pool;
 }
@@ -36,19 +36,18 @@ Result<void> NvrtcPool::refill() {
   return {};
 }
 
-/// The frame that a worker sends once it is warm. `process_failed` where it was killed meanwhile.
+/// The frame that a worker sends once it is warm. `process_failed` if something outside killed it.
 Result<ByteBuffer> NvrtcPool::greeting(NvrtcProcess& worker, Deadline deadline) {
   auto frame = worker.socket.receive(deadline);
   if (frame) return frame;
-  // Its socket closes a moment before it has ended.
+  // The socket closes a moment before the process has ended.
   const auto exit = worker.process->wait(Deadline::after(end_patience));
   if (!exit) return tl::unexpected(exit.error());
   if (auto whole = unharmed(*exit); !whole) return tl::unexpected(std::move(whole.error()));
   return fail("compile worker" + (exit->err.empty() ? "" : " (" + exit->err + ")"), frame.error());
 }
 
-/// A worker that is warm. It is taken from the front: the longest at it. One that has ended
-/// meanwhile, of idleness too, is no answer to a source.
+/// The worker that waited longest, warm. Workers that ended while they waited are replaced.
 Result<NvrtcProcess> NvrtcPool::take(Deadline deadline) {
   std::erase_if(waiting_, [](NvrtcProcess& one) { return one.process->finished(milliseconds{0}); });
   if (auto filled = refill(); !filled) return tl::unexpected(std::move(filled.error()));
@@ -82,7 +81,7 @@ Result<NvrtcAnswer> NvrtcPool::compile(const CudaSource& source, milliseconds pa
     headers_.judge(headers, answer->object->log);
     return answer;
   }
-  // It crashed: of the source, or of a damaged file.
+  // The source or a damaged file crashed it: try without the file.
   headers_.remove(headers);
   worker = take(deadline);
   if (!worker) return tl::unexpected(std::move(worker.error()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jailed NVRTC processes that wait, warm, for one source each.
+// Jailed NVRTC processes that wait warm, each for one source.
 #pragma once
 
 #include <deque>
@@ -25,12 +25,12 @@ struct NvrtcAnswer {
 /// Not thread-safe; jails belong to the calling thread.
 class NvrtcPool {
  public:
-  /// Starts the workers and waits for the first: a toolkit that does not work is told here.
+  /// Starts the workers and waits for the first. Fails if the toolkit does not work.
   static Result<NvrtcPool> open(NvrtcOptions options, Deadline deadline);
 
-  /// `source.options` are ours already. Headers that many sources begin with are precompiled. A
-  /// worker that crashes, hangs beyond `patience` or asks for too much memory is replaced; what it
-  /// did is part of the answer.
+  /// `source.options` is complete. Headers that many sources begin with are precompiled. A worker
+  /// that crashes, hangs beyond `patience` or exceeds its memory is replaced; the answer holds its
+  /// end.
   Result<NvrtcAnswer> compile(const CudaSource& source, std::chrono::milliseconds patience,
                               Deadline deadline);
 

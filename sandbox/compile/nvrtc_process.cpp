@@ -9,8 +9,8 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// NVRTC takes the memory for precompiled headers when one is first spoken of: here, before
-/// anything of a submission is in the process.
+/// A small source with precompiling options: NVRTC reserves memory for precompiled headers at the
+/// first one, here before anything of a submission is in the process.
 CudaSource warming(const NvrtcOptions& options) {
   CudaSource source{{{"warm.cu", "extern \"C\" __global__ void warm(int* x) { *x = 1; }"}},
                     "warm.cu",
@@ -26,7 +26,7 @@ Result<JailSpec> worker_spec(const NvrtcOptions& options, int socket) {
   }
   spec.argv = {own_program_path, "nvrtc"};
   spec.read_only.push_back({options.library_folder, nvrtc_folder});
-  // It opens its own parts by name alone.
+  // NVRTC opens its own libraries by name alone.
   std::string& search = spec.environment["LD_LIBRARY_PATH"];
   search = search.empty() ? nvrtc_folder : nvrtc_folder + (":" + search);
   for (size_t i = 0; i < options.includes.size(); ++i) {
@@ -57,7 +57,7 @@ Result<NvrtcProcess> start_nvrtc(const NvrtcOptions& options, const std::optiona
   auto process = JailedProcess::start(*spec);
   if (!process) return fail("compile worker", process.error());
   NvrtcProcess worker{std::move(*process), std::move(ends->first)};
-  // A frame that fits the socket's buffer.
+  // The frame fits the socket's buffer.
   const auto own = Deadline::after(std::chrono::milliseconds{1000});
   if (auto sent = worker.socket.send(codec::pack(warming(options)), own); !sent) {
     return tl::unexpected(std::move(sent.error()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A jailed process that has NVRTC loaded and warm (nvrtc_worker.hpp), seen from outside.
+// The outer side of a jailed NVRTC process (nvrtc_worker.hpp).
 #pragma once
 
 #include <memory>
@@ -18,16 +18,16 @@ struct NvrtcOptions {
   std::string library_folder;         // holds libnvrtc.so.*
   std::vector<std::string> includes;  // folders of the toolkit's headers
   std::vector<std::string> flags;     // of every source
-  std::string precompiled_folder;     // of PrecompiledHeaders; empty: none are kept
+  std::string precompiled_folder;     // of PrecompiledHeaders; empty: none
   JailLimits limits;
   std::optional<int> core;
-  size_t ready = 1;  // workers that wait
+  size_t ready = 1;  // workers kept waiting
 };
 
 /// Where `precompiled_folder` appears in the jail, read-only.
 inline constexpr const char* precompiled_path = "/precompiled";
 
-/// Folders of headers appear in the jail, and in options, as /include0, /include1, …
+/// The path of folder number `index` of headers in the jail: /include0, /include1, …
 std::string include_path(size_t index);
 
 struct NvrtcProcess {
@@ -35,8 +35,8 @@ struct NvrtcProcess {
   FrameSocket socket;
 };
 
-/// Memory is placed alike in each of them, whatever they are for: a precompiled header fits only
-/// where it was made. `writable`: one more folder.
+/// Starts a process. All of them place their memory alike, since a precompiled header fits only the
+/// placement that it was made with. `writable`: one more folder.
 Result<NvrtcProcess> start_nvrtc(const NvrtcOptions& options,
                                  const std::optional<Bind>& writable = std::nullopt);
 

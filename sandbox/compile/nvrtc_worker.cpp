@@ -9,7 +9,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-// Idle without a limit of its own: the owner's end of the socket goes with the owner.
+// Effectively unlimited: the socket closes when the owner ends.
 constexpr std::chrono::hours patience{24};
 
 Result<CudaSource> receive_source(FrameSocket& socket) {

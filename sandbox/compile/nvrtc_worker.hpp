@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The jailed side of the compile service for CUDA: a process that has NVRTC loaded and warm,
-// compiles one submission and ends. It is used once, so that nothing a source does to its compiler
-// reaches the next one.
+// The jailed process that compiles CUDA: it loads NVRTC and warms it up, compiles one source and
+// ends. A source that takes over its compiler cannot reach the next one.
 #pragma once
 
 #include <string>
@@ -11,12 +10,12 @@
 namespace warpsmith::sandbox {
 
 inline constexpr int nvrtc_socket_fd = 3;
-inline constexpr const char* nvrtc_folder = "/nvrtc";  // of the library, in the jail
+inline constexpr const char* nvrtc_folder = "/nvrtc";  // the library's folder in the jail
 
-/// First answer of a worker: it has compiled something small of ours, or why it could not.
+/// A worker's first answer, after it compiled a small source of ours.
 struct NvrtcReady {
   std::string version;
-  std::string failure;
+  std::string failure;  // empty if it could
 
   template <class Archive>
   void serialize(Archive& archive) {

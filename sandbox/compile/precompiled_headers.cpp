@@ -18,14 +18,14 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int wanted_twice = 2, most_misfits = 2;
-constexpr size_t most_names = 4096;  // that are counted
+constexpr size_t most_names = 4096;  // with a count of requests
 constexpr uint64_t largest_file = 256ULL << 20U;
 constexpr seconds making_patience{60};
 constexpr const char* making_path = "/making";  // in the maker's jail
-// The source begins otherwise than we read it: that says nothing about the file.
+// NVRTC's number for a source that begins with other headers: the file may be good.
 constexpr const char* other_directives = "#630-D";
 
-/// Answers of a worker that has ended: that it was warm, and what it made of the headers.
+/// Reads the two answers of a worker that has ended: that it was warm, and whether it compiled.
 bool has_compiled(FrameSocket& socket) {
   const auto soon = Deadline::after(seconds{1});
   if (!socket.receive(soon)) return false;
@@ -46,7 +46,7 @@ PrecompiledHeaders::PrecompiledHeaders(NvrtcOptions options, uint64_t max_bytes)
     : options_(maker_options(std::move(options))),
       folder_(options_.precompiled_folder),
       max_bytes_(max_bytes),
-      // Two builds of one program place their memory differently.
+      // Another build of this program places its memory differently.
       identity_(file_stamp(options_.program) + options_.library_folder) {
   for (const std::string& text : options_.includes) identity_ += '\n' + text;
   for (const std::string& text : options_.flags) identity_ += '\n' + text;
@@ -106,7 +106,7 @@ void PrecompiledHeaders::begin(const std::string& headers) {
   std::string name = name_of(headers);
   CudaSource source{{{"headers.cu", headers}}, "headers.cu", options_.flags};
   source.options.push_back("-create-pch=" + std::string(making_path) + '/' + name);
-  // It waits in the socket's buffer until the worker is warm.
+  // The frame waits in the socket's buffer until the worker is warm.
   auto sent = worker->socket.send(codec::pack(source), Deadline::after(milliseconds{1000}));
   if (!sent) return log::warn("precompiled headers: " + sent.error().message);
   making_.emplace(Making{std::move(*worker), std::move(name), std::move(*folder),
@@ -119,7 +119,7 @@ void PrecompiledHeaders::tend() {
   if (making_->by.passed()) end_making();
 }
 
-/// What cannot be made (a header that is not there) is not tried again: its count is beyond two.
+/// A file that cannot be made (a header is missing) is not tried again: its count is beyond two.
 void PrecompiledHeaders::finish() {
   const auto exit = making_->worker.process->wait(Deadline::after(seconds{1}));
   if (exit && exit->exit_code == 0 && has_compiled(making_->worker.socket)) {
@@ -141,7 +141,7 @@ void PrecompiledHeaders::end_making() {
   making_.reset();
 }
 
-/// The files that were used last stay.
+/// Keeps the files that were used last.
 void PrecompiledHeaders::shrink() const {
   std::vector<fs::directory_entry> files;
   std::error_code error;

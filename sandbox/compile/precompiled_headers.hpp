@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVRTC's precompiled headers on disk: one file for each sequence of headers that sources begin
+// NVRTC's precompiled headers on disk, one file for each sequence of headers that sources begin
 // with. With them <cooperative_groups.h> or <cub/cub.cuh> costs a tenth of the time.
 //
-// A file is made by a jailed process of ours from headers of the toolkit alone; nothing of a
-// submission is in it but which headers, and in which order. It fits a process whose memory is
-// placed alike; in another one NVRTC says so and does without.
+// A jailed process makes a file from the toolkit's headers alone: a submission decides only which
+// headers, and their order. A file fits processes with the same memory placement; in another one
+// NVRTC says so and does without it.
 #pragma once
 
 #include <filesystem>
@@ -20,22 +20,22 @@ namespace warpsmith::sandbox {
 /// Not thread-safe. Several processes may share a folder.
 class PrecompiledHeaders {
  public:
-  /// Kept in `options.precompiled_folder`, at most about `max_bytes`; the folder is made. Without a
-  /// folder nothing is ever found.
+  /// Makes `options.precompiled_folder`, which holds at most about `max_bytes`. Without a folder
+  /// there are never any files.
   static Result<PrecompiledHeaders> open(NvrtcOptions options, uint64_t max_bytes);
 
-  /// The option that makes NVRTC use the file for these lines (leading_headers.hpp); empty where
-  /// there is none. Asked for the same lines twice it begins to make one, beside other work.
+  /// The option that makes NVRTC use the file for these lines (leading_headers.hpp); empty if there
+  /// is none. The second request for the same lines starts to make one in the background.
   std::string option_for(const std::string& headers);
-  /// What the compiler said of it: a file that does not fit is removed, and after two of them none
-  /// is used any more. One that only has other headers than the source stays.
+  /// Reads from the compiler's log whether the file fit. One that did not is removed; after two
+  /// such files none is used. A file that only holds other headers than the source stays.
   void judge(const std::string& headers, const std::string& compiler_log);
   void remove(const std::string& headers) const;
-  /// Looks whether the file that is being made is there. Returns within milliseconds.
+  /// Finishes the file in the making if it is ready. Returns within milliseconds.
   void tend();
 
  private:
-  /// At work on one file.
+  /// One file in the making.
   struct Making {
     NvrtcProcess worker;
     std::string name;
@@ -53,8 +53,8 @@ class PrecompiledHeaders {
   NvrtcOptions options_;
   std::filesystem::path folder_;
   uint64_t max_bytes_;
-  std::string identity_;              // of what a file must fit
-  std::map<std::string, int> asked_;  // name → how often, while there is no file
+  std::string identity_;              // of the toolkit and options that a file must fit
+  std::map<std::string, int> asked_;  // name → requests while there is no file
   std::optional<Making> making_;
   int misfits_ = 0;
 };

@@ -48,7 +48,7 @@ void remove_forgotten(const fs::path& folder) {
 
 }  // namespace
 
-// Never our own header: who includes <math.h> would get its vector variants without asking.
+// Not warpsmith.h: a source that includes <math.h> would get its vector variants unasked.
 const char* const prelude_text =
     "#include <immintrin.h>\n"
     "#include <algorithm>\n"
@@ -80,7 +80,8 @@ Result<std::string> ready_prelude(const std::string& folder, const std::string& 
   const fs::path path = fs::path(folder) / (toolchain_hash + ".gch");
   std::error_code error;
   if (fs::exists(path, error)) {
-    fs::last_write_time(path, fs::file_time_type::clock::now(), error);  // it is in use
+    fs::last_write_time(path, fs::file_time_type::clock::now(),
+                        error);  // keeps it from being removed
     return path.string();
   }
   const auto exit = run_jailed(prelude_jail(command), deadline);

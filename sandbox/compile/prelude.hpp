@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A precompiled header with what kernels commonly include: <immintrin.h> alone costs 0.7 s of a
-// compilation, with the precompiled header the whole takes 0.1 s.
+// A precompiled header of the headers that kernels commonly include. <immintrin.h> alone costs 0.7
+// s of a compilation; with the precompiled header all of them take 0.1 s.
 #pragma once
 
 #include <string>
@@ -15,19 +15,19 @@ namespace warpsmith::sandbox {
 
 inline constexpr const char* prelude_file = "prelude.h";
 
-/// The text behind the precompiled header.
+/// The text of prelude.h.
 extern const char* const prelude_text;
 
-/// True if the sources include library headers, so that the prelude pays. It then comes first
-/// (-include), since a precompiled header works only there.
+/// True if the sources include library headers, so that the prelude saves time. It then comes first
+/// (-include), where alone a precompiled header works.
 bool wants_prelude(const FileSet& files);
 
-/// Makes `prelude.h.gch` in the compile jail unless `folder` holds one for this toolchain; gives
+/// Makes `prelude.h.gch` in the compile jail unless `folder` holds one for this toolchain; returns
 /// its path. `command`: compiler and flags of a later compilation, without input and output.
 Result<std::string> ready_prelude(const std::string& folder, const std::string& toolchain_hash,
                                   const std::vector<std::string>& command, Deadline deadline);
 
-/// Puts the prelude where the compiler in the jail finds it.
+/// Shows the prelude to the compiler in the jail.
 void add_prelude(JailSpec& spec, const std::string& precompiled);
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bytes of a text are characters: JSON takes no others. Pure.
+// Finds the UTF-8 characters of a text: JSON must hold nothing else. Pure.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace warpsmith::sandbox {
 
-/// Bytes of the UTF-8 character at `at`, which lies within `text`; 0 where none begins.
+/// The size of the UTF-8 character at `at`, which lies within `text`; 0 if none begins there.
 inline size_t character_bytes(std::string_view text, size_t at) {
   const auto byte_at = [text](size_t place) {
     return place < text.size() ? static_cast<unsigned char>(text[place]) : 0U;
@@ -19,7 +19,7 @@ inline size_t character_bytes(std::string_view text, size_t at) {
   for (size_t i = 1; i < count; ++i) {
     if ((byte_at(at + i) & 0xC0U) != 0x80U) return 0;
   }
-  // Longer than need be, surrogates, and beyond the last character.
+  // Overlong forms, surrogates, and values beyond the last character.
   const bool never = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
                      (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
   return never ? 0 : count;

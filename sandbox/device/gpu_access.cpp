@@ -26,7 +26,7 @@ bool holds(const fs::path& folder, const std::string& library) {
   return false;
 }
 
-/// Folders of libraries beside an interpreter, where pip puts NVIDIA's packages, then a toolkit's.
+/// Library folders of NVIDIA's packages beside an interpreter, then of a toolkit.
 std::vector<fs::path> library_folders(const std::string& root, const std::string& python) {
   std::vector<fs::path> folders;
   for (const fs::path& package : nvidia_packages(python)) folders.push_back(package / "lib");
@@ -43,7 +43,7 @@ void add_once(std::vector<std::string>& list, const fs::path& path) {
   if (!error && std::ranges::find(list, real) == list.end()) list.push_back(real);
 }
 
-/// The first place of each library.
+/// The first folder of each library.
 std::vector<std::string> folders_of(std::initializer_list<const char*> libraries,
                                     const std::string& root, const std::string& python) {
   std::vector<std::string> found;
@@ -56,7 +56,7 @@ std::vector<std::string> folders_of(std::initializer_list<const char*> libraries
   return found;
 }
 
-/// As the loader finds it, and where its links lead.
+/// The folder where the loader finds the driver, and the folder of the file behind its links.
 Result<std::vector<std::string>> driver_folders() {
   void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   link_map* found = nullptr;
@@ -71,8 +71,8 @@ Result<std::vector<std::string>> driver_folders() {
   return folders;
 }
 
-/// /dev/nvidiaN of a GPU. Where the kernel module does not say, or a container numbers its nodes
-/// anew, those that are there count in the driver's order.
+/// /dev/nvidiaN of a GPU. If the kernel module does not say, or a container renumbers its nodes,
+/// the nodes that exist are taken in the driver's order.
 std::string node_of(int index, const std::string& address) {
   std::ifstream file("/proc/driver/nvidia/gpus/" + address + "/information");
   std::stringstream text;

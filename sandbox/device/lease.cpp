@@ -13,11 +13,10 @@
 namespace warpsmith::sandbox {
 namespace {
 
-// A wait is as long as another's evaluation, some hundred milliseconds: looking so often costs
-// nothing and loses little.
+// A wait lasts as long as another evaluation, some hundred milliseconds.
 constexpr std::chrono::milliseconds between_tries{1};
 
-/// Other users put their files there too.
+/// All users put their lock files there.
 void make_folder(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -25,14 +24,14 @@ void make_folder(const std::string& folder) {
   fs::permissions(folder, fs::perms::all | fs::perms::sticky_bit, error);
 }
 
-/// Never O_CREAT on a file that is there: the kernel refuses that where it is another user's in a
-/// folder that anybody can write (fs.protected_regular).
+/// Without O_CREAT if the file exists: in a folder that all users can write, the kernel refuses it
+/// for another user's file (fs.protected_regular).
 UniqueFd open_file(const std::string& path) {
   constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   UniqueFd file{::open(path.c_str(), flags)};
   if (file || errno != ENOENT) return file;
   file = UniqueFd{::open(path.c_str(), flags | O_CREAT | O_EXCL, 0666)};
-  if (file) (void)::fchmod(file.get(), 0666);  // whatever the umask is
+  if (file) (void)::fchmod(file.get(), 0666);  // despite the umask
   const bool made_meanwhile = !file && errno == EEXIST;
   return made_meanwhile ? UniqueFd{::open(path.c_str(), flags)} : std::move(file);
 }
@@ -52,7 +51,7 @@ Result<UniqueFd> open_lease(const std::string& folder, const std::string& device
     return fail(ErrorCode::io_failed,
                 "lease " + path + ", which all users of the device must be able to open: " + why);
   }
-  // What cleans temporary folders takes old files: a lock without its name is nobody else's.
+  // Keeps cleaners of temporary folders away: other processes cannot find a removed lock file.
   (void)::futimens(file.get(), nullptr);
   return file;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may use a GPU, or a core, now. Several services share one GPU, and the slots of two runs may
-// have the same core: while one verifies and times, the others compile, start their jails and judge
-// what needs no device.
+// Leases: one service at a time uses a GPU or a core. Several services can share one GPU, and the
+// slots of two runs can have the same core. While one verifies and times, the others compile and
+// start their jails.
 #pragma once
 
 #include <functional>
@@ -14,23 +14,22 @@
 
 namespace warpsmith::sandbox {
 
-/// Where lock files live, whoever runs with whatever cache: what shares a GPU must share its
-/// leases. Not TMPDIR's folder, which differs between users.
+/// The folder of the lock files. Fixed, because all users of a GPU must share its lease; TMPDIR
+/// differs between users.
 inline constexpr const char* machine_leases = "/tmp/warpsmith-leases";
 
-/// The name of a core: of a slot's that has no GPU.
+/// The name of a core in leases, for slots without a GPU.
 std::string core_device(int core);
 
-/// The lock behind the leases of `device`, open: for a process that does not see `folder` and takes
-/// turns by flock(2). It is free once all copies of the descriptor are closed.
+/// The open lock file of `device`, for a process that cannot see `folder` and calls flock(2)
+/// itself. The lock is free once all copies of the descriptor are closed.
 Result<UniqueFd> open_lease(const std::string& folder, const std::string& device);
 
-/// Held while it lives; the kernel gives it back when its process ends, however it ends.
+/// Holds the lock. The kernel drops it when the process ends, however it ends.
 class DeviceLease {
  public:
-  /// Waits for `device` (a name that all services on this machine agree on: of a GPU's PCI address,
-  /// or a core's number) until the deadline: `timeout` names it. Lock files live in `folder`, which
-  /// they share; it is made for all users.
+  /// Waits for `device` until the deadline (`timeout`). The name is the same for all services on
+  /// this machine: it holds a GPU's PCI address or a core's number. Makes `folder` for all users.
   static Result<DeviceLease> acquire(const std::string& folder, const std::string& device,
                                      Deadline deadline);
   double held_ms() const { return in_ms(SteadyClock::now() - since_); }
@@ -41,7 +40,7 @@ class DeviceLease {
   SteadyClock::time_point since_ = SteadyClock::now();
 };
 
-/// Of what services may share; gives nothing on a slot without GPU or core of its own.
+/// Acquires the slot's lease; returns nothing for a slot without a GPU or core of its own.
 using AcquireLease = std::function<Result<std::optional<DeviceLease>>(Deadline)>;
 
 }  // namespace warpsmith::sandbox

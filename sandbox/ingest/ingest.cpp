@@ -11,7 +11,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr int loading_share = 5;  // of the budget: loading takes seconds, the whole a minute
+constexpr int loading_share = 5;  // loading may take a fifth of the budget
 
 Result<IngestRecord> refused(std::string why) {
   IngestRecord record;
@@ -23,7 +23,7 @@ bool is_float(Dtype dtype) {
   return unit_of(dtype) != 0;
 }
 
-/// Names the phase in which the worker failed. A refusal needs none.
+/// Names the phase in which the worker failed, unless the error is a refusal.
 Error failed_in(const std::string& phase, Error error, std::chrono::milliseconds patience) {
   if (error.code == ErrorCode::invalid_argument) return error;
   if (error.code == ErrorCode::timeout) {
@@ -101,7 +101,7 @@ Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline) {
   if (job.progress) job.progress(job.task.id + ": loading");
   auto description = job.worker.load(job.task, Deadline::after(first));
   if (!description && description.error().code == ErrorCode::capacity) {
-    // Refused now; the record would refuse it when its neighbours on the device are gone too.
+    // Not recorded as a refusal: there may be room once other services leave the device.
     return fail(ErrorCode::invalid_argument, description.error().message);
   }
   if (!description) return refused_or(failed_in("loading", description.error(), first));

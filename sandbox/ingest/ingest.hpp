@@ -17,42 +17,43 @@
 
 namespace warpsmith::sandbox {
 
-/// Distributions that must be left for a task to be judged.
+/// A task is refused with fewer distributions than this.
 inline constexpr int least_distributions = 3;
-/// Of the bound: where honest evaluations err more, some candidate's honest one would miss it.
+/// The largest error of an honest evaluation, as a share of the bound. With more, honest candidates
+/// would sometimes exceed the bound.
 inline constexpr double honest_reach = 0.8;
 
-/// Where rounding decides more elements than one in so many, too much of an output could be made
-/// up.
+/// A task is refused if rounding leaves more than one element in so many without a bound.
 inline constexpr size_t one_undecided_in = 1024;
 
 using MakeBench = std::function<Result<std::unique_ptr<Bench>>(const TaskSignature&)>;
-/// On a CPU slot.
+/// A bench of a CPU slot.
 Result<std::unique_ptr<Bench>> make_host_bench(const TaskSignature& signature);
 
-/// The worker, machine and task of one ingest. Quiet core wanted: it times the baselines.
+/// The worker, machine and task of one ingest. It times baselines, so the core must be quiet.
 struct IngestJob {
   ReferenceWorker& worker;
   const Machine& machine;
   const Task& task;
   Progress progress;
   MakeBench make_bench = make_host_bench;
-  /// Held from the first measurement on; empty where there is nothing to share.
+  /// Acquired before the first measurement; empty on a slot that shares nothing.
   AcquireLease lease;
   IngestScope scope = IngestScope::whole;
-  bool on_device = false;                     // the worker and the bench are a GPU's
-  std::chrono::milliseconds budget{300'000};  // of it all; a fifth of it for the task's first runs
-  /// Wanted ones, made ready and timed too; those that cannot be are dropped from it. None: none.
+  bool on_device = false;                     // the worker and the bench use a GPU
+  std::chrono::milliseconds budget{300'000};  // for everything; a fifth of it for loading
+  /// Further baselines to make ready and time; those that fail are dropped from it. Null: none.
   FurtherBaselines* further = nullptr;
 };
 
-/// A record, possibly with a refusal. An error is a failure of ours, a task that ends its worker or
-/// keeps it longer than its budget (`timeout`), or one without room now (`invalid_argument`); the
-/// worker must then be replaced. Where a further baseline was the cause, another try goes without.
+/// A record, possibly with a refusal. An error is a failure of the sandbox, a task that ends its
+/// worker or exceeds its budget (`timeout`), or a lack of memory now (`invalid_argument`). The
+/// worker must then be replaced. If a further baseline was the cause, it is dropped for the next
+/// try.
 Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline);
 
-/// How inputs and parameters are filled when all inputs keep to `domain`, or to the narrowest
-/// wider one that the task's own values allow.
+/// How to fill inputs and parameters: within `domain`, or within the narrowest wider one that the
+/// task's own values allow.
 std::vector<InputRule> rules_for(const TaskDescription& description, Domain domain);
 
 }  // namespace warpsmith::sandbox

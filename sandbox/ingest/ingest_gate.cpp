@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mutation gate: wrong outputs that every check must tell from right ones.
+// The mutation gate: every check must reject known wrong outputs.
 #include <algorithm>
 
 #include "sandbox/ingest/ingest_stay.hpp"
@@ -7,17 +7,17 @@
 namespace warpsmith::sandbox {
 namespace {
 
-// Of half types one set in seven tells a softmax's element from its neighbour, and the last of a
-// thousand terms is the largest in one set of two: with more sets no task is refused by chance, and
-// who bets on it loses within a few submissions.
+// With half types, one set in seven distinguishes a softmax's element from its neighbour, and the
+// last of a thousand terms is the largest in one set of two. So many sets refuse no task by chance,
+// and a submission that bets on such a set loses within a few tries.
 constexpr int most_sets = 4 * timed_sets;
 
 constexpr const char *coarsest = "bf16", *lower = "tf32";
 
-// Bounds that an honest lower precision errs by where the exact bound tells it, and not by chance.
+// A lower precision with an error of so many exact bounds is detected surely, not by chance.
 constexpr double surely_told = 2;
 
-/// All outputs are of half types.
+/// Whether all outputs have half types.
 bool gives_halves(const TaskSignature& signature) {
   return std::ranges::all_of(signature.tensors, [](const TensorSpec& spec) {
     return spec.role != TensorRole::output || unit_of(spec.dtype) > unit_of(Dtype::f32);
@@ -34,9 +34,9 @@ Result<void> IngestStay::gate() {
     say("mutation gate (" + std::string(to_string(facts.distribution)) + ")");
     if (auto done = try_mutants(facts); !done) return done;
   }
-  // Timed outputs are checked too: what differs in one element by chance gets as many sets.
+  // An evaluation also checks its timed outputs, so a mutant may be caught on as many more sets.
   for (int i = 0; i < most_sets && !quarantine_reason(trials_).empty(); ++i) {
-    if (i >= timed_sets && !only_unseen_wait(trials_)) break;
+    if (i >= timed_sets && !uncaught_never_differed(trials_)) break;
     say("mutation gate (more sets)");
     if (auto done = try_survivors(); !done) return done;
   }
@@ -68,7 +68,7 @@ Result<void> IngestStay::try_survivors() {
   return {};
 }
 
-/// The reference is computed anew: the result memory also carries whether a mutant applies.
+/// Computes the reference again: the mutant's answer overwrites the result memory.
 Result<std::optional<ErrorStats>> IngestStay::judge_mutant(uint32_t index) {
   auto applies = session_.mutant(0, index, deadline_);
   if (!applies) return tl::unexpected(applies.error());
@@ -87,31 +87,31 @@ void IngestStay::note_precision(DistributionFacts& facts, size_t mutant,
   if (name == lower) facts.tf32_error = stats.worst;
 }
 
-/// By the exact bound, of a precision that is no mutant: where few terms meet, none need be told.
-bool IngestStay::is_told(const std::string& precision) const {
+/// Whether the exact bound detects a lower precision that is no mutant. With few terms it need not.
+bool IngestStay::is_detected(const std::string& precision) const {
   return precision == lower && std::ranges::any_of(record_.distributions, [](const auto& facts) {
            return facts.tf32_error > surely_told;
          });
 }
 
-/// Timed outputs are held against eager's with the looser bound of a profile: that must tell the
-/// mutants too, on one of the sets that every timing has. What the exact bound cannot tell there
-/// either, because outputs of half types round it away, the verified sets have told already; so
-/// they have of bfloat16 where products may be of TF32, which lies near.
+/// Timed outputs are compared with eager's under the looser bound of a profile, which must catch
+/// the mutants too, on one of the sets that every timing has. Exempt are mutants that the exact
+/// bound misses as well, because outputs of half types round the difference away, and bfloat16
+/// where TF32 products are allowed, whose errors are close: the verified sets have caught both.
 Result<void> IngestStay::gate_timed() {
   std::vector<MutantTrial> trials(trials_);
   const bool halves = gives_halves(description_.signature);
   const bool tf32 = job_.task.lane == PrecisionLane::tf32_allowed;
   for (const std::string& name : description_.lower_precisions) {
-    trials.push_back({.name = name, .applies = !tf32 && is_told(name)});
+    trials.push_back({.name = name, .applies = !tf32 && is_detected(name)});
   }
   for (MutantTrial& trial : trials) {
     trial = {.name = trial.name, .applies = trial.applies, .lost = halves};
     trial.caught = tf32 && trial.name == coarsest;
   }
-  for (int i = 0; i < most_sets && any_waits(trials); ++i) {
+  for (int i = 0; i < most_sets && any_uncaught(trials); ++i) {
     if (i == timed_sets) drop_lost(trials);
-    if (i >= timed_sets && !halves && !only_seldom_seen_wait(trials, i)) break;
+    if (i >= timed_sets && !halves && !uncaught_seldom_differ(trials, i)) break;
     say("mutation gate (timed outputs)");
     if (auto ready = prepare(Distribution::dense); !ready) return ready;
     if (auto done = baseline(false); !done) return done;
@@ -126,7 +126,7 @@ Result<void> IngestStay::gate_timed() {
   return {};
 }
 
-/// The last eager outputs lie in set 1 of the worker's.
+/// Requires eager's last outputs in set 1 of the worker's memory.
 Result<void> IngestStay::try_timed(size_t mutant, MutantTrial& trial) {
   auto applies = session_.mutant(0, static_cast<uint32_t>(mutant), deadline_);
   if (!applies) return tl::unexpected(applies.error());

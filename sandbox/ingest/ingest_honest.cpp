@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Honest evaluations: on which distributions do they lie well within a bound?
+// Finds the distributions on which honest evaluations lie well within a bound.
 #include <algorithm>
 
 #include "sandbox/ingest/ingest_stay.hpp"
@@ -8,7 +8,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// Why honest evaluations that came to `stats` cannot be judged; empty if they can.
+/// Why a distribution with these errors of honest evaluations is dropped; empty if it is kept.
 std::string shortfall_of(const ErrorStats& stats) {
   if (stats.nonfinite > 0 || stats.undefined > 0) return "not finite";
   if (stats.undecided > stats.elements / one_undecided_in) {
@@ -26,7 +26,7 @@ constexpr const char* no_judge = "honest evaluations are not well within a finit
 
 }  // namespace
 
-/// Eager, and other orders of its sums, against the reference.
+/// Compares eager, and its sums in other orders, with the reference.
 Result<IngestStay::Trial> IngestStay::trial(Distribution distribution) {
   DistributionFacts facts{.distribution = distribution};
   if (auto ready = prepare(distribution); !ready) return tl::unexpected(ready.error());
@@ -47,7 +47,7 @@ Result<IngestStay::Trial> IngestStay::trial(Distribution distribution) {
   return Trial{facts, std::move(shortfall)};
 }
 
-/// The widest domain under which enough distributions can be judged.
+/// Chooses the widest domain in which enough distributions are kept.
 Result<void> IngestStay::choose_domain() {
   std::string short_ones;
   for (const Domain domain : {Domain::free, Domain::non_negative, Domain::unit}) {
@@ -73,7 +73,7 @@ Result<void> IngestStay::choose_domain() {
   return {};
 }
 
-/// One of the verified sets is dense. Eager's time bounds the patience with a candidate.
+/// Tries dense inputs, which one verified set has. Eager's time there bounds a candidate's calls.
 Result<void> IngestStay::try_dense() {
   say("dense sets");
   const auto tried = trial(Distribution::dense);

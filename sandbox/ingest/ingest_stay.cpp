@@ -39,7 +39,7 @@ void IngestStay::say(const std::string& what) {
   if (job_.progress) job_.progress(job_.task.id + ": " + what);
 }
 
-/// Fresh contents into set 0.
+/// Writes new contents into set 0.
 Result<void> IngestStay::prepare(Distribution distribution) {
   const bool draws = std::any_of(record_.rules.begin(), record_.rules.end(),
                                  [](const InputRule& rule) { return rule.drawn; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One ingest under way: a worker inside the commit protocol, and what was learnt so far.
+// One ingest: a worker inside the commit protocol, and the record so far.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,16 @@
 
 namespace warpsmith::sandbox {
 
-// So many timed outputs at least are checked in an evaluation.
+// The least number of timed outputs that an evaluation checks.
 inline constexpr int timed_sets = 9;
 
 class IngestStay {
  public:
-  /// All of them outlive this.
+  /// All arguments outlive this object.
   IngestStay(const IngestJob& job, const TaskDescription& description, Bench& bench,
              WorkerSession& session, FurtherBaselines& further, Deadline deadline);
 
-  /// What it is at, for who waits.
+  /// The current phase, for progress and errors.
   const std::string& doing() const { return doing_; }
   Result<IngestRecord> run(const StreamKey& key);
 
@@ -39,7 +39,7 @@ class IngestStay {
   // ingest_honest.cpp
   struct Trial {
     DistributionFacts facts;
-    std::string shortfall;  // why it is not kept; else empty
+    std::string shortfall;  // why it is not kept; empty if it is
   };
   Result<Trial> trial(Distribution distribution);
   Result<void> choose_domain();
@@ -51,7 +51,7 @@ class IngestStay {
   Result<void> try_survivors();
   Result<std::optional<ErrorStats>> judge_mutant(uint32_t index);
   void note_precision(DistributionFacts& facts, size_t mutant, const ErrorStats& stats) const;
-  bool is_told(const std::string& precision) const;
+  bool is_detected(const std::string& precision) const;
   Result<void> gate_timed();
   Result<void> try_timed(size_t mutant, MutantTrial& trial);
 
@@ -75,8 +75,8 @@ class IngestStay {
   IngestRecord record_;
 };
 
-/// Empty, or why a task with such baselines is refused. Far below nothing the no-op was measured
-/// wrong: an error, and no word on the task. Pure.
+/// Why a task with such times is refused; empty if it is not. An error if a time is far below zero:
+/// then the no-op was measured wrong. Pure.
 Result<std::string> objection_to_times(double eager_ms, double compile_ms);
 
 }  // namespace warpsmith::sandbox

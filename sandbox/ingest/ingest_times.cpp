@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What timed calls are held to, and how long the baselines take.
+// The bound of timed calls, and the times of the baselines.
 #include <algorithm>
 
 #include "runtime/median.hpp"
@@ -9,13 +9,13 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr int profile_sets = 4;     // dense sets behind a profile
+constexpr int profile_sets = 4;     // dense sets for a profile
 constexpr int baseline_calls = 11;  // of each baseline
-constexpr double least_ms = 1e-3;   // that a clock tells from the noise of an empty call
+constexpr double least_ms = 1e-3;   // shorter times are lost in the noise of an empty call
 
 }  // namespace
 
-/// The bound of timed calls, and a check that torch.compile's output passes it beside eager's.
+/// Measures the bound of timed calls, and checks that torch.compile's outputs keep to it.
 Result<void> IngestStay::calibrate_dense() {
   for (int i = 0; i < profile_sets; ++i) {
     if (auto ready = prepare(Distribution::dense); !ready) return ready;

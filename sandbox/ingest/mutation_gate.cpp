@@ -19,23 +19,24 @@ void record_exact(MutantTrial& trial, const ErrorStats& stats) {
 
 namespace {
 
-bool waits(const MutantTrial& trial) {
+bool is_uncaught(const MutantTrial& trial) {
   return trial.applies && !trial.caught;
 }
 
 }  // namespace
 
-bool any_waits(const std::vector<MutantTrial>& trials) {
-  return std::ranges::any_of(trials, waits);
+bool any_uncaught(const std::vector<MutantTrial>& trials) {
+  return std::ranges::any_of(trials, is_uncaught);
 }
 
-bool only_unseen_wait(const std::vector<MutantTrial>& trials) {
-  return std::ranges::none_of(trials, [](const MutantTrial& t) { return waits(t) && t.worst > 0; });
+bool uncaught_never_differed(const std::vector<MutantTrial>& trials) {
+  return std::ranges::none_of(trials,
+                              [](const MutantTrial& t) { return is_uncaught(t) && t.worst > 0; });
 }
 
-bool only_seldom_seen_wait(const std::vector<MutantTrial>& trials, int sets) {
+bool uncaught_seldom_differ(const std::vector<MutantTrial>& trials, int sets) {
   return std::ranges::none_of(
-      trials, [sets](const MutantTrial& t) { return waits(t) && 2 * t.seen > sets; });
+      trials, [sets](const MutantTrial& t) { return is_uncaught(t) && 2 * t.seen > sets; });
 }
 
 void drop_lost(std::vector<MutantTrial>& trials) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mutation gate: a task whose wrong answers would be judged right is not fit for training.
+// The mutation gate: a task whose wrong answers would pass is refused.
 #pragma once
 
 #include <string>
@@ -10,45 +10,44 @@
 
 namespace warpsmith::sandbox {
 
-/// How one wrong answer was judged on the sets of several distributions.
+/// The judgement of one wrong answer over all sets so far.
 struct MutantTrial {
   std::string name;
-  bool applies = false;  // to this task at all
+  bool applies = false;  // to this task
   bool caught = false;   // judged wrong on at least one set
   double worst = 0;      // largest error / bound seen
   int seen = 0;          // timed sets on which it differed from eager, caught or not
-  bool lost = false;     // in the roundings of a half type: not to be told on these contents
+  bool lost = false;     // within the rounding of a half type: cannot be caught on these contents
 };
 
-/// Errors of a half type's outputs up to so many exact bounds are lost among honest ones, which
-/// reach half a bound. One term of 256 changes a norm of bfloat16 rows that are all alike by one:
-/// whoever leaves it out there, and only there, is as right as anybody.
+/// Outputs of half types with errors up to so many exact bounds count as lost among honest errors,
+/// which reach half a bound. In the norm of equal bfloat16 rows, one of 256 terms makes a
+/// difference of one bound: without that term the outputs are as right as an honest evaluation's.
 inline constexpr double lost_in_rounding = 2;
 
-/// Adds what one set says about a mutant.
+/// Adds the result of one set to a trial.
 void record_trial(MutantTrial& trial, const ErrorStats& stats);
 
-/// What the exact bound says about a trial that begins as `lost`: it is so on every set, or not.
+/// Adds the exact bound's result: a trial stays `lost` only if it is lost on every set.
 void record_exact(MutantTrial& trial, const ErrorStats& stats);
 
-/// Whether a further set could still catch one.
-bool any_waits(const std::vector<MutantTrial>& trials);
+/// Whether a mutant applies and is not caught yet.
+bool any_uncaught(const std::vector<MutantTrial>& trials);
 
-/// Whether those that a further set could catch never differed from what is right: the sets so far
-/// say nothing about them.
-bool only_unseen_wait(const std::vector<MutantTrial>& trials);
+/// Whether all mutants that are not caught equalled the right outputs on every set so far.
+bool uncaught_never_differed(const std::vector<MutantTrial>& trials);
 
-/// Whether those that a further set could catch differed on half of so many timed sets at most: by
-/// chance, then, and not always too little to be told.
-bool only_seldom_seen_wait(const std::vector<MutantTrial>& trials, int sets);
+/// Whether all mutants that are not caught differed on at most half of `sets` timed sets: then more
+/// sets may catch them.
+bool uncaught_seldom_differ(const std::vector<MutantTrial>& trials, int sets);
 
-/// What is lost so far stays so: it waits no longer.
+/// Stops trying mutants that are lost so far.
 void drop_lost(std::vector<MutantTrial>& trials);
 
-/// Those that apply, are not lost and were never judged wrong, with commas between.
+/// The mutants that apply, are not lost and were not caught, with commas between.
 std::string names_uncaught(const std::vector<MutantTrial>& trials);
 
-/// Empty if every mutant that applies was caught; else the reason for the quarantine.
+/// Why the task is refused; empty if every mutant that applies was caught.
 std::string quarantine_reason(const std::vector<MutantTrial>& trials);
 
 }  // namespace warpsmith::sandbox

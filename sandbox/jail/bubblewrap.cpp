@@ -11,12 +11,12 @@ std::vector<std::string> bubblewrap_arguments(const JailSpec& spec, const std::s
       "65534",         "--hostname",           "jail",          "--cap-drop",    "ALL",
       "--new-session", "--die-with-parent"};
   const auto add = [&](std::initializer_list<std::string> more) { args.insert(args.end(), more); };
-  // The jailed process is the namespace's first: nothing of ours is left to be attacked in there,
-  // and its end is the end of the namespace. Shells expect an init that reaps their orphans.
+  // The jailed process is the first of its namespace: no process of ours is in there to attack, and
+  // the namespace ends with it. Shells expect an init that reaps their orphans.
   if (spec.kind != JailKind::shell) add({"--as-pid-1"});
   add({"--json-status-fd", std::to_string(descriptors.status)});
   add({"--seccomp", std::to_string(descriptors.seccomp)});
-  // Not --dev: that fails as a whole where one node is missing, and gives terminals, too.
+  // Not --dev: it fails if one node is missing, and it provides terminals.
   if (spec.kind != JailKind::run) {
     for (const char* node :
          {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}) {
@@ -27,7 +27,7 @@ std::vector<std::string> bubblewrap_arguments(const JailSpec& spec, const std::s
   }
   for (const std::string& node : spec.devices) add({"--dev-bind", node, node});
   add({"--proc", "/proc"});
-  // Before the binds, or it would hide those that lie below /tmp.
+  // Before the binds: later it would hide those below /tmp.
   if (spec.limits.tmp_bytes > 0) {
     add({"--size", std::to_string(spec.limits.tmp_bytes), "--perms", "1777", "--tmpfs", "/tmp"});
   }

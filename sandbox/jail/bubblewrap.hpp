@@ -10,9 +10,9 @@
 
 namespace warpsmith::sandbox {
 
-/// Numbers that bubblewrap itself finds its descriptors under.
+/// The numbers of bubblewrap's own descriptors.
 struct BubblewrapDescriptors {
-  int status = 60;                   // it writes the jailed process and its end here
+  int status = 60;                   // it writes the jailed process's number and end here
   int seccomp = 61;                  // it reads the BPF program here
   std::map<std::string, int> files;  // path in the jail → number with the content
 };

@@ -40,7 +40,7 @@ bool has_word(const std::string& list, const std::string& word, char separator) 
   return false;
 }
 
-/// The path of our group in the hierarchy with this controller (empty: version 2).
+/// The path of this process's group in the hierarchy with this controller; empty: version 2.
 std::string own_group(const std::string& own_groups, const std::string& controller) {
   std::stringstream lines(own_groups);
   for (std::string line; std::getline(lines, line);) {
@@ -55,7 +55,7 @@ std::string own_group(const std::string& own_groups, const std::string& controll
   return "/";
 }
 
-/// Our group's folder under a mount that shows the hierarchy from `root` on.
+/// The folder of `group` under a mount whose top is `root`.
 std::string folder_of(const std::string& mount_point, const std::string& root, std::string group) {
   if (root != "/" && group.starts_with(root)) group = group.substr(root.size());
   if (group.empty() || group == "/" || group.find("..") != std::string::npos) return mount_point;
@@ -73,8 +73,8 @@ void remove_group(const std::string& folder) {
   }
 }
 
-/// Version 2 hands controllers on only from a group without processes of its own, which ours rarely
-/// is: the nearest group upward that takes them.
+/// The nearest group upward that can enable the controllers for its children. In version 2 a group
+/// with processes cannot, and this process's own group has one.
 std::string controlling_folder(const CgroupMount& mount) {
   for (fs::path folder = mount.folder;; folder = folder.parent_path()) {
     if (write_text(folder / "cgroup.subtree_control", "+memory +pids")) return folder;
@@ -127,8 +127,8 @@ std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
   return found;
 }
 
-/// A child that has just been forked is one thread. Version 1 lets a thread join by itself, which
-/// spares the 10 ms that all threads of the machine take to agree on a whole process's move.
+/// A child that was just forked has one thread, and in version 1 a thread can join alone. To move a
+/// whole process would take 10 ms, in which the kernel synchronises all threads of the machine.
 std::string JailCgroup::join_file(const Group& group) {
   return group.folder + (group.v2 ? "/cgroup.procs" : "/tasks");
 }
@@ -219,7 +219,7 @@ Result<void> probe_cgroups() {
 
 namespace {
 
-/// Folders of the groups whose owner's number satisfies `wanted`.
+/// Folders of the groups whose owner satisfies `wanted`.
 template <class Predicate>
 std::vector<std::string> groups_if(Predicate wanted) {
   std::vector<std::string> found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory and task limits by control groups, version 1 or 2, where this machine lets us write them.
+// Memory and task limits by control groups, version 1 or 2, where this process may write them.
 #pragma once
 
 #include <sys/types.h>
@@ -17,29 +17,29 @@ namespace warpsmith::sandbox {
 /// One mount of a cgroup hierarchy, with the folder of our own group in it.
 struct CgroupMount {
   bool v2 = false;
-  bool memory = false, pids = false;  // controllers that it can limit
+  bool memory = false, pids = false;  // its controllers
   std::string folder;
   std::string top;  // where the hierarchy is mounted
 };
 
-/// From the text of /proc/self/mountinfo and /proc/self/cgroup. Pure.
+/// Parses the text of /proc/self/mountinfo and /proc/self/cgroup. Pure.
 std::vector<CgroupMount> parse_cgroup_mounts(const std::string& mountinfo,
                                              const std::string& own_groups);
 
-/// The groups of one jail: made, limited, joined by the child, removed with everything in them.
+/// The groups of one jail. The child joins them before exec.
 class JailCgroup {
  public:
-  /// Never fails: what cannot be had is missing from `report`.
+  /// Never fails: `report` lacks a limit that could not be set.
   static JailCgroup make(const JailLimits& limits);
 
-  /// Descriptors that the child writes "0" to before exec.
+  /// The child writes "0" to these descriptors before exec.
   std::vector<int> join_descriptors() const;
   bool limits_memory() const { return report_.contains("memory"); }
   bool limits_processes() const { return report_.contains("processes"); }
   const std::map<std::string, std::string>& report() const { return report_; }
-  /// True if the kernel killed a process of the group for want of memory.
+  /// True if the kernel killed a process of the group because of its memory limit.
   bool out_of_memory() const;
-  /// Kills what is left and removes the folders. Called by the destructor.
+  /// Kills the processes that are left and removes the folders. The destructor calls it.
   void remove();
 
   JailCgroup() = default;
@@ -60,19 +60,18 @@ class JailCgroup {
   std::map<std::string, std::string> report_;
 };
 
-/// For those who want limits or nothing: `unsupported` names what a group's report lacks. Pure.
+/// `unsupported`, with the limits that a group's report lacks, if any. Pure.
 Result<void> all_in_force(const std::map<std::string, std::string>& report);
 
-/// Whether a jail made now would have its limits by cgroup: makes a group, looks, removes it.
+/// `all_in_force` for a group that is made and removed here.
 Result<void> probe_cgroups();
 
-/// Folders of groups whose owner (the process number in their name) is gone.
+/// Folders of groups whose owner, the process with the number in their name, has ended.
 std::vector<std::string> stale_cgroups();
-/// Removes groups whose owner (the process number in their name) is gone. Called when a service
-/// starts, after a crash of an earlier one.
+/// Removes them. A service calls it when it starts.
 void sweep_stale_cgroups();
-/// Removes every group that a process made, whoever still runs in it: this process, or a service of
-/// ours that has ended.
+/// Removes every group that a process made, and kills what still runs in it. `owner` is this
+/// process or a service that has ended.
 void remove_cgroups_of(pid_t owner);
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which primitives a verdict of the full trust class rests on.
+// The primitives that a verdict of the full trust class requires.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// How a report's entry begins when the primitive is in force.
+/// A primitive, and how its entry in a report begins if it is in force.
 using Required = std::pair<std::string_view, std::string_view>;
 
 }  // namespace
@@ -19,15 +19,15 @@ using Required = std::pair<std::string_view, std::string_view>;
 std::vector<std::string> missing_primitives(const std::map<std::string, std::string>& report,
                                             JailKind kind) {
   const std::string filter = seccomp_name(kind);
-  // Address space is no stand-in for memory: a cgroup also counts what the kernel holds for it.
+  // An address space limit is not enough: only a cgroup counts memory that the kernel allocates.
   std::vector<Required> required{
       {"capabilities", "none"}, {"core_dumps", "none"},
       {"memory", "cgroup v"},   {"namespaces", "user,pid,mnt,net,ipc,uts,cgroup"},
       {"no_new_privs", "yes"},  {"proc", "own"},
       {"root", "read-only"},    {"seccomp", filter}};
   if (kind == JailKind::run) {
-    // Without the account a call that goes on after its `done` is charged nothing for that. A
-    // driver has threads of its own; of a candidate nothing runs there.
+    // Without the account, work after `done` would not be charged. The other kinds need threads for
+    // the driver.
     required.insert(required.end(),
                     {{"core_account", "schedstat"}, {"processes", "seccomp, one task"}});
   }

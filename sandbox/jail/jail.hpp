@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A jailed process: bubblewrap namespaces, a seccomp filter, limits; stopped, continued, reaped.
+// A jailed process: bubblewrap's namespaces, a seccomp filter and limits.
 #pragma once
 
 #include <sys/types.h>
@@ -24,18 +24,18 @@ enum class JailKind : uint8_t {
   shell,    // commands of the agent over its workspace
   worker,   // our Python reference worker: runs task code, never a candidate's
   launch,   // our launcher: a candidate's kernels on a GPU, none of its host code
-  host,     // a candidate's own Python process
+  host,     // a candidate's own Python process (contract `host`)
 };
 
 struct JailLimits {
-  uint64_t memory_bytes = 2ULL << 30U;  // cgroup where one is to be had, else RLIMIT_AS
+  uint64_t memory_bytes = 2ULL << 30U;  // by cgroup if there is one, else RLIMIT_AS
   uint32_t processes = 64;              // tasks; `run` jails refuse them by seccomp anyway
   uint64_t file_bytes = 64ULL << 20U;   // largest file
   uint64_t tmp_bytes = 64ULL << 20U;    // size of the tmpfs on /tmp; 0: no /tmp
   uint32_t open_files = 64;
   std::chrono::seconds cpu{60};         // CPU time of each process
   uint64_t output_bytes = 1ULL << 20U;  // of standard output and of standard error, each
-  bool cgroup_required = false;         // no jail where memory and tasks lack a cgroup's limit
+  bool cgroup_required = false;         // start fails unless a cgroup limits memory and tasks
 };
 
 /// Size of the tmpfs on /dev/shm of every jail but `run`, which has none.
@@ -49,19 +49,19 @@ struct Bind {
 
 struct JailSpec {
   JailKind kind = JailKind::run;
-  std::vector<std::string> argv;                   // argv[0]: a path inside the jail
+  std::vector<std::string> argv;                   // argv[0]: a path in the jail
   std::map<std::string, std::string> environment;  // all of it
-  std::string directory = "/";                     // where it starts
+  std::string directory = "/";                     // the working directory
   std::vector<Bind> read_only, read_write;
-  std::vector<std::string> devices;          // nodes of the host, usable under the same path
+  std::vector<std::string> devices;          // device nodes, under their own path
   std::map<std::string, std::string> files;  // path in the jail → content, read-only
-  std::map<int, int> descriptors;            // number in the jail → descriptor of ours
+  std::map<int, int> descriptors;            // number in the jail → our descriptor
   std::string standard_input;                // at most 64 KiB
-  bool capture_output = false;               // else standard output and error are discarded
-  bool same_addresses = false;               // no random placement, if the kernel allows that
+  bool capture_output = false;               // else they are discarded
+  bool same_addresses = false;               // no address randomisation, if the kernel allows that
   JailLimits limits;
-  std::optional<int> core;  // pins the process; −1: every core; none: as the calling thread
-  std::map<std::string, std::string> known;  // what else the report is to say
+  std::optional<int> core;  // pinned to it; −1: every core; none: the calling thread's
+  std::map<std::string, std::string> known;  // further entries of the report
 };
 
 /// How the jailed process ended.
@@ -71,62 +71,63 @@ struct JailExit {
   bool timed_out = false;
   bool out_of_memory = false;  // the cgroup killed it
   bool output_cut = false;
-  // SIGKILL by neither us nor a limit: an operator, or a machine without memory. Never of kind
-  // `host`, whose candidates may lower their own limits.
+  // SIGKILL that neither this program nor a limit sent: by an operator, or for want of memory.
+  // Always false for kind `host`, whose candidates can lower their own limits.
   bool killed_from_outside = false;
-  bool never_began = false;  // bubblewrap could not make the jail: a failure of ours
+  bool never_began = false;  // bubblewrap could not make the jail
   std::string out, err;      // captured, at most output_bytes each
 };
 
-/// One jail with its process. Start jails from one long-lived thread only: the kernel kills the
-/// jail when the thread that spawned it ends. Destruction kills and reaps everything in it and
+/// One jail with its process. Start jails from one long-lived thread only: the kernel kills a jail
+/// when the thread that started it ends. The destructor kills and reaps everything in it and
 /// removes its cgroups.
 class JailedProcess {
  public:
   static Result<std::unique_ptr<JailedProcess>> start(const JailSpec& spec);
   virtual ~JailedProcess() = default;
 
-  /// As our pid namespace sees it.
+  /// The process's number outside the jail.
   virtual pid_t pid() const = 0;
   virtual bool alive() = 0;
-  /// Returns when every task of the process is confirmed stopped, or at the deadline.
+  /// Returns once every task of the process is stopped; `timeout` at the deadline.
   virtual Result<void> stop(Deadline deadline) = 0;
   virtual Result<void> resume() = 0;
-  /// Collects output for at most `within`; true once the jail has ended (then call `wait`).
+  /// Collects output for at most `within`. True once the jail has ended; then call `wait`.
   virtual bool finished(std::chrono::milliseconds within) = 0;
-  /// Waits for the end while collecting output; at the deadline kills it (`timed_out`).
+  /// Collects output until the jail ends; kills it at the deadline (`timed_out`).
   virtual Result<JailExit> wait(Deadline deadline) = 0;
-  /// Kills all that runs in the jail and reaps it.
+  /// Kills and reaps everything in the jail.
   virtual JailExit kill() = 0;
-  /// Stops bubblewrap's monitor, which the kernel would wake at every stop and continue of the
-  /// process, on its very core. `wait` and `kill` let it go on; a death signal reaches it anyway.
+  /// Stops bubblewrap's monitor. The kernel would wake it at every stop and continue of the
+  /// process, on the same core. `wait` and `kill` continue it.
   virtual void park_monitor() = 0;
-  /// Looks at the running process from outside: namespaces, capabilities, no_new_privs and filters
-  /// as the kernel shows them go into `report`. Of `launch` and `host`: after their own filter.
+  /// Adds to `report` the namespaces, capabilities, no_new_privs and filters of the running
+  /// process, as the kernel shows them. Kinds `launch` and `host`: call it after they add their own
+  /// filter.
   virtual Result<void> observe() = 0;
-  /// Primitive → what is in force, for the verdict.
+  /// Primitive → what is in force.
   virtual const std::map<std::string, std::string>& report() const = 0;
 };
 
-/// Runs a jail to its end. An error if it could not be made.
+/// Runs a jail to its end. Fails if it could not be made.
 Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline);
 
-/// Kills all jails of this process that have started, from any thread.
+/// Kills every jail of this process that has started. For any thread.
 void kill_all_jails() noexcept;
-/// For the end of the service in every case: from now on none starts, and those that were starting
-/// have started (or failed) when it returns, so that `kill_all_jails` misses none.
+/// From now on no jail starts. When it returns, every start in flight has ended, so a
+/// `kill_all_jails` after it misses none.
 void refuse_new_jails() noexcept;
 
-/// What contract `cpu` (kind `run`), `device` (`launch`) or `host` needs for its full trust class
-/// and the jail's report does not show in force: names of primitives, in alphabetical order. Pure.
+/// The primitives that the full trust class of contract `cpu` (kind `run`), `device` (`launch`) or
+/// `host` requires and the report does not show in force, in alphabetical order. Pure.
 std::vector<std::string> missing_primitives(const std::map<std::string, std::string>& report,
                                             JailKind kind = JailKind::run);
-/// True if none is missing.
+/// True if no primitive is missing.
 bool is_full_jail(const std::map<std::string, std::string>& report, JailKind kind = JailKind::run);
 
-/// The Python worker's jail: `python` (an interpreter, possibly of a virtual environment) with the
-/// system's libraries and compilers, read-only; a private /tmp that is its HOME. The caller adds
-/// argv beyond the interpreter, descriptors and further binds.
+/// The jail of the Python worker. It shows, read-only, the interpreter `python` (also one of a
+/// virtual environment) with the system's libraries and compilers; a private /tmp is its HOME. The
+/// caller adds arguments, descriptors and further binds.
 JailSpec worker_jail(const std::string& python);
 
 }  // namespace warpsmith::sandbox

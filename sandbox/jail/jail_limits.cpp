@@ -12,7 +12,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// Tasks that this user runs now: RLIMIT_NPROC counts them all.
+/// The number of tasks that this user runs: RLIMIT_NPROC counts them all.
 uint64_t tasks_of_user() {
   constexpr size_t most_bytes = 1U << 16U;
   uint64_t count = 0;
@@ -27,13 +27,13 @@ uint64_t tasks_of_user() {
   return count;
 }
 
-/// A GPU's driver reserves far more addresses than it ever has memory.
+/// A GPU's driver reserves far more addresses than it uses memory.
 bool limits_addresses(const JailSpec& spec) {
   return spec.devices.empty();
 }
 
-/// bubblewrap cannot set how many files a tmpfs holds. The memory of each counts as the jail's own
-/// where a cgroup limits that; else only the kernel's default is left, half of all pages.
+/// bubblewrap cannot limit the number of files of a tmpfs. A cgroup charges their memory to the
+/// jail; without one the kernel's default holds, half of all pages.
 std::string tmpfs_in_force(uint64_t bytes, bool memory_is_limited) {
   if (bytes == 0) return "none";
   return "tmpfs, " + std::to_string(bytes) + " bytes, files " +
@@ -46,7 +46,7 @@ std::string list_of(const std::vector<std::string>& names) {
   return all;
 }
 
-/// The kernel counts tasks per user, and never root's.
+/// RLIMIT_NPROC has no effect for root.
 std::string tasks_in_force() {
   return ::geteuid() == 0 ? "not limited: root, and no cgroup" : "rlimit";
 }
@@ -70,7 +70,7 @@ std::vector<ResourceLimit> resource_limits(const JailSpec& spec, const JailCgrou
 
 std::map<std::string, std::string> limits_in_force(const JailSpec& spec, const JailCgroup& cgroup) {
   const JailLimits& limits = spec.limits;
-  const bool alone = spec.kind == JailKind::run;  // one task, and none of our tmpfs
+  const bool alone = spec.kind == JailKind::run;  // one task, and no tmpfs
   std::map<std::string, std::string> report = spec.known;
   report["memory"] = limits_addresses(spec)
                          ? "rlimit, " + std::to_string(limits.memory_bytes) + " bytes of addresses"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of a jail beside its namespaces: what is set before its program starts, and how a
-// report calls it.
+// The resource limits of a jail, and their entries in its report.
 #pragma once
 
 #include <map>
@@ -13,10 +12,10 @@
 
 namespace warpsmith::sandbox {
 
-/// Limits that hold everywhere, and stand-ins for what the cgroups cannot give.
+/// Limits that every machine supports, and substitutes for the cgroup limits that are missing.
 std::vector<ResourceLimit> resource_limits(const JailSpec& spec, const JailCgroup& cgroup);
 
-/// Primitive → what is in force, as far as it is known without looking at the process.
+/// Primitive → what is in force, as far as it is known before the process runs.
 std::map<std::string, std::string> limits_in_force(const JailSpec& spec, const JailCgroup& cgroup);
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts bubblewrap, holds on to the jailed process by pidfd, reaps and cleans up.
+// Starts bubblewrap, controls the jailed process by its pidfd, reaps it and cleans up.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -33,7 +33,7 @@ namespace {
 
 using std::chrono::seconds;
 
-/// pidfds of all jailed processes of ours.
+/// The pidfds of all jailed processes.
 struct Registry {
   std::mutex mutex;
   std::set<int> pidfds;
@@ -43,7 +43,8 @@ Registry& registry() {
   return all;
 }
 
-/// Starts go through it side by side, the end of them waits for all that are inside.
+/// Starts hold this shared; `refuse_new_jails` takes it exclusively, so it waits for starts in
+/// flight.
 struct StartGate {
   std::shared_mutex inside;
   std::atomic<bool> shut = false;
@@ -63,7 +64,7 @@ bool has_ended(int pidfd, std::chrono::milliseconds within) {
   return ::poll(&poll, 1, static_cast<int>(within.count())) > 0;
 }
 
-/// A file of /proc; empty if its process is gone.
+/// The text of a file in /proc; empty if its process has ended.
 std::string text_of(const std::filesystem::path& path) {
   constexpr size_t most_bytes = 1U << 16U;
   return read_text_file(path, most_bytes).value_or("");
@@ -75,7 +76,7 @@ class Jail final : public JailedProcess {
       : child_(std::move(child)), kind_(spec.kind), cpu_limit_(spec.limits.cpu) {}
   ~Jail() override { (void)kill(); }
 
-  /// Learns the jailed process's number from bubblewrap.
+  /// Reads the jailed process's number from bubblewrap.
   Result<void> attach(UniqueFd status, Deadline deadline);
   void hold(JailCgroup cgroup) { cgroup_ = std::move(cgroup); }
   void note(const std::string& primitive, const std::string& in_force) {
@@ -97,12 +98,12 @@ class Jail final : public JailedProcess {
 
  private:
   JailExit finish(ChildExit exit);
-  /// Of a process that died of SIGKILL: was it neither we nor a limit?
+  /// Whether SIGKILL came from neither this program nor a limit.
   bool struck(const JailExit& ended) const {
     return ended.signal == SIGKILL && !killed_ && !ended.timed_out && !ended.out_of_memory &&
            kind_ != JailKind::host;
   }
-  /// Reads once, waiting at most so long; false at the end of the stream.
+  /// Reads once after at most `within`; false at the end of the stream.
   bool read_status(std::chrono::milliseconds within);
   bool has_more_status() const {
     pollfd poll{status_.get(), POLLIN, 0};
@@ -115,13 +116,13 @@ class Jail final : public JailedProcess {
   seconds cpu_limit_;
   pid_t pid_ = -1;
   UniqueFd pidfd_, stat_, status_;
-  std::string status_text_;  // what bubblewrap said on its status descriptor
+  std::string status_text_;  // bubblewrap's JSON
   bool killed_ = false;
   std::map<std::string, std::string> report_;
   std::optional<JailExit> exit_;
 };
 
-/// The number after "child-pid": in bubblewrap's JSON; 0 while it is not there.
+/// The number after "child-pid": in bubblewrap's JSON; 0 if it is missing.
 pid_t parse_child_pid(std::string_view info) {
   constexpr std::string_view key = "\"child-pid\":";
   const size_t at = info.find(key);
@@ -160,7 +161,7 @@ Result<void> Jail::attach(UniqueFd status, Deadline deadline) {
     const ChildExit exit = child_.wait(Deadline::after(seconds{5}));
     return fail(ErrorCode::unsupported, "jail: bubblewrap could not make it: " + exit.err);
   }
-  // Without them nothing could be said of the process; only one that has ended needs none.
+  // Both are needed to control the process, unless it has ended already.
   pidfd_ = UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))};
   if (!pidfd_ && errno != ESRCH) return no_hold("pidfd_open");
   const std::string stat = "/proc/" + std::to_string(pid_) + "/stat";
@@ -177,7 +178,7 @@ Result<void> Jail::stop(Deadline deadline) {
   if (!pidfd_ || !send_signal(pidfd_.get(), SIGSTOP)) {
     return fail(ErrorCode::peer_lost, "jail: the process has ended");
   }
-  // On a shared core yielding lets the process take its signal; elsewhere it takes microseconds.
+  // If the process shares this core, it handles the signal only after a yield.
   while (!is_stopped(pid_, stat_.get())) {
     if (deadline.passed()) return fail(ErrorCode::timeout, "jail: the process does not stop");
     (void)::sched_yield();
@@ -196,23 +197,23 @@ JailExit Jail::finish(ChildExit exit) {
   JailExit ended;
   ended.exit_code = exit.exit_code;
   ended.signal = exit.signal;
-  // bubblewrap reports a signal of its first process as 128 + number. A shell does that by itself.
+  // bubblewrap reports a signal of its first process as 128 + number. Shells use such codes too.
   if (kind_ != JailKind::shell && exit.exit_code > 128 && exit.exit_code <= 128 + 64) {
     ended.signal = exit.exit_code - 128;
     ended.exit_code = -1;
   }
-  // The first process of a namespace takes no SIGXCPU: the same limit then kills it.
+  // The first process of a namespace ignores SIGXCPU; the same limit then kills it.
   constexpr std::chrono::milliseconds clock_grain{100};
   if (ended.signal == SIGKILL && exit.cpu + clock_grain >= cpu_limit_) ended.signal = SIGXCPU;
   ended.timed_out = exit.timed_out;
   ended.output_cut = exit.output_cut;
-  // bubblewrap reports the end of the jailed program only if it could begin.
+  // bubblewrap reports an exit code only if the jailed program began.
   while (status_ && read_status(std::chrono::milliseconds{0}) && has_more_status()) continue;
   ended.never_began = !killed_ && !exit.timed_out && exit.signal == 0 &&
                       status_text_.find("\"exit-code\"") == std::string::npos;
   ended.out = std::move(exit.out);
   ended.err = std::move(exit.err);
-  // The namespace's first process is gone only after all others.
+  // The first process of a namespace ends last.
   if (pidfd_) {
     (void)send_signal(pidfd_.get(), SIGKILL);
     (void)has_ended(pidfd_.get(), std::chrono::milliseconds{5000});
@@ -256,11 +257,11 @@ Result<void> Jail::observe() {
   }
   note("namespaces", namespaces.empty() ? "none" : namespaces);
   note("capabilities", state.no_capabilities ? "none" : "some");
-  // Nothing but zeros: the kernel keeps no account.
+  // Zeros mean that the kernel keeps no account.
   const std::string account = text_of("/proc/" + std::to_string(pid_) + "/schedstat");
   note("core_account", account.empty() || account.starts_with("0 0 ") ? "none" : "schedstat");
   note("no_new_privs", state.no_new_privs ? "yes" : "no");
-  // One more for what the process puts on itself. Ours, if we run under any, are inherited.
+  // Kinds `launch` and `host` add a filter themselves. This process's own filters are inherited.
   const bool twice = kind_ == JailKind::launch || kind_ == JailKind::host;
   const int inherited = parse_status(text_of("/proc/self/status")).seccomp_filters;
   const bool whole = state.seccomp_filters - inherited >= (twice ? 2 : 1);
@@ -268,7 +269,7 @@ Result<void> Jail::observe() {
   return {};
 }
 
-/// What bubblewrap is to read and write, kept open until it has started.
+/// Bubblewrap's descriptors, open until it has started.
 struct Handover {
   BubblewrapDescriptors numbers;
   std::vector<MemoryFile> contents;
@@ -305,7 +306,7 @@ ChildSpec monitor_spec(const JailSpec& spec, const Handover& over, const std::st
   monitor.standard_input = spec.standard_input;
   monitor.output = spec.capture_output ? ChildOutput::captured : ChildOutput::discarded;
   monitor.die_with_thread = true;
-  // A group with a stopped member gets SIGHUP when the shell that started us ends.
+  // The shell that started this program sends SIGHUP to a group with a stopped member when it ends.
   monitor.own_group = true;
   monitor.output_bytes = spec.limits.output_bytes;
   monitor.descriptors = over.descriptors;
@@ -365,7 +366,7 @@ Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline) {
   return exit;
 }
 
-/// bubblewrap, killed before its child may run, would leave it waiting for ever.
+/// If bubblewrap were killed before its child may run, the child would wait for ever.
 void refuse_new_jails() noexcept {
   start_gate().shut = true;
   const std::unique_lock all_started{start_gate().inside};

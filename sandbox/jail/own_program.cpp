@@ -12,8 +12,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// Files that the runner needs to come alive: itself, the loader and its libraries, as the program
-/// itself lists them.
+/// The loader and the libraries that the program needs, as it prints them.
 Result<std::vector<std::string>> runner_files(const std::string& runner) {
   static std::map<std::string, std::vector<std::string>> known;
   if (const auto found = known.find(runner); found != known.end()) return found->second;
@@ -31,8 +30,7 @@ Result<std::vector<std::string>> runner_files(const std::string& runner) {
   return known[runner] = std::move(files);
 }
 
-/// Where the loader must look besides its own places: libraries of a host that unpacked them
-/// itself.
+/// The folders of libraries outside the loader's default search path.
 std::string search_path_of(const std::vector<std::string>& files) {
   std::set<std::string> folders;
   for (const std::string& file : files) {
@@ -44,7 +42,7 @@ std::string search_path_of(const std::vector<std::string>& files) {
   return path;
 }
 
-/// A folder that holds it is in the jail already, under its own name.
+/// Whether the jail shows the file already, through a folder bound under its own name.
 bool is_bound(const JailSpec& spec, const std::string& file) {
   return std::ranges::any_of(spec.read_only, [&](const Bind& bind) {
     return bind.host == bind.jail && file.starts_with(bind.host + "/");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our own small program inside a jail that holds nothing else.
+// Puts our own program into a jail that is otherwise empty.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace warpsmith::sandbox {
 
 inline constexpr const char* own_program_path = "/runner";
 
-/// Binds `program` (warpsmith-sandbox) at `own_program_path`, with the loader and the libraries
-/// that it lists itself, and tells the loader where to look. The caller sets argv.
+/// Binds `program` (warpsmith-sandbox) at `own_program_path`, with the loader and libraries that
+/// `program libraries` prints, and sets the loader's search path. The caller sets argv.
 Result<void> add_own_program(JailSpec& spec, const std::string& program);
 
 }  // namespace warpsmith::sandbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each kind of jail can see.
+// The files that each kind of jail shows.
 #include "sandbox/jail/presets.hpp"
 
 #include <filesystem>
@@ -14,7 +14,7 @@ void bind_if_there(JailSpec& spec, const std::string& path) {
   if (fs::exists(path, error)) spec.read_only.push_back({path, path});
 }
 
-/// The distribution's programs and libraries: nothing of this host's users.
+/// The distribution's programs and libraries, without users' files.
 void bind_system(JailSpec& spec) {
   for (const char* path : {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache",
                            "/etc/alternatives", "/etc/localtime"}) {
@@ -22,7 +22,7 @@ void bind_system(JailSpec& spec) {
   }
 }
 
-/// The folders that hold an interpreter: its own, and the one that a virtual environment leans on.
+/// The folders of an interpreter: its own, and that of the Python behind a virtual environment.
 std::vector<std::string> interpreter_folders(const std::string& python) {
   std::vector<std::string> folders;
   std::error_code error;
@@ -45,7 +45,7 @@ JailSpec worker_jail(const std::string& python) {
   bind_system(spec);
   for (const std::string& folder : interpreter_folders(python)) bind_if_there(spec, folder);
   spec.argv = {python};
-  // torch.compile asks for the user's name and a home; getpwuid has no answer in here.
+  // torch.compile reads the user's name and home, and getpwuid fails in here.
   spec.environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", "/tmp"},
                       {"LOGNAME", "jail"},       {"USER", "jail"},
                       {"TMPDIR", "/tmp"},        {"LANG", "C.UTF-8"},

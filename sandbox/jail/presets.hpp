@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jails of each kind, ready but for the command. `worker_jail` is declared in jail.hpp.
+// Jails of each kind without their command. jail.hpp declares `worker_jail`.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace warpsmith::sandbox {
 
-/// The toolchain and its headers, read-only, and a private /tmp. No file of the host beside them.
+/// The toolchain and its headers, read-only, and a private /tmp; nothing else of the host.
 JailSpec compile_jail();
 
 /// The distribution's programs, read-only; `workspace` (a folder of the host) read-write at

@@ -83,13 +83,13 @@ bool is_stopped(pid_t pid, int stat_fd) {
   if (leader->threads <= 1) return true;
   std::error_code error;
   const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
-  // Not the range's own step: that throws where the process is gone meanwhile.
+  // A range-based loop would throw if the process ended meanwhile.
   for (fs::directory_iterator task(tasks, error); !error && task != fs::directory_iterator{};
        task.increment(error)) {
     const int fd = ::open((task->path() / "stat").c_str(), O_RDONLY | O_CLOEXEC);
     const bool ended = fd < 0 && (errno == ENOENT || errno == ESRCH);
     if (ended) continue;
-    if (fd < 0) return false;  // no descriptor is left to look with
+    if (fd < 0) return false;  // no free descriptor
     const auto state = read_stat(fd);
     (void)::close(fd);
     if (state && !is_stopped_letter(state->letter)) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What /proc says about a process. The parsers are pure.
+// The state of a process as /proc shows it. The parsers are pure.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,7 @@ struct TaskState {
   int64_t threads = 0;  // of the whole process
 };
 
-/// From the text of /proc/PID/stat. The name in it may hold anything, parentheses included.
+/// Parses the text of /proc/PID/stat. The process's name in it may hold parentheses.
 std::optional<TaskState> parse_stat(std::string_view text);
 
 struct ConfinementState {
@@ -28,17 +28,17 @@ struct ConfinementState {
   int seccomp_filters = 0;
 };
 
-/// From the text of /proc/PID/status.
+/// Parses the text of /proc/PID/status.
 ConfinementState parse_status(std::string_view text);
 
 /// True if every task of the process is stopped (or dead). `stat_fd`: its open /proc/PID/stat.
 bool is_stopped(pid_t pid, int stat_fd);
 
-/// Lets the process map `more` bytes beyond what it has mapped now: an allocation beyond that fails
-/// at once, where a cgroup's limit is felt only once so much was touched.
+/// Limits the process to `more` bytes of addresses beyond those that it has mapped. A larger
+/// allocation then fails at once, whereas a cgroup kills the process when it touches the memory.
 Result<void> limit_addresses(pid_t pid, uint64_t more);
 
-/// Kinds of namespace in which the process differs from us, e.g. {"user", "pid"}.
+/// The namespaces that the process does not share with us, e.g. {"user", "pid"}.
 std::vector<std::string> foreign_namespaces(pid_t pid);
 
 }  // namespace warpsmith::sandbox

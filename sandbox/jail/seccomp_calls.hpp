@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which system calls each filter allows or refuses, and why. How filters are made of them is in
-// seccomp_filter.cpp alone.
+// The system calls that each filter allows or refuses, and why. seccomp_filter.cpp makes the
+// filters.
 #pragma once
 
 #include <seccomp.h>
@@ -10,7 +10,7 @@
 
 namespace warpsmith::sandbox {
 
-// What a kernel that only computes needs: memory, its own signals, clocks, reading libraries.
+// For code that only computes: memory, its own signals, clocks, reading libraries.
 inline constexpr std::array candidate_calls{
     SCMP_SYS(read),
     SCMP_SYS(pread64),
@@ -54,13 +54,13 @@ inline constexpr std::array candidate_calls{
     SCMP_SYS(getegid),
 };
 
-// What it takes to come alive as our runner and to put on the stricter filter.
+// For our runner: to start, and to put the stricter filter in force.
 inline constexpr std::array runner_calls{
     SCMP_SYS(execve), SCMP_SYS(arch_prctl), SCMP_SYS(set_tid_address), SCMP_SYS(set_robust_list),
     SCMP_SYS(rseq),   SCMP_SYS(prctl),      SCMP_SYS(seccomp),
 };
 
-// Nothing that builds or scripts do. Refused with EPERM.
+// Neither builds nor scripts need these. Refused with EPERM.
 inline constexpr std::array denied_calls{
     SCMP_SYS(ptrace),
     SCMP_SYS(process_vm_readv),
@@ -118,17 +118,16 @@ inline constexpr std::array denied_calls{
     SCMP_SYS(personality),
 };
 
-// What a launcher has done by the time that it takes its candidate: started, and been handed all.
+// A launcher no longer needs these once it has started and holds all its descriptors.
 inline constexpr std::array launcher_denied_calls{
     SCMP_SYS(execve),     SCMP_SYS(execveat), SCMP_SYS(fork),  SCMP_SYS(vfork),  SCMP_SYS(socket),
     SCMP_SYS(socketpair), SCMP_SYS(connect),  SCMP_SYS(bind),  SCMP_SYS(listen), SCMP_SYS(accept),
     SCMP_SYS(accept4),    SCMP_SYS(kill),     SCMP_SYS(tkill), SCMP_SYS(setsid), SCMP_SYS(setpgid),
 };
 
-// By these the kernel goes on for a process that is stopped, on the core where it was: at a time of
-// its choice, for whatever others do, or with input and output that nobody waits for. What the
-// core's interrupts take is charged to whoever is timed there, and that is a baseline. Polling sets
-// are refused with what wakes them: one wake-up runs through all that wait, a thousand of them.
+// With these the kernel keeps working for a process while it is stopped, on the same core: timers,
+// notifications, asynchronous input and output. That time would be charged to the baseline that is
+// timed meanwhile. Polling sets are refused too: one wake-up walks through all of them.
 inline constexpr std::array lasting_calls{
     SCMP_SYS(timer_create),    SCMP_SYS(timer_settime),   SCMP_SYS(timerfd_create),
     SCMP_SYS(timerfd_settime), SCMP_SYS(setitimer),       SCMP_SYS(alarm),
@@ -138,18 +137,17 @@ inline constexpr std::array lasting_calls{
     SCMP_SYS(readahead),       SCMP_SYS(process_madvise),
 };
 
-// The same asked of `fcntl`: which signal tells of input and output (a SIGCONT for later would let
-// a stopped process go on), a lease, which lets others wait for its holder when they open the file,
-// and a folder's events.
+// The same by `fcntl`: a signal for input and output (a delayed SIGCONT would continue a stopped
+// process), a lease (an open by another process waits for its holder), a folder's events.
 inline constexpr std::array<uint64_t, 3> lasting_requests{10 /* F_SETSIG */, 1024 /* F_SETLEASE */,
                                                           1026 /* F_NOTIFY */};
 
-// Of `fadvise64`: reading ahead, and giving up what was read. To say in which order a file is read,
-// as libraries of the toolkit may, costs nothing.
+// The same by `fadvise64`: reading ahead and dropping pages. Hints about the order of reads stay
+// allowed: the toolkit's libraries use them, and they cost nothing.
 inline constexpr std::array<uint64_t, 2> lasting_hints{3 /* POSIX_FADV_WILLNEED */,
                                                        4 /* POSIX_FADV_DONTNEED */};
 
-// And of `madvise`: reading ahead, and pages that the kernel compares with others'.
+// The same by `madvise`: reading ahead, and merging equal pages.
 inline constexpr std::array<uint64_t, 2> lasting_advice{3 /* MADV_WILLNEED */,
                                                         12 /* MADV_MERGEABLE */};
 

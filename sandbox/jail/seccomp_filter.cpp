@@ -25,23 +25,23 @@ struct FilterRelease {
 };
 using Filter = std::unique_ptr<void, FilterRelease>;
 
-/// A search for a baseline compiles on every core; nobody else leaves the cores that it was given.
+/// Only the worker may change its cores: max-autotune compiles on all of them.
 bool keeps_its_cores(JailKind kind) {
   return kind != JailKind::worker;
 }
 
-/// With `clone3`, new namespaces and a terminal's input.
+/// The refused calls, with `clone3`, new namespaces and terminal input.
 size_t denied_count(JailKind kind) {
   return denied_calls.size() + 3 + (keeps_its_cores(kind) ? 1 : 0);
 }
 
-/// With `clone` of a process, and each request and advice as one.
+/// The refused calls, with `clone` of a process and each refused argument counted as one.
 constexpr size_t candidate_denied_count() {
   return launcher_denied_calls.size() + lasting_calls.size() + lasting_requests.size() +
          lasting_hints.size() + lasting_advice.size() + 1;
 }
 
-/// What the library's macros say with a compound literal, which C++ does not have.
+/// Replaces libseccomp's macros, which need C's compound literals.
 scmp_arg_cmp argument(unsigned index, scmp_compare how, uint64_t a, uint64_t b = 0) {
   return {index, how, a, b};
 }
@@ -57,20 +57,21 @@ int allow_all(scmp_filter_ctx filter, std::span<const int> calls) {
   return 0;
 }
 
-/// Opening is for libraries: read-only, nothing made.
+/// Allows `openat` for reading only: libraries need it.
 int allow_reading(scmp_filter_ctx filter) {
   constexpr uint64_t writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
   return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
                           argument(2, SCMP_CMP_MASKED_EQ, writing, 0));
 }
 
-/// What `abort` raises. Nobody kills itself and looks as if it had been killed.
+/// Allows `tgkill` for SIGABRT only, so a candidate cannot kill itself and look as if it was
+/// killed.
 int allow_abort(scmp_filter_ctx filter) {
   return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
                           argument(2, SCMP_CMP_EQ, SIGABRT));
 }
 
-/// bubblewrap tells of a signal by a code from 128 on: nobody ends like that by itself either.
+/// Allows exit codes up to 127: bubblewrap reports signals as codes from 128 on.
 int allow_exit(scmp_filter_ctx filter) {
   constexpr uint64_t largest_code = 127;
   for (const int call : {SCMP_SYS(exit), SCMP_SYS(exit_group)}) {
@@ -81,7 +82,7 @@ int allow_exit(scmp_filter_ctx filter) {
   return 0;
 }
 
-/// Asking for a limit, not setting one (third argument null).
+/// Allows `prlimit64` only for reading a limit: the third argument is null.
 int allow_limit_query(scmp_filter_ctx filter) {
   return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
                           argument(2, SCMP_CMP_EQ, 0));
@@ -105,7 +106,7 @@ Result<Filter> allow_list(bool for_runner) {
   return filter;
 }
 
-/// Refuses `clone` that asks for a new namespace.
+/// Refuses `clone` with a new namespace.
 int refuse_new_namespaces(scmp_filter_ctx filter) {
   constexpr std::array<uint64_t, 7> flags{CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,   CLONE_NEWNET,
                                           CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
@@ -117,7 +118,7 @@ int refuse_new_namespaces(scmp_filter_ctx filter) {
   return 0;
 }
 
-/// Pushing bytes into a terminal's input would run commands outside.
+/// Refuses TIOCSTI: bytes pushed into a terminal's input would run commands outside.
 int refuse_terminal_input(scmp_filter_ctx filter) {
   constexpr uint64_t push_input = 0x5412;  // TIOCSTI
   return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
@@ -145,13 +146,13 @@ Result<Filter> deny_list(JailKind kind) {
   return filter;
 }
 
-/// Threads are the driver's, processes nobody's.
+/// Allows new threads (the driver needs them); refuses new processes.
 int refuse_new_processes(scmp_filter_ctx filter) {
   return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
                           argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
 }
 
-/// Refuses `call` where its argument number `index` is one of these.
+/// Refuses `call` if its argument number `index` is one of `values`.
 int refuse_values(scmp_filter_ctx filter, int call, unsigned index,
                   std::span<const uint64_t> values) {
   for (const uint64_t value : values) {
@@ -162,7 +163,7 @@ int refuse_values(scmp_filter_ctx filter, int call, unsigned index,
   return 0;
 }
 
-/// Whatever would go on while the process is stopped.
+/// Refuses everything that continues while the process is stopped.
 int refuse_what_lasts(scmp_filter_ctx filter) {
   int code = deny_all(filter, lasting_calls);
   if (code == 0) code = refuse_values(filter, SCMP_SYS(fcntl), 1, lasting_requests);
@@ -174,7 +175,7 @@ int refuse_what_lasts(scmp_filter_ctx filter) {
 Result<Filter> threads_only() {
   Filter filter{seccomp_init(SCMP_ACT_ALLOW)};
   if (!filter) return fail(ErrorCode::unsupported, "seccomp: no filter can be made");
-  // The driver's threads are there already.
+  // For the driver's threads, which exist already.
   int code = seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1);
   if (code == 0) code = deny_all(filter.get(), launcher_denied_calls);
   if (code == 0) code = refuse_new_processes(filter.get());

@@ -16,21 +16,21 @@ namespace warpsmith::sandbox {
 /// Only `worker` may change which cores it runs on.
 Result<std::string> seccomp_program(JailKind kind);
 
-/// How the filter is called in a jail's report.
+/// The filter's entry in a jail's report.
 std::string seccomp_name(JailKind kind);
 
-/// For the runner, on itself, before it loads a candidate's code: the run filter without exec,
-/// prctl and further filters.
+/// The runner calls this before it loads a candidate's code: the `run` filter without exec, prctl
+/// and further filters.
 Result<void> enter_candidate_filter();
 
-/// For the launcher, on all its threads, before it loads a candidate's kernels: no new program or
-/// process, no sockets, no signals to others, and nothing by which the kernel would go on for it
-/// while it is stopped (a signal or a timer for later, polling sets, asynchronous reads), on top of
-/// the jail's own filter.
+/// The launcher calls this before it loads a candidate's kernels. On all threads, and on top of the
+/// jail's filter, it refuses new programs and processes, sockets, signals to other processes, and
+/// everything with which the kernel works for a stopped process (delayed signals, timers, polling
+/// sets, asynchronous reads).
 Result<void> enter_launcher_filter();
 
-/// The same as a program, for a process that is none of ours by then: the candidate's own Python
-/// (contract `host`) puts it in force before it loads the candidate.
+/// The same filter as a BPF program: the candidate's own Python process (contract `host`) puts it
+/// in force before it loads the candidate.
 Result<std::string> host_candidate_program();
 
 }  // namespace warpsmith::sandbox

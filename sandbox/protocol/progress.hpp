@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How slow work says what it is doing.
+// Progress of slow work.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace warpsmith::sandbox {
 
-/// Told one line at a time, e.g. "softmax_rows: timing eager and torch.compile". May be empty.
+/// Receives one line at a time, e.g. "softmax_rows: timing eager and torch.compile". May be empty.
 using Progress = std::function<void(const std::string&)>;
 
 }  // namespace warpsmith::sandbox

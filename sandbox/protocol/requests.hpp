@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the main program asks of the sandbox program, and what it answers.
+// The sandbox program's requests and answers.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace warpsmith::sandbox {
 
-/// Judge one frozen submission against one task.
+/// Judge one submission against one task.
 struct EvaluateRequest {
   Task task;
   Submission submission;
@@ -53,9 +53,9 @@ struct ShellResult {
   }
 };
 
-/// What the sandbox program says about itself.
+/// The state of a sandbox service.
 struct HealthReport {
-  std::map<std::string, std::string> jail;   // primitive → what is in force for a run jail here
+  std::map<std::string, std::string> jail;   // primitive → what is in force in a `run` jail
   std::map<std::string, std::string> facts;  // pid, core, pinned, evaluations, full_jail
   template <class Archive>
   void serialize(Archive& archive) {

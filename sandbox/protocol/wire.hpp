@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames between client and service: one request, then lines that say how it goes, then its
-// answer.
+// The frames between client and service: a request, lines of progress, an answer.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 namespace warpsmith::sandbox {
 
 inline constexpr uint32_t wire_version = 3;
-/// The service finds its socket under this number.
+/// The number of the service's socket.
 inline constexpr int service_socket_fd = 3;
 
 enum class RequestKind : uint8_t { hello, evaluate, ingest, shell, health, shutdown };
@@ -35,7 +34,7 @@ struct WireRequest {
 
 struct WireAnswer {
   uint64_t number = 0;
-  bool progress = false;  // `body` says what is being done; the answer is still to come
+  bool progress = false;  // `body` is a line of progress; the answer follows later
   bool failed = false;
   ErrorCode code = ErrorCode::infrastructure;  // if failed
   std::string body;                            // packed record, or the error's message

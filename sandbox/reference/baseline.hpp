@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a task is timed against, besides eager.
+// The baselines that a task is timed against, besides eager.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@
 
 namespace warpsmith::sandbox {
 
-/// Every timed evaluation has `compiled`. The others are further ones: no reward depends on them.
+/// Every timed evaluation has `compiled`. The others are further baselines: no reward depends on
+/// them.
 enum class Baseline : uint8_t {
-  compiled,  // torch.compile as it comes
+  compiled,  // torch.compile with its defaults
   tuned,     // torch.compile, mode max-autotune
   graphed,   // eager as a CUDA graph; GPUs only
 };
@@ -21,8 +22,8 @@ enum class Baseline : uint8_t {
 /// "torch.compile", "max-autotune", "cuda-graph": in configuration, records and verdicts.
 std::string_view to_string(Baseline which) noexcept;
 
-/// Further baselines by their names, each once, in the order of the enumeration;
-/// `invalid_argument` names one that is none.
+/// The further baselines with these names, each once, in the order of the enumeration.
+/// `invalid_argument` names an unknown one.
 Result<std::vector<Baseline>> further_baselines_named(const std::vector<std::string>& names);
 
 }  // namespace warpsmith::sandbox

@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 constexpr std::array<std::string_view, 10> dtype_names{"f32", "f64", "f16", "bf16", "i64",
                                                        "i32", "i16", "i8",  "u8",   "boolean"};
 constexpr std::array<std::string_view, 3> role_names{"input", "parameter", "output"};
-constexpr int64_t max_elements = int64_t{1} << 34U;  // the worker knows how many fit
+constexpr int64_t max_elements = int64_t{1} << 34U;  // the worker checks how many fit
 constexpr size_t max_tensors = 256;
 constexpr size_t max_rank = 16;
 
@@ -87,7 +87,7 @@ TaskDescription description_of(const Json& json) {
   return d;
 }
 
-/// What `read` makes of the text; what it throws is an error.
+/// The result of `read` on the parsed text; exceptions become errors.
 auto parsed(const std::string& text, const auto& read) -> Result<decltype(read(Json{}))> {
   try {
     return read(Json::parse(text));

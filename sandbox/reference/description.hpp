@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reference worker says about a task, checked before it is believed.
+// The reference worker's description of a task, parsed and checked.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace warpsmith::sandbox {
 
-/// Values of one input or parameter as the task itself makes them. Zeros for outputs.
+/// A summary of the task's own values of one input or parameter. Zeros for outputs.
 struct ValueSummary {
   double mean = 0, deviation = 0, low = 0, high = 0;
 };
@@ -20,15 +20,15 @@ struct TaskDescription {
   std::vector<ValueSummary> values;           // one per tensor of the signature
   double flops = 0;                           // of all operators
   std::vector<std::string> mutants;           // names, in the worker's order
-  std::vector<std::string> lower_precisions;  // follow the mutants in the same numbering
-  std::vector<std::string> honest_orders;     // of sums, numbered by themselves
+  std::vector<std::string> lower_precisions;  // numbered after the mutants
+  std::vector<std::string> honest_orders;     // of sums, numbered from 0
   bool compiled = false;                      // the baseline is ready
 };
 
 /// Parses the worker's answer to `load`. `parse_failed` names the field.
 Result<TaskDescription> parse_description(const std::string& json);
 
-/// Parses its answer to `signature`, likewise.
+/// Parses the worker's answer to `signature`. `parse_failed` names the field.
 Result<TaskSignature> parse_signature(const std::string& json);
 
 /// Names the distinct extents d0, d1, … in order of first appearance and lists them as dims.

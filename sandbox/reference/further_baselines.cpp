@@ -12,7 +12,7 @@ std::string too_long(std::chrono::milliseconds patience) {
   return "it was not ready within " + std::to_string((patience.count() + 500) / 1000) + " s";
 }
 
-/// Of one whose making failed; false where the worker is of no further use.
+/// Records that a baseline could not be made ready; false if the worker must be replaced.
 bool note_failure(FurtherBaselines& further, Baseline which, const Error& error,
                   std::chrono::milliseconds patience) {
   switch (error.code) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The further baselines of one task: those that it can be timed against, and why it lacks the
-// others. A task that lacks one is judged without it.
+// The further baselines of one task, and why it lacks some. A task is judged without those.
 #pragma once
 
 #include <map>
@@ -25,10 +24,10 @@ class FurtherBaselines {
   bool has(Baseline which) const;
   /// Wanted and not dropped, in the order of the enumeration.
   std::vector<Baseline> left() const;
-  /// Goes without one from now on. The first reason stays.
+  /// Does without a baseline from now on. The first reason stays.
   void drop(Baseline which, std::string reason);
-  /// A worker ended while it was made ready or called: the first time that may be chance, the
-  /// second time it is dropped.
+  /// Counts a worker that ended while the baseline was made ready or called. The second time drops
+  /// the baseline; the first may be chance.
   void worker_ended(Baseline which, const std::string& reason);
   /// Why it was dropped; empty if it was not.
   std::string reason(Baseline which) const;
@@ -39,17 +38,15 @@ class FurtherBaselines {
   std::map<Baseline, int> ended_;
 };
 
-/// Makes those that are left ready in a worker that holds the task; each may take half of the time
-/// that is left, for the first time of a stack it takes minutes. One that cannot be had is dropped.
-/// An error: the worker ended, or is to be ended because that time ran out. Where the baseline was
-/// the cause, a fresh worker goes without it, by the second time at the latest.
-/// `seconds` hears how long each one took.
+/// Makes the remaining baselines ready in a worker that holds the task. Each may take half of the
+/// remaining time; the first one of a new software stack takes minutes. A baseline that fails is
+/// dropped. An error means that the worker has ended or must be ended; if a baseline was the cause,
+/// it is dropped by the second time at the latest. `seconds` receives the time of each one.
 Result<void> make_ready(ReferenceWorker& worker, const Task& task, FurtherBaselines& further,
                         Deadline deadline, const Progress& progress,
                         std::map<Baseline, double>* seconds = nullptr);
 
-/// `ReferenceWorker::enter`; where a graph per buffer set does not fit the device's memory, the
-/// graphs are dropped.
+/// `ReferenceWorker::enter`. Drops baseline `graphed` if its graphs do not fit the device's memory.
 Result<WorkerSession> enter_with(ReferenceWorker& worker, const Task& task,
                                  const SessionMemory& memory, SessionOptions options,
                                  FurtherBaselines& further, Deadline deadline);

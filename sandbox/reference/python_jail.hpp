@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The jail of a Python process of ours that runs torch inside the sequential commit: the reference
-// worker, or the runner of contract `host`.
+// The jail of a Python process with torch inside the sequential commit: the reference worker, or
+// the runner of contract `host`.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace warpsmith::sandbox {
 
-/// Runs `script`, a file of `folder`, which appears as /worker. One thread, freed memory kept: the
-/// steady state of a long-running program, without which each call would pay page faults for its
-/// fresh outputs.
+/// A jail that runs `script`, a file of `folder`, which it shows as /worker. One thread. malloc
+/// keeps freed memory, as in a long-running program; else each call would pay page faults for its
+/// outputs.
 JailSpec python_jail(const std::string& python, const std::string& folder,
                      const std::string& script);
 
-/// Lets it see a GPU: its nodes and its driver; what torch was built against comes with torch.
+/// Shows a GPU's nodes and driver; torch brings its other libraries.
 void add_gpu(JailSpec& spec, const GpuAccess& gpu);
 
 }  // namespace warpsmith::sandbox

@@ -15,7 +15,7 @@ bool begins_statement(std::string_view line) {
   return !line.empty() && std::string_view(" \t\r#)]}").find(line[0]) == std::string_view::npos;
 }
 
-/// The text with the lines of the function empty.
+/// The text with the function's lines emptied.
 std::string without_definition(std::string_view code) {
   std::string text;
   bool inside = false;
@@ -38,7 +38,7 @@ std::string shape_text(const TensorSpec& spec) {
   return spec.name + " [" + text + ']';
 }
 
-/// What keeps one tensor from standing in for another; empty where nothing does.
+/// How two tensors differ in more than their sizes; empty if they do not.
 std::string complaint(const TensorSpec& shown, const TensorSpec& ragged) {
   const auto both = [&] { return shape_text(ragged) + ", by get_inputs " + shape_text(shown); };
   if (shown.role != ragged.role || shown.name != ragged.name) {

@@ -15,31 +15,30 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int socket_number = 3;  // main.py reads its frames there
+constexpr int socket_number = 3;  // main.py reads frames from it
 constexpr int turns_number = 4;
-// One folder for all tasks, written by the process that runs them all: a task could leave code for
-// another task's baseline, as it could patch torch for the tasks after it. Tasks are the
-// operator's choice and no candidate's code ever runs in here, so that is not defended; a folder
-// per task would end the sharing of precompiled headers and leave the shared process as it is.
+// One folder for all tasks, written by the process that runs them all. A task could leave code
+// there for another task's baseline, just as it could patch torch in the process. This is accepted:
+// the operator chooses the tasks, and no candidate's code runs in here. A folder per task would
+// lose shared precompiled headers and still leave the shared process.
 constexpr const char* inductor_folder = "/inductor";
 constexpr int calibration_calls = 32;
-constexpr int least_sets = 2;  // of buffers, that a task's memory must allow
+constexpr int least_sets = 2;  // buffer sets that must fit the memory
 
-/// What torch.compile is told; no helper processes. The instruction sets that the CPU names are
-/// there: without that word each is tried out by a process that imports torch, three in each
-/// worker's life.
+/// Settings of torch.compile: no helper processes. VEC_ISA_OK accepts the instruction sets that the
+/// CPU names; without it torch tests each in a process that imports torch, three per worker.
 std::map<std::string, std::string> inductor_environment() {
   return {{"TORCHINDUCTOR_CACHE_DIR", inductor_folder}, {"TORCHINDUCTOR_VEC_ISA_OK", "1"},
           {"TORCHINDUCTOR_COMPILE_THREADS", "1"},       {"TORCHINDUCTOR_FX_GRAPH_CACHE", "1"},
           {"TORCHINDUCTOR_AUTOGRAD_CACHE", "1"},        {"LOGNAME", "worker"}};
 }
 
-/// Tasks on a GPU draw their inputs on the host where their code insists.
+/// Leaves memory for tasks that draw their inputs on the host.
 void add_gpu_for_tasks(JailSpec& spec, const GpuAccess& gpu) {
   add_gpu(spec, gpu);
   spec.environment["TRITON_CACHE_DIR"] = std::string(inductor_folder) + "/triton";
   spec.environment["TRITON_LIBCUDA_PATH"] = gpu.driver_folders.front();
-  spec.environment["CUDA_CACHE_DISABLE"] = "1";  // its place in the home is gone with the jail
+  spec.environment["CUDA_CACHE_DISABLE"] = "1";  // its folder would vanish with the jail
   spec.limits.memory_bytes = 64ULL << 30U;
   spec.limits.tmp_bytes = 4ULL << 30U;
 }
@@ -70,13 +69,13 @@ Json layout_json(const BufferLayout& layout) {
           {"sets", layout.sets}};
 }
 
-/// The last line that says something.
+/// The last line that is not empty.
 std::string tail_of(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text.substr(text.find_last_of('\n') + 1);
 }
 
-/// Of what decides how tasks are judged, and so what a record of one is worth.
+/// The digest of the worker's sources, which decide how tasks are judged.
 std::string digest_of_sources(const std::string& folder) {
   std::set<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -142,7 +141,7 @@ Result<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Dea
   ReferenceWorker worker{std::move(*process), std::move(ends->first)};
   {
     const FrameSocket theirs = std::move(ends->second);
-  }  // so that its end is noticed
+  }  // closed, so that the worker's end is noticed
   Json request{{"op", "hello"}, {"device", options.gpu ? "cuda" : "cpu"}};
   if (options.turns) request["turns"] = turns_number;
   auto hello = worker.ask(request.dump(), deadline);
@@ -164,7 +163,7 @@ Result<std::string> ReferenceWorker::ask(const std::string& request, Deadline de
 
 Error ReferenceWorker::explain(Error error) {
   if (error.code != ErrorCode::peer_lost) return error;
-  // It closed its socket, so it is ending: its own exit says more than our kill would.
+  // It closed its socket, so it is ending; its own exit says more than a kill would.
   const auto waited = process_->wait(Deadline::after(std::chrono::seconds{5}));
   const JailExit exit = waited ? *waited : process_->kill();
   error.message = "the reference worker ended: ";
@@ -205,7 +204,7 @@ Result<std::string> ReferenceWorker::ask_about(const char* what, const Task& tas
                      {"code", task.code},
                      {"lane", strict ? "fp32_strict" : "tf32_allowed"},
                      {"sets", least_sets}};
-  // Invalid UTF-8 in a task's text is replaced: Python then refuses or runs it, and says which.
+  // Invalid UTF-8 in a task's text is replaced; Python then refuses or runs it.
   return ask(request.dump(-1, ' ', false, Json::error_handler_t::replace), deadline);
 }
 

@@ -40,7 +40,7 @@ struct Client::State {
   State& operator=(const State&) = delete;
   ~State() {
     if (ender) ender->remove(socket.fd());
-    // One that was killed could not take its control groups along.
+    // A killed service leaves its control groups.
     child.signal(SIGKILL);
     if (child.finished(seconds{2})) remove_cgroups_of(child.pid());
   }
@@ -53,15 +53,15 @@ struct Client::State {
   uint64_t number = 0;
   bool lost = false;
 
-  /// Sends and waits. After any failure of the transport the service is killed: its state is
-  /// unknown.
+  /// Sends a request and waits for the answer. Kills the service after a failure of the transport,
+  /// since its state is unknown.
   Result<std::string> ask(RequestKind kind, std::string body, Deadline deadline) {
     const std::lock_guard lock(mutex);
     if (lost) return fail(ErrorCode::peer_lost, "the sandbox program is gone");
     auto answer = exchange(kind, std::move(body), deadline);
     if (!answer) {
       lost = true;
-      // A service whose line was closed ends its jails and itself.
+      // A service whose socket was closed ends its jails and itself.
       if (answer.error().code == ErrorCode::peer_lost) (void)child.finished(seconds{2});
       child.signal(SIGKILL);
       return fail("sandbox program", std::move(answer.error()));
@@ -126,8 +126,7 @@ Result<Client> Client::start(const SandboxOptions& options, Deadline deadline,
   spec.argv = {effective.program, "serve"};
   spec.output = ChildOutput::shared;
   spec.core = -1;
-  // A terminal signals its whole group. The service and what it starts end with their line, when
-  // this program has decided what becomes of the calls in hand.
+  // A terminal's Ctrl-C must not reach the service: it ends when this program closes its socket.
   spec.own_group = true;
   spec.descriptors = {{service_socket_fd, ends->second.fd()}};
   auto child = Child::start(spec);

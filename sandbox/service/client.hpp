@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main program's side of the sandbox program: starts it, asks, waits with deadlines.
+// The main program's side of the sandbox service: starts it, sends requests, waits with deadlines.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ struct SandboxOptions {
   std::string python;       // interpreter that holds torch; empty: no reference worker
   std::string cache_dir;    // compile cache and ingest facts
   std::optional<int> core;  // the slot's core; none: not pinned
-  std::vector<int> cores;   // of a service without a slot, with all its jails; empty: every core
+  std::vector<int> cores;   // for a service without a slot and its jails; empty: every core
   std::optional<int> gpu;   // the slot's GPU; none: a CPU slot
   uint64_t compile_cache_bytes = 512ULL << 20U;
   uint64_t candidate_memory_bytes = 2ULL << 30U;
@@ -29,13 +29,13 @@ struct SandboxOptions {
   uint64_t message_bytes = 64ULL << 10U;  // kept of the compiler's messages
   uint32_t compile_tasks = 64;            // processes and threads of one compilation
   uint32_t compile_ms = 20'000;           // wall time of one compilation
-  uint32_t call_ms = 5'000;               // wall time of one call of the candidate, at most
-  uint32_t ingest_ms = 300'000;           // wall time of measuring one task, the worker being up
+  uint32_t call_ms = 5'000;               // longest wall time of one call of the candidate
+  uint32_t ingest_ms = 300'000;           // wall time to measure one task with a started worker
   int32_t verified_sets = 5;
   int32_t timed_blocks = 8;            // at least
   std::vector<std::string> baselines;  // further ones by name: reference/baseline.hpp
   Numerics numerics = Numerics::strict;
-  bool require_cgroups = false;  // no jail of a candidate or an agent without its cgroup limits
+  bool require_cgroups = false;  // refuse jails of candidates and agents without cgroup limits
 
   template <class Archive>
   void serialize(Archive& archive) {
@@ -45,26 +45,26 @@ struct SandboxOptions {
   }
 };
 
-/// Blocking calls, of one thread at a time: what asks the service waits for the call in hand, but
-/// `on_progress`, `lost` and the end are unlocked. When the service dies (or a call's deadline
-/// passes, after which its state is unknown) the client is `lost`: every later call fails at once
-/// and the owner starts a new client. Destruction ends the service and everything in its jails.
+/// Blocking calls, one at a time: a second thread's call waits for the first. `on_progress`, `lost`
+/// and the destructor do not lock. When the service dies, or a call's deadline passes and its state
+/// is unknown, the client is `lost`: every later call fails at once, and the owner starts a new
+/// client. The destructor ends the service and everything in its jails.
 class Client {
  public:
-  /// `ender`, if any, ends the service from elsewhere; it outlives the client.
+  /// `ender`, if any, can end the service from another thread.
   static Result<Client> start(const SandboxOptions& options, Deadline deadline,
                               std::shared_ptr<EndSwitch> ender = nullptr);
 
-  /// Infrastructure failures are values of the variant.
+  /// An infrastructure failure is a value of the variant.
   Judgement evaluate(const EvaluateRequest& request, Deadline deadline);
-  /// Measures a task and caches the facts. A refused task: code `invalid_argument` and the reason.
+  /// Measures a task and caches the facts. `invalid_argument`, with the reason, if it is refused.
   Result<TaskFacts> ingest(const Task& task, Deadline deadline);
   Result<ShellResult> shell(const ShellRequest& request, Deadline deadline);
   Result<HealthReport> health(Deadline deadline);
-  /// Asks the service to end and waits for it.
+  /// Ends the service and waits for it.
   void shutdown(Deadline deadline);
 
-  /// Hears what `evaluate` and `ingest` are doing, on the thread that called them.
+  /// Sets the receiver of progress of `evaluate` and `ingest`, called on their thread.
   void on_progress(Progress progress);
 
   bool lost() const;

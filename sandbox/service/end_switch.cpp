@@ -7,15 +7,15 @@ namespace warpsmith::sandbox {
 
 void EndSwitch::end_services() {
   const std::lock_guard lock(mutex_);
-  thrown_ = true;
-  // Not closed: their owners may be waiting on them.
+  ended_ = true;
+  // Not closed: a client may wait on it.
   for (const int socket : sockets_) (void)::shutdown(socket, SHUT_RDWR);
 }
 
 bool EndSwitch::add(int socket) {
   const std::lock_guard lock(mutex_);
-  if (!thrown_) sockets_.insert(socket);
-  return !thrown_;
+  if (!ended_) sockets_.insert(socket);
+  return !ended_;
 }
 
 void EndSwitch::remove(int socket) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends sandbox services from another thread, also in the middle of a call.
+// Ends sandbox services from another thread, also during a call.
 #pragma once
 
 #include <mutex>
@@ -7,22 +7,22 @@
 
 namespace warpsmith::sandbox {
 
-/// Shared by the owner of a run and the clients of its services. Once thrown it stays thrown: the
-/// services that hang on it end with their jails, and no other starts.
+/// Shared by the owner of a run and the clients of its services. `end_services` ends them with
+/// their jails, and no other starts afterwards.
 class EndSwitch {
  public:
-  /// Closes the line of each service; a call in hand returns with `peer_lost`.
+  /// Shuts down the socket of each service; a call in progress returns `peer_lost`.
   void end_services();
 
-  /// False once thrown: the service must not start.
+  /// False after `end_services`: the service must not start.
   bool add(int socket);
-  /// Before the descriptor is closed.
+  /// Call it before the descriptor is closed.
   void remove(int socket);
 
  private:
   std::mutex mutex_;
   std::set<int> sockets_;
-  bool thrown_ = false;
+  bool ended_ = false;
 };
 
 }  // namespace warpsmith::sandbox

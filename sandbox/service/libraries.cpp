@@ -16,7 +16,7 @@ int collect(dl_phdr_info* info, size_t /*size*/, void* into) {
 }  // namespace
 
 std::vector<std::string> loaded_libraries() {
-  // Candidates may need these; our own program does not name all of them.
+  // Candidates may need these; this program does not link all of them.
   for (const char* name : {"libm.so.6", "libmvec.so.1", "libstdc++.so.6", "libgcc_s.so.1"}) {
     (void)::dlopen(name, RTLD_NOW | RTLD_LOCAL);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files a program of ours needs to start inside a jail that holds nothing else.
+// The files that this program needs to start in an otherwise empty jail.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace warpsmith::sandbox {
 
-/// The loader and every shared library loaded into this process, and the vector mathematics library
-/// that candidates link against. Absolute paths as the loader knows them.
+/// The loader, every shared library of this process, and the libraries that candidates link
+/// against. Absolute paths.
 std::vector<std::string> loaded_libraries();
 
 }  // namespace warpsmith::sandbox

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// warpsmith-sandbox: the small program that holds verdicts and spawns jails; also what runs in
-// them.
+// warpsmith-sandbox: the program that makes verdicts and starts jails. It also runs inside them.
 #include <cstdio>
 #include <memory>
 #include <span>
@@ -59,7 +58,7 @@ warpsmith::Result<sandbox::EvaluatorOptions> evaluator_options(
                                    .numerics = options.numerics};
 }
 
-/// An evaluator if there is an interpreter; a service for command lines alone needs none.
+/// Opens an evaluator if there is an interpreter; a service for command lines alone has none.
 warpsmith::Result<sandbox::ServiceWork> make_work(const sandbox::SandboxOptions& options) {
   using namespace warpsmith;
   if (options.python.empty()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which jail this machine gives: for `doctor` and the service's health.
+// The jail that this machine supports, for `doctor` and the service's health.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace warpsmith::sandbox {
 
-/// Starts a run jail with our runner (no candidate) and reports what is in force. Fails with the
-/// reason when no jail can be made. `runner`: path of warpsmith-sandbox.
+/// Starts a `run` jail without a candidate and returns its report. Fails with the reason if no jail
+/// can be made. `runner`: path of warpsmith-sandbox.
 Result<std::map<std::string, std::string>> probe_run_jail(const std::string& runner,
                                                           Deadline deadline);
 

@@ -24,8 +24,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds answer_patience{30};
-// Kept back from the caller's deadline, so that an answer about a time-out still arrives in time,
-// also where a candidate's memory has to be given back first.
+// Subtracted from the caller's deadline, so that an answer about a time-out arrives in time, even
+// if a candidate's memory must be released first.
 constexpr milliseconds least_reserve{200}, most_reserve{2'000};
 
 Deadline own_deadline(milliseconds left) {
@@ -33,8 +33,8 @@ Deadline own_deadline(milliseconds left) {
   return Deadline::after(left > 2 * reserve ? left - reserve : left / 2);
 }
 
-/// Ends the process with all its jails as soon as the client's end of the socket is gone. The main
-/// thread may be anywhere; nothing of ours is written at that moment that a sweep does not remove.
+/// Ends the process with all its jails as soon as the client's end of the socket closes, whatever
+/// the main thread does. A later sweep removes a file that it was writing.
 void watch_client(int socket) {
   std::thread([socket] {
     pollfd poll{socket, POLLRDHUP, 0};
@@ -46,7 +46,7 @@ void watch_client(int socket) {
   }).detach();
 }
 
-/// This thread, and all that it starts from now on.
+/// Pins this thread and everything that it starts from now on.
 bool stay_on(const std::vector<int>& cores) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -79,7 +79,7 @@ class Server {
     sweep_stale_cgroups();
     watch_client(socket_.fd());
     while (!ending_) {
-      // Idle without a limit: the client's end is noticed by the watcher.
+      // Idle without a limit: the watcher notices if the client ends.
       auto frame = socket_.receive(Deadline::after(std::chrono::hours{24}));
       if (!frame && frame.error().code == ErrorCode::timeout) continue;
       if (!frame) return 0;
@@ -93,8 +93,7 @@ class Server {
   }
 
  private:
-  /// A device that refuses its verifier is asked no more: this process ends, and its client starts
-  /// another.
+  /// After an error of the device this process ends, and the client starts another.
   WireAnswer guarded(const WireRequest& request) {
     try {
       return carry_out(request);
@@ -135,7 +134,8 @@ class Server {
       if (auto in_force = probe_cgroups(); !in_force) return failed(in_force.error());
     }
     if (!options_.cores.empty() && !stay_on(options_.cores)) {
-      return failed({ErrorCode::unsupported, "the cores beside the slots are not ours to use"});
+      return failed(
+          {ErrorCode::unsupported, "this process may not use the cores beside the slots"});
     }
     if (options_.core && !pin_.emplace(*options_.core).in_force()) {
       return failed({ErrorCode::unsupported, "core " + std::to_string(*options_.core) +
@@ -147,7 +147,7 @@ class Server {
     return {};
   }
 
-  /// Sends a line about the request in hand. A client that does not take it is not waited for long.
+  /// Sends progress of the current request. Does not wait long for a client that does not read.
   Progress teller() {
     return [this](const std::string& what) {
       WireAnswer line;
@@ -197,7 +197,7 @@ class Server {
   SandboxOptions options_;
   std::optional<CorePin> pin_;
   std::optional<ServiceWork> work_;
-  uint64_t number_ = 0;  // of the request in hand
+  uint64_t number_ = 0;  // of the current request
   uint64_t evaluations_ = 0;
   bool ending_ = false;
 };

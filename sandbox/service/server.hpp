@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service's loop: takes a request, carries it out, answers. One thread spawns all jails.
+// The service's loop: reads a request, carries it out, answers. One thread starts all jails.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 
 namespace warpsmith::sandbox {
 
-/// The work that judging modules do for the service.
+/// The requests that need an evaluator.
 struct ServiceWork {
   std::function<Judgement(const EvaluateRequest&, Deadline, const Progress&)> evaluate;
   std::function<Result<TaskFacts>(const Task&, Deadline, const Progress&)> ingest;
 };
-/// Makes the work once the options are known (from the client's first frame).
+/// Makes the work from the options, which the client's first frame holds.
 using MakeWork = std::function<Result<ServiceWork>(const SandboxOptions&)>;
 
-/// Serves until the client says `shutdown` or goes away; ends every jail before it returns. While a
-/// request is carried out, a watcher thread ends the process (and its jails) if the client goes.
-/// Returns the process's exit code.
+/// Serves until the client sends `shutdown` or closes its socket, and ends every jail before it
+/// returns the exit code. During a request, a watcher thread ends the process and its jails if the
+/// client's socket closes.
 int serve(FrameSocket socket, const MakeWork& make_work);
 
 }  // namespace warpsmith::sandbox

@@ -19,17 +19,17 @@ bool gone(const std::error_code& error) {
   return error == std::errc::no_such_file_or_directory;
 }
 
-/// What a path of /proc leads to; nothing where its process is gone.
+/// The status of a path; nothing if it does not exist.
 std::optional<struct stat> status_of(const fs::path& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   return status;
 }
 
-/// Files that a jail's processes hold open though no folder names them any more.
+/// Files that a jail's processes hold open although they are unlinked.
 class NamelessFiles {
  public:
-  /// Of one device.
+  /// Their size on one device.
   uint64_t bytes(pid_t jailed, dev_t device) {
     const auto jail = status_of(process(jailed) / "ns/pid");
     if (!jail) return 0;
@@ -60,12 +60,12 @@ class NamelessFiles {
   uint64_t bytes_ = 0;
 };
 
-/// Adds up a workspace, one open folder at a time: a deep tree takes no descriptors.
+/// Measures a workspace with one folder open at a time, so a deep tree needs no more descriptors.
 class Growth {
  public:
-  /// True if the folder holds more than a workspace may, with the files that the jail's processes
-  /// wrote there and unlinked. What cannot be read counts as too much, or a command could hide what
-  /// it writes; what went away meanwhile counts as nothing.
+  /// True if the folder, with the files that the jail's processes hold open there unlinked, exceeds
+  /// the limits. A folder that cannot be read exceeds them too, or a command could hide its files.
+  /// An entry that vanishes meanwhile counts as nothing.
   bool beyond_limits(const std::string& folder, pid_t jailed) {
     if (const auto there = status_of(folder)) bytes_ = NamelessFiles().bytes(jailed, there->st_dev);
     waiting_ = {folder};
@@ -78,7 +78,7 @@ class Growth {
   }
 
  private:
-  /// False on what cannot be read, or is too much.
+  /// False if a limit is exceeded or the folder cannot be read.
   bool add(const fs::path& folder) {
     std::error_code error;
     fs::directory_iterator entries(folder, error);

@@ -8,13 +8,13 @@
 
 namespace warpsmith::sandbox {
 
-/// What a workspace may grow to while a command runs; beyond it the command is killed.
+/// Limits of a workspace while a command runs; beyond them the command is killed.
 inline constexpr uint64_t max_workspace_bytes = 256ULL << 20U;
 inline constexpr uint64_t max_workspace_entries = 20'000;
 
-/// Runs the command with the workspace as its folder. Errors are ours; whatever the command does is
-/// a result. It has the calling thread's cores, and cannot take others. `cgroup_required`: fails
-/// where the command's limits would lack a cgroup.
+/// Runs the command in the workspace, on the calling thread's cores. An error is a failure of the
+/// sandbox; everything that the command does is a result. `cgroup_required`: fails unless a cgroup
+/// limits the command.
 Result<ShellResult> run_shell(const ShellRequest& request, Deadline deadline,
                               bool cgroup_required = false);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the inspector sees in real artefacts, and that damaged ones cannot harm it.
+// Facts of real artefacts, and damaged ones.
 #include "sandbox/compile/artefact_inspector.hpp"
 
 #include <gtest/gtest.h>

@@ -25,7 +25,7 @@ std::string key_of(int i) {
   return std::string(63, 'a') + std::to_string(i);
 }
 
-TEST(CompileCacheTest, FindsWhatWasInsertedEvenByAnother) {
+TEST(CompileCacheTest, FindsWhatAnotherObjectInserted) {
   const ScratchFolder folder;
   auto first = CompileCache::open(folder.path(), 1 << 20);
   ASSERT_TRUE(first);
@@ -41,7 +41,7 @@ TEST(CompileCacheTest, DropsTheLeastRecentlyUsedBeyondItsBound) {
   auto cache = CompileCache::open(folder.path(), 10'000);
   for (int i = 0; i < 4; ++i) {
     cache->insert(key_of(i), std::string(2000, 'x'));
-    // Distinct times of use without waiting for the clock.
+    // Distinct times of use without a wait.
     fs::last_write_time(fs::path(folder.path()) / key_of(i),
                         fs::file_time_type::clock::now() - std::chrono::hours{10 - i});
   }
@@ -54,7 +54,7 @@ TEST(CompileCacheTest, DropsTheLeastRecentlyUsedBeyondItsBound) {
 }
 
 /// Compilers of all contracts and slots share a folder.
-TEST(CompileCacheTest, SeveralKeepOneBoundTogether) {
+TEST(CompileCacheTest, SeveralObjectsShareOneBound) {
   const ScratchFolder folder;
   constexpr uint64_t bound = 100'000;
   std::vector<CompileCache> caches;
@@ -96,7 +96,7 @@ TEST(CompileCacheTest, RemovesWhatAKilledWriterLeft) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
 }
 
-TEST(CompileCacheTest, AKilledCompilerIsAskedOnceMore) {
+TEST(CompileCacheTest, AKilledCompilerRunsOnceMore) {
   const ScratchFolder folder;
   auto cache = CompileCache::open(folder.path(), 1 << 20);
   int asked = 0;
@@ -114,7 +114,7 @@ TEST(CompileCacheTest, AKilledCompilerIsAskedOnceMore) {
   EXPECT_EQ(asked, 2);
 }
 
-TEST(CompileCacheTest, KeepsNothingWithoutRoom) {
+TEST(CompileCacheTest, KeepsNothingWithABoundOfZero) {
   const ScratchFolder folder;
   auto cache = CompileCache::open(folder.path(), 0);
   cache->insert(key_of(1), "content");

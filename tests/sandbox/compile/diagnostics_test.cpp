@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an agent reads when its kernel does not compile.
+// The text that an agent reads if its kernel does not compile.
 #include "sandbox/compile/diagnostics.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(DiagnosticsTest, NamesUndefinedReferencesWithoutTemporaryFiles) {
             "kernel.cpp: undefined reference to `foo'");
 }
 
-TEST(DiagnosticsTest, SaysWhereTheAssemblersLinesAre) {
+TEST(DiagnosticsTest, MarksErrorsOfTheAssembler) {
   EXPECT_EQ(summarise_errors("{standard input}: Assembler messages:\n"
                              "{standard input}:4: Error: no such instruction: `foo bar'\n"),
             "within the kernel's asm: {standard input}:4: Error: no such instruction: `foo bar'");
@@ -42,7 +42,7 @@ TEST(DiagnosticsTest, IsBounded) {
   EXPECT_LE(summarise_errors(text, 3).size(), 1000U);
 }
 
-TEST(DiagnosticsTest, CutsAtCharactersAndReplacesWhatIsNone) {
+TEST(DiagnosticsTest, CutsBetweenCharactersAndReplacesInvalidBytes) {
   const std::string error = "kernel.cpp:1:1: error: ";
   EXPECT_EQ(summarise_errors(error + "stray '\xE2\x82' and '\xFF' but 'é'"),
             error + "stray '?\?' and '?' but 'é'");
@@ -50,7 +50,7 @@ TEST(DiagnosticsTest, CutsAtCharactersAndReplacesWhatIsNone) {
   EXPECT_EQ(text, error + std::string(276, 'e'));
 }
 
-TEST(DiagnosticsTest, SaysSomethingWhenNothingMatches) {
+TEST(DiagnosticsTest, KeepsTheBeginningIfNoLineIsAnError) {
   EXPECT_EQ(summarise_errors("g++: killed"), "g++: killed");
 }
 

@@ -12,14 +12,14 @@ std::string of(const std::string& text) {
   return leading_headers({{"kernels.cu", text}}, "kernels.cu");
 }
 
-TEST(LeadingHeadersTest, AreThoseBeforeAnythingElse) {
+TEST(LeadingHeadersTest, AreTheIncludesAtTheTop) {
   EXPECT_EQ(
       of("// what it does\n/* and\n how */\n#include <cuda_fp16.h>\n\n#  include <cub/cub.cuh> "
          "// sums\n#define N 3\n#include <mma.h>\n"),
       "#include <cuda_fp16.h>\n#include <cub/cub.cuh>\n");
 }
 
-TEST(LeadingHeadersTest, NoneWhereTheSourceBeginsOtherwise) {
+TEST(LeadingHeadersTest, NoneIfTheSourceBeginsOtherwise) {
   for (const char* text : {"", "int x;\n#include <mma.h>\n", "#define A\n#include <mma.h>\n",
                            "#include \"mine.cuh\"\n", "#include MACRO\n", "#include <mma.h> int x;",
                            "/* never ends\n#include <mma.h>\n", "#include <mma.h",
@@ -29,8 +29,8 @@ TEST(LeadingHeadersTest, NoneWhereTheSourceBeginsOtherwise) {
   }
 }
 
-/// The compiler joins such lines first: what looks like an include may be a comment's.
-TEST(LeadingHeadersTest, NoneWhereALineBeforeTheLastIsJoinedToTheNext) {
+/// The compiler joins such lines first, so an include may become part of a comment.
+TEST(LeadingHeadersTest, NoneIfALineIsJoinedToTheNext) {
   for (const std::string joint : {"\\\n", "\\\r\n", "\\ \t\n", "?\?/\n"}) {
     EXPECT_EQ(of("#include <mma.h>\n// " + joint + "#include <cuda_fp16.h>\nint x;\n"), "");
     EXPECT_EQ(of("#include <mma.h> // " + joint + "#include <cuda_fp16.h>\nint x;\n"), "");
@@ -40,7 +40,7 @@ TEST(LeadingHeadersTest, NoneWhereALineBeforeTheLastIsJoinedToTheNext) {
             "#include <mma.h>\n");
 }
 
-TEST(LeadingHeadersTest, NoneBesideOtherFilesThatMayBeMeant) {
+TEST(LeadingHeadersTest, NoneBesideOtherFiles) {
   EXPECT_EQ(leading_headers({{"kernels.cu", "#include <mma.h>\n"}, {"mma.h", ""}}, "kernels.cu"),
             "");
   EXPECT_EQ(leading_headers({{"other.cu", "#include <mma.h>\n"}}, "kernels.cu"), "");

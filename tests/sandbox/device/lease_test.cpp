@@ -34,7 +34,7 @@ TEST(DeviceLeaseTest, OneHolderPerDevice) {
   EXPECT_TRUE(DeviceLease::acquire(place, "gpu-a", soon()));
 }
 
-TEST(DeviceLeaseTest, AHolderThatIsKilledLetsGo) {
+TEST(DeviceLeaseTest, AKilledHolderReleasesIt) {
   const TemporaryFolder folder;
   const std::string place = folder.path().string();
   int ready[2];
@@ -62,7 +62,7 @@ TEST(DeviceLeaseTest, AFolderThatCannotBeWrittenIsNamed) {
   EXPECT_NE(lease.error().message.find("/proc/nowhere/gpu.lock"), std::string::npos);
 }
 
-TEST(DeviceLeaseTest, WhatItMakesIsForAllUsersWhateverTheUmask) {
+TEST(DeviceLeaseTest, AllUsersCanOpenItsFilesDespiteTheUmask) {
   const TemporaryFolder folder;
   const std::filesystem::path place = folder.path() / "leases";
   const mode_t before = ::umask(077);
@@ -76,7 +76,7 @@ TEST(DeviceLeaseTest, WhatItMakesIsForAllUsersWhateverTheUmask) {
                 perms::others_read | perms::others_write);
 }
 
-TEST(DeviceLeaseTest, ALinkInPlaceOfItsFileIsNotFollowed) {
+TEST(DeviceLeaseTest, DoesNotFollowALinkInPlaceOfItsFile) {
   const TemporaryFolder folder;
   const std::filesystem::path victim = folder.path() / "victim";
   std::filesystem::create_symlink(victim, folder.path() / "gpu.lock");
@@ -84,9 +84,9 @@ TEST(DeviceLeaseTest, ALinkInPlaceOfItsFileIsNotFollowed) {
   EXPECT_FALSE(std::filesystem::exists(victim));
 }
 
-/// As root it can become two users; the kernel may refuse O_CREAT between them.
-TEST(DeviceLeaseTest, TwoUsersShareOne) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be two users";
+/// Root can act as two users; the kernel may refuse O_CREAT between them.
+TEST(DeviceLeaseTest, TwoUsersShareOneLease) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to act as two users";
   const TemporaryFolder folder;
   std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
   const std::string place = (folder.path() / "leases").string();
@@ -102,10 +102,10 @@ TEST(DeviceLeaseTest, TwoUsersShareOne) {
   };
   EXPECT_TRUE(taken_as(40001));
   EXPECT_TRUE(taken_as(40002));
-  EXPECT_TRUE(DeviceLease::acquire(place, "gpu", soon())) << "as root, of another's file";
+  EXPECT_TRUE(DeviceLease::acquire(place, "gpu", soon())) << "root opens another user's file";
 }
 
-TEST(DeviceLeaseTest, IsKeptFromLookingOld) {
+TEST(DeviceLeaseTest, RefreshesTheTimeOfItsFile) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "gpu.lock";
   ASSERT_TRUE(open_lease(folder.path().string(), "gpu"));

@@ -44,8 +44,8 @@ class IngestTest : public testing::Test {
   static Result<IngestRecord> ingest(const std::string& forward) {
     return ingest_code(simple_code(forward));
   }
-  /// For what is known before anything is timed: without torch.compile, which takes longest. The
-  /// times of very small tasks would be lost beside others' load.
+  /// An ingest without torch.compile and timing, which take longest. Other load would hide the
+  /// times of very small tasks.
   static Result<IngestRecord> verified(const std::string& code) {
     return ingest_code(code, PrecisionLane::fp32_strict, IngestScope::verified);
   }
@@ -56,7 +56,7 @@ class IngestTest : public testing::Test {
 std::unique_ptr<TemporaryFolder> IngestTest::folder;
 std::unique_ptr<ReferenceWorker> IngestTest::worker;
 
-/// A worker that says of every task that there is no room for it now.
+/// A worker that refuses every task for lack of memory.
 constexpr const char* full_worker = R"(
 import json, socket, struct
 peer, header = socket.socket(fileno=3), struct.Struct("<IIQ")
@@ -69,7 +69,7 @@ while True:
     peer.sendall(header.pack(0x314D5246, 0, len(text)) + text)
 )";
 
-TEST_F(IngestTest, WantOfMemoryIsNoRecord) {
+TEST_F(IngestTest, ALackOfMemoryIsNotRecorded) {
   const TemporaryFolder own;
   std::ofstream(own.path() / "main.py") << full_worker;
   auto options = worker_options(own.path());
@@ -91,7 +91,7 @@ TEST_F(IngestTest, MeasuresAnHonestTask) {
   EXPECT_GT(record->facts.eager_ms, 0);
   EXPECT_GT(record->facts.compile_ms, 0);
   EXPECT_EQ(record->facts.bytes_moved, 2.0 * 512 * 256 * 4 + 2 * 256 * 4);
-  // At 100 GB/s, halved: what must be written alone.
+  // The time to write the outputs at 100 GB/s, halved.
   EXPECT_DOUBLE_EQ(record->facts.roofline_ms, 0.5 * 512 * 256 * 4 / 1e8);
   for (const DistributionFacts& facts : record->distributions) {
     SCOPED_TRACE(to_string(facts.distribution));
@@ -100,8 +100,8 @@ TEST_F(IngestTest, MeasuresAnHonestTask) {
   }
 }
 
-/// A CPU has no graphs: that is a reason, and max-autotune is timed all the same.
-TEST_F(IngestTest, TimesTheFurtherBaselinesThatATaskHasAndKeepsWhyItLacksOthers) {
+/// A CPU has no CUDA graphs: the record says so, and max-autotune is still timed.
+TEST_F(IngestTest, TimesFurtherBaselinesAndRecordsWhyOthersAreMissing) {
   const Machine machine{.limits = {100, 10, 50}};
   const Task task = task_of("t", simple_code("return torch.relu(x @ x.T) * self.weight.sum() + "
                                              "self.bias.sum() + x.mean()"));
@@ -121,7 +121,7 @@ TEST_F(IngestTest, TimesTheFurtherBaselinesThatATaskHasAndKeepsWhyItLacksOthers)
   EXPECT_EQ(further.left(), std::vector{Baseline::tuned});
 }
 
-TEST(IngestTimesTest, BaselinesTakeMoreThanAClocksNoise) {
+TEST(IngestTimesTest, ABaselineMustTakeLongerThanTheClocksNoise) {
   EXPECT_EQ(objection_to_times(0.02, 0.01).value(), "");
   EXPECT_EQ(objection_to_times(0.02, 0.0002).value(),
             "a call takes less than a microsecond: too little to time");
@@ -133,7 +133,7 @@ TEST(IngestTimesTest, BaselinesTakeMoreThanAClocksNoise) {
   EXPECT_EQ(wrong.error().message, "a baseline took 5.2 ms less than an empty call");
 }
 
-/// A task of rows whose forward is `forward`, all of one half type.
+/// A task of rows with the body `forward`, all of one half type.
 std::string halves_code(const std::string& type, const std::string& forward) {
   return "import torch\nimport torch.nn as nn\n"
          "class Model(nn.Module):\n"
@@ -155,7 +155,7 @@ std::string halves_code(const std::string& type, const std::string& forward) {
 constexpr const char* rms_norm =
     "return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-3) * self.weight + self.bias";
 
-TEST_F(IngestTest, TakesTasksOfHalvesAndTellsBfloat16FromFloat16) {
+TEST_F(IngestTest, AcceptsTasksWithHalvesAndDetectsBfloat16InFloat16) {
   const std::string norm = "return nn.functional.layer_norm(x, (256,), self.weight, self.bias)";
   const std::string softmax = "return torch.softmax(x * self.weight + self.bias, -1)";
   const std::string gelu = "return nn.functional.gelu(x + self.bias) * self.weight";
@@ -198,8 +198,8 @@ def get_init_inputs():
     return []
 )";
 
-/// What TF32 does to a product passes in the lane that allows it, and there alone.
-TEST_F(IngestTest, ALaneMovesTheBoundOfProducts) {
+/// TF32's error in a product passes only in the lane that allows TF32.
+TEST_F(IngestTest, TheLaneSetsTheBoundOfProducts) {
   for (const auto lane : {PrecisionLane::fp32_strict, PrecisionLane::tf32_allowed}) {
     const bool allowed = lane == PrecisionLane::tf32_allowed;
     const auto record = ingest_code(linear_code, lane);
@@ -216,9 +216,9 @@ TEST_F(IngestTest, ALaneMovesTheBoundOfProducts) {
   }
 }
 
-/// One term of 256 changes a norm of dense rows by half of what bfloat16 rounds. Rows with a huge
-/// element tell it.
-TEST_F(IngestTest, TakesATaskWhoseDenseSetsRoundOneTermAway) {
+/// One term of 256 changes a norm of dense rows by half of bfloat16's rounding. Rows with a huge
+/// element show it.
+TEST_F(IngestTest, AcceptsATaskWhoseDenseSetsRoundOneTermAway) {
   for (const int width : {128, 192, 256, 512}) {
     std::string code = halves_code("bfloat16", rms_norm);
     for (size_t at = code.find("256"); at != std::string::npos; at = code.find("256", at + 3)) {
@@ -230,8 +230,8 @@ TEST_F(IngestTest, TakesATaskWhoseDenseSetsRoundOneTermAway) {
   }
 }
 
-/// Here no set tells the last term: its weight is an honest rounding's.
-TEST_F(IngestTest, RefusesATaskOfHalvesWhoseSetsAllRoundOneTermAway) {
+/// No set shows the last term: its share equals an honest rounding error.
+TEST_F(IngestTest, RefusesATaskWithHalvesWhoseSetsAllRoundOneTermAway) {
   const auto record =
       verified(halves_code("bfloat16",
                            "return torch.cumsum(torch.sigmoid(x), -1).mean(-1, keepdim=True) * "
@@ -240,7 +240,7 @@ TEST_F(IngestTest, RefusesATaskOfHalvesWhoseSetsAllRoundOneTermAway) {
   EXPECT_THAT(record->refusal, testing::HasSubstr("short_reduction"));
 }
 
-/// Of float32 the timed sets must tell every mutant themselves.
+/// With float32 outputs, the timed sets alone must catch every mutant.
 TEST_F(IngestTest, RefusesWhatTheDenseSetsOfFloat32Hide) {
   const auto record = ingest_code(
       "import torch\nimport torch.nn as nn\n"
@@ -254,8 +254,8 @@ TEST_F(IngestTest, RefusesWhatTheDenseSetsOfFloat32Hide) {
               testing::StartsWith("mutation gate: timed outputs would accept: short_reduction ("));
 }
 
-/// Inputs of wide range tell products of TF32; a mean of so many hides them in timed outputs. By
-/// how much either does depends on the sets drawn: one ingest in sixteen was seen to take the task.
+/// Inputs of wide range show TF32 products; the mean of many outputs hides them in timed outputs.
+/// Both depend on the sets drawn: one ingest in sixteen accepted the task.
 TEST_F(IngestTest, RefusesProductsWhoseTimedOutputsMayBeOfLowerPrecision) {
   const std::string code =
       "import torch\nimport torch.nn as nn\n"
@@ -275,8 +275,8 @@ TEST_F(IngestTest, RefusesProductsWhoseTimedOutputsMayBeOfLowerPrecision) {
   EXPECT_THAT(refusal, testing::StartsWith("mutation gate: timed outputs would accept: tf32 ("));
 }
 
-/// The reference multiplies by a matrix of which all but the diagonal is zero.
-TEST_F(IngestTest, AsksForNothingThatACleverKernelAvoids) {
+/// The reference multiplies by a diagonal matrix.
+TEST_F(IngestTest, AcceptsATaskWithWorkThatACleverKernelAvoids) {
   auto record = ingest_code(diagonal_product_code);
   ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(record->refusal, "");
@@ -293,14 +293,14 @@ TEST_F(IngestTest, DrawsIntegerInputsAndKeepsIntegerBuffers) {
   EXPECT_TRUE(record->rules[2].drawn);
 }
 
-TEST_F(IngestTest, QuarantinesATaskWhoseBiasDoesNotMatter) {
+TEST_F(IngestTest, RefusesATaskWhoseBiasDoesNotMatter) {
   auto record = verified(simple_code("return x * self.weight + 0 * self.bias"));
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_THAT(record->refusal,
               testing::StartsWith("mutation gate: wrong answers would pass: dropped_bias ("));
 }
 
-TEST_F(IngestTest, KeepsToNonNegativeInputsWhereTheTaskNeedsThem) {
+TEST_F(IngestTest, KeepsInputsNonNegativeIfTheTaskNeedsThat) {
   const std::string code = simple_code("return torch.log(x + 1) * self.weight + self.bias");
   std::string positive = code;
   positive.replace(positive.find("torch.randn(512"), 11, "torch.rand");
@@ -316,14 +316,14 @@ TEST_F(IngestTest, RefusesWhatFloat32CannotCompute) {
   EXPECT_THAT(record->refusal, testing::HasSubstr("of 5 distributions: normal (not finite)"));
 }
 
-/// The root of what cancels is zero or, with the least error, not a number.
+/// The root of a cancelled sum is zero or, with the least error, not a number.
 TEST_F(IngestTest, RefusesWhatRoundingDecides) {
   auto record = verified(simple_code("return torch.sqrt(x.abs() - x.abs()) + x"));
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_THAT(record->refusal, testing::HasSubstr("normal (nothing bounds "));
 }
 
-TEST_F(IngestTest, TakesTasksThatMaskWithInfinity) {
+TEST_F(IngestTest, AcceptsTasksThatMaskWithInfinity) {
   auto record = ingest(
       "mask = torch.ones(256, 256).triu(1).bool(); s = (x[:256] @ x[256:].T * 0.06)"
       ".masked_fill(mask, float('-inf')); return torch.softmax(s, -1) * self.weight + self.bias");
@@ -337,7 +337,7 @@ TEST_F(IngestTest, HonestOrdersKeepToKeywordArguments) {
   EXPECT_EQ(record->refusal, "");
 }
 
-TEST_F(IngestTest, SaysWhatTheTaskRaisedAndTheWorkerGoesOn) {
+TEST_F(IngestTest, ReportsTheTasksExceptionAndTheWorkerContinues) {
   auto record = ingest_code(raising_code);
   ASSERT_FALSE(record);
   EXPECT_EQ(record.error().code, ErrorCode::infrastructure);
@@ -346,7 +346,7 @@ TEST_F(IngestTest, SaysWhatTheTaskRaisedAndTheWorkerGoesOn) {
   EXPECT_TRUE(worker->load(task_of("t", diagonal_product_code), Deadline::after(seconds(60))));
 }
 
-TEST(IngestRecordTest, TheKeyIsOfTheBaselinesThatWereWanted) {
+TEST(IngestRecordTest, TheKeyDependsOnTheWantedBaselines) {
   const Task task = task_of("t", "code");
   const std::string none = record_key(task, "machine", "stack", IngestScope::whole, {});
   const std::string tuned =
@@ -380,7 +380,7 @@ TEST(IngestRecordTest, TheNextWriterRemovesWhatAKilledOneLeft) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
-TEST(IngestRecordTest, ComesBackFromDiskAndDamageCountsAsAbsent) {
+TEST(IngestRecordTest, IsReadBackAndADamagedOneCountsAsAbsent) {
   TemporaryFolder folder;
   IngestRecord record;
   record.facts.eager_ms = 1.5;

@@ -41,11 +41,11 @@ TEST(MutationGateTest, OnlyAMutantThatRoundingHidesOnEverySetIsLost) {
 
 TEST(MutationGateTest, ALostMutantMayBeCaughtAndAFullPrecisionOneIsNeverLost) {
   MutantTrial lost{.name = "short", .applies = true, .lost = true};
-  EXPECT_TRUE(any_waits({lost}));
+  EXPECT_TRUE(any_uncaught({lost}));
   std::vector<MutantTrial> trials{lost};
   drop_lost(trials);
-  EXPECT_FALSE(any_waits(trials));
-  EXPECT_FALSE(any_waits({{.name = "identity", .lost = true}}));
+  EXPECT_FALSE(any_uncaught(trials));
+  EXPECT_FALSE(any_uncaught({{.name = "identity", .lost = true}}));
   MutantTrial full{.name = "short", .applies = true, .worst = 0.1};
   record_exact(full, {.worst = 0.1, .elements = 4});
   EXPECT_EQ(names_uncaught({full}), "short (0.1 of the bound)");
@@ -53,21 +53,21 @@ TEST(MutationGateTest, ALostMutantMayBeCaughtAndAFullPrecisionOneIsNeverLost) {
 
 TEST(MutationGateTest, IgnoresSetsOnWhichAMutantIsRight) {
   const MutantTrial unseen{.name = "short", .applies = true};
-  EXPECT_TRUE(only_unseen_wait({unseen, {.name = "identity"}}));
-  EXPECT_TRUE(
-      only_unseen_wait({unseen, {.name = "bf16", .applies = true, .caught = true, .worst = 3}}));
-  EXPECT_FALSE(only_unseen_wait({unseen, {.name = "tail", .applies = true, .worst = 0.3}}));
+  EXPECT_TRUE(uncaught_never_differed({unseen, {.name = "identity"}}));
+  EXPECT_TRUE(uncaught_never_differed(
+      {unseen, {.name = "bf16", .applies = true, .caught = true, .worst = 3}}));
+  EXPECT_FALSE(uncaught_never_differed({unseen, {.name = "tail", .applies = true, .worst = 0.3}}));
 }
 
 TEST(MutationGateTest, RecognisesMutantsThatDifferByChance) {
   const auto differed = [](int seen) {
     return std::vector<MutantTrial>{{.name = "short", .applies = true, .worst = 0.4, .seen = seen}};
   };
-  EXPECT_TRUE(only_seldom_seen_wait(differed(0), 9));
-  EXPECT_TRUE(only_seldom_seen_wait(differed(4), 9));
-  EXPECT_FALSE(only_seldom_seen_wait(differed(5), 9));
+  EXPECT_TRUE(uncaught_seldom_differ(differed(0), 9));
+  EXPECT_TRUE(uncaught_seldom_differ(differed(4), 9));
+  EXPECT_FALSE(uncaught_seldom_differ(differed(5), 9));
   EXPECT_TRUE(
-      only_seldom_seen_wait({{.name = "caught", .applies = true, .caught = true, .seen = 9}}, 9));
+      uncaught_seldom_differ({{.name = "caught", .applies = true, .caught = true, .seen = 9}}, 9));
 }
 
 }  // namespace

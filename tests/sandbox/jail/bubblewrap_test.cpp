@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line that makes a jail.
+// Bubblewrap's command line.
 #include "sandbox/jail/bubblewrap.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(BubblewrapTest, RunJailsHaveNoDevicesAndMayHaveNoTmp) {
   EXPECT_EQ(place_of(args, "--tmpfs"), args.size());
 }
 
-TEST(BubblewrapTest, DevicesAreThoseThatAreListed) {
+TEST(BubblewrapTest, OnlyListedDevicesAreShown) {
   JailSpec spec;
   spec.kind = JailKind::launch;
   spec.argv = {"/runner"};

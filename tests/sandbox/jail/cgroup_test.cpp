@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding the hierarchies of versions 1 and 2.
+// Control groups of versions 1 and 2.
 #include "sandbox/jail/cgroup.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(CgroupTest, IgnoresPathsThatLeaveTheMount) {
   EXPECT_EQ(mounts[0].folder, "/sys/fs/cgroup");
 }
 
-TEST(CgroupTest, WhoeverRequiresThemHearsWhatIsMissing) {
+TEST(CgroupTest, NamesTheLimitsThatAreMissing) {
   EXPECT_TRUE(all_in_force({{"memory", "x"}, {"processes", "y"}}).has_value());
   const auto none = all_in_force({});
   ASSERT_FALSE(none);
@@ -50,7 +50,7 @@ TEST(CgroupTest, WhoeverRequiresThemHearsWhatIsMissing) {
   EXPECT_NE(half.error().message.find("limits processes:"), std::string::npos);
 }
 
-TEST(CgroupTest, AJailThatRequiresThemStartsOnlyWhereTheyAre) {
+TEST(CgroupTest, AJailThatRequiresThemStartsOnlyWithThem) {
   JailSpec spec = compile_jail();
   spec.argv = {"/bin/true"};
   spec.limits.cgroup_required = true;

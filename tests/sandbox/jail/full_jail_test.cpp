@@ -51,13 +51,13 @@ TEST(FullJailTest, ContractHostMayHaveThreadsAndNeedsItsOwnFilter) {
   EXPECT_FALSE(is_full_jail(report));
 }
 
-TEST(FullJailTest, AnRlimitIsNoStandInForACgroup) {
+TEST(FullJailTest, AnRlimitDoesNotReplaceACgroup) {
   const Report report = with("memory", "rlimit, 2147483648 bytes of addresses");
   EXPECT_FALSE(is_full_jail(report));
   EXPECT_THAT(missing_primitives(report), ElementsAre("memory"));
 }
 
-TEST(FullJailTest, EachPrimitiveThatFellBackIsNamed) {
+TEST(FullJailTest, NamesEachMissingPrimitive) {
   const Report fallbacks{{"capabilities", "some"},
                          {"core_account", "none"},
                          {"namespaces", "user,pid,mnt,net,ipc,uts"},
@@ -71,7 +71,7 @@ TEST(FullJailTest, EachPrimitiveThatFellBackIsNamed) {
               ElementsAre("seccomp"));
 }
 
-TEST(FullJailTest, WhatIsNotReportedIsMissing) {
+TEST(FullJailTest, APrimitiveWithoutAReportIsMissing) {
   Report report = full_report();
   for (const char* primitive : {"memory", "namespaces", "seccomp"}) report.erase(primitive);
   EXPECT_THAT(missing_primitives(report), ElementsAre("memory", "namespaces", "seccomp"));
@@ -90,7 +90,7 @@ TEST(FullJailTest, ALauncherNeedsItsDevicesAndMayHaveThreads) {
   EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre("memory"));
 }
 
-TEST(FullJailTest, ALauncherWhoseMemoryKernelsReachIsNotFull) {
+TEST(FullJailTest, ALauncherWhoseMemoryKernelsReachLacksOne) {
   Report report = with("seccomp", seccomp_name(JailKind::launch));
   report["devices"] = "/dev/nvidiactl /dev/nvidia0";
   EXPECT_THAT(missing_primitives(report, JailKind::launch), ElementsAre("host_memory"));

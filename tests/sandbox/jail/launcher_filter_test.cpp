@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launcher can still ask of the kernel once it has its candidate.
+// The system calls that a launcher may still make once it has its candidate.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -27,7 +27,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// True if `holds` does under the filter, in a process of its own.
+/// The result of `holds` under the filter, in its own process.
 bool under_the_filter(const std::function<bool()>& holds) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(enter_launcher_filter() && holds() ? 0 : 1);
@@ -53,8 +53,8 @@ TEST(LauncherFilterTest, RefusesSocketsAndSignalsToOthers) {
   EXPECT_TRUE(under_the_filter([] { return refused(::kill(::getppid(), 0)); }));
 }
 
-/// The kernel sends what was ordered earlier to a stopped process, too, and SIGCONT wakes it.
-TEST(LauncherFilterTest, RefusesSignalsToItselfForLater) {
+/// A delayed SIGCONT would continue a stopped process.
+TEST(LauncherFilterTest, RefusesDelayedSignalsToItself) {
   EXPECT_TRUE(under_the_filter([] {
     sigevent event{};
     event.sigev_notify = SIGEV_SIGNAL;
@@ -69,8 +69,8 @@ TEST(LauncherFilterTest, RefusesSignalsToItselfForLater) {
   }));
 }
 
-/// The core's interrupts would be charged to a baseline that is timed meanwhile.
-TEST(LauncherFilterTest, RefusesWhatGoesOnWhileItIsStopped) {
+/// The kernel's work on the core would be charged to a baseline that is timed meanwhile.
+TEST(LauncherFilterTest, RefusesCallsThatContinueWhileItIsStopped) {
   const std::map<std::string, long> calls{
       {"timerfd_create", SYS_timerfd_create},
       {"timerfd_settime", SYS_timerfd_settime},
@@ -103,7 +103,7 @@ TEST(LauncherFilterTest, RefusesLeasesAndEventsOfFolders) {
   }));
 }
 
-TEST(LauncherFilterTest, SaysHowItReadsAFileButReadsNothingAhead) {
+TEST(LauncherFilterTest, AllowsHintsAboutReadsButNoReadingAhead) {
   EXPECT_TRUE(under_the_filter([] {
     const int file = ::open("/proc/self/exe", O_RDONLY);
     return ::posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED) == EPERM &&
@@ -112,7 +112,7 @@ TEST(LauncherFilterTest, SaysHowItReadsAFileButReadsNothingAhead) {
   }));
 }
 
-TEST(LauncherFilterTest, AdvisesOnItsMemoryButReadsNothingAhead) {
+TEST(LauncherFilterTest, AllowsAdviceOnMemoryButNoReadingAhead) {
   EXPECT_TRUE(under_the_filter([] {
     constexpr size_t bytes = 4096;
     void* const page =
@@ -130,7 +130,7 @@ TEST(LauncherFilterTest, LetsTheDriverWaitForEvents) {
   }));
 }
 
-TEST(LauncherFilterTest, IsReportedOnlyWhereItIsInForce) {
+TEST(LauncherFilterTest, IsReportedOnlyIfInForce) {
   JailSpec spec = compile_jail();
   spec.argv = {"/bin/sleep", "60"};
   spec.directory = "/";
@@ -158,7 +158,7 @@ TEST(LauncherFilterTest, LetsTheDriverHaveThreads) {
   }));
 }
 
-TEST(LauncherFilterTest, HoldsForThreadsThatWereThereBefore) {
+TEST(LauncherFilterTest, HoldsForThreadsThatExistAlready) {
   const pid_t child = ::fork();
   if (child == 0) {
     std::atomic<bool> entered{false};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading /proc.
+// The parsers of /proc.
 #include "sandbox/jail/process_state.hpp"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-TEST(ProcessStateTest, ReadsStateAndThreadsBehindAnyName) {
+TEST(ProcessStateTest, ReadsStateAndThreadsAfterAnyName) {
   const auto state =
       parse_stat("17 (a) R 9 (b) T 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 42 0 99\n");
   ASSERT_TRUE(state);

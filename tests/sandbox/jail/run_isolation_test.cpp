@@ -19,8 +19,8 @@ namespace {
 
 using testing::in_seconds;
 
-// Carries out the system call that its first input describes and gives its raw result. Arguments
-// that are −999 stand for the address of the second input (a path), −998 for the page it lies in.
+// Makes the system call in the first input and returns its raw result. Argument −999 stands for the
+// address of the second input (a path), −998 for its page.
 const char* const caller = R"(
 extern "C" void solve(const void* const* in, void* const* out, const long*) {
   const long* c = static_cast<const long*>(in[0]);
@@ -169,7 +169,7 @@ TEST_F(RunIsolationTest, ClosingItsDescriptorsChangesNothing) {
   EXPECT_EQ(call({SYS_getpid}), 1);
 }
 
-TEST_F(RunIsolationTest, PrintsReachNobody) {
+TEST_F(RunIsolationTest, OutputIsDiscarded) {
   EXPECT_EQ(call({SYS_write, 1, text, 20}, "verdict: passed\n"), 20);
   EXPECT_EQ(contestant_->process().kill().out, "");
 }

@@ -28,7 +28,7 @@ class ShellIsolationTest : public ::testing::Test {
   testing::ScratchFolder workspace_;
 };
 
-/// Processes of this machine that have the text in their command line.
+/// The number of processes with the text in their command line.
 size_t how_many_run(const std::string& what) {
   size_t count = 0;
   std::error_code error;
@@ -45,12 +45,12 @@ bool somebody_runs(const std::string& what) {
   return how_many_run(what) > 0;
 }
 
-/// Tests of another checkout may run at the same time.
+/// Unique, since another checkout's tests may run at the same time.
 std::string seconds_of_our_own() {
   return std::to_string(10'000'000 + ::getpid());
 }
 
-TEST_F(ShellIsolationTest, NoneStartsInAProcessThatIsEnding) {
+TEST_F(ShellIsolationTest, NoJailStartsInAnEndingProcess) {
   const auto refused = [&] {
     refuse_new_jails();
     return !run_shell({workspace_.path(), "true", 20'000, 20'000}, in_seconds(40)).has_value();
@@ -61,7 +61,7 @@ TEST_F(ShellIsolationTest, NoneStartsInAProcessThatIsEnding) {
 
 TEST_F(ShellIsolationTest, HasNoNetwork) {
   EXPECT_NE(run("echo x > /dev/tcp/192.0.2.1/80").exit_code, 0);
-  EXPECT_EQ(run("grep -c : /proc/net/dev").out, "1\n");  // the loop-back alone
+  EXPECT_EQ(run("grep -c : /proc/net/dev").out, "1\n");  // only the loop-back
 }
 
 TEST_F(ShellIsolationTest, WritesNowhereButItsWorkspaceAndTmp) {
@@ -87,14 +87,14 @@ TEST_F(ShellIsolationTest, MakesNoNamespaceAndMountsNothing) {
   EXPECT_NE(run("mount -t tmpfs none /tmp").exit_code, 0);
 }
 
-TEST_F(ShellIsolationTest, LeavesNobodyBehind) {
+TEST_F(ShellIsolationTest, LeavesNoProcess) {
   const std::string sleep = "sleep " + seconds_of_our_own();
   const ShellResult result = run("setsid " + sleep + " & (setsid " + sleep + " &) ; echo gone");
   EXPECT_EQ(result.out, "gone\n");
   EXPECT_FALSE(somebody_runs(std::string("sleep\0", 6) + seconds_of_our_own()));
 }
 
-/// Counts, while it lives, the processes of this machine that have the text in their command line.
+/// Counts in the background the processes with the text in their command line.
 class Census {
  public:
   explicit Census(const std::string& what)
@@ -137,7 +137,7 @@ TEST_F(ShellIsolationTest, BoundsFilesAndInodes) {
   EXPECT_NE(many.err.find("grew beyond"), std::string::npos);
 }
 
-TEST_F(ShellIsolationTest, FilesWithoutANameCountAsMuch) {
+TEST_F(ShellIsolationTest, UnlinkedFilesCount) {
   const ShellResult result =
       run("for i in 1 2 3 4 5 6; do "
           "(exec 3>file$i; rm file$i; head -c 60000000 /dev/zero >&3; sleep 60) & done; sleep 60",
@@ -146,7 +146,7 @@ TEST_F(ShellIsolationTest, FilesWithoutANameCountAsMuch) {
 }
 
 TEST_F(ShellIsolationTest, FolderThatCannotBeWalkedCountsAsTooLarge) {
-  // Deeper than paths and open files allow: what it holds cannot be added up.
+  // Deeper than path lengths allow, so it cannot be measured.
   const ShellResult deep = run(
       "deep=$(printf 'dddd/%.0s' {1..700}); mkdir -p $deep && cd $deep && mkdir -p $deep; sleep 60",
       60'000);
@@ -158,7 +158,7 @@ TEST_F(ShellIsolationTest, BoundsMemory) {
   EXPECT_TRUE(result.out_of_memory || result.exit_code != 0 || result.out != "3900000000\n");
 }
 
-/// Ends after so many files, or when it may make no more.
+/// Ends after so many files, or when it can make no more.
 JailSpec file_maker(const std::string& folder) {
   JailSpec spec = shell_jail("/tmp");
   spec.argv = {"/bin/bash", "-c",
@@ -167,7 +167,7 @@ JailSpec file_maker(const std::string& folder) {
   return spec;
 }
 
-TEST(JailTest, ManyFilesInAMemoryFileSystemMeetTheMemoryLimit) {
+TEST(JailTest, ManyFilesInATmpfsMeetTheMemoryLimit) {
   for (const char* folder : {"/tmp", "/dev/shm"}) {
     auto jail = JailedProcess::start(file_maker(folder));
     ASSERT_TRUE(jail) << jail.error().message;
@@ -185,7 +185,7 @@ TEST(JailTest, ManyFilesInAMemoryFileSystemMeetTheMemoryLimit) {
   }
 }
 
-TEST(JailTest, SaysWhenItCouldNotBeMade) {
+TEST(JailTest, ReportsAJailThatCouldNotBeMade) {
   JailSpec spec;
   spec.kind = JailKind::shell;
   spec.argv = {"/bin/true"};
@@ -197,7 +197,7 @@ TEST(JailTest, SaysWhenItCouldNotBeMade) {
   EXPECT_NE(exit.error().message.find("/nowhere/at/all"), std::string::npos);
 }
 
-TEST(JailTest, AProgramThatFailsIsNoFailureOfTheJail) {
+TEST(JailTest, AFailingProgramIsNoFailureOfTheJail) {
   JailSpec spec = shell_jail("/tmp");
   spec.argv = {"/bin/sh", "-c", "echo 'bwrap: forged' >&2; exit 1"};
   const auto exit = run_jailed(spec, in_seconds(20));
@@ -206,7 +206,7 @@ TEST(JailTest, AProgramThatFailsIsNoFailureOfTheJail) {
   EXPECT_FALSE(exit->never_began);
 }
 
-TEST(JailTest, OnlyOurWorkerChangesItsCores) {
+TEST(JailTest, OnlyTheWorkerMayChangeItsCores) {
   for (const JailKind kind :
        {JailKind::shell, JailKind::compile, JailKind::launch, JailKind::worker}) {
     JailSpec spec = shell_jail("/tmp");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wire records: round trips; mutated bytes are rejected, never believed beyond their bounds.
+// Wire records: round trips, and mutated bytes, which are rejected or stay within bounds.
 #include "sandbox/protocol/wire.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker runs strangers' tasks: its answers are parsed like a stranger's.
+// The worker runs untrusted tasks, so its answers are parsed as untrusted.
 #include "sandbox/reference/description.hpp"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ TEST(DescriptionTest, ReadsTensorsAndNamesExtents) {
   EXPECT_EQ(d->honest_orders, std::vector<std::string>{"sequential"});
 }
 
-TEST(DescriptionTest, ASignatureAloneNeedsTensorsAndNoMore) {
+TEST(DescriptionTest, ASignatureNeedsOnlyTensors) {
   const std::string alone =
       R"({"ok":true,"signature":[{"name":"x","role":"input","dtype":"f32","shape":[4,8]},)"
       R"({"name":"y","role":"output","dtype":"f32","shape":[4]}]})";
@@ -46,7 +46,7 @@ TEST(DescriptionTest, ASignatureAloneNeedsTensorsAndNoMore) {
   }
 }
 
-TEST(DescriptionTest, RejectsWhatCannotBe) {
+TEST(DescriptionTest, RejectsImpossibleValues) {
   const auto message = [](const std::string& text) {
     const auto d = parse_description(text);
     return d ? std::string("accepted") : d.error().message;

@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(FurtherBaselinesTest, AreKnownByTheirNamesAndEachOnce) {
+TEST(FurtherBaselinesTest, AreFoundByNameEachOnce) {
   const auto both = further_baselines_named({"cuda-graph", "max-autotune", "cuda-graph"});
   ASSERT_TRUE(both);
   EXPECT_THAT(*both, ElementsAre(Baseline::tuned, Baseline::graphed));
@@ -22,7 +22,7 @@ TEST(FurtherBaselinesTest, AreKnownByTheirNamesAndEachOnce) {
   }
 }
 
-TEST(FurtherBaselinesTest, OneThatIsDroppedIsGoneWithItsFirstReason) {
+TEST(FurtherBaselinesTest, ADroppedOneKeepsItsFirstReason) {
   FurtherBaselines further({Baseline::tuned, Baseline::graphed});
   EXPECT_THAT(further.left(), ElementsAre(Baseline::tuned, Baseline::graphed));
   further.drop(Baseline::tuned, "it was not ready within 75 s");
@@ -34,7 +34,7 @@ TEST(FurtherBaselinesTest, OneThatIsDroppedIsGoneWithItsFirstReason) {
   EXPECT_THAT(further.wanted(), ElementsAre(Baseline::tuned, Baseline::graphed));
 }
 
-TEST(FurtherBaselinesTest, AWorkerThatEndsUnderOneMayBeChanceOnce) {
+TEST(FurtherBaselinesTest, ASecondWorkerThatEndsDropsTheBaseline) {
   FurtherBaselines further({Baseline::tuned, Baseline::graphed});
   further.worker_ended(Baseline::tuned, "signal 9");
   further.worker_ended(Baseline::graphed, "signal 9");
@@ -44,7 +44,7 @@ TEST(FurtherBaselinesTest, AWorkerThatEndsUnderOneMayBeChanceOnce) {
   EXPECT_EQ(further.reason(Baseline::tuned), "exit code 7");
 }
 
-TEST(FurtherBaselinesTest, OneThatNobodyWantsIsNotThere) {
+TEST(FurtherBaselinesTest, AnUnwantedOneIsAbsent) {
   const FurtherBaselines further({Baseline::graphed});
   EXPECT_FALSE(further.has(Baseline::tuned));
   EXPECT_THAT(FurtherBaselines().left(), IsEmpty());

@@ -41,7 +41,7 @@ TEST(RaggedTest, TheHiddenTaskIsTheSameTextOnOtherInputs) {
   EXPECT_EQ(ragged->content_hash, sha256_hex(ragged->code));
 }
 
-TEST(RaggedTest, WhatIsShownHasNoTraceOfTheSizesAndTheSameLines) {
+TEST(RaggedTest, TheShownTaskLacksTheSizesAndKeepsItsLines) {
   const Task shown = shown_task(task_of(with_ragged));
   EXPECT_THAT(shown.code, Not(HasSubstr("301")));
   EXPECT_THAT(shown.code, Not(HasSubstr("ragged")));
@@ -61,7 +61,7 @@ TaskSignature signature(std::vector<int64_t> x, std::vector<int64_t> w, std::vec
   return s;
 }
 
-TEST(RaggedTest, OtherSizesOfInputsAreFit) {
+TEST(RaggedTest, OtherSizesOfInputsAreAccepted) {
   const TaskSignature shown = signature({512, 256}, {256}, {512, 256});
   EXPECT_EQ(ragged_complaint(shown, signature({301, 256}, {256}, {301, 256})), "");
 }

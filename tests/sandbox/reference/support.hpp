@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks and a worker for the tests of the reference side.
+// Tasks and a worker for tests.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ inline Task task_of(const std::string& id, const std::string& code) {
   return Task{.id = id, .source = "test", .code = code, .content_hash = sha256_hex(code)};
 }
 
-/// forward(x, w?) of the given body over rows of 256.
+/// A task of rows of 256 whose forward(x, w?) has the given body.
 inline std::string simple_code(const std::string& forward) {
   return "import torch\nimport torch.nn as nn\n"
          "class Model(nn.Module):\n"
@@ -45,6 +45,6 @@ inline WorkerOptions worker_options(const std::string& cache_folder) {
 
 }  // namespace warpsmith::sandbox::test
 
-/// Skips where the build has no Python environment with torch.
+/// Skips the test if the build has no Python environment with torch.
 #define REQUIRE_TORCH() \
   if (python_interpreter().empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON"

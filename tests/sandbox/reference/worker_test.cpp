@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The jailed Python worker: refusals name the place, crashes and hangs are noticed.
+// The jailed Python worker: refusals name the place; crashes and hangs are noticed.
 #include "sandbox/reference/worker.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/device/lease.hpp"
@@ -52,7 +52,7 @@ TEST_F(ReferenceWorkerTest, DescribesInputsParametersAndOutputsInOrder) {
   EXPECT_GT(task->flops, 2 * 512 * 256 - 1);
 }
 
-TEST_F(ReferenceWorkerTest, EveryTensorHasANameOfItsOwn) {
+TEST_F(ReferenceWorkerTest, EveryTensorHasAUniqueName) {
   std::string code = simple_code("return weight * self.weight + d1 * self.y.weight");
   const auto put = [&](const std::string& from, const std::string& to) {
     code.replace(code.find(from), from.size(), to);
@@ -73,7 +73,7 @@ TEST_F(ReferenceWorkerTest, RefusesATaskWithoutModel) {
             "the task defines no Model");
 }
 
-TEST_F(ReferenceWorkerTest, NamesThePlaceThatRaises) {
+TEST_F(ReferenceWorkerTest, NamesThePlaceOfAnException) {
   EXPECT_THAT(refusal("x = 1 / 0\n"), testing::StartsWith("the task's text raised ZeroDivision"));
   EXPECT_THAT(refusal(simple_code("raise SystemExit(0)")),
               testing::StartsWith("forward raised SystemExit"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service as a process: starts, answers, survives nothing it should not.
+// The service as a process: it answers, and it ends with its client.
 #include "sandbox/service/client.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class ServiceTest : public ::testing::Test {
     if (!result) throw std::runtime_error(result.error().message);
     return *result;
   }
-  /// Until a command that begins with `touch started` runs.
+  /// Waits until a command that begins with `touch started` runs.
   void await_start() const {
     const Deadline patience = in_seconds(20);
     while (!std::filesystem::exists(scratch_.path() + "/started") && !patience.passed()) {
@@ -57,7 +57,7 @@ TEST_F(ServiceTest, ReportsAFullJail) {
   EXPECT_EQ(health->facts.at("pid"), std::to_string(client.pid()));
 }
 
-TEST_F(ServiceTest, RunsCommandsOnTheCoresThatAreLeftToThem) {
+TEST_F(ServiceTest, RunsCommandsOnTheGivenCores) {
   const int core = ::sched_getcpu();
   const std::string asked = "grep Cpus_allowed_list: /proc/self/status | cut -f 2";
   Client beside = start(nullptr, {core});
@@ -89,7 +89,7 @@ TEST_F(ServiceTest, CutsFloodsAndEndsHangs) {
   EXPECT_EQ(shell(client, "echo fine").out, "fine\n");
 }
 
-TEST_F(ServiceTest, ACommandHasTheMemoryThatItsRequestSays) {
+TEST_F(ServiceTest, ACommandHasTheMemoryOfItsRequest) {
   Client client = start();
   const auto grow = [&](uint64_t bytes) {
     ShellRequest request{scratch_.path(),
@@ -103,7 +103,7 @@ TEST_F(ServiceTest, ACommandHasTheMemoryThatItsRequestSays) {
   EXPECT_NE(grow(64ULL << 20U), "200000000\n");
 }
 
-TEST_F(ServiceTest, EndsWhenItsClientGoes) {
+TEST_F(ServiceTest, EndsWithItsClient) {
   pid_t service = 0;
   {
     Client client = start();
@@ -122,7 +122,7 @@ TEST_F(ServiceTest, IsReportedLostAfterKill) {
   EXPECT_TRUE(client.lost());
 }
 
-TEST_F(ServiceTest, IsLostOnceItsServiceLetADeadlinePass) {
+TEST_F(ServiceTest, IsLostAfterACallPassesItsDeadline) {
   Client client = start();
   ASSERT_EQ(::kill(client.pid(), SIGSTOP), 0);
   const Judgement judgement = client.evaluate({}, Deadline::after(milliseconds{300}));
@@ -131,7 +131,7 @@ TEST_F(ServiceTest, IsLostOnceItsServiceLetADeadlinePass) {
   EXPECT_TRUE(client.lost());
 }
 
-TEST_F(ServiceTest, DiesWithItsKilledClientAndTakesItsJailsAlong) {
+TEST_F(ServiceTest, EndsWithItsJailsIfItsClientIsKilled) {
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe(pipe.data()), 0);
   const pid_t child = ::fork();
@@ -149,7 +149,7 @@ TEST_F(ServiceTest, DiesWithItsKilledClientAndTakesItsJailsAlong) {
   await_start();
   ASSERT_EQ(::kill(child, SIGKILL), 0);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-  // The service is an orphan now: gone or a zombie of init's.
+  // The service is an orphan now: it has ended or is a zombie of init.
   const auto running = [&] {
     std::ifstream stat("/proc/" + std::to_string(service) + "/stat");
     std::string pid, name, state;
@@ -161,7 +161,7 @@ TEST_F(ServiceTest, DiesWithItsKilledClientAndTakesItsJailsAlong) {
   ::close(pipe[0]);
 }
 
-TEST_F(ServiceTest, EndsInTheMiddleOfACallWhenItsSwitchIsThrown) {
+TEST_F(ServiceTest, EndsDuringACallWhenItsSwitchEndsServices) {
   const auto ender = std::make_shared<EndSwitch>();
   Client client = start(ender);
   std::thread thrower([&] {
@@ -174,16 +174,16 @@ TEST_F(ServiceTest, EndsInTheMiddleOfACallWhenItsSwitchIsThrown) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::peer_lost);
   EXPECT_NE(::kill(client.pid(), 0), 0);
-  EXPECT_THROW(start(ender), std::runtime_error) << "a thrown switch stays thrown";
+  EXPECT_THROW(start(ender), std::runtime_error) << "no service starts after the switch ended them";
 }
 
-TEST_F(ServiceTest, ATerminalsSignalsAreForItsClientAlone) {
+TEST_F(ServiceTest, ATerminalsSignalsReachOnlyTheClient) {
   Client client = start();
   EXPECT_EQ(::getpgid(client.pid()), client.pid());
   EXPECT_NE(::getpgid(0), client.pid());
 }
 
-TEST_F(ServiceTest, AKilledOneLeavesNoControlGroups) {
+TEST_F(ServiceTest, AKilledServiceLeavesNoControlGroups) {
   if (const auto here = probe_cgroups(); !here) GTEST_SKIP() << here.error().message;
   std::string group;
   {

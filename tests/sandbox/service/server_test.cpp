@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service's loop over work of the test's own, in a process that a test may end.
+// The service's loop with a test's work, in a child process.
 #include "sandbox/service/server.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ class ForkedService {
     if (!frame) throw std::runtime_error(frame.error().message);
     return codec::unpack<WireAnswer>(*frame).value();
   }
-  /// Its exit code, while its client's end is still open.
+  /// The exit code, while the client's end is still open.
   int ended() {
     int status = 0;
     (void)::waitpid(std::exchange(pid_, 0), &status, 0);
@@ -56,7 +56,7 @@ class ForkedService {
   }
 
  private:
-  /// What leaves the loop must not come back into the test's other process.
+  /// The child ends here and never returns into the test.
   static int served(FrameSocket socket, const MakeWork& make_work) noexcept {
     return serve(std::move(socket), make_work);
   }
@@ -68,7 +68,7 @@ Result<ServiceWork> refused_at_once(const SandboxOptions& /*options*/) {
   throw cuda::DeviceError("cuMemAlloc: out of memory", 2);
 }
 
-/// Every call meets a device that refuses.
+/// Every call throws a device error.
 Result<ServiceWork> refused_later(const SandboxOptions& /*options*/) {
   return ServiceWork{[](const EvaluateRequest&, Deadline, const Progress&) -> Judgement {
                        throw cuda::DeviceError("cuLaunchKernel: refused", 700);
@@ -78,7 +78,7 @@ Result<ServiceWork> refused_later(const SandboxOptions& /*options*/) {
                      }};
 }
 
-TEST(ServerTest, ADeviceThatRefusesAtTheStartIsItsAnswerAndItsEnd) {
+TEST(ServerTest, ADeviceErrorAtTheStartIsAnsweredAndEndsTheService) {
   ForkedService service(refused_at_once);
   const WireAnswer answer = service.ask(RequestKind::hello, pack_body(SandboxOptions{}));
   EXPECT_TRUE(answer.failed);
@@ -87,7 +87,7 @@ TEST(ServerTest, ADeviceThatRefusesAtTheStartIsItsAnswerAndItsEnd) {
   EXPECT_EQ(service.ended(), 0);
 }
 
-TEST(ServerTest, ADeviceThatRefusesLaterIsTheAnswerAndTheEndToo) {
+TEST(ServerTest, ALaterDeviceErrorIsAnsweredAndEndsTheService) {
   for (const bool evaluates : {true, false}) {
     ForkedService service(refused_later);
     EXPECT_FALSE(service.ask(RequestKind::hello, pack_body(SandboxOptions{})).failed);
@@ -100,13 +100,13 @@ TEST(ServerTest, ADeviceThatRefusesLaterIsTheAnswerAndTheEndToo) {
   }
 }
 
-TEST(ServerTest, EndsWhenItIsToldSoBeforeAnythingElse) {
+TEST(ServerTest, AShutdownAsFirstRequestEndsIt) {
   ForkedService service(refused_later);
   EXPECT_FALSE(service.ask(RequestKind::shutdown).failed);
   EXPECT_EQ(service.ended(), 0);
 }
 
-TEST(ServerTest, AnswersNothingElseBeforeItKnowsItsOptions) {
+TEST(ServerTest, RefusesOtherRequestsBeforeHello) {
   ForkedService service(refused_later);
   const WireAnswer answer = service.ask(RequestKind::health);
   EXPECT_TRUE(answer.failed);

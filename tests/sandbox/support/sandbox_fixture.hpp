@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the sandbox share: the program's path, a scratch folder, compiled kernels.
+// Shared by tests of the sandbox: the program's path, a scratch folder, compiled kernels.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace warpsmith::sandbox::testing {
 
-/// A folder that goes with the test.
+/// A folder that is removed with the object.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -22,7 +22,7 @@ class ScratchFolder {
     path_ = name;
   }
   ~ScratchFolder() {
-    (void)remove_tree(path_);  // tests leave trees that nothing else removes
+    (void)remove_tree(path_);  // some tests leave trees that std::filesystem cannot remove
   }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
@@ -36,12 +36,12 @@ inline Deadline in_seconds(int seconds) {
   return Deadline::after(std::chrono::seconds{seconds});
 }
 
-/// WARPSMITH_SANDBOX_PROGRAM is set by CMake.
+/// The path of warpsmith-sandbox, set by CMake.
 inline std::string sandbox_program() {
   return WARPSMITH_SANDBOX_PROGRAM;
 }
 
-/// Compiles a kernel that must compile.
+/// Compiles a kernel; throws if it does not compile.
 inline std::string compile_kernel(const std::string& source) {
   static const ScratchFolder folder;
   static auto compiler = [] {

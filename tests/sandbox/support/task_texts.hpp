@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that tests of ingest and of whole judgements share.
+// Tasks for tests of ingest and of whole judgements.
 #pragma once
 
 namespace warpsmith::sandbox::test {
 
-/// A product whose 2 n^3 operations n^2 ones replace. Inputs a [256], b [256, 256].
+/// A product of 2 n^3 operations that n^2 can replace. Inputs a [256], b [256, 256].
 inline constexpr const char* diagonal_product_code = R"(
 import torch
 import torch.nn as nn
@@ -35,7 +35,7 @@ def get_init_inputs():
     return []
 )";
 
-/// A product whose operator means something else without its keyword arguments.
+/// A product whose operator computes something else without its keyword arguments.
 inline constexpr const char* scaled_addmm_code = R"(
 import torch
 import torch.nn as nn
@@ -52,7 +52,7 @@ def get_init_inputs():
     return []
 )";
 
-/// Raises where inputs are larger than what its own get_inputs gives.
+/// Raises if inputs are larger than those of its own get_inputs.
 inline constexpr const char* raising_code = R"(
 import torch
 import torch.nn as nn
