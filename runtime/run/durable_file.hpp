@@ -50,8 +50,8 @@ Result<std::string> read_text_file(const std::filesystem::path& path, size_t max
 /// new. After a crash of the machine the file may hold neither.
 Result<void> write_file_whole(const std::filesystem::path& path, std::string_view content);
 
-/// The same, with the file and its folder synced: after a crash of the machine the file holds its old
-/// or its new content.
+/// The same, with the file and its folder synced: after a crash of the machine the file holds its
+/// old or its new content.
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view content);
 
 /// fsync of one file or folder.

@@ -4,8 +4,8 @@
 //
 // It starts warm: the device is open and no-ops are answered. It receives a plan over its socket;
 // `confine` accepts the plan and the memories and installs the last filter; `load` prepares the
-// plan; `run` executes it. After `release`, if the device supports it, the same candidate's plan for
-// other sizes can follow. After a fault of the device it answers no further command.
+// plan; `run` executes it. After `release`, if the device supports it, the same candidate's plan
+// for other sizes can follow. After a fault of the device it answers no further command.
 //
 // A launcher may be started to record: `collect` then writes what the runs launched to another
 // shared memory (record_file.hpp), and `count` adds hardware counters. Its times never enter a

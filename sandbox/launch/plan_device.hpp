@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device that executes a plan inside the launcher's process: a GPU, or a test's stand-in for one.
+// The device that executes a plan inside the launcher's process: a GPU, or a test's stand-in for
+// one.
 #pragma once
 
 #include <chrono>
