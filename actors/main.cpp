@@ -7,6 +7,6 @@
 
 int main(int argc, char** argv) {
   using namespace warpsmith::actors;
-  hold_standard_streams();
-  return static_cast<int>(after_output(run_command_line(argc, argv), std::cout));
+  reserve_standard_streams();
+  return static_cast<int>(flush_output(run_command_line(argc, argv), std::cout));
 }

@@ -35,7 +35,6 @@ bool is_training(const ProgressView& view) {
 bool has_figures(const ProgressView& view) {
   return ended(view) > 0 && (!is_training(view) || view.seen.values.contains("learner-0.reward"));
 }
-}
 
 /// The sandbox's phase if it is not an everyday one; otherwise empty.
 std::string special_work(const ProgressView& view) {

@@ -8,14 +8,14 @@
 
 namespace warpsmith::actors {
 
-void hold_standard_streams() {
+void reserve_standard_streams() {
   for (const int stream : {0, 1, 2}) {
     // open() takes the lowest free number: this one. Children inherit it, as any standard stream.
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", O_RDONLY);
   }
 }
 
-ExitCode after_output(ExitCode code, std::ostream& out) {
+ExitCode flush_output(ExitCode code, std::ostream& out) {
   if (out.flush()) return code;
   const ExitCode lost = report({ErrorCode::io_failed, "cannot write to standard output"});
   return code == ExitCode::success ? lost : code;

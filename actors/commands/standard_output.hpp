@@ -10,10 +10,10 @@ namespace warpsmith::actors {
 
 /// Opens /dev/null for each standard stream that the caller closed. Otherwise the first files that
 /// the program opens would get these numbers, and its output.
-void hold_standard_streams();
+void reserve_standard_streams();
 
 /// Flushes `out` and returns `code`; if that fails, reports it and turns `success` into
 /// `infrastructure`.
-ExitCode after_output(ExitCode code, std::ostream& out);
+ExitCode flush_output(ExitCode code, std::ostream& out);
 
 }  // namespace warpsmith::actors

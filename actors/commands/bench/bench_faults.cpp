@@ -46,7 +46,7 @@ SandboxConfig config_of(const Arguments& args) {
   config.contract = args.contract;
   config.count = args.slots;
   config.gpus = args.gpus;
-  // A hang is waited for, so keep that short. A GPU's traps take longer, see `patience_with`.
+  // Each hang takes as long as this limit. A GPU's traps take longer, see `patience_with`.
   if (args.contract == "cpu") config.limits.call = std::chrono::seconds{2};
   return config;
 }

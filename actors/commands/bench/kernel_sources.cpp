@@ -16,13 +16,13 @@ namespace fs = std::filesystem;
 
 constexpr size_t max_source_bytes = size_t{4} << 20U;
 
-std::vector<std::string> words_of(const KernelOrder& order, const fs::path& output) {
-  std::vector<std::string> words{"--contract", order.contract, "--output", output.string(),
+std::vector<std::string> words_of(const KernelRequest& request, const fs::path& output) {
+  std::vector<std::string> words{"--contract", request.contract, "--output", output.string(),
                                  "--tasks"};
-  words.insert(words.end(), order.folders.begin(), order.folders.end());
-  if (!order.styles.empty()) words.emplace_back("--styles");
-  words.insert(words.end(), order.styles.begin(), order.styles.end());
-  if (order.skip_unknown) words.emplace_back("--skip-unknown");
+  words.insert(words.end(), request.folders.begin(), request.folders.end());
+  if (!request.styles.empty()) words.emplace_back("--styles");
+  words.insert(words.end(), request.styles.begin(), request.styles.end());
+  if (request.skip_unknown) words.emplace_back("--skip-unknown");
   return words;
 }
 
@@ -61,10 +61,10 @@ Result<KernelSources> read_sources(const fs::path& output) {
 
 }  // namespace
 
-Result<KernelSources> write_kernels(const KernelOrder& order) {
+Result<KernelSources> write_kernels(const KernelRequest& request) {
   const ScratchFolder scratch;
   const auto ran = run_script(source_folder() / "scripts/write_kernels.py",
-                              words_of(order, scratch.path()), std::chrono::minutes{3});
+                              words_of(request, scratch.path()), std::chrono::minutes{3});
   if (!ran) return tl::unexpected(ran.error());
   return read_sources(scratch.path());
 }

@@ -16,7 +16,7 @@ namespace warpsmith::actors {
 using KernelSources = std::map<std::string, std::vector<FileSet>>;
 
 /// The kernels to write.
-struct KernelOrder {
+struct KernelRequest {
   std::string contract = "cpu";      // or "device"
   std::vector<std::string> folders;  // of tasks
   std::vector<std::string> styles;   // empty: all of the contract
@@ -24,7 +24,7 @@ struct KernelOrder {
 };
 
 /// Runs scripts/write_kernels.py for at most three minutes. A failure has the script's own message.
-Result<KernelSources> write_kernels(const KernelOrder& order);
+Result<KernelSources> write_kernels(const KernelRequest& request);
 
 /// Tasks, each with at least one submission.
 struct KernelTasks {

@@ -48,7 +48,7 @@ void print_progress(const std::string& line) {
   std::cerr << line << '\n';
 }
 
-/// Adds to a failure that --timeout caused that it did, and `last`, the newest progress line.
+/// Names --timeout as the cause of a failure, if it is, with `last`, the newest progress line.
 Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_point began,
                      const std::string& last) {
   constexpr seconds reserve{1};  // kept by the sandbox program for its answer
@@ -60,7 +60,7 @@ Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_poin
   return judgement;
 }
 
-/// Adds to an error about a missing GPU what works without one.
+/// Adds to an error about a missing GPU the options that work without one.
 Error with_alternatives(Error error, const SandboxConfig& config) {
   if (config.contract == "device" && error.code == ErrorCode::unsupported) {
     error.message += "; --explain and --compile-only work without a GPU";

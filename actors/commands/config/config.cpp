@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith config FILE`: checks a configuration and prints it with all defaults.
+#include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "actors/commands/command.hpp"

@@ -12,17 +12,17 @@ namespace {
 TEST(StandardOutputTest, SuccessfulOutputKeepsTheExitCode) {
   std::ostringstream out;
   out << "text";
-  EXPECT_EQ(after_output(ExitCode::success, out), ExitCode::success);
-  EXPECT_EQ(after_output(ExitCode::judged_wrong, out), ExitCode::judged_wrong);
+  EXPECT_EQ(flush_output(ExitCode::success, out), ExitCode::success);
+  EXPECT_EQ(flush_output(ExitCode::judged_wrong, out), ExitCode::judged_wrong);
 }
 
 TEST(StandardOutputTest, FailedOutputTurnsSuccessIntoFailure) {
   std::ofstream full("/dev/full");
   full << "text";
   testing::internal::CaptureStderr();
-  EXPECT_EQ(after_output(ExitCode::success, full), ExitCode::infrastructure);
+  EXPECT_EQ(flush_output(ExitCode::success, full), ExitCode::infrastructure);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "warpsmith: cannot write to standard output\n");
-  EXPECT_EQ(after_output(ExitCode::bad_input, full), ExitCode::bad_input)
+  EXPECT_EQ(flush_output(ExitCode::bad_input, full), ExitCode::bad_input)
       << "the code before says more";
 }
 
