@@ -27,9 +27,8 @@ TaskSignature one_vector() {
 __attribute__((no_sanitize("address", "undefined"))) double read_ms(
     std::span<const std::byte> bytes) {
   constexpr size_t line = 64;
-  const size_t lines =
-      bytes.size() / line;         // a power of two, so that the generator visits all of them
-  const volatile size_t none = 0;  // hidden from the compiler
+  const size_t lines = bytes.size() / line;  // a power of two: the generator visits all of them
+  const volatile size_t none = 0;            // hidden from the compiler
   const size_t mask = none;
   const std::byte* const first = bytes.data();
   size_t at = 0;
