@@ -85,7 +85,7 @@ class Agreement {
   Result<void> measure(const DeviceCandidate& candidate, Contestant& contestant,
                        AgreementRow& row) {
     const auto left_by_another = [&]() -> Result<void> {
-      const CallResult warmed = contestant.rouse(Deadline::after(call_patience));
+      const CallResult warmed = contestant.warm_up(Deadline::after(call_patience));
       return warmed.fault ? tl::unexpected(error_of(*warmed.fault, row.kernel)) : Result<void>{};
     };
     auto events = plain(candidate, (job_.calls + 1) / 2, left_by_another);
@@ -134,7 +134,7 @@ class Agreement {
     const std::vector<InputRule> rules(1);
     bench_.fill(set_, {key_, ++number_, Distribution::dense}, rules);
     bench_.reset(set_);
-    const CallResult warmed = contestant.rouse(Deadline::after(call_patience));
+    const CallResult warmed = contestant.warm_up(Deadline::after(call_patience));
     if (warmed.fault) return {.fault = warmed.fault};
     return meter.measure([&] { return contestant.call(set_, Deadline::after(call_patience)); },
                          warmed.elapsed);

@@ -142,7 +142,7 @@ CallResult Contestant::load(Deadline deadline) {
   return issue(Command::load, 0, deadline);
 }
 
-CallResult Contestant::rouse(Deadline deadline) {
+CallResult Contestant::warm_up(Deadline deadline) {
   CallResult last;
   for (int i = 0; i < rousing_noops && !last.fault; ++i) last = issue(Command::noop, 0, deadline);
   return last;

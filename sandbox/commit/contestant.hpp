@@ -95,7 +95,7 @@ class Contestant {
   /// Several no-ops, right before a timed call: they wake what sleeps and fill the processor's
   /// caches. The last one measures what an empty call costs now. Under pressure on the caches the
   /// second one still took up to 10 us longer than a call.
-  CallResult rouse(Deadline deadline);
+  CallResult warm_up(Deadline deadline);
   /// One call on buffer set `set`. Reset the outputs and write the inputs first.
   CallResult call(uint32_t set, Deadline deadline, const CallEdges& edges = {});
   /// Makes a launcher that records kernels write its records to the memory for them.

@@ -104,7 +104,7 @@ Deadline EvaluationStay::patience() const {
 
 std::optional<CallResult> EvaluationStay::warm_up() {
   if (!job_.on_device || job_.stage != nullptr) return std::nullopt;
-  return candidate_.rouse(patience());
+  return candidate_.warm_up(patience());
 }
 
 CallResult EvaluationStay::call_candidate(uint32_t set) {

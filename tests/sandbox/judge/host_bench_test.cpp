@@ -12,7 +12,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-// 256 KiB: a second-level cache, nobody else's, holds it.
+// 256 KiB fit the second-level cache, which other cores do not share.
 constexpr int64_t elements = int64_t{1} << 16;
 
 TaskSignature one_vector() {
@@ -22,14 +22,13 @@ TaskSignature one_vector() {
   return signature;
 }
 
-/// How long it takes to touch every line of a tensor, each once the one before is there and in no
-/// order that is fetched ahead. Sanitizers' checks of each access would take longer than the
-/// memory.
+/// The time to read every line of a tensor, each read depending on the previous one, in an order
+/// that no prefetcher follows. Without sanitizers, whose checks would take longer than the memory.
 __attribute__((no_sanitize("address", "undefined"))) double read_ms(
     std::span<const std::byte> bytes) {
   constexpr size_t line = 64;
   const size_t lines = bytes.size() / line;  // a power of two: the generator visits all of them
-  const volatile size_t none = 0;            // not known to the compiler
+  const volatile size_t none = 0;            // hidden from the compiler
   const size_t mask = none;
   const std::byte* const first = bytes.data();
   size_t at = 0;
@@ -50,13 +49,13 @@ TEST(HostBenchTest, ACopyLeavesNeitherSetInTheCaches) {
   double from = none, to = none, again = none;
   for (uint64_t round = 0; round < 10; ++round) {
     bench->fill(0, {key, round}, rules);
-    (void)read_ms(bench->inputs().tensor(0, 0));  // as the party before did
+    (void)read_ms(bench->inputs().tensor(0, 0));  // as the previous party does
     bench->copy_inputs(0, 1);
     from = std::min(from, read_ms(bench->inputs().tensor(0, 0)));
     to = std::min(to, read_ms(bench->inputs().tensor(1, 0)));
     again = std::min(again, read_ms(bench->inputs().tensor(1, 0)));
   }
-  EXPECT_GT(from, 2 * again) << "ms; behind the copy the other set takes " << to;
+  EXPECT_GT(from, 2 * again) << "ms; after the copy the other set takes " << to;
   EXPECT_GT(to, 2 * again) << "ms";
 }
 
