@@ -189,9 +189,9 @@ Result<EvaluateCall> check_call(const CheckArguments& args) {
   if (contract.runs_on == sandbox::RunsOn::task) task->device = host_device(*task);
   const bool on_gpu = contract.runs_on == sandbox::RunsOn::gpu || task->device == DeviceClass::cuda;
   if (wants_profile(args) && !on_gpu) {
-    return fail(ErrorCode::invalid_argument, "--profile, --trace: contract " +
-                                                 std::string(contract.name) +
-                                                 " does not use a GPU here");
+    return fail(
+        ErrorCode::invalid_argument,
+        "--profile, --trace: contract " + std::string(contract.name) + " does not use a GPU here");
   }
   auto files = read_solution(contract, solution);
   if (!files) return tl::unexpected(std::move(files.error()));
