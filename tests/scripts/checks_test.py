@@ -152,16 +152,19 @@ class ContractsTest(unittest.TestCase):
     def allowed(self, path, text):
         self.assertEqual(list(check_contracts.complaints({**self.HOMES, path: text})), [])
 
-    def test_only_the_registry_includes_a_contract(self):
-        self.allowed(check_contracts.REGISTRY, including(*self.HOMES))
+    def test_only_its_own_folder_includes_a_contract(self):
         self.allowed("sandbox/contract/cpu/build.cpp", including("sandbox/contract/cpu/cpu.hpp"))
         self.refused("sandbox/contract/cpu/build.cpp", including("sandbox/contract/host/host.hpp"))
+        self.refused("sandbox/contract/registry.cpp", including("sandbox/contract/cpu/cpu.hpp"))
         self.refused("sandbox/judge/verdict_of.cpp", including("sandbox/contract/cpu/cpu.hpp"))
 
     def test_no_other_file_decides_by_a_contracts_name(self):
         self.refused("sandbox/evaluator/evaluator.cpp", 'if (verdict.contract == "host") return false;')
-        self.refused("actors/commands/check_input.cpp", 'const bool asked = submission.contract != "cpu";')
+        self.refused("actors/commands/check_input.cpp", 'const bool on_cpu = submission.contract != "cpu";')
         self.allowed("sandbox/contract/host/host.cpp", 'if (verdict.contract == "host") return false;')
+
+    def test_a_default_passes(self):
+        self.allowed("sandbox/workspace/tool_box.hpp", 'std::string contract = "cpu";')
 
     def test_the_same_word_for_another_thing_passes(self):
         self.allowed("sandbox/reference/worker.cpp", 'request["device"] = gpu ? "cuda" : "cpu";')

@@ -62,7 +62,7 @@ Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_poin
 
 /// Adds to an error about a missing GPU the options that work without one.
 Error with_alternatives(Error error, const SandboxConfig& config) {
-  if (config.contract == "device" && error.code == ErrorCode::unsupported) {
+  if (sandbox::contract_named(config.contract).explains && error.code == ErrorCode::unsupported) {
     error.message += "; --explain and --compile-only work without a GPU";
   }
   return error;

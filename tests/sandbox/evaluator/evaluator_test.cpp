@@ -193,24 +193,6 @@ TEST_F(EvaluatorTest, GivesWrongKernelsTheirClass) {
   EXPECT_EQ(outcome("for (volatile int i = 0;; ) i = 1;"), VerdictClass::timeout);
 }
 
-TEST_F(EvaluatorTest, TellsAKernelWithoutEntryPoint) {
-  const Verdict v = verdict("extern \"C\" void other() {}\n");
-  EXPECT_FALSE(v.correct());
-}
-
-/// Right for as many calls as are verified, then cheap and wrong.
-TEST_F(EvaluatorTest, ChecksEveryTimedOutput) {
-  const Judgement judgement = judge(
-      kernel("    static int calls = 0; if (r == 0) ++calls;\n"
-             "    if (calls > 6) { for (int64_t c = 0; c < C; ++c) y[c] = row[c]; continue; }\n" +
-             std::string(honest_body)),
-      Request::final);
-  ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
-  const Verdict& v = std::get<Verdict>(judgement);
-  EXPECT_EQ(v.outcome, VerdictClass::wrong) << v.feedback;
-  EXPECT_THAT(v.feedback, testing::StartsWith("wrong: timed call:"));
-}
-
 TEST_F(EvaluatorTest, OurOwnDeadlineIsNoTimeoutOfTheKernel) {
   const std::string endless = kernel("for (volatile int i = 0;; ) i = 1;");
   EXPECT_EQ(verdict(endless).outcome, VerdictClass::timeout);  // compiled; the worker is up

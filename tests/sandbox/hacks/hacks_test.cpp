@@ -23,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::hacks_folder;
 using testing::in_seconds;
+using testing::is_timed;
 using testing::of_cpu;
 
 std::string interpreter() {
@@ -146,8 +147,12 @@ TEST_F(HonestKernelTest, PassesEveryTime) {
               kernels.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, HackTest,
-                         ::testing::ValuesIn(of_cpu.hacks([](const auto&) { return true; })),
+std::vector<std::string> hacks(bool timed) {
+  return of_cpu.hacks([&](const auto& expected) { return timed == is_timed(expected); });
+}
+INSTANTIATE_TEST_SUITE_P(Verified, HackTest, ::testing::ValuesIn(hacks(false)),
+                         [](const auto& hack) { return hack.param; });
+INSTANTIATE_TEST_SUITE_P(Timed, HackTest, ::testing::ValuesIn(hacks(true)),
                          [](const auto& hack) { return hack.param; });
 
 }  // namespace

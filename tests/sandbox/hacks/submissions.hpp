@@ -39,6 +39,11 @@ struct Expectation {
   bool no_faster_than_honest = false;
 };
 
+/// True if times decide its verdict: its test runs alone.
+inline bool is_timed(const Expectation& expected) {
+  return expected.want == Request::final;
+}
+
 /// Parses one line of `expect`.
 inline void read_line(const std::string& key, const std::string& word, Expectation& into) {
   if (key == "task") {

@@ -148,7 +148,7 @@ TEST_F(RunIsolationTest, RefusesEveryCallThatAKernelDoesNotNeed) {
 
 TEST_F(RunIsolationTest, SeesNoFileOfTheHost) {
   for (const char* path : {"/etc/passwd", "/etc/shadow", "/root", "/home", "/work", "/var", "/sys",
-                           "/dev/null", "/dev/shm", "/proc/2", "/usr/bin/env"}) {
+                           "/dev/null", "/dev/shm", "/tmp", "/proc/2", "/usr/bin/env"}) {
     EXPECT_EQ(call({SYS_openat, AT_FDCWD, text, O_RDONLY}, path), -ENOENT) << path;
   }
 }

@@ -55,7 +55,6 @@ TEST_F(CpuCompilerTest, AnswersTheSameSourceFromTheCache) {
   const Compiled second = compile(head + "{ *(float*)out[0] = 1; }");
   EXPECT_TRUE(second.cached);
   EXPECT_EQ(second.artefact, first.artefact);
-  EXPECT_LT(second.milliseconds, first.milliseconds);
 }
 
 TEST_F(CpuCompilerTest, ReportsErrorsWithTheirPlaceAndCachesThem) {
