@@ -10,19 +10,6 @@
 namespace warpsmith::actors {
 namespace {
 
-Finish finish_of(policy::FinishReason reason) {
-  switch (reason) {
-    case policy::FinishReason::none:
-      return Finish::none;
-    case policy::FinishReason::stop_token:
-      return Finish::stop_token;
-    case policy::FinishReason::length:
-    case policy::FinishReason::context:
-      return Finish::length;
-  }
-  return Finish::lost;
-}
-
 template <class T>
 void append(std::vector<T>& to, const std::vector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
@@ -48,13 +35,13 @@ caf::result<bool> GeneratorState::generate(const GenerateCall& call) {
   }
   // A whole prefix is a new beginning: whoever asked before is gone, or has given up.
   if (call.whole && streams_.contains(call.session)) release(atom::release_v, call.session);
-  policy::GenerateRequest request{call.session, call.whole, call.new_tokens, settings_.sampling};
+  policy::EngineRequest request{call.session, call.whole, call.new_tokens, settings_.sampling};
   request.params.max_tokens = call.credit;
   request.params.stream = call.session;
   if (auto taken = engine_->submit(std::move(request)); !taken) return to_caf(taken.error());
   Stream& stream = streams_[call.session];
   stream.asker = caf::actor_cast<RolloutActor>(self_->current_sender());
-  stream.chunk = TokenChunk{call.session, call.turn, {}, {}, {}, Finish::none};
+  stream.chunk = TokenChunk{call.session, call.turn, {}, {}, {}, FinishReason::none};
   go_on();
   return true;
 }
@@ -68,21 +55,21 @@ void GeneratorState::go_on() {
 
 void GeneratorState::step(atom::step /*unused*/) {
   scheduled_ = false;
-  for (const policy::TokenChunk& sampled : engine_->step()) gather(sampled);
+  for (const policy::EngineOutput& sampled : engine_->step()) gather(sampled);
   go_on();
 }
 
-void GeneratorState::gather(const policy::TokenChunk& sampled) {
+void GeneratorState::gather(const policy::EngineOutput& sampled) {
   const auto found = streams_.find(sampled.session);
   if (found == streams_.end()) return;
   TokenChunk& chunk = found->second.chunk;
   append(chunk.tokens, sampled.tokens);
   append(chunk.log_probs, sampled.log_probs);
   append(chunk.versions, sampled.versions);
-  chunk.finish = finish_of(sampled.finish);
-  const bool last = chunk.finish != Finish::none;
+  chunk.finish = sampled.finish;
+  const bool last = chunk.finish != FinishReason::none;
   if (!last && chunk.tokens.size() < settings_.chunk_tokens) return;
-  TokenChunk rest{chunk.session, chunk.turn, {}, {}, {}, Finish::none};
+  TokenChunk rest{chunk.session, chunk.turn, {}, {}, {}, FinishReason::none};
   self_->send(found->second.asker, std::exchange(chunk, std::move(rest)));
   if (last) streams_.erase(found);
 }

@@ -51,7 +51,7 @@ class GeneratorState : public ActorState {
 
   void describe(ActorStatus& status) const override;
   void go_on();
-  void gather(const policy::TokenChunk& sampled);
+  void gather(const policy::EngineOutput& sampled);
   void pull_by_reference();
   void pull_shard();
   void shard_arrived(const WeightShard& shard);

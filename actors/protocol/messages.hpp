@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/bytes.hpp"
+#include "runtime/finish_reason.hpp"
 #include "runtime/submission.hpp"
 #include "runtime/task.hpp"
 #include "runtime/trajectory.hpp"
@@ -51,16 +52,14 @@ struct GenerateCall {
   }
 };
 
-enum class Finish : uint8_t { none, stop_token, length, lost };
-
 /// A piece of the stream that answers a GenerateCall. n tokens.
 struct TokenChunk {
   TrajectoryId session = 0;
   uint32_t turn = 0;
-  std::vector<int32_t> tokens;          // (n)
-  std::vector<float> log_probs;         // (n) natural log
-  std::vector<PolicyVersion> versions;  // (n)
-  Finish finish = Finish::none;         // anything else: the last chunk of this turn
+  std::vector<int32_t> tokens;               // (n)
+  std::vector<float> log_probs;              // (n) natural log
+  std::vector<PolicyVersion> versions;       // (n)
+  FinishReason finish = FinishReason::none;  // anything else: the last chunk of this turn
   template <class Archive>
   void serialize(Archive& archive) {
     archive(session, turn, tokens, log_probs, versions, finish);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "policy/learn/reward.hpp"
 #include "sandbox/workspace/solution.hpp"
 
 namespace warpsmith::actors {
@@ -26,10 +27,10 @@ std::optional<double> worst(const Verdict& verdict, Speedup speedup) {
 
 }  // namespace
 
-Outcome judged_outcome(const Verdict& verdict, const FileSet& files, policy::RewardRule rule) {
+Outcome judged_outcome(const Verdict& verdict, const FileSet& files, RewardRule rule) {
   Outcome outcome;
   outcome.reward = policy::reward_of(verdict, rule);
-  outcome.verdict = std::string(to_string(verdict.outcome));
+  outcome.verdict = verdict.outcome;
   outcome.source_hash = sandbox::source_hash(files);
   outcome.speedup_eager = worst(verdict, &ShapeResult::speedup_eager_ci);
   outcome.speedup_compile = worst(verdict, &ShapeResult::speedup_compile_ci);
@@ -39,7 +40,6 @@ Outcome judged_outcome(const Verdict& verdict, const FileSet& files, policy::Rew
 Outcome empty_outcome(bool truncated, double penalty) {
   Outcome outcome;
   outcome.reward = truncated ? -1.0 - penalty : -1.0;
-  outcome.verdict = "no_submission";
   return outcome;
 }
 

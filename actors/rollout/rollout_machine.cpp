@@ -126,10 +126,7 @@ RolloutCommands RolloutMachine::tokens(const TokenChunk& chunk) {
   credit_ -= count;
   seen_ = transcript_.tokens().size();
   if (count > 0) failures_ = 0;
-  if (chunk.finish == Finish::none) return {};
-  if (chunk.finish == Finish::lost) {
-    return failed(chunk.turn, {InfraKind::sandbox_lost, "the generator lost the session"});
-  }
+  if (chunk.finish == FinishReason::none) return {};
   return end_turn(chunk.finish);
 }
 
@@ -142,9 +139,9 @@ std::string RolloutMachine::text_of(std::span<const int32_t> turn) const {
   return setup_->decode(is_complete(turn) ? turn.first(turn.size() - 1) : turn);
 }
 
-RolloutCommands RolloutMachine::end_turn(Finish finish) {
+RolloutCommands RolloutMachine::end_turn(FinishReason finish) {
   const std::span<const int32_t> turn = transcript_.turn();
-  if (finish == Finish::stop_token && !is_complete(turn)) {
+  if (finish == FinishReason::stop_token && !is_complete(turn)) {
     throw std::invalid_argument("token chunk: the turn's stop token was not streamed");
   }
   ++turns_;

@@ -15,9 +15,9 @@
 
 #include "actors/protocol/messages.hpp"
 #include "actors/rollout/transcript.hpp"
-#include "policy/learn/reward.hpp"
 #include "policy/text/chat_turns.hpp"
 #include "runtime/parsed_call.hpp"
+#include "runtime/reward_rule.hpp"
 
 namespace warpsmith::actors {
 
@@ -49,7 +49,7 @@ struct RolloutSetup {
   int64_t max_turn_tokens = 1024;  // sampled in one turn
   int64_t result_tokens = 512;     // a longer result is cut in the middle
   uint32_t infra_retries = 2;      // of one step; then the trajectory is dropped
-  policy::RewardRule reward = policy::RewardRule::milestone;
+  RewardRule reward = RewardRule::milestone;
   double overlong_penalty = 0;  // off −1 where a limit ended it without a submission
 };
 
@@ -114,7 +114,7 @@ class RolloutMachine {
   bool recall(const Segment& segment);
   RolloutCommands begin_turn();
   RolloutCommands generate(size_t seen);
-  RolloutCommands end_turn(Finish finish);
+  RolloutCommands end_turn(FinishReason finish);
   RolloutCommands observe();
   std::string fitted(const std::string& result) const;
   bool is_complete(std::span<const int32_t> turn) const;

@@ -117,7 +117,7 @@ RolloutCommands RolloutMachine::ask_again() {
   switch (phase_) {
     case RolloutPhase::generating:
       // Everything may have arrived but the word that it was all.
-      if (credit_ == 0 || is_complete(transcript_.turn())) return end_turn(Finish::length);
+      if (credit_ == 0 || is_complete(transcript_.turn())) return end_turn(FinishReason::length);
       return generate(seen_before_);
     case RolloutPhase::rebuilding:
       return workspace_gone_ ? rebuild() : replay();

@@ -31,18 +31,6 @@ std::string full_text(const EngineInputs& inputs, const PreparedTask& task) {
   return policy::chat_prompt(text->system, text->user, frame_of(inputs));
 }
 
-policy::RewardRule rule_of(RewardKind kind) {
-  switch (kind) {
-    case RewardKind::milestone:
-      return policy::RewardRule::milestone;
-    case RewardKind::speedup:
-      return policy::RewardRule::speedup;
-    case RewardKind::log_speedup:
-      return policy::RewardRule::log_speedup;
-  }
-  return policy::RewardRule::milestone;
-}
-
 /// The token that ends a turn, and the model's own ends of text.
 std::vector<int32_t> stop_tokens(const EngineInputs& inputs) {
   std::vector<int32_t> stops;
@@ -68,7 +56,7 @@ std::shared_ptr<const RolloutSetup> rollout_setup(
   setup->max_turn_tokens = c.generator.max_new_tokens;
   setup->result_tokens = c.agent.result_tokens;
   setup->infra_retries = static_cast<uint32_t>(c.rollout.infra_retries);
-  setup->reward = rule_of(c.rollout.reward);
+  setup->reward = c.rollout.reward;
   setup->overlong_penalty = c.rollout.overlong_penalty;
   return setup;
 }

@@ -39,7 +39,7 @@ TEST_F(LearnerTest, CheckpointAskedForWithinAStepFinishesThatStep) {
                                   learner_settings(inputs_of(c, *session)), ledger, store);
   for (TrajectoryId id = 1; id <= 2; ++id) {
     self->send(actor, segment_of(id));
-    self->send(actor, Closed{id, {.reward = 1, .verdict = "passed", .turns = 1}});
+    self->send(actor, Closed{id, {.reward = 1, .verdict = VerdictClass::passed, .turns = 1}});
   }
   uint64_t waiting = 1;
   const auto deadline = Deadline::after(std::chrono::seconds{20});

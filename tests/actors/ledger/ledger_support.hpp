@@ -40,7 +40,7 @@ inline bool same_segment(const Segment& a, const Segment& b) {
 }
 
 inline Outcome sample_outcome(TrajectoryId id) {
-  return {.reward = static_cast<double>(id % 5) - 1, .verdict = "passed", .turns = 2};
+  return {.reward = static_cast<double>(id % 5) - 1, .verdict = VerdictClass::passed, .turns = 2};
 }
 
 /// The value, or an exception that says why there is none.

@@ -145,7 +145,7 @@ TEST_F(NetTest, RolloutWithHandlesInsideTheMessage) {
   peers.synthesis = connect<SynthesisActor>(Served::synthesis);
   peers.generators = {connect<GeneratorActor>(Served::generator)};
   self->send(far, peers);
-  self->send(far, TokenChunk{1, 0, {1}, {-0.5F}, {{0, 1}}, Finish::none});
+  self->send(far, TokenChunk{1, 0, {1}, {-0.5F}, {{0, 1}}, FinishReason::none});
   self->send(far, atom::tick_v);
   EXPECT_EQ(heard(far), 3U);
 }

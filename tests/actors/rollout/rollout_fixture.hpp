@@ -106,7 +106,7 @@ class RolloutFixture : public testing::Test {
     const bool resumed = !segments.empty();
     return machine_->admitted({true, 7, machine_->task().task, std::move(segments), resumed, {}});
   }
-  RolloutCommands send(const std::vector<int32_t>& tokens, Finish finish) {
+  RolloutCommands send(const std::vector<int32_t>& tokens, FinishReason finish) {
     TokenChunk chunk;
     chunk.session = 7;
     chunk.turn = machine_->request();
@@ -118,7 +118,7 @@ class RolloutFixture : public testing::Test {
   }
   /// A whole turn of the model.
   RolloutCommands say(const std::string& text) {
-    return send(encode_bytes(text + std::string(stop_text)), Finish::stop_token);
+    return send(encode_bytes(text + std::string(stop_text)), FinishReason::stop_token);
   }
   RolloutCommands answer(const std::string& text) {
     return machine_->tool_answered({7, machine_->request(), text});

@@ -54,7 +54,7 @@ TEST_F(RolloutMachineTest, WriteThenSubmitEarnsTheReward) {
   const auto closed = only<Closed>(end);
   EXPECT_EQ(closed.trajectory, 7U);
   EXPECT_EQ(closed.outcome.reward, 3.0);
-  EXPECT_EQ(closed.outcome.verdict, "passed");
+  EXPECT_EQ(closed.outcome.verdict, VerdictClass::passed);
   EXPECT_EQ(closed.outcome.turns, 2U);
   EXPECT_EQ(closed.outcome.tool_calls, 2U);
   EXPECT_FALSE(closed.outcome.truncated);
@@ -88,9 +88,9 @@ TEST_F(RolloutMachineTest, ChunksAddUpToATurn) {
   admit();
   const auto tokens = encode_bytes(write_text() + std::string(stop_text));
   for (size_t i = 0; i + 1 < tokens.size(); ++i) {
-    EXPECT_TRUE(send({tokens[i]}, Finish::none).empty());
+    EXPECT_TRUE(send({tokens[i]}, FinishReason::none).empty());
   }
-  EXPECT_EQ(only<ToolCall>(send({tokens.back()}, Finish::stop_token)).name, "write");
+  EXPECT_EQ(only<ToolCall>(send({tokens.back()}, FinishReason::stop_token)).name, "write");
 }
 
 TEST_F(RolloutMachineTest, VerifyGoesToASandboxAndBackToTheModel) {
@@ -149,7 +149,7 @@ TEST_F(RolloutMachineTest, ATurnWithoutCallsEndsAndWhatStandsIsJudged) {
   EXPECT_FALSE(holds<Segment>(ask_judge(Request::final))) << "it was told already";
   const auto outcome = only<Closed>(judge(Verdict{})).outcome;
   EXPECT_EQ(outcome.reward, -1.0);
-  EXPECT_EQ(outcome.verdict, "wrong");
+  EXPECT_EQ(outcome.verdict, VerdictClass::wrong);
   EXPECT_FALSE(outcome.truncated);
 }
 
@@ -157,7 +157,7 @@ TEST_F(RolloutMachineTest, NothingWrittenIsNoSubmission) {
   make();
   admit();
   const auto outcome = only<Closed>(say("I give up.")).outcome;
-  EXPECT_EQ(outcome.verdict, "no_submission");
+  EXPECT_EQ(outcome.verdict, std::nullopt);
   EXPECT_EQ(outcome.reward, -1.0);
   EXPECT_TRUE(outcome.source_hash.empty());
 }
@@ -183,10 +183,11 @@ TEST_F(RolloutMachineTest, TokenLimitWithoutASubmissionIsPenalised) {
   setup.overlong_penalty = 0.5;
   make(setup);
   EXPECT_EQ(only<GenerateCall>(admit()).credit, 19);
-  const auto outcome = only<Closed>(send(std::vector<int32_t>(19, 'x'), Finish::length)).outcome;
+  const auto outcome =
+      only<Closed>(send(std::vector<int32_t>(19, 'x'), FinishReason::length)).outcome;
   EXPECT_TRUE(outcome.truncated);
   EXPECT_EQ(outcome.reward, -1.5);
-  EXPECT_EQ(outcome.verdict, "no_submission");
+  EXPECT_EQ(outcome.verdict, std::nullopt);
 }
 
 TEST_F(RolloutMachineTest, ResultThatWouldOverflowEndsTheTrajectory) {
@@ -205,7 +206,7 @@ TEST_F(RolloutMachineTest, ATurnThatWasCutIsClosedForTheModel) {
   setup.max_turn_tokens = 5;
   make(setup);
   admit();
-  const auto call = only<GenerateCall>(send({'a', 'b', 'c', 'd', 'e'}, Finish::length));
+  const auto call = only<GenerateCall>(send({'a', 'b', 'c', 'd', 'e'}, FinishReason::length));
   EXPECT_THAT(decode_bytes(call.new_tokens), StartsWith("<|im_end|>\n<|im_start|>user"));
   EXPECT_THAT(decode_bytes(call.new_tokens), HasSubstr("error: the turn was cut after 5 tokens"));
 }
@@ -278,7 +279,7 @@ TEST_F(RolloutMachineTest, DeadGeneratorIsReplacedWithTheWholePrefix) {
   make();
   admit();
   const std::string text = write_text();
-  send(encode_bytes(text.substr(0, 20)), Finish::none);
+  send(encode_bytes(text.substr(0, 20)), FinishReason::none);
   const auto call = only<GenerateCall>(fail_now());
   EXPECT_TRUE(call.whole);
   EXPECT_EQ(decode_bytes(call.new_tokens), "<|im_start|>user\ntask" + text.substr(0, 20));
@@ -287,18 +288,17 @@ TEST_F(RolloutMachineTest, DeadGeneratorIsReplacedWithTheWholePrefix) {
   EXPECT_EQ(machine_->transcript().sampled(), text.size() + 1);
 }
 
-TEST_F(RolloutMachineTest, LostSessionKeepsTheTokensThatCame) {
+TEST_F(RolloutMachineTest, FullSessionCutsTheTurn) {
   make();
   admit();
-  const auto call = only<GenerateCall>(send({'a', 'b'}, Finish::lost));
-  EXPECT_TRUE(call.whole);
-  EXPECT_THAT(decode_bytes(call.new_tokens), testing::EndsWith("taskab"));
+  const auto call = only<GenerateCall>(send({'a', 'b'}, FinishReason::context));
+  EXPECT_THAT(decode_bytes(call.new_tokens), testing::HasSubstr("the turn was cut after 2 tokens"));
 }
 
 TEST_F(RolloutMachineTest, GeneratorThatDiedAfterItsLastTokenIsNotAskedAgain) {
   make();
   admit();
-  send(encode_bytes(write_text() + std::string(stop_text)), Finish::none);
+  send(encode_bytes(write_text() + std::string(stop_text)), FinishReason::none);
   EXPECT_EQ(only<ToolCall>(fail_now()).name, "write");
 }
 
@@ -319,7 +319,7 @@ TEST_F(RolloutMachineTest, StaleAnswersAreIgnored) {
   admit();
   const uint32_t old = machine_->request();
   say(write_text());
-  EXPECT_TRUE(machine_->tokens({7, old, {'x'}, {0}, {{}}, Finish::stop_token}).empty());
+  EXPECT_TRUE(machine_->tokens({7, old, {'x'}, {0}, {{}}, FinishReason::stop_token}).empty());
   EXPECT_TRUE(machine_->failed(old, {}).empty());
   EXPECT_TRUE(machine_->tool_answered({7, old, "late"}).empty());
   EXPECT_TRUE(machine_->judged(machine_->request(), passed_verdict()).empty());
@@ -331,9 +331,9 @@ TEST_F(RolloutMachineTest, StaleAnswersAreIgnored) {
 TEST_F(RolloutMachineTest, GeneratorThatBreaksItsContractIsABug) {
   make();
   admit();
-  EXPECT_THROW(send(std::vector<int32_t>(1001, 'x'), Finish::none), std::invalid_argument);
-  EXPECT_THROW(send({'x'}, Finish::stop_token), std::invalid_argument);
-  EXPECT_THROW(machine_->tokens({7, machine_->request(), {'x'}, {}, {}, Finish::none}),
+  EXPECT_THROW(send(std::vector<int32_t>(1001, 'x'), FinishReason::none), std::invalid_argument);
+  EXPECT_THROW(send({'x'}, FinishReason::stop_token), std::invalid_argument);
+  EXPECT_THROW(machine_->tokens({7, machine_->request(), {'x'}, {}, {}, FinishReason::none}),
                std::invalid_argument);
 }
 

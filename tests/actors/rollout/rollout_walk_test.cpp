@@ -22,7 +22,7 @@ class RolloutWalkTest : public RolloutFixture {
       const auto* closed = std::get_if<Closed>(&command);
       if (closed || std::holds_alternative<Dropped>(command)) ++ends_;
       if (closed && infra_only_) {
-        EXPECT_EQ(closed->outcome.verdict, "no_submission");
+        EXPECT_EQ(closed->outcome.verdict, std::nullopt);
       }
     }
   }
@@ -38,9 +38,10 @@ class RolloutWalkTest : public RolloutFixture {
     const std::string& text = says[random.below(says.size())];
     switch (random.below(6)) {
       case 0:
-        return send({'<'}, Finish::none);
+        return send({'<'}, FinishReason::none);
       case 1:
-        return send({'t'}, Finish::lost);
+        record(send({'t'}, FinishReason::none));
+        return fail_now();
       case 2:
         return machine_->repeat();
       default:
@@ -84,7 +85,7 @@ class RolloutWalkTest : public RolloutFixture {
       try {
         record(step(random));
       } catch (const std::invalid_argument&) {
-        record(send({}, Finish::length));
+        record(send({}, FinishReason::length));
       }
     }
   }
