@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests in, chunks out; generator_weights.cpp keeps the engine's weights new.
+// Takes requests and streams chunks; generator_weights.cpp loads newer weights.
 #include "actors/generator/generator.hpp"
 
 #include <ATen/Parallel.h>
@@ -33,7 +33,7 @@ caf::result<bool> GeneratorState::generate(const GenerateCall& call) {
     return to_caf({ErrorCode::capacity,
                    label() + ": has no weights of step " + std::to_string(call.step) + " yet"});
   }
-  // A whole prefix is a new beginning: whoever asked before is gone, or has given up.
+  // A whole prefix starts the session anew: the earlier asker is dead or has given up.
   if (call.whole && streams_.contains(call.session)) release(atom::release_v, call.session);
   policy::EngineRequest request{call.session, call.whole, call.new_tokens, settings_.sampling};
   request.params.max_tokens = call.credit;
@@ -46,7 +46,7 @@ caf::result<bool> GeneratorState::generate(const GenerateCall& call) {
   return true;
 }
 
-/// Between two steps the mailbox is looked at: new requests join, new weights come in.
+/// One message per step, so that new requests and weights are handled between two steps.
 void GeneratorState::go_on() {
   if (scheduled_ || !loaded_ || !engine_->has_work()) return;
   scheduled_ = true;
@@ -91,9 +91,8 @@ void GeneratorState::describe(ActorStatus& status) const {
                    {"evicted_sequences", static_cast<double>(stats.evicted_sequences)}};
 }
 
-GeneratorActor::behavior_type generator(GeneratorActor::stateful_pointer<GeneratorState> self,
-                                        Identity identity, GeneratorSettings settings,
-                                        WeightStoreActor store) {
+GeneratorSelf::behavior_type generator(GeneratorState::Self self, Identity identity,
+                                       GeneratorSettings settings, WeightStoreActor store) {
   adopt(self, std::move(identity));
   self->state.start(self, std::move(settings), std::move(store));
   return {on(self, "status", &GeneratorState::status),

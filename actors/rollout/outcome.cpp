@@ -11,8 +11,8 @@ namespace {
 
 using Speedup = std::optional<Interval> ShapeResult::*;
 
-/// Lowest lower end over the shapes that are timed; empty if any was not measured, or the verdict
-/// is not correct.
+/// Lowest lower end over the timed shapes; empty if one was not measured or the verdict is not
+/// correct.
 std::optional<double> worst(const Verdict& verdict, Speedup speedup) {
   if (!verdict.correct()) return std::nullopt;
   std::optional<double> low;

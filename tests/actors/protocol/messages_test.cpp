@@ -70,7 +70,7 @@ TEST_F(MessagesTest, EveryRecordSurvivesWhenEmpty) {
   survive_empty(one, Packed{});
 }
 
-TEST_F(MessagesTest, CutBytesAreAnErrorNotARecord) {
+TEST_F(MessagesTest, CutBytesAreAnError) {
   TokenChunk chunk{4, 2, {7, 8}, {0, 0}, {{0, 1}, {0, 2}}, FinishReason::length};
   auto bytes = write(chunk);
   bytes.resize(bytes.size() - 1);

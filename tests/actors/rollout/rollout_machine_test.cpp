@@ -46,7 +46,7 @@ TEST_F(RolloutMachineTest, WriteThenSubmitEarnsTheReward) {
 
   EXPECT_EQ(only<ToolCall>(say(call_text("submit"))).name, "submit");
   const auto judging = ask_judge(Request::final);
-  EXPECT_EQ(only<Segment>(judging).number, 1U) << "the last turn goes before the judging";
+  EXPECT_EQ(only<Segment>(judging).number, 1U) << "the last turn is recorded before the judging";
   EXPECT_TRUE(holds<ReleaseSession>(judging));
   EXPECT_EQ(only<JudgeCommand>(judging).call.request, Request::final);
 
@@ -100,7 +100,7 @@ TEST_F(RolloutMachineTest, VerifyGoesToASandboxAndBackToTheModel) {
   answer("wrote");
   say(call_text("verify"));
   const auto judging = ask_judge(Request::verify);
-  EXPECT_FALSE(holds<Segment>(judging)) << "the turn still misses its result";
+  EXPECT_FALSE(holds<Segment>(judging)) << "the turn has no result yet";
   EXPECT_EQ(machine_->phase(), RolloutPhase::judging_tool);
   Verdict wrong;
   wrong.feedback = "wrong: set 2 (sparse): error 41 times the bound";
@@ -137,7 +137,7 @@ TEST_F(RolloutMachineTest, SubmitWithoutASolutionCostsATurn) {
   EXPECT_EQ(machine_->phase(), RolloutPhase::generating);
 }
 
-TEST_F(RolloutMachineTest, ATurnWithoutCallsEndsAndWhatStandsIsJudged) {
+TEST_F(RolloutMachineTest, TurnWithoutCallsEndsAndTheSolutionIsJudged) {
   make();
   admit();
   say(write_text());
@@ -146,7 +146,7 @@ TEST_F(RolloutMachineTest, ATurnWithoutCallsEndsAndWhatStandsIsJudged) {
   EXPECT_EQ(only<Segment>(end).number, 1U);
   EXPECT_EQ(only<ToolCall>(end).name, "submit");
   EXPECT_EQ(machine_->phase(), RolloutPhase::freezing);
-  EXPECT_FALSE(holds<Segment>(ask_judge(Request::final))) << "it was told already";
+  EXPECT_FALSE(holds<Segment>(ask_judge(Request::final))) << "the end is sent already";
   const auto outcome = only<Closed>(judge(Verdict{})).outcome;
   EXPECT_EQ(outcome.reward, -1.0);
   EXPECT_EQ(outcome.verdict, VerdictClass::wrong);
@@ -162,7 +162,7 @@ TEST_F(RolloutMachineTest, NothingWrittenIsNoSubmission) {
   EXPECT_TRUE(outcome.source_hash.empty());
 }
 
-TEST_F(RolloutMachineTest, TurnLimitJudgesWhatStands) {
+TEST_F(RolloutMachineTest, TurnLimitJudgesTheSolution) {
   auto setup = toy_setup();
   setup.max_turns = 2;
   make(setup);
@@ -172,7 +172,7 @@ TEST_F(RolloutMachineTest, TurnLimitJudgesWhatStands) {
   say(call_text("read", "<parameter=path>\nSKILL.md\n</parameter>\n"));
   const auto end = answer("text");
   EXPECT_FALSE(holds<GenerateCall>(end));
-  EXPECT_EQ(only<Segment>(end).action_mask.back(), 1) << "nobody reads a result any more";
+  EXPECT_EQ(only<Segment>(end).action_mask.back(), 1) << "no result follows the last turn";
   ask_judge(Request::final);
   EXPECT_TRUE(only<Closed>(judge(passed_verdict())).outcome.truncated);
 }
@@ -201,7 +201,7 @@ TEST_F(RolloutMachineTest, ResultThatWouldOverflowEndsTheTrajectory) {
   EXPECT_EQ(only<ToolCall>(end).name, "submit");
 }
 
-TEST_F(RolloutMachineTest, ATurnThatWasCutIsClosedForTheModel) {
+TEST_F(RolloutMachineTest, CutTurnGetsItsEndToken) {
   auto setup = toy_setup();
   setup.max_turn_tokens = 5;
   make(setup);
@@ -236,7 +236,7 @@ TEST_F(RolloutMachineTest, NothingSampledIsDropped) {
   EXPECT_EQ(only<Dropped>(admit()).reason, DropReason::no_action_tokens);
 }
 
-TEST_F(RolloutMachineTest, InfrastructureFailureIsRetriedThenDroppedNeverRewarded) {
+TEST_F(RolloutMachineTest, InfrastructureFailureIsRetriedThenDropped) {
   make();
   admit();
   say(write_text());
@@ -252,7 +252,7 @@ TEST_F(RolloutMachineTest, InfrastructureFailureIsRetriedThenDroppedNeverRewarde
   EXPECT_THAT(dropped.detail, HasSubstr("infra_noise: unstable"));
 }
 
-TEST_F(RolloutMachineTest, RefusedTaskIsNotTriedAgain) {
+TEST_F(RolloutMachineTest, RefusedTaskIsNotRetried) {
   make();
   admit();
   say(write_text());
@@ -295,14 +295,14 @@ TEST_F(RolloutMachineTest, FullSessionCutsTheTurn) {
   EXPECT_THAT(decode_bytes(call.new_tokens), testing::HasSubstr("the turn was cut after 2 tokens"));
 }
 
-TEST_F(RolloutMachineTest, GeneratorThatDiedAfterItsLastTokenIsNotAskedAgain) {
+TEST_F(RolloutMachineTest, GeneratorDeathAfterTheLastTokenEndsTheTurn) {
   make();
   admit();
   send(encode_bytes(write_text() + std::string(stop_text)), FinishReason::none);
   EXPECT_EQ(only<ToolCall>(fail_now()).name, "write");
 }
 
-TEST_F(RolloutMachineTest, GeneratorWithoutRoomIsAskedAgainForTheSame) {
+TEST_F(RolloutMachineTest, GeneratorWithoutRoomGetsTheSameRequestAgain) {
   make();
   const auto first = only<GenerateCall>(admit());
   const auto again = only<GenerateCall>(machine_->repeat());
@@ -328,7 +328,7 @@ TEST_F(RolloutMachineTest, StaleAnswersAreIgnored) {
   EXPECT_TRUE(machine_->tool_answered({7, machine_->request(), "late"}).empty());
 }
 
-TEST_F(RolloutMachineTest, GeneratorThatBreaksItsContractIsABug) {
+TEST_F(RolloutMachineTest, ChunkThatBreaksTheProtocolThrows) {
   make();
   admit();
   EXPECT_THROW(send(std::vector<int32_t>(1001, 'x'), FinishReason::none), std::invalid_argument);

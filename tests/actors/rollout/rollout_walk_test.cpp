@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random walks: whatever the other actors do, a trajectory ends once, its segments are numbered
-// without a gap and hold exactly its tokens, and an infrastructure failure never earns a reward.
+// Random walks: for any behaviour of the other actors a trajectory ends once, its segments are
+// numbered without a gap and hold exactly its tokens, and an infrastructure failure earns no
+// reward.
 #include "runtime/random_stream.hpp"
 #include "tests/actors/rollout/rollout_fixture.hpp"
 
@@ -9,7 +10,7 @@ namespace {
 
 class RolloutWalkTest : public RolloutFixture {
  protected:
-  /// Takes note of commands as ledger and learner would.
+  /// Checks and records commands as the ledger does.
   void record(const RolloutCommands& commands) {
     for (const RolloutCommand& command : commands) {
       if (const auto* segment = std::get_if<Segment>(&command)) {
@@ -80,7 +81,7 @@ class RolloutWalkTest : public RolloutFixture {
     ends_ = 0;
     tokens_.clear();
     record(admit());
-    // A credit that a scripted turn exceeds is a broken generator, not a case of this test.
+    // A scripted turn may exceed the credit, which no generator does: end the turn instead.
     for (int i = 0; i < 2000 && !machine_->over(); ++i) {
       try {
         record(step(random));
