@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "policy/learn/reward.hpp"
-#include "sandbox/workspace/solution.hpp"
+#include "sandbox/workspace/source_hash.hpp"
 
 namespace warpsmith::actors {
 namespace {

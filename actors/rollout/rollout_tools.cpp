@@ -4,8 +4,8 @@
 
 #include "actors/rollout/outcome.hpp"
 #include "actors/rollout/rollout_machine.hpp"
-#include "sandbox/workspace/tool_box.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
+#include "sandbox/workspace/verdict_text.hpp"
 
 namespace warpsmith::actors {
 

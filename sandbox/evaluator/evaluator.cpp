@@ -7,7 +7,7 @@
 #include "sandbox/evaluator/evaluator_state.hpp"
 #include "sandbox/judge/phase_clock.hpp"
 #include "sandbox/timing/core_time.hpp"
-#include "sandbox/workspace/solution.hpp"
+#include "sandbox/workspace/source_hash.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
