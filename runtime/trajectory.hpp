@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/segment.hpp"
+#include "runtime/verdict.hpp"
 
 namespace warpsmith {
 
@@ -21,9 +22,9 @@ std::optional<DropReason> drop_reason_of(std::string_view name) noexcept;
 
 /// How a trajectory ended, before it is trained.
 struct Outcome {
-  double reward = 0;        // finite; milestones of the reward rule (−1, 1, 2, 3) by default
-  std::string verdict;      // to_string of the class, "no_submission" if none was made
-  std::string source_hash;  // hash of the final submission; empty if there is none
+  double reward = 0;  // finite; milestones of the reward rule (−1, 1, 2, 3) by default
+  std::optional<VerdictClass> verdict;  // empty: nothing was submitted
+  std::string source_hash;              // hash of the final submission; empty if there is none
   uint32_t turns = 0;
   uint32_t tool_calls = 0;
   bool truncated = false;  // ended by a limit on turns or tokens
@@ -37,6 +38,11 @@ struct Outcome {
             speedup_compile);
   }
 };
+
+/// The outcome's verdict in records and statistics: its class, or "no_submission".
+std::string_view verdict_name(const Outcome& outcome) noexcept;
+/// Sets the verdict by such a name. False, and no verdict, for any other name.
+bool set_verdict(Outcome& outcome, std::string_view name) noexcept;
 
 /// A whole trajectory, as the learner trains it: its segments in order, then the outcome.
 struct Trajectory {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every actor has: a label, a meter, and handlers that pass the tap.
+// What every actor has: a label, a meter, and handlers that report to the tap.
 #pragma once
 
 #include <caf/error.hpp>
@@ -18,7 +18,7 @@
 
 namespace warpsmith::actors {
 
-/// Given to an actor when it is spawned. The tap outlives every actor.
+/// An actor's name and tap, set when it is spawned. The tap outlives every actor.
 struct Identity {
   std::string label;  // "rollout-0"
   Tap* tap = nullptr;
@@ -38,7 +38,7 @@ class ActorState {
 
   const std::string& label() const { return identity_.label; }
 
-  /// Counts and times one handler; made by `on`.
+  /// Counts and times one handler.
   class Visit {
    public:
     Visit(ActorState& state, std::string_view handler, uint64_t sender)
@@ -77,7 +77,7 @@ class ActorState {
   std::chrono::steady_clock::time_point born_ = std::chrono::steady_clock::now();
 };
 
-/// A handler of a behavior list: one line that calls a named member and passes the tap.
+/// A handler that calls a member of the state and reports the delivery to the tap.
 template <class Self, class State, class R, class... Args>
 auto on(Self* self, const char* handler, R (State::*member)(Args...)) {
   return [self, handler, member](Args... args) -> R {
@@ -87,8 +87,7 @@ auto on(Self* self, const char* handler, R (State::*member)(Args...)) {
   };
 }
 
-/// What an exception says, as a value; the code of anything but an ActorFailure is
-/// `infrastructure`.
+/// The error of an ActorFailure; for any other exception its text under `infrastructure`.
 inline Error error_of(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
@@ -101,15 +100,15 @@ inline Error error_of(const std::exception_ptr& thrown) {
   }
 }
 
-/// Logs what a handler threw; the actor ends with it.
+/// Logs an exception of a handler and returns it as the actor's exit reason.
 inline caf::error ended_by(const ActorState& state, const std::exception_ptr& thrown) {
   const Error error = error_of(thrown);
   log::error(state.label() + " ends: " + error.message);
   return to_caf_end(error);
 }
 
-/// First call of every actor function: names it, and makes exceptions end it with a logged reason,
-/// which the supervisor hears.
+/// First call of every actor function: sets the identity, and turns an exception into a logged exit
+/// reason, which the supervisor receives.
 template <class Self>
 void adopt(Self* self, Identity identity) {
   self->state.take_identity(std::move(identity));

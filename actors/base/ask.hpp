@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests whose answers pass the tap: an answer is a delivery like any other, timed and counted.
+// Requests whose answers are reported to the tap, counted and timed like any other delivery.
 #pragma once
 
 #include <utility>
@@ -28,7 +28,7 @@ auto visited(Self* self, ActorState* state, const char* name, Call call,
 
 }  // namespace ask_detail
 
-/// A request that was sent; what is to be done with its answer follows.
+/// A request that was sent; `then` sets the handlers of its answer.
 template <class Self, class Handle>
 class Asked {
  public:
@@ -49,8 +49,7 @@ class Asked {
   Handle handle_;
 };
 
-/// Asks `receiver` on behalf of `state`, which is `self`'s. The answer is called `name` in the
-/// trace.
+/// Sends a request for `self`, whose state is `state`. The trace calls the answer `name`.
 template <class Self, class Receiver, class... Args>
 auto ask(Self* self, ActorState& state, const char* name, const Receiver& receiver,
          std::chrono::milliseconds bound, Args&&... args) {

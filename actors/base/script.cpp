@@ -9,7 +9,7 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr int bad_arguments = 2;  // how argparse ends: the usage, then a line that says why
+constexpr int bad_arguments = 2;  // argparse's exit code: it prints its usage, then the reason
 
 std::string last_line(std::string text) {
   while (text.ends_with('\n')) text.pop_back();
@@ -40,13 +40,13 @@ Result<std::string> run_script(const std::filesystem::path& script,
 }
 
 Result<std::map<std::string, double>> numbers_of(const std::filesystem::path& script,
-                                                 const std::string& said,
+                                                 const std::string& output,
                                                  const std::vector<std::string>& names) {
-  const auto json = nlohmann::json::parse(said, nullptr, /*allow_exceptions=*/false);
+  const auto json = nlohmann::json::parse(output, nullptr, /*allow_exceptions=*/false);
   std::map<std::string, double> numbers;
   for (const std::string& name : names) {
     if (!json.is_object() || !json.value(name, nlohmann::json()).is_number()) {
-      return fail(ErrorCode::parse_failed, script.string() + " said: " + said);
+      return fail(ErrorCode::parse_failed, script.string() + ": unexpected output: " + output);
     }
     numbers[name] = json[name].get<double>();
   }

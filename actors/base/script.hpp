@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Python script of ours, or of a configuration, run to its end.
+// Runs a Python script to its end.
 #pragma once
 
 #include <chrono>
@@ -12,16 +12,17 @@
 
 namespace warpsmith::actors {
 
-/// What it printed, by the interpreter that holds torch. Errors begin with the script: `timeout`
-/// after `patience`, `process_failed` with what it said on standard error.
+/// Runs `script` with the interpreter that has torch and returns its standard output. Errors begin
+/// with the script: `timeout` after `patience`, `process_failed` with its standard error,
+/// `invalid_argument` with argparse's last line.
 Result<std::string> run_script(const std::filesystem::path& script,
                                const std::vector<std::string>& arguments,
                                std::chrono::milliseconds patience);
 
-/// The numbers of these names in the JSON object that a script printed. One that lacks:
-/// `parse_failed` with all that it said.
+/// The numbers of these names in `output`, the JSON object that a script printed. `parse_failed`
+/// with the whole output when one is missing.
 Result<std::map<std::string, double>> numbers_of(const std::filesystem::path& script,
-                                                 const std::string& said,
+                                                 const std::string& output,
                                                  const std::vector<std::string>& names);
 
 }  // namespace warpsmith::actors

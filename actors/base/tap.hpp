@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place through which every delivery passes, answers included: the trace sits here, and the
-// tests' fault injection.
+// A hook that sees every delivery, answers included: the trace and the tests' fault injection use
+// it.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ struct Delivery {
   uint64_t number = 0;       // counts the receiver's deliveries from 1
 };
 
-/// When a handler ran.
+/// The time of one handler.
 struct Visited {
   SteadyClock::time_point begin;
   std::chrono::nanoseconds took{0};
@@ -40,12 +40,12 @@ class Tap {
   virtual void handled(const Delivery& /*delivery*/, const Visited& /*visited*/) {}
 };
 
-/// Lets everything through and remembers nothing.
+/// A tap that does nothing.
 std::unique_ptr<Tap> make_silent_tap();
 
 /// Writes Chrome's trace events (chrome://tracing, ui.perfetto.dev): one complete event per handled
-/// message, an actor being a thread. Stops after `most_events`, with a last event that says so;
-/// what a killed process leaves can be opened all the same.
+/// message, one thread per actor. After `most_events` it writes a last event that says so. The file
+/// of a killed process can be opened too.
 Result<std::unique_ptr<Tap>> make_trace_tap(const std::string& path,
                                             uint64_t most_events = 1'000'000);
 

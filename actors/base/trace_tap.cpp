@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run as Chrome's trace events: a JSON array, one event per line. The format lets the closing
-// bracket be missing, so a killed process leaves a file that opens.
+// A run as Chrome's trace events: a JSON array, one event per line. The format allows the closing
+// bracket to be missing, so the file of a killed process can be opened.
 #include <cinttypes>
 #include <cstdio>
 #include <map>
@@ -18,16 +18,16 @@ struct FileCloser {
 };
 using File = std::unique_ptr<std::FILE, FileCloser>;
 
-/// Labels and handlers are words of ours: nothing in them needs escaping.
+/// Labels and handlers are identifiers of this program, so nothing in them needs escaping.
 class TraceTap : public Tap {
  public:
   TraceTap(File file, uint64_t most_events) : file_(std::move(file)), left_(most_events) {
-    // Line by line, so that a killed process leaves whole events.
+    // Line-buffered, so that a killed process leaves whole events.
     (void)std::setvbuf(file_.get(), nullptr, _IOLBF, 1 << 16);
     (void)std::fputs("[\n", file_.get());
   }
   ~TraceTap() override {
-    // The last event has no comma behind it.
+    // Ends the array with an event that no comma follows.
     (void)std::fputs(R"({"name":"end","ph":"i","s":"g","ts":0,"pid":1,"tid":0})", file_.get());
     (void)std::fputs("\n]\n", file_.get());
   }
@@ -43,14 +43,14 @@ class TraceTap : public Tap {
                        R"("tid":%u,"args":{"number":%)" PRIu64 R"(,"sender":%)" PRIu64 "}},\n",
                        static_cast<int>(d.handler.size()), d.handler.data(), at.count(),
                        Microseconds{visited.took}.count(), thread_of(d.actor), d.number, d.sender);
-    if (--left_ == 0) say_that_it_stops(at);
+    if (--left_ == 0) write_stop(at);
   }
 
  private:
-  /// The actor's number; its first event is preceded by its name.
+  /// The actor's number; writes its name before its first event.
   unsigned thread_of(std::string_view actor) {
-    const auto [found, fresh] = threads_.try_emplace(std::string{actor}, threads_.size() + 1);
-    if (fresh) {
+    const auto [found, is_new] = threads_.try_emplace(std::string{actor}, threads_.size() + 1);
+    if (is_new) {
       (void)std::fprintf(file_.get(),
                          R"({"name":"thread_name","ph":"M","pid":1,"tid":%u,"args":{"name":"%s"}},)"
                          "\n",
@@ -59,9 +59,9 @@ class TraceTap : public Tap {
     return found->second;
   }
 
-  void say_that_it_stops(Microseconds at) {
+  void write_stop(Microseconds at) {
     (void)std::fprintf(file_.get(),
-                       R"({"name":"the trace stops here: it is full","ph":"i","s":"g",)"
+                       R"({"name":"the trace is full and stops here","ph":"i","s":"g",)"
                        R"("ts":%.3f,"pid":1,"tid":0},)"
                        "\n",
                        at.count());

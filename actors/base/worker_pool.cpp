@@ -9,7 +9,7 @@ namespace warpsmith::actors {
 void configure_workers(caf::actor_system_config& config, int64_t threads) {
   const size_t cores = std::max(1U, std::thread::hardware_concurrency());
   config.set("scheduler.max-threads", threads > 0 ? static_cast<size_t>(threads) : cores);
-  // Unlimited by default: an actor that feeds itself would starve its neighbours.
+  // CAF sets no limit, so an actor that sends to itself would starve its neighbours.
   config.set("scheduler.max-throughput", size_t{50});
   config.set("work-stealing.moderate-poll-attempts", size_t{0});
 }

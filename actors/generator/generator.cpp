@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests in, chunks out; generator_weights.cpp keeps the engine's weights new.
+// Takes requests and streams chunks; generator_weights.cpp loads newer weights.
 #include "actors/generator/generator.hpp"
 
 #include <ATen/Parallel.h>
@@ -9,19 +9,6 @@
 
 namespace warpsmith::actors {
 namespace {
-
-Finish finish_of(policy::FinishReason reason) {
-  switch (reason) {
-    case policy::FinishReason::none:
-      return Finish::none;
-    case policy::FinishReason::stop_token:
-      return Finish::stop_token;
-    case policy::FinishReason::length:
-    case policy::FinishReason::context:
-      return Finish::length;
-  }
-  return Finish::lost;
-}
 
 template <class T>
 void append(std::vector<T>& to, const std::vector<T>& from) {
@@ -46,20 +33,20 @@ caf::result<bool> GeneratorState::generate(const GenerateCall& call) {
     return to_caf({ErrorCode::capacity,
                    label() + ": has no weights of step " + std::to_string(call.step) + " yet"});
   }
-  // A whole prefix is a new beginning: whoever asked before is gone, or has given up.
+  // A whole prefix starts the session anew: the earlier asker is dead or has given up.
   if (call.whole && streams_.contains(call.session)) release(atom::release_v, call.session);
-  policy::GenerateRequest request{call.session, call.whole, call.new_tokens, settings_.sampling};
+  policy::EngineRequest request{call.session, call.whole, call.new_tokens, settings_.sampling};
   request.params.max_tokens = call.credit;
   request.params.stream = call.session;
   if (auto taken = engine_->submit(std::move(request)); !taken) return to_caf(taken.error());
   Stream& stream = streams_[call.session];
   stream.asker = caf::actor_cast<RolloutActor>(self_->current_sender());
-  stream.chunk = TokenChunk{call.session, call.turn, {}, {}, {}, Finish::none};
+  stream.chunk = TokenChunk{call.session, call.turn, {}, {}, {}, FinishReason::none};
   go_on();
   return true;
 }
 
-/// Between two steps the mailbox is looked at: new requests join, new weights come in.
+/// One message per step, so that new requests and weights are handled between two steps.
 void GeneratorState::go_on() {
   if (scheduled_ || !loaded_ || !engine_->has_work()) return;
   scheduled_ = true;
@@ -68,21 +55,21 @@ void GeneratorState::go_on() {
 
 void GeneratorState::step(atom::step /*unused*/) {
   scheduled_ = false;
-  for (const policy::TokenChunk& sampled : engine_->step()) gather(sampled);
+  for (const policy::EngineOutput& sampled : engine_->step()) gather(sampled);
   go_on();
 }
 
-void GeneratorState::gather(const policy::TokenChunk& sampled) {
+void GeneratorState::gather(const policy::EngineOutput& sampled) {
   const auto found = streams_.find(sampled.session);
   if (found == streams_.end()) return;
   TokenChunk& chunk = found->second.chunk;
   append(chunk.tokens, sampled.tokens);
   append(chunk.log_probs, sampled.log_probs);
   append(chunk.versions, sampled.versions);
-  chunk.finish = finish_of(sampled.finish);
-  const bool last = chunk.finish != Finish::none;
+  chunk.finish = sampled.finish;
+  const bool last = chunk.finish != FinishReason::none;
   if (!last && chunk.tokens.size() < settings_.chunk_tokens) return;
-  TokenChunk rest{chunk.session, chunk.turn, {}, {}, {}, Finish::none};
+  TokenChunk rest{chunk.session, chunk.turn, {}, {}, {}, FinishReason::none};
   self_->send(found->second.asker, std::exchange(chunk, std::move(rest)));
   if (last) streams_.erase(found);
 }
@@ -104,9 +91,8 @@ void GeneratorState::describe(ActorStatus& status) const {
                    {"evicted_sequences", static_cast<double>(stats.evicted_sequences)}};
 }
 
-GeneratorActor::behavior_type generator(GeneratorActor::stateful_pointer<GeneratorState> self,
-                                        Identity identity, GeneratorSettings settings,
-                                        WeightStoreActor store) {
+GeneratorSelf::behavior_type generator(GeneratorState::Self self, Identity identity,
+                                       GeneratorSettings settings, WeightStoreActor store) {
   adopt(self, std::move(identity));
   self->state.start(self, std::move(settings), std::move(store));
   return {on(self, "status", &GeneratorState::status),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generator: one inference engine, on a thread of its own. Owns the sessions' KV caches; spawned
-// and watched by the supervisor; bounded by the engine's sessions and cache (then error capacity).
-// A handler takes one decode step at most. When it dies, rollouts ask another one with whole
-// prefixes.
+// Generator: one inference engine on its own thread. Owns the sessions' KV caches; spawned and
+// watched by the supervisor; bounded by the engine's sessions and cache (then error capacity). A
+// handler runs at most one decode step. When it dies, rollouts continue at another generator with
+// whole prefixes.
 #pragma once
 
 #include <map>
@@ -20,15 +20,18 @@ namespace warpsmith::actors {
 struct GeneratorSettings {
   policy::ModelConfig model;
   policy::EngineConfig engine;
-  policy::SamplingParams sampling;  // max_tokens and stream are filled in per call
+  policy::SamplingParams sampling;  // max_tokens and stream are set per call
   size_t chunk_tokens = 16;         // sampled tokens per message
   std::chrono::milliseconds pull_timeout{30'000};
   int threads = 1;
 };
 
+/// The generator with its message to itself: one decode step, sent while there is work.
+using GeneratorSelf = GeneratorActor::extend<caf::reacts_to<atom::step>>;
+
 class GeneratorState : public ActorState {
  public:
-  using Self = GeneratorActor::stateful_pointer<GeneratorState>;
+  using Self = GeneratorSelf::stateful_pointer<GeneratorState>;
 
   void start(Self self, GeneratorSettings settings, WeightStoreActor store);
   void weights_ready(const WeightsReady& ready);
@@ -37,12 +40,11 @@ class GeneratorState : public ActorState {
   caf::result<bool> generate(const GenerateCall& call);
 
  private:
-  /// Who asked, and what was sampled for it since the last message.
   struct Stream {
     RolloutActor asker;
-    TokenChunk chunk;
+    TokenChunk chunk;  // sampled since the last message
   };
-  /// A version on its way from another node.
+  /// A version that is being copied from another node.
   struct Pull {
     PolicyVersion version;
     policy::ModelWeights weights;
@@ -51,7 +53,7 @@ class GeneratorState : public ActorState {
 
   void describe(ActorStatus& status) const override;
   void go_on();
-  void gather(const policy::TokenChunk& sampled);
+  void gather(const policy::EngineOutput& sampled);
   void pull_by_reference();
   void pull_shard();
   void shard_arrived(const WeightShard& shard);
@@ -64,11 +66,10 @@ class GeneratorState : public ActorState {
   std::map<TrajectoryId, Stream> streams_;
   std::optional<Pull> pull_;
   bool loaded_ = false;
-  bool scheduled_ = false;  // a step message is on its way
+  bool scheduled_ = false;  // a step message is in the mailbox
 };
 
-GeneratorActor::behavior_type generator(GeneratorActor::stateful_pointer<GeneratorState> self,
-                                        Identity identity, GeneratorSettings settings,
-                                        WeightStoreActor store);
+GeneratorSelf::behavior_type generator(GeneratorState::Self self, Identity identity,
+                                       GeneratorSettings settings, WeightStoreActor store);
 
 }  // namespace warpsmith::actors

@@ -4,18 +4,19 @@
 #include "actors/generator/generator.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
+#include "actors/protocol/local_messages.hpp"
 #include "actors/weights/weight_shards.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
-constexpr std::chrono::seconds pull_again{1};  // after a pull that failed: rollouts wait for it
+constexpr std::chrono::seconds pull_again{1};  // after a failed pull: rollouts wait for it
 
 }  // namespace
 
 void GeneratorState::weights_ready(const WeightsReady& ready) {
   if (store_.node() == self_->node()) return pull_by_reference();
-  // After a failure an older version is asked for again, and a newer one may be on its way by now.
+  // A repeated pull of an older version must not replace the pull of a newer one.
   if (pull_ && ready.version < pull_->version) return;
   RandomStream unused{0, "pull"};
   pull_.emplace(Pull{ready.version, policy::make_weights(settings_.model, unused), 0});
@@ -23,7 +24,8 @@ void GeneratorState::weights_ready(const WeightsReady& ready) {
 }
 
 void GeneratorState::pull_by_reference() {
-  ask(self_, *this, "pulled", store_, settings_.pull_timeout, atom::pull_v)
+  const auto store = caf::actor_cast<LocalWeightStoreActor>(store_);
+  ask(self_, *this, "pulled", store, settings_.pull_timeout, atom::pull_v)
       .then([this](const LocalWeights& newest) { load(newest.version, *newest.weights); },
             [this](const caf::error& error) {
               log::warn(label() + ": no new weights: " + from_caf(error).message);
@@ -38,9 +40,9 @@ void GeneratorState::pull_shard() {
             [this, version = pull_->version](const caf::error& error) {
               const Error why = from_caf(error);
               log::info(label() + ": pull ended: " + why.message);
-              if (!pull_ || pull_->version != version) return;  // a newer one is on its way
+              if (!pull_ || pull_->version != version) return;  // a newer pull has begun
               pull_.reset();
-              // Of a newer version the store speaks by itself.
+              // The store announces the newer version itself.
               const bool replaced = why.code == ErrorCode::stale || receiver_is_gone(error);
               if (!replaced) self_->delayed_send(self_, pull_again, WeightsReady{version});
             });

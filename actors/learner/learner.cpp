@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments in, steps out; learner_checkpoint.cpp makes them durable.
+// Takes segments and makes steps; learner_checkpoint.cpp makes the steps durable.
 #include "actors/learner/learner.hpp"
 
 #include <ATen/Parallel.h>
@@ -11,7 +11,7 @@
 namespace warpsmith::actors {
 
 void LearnerState::start(Self self, LearnerSettings settings, LedgerActor ledger,
-                         WeightStoreActor store) {
+                         LocalWeightStoreActor store) {
   self_ = self;
   settings_ = std::move(settings);
   ledger_ = std::move(ledger);
@@ -40,7 +40,7 @@ void LearnerState::close(const Closed& closed) {
   if (auto taken = trainer_->close(closed.trajectory, closed.outcome); !taken) {
     log::warn(label() + ": trajectory " + std::to_string(closed.trajectory) + ": " +
               taken.error().message);
-    tell_dropped({closed.trajectory, DropReason::infrastructure});
+    record_drop({closed.trajectory, DropReason::infrastructure});
   }
   go_on();
 }
@@ -49,7 +49,7 @@ void LearnerState::drop(const Dropped& dropped) {
   trainer_->forget(dropped.trajectory);
 }
 
-/// Between two packs the mailbox is looked at, so that segments and status never wait for a step.
+/// One message per pack, so that segments and status requests never wait for a whole step.
 void LearnerState::go_on() {
   if (scheduled_ || recording_) return;
   if (!trainer_->has_work()) return finish_step_for_checkpoint();
@@ -65,17 +65,17 @@ void LearnerState::step(atom::step /*unused*/) {
 }
 
 bool LearnerState::flush(atom::flush /*unused*/) {
-  if (recording_ || trainer_->has_work()) return true;  // asked again at the supervisor's next look
+  if (recording_ || trainer_->has_work()) return true;  // the supervisor repeats its flush
   handle(trainer_->flush());
   return recording_;
 }
 
 void LearnerState::handle(policy::Progress progress) {
-  for (const policy::DroppedTrajectory& dropped : progress.dropped) tell_dropped(dropped);
+  for (const policy::DroppedTrajectory& dropped : progress.dropped) record_drop(dropped);
   if (progress.step) step_made(*progress.step);
 }
 
-void LearnerState::tell_dropped(const policy::DroppedTrajectory& dropped) {
+void LearnerState::record_drop(const policy::DroppedTrajectory& dropped) {
   ask(self_, *this, "drop_recorded", ledger_, settings_.ledger_timeout,
       Dropped{dropped.id, dropped.reason, "dropped by the learner"})
       .then([](bool) {},
@@ -110,9 +110,9 @@ void LearnerState::describe(ActorStatus& status) const {
   status.gauges["released_prefixes"] = static_cast<double>(now.released_prefixes);
 }
 
-LearnerActor::behavior_type learner(LearnerActor::stateful_pointer<LearnerState> self,
-                                    Identity identity, LearnerSettings settings, LedgerActor ledger,
-                                    WeightStoreActor store) {
+LearnerSelf::behavior_type learner(LearnerState::Self self, Identity identity,
+                                   LearnerSettings settings, LedgerActor ledger,
+                                   LocalWeightStoreActor store) {
   adopt(self, std::move(identity));
   self->state.start(self, std::move(settings), std::move(ledger), std::move(store));
   return {on(self, "status", &LearnerState::status),

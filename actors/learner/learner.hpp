@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learner: policy, critic and optimiser of one rank, on a thread of its own. Spawned and watched by
-// the supervisor; bounded by the trajectories in flight and by the trainer's own bound on held
-// prefixes. A handler takes one pack of tokens at most, but for the end of the run: `flush` and a
-// checkpoint asked for within a step finish that step. When it dies the run stops, and goes on from
-// its last checkpoint.
+// Learner: policy, critic and optimiser of one rank, on its own thread. Spawned and watched by the
+// supervisor; bounded by the trajectories in flight and by the trainer's own bound on held
+// prefixes. A handler takes at most one pack of tokens; only `flush` and a checkpoint requested
+// within a step finish that whole step. When it dies, the run stops and can resume from its last
+// checkpoint.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "actors/base/actor_state.hpp"
-#include "actors/protocol/interfaces.hpp"
+#include "actors/protocol/local_messages.hpp"
 #include "policy/learn/trainer.hpp"
 #include "runtime/run/checkpoint.hpp"
 
@@ -27,18 +27,20 @@ struct LearnerSettings {
   uint32_t checkpoint_steps = 10;  // steps between two checkpoints
   uint32_t keep_checkpoints = 2;
   std::chrono::milliseconds ledger_timeout{60'000};
-  int threads = 1;  // of LibTorch, in this actor's thread
+  int threads = 1;  // LibTorch's, for this actor's work
 };
+
+/// The learner with its message to itself: one pack of work, sent while there is work.
+using LearnerSelf = LearnerActor::extend<caf::reacts_to<atom::step>>;
 
 class LearnerState : public ActorState {
  public:
-  using Self = LearnerActor::stateful_pointer<LearnerState>;
+  using Self = LearnerSelf::stateful_pointer<LearnerState>;
 
-  void start(Self self, LearnerSettings settings, LedgerActor ledger, WeightStoreActor store);
+  void start(Self self, LearnerSettings settings, LedgerActor ledger, LocalWeightStoreActor store);
   void observe(const Segment& segment);
   void close(const Closed& closed);
   void drop(const Dropped& dropped);
-  /// One pack of work; sends itself the next.
   void step(atom::step);
   bool flush(atom::flush);
   caf::result<std::string> checkpoint(atom::checkpoint);
@@ -49,7 +51,7 @@ class LearnerState : public ActorState {
   void describe(ActorStatus& status) const override;
   void go_on();
   void handle(policy::Progress progress);
-  void tell_dropped(const policy::DroppedTrajectory& dropped);
+  void record_drop(const policy::DroppedTrajectory& dropped);
   void step_made(const policy::StepReport& report);
   void step_recorded();
   void publish();
@@ -62,19 +64,19 @@ class LearnerState : public ActorState {
   Self self_ = nullptr;
   LearnerSettings settings_;
   LedgerActor ledger_;
-  WeightStoreActor store_;
+  LocalWeightStoreActor store_;
   std::unique_ptr<policy::Trainer> trainer_;
-  bool scheduled_ = false;  // a step message is on its way
+  bool scheduled_ = false;  // a step message is in the mailbox
   bool recording_ = false;  // the ledger has not yet answered for the last step
-  bool settling_ = false;   // a checkpoint is written, the ledger has not yet answered for it
+  bool settling_ = false;   // the ledger has not yet answered for the last checkpoint
   uint32_t last_checkpoint_ = 0;
-  std::vector<Promise> askers_;  // for a checkpoint
+  std::vector<Promise> askers_;  // wait for a checkpoint
   std::map<std::string, double> last_numbers_;
-  int64_t trained_tokens_ = 0;  // forward passes of every step so far
+  int64_t trained_tokens_ = 0;  // of all forward passes so far
 };
 
-LearnerActor::behavior_type learner(LearnerActor::stateful_pointer<LearnerState> self,
-                                    Identity identity, LearnerSettings settings, LedgerActor ledger,
-                                    WeightStoreActor store);
+LearnerSelf::behavior_type learner(LearnerState::Self self, Identity identity,
+                                   LearnerSettings settings, LedgerActor ledger,
+                                   LocalWeightStoreActor store);
 
 }  // namespace warpsmith::actors

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The learner's steps on disk: recorded by the ledger first, then perhaps a checkpoint.
+// How steps become durable: the ledger records a step, then its checkpoint may be written.
 #include "actors/base/ask.hpp"
 #include "actors/learner/learner.hpp"
 #include "actors/protocol/errors.hpp"
@@ -7,7 +7,7 @@
 
 namespace warpsmith::actors {
 
-/// The ledger knows the step: now its checkpoint may be written, and the next step begin.
+/// The ledger has the step: its checkpoint may be written and the next step may begin.
 void LearnerState::step_recorded() {
   recording_ = false;
   if (checkpoint_due() || !askers_.empty()) settle_checkpoint();
@@ -29,9 +29,9 @@ Result<std::string> LearnerState::write_checkpoint() {
   return written->folder.string();
 }
 
-/// Everybody who asked hears of it once the ledger has it.
+/// Writes a checkpoint if there is a newer step, and answers all askers once the ledger has it.
 void LearnerState::settle_checkpoint() {
-  if (settling_) return;  // the answer under way is theirs too
+  if (settling_) return;  // the pending answer serves all askers
   const uint32_t step = trainer_->version().step;
   if (step == last_checkpoint_) {
     return answer_askers(step == 0 ? "" : settings_.checkpoints->path_of(step).string());
@@ -71,7 +71,7 @@ caf::result<std::string> LearnerState::checkpoint(atom::checkpoint /*unused*/) {
   return promise;
 }
 
-/// Within a step nothing can be saved, and no trajectory may come any more to complete it.
+/// Nothing can be saved within a step, and no more trajectories may come to complete it.
 void LearnerState::finish_step_for_checkpoint() {
   if (!askers_.empty() && trainer_->mid_step()) handle(trainer_->flush());
 }

@@ -62,7 +62,7 @@ Conservation::Conservation(std::vector<LedgerEntry> entries, uint32_t durable_st
 }
 
 LedgerEntry* Conservation::find(TrajectoryId id) {
-  return knows(id) ? &entries_[id - 1] : nullptr;
+  return was_admitted(id) ? &entries_[id - 1] : nullptr;
 }
 
 void Conservation::move(LedgerEntry& entry, TrajectoryPhase to) {
@@ -163,7 +163,7 @@ Result<Change> Conservation::checkpointed(uint32_t step) {
   if (step <= durable_step_) return Change::already;
   if (step > last_step_) {
     return fail(ErrorCode::invalid_argument, "checkpoint of step " + std::to_string(step) +
-                                                 ": the ledger knows steps up to " +
+                                                 ": the ledger has steps up to " +
                                                  std::to_string(last_step_));
   }
   durable_step_ = step;
@@ -177,10 +177,9 @@ Result<Change> Conservation::checkpointed(uint32_t step) {
 
 Result<uint64_t> Conservation::restore(uint32_t step) {
   if (step > last_step_) {
-    return fail(ErrorCode::invalid_argument,
-                "restore: checkpoint of step " + std::to_string(step) +
-                    " is ahead of the ledger, which knows steps up to " +
-                    std::to_string(last_step_));
+    return fail(ErrorCode::invalid_argument, "restore: checkpoint of step " + std::to_string(step) +
+                                                 " is ahead of the ledger, which has steps up to " +
+                                                 std::to_string(last_step_));
   }
   uint64_t returned = 0;
   for (LedgerEntry& entry : entries_) {

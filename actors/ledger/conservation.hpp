@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger's pure core: which trajectory is where, under the law
+// The ledger's pure core: the phase of every trajectory, under the law
 // admitted = trained + dropped(reason) + in flight.
 #pragma once
 
@@ -14,10 +14,10 @@
 
 namespace warpsmith::actors {
 
-/// Where a trajectory stands. Who acts next is written beside each phase.
+/// Where a trajectory stands; the comment says what comes next.
 enum class TrajectoryPhase : uint8_t {
   open,     // in flight: its rollout appends segments, then closes or drops it
-  closed,   // in flight: its outcome is known; the learner trains it
+  closed,   // in flight: it has its outcome; the learner trains it
   stepped,  // in flight: an optimiser step used it; the next durable checkpoint makes it trained
   trained,  // ended: the checkpoint that holds its step is durable
   dropped,  // ended: left with a reason
@@ -29,13 +29,13 @@ struct LedgerEntry {
   TrajectoryPhase phase = TrajectoryPhase::open;
   DropReason reason = DropReason::cancelled;  // meaningful when dropped
   uint32_t segments = 0;                      // recorded ones, numbered 0 … segments − 1
-  uint32_t step = 0;                          // that trained it; meaningful when stepped or trained
+  uint32_t step = 0;                          // of its training; meaningful when stepped or trained
 
   bool operator==(const LedgerEntry&) const = default;
 };
 static_assert(sizeof(LedgerEntry) == 12);
 
-/// How many trajectories stand where.
+/// Numbers of trajectories.
 struct ConservationCounts {
   uint64_t admitted = 0;
   std::array<uint64_t, trajectory_phase_count> by_phase{};
@@ -45,15 +45,15 @@ struct ConservationCounts {
   uint64_t trained() const { return of(TrajectoryPhase::trained); }
   uint64_t dropped() const { return of(TrajectoryPhase::dropped); }
   uint64_t in_flight() const;
-  /// Admitted, and no optimiser step has used them: what the learner still has ahead of it.
+  /// Admitted, not dropped, and not yet used by an optimiser step.
   uint64_t untrained() const { return of(TrajectoryPhase::open) + of(TrajectoryPhase::closed); }
-  /// The law itself: every admitted trajectory is counted once, every drop has one reason.
+  /// True if every admitted trajectory is counted once and every drop has one reason.
   bool law_holds() const;
 
   bool operator==(const ConservationCounts&) const = default;
 };
 
-/// What a request changed. Asking again for what is already so is not an error: answers get lost.
+/// What a request changed. A repeated request is no error, because answers can get lost.
 enum class Change : uint8_t { made, already };
 
 /// A state machine over trajectories 1, 2, 3 … in order of admission. Refusals are
@@ -62,7 +62,7 @@ enum class Change : uint8_t { made, already };
 class Conservation {
  public:
   Conservation() = default;
-  /// As read back from a run database: entry i is trajectory i + 1.
+  /// From a run database: entry i is trajectory i + 1.
   Conservation(std::vector<LedgerEntry> entries, uint32_t durable_step, uint32_t last_step);
 
   TrajectoryId admit();
@@ -72,16 +72,17 @@ class Conservation {
   /// The first reason stands. Refused once a step has used the trajectory.
   Result<Change> drop(TrajectoryId id, DropReason reason);
   /// Optimiser step `step` used these closed trajectories: all of them, or none on refusal. Steps
-  /// only go up (some may be left out). The same call again, as a whole, is `already`.
+  /// must increase (gaps are allowed). The same whole call again is `already`.
   Result<Change> train(uint32_t step, std::span<const TrajectoryId> ids);
-  /// The checkpoint of `step` is durable: what was stepped up to it is trained.
+  /// The checkpoint of `step` is durable: trajectories stepped up to it become trained.
   Result<Change> checkpointed(uint32_t step);
-  /// The run goes on from the checkpoint of `step`: what later steps used is closed again, also
-  /// what a newer checkpoint (lost or corrupt since) had made trained. Gives their number.
+  /// The run resumes from the checkpoint of `step`: trajectories that later steps used become
+  /// closed again, even those that a newer checkpoint (since lost or corrupt) had made trained.
+  /// Returns their number.
   Result<uint64_t> restore(uint32_t step);
 
-  bool knows(TrajectoryId id) const { return id >= 1 && id <= entries_.size(); }
-  /// Requires knows(id).
+  bool was_admitted(TrajectoryId id) const { return id >= 1 && id <= entries_.size(); }
+  /// Requires was_admitted(id).
   const LedgerEntry& at(TrajectoryId id) const { return entries_.at(id - 1); }
   const ConservationCounts& counts() const { return counts_; }
   /// In order of admission.

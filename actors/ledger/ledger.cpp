@@ -9,7 +9,7 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr std::chrono::seconds wall_time_grain{10};  // lost at most by kill -9
+constexpr std::chrono::seconds wall_time_grain{10};  // kill -9 loses at most this much
 
 }  // namespace
 
@@ -43,7 +43,7 @@ caf::result<Out> LedgerState::answer(const Result<Change>& change, Out value) {
 }
 
 template <class Record>
-void LedgerState::tell_learner(const Result<Change>& change, const Record& record) {
+void LedgerState::send_to_learner(const Result<Change>& change, const Record& record) {
   if (!learner_ || !change || *change == Change::already) return;
   after_flush([this, record](const Result<void>& done) {
     if (done) self_->send(learner_, record);
@@ -62,17 +62,17 @@ void LedgerState::after_flush(std::function<void(const Result<void>&)> tell) {
   if (settings_.group_commit.count() > 0) {
     self_->delayed_send(self_, settings_.group_commit, atom::flush_v);
   } else {
-    self_->send(self_, atom::flush_v);  // behind what is queued already
+    self_->send(self_, atom::flush_v);  // after the messages that are queued already
   }
 }
 
-/// The supervisor asks for counts at every heartbeat, so this is never long ago.
+/// Runs at every heartbeat, with the supervisor's request for counts.
 void LedgerState::note_time() {
   const auto now = SteadyClock::now();
   if (now - noted_ < wall_time_grain) return;
   noted_ = now;
   if (auto noted = source_->record_wall_time(); !noted) {
-    log::warn(label() + ": wall time not recorded: " + noted.error().message);
+    log::warn(label() + ": running time not recorded: " + noted.error().message);
   }
   after_flush([](const Result<void>&) {});
 }
@@ -106,7 +106,7 @@ Result<Admission> LedgerState::recorded(TrajectoryId id) {
   return Admission{true, id, std::move(*task), std::move(trajectory->segments), true, version_};
 }
 
-/// The next orphan that can be read; those that cannot be are dropped.
+/// The next readable orphan; unreadable ones are dropped on the way.
 std::optional<Admission> LedgerState::resume_one() {
   while (!orphans_.empty()) {
     const TrajectoryId id = orphans_.front();
@@ -140,7 +140,7 @@ void LedgerState::grant(const Asker& asker, Admission admission) {
       });
 }
 
-/// Hands out what may be admitted now; tells every asker when nothing more will be.
+/// Answers every asker that can be answered now: by an admission, or by its final refusal.
 void LedgerState::serve() {
   while (!askers_.empty()) {
     if (auto resumed = resume_one()) {
@@ -167,9 +167,9 @@ void LedgerState::serve() {
 caf::result<Admission> LedgerState::admit(atom::admit /*unused*/, const Task& task) {
   constexpr size_t most_waiting = 4096;
   if (askers_.size() >= most_waiting) {
-    return to_caf({ErrorCode::capacity, label() + ": too many askers wait for admission"});
+    return to_caf({ErrorCode::capacity, label() + ": too many requests wait for admission"});
   }
-  // Before the promise is made: that takes the sender out of the message.
+  // Read first: making the promise moves the sender out of the message.
   const auto rollout = caf::actor_cast<caf::actor_addr>(self_->current_sender());
   watch(rollout);
   auto promise = self_->make_response_promise<Admission>();
@@ -180,14 +180,14 @@ caf::result<Admission> LedgerState::admit(atom::admit /*unused*/, const Task& ta
 
 caf::result<uint32_t> LedgerState::append(const Segment& segment) {
   const auto change = source_->store.append(segment);
-  tell_learner(change, segment);
+  send_to_learner(change, segment);
   return answer(change, segment.number);
 }
 
 caf::result<bool> LedgerState::close(const Closed& closed) {
   const auto change = source_->store.close(closed.trajectory, closed.outcome);
   if (change) owners_.erase(closed.trajectory);
-  tell_learner(change, closed);
+  send_to_learner(change, closed);
   if (change && *change == Change::made) {
     ++ends_under_way_;
     after_flush([this](const Result<void>&) { --ends_under_way_; });
@@ -198,7 +198,7 @@ caf::result<bool> LedgerState::close(const Closed& closed) {
 caf::result<bool> LedgerState::drop(const Dropped& dropped) {
   const auto change = source_->store.drop(dropped.trajectory, dropped.reason, dropped.detail);
   if (change) owners_.erase(dropped.trajectory);
-  tell_learner(change, dropped);
+  send_to_learner(change, dropped);
   auto result = answer(change, true);
   serve();
   return result;
@@ -240,7 +240,7 @@ void LedgerState::observe(const Observation& seen) {
   telemetry_.observe(seen);
 }
 
-/// Open trajectories go on with a rollout; the learner needs what they were before.
+/// The learner also needs the recorded turns of open trajectories, which a rollout continues.
 void LedgerState::redeliver(atom::redeliver /*unused*/, const LearnerActor& learner) {
   learner_ = learner;
   Resumption& resumption = source_->resumption;
@@ -268,7 +268,7 @@ void LedgerState::drop_unreadable(TrajectoryId id, const Error& why) {
   const auto change = source_->store.drop(id, DropReason::infrastructure, why.message);
   log::warn(label() + ": trajectory " + std::to_string(id) + ": " + why.message +
             (change ? ", dropped" : ""));
-  tell_learner(change, Dropped{id, DropReason::infrastructure, why.message});
+  send_to_learner(change, Dropped{id, DropReason::infrastructure, why.message});
 }
 
 void LedgerState::drain(atom::drain /*unused*/) {
@@ -316,9 +316,8 @@ void LedgerState::describe(ActorStatus& status) const {
                    {"orphans", static_cast<double>(orphans_.size())}};
 }
 
-LedgerActor::behavior_type ledger(LedgerActor::stateful_pointer<LedgerState> self,
-                                  Identity identity, std::shared_ptr<LedgerSource> source,
-                                  LedgerSettings settings) {
+LedgerSelf::behavior_type ledger(LedgerState::Self self, Identity identity,
+                                 std::shared_ptr<LedgerSource> source, LedgerSettings settings) {
   adopt(self, std::move(identity));
   self->state.start(self, std::move(source), settings);
   self->set_down_handler([self](const caf::down_msg& down) { self->state.orphan(down.source); });

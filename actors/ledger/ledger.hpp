@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ledger: counts and stores every trajectory. Owns the run database and the segment files; spawned
-// by the supervisor with a thread of its own (it waits for the disk). Bounded by `max_in_flight`
-// and by one waiting asker per rollout slot. When it dies the run stops; what it answered is on
-// disk.
+// by the supervisor on its own thread, because it waits for the disk. Bounded by `max_in_flight`
+// and by one waiting asker per rollout slot. When it dies, the run stops; every change that it
+// answered is on disk.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
@@ -24,28 +24,31 @@ namespace warpsmith::actors {
 struct LedgerSettings {
   uint64_t trajectories = 1024;  // admitted in all, over every incarnation
   AdmissionLimits limits;
-  double expected_per_step = 32;  // trajectories that one step takes, until steps were seen
-  bool unlimited = false;         // nothing is trained (eval): no staleness to mind
-  std::chrono::milliseconds group_commit{0};  // what arrives within it shares one flush; 0: what
-                                              // is queued already
+  double expected_per_step = 32;              // trajectories per step, until steps were seen
+  bool unlimited = false;                     // nothing is trained (eval), so no bound on staleness
+  std::chrono::milliseconds group_commit{0};  // changes within it share one flush; 0: changes
+                                              // that are queued already
 };
 
-/// The opened store and where this incarnation starts. Handed over once.
+/// The opened store and where this incarnation starts; moved into the ledger once.
 struct LedgerSource {
   LedgerStore store;
   Resumption resumption;
   SteadyClock::time_point begun;  // of this incarnation
 
-  /// Adds how long the incarnation has run to the open group.
+  /// Adds the incarnation's running time to the open group.
   Result<void> record_wall_time();
 };
 
+/// The ledger with its message to itself: make the open group durable and answer for it.
+using LedgerSelf = LedgerActor::extend<caf::reacts_to<atom::flush>>;
+
 class LedgerState : public ActorState {
  public:
-  using Self = LedgerActor::stateful_pointer<LedgerState>;
+  using Self = LedgerSelf::stateful_pointer<LedgerState>;
 
   LedgerState() : rate_(1) {}
-  /// What a delayed flush would have covered is made durable before the actor is gone.
+  /// Makes the open group durable.
   ~LedgerState() override;
   LedgerState(const LedgerState&) = delete;
   LedgerState& operator=(const LedgerState&) = delete;
@@ -63,7 +66,7 @@ class LedgerState : public ActorState {
   void flush(atom::flush);
   void drain(atom::drain);
   LedgerCounts counts(atom::counts);
-  /// A rollout ended: what it ran goes to the next asker.
+  /// A rollout has ended: its open trajectories go to the next askers.
   void orphan(const caf::actor_addr& rollout);
 
  private:
@@ -74,19 +77,19 @@ class LedgerState : public ActorState {
     Promise promise;
   };
 
-  /// Sends the recorded segments and gives the outcome (empty while open); drops what cannot be
-  /// read.
+  /// Sends the learner the recorded segments and returns the outcome (empty while open). Drops a
+  /// trajectory that cannot be read.
   std::optional<Outcome> send_recorded(TrajectoryId id);
   void drop_unreadable(TrajectoryId id, const Error& why);
 
   void describe(ActorStatus& status) const override;
-  /// Answers with `value` once the group that holds the change is durable, or with what went wrong.
+  /// Answers `value` once the change is durable, or the error.
   template <class Out>
   caf::result<Out> answer(const Result<Change>& change, Out value);
-  /// The learner hears of a change once it is durable: a step may only use what is recorded.
+  /// Sends the change to the learner once it is durable: a step may use only recorded changes.
   template <class Record>
-  void tell_learner(const Result<Change>& change, const Record& record);
-  /// Calls `tell` when the open group was flushed; has a flush come.
+  void send_to_learner(const Result<Change>& change, const Record& record);
+  /// Schedules a flush and calls `tell` with its result.
   void after_flush(std::function<void(const Result<void>&)> tell);
   void serve();
   bool exhausted() const;
@@ -106,17 +109,16 @@ class LedgerState : public ActorState {
   bool draining_ = false;
   LearnerActor learner_;  // none in a run that does not learn
   StepTelemetry telemetry_;
-  SteadyClock::time_point noted_;  // when the wall time was recorded last
+  SteadyClock::time_point noted_;  // of the last record of the running time
   std::deque<Asker> askers_;
-  std::deque<TrajectoryId> orphans_;                // open, without a rollout
-  std::map<TrajectoryId, caf::actor_addr> owners_;  // open, with one
-  std::set<caf::actor_addr> watched_;               // rollouts that are monitored
-  uint64_t ends_under_way_ = 0;  // closed, neither durable nor told to the learner yet
+  std::deque<TrajectoryId> orphans_;                // open trajectories without a rollout
+  std::map<TrajectoryId, caf::actor_addr> owners_;  // open trajectories with their rollouts
+  std::set<caf::actor_addr> watched_;               // monitored rollouts
+  uint64_t ends_under_way_ = 0;  // closed, but not yet durable and so not sent to the learner
   std::vector<std::function<void(const Result<void>&)>> waiting_for_flush_;
 };
 
-LedgerActor::behavior_type ledger(LedgerActor::stateful_pointer<LedgerState> self,
-                                  Identity identity, std::shared_ptr<LedgerSource> source,
-                                  LedgerSettings settings);
+LedgerSelf::behavior_type ledger(LedgerState::Self self, Identity identity,
+                                 std::shared_ptr<LedgerSource> source, LedgerSettings settings);
 
 }  // namespace warpsmith::actors

@@ -76,7 +76,7 @@ Result<void> LedgerStore::ready() const {
   if (broken_) return tl::unexpected(*broken_);
   if (lost_group_) return tl::unexpected(*lost_group_);
   if (incarnation_ != 0) return {};
-  return fail(ErrorCode::invalid_argument, "ledger: begin() comes before any other call");
+  return fail(ErrorCode::invalid_argument, "ledger: begin() must come before any other call");
 }
 
 tl::unexpected<Error> LedgerStore::abandon(Error error) {
@@ -87,7 +87,7 @@ tl::unexpected<Error> LedgerStore::abandon(Error error) {
     core_ = std::move(*core);
   } else {
     broken_ = core ? undone.error() : core.error();
-    broken_->message = "ledger: cannot go back to what is durable: " + broken_->message;
+    broken_->message = "ledger: cannot return to the durable state: " + broken_->message;
   }
   if (pending_ > 0) lost_group_ = error;
   pending_ = 0;
@@ -113,7 +113,7 @@ Result<void> LedgerStore::flush() {
     return tl::unexpected(std::move(why));
   }
   if (pending_ == 0) return {};
-  pending_ = 0;  // whatever comes, this answer tells the group
+  pending_ = 0;  // this result answers the whole group
   auto durable = log_.sync();
   if (durable) durable = db_.commit();
   if (!durable) return abandon(std::move(durable.error()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger on disk: the conservation core, the run database and the segment files as one thing.
+// The ledger on disk: keeps the conservation core, the run database and the segment files in step.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace warpsmith::actors {
 /// When a call's effect is durable, and its answer may be given.
 enum class Durability : uint8_t {
   each_call,  // when the call returns: two syncs per call
-  on_flush,   // when the next flush() succeeds: two syncs for the whole group
+  on_flush,   // when the next flush() succeeds: two syncs per group of calls
 };
 
 struct LedgerStoreOptions {
@@ -27,26 +27,26 @@ struct LedgerStoreOptions {
   std::chrono::milliseconds busy_timeout{5'000};
 };
 
-/// Where an incarnation starts from.
+/// The trajectories that an incarnation starts with.
 struct Resumption {
   uint32_t incarnation = 0;
-  std::vector<TrajectoryId> open;    // continue from their recorded segments (load)
-  std::vector<TrajectoryId> closed;  // deliver again to the learner (load)
-  uint64_t returned = 0;             // of those closed ones, how many a lost step had used
+  std::vector<TrajectoryId> open;    // to continue from their recorded segments (load)
+  std::vector<TrajectoryId> closed;  // to send to the learner again (load)
+  uint64_t returned = 0;             // closed ones that a lost step had used
 };
 
 /// One owner, one thread. With on_flush the owner handles a burst of requests, calls flush(), then
-/// answers them all. A write that fails (disk full) undoes the whole group: state goes back to what
-/// is durable, the failing call or the next flush() says why, and later calls work again once there
-/// is space.
+/// answers them all. A write that fails (disk full) undoes the whole group: the state returns to
+/// what is durable, the failed call or the next flush() returns the error, and later calls work
+/// again once there is space.
 class LedgerStore {
  public:
   /// Opens or makes run.db and segments/ of a folder that the caller has locked. `corrupt` if the
-  /// database is damaged; damage to segment files is survived (see damage()).
+  /// database is damaged; damaged segment files are no error (see damage()).
   static Result<LedgerStore> open(const RunPaths& paths, LedgerStoreOptions options = {});
 
-  /// Starts an incarnation from the checkpoint of `checkpoint_step` (0: none), which must not be
-  /// ahead of last_step(). Always durable on return. Called once, before the first admission.
+  /// Starts an incarnation from the checkpoint of `checkpoint_step` (0: none), at most
+  /// last_step(). Durable on return. Called once, before the first admission.
   Result<Resumption> begin(uint32_t checkpoint_step);
 
   Result<TrajectoryId> admit(const Task& task, PolicyVersion version);
@@ -55,24 +55,24 @@ class LedgerStore {
   Result<Change> append(const Segment& segment);
   Result<Change> close(TrajectoryId id, const Outcome& outcome);
   Result<Change> drop(TrajectoryId id, DropReason reason, const std::string& detail);
-  /// Step `step.version` of this incarnation used these trajectories. The checkpoint of a step may
-  /// only be written after this was answered for it.
+  /// Step `step.version` of this incarnation used these trajectories. Its checkpoint may be written
+  /// only after the answer.
   Result<Change> mark_trained(const StepRow& step);
   Result<Change> checkpointed(uint32_t step);
   Result<void> record_verdict(const VerdictRow& row);
   Result<void> record_event(const std::string& kind, const std::string& actor,
                             const std::string& text);
-  /// Seconds this incarnation has run.
+  /// Sets the running time of this incarnation.
   Result<void> record_wall_seconds(double seconds);
 
-  /// Makes the group durable; without one it does nothing. An error means: nothing of the group
-  /// happened, each of its requests must be answered with it.
+  /// Makes the group durable; does nothing without one. After an error nothing of the group has
+  /// happened, and each of its requests must be answered with that error.
   Result<void> flush();
-  /// Whether answers wait for a flush.
+  /// True while answers wait for a flush.
   bool pending() const { return pending_ > 0 || lost_group_.has_value(); }
 
-  /// The whole trajectory, read back from its segment records. Of an open one the outcome is empty.
-  /// `corrupt` if a record does not match its checksum: the caller drops the trajectory for it.
+  /// The whole trajectory, read back from its segment records; an open one has an empty outcome.
+  /// `corrupt` if a record does not match its checksum: the caller then drops the trajectory.
   Result<Trajectory> load(TrajectoryId id);
   Result<Task> task_of(TrajectoryId id);
 
@@ -80,10 +80,10 @@ class LedgerStore {
   const Conservation& core() const { return core_; }
   uint32_t incarnation() const { return incarnation_; }
   uint32_t last_step() const { return core_.last_step(); }
-  /// Of the newest checkpoint that the ledger was told of; 0: none.
+  /// Step of the newest durable checkpoint; 0: none.
   uint32_t durable_step() const { return core_.durable_step(); }
   RunDatabase& database() { return db_; }
-  /// Damage that opening found in the segment files; empty if none.
+  /// Damage found in the segment files when they were opened; empty if none.
   const std::string& damage() const { return log_.damage(); }
 
  private:
@@ -103,12 +103,12 @@ class LedgerStore {
   Conservation core_;
   LedgerStoreOptions options_;
   uint32_t incarnation_ = 0;
-  uint64_t pending_ = 0;             // calls in the group that no flush has covered
-  std::optional<Error> lost_group_;  // why calls of the current group will be refused at flush
-  std::optional<Error> broken_;      // the state could not be read back: nothing works any more
+  uint64_t pending_ = 0;             // calls in the open group
+  std::optional<Error> lost_group_;  // the next flush returns it for the undone group
+  std::optional<Error> broken_;      // the state could not be read back: every call returns this
 };
 
-/// The conservation core as a database says it is.
+/// The conservation core, read from a database.
 Result<Conservation> load_conservation(RunDatabase& db);
 
 }  // namespace warpsmith::actors

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our Error as caf::error and back: one category, one renderer.
+// Conversion between Error and caf::error.
 #pragma once
 
 #include <caf/actor_system_config.hpp>
@@ -13,17 +13,17 @@ namespace warpsmith::actors {
 
 caf::error to_caf(const Error& error);
 
-/// The same as the end of an actor that threw. CAF answers the request in hand with it and sends it
-/// to whoever watches: to the asker both are one failure, so the answer means that nobody is there.
+/// The exit reason of an actor that threw. CAF also answers the request in hand with it, so
+/// receiver_is_gone is true of it: the asker must not count the answer and the end as two failures.
 caf::error to_caf_end(const Error& error);
 
-/// Errors of CAF itself (time-outs, lost peers) get the nearest code of ours.
+/// Errors of CAF itself (time-outs, lost peers) get the nearest ErrorCode.
 Error from_caf(const caf::error& error);
 
-/// Whether whoever was asked is gone, so that only its successor can answer.
+/// True if the receiver of the request has ended, so that only its successor can answer.
 bool receiver_is_gone(const caf::error& error);
 
-/// Ends the actor that throws it; the supervisor hears code and message.
+/// Ends the actor that throws it; the supervisor receives code and message.
 class ActorFailure : public std::runtime_error {
  public:
   explicit ActorFailure(Error error)
@@ -34,7 +34,7 @@ class ActorFailure : public std::runtime_error {
   Error error_;
 };
 
-/// Lets `system.render` print our category.
+/// Lets `system.render` print these errors.
 void register_errors(caf::actor_system_config& config);
 
 }  // namespace warpsmith::actors

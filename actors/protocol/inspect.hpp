@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How CAF reads and writes our records: each is one byte blob of the codec. Bytes are CAF's fast
-// path, and its own float packing never sees a NaN or an infinity (0.17.6 hangs on them).
+// How CAF reads and writes the messages: each is one byte blob of the codec. Bytes are CAF's fast
+// path, and a blob keeps floats away from CAF's own packing, which hangs on NaN and infinity
+// (0.17.6).
 #pragma once
 
 #include <caf/error.hpp>
@@ -36,7 +37,7 @@ typename Inspector::result_type inspect_packed(Inspector& f, Record& record) {
 
 namespace warpsmith {
 
-/// Every record with a type ID of ours, found by argument-dependent look-up from both namespaces.
+/// For every packed message; argument-dependent look-up finds it from both namespaces.
 template <class Inspector, class Record>
   requires actors::IsPacked<Record>::value
 typename Inspector::result_type inspect(Inspector& f, Record& record) {

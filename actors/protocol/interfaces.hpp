@@ -1,171 +1,147 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole wiring of the engine: one interface per actor kind, one line per handler.
+// Every message that one actor may send to another: one interface per kind of actor, a line per
+// handler. What an actor sends to itself is declared beside that actor.
 //
 // CAF's mailboxes are unbounded, so every stream has a bound of its own:
-//   rollout → generator, executor, sandbox: one request under way per trajectory, of which a
-//   rollout
-//     runs `concurrent`; generator and sandbox refuse beyond their slots and queue (error capacity)
+//   rollout → generator, tool executor, sandbox: one request under way per trajectory, of which a
+//     rollout runs `concurrent`; generator and sandbox refuse more than they have room for
+//     (error capacity)
 //   generator → rollout: the `credit` of the call, in tokens
-//   rollout → synthesis, ledger: one question per slot; segments and ends: one per turn
-//   ledger → learner: what was admitted and not trained, `ledger.max_in_flight` trajectories
+//   rollout → synthesis, ledger: one request per free slot; one segment per turn, one end
+//   ledger → learner: trajectories admitted and not yet trained, at most `ledger.max_in_flight`
 //   learner → ledger: one step at a time; the next begins after the answer
 //   weight store → generator: the newest version only, pulled piece by piece
-//   supervisor → everybody: one status request that is not answered
+//   supervisor → every actor: one unanswered status request
 //   supervisor → ledger, telemetry: one observation per answered status request
 #pragma once
 
 #include <caf/replies_to.hpp>
 #include <caf/typed_actor.hpp>
 
-#include "actors/protocol/local_messages.hpp"
 #include "actors/protocol/type_ids.hpp"
 
 namespace warpsmith::actors {
 
-// Every kind answers this at once, whatever its phase.
+// Every actor answers this at once, in every phase.
 using AnswersStatus = caf::replies_to<atom::status>::with<ActorStatus>;
-
-/// Hears everything that is worth a number.
-using TelemetryActor = caf::typed_actor<AnswersStatus,
-                                        // Adds the values to the source's latest ones.
-                                        caf::reacts_to<Observation>,
-                                        // The latest values of every source, keyed "source.name".
-                                        caf::replies_to<atom::snapshot>::with<Observation>>;
-
-/// Samples tokens: continuous batching over the sessions of many rollouts.
-using GeneratorActor =
-    caf::typed_actor<AnswersStatus,
-                     // Newer weights can be pulled; taken between two decode steps, without
-                     // draining.
-                     caf::reacts_to<WeightsReady>,
-                     // Forgets a session and its KV cache.
-                     caf::reacts_to<atom::release, TrajectoryId>,
-                     // One decode step; it sends this to itself while there is work.
-                     caf::reacts_to<atom::step>,
-                     // Continues a session; true when taken, error capacity otherwise. The tokens
-                     // then stream to the sender as TokenChunk, never more than the call's credit.
-                     caf::replies_to<GenerateCall>::with<bool>>;
-
-/// Holds the newest weights as immutable shards. Readers pull; nobody is waited for.
-using WeightStoreActor =
-    caf::typed_actor<AnswersStatus,
-                     // A newer version, by reference; every subscriber hears WeightsReady.
-                     caf::reacts_to<LocalWeights>,
-                     // Tells this generator of every newer version, and of the newest at once.
-                     caf::reacts_to<atom::subscribe, GeneratorActor>,
-                     // The newest version by reference, for readers in this process; error
-                     // not_found before the first.
-                     caf::replies_to<atom::pull>::with<LocalWeights>,
-                     // Piece `index` of a version, for readers on other nodes; error stale once it
-                     // is replaced.
-                     caf::replies_to<atom::pull, PolicyVersion, uint32_t>::with<WeightShard>>;
-
-/// Runs the model's tool calls in workspaces, one jail at a time.
-using ToolExecutorActor =
-    caf::typed_actor<AnswersStatus,
-                     // The text for the model, or a frozen submission that a sandbox must judge.
-                     caf::replies_to<ToolCall>::with<ToolAnswer>,
-                     // The trajectory is over: its workspace goes.
-                     caf::reacts_to<atom::release, TrajectoryId>>;
-
-/// Owns one device (a CPU slot or a GPU) and judges kernels on it, one after the other.
-using SandboxActor =
-    caf::typed_actor<AnswersStatus,
-                     // A verdict, or an infrastructure failure. Never an exception text.
-                     caf::replies_to<EvaluateCall>::with<EvaluateReply>,
-                     // Measures a task once per machine and stack; an error when the task is
-                     // refused.
-                     caf::replies_to<atom::ingest, Task>::with<TaskFacts>,
-                     // What its worker is doing, as a line for people.
-                     caf::reacts_to<atom::progress, std::string>>;
 
 struct Peers;
 
+// clang-format off: one layout for the whole catalogue
+
+/// Keeps the latest numbers of every actor.
+using TelemetryActor = caf::typed_actor<
+    AnswersStatus,
+    // Replaces the source's values of the same names.
+    caf::reacts_to<Observation>,
+    // Answers the latest values of all sources, keyed "source.name".
+    caf::replies_to<atom::snapshot>::with<Observation>>;
+
+/// Samples tokens: continuous batching over the sessions of many rollouts.
+using GeneratorActor = caf::typed_actor<
+    AnswersStatus,
+    // Pulls newer weights from the store and loads them between two decode steps.
+    caf::reacts_to<WeightsReady>,
+    // Drops a session and its KV cache.
+    caf::reacts_to<atom::release, TrajectoryId>,
+    // Continues a session; tokens stream to the sender as TokenChunk. Error capacity: not now.
+    caf::replies_to<GenerateCall>::with<bool>>;
+
+/// Holds the newest weights as immutable shards, which readers pull.
+using WeightStoreActor = caf::typed_actor<
+    AnswersStatus,
+    // Sends WeightsReady to this generator now, if there are weights, and for every newer version.
+    caf::reacts_to<atom::subscribe, GeneratorActor>,
+    // Answers piece `index` of a version; error stale once a newer version has replaced it.
+    caf::replies_to<atom::pull, PolicyVersion, uint32_t>::with<WeightShard>>;
+
+/// Runs the model's tool calls in workspaces, one call at a time.
+using ToolExecutorActor = caf::typed_actor<
+    AnswersStatus,
+    // Answers a text for the model, or a frozen submission that a sandbox must judge.
+    caf::replies_to<ToolCall>::with<ToolAnswer>,
+    // Removes the workspace of a trajectory that has ended.
+    caf::reacts_to<atom::release, TrajectoryId>>;
+
+/// Owns one device (a CPU slot or a GPU) and judges kernels on it, one after the other.
+using SandboxActor = caf::typed_actor<
+    AnswersStatus,
+    // Answers a verdict or an infrastructure failure; error capacity when the queue is full.
+    caf::replies_to<EvaluateCall>::with<EvaluateReply>,
+    // Measures a task, once per machine and stack; an error when the task is refused.
+    caf::replies_to<atom::ingest, Task>::with<TaskFacts>>;
+
 /// A stream of tasks that passed ingest.
-using SynthesisActor =
-    caf::typed_actor<AnswersStatus,
-                     // The next task by the curriculum; waits until one is accepted.
-                     caf::replies_to<atom::next_task>::with<PreparedTask>,
-                     // A task by its id, for a trajectory that goes on after its rollout died;
-                     // error not_found.
-                     caf::replies_to<atom::next_task, std::string>::with<PreparedTask>,
-                     // What became of one: input of the curriculum.
-                     caf::reacts_to<TaskOutcome>,
-                     // Whom to ask for ingest; sent at the start and after every restart.
-                     caf::reacts_to<Peers>,
-                     // Ingests the next task of its sources; it sends this to itself.
-                     caf::reacts_to<atom::step>>;
+using SynthesisActor = caf::typed_actor<
+    AnswersStatus,
+    // Answers the curriculum's next task, as soon as enough tasks are accepted.
+    caf::replies_to<atom::next_task>::with<PreparedTask>,
+    // Answers the task of this id, for a trajectory that resumes; error not_found.
+    caf::replies_to<atom::next_task, std::string>::with<PreparedTask>,
+    // Adds the reward of one trajectory to the curriculum.
+    caf::reacts_to<TaskOutcome>,
+    // Sets the actors to work with; sent at the start and after every restart.
+    caf::reacts_to<Peers>>;
 
 /// One rank of the learner: policy, critic and optimiser.
-using LearnerActor =
-    caf::typed_actor<AnswersStatus,
-                     // A turn of a trajectory that still runs: forwards happen now, the prefix is
-                     // kept.
-                     caf::reacts_to<Segment>,
-                     // The reward: advantages, gradient, and a step when the budget is met.
-                     caf::reacts_to<Closed>,
-                     // The trajectory will not be trained.
-                     caf::reacts_to<Dropped>,
-                     // One pack of work; it sends this to itself while there is some.
-                     caf::reacts_to<atom::step>,
-                     // No more will come: a step with what it holds, however little. False when
-                     // it has nothing to make one of.
-                     caf::replies_to<atom::flush>::with<bool>,
-                     // Writes a checkpoint now; answers its folder.
-                     caf::replies_to<atom::checkpoint>::with<std::string>>;
+using LearnerActor = caf::typed_actor<
+    AnswersStatus,
+    // Takes a turn of a running trajectory: its forward passes run now, its prefix is kept.
+    caf::reacts_to<Segment>,
+    // Takes the reward: computes advantages and the gradient, and steps when the budget is met.
+    caf::reacts_to<Closed>,
+    // Forgets a trajectory that will not be trained.
+    caf::reacts_to<Dropped>,
+    // Makes a step of all that it holds, because no more will come. False: it holds nothing.
+    caf::replies_to<atom::flush>::with<bool>,
+    // Writes a checkpoint now and answers its folder.
+    caf::replies_to<atom::checkpoint>::with<std::string>>;
 
-/// Counts and stores every trajectory. Each answer means "durable".
-using LedgerActor =
-    caf::typed_actor<AnswersStatus,
-                     // Admits a trajectory of the named task as soon as the staleness capacity
-                     // allows.
-                     caf::replies_to<atom::admit, Task>::with<Admission>,
-                     // Appends a turn; idempotent by number. Answers the number.
-                     caf::replies_to<Segment>::with<uint32_t>,
-                     // The trajectory has its reward.
-                     caf::replies_to<Closed>::with<bool>,
-                     // The trajectory leaves with a reason.
-                     caf::replies_to<Dropped>::with<bool>,
-                     // A step was made. Its checkpoint may be written once this is answered.
-                     caf::replies_to<StepDone>::with<bool>,
-                     // The checkpoint of a version is durable.
-                     caf::replies_to<atom::checkpoint, PolicyVersion>::with<bool>,
-                     // Makes what it answered for durable; it sends this to itself.
-                     caf::reacts_to<atom::flush>,
-                     // A verdict, for the record.
-                     caf::reacts_to<Judged>,
-                     // What the supervisor did, for the record.
-                     caf::reacts_to<Event>,
-                     // An actor's numbers: what they say of a step goes into its record.
-                     caf::reacts_to<Observation>,
-                     // Tells this learner of segments, rewards and drops once they are durable, and
-                     // first of every trajectory that no surviving step has used.
-                     caf::reacts_to<atom::redeliver, LearnerActor>,
-                     // Admits nothing more; what is in flight goes on.
-                     caf::reacts_to<atom::drain>,
-                     // The conservation law as numbers.
-                     caf::replies_to<atom::counts>::with<LedgerCounts>>;
+/// Counts and stores every trajectory. An answer means that the change is durable.
+using LedgerActor = caf::typed_actor<
+    AnswersStatus,
+    // Admits a trajectory of this task as soon as the staleness capacity allows it.
+    caf::replies_to<atom::admit, Task>::with<Admission>,
+    // Appends a turn and answers its number; appending it again changes nothing.
+    caf::replies_to<Segment>::with<uint32_t>,
+    // Ends a trajectory with its reward.
+    caf::replies_to<Closed>::with<bool>,
+    // Ends a trajectory without one, for a reason.
+    caf::replies_to<Dropped>::with<bool>,
+    // Records an optimiser step. The step's checkpoint may be written after the answer.
+    caf::replies_to<StepDone>::with<bool>,
+    // Records that the checkpoint of this version is durable.
+    caf::replies_to<atom::checkpoint, PolicyVersion>::with<bool>,
+    // Records a verdict.
+    caf::reacts_to<Judged>,
+    // Records what happened to an actor or a task.
+    caf::reacts_to<Event>,
+    // Adds an actor's numbers to the record of the next step.
+    caf::reacts_to<Observation>,
+    // Sends this learner all that is recorded and untrained, then each change once it is durable.
+    caf::reacts_to<atom::redeliver, LearnerActor>,
+    // Admits nothing more; trajectories in flight continue.
+    caf::reacts_to<atom::drain>,
+    // Answers the terms of the conservation law.
+    caf::replies_to<atom::counts>::with<LedgerCounts>>;
 
-/// Up to K trajectories at once, each a small state machine.
-using RolloutActor = caf::typed_actor<AnswersStatus,
-                                      // Whom to talk to; sent at the start and after every restart.
-                                      caf::reacts_to<Peers>,
-                                      // Tokens of one of its sessions.
-                                      caf::reacts_to<TokenChunk>,
-                                      // Fills free slots, looks at deadlines.
-                                      caf::reacts_to<atom::tick>>;
+/// Up to `concurrent` trajectories at once, each a small state machine.
+using RolloutActor = caf::typed_actor<
+    AnswersStatus,
+    // Sets the actors to work with; sent at the start and after every restart.
+    caf::reacts_to<Peers>,
+    // Takes tokens of one of its sessions.
+    caf::reacts_to<TokenChunk>>;
 
-/// Spawns and watches all of them.
-using SupervisorActor = caf::typed_actor<AnswersStatus,
-                                         // The run cannot go on: it ends, and the end says why.
-                                         caf::reacts_to<FailureReport>,
-                                         // Polls progress and deadlines.
-                                         caf::reacts_to<atom::tick>,
-                                         // Starts an actor of this kind and index again; it sends
-                                         // this to itself after the back-off.
-                                         caf::reacts_to<atom::respawn, uint8_t, uint32_t>,
-                                         // Drains, checkpoints, stops everything in order.
-                                         caf::reacts_to<atom::stop>>;
+/// Spawns, watches and restarts all other actors.
+using SupervisorActor = caf::typed_actor<
+    AnswersStatus,
+    // Ends the run as failed, with this reason.
+    caf::reacts_to<FailureReport>,
+    // Stops the run: drains, writes a checkpoint, ends every actor in order.
+    caf::reacts_to<atom::stop>>;
+
+// clang-format on
 
 /// The handles that rollouts and the synthesis need.
 struct Peers {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may not leave the process: payloads handed over by reference.
+// Messages that must not leave the process: they hand payloads over by reference.
 #pragma once
 
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <memory>
 
+#include "actors/protocol/interfaces.hpp"
 #include "runtime/policy_version.hpp"
 
 namespace warpsmith::policy {
@@ -22,3 +23,18 @@ struct LocalWeights {
 }  // namespace warpsmith::actors
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(warpsmith::actors::LocalWeights)
+
+namespace warpsmith::actors {
+
+// clang-format off: laid out as in interfaces.hpp
+
+/// The weight store as the actors of its own process see it.
+using LocalWeightStoreActor = WeightStoreActor::extend<
+    // Publishes a newer version: every subscriber gets WeightsReady.
+    caf::reacts_to<LocalWeights>,
+    // Answers the newest version; error not_found before the first.
+    caf::replies_to<atom::pull>::with<LocalWeights>>;
+
+// clang-format on
+
+}  // namespace warpsmith::actors

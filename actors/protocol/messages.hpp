@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What actors tell each other, beside the records of runtime/. Plain structs; every one crosses the
-// wire as one byte blob (see inspect.hpp), so floats of any value are safe in them.
+// The messages of the actors, beside the records of runtime/. Plain structs without CAF; each
+// crosses the wire as one byte blob (see inspect.hpp), so they may hold floats of any value.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/bytes.hpp"
+#include "runtime/finish_reason.hpp"
 #include "runtime/submission.hpp"
 #include "runtime/task.hpp"
 #include "runtime/trajectory.hpp"
@@ -16,7 +17,7 @@
 
 namespace warpsmith::actors {
 
-/// A task that ingest accepted, with what it measured.
+/// A task that ingest accepted, with its measurements.
 struct PreparedTask {
   Task task;
   TaskFacts facts;
@@ -26,7 +27,7 @@ struct PreparedTask {
   }
 };
 
-/// How one trajectory of a task ended: input of the curriculum.
+/// The reward of one trajectory of a task: input of the curriculum.
 struct TaskOutcome {
   std::string task_id;
   double reward = 0;
@@ -36,44 +37,42 @@ struct TaskOutcome {
   }
 };
 
-/// Asks a generator to continue a session. `new_tokens` is only what the generator has not seen;
-/// with `whole` it is the full prefix (first turn, or another generator died with it).
+/// Asks a generator to continue a session. `new_tokens` are the tokens that the generator has not
+/// seen; with `whole`, the full prefix (first turn, or the former generator died).
 struct GenerateCall {
   TrajectoryId session = 0;
-  uint32_t turn = 0;
+  uint32_t turn = 0;  // number of the request
   bool whole = false;
   std::vector<int32_t> new_tokens;
-  int32_t credit = 0;  // tokens that the asker will take; the stream ends there at the latest
-  uint32_t step = 0;   // weights of an earlier step must not sample: error capacity until they come
+  int32_t credit = 0;  // the stream ends after at most this many tokens
+  uint32_t step = 0;   // oldest weights that may sample; error capacity while they are missing
   template <class Archive>
   void serialize(Archive& archive) {
     archive(session, turn, whole, new_tokens, credit, step);
   }
 };
 
-enum class Finish : uint8_t { none, stop_token, length, lost };
-
 /// A piece of the stream that answers a GenerateCall. n tokens.
 struct TokenChunk {
   TrajectoryId session = 0;
-  uint32_t turn = 0;
-  std::vector<int32_t> tokens;          // (n)
-  std::vector<float> log_probs;         // (n) natural log
-  std::vector<PolicyVersion> versions;  // (n)
-  Finish finish = Finish::none;         // anything else: the last chunk of this turn
+  uint32_t turn = 0;                         // of the call
+  std::vector<int32_t> tokens;               // (n)
+  std::vector<float> log_probs;              // (n) natural log
+  std::vector<PolicyVersion> versions;       // (n)
+  FinishReason finish = FinishReason::none;  // anything else: the last chunk of this turn
   template <class Archive>
   void serialize(Archive& archive) {
     archive(session, turn, tokens, log_probs, versions, finish);
   }
 };
 
-/// One tool call as the model wrote it, for the workspace of one trajectory.
+/// One tool call of the model, for the workspace of its trajectory.
 struct ToolCall {
   TrajectoryId trajectory = 0;
-  uint32_t turn = 0;
+  uint32_t turn = 0;  // number of the request
   std::string name;
   std::map<std::string, std::string> arguments;
-  PreparedTask task;  // to make the workspace where the executor has none yet
+  PreparedTask task;  // for a new workspace, if the executor has none yet
   template <class Archive>
   void serialize(Archive& archive) {
     archive(trajectory, turn, name, arguments, task);
@@ -83,7 +82,7 @@ struct ToolCall {
 /// Either a text for the model, or a frozen submission that a sandbox must judge first.
 struct ToolAnswer {
   TrajectoryId trajectory = 0;
-  uint32_t turn = 0;
+  uint32_t turn = 0;  // of the call
   std::string text;
   bool needs_sandbox = false;
   Submission submission;
@@ -106,6 +105,7 @@ struct EvaluateCall {
   }
 };
 
+/// Answer to an EvaluateCall.
 struct EvaluateReply {
   TrajectoryId trajectory = 0;
   Judgement judgement;
@@ -115,22 +115,22 @@ struct EvaluateReply {
   }
 };
 
-/// Answer to a request for admission. Open trajectories that lost their rollout go first: then
-/// `task` is theirs, whatever was asked for, and `segments` are what is recorded of them.
+/// Answer to a request for admission. Open trajectories that lost their rollout go first: `task` is
+/// then theirs instead of the requested one, and `segments` are their recorded turns.
 struct Admission {
   bool granted = false;  // false: nothing more will be admitted in this run
   TrajectoryId trajectory = 0;
   Task task;
   std::vector<Segment> segments;
-  bool resumed = false;   // another rollout had it: what it left elsewhere is not trusted
-  PolicyVersion version;  // the newest when it was admitted: none older samples for it
+  bool resumed = false;   // another rollout had it and may have left a session and a workspace
+  PolicyVersion version;  // the newest at admission: older weights must not sample for it
   template <class Archive>
   void serialize(Archive& archive) {
     archive(granted, trajectory, task, segments, resumed, version);
   }
 };
 
-/// A trajectory that has its reward.
+/// A trajectory ended with its reward.
 struct Closed {
   TrajectoryId trajectory = 0;
   Outcome outcome;
@@ -140,6 +140,7 @@ struct Closed {
   }
 };
 
+/// A trajectory ended without a reward.
 struct Dropped {
   TrajectoryId trajectory = 0;
   DropReason reason = DropReason::infrastructure;
@@ -150,7 +151,7 @@ struct Dropped {
   }
 };
 
-/// A verdict that a trajectory got, for the record.
+/// A verdict on a submission of a trajectory, for the record.
 struct Judged {
   TrajectoryId trajectory = 0;
   uint32_t turn = 0;
@@ -165,7 +166,7 @@ struct Judged {
 /// One optimiser step, as the learner reports it.
 struct StepDone {
   PolicyVersion version;              // the version that the step made
-  std::vector<TrajectoryId> trained;  // whose gradients it holds
+  std::vector<TrajectoryId> trained;  // whose gradients the step used
   std::map<std::string, double> metrics;
   template <class Archive>
   void serialize(Archive& archive) {
@@ -179,8 +180,8 @@ struct LedgerCounts {
   uint64_t trained = 0;
   std::map<std::string, uint64_t> dropped;  // reason → count
   uint64_t in_flight = 0;
-  uint64_t open = 0;       // of those in flight: the learner was not told of their end
-  uint64_t closed = 0;     // of those in flight: it was, and no step has used them yet
+  uint64_t open = 0;       // in flight; their end was not yet sent to the learner
+  uint64_t closed = 0;     // in flight; their end was sent, and no step has used them yet
   bool exhausted = false;  // nothing more will be admitted
   template <class Archive>
   void serialize(Archive& archive) {
@@ -212,14 +213,14 @@ struct WeightShard {
   }
 };
 
-/// What an actor says of itself when asked; answered at once.
+/// An actor's answer to a status request.
 struct ActorStatus {
   std::string name;  // "rollout-0"
   std::string phase;
   uint64_t handled = 0;  // messages
   double busy_s = 0;     // inside handlers
   double alive_s = 0;
-  uint64_t queued = 0;  // waiting work that it knows of
+  uint64_t queued = 0;  // waiting work, in units of the actor's choice
   std::map<std::string, double> gauges;
   template <class Archive>
   void serialize(Archive& archive) {
@@ -227,7 +228,7 @@ struct ActorStatus {
   }
 };
 
-/// Why the run cannot go on, as a value of the one taxonomy; told to the supervisor.
+/// Why the run must stop.
 struct FailureReport {
   std::string actor;
   ErrorCode code = ErrorCode::infrastructure;
@@ -238,7 +239,7 @@ struct FailureReport {
   }
 };
 
-/// Numbers for the telemetry: name → value, at one moment; and words, for people.
+/// Numbers and texts of one source at one moment, by name.
 struct Observation {
   std::string source;
   std::map<std::string, double> values;
@@ -249,11 +250,11 @@ struct Observation {
   }
 };
 
-/// Something that the supervisor did, for the record.
+/// Something that happened to an actor or a task, for the record.
 struct Event {
-  std::string kind;   // "restart", "stop", "give_up"
-  std::string actor;  // whom it is about
-  std::string text;   // why
+  std::string kind;   // "restart", "stop", "give_up", "task_refused"
+  std::string actor;  // label of the actor that it is about
+  std::string text;   // the reason
   template <class Archive>
   void serialize(Archive& archive) {
     archive(kind, actor, text);

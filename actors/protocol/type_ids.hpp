@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of our message types and atoms. The name on the wire is the type's full name, so both
-// ends of a connection must be of one build.
+// The atoms and the CAF type IDs of the message types. The name on the wire is the type's full
+// name, so both ends of a connection must be of one build.
 #pragma once
 
 #include <caf/fwd.hpp>
@@ -56,7 +56,7 @@ CAF_END_TYPE_ID_BLOCK(warpsmith)
 
 namespace warpsmith::actors {
 
-/// Records that travel as one blob of the codec: those with a member `serialize`.
+/// True for the messages that travel as one blob of the codec.
 template <class T>
 struct IsPacked : std::false_type {};
 

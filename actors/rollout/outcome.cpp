@@ -3,15 +3,16 @@
 
 #include <algorithm>
 
-#include "sandbox/workspace/solution.hpp"
+#include "policy/learn/reward.hpp"
+#include "sandbox/workspace/source_hash.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
 using Speedup = std::optional<Interval> ShapeResult::*;
 
-/// Lowest lower end over the shapes that are timed; empty if any was not measured, or the verdict
-/// is not correct.
+/// Lowest lower end over the timed shapes; empty if one was not measured or the verdict is not
+/// correct.
 std::optional<double> worst(const Verdict& verdict, Speedup speedup) {
   if (!verdict.correct()) return std::nullopt;
   std::optional<double> low;
@@ -26,10 +27,10 @@ std::optional<double> worst(const Verdict& verdict, Speedup speedup) {
 
 }  // namespace
 
-Outcome judged_outcome(const Verdict& verdict, const FileSet& files, policy::RewardRule rule) {
+Outcome judged_outcome(const Verdict& verdict, const FileSet& files, RewardRule rule) {
   Outcome outcome;
   outcome.reward = policy::reward_of(verdict, rule);
-  outcome.verdict = std::string(to_string(verdict.outcome));
+  outcome.verdict = verdict.outcome;
   outcome.source_hash = sandbox::source_hash(files);
   outcome.speedup_eager = worst(verdict, &ShapeResult::speedup_eager_ci);
   outcome.speedup_compile = worst(verdict, &ShapeResult::speedup_compile_ci);
@@ -39,7 +40,6 @@ Outcome judged_outcome(const Verdict& verdict, const FileSet& files, policy::Rew
 Outcome empty_outcome(bool truncated, double penalty) {
   Outcome outcome;
   outcome.reward = truncated ? -1.0 - penalty : -1.0;
-  outcome.verdict = "no_submission";
   return outcome;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots, deadlines and lost peers; rollout_carry.cpp brings the machines' commands to their
+// Slots, deadlines and lost peers; rollout_send.cpp sends the machines' commands to their
 // receivers.
 #include "actors/rollout/rollout.hpp"
 
@@ -34,12 +34,12 @@ void RolloutState::peers(const Peers& peers) {
   const SynthesisActor former = peers_ ? peers_->synthesis : peers.synthesis;
   peers_ = peers;
   gone_.clear();
-  if (former != peers.synthesis) ask_new_synthesis(former);
+  if (former != peers.synthesis) repeat_task_requests(former);
   replace_lost_peers();
   fill_slots();
 }
 
-/// Of a moment: carrying a command may end a run.
+/// A copy, because sending a command may end a run.
 std::vector<TrajectoryId> RolloutState::ids() const {
   std::vector<TrajectoryId> all;
   all.reserve(runs_.size());
@@ -59,18 +59,18 @@ void RolloutState::check(TrajectoryId id, Run& run) {
   const uint32_t request = run.machine.request();
   const auto now = SteadyClock::now();
   if (std::exchange(run.no_room, 0) == request && request != 0) {
-    return carry(id, run.machine.repeat());
+    return send(id, run.machine.repeat());
   }
   if (run.held == request && request != 0) {
     if (now - run.held_since < settings_.successor_timeout) return;
-    return carry(id, run.machine.failed(
-                         request, {InfraKind::sandbox_lost, "no successor of whoever was asked"}));
+    return send(id, run.machine.failed(request, {InfraKind::sandbox_lost,
+                                                 "the receiver ended and was not replaced"}));
   }
   const bool late = now - run.last_chunk > settings_.generate_timeout;
   if (run.machine.phase() != RolloutPhase::generating || !late) return;
   const InfraFailure failure{InfraKind::deadline, "no tokens within generate_timeout"};
   run.last_chunk = now;
-  carry(id, run.machine.failed(request, failure));
+  send(id, run.machine.failed(request, failure));
 }
 
 void RolloutState::replace_lost_peers() {
@@ -85,8 +85,8 @@ void RolloutState::replace_lost_peers() {
   }
 }
 
-/// What the dead one was asked is asked again, of its successor: a request that it held is never
-/// answered, and one that came too late was held here. Counts as one failure of the step.
+/// Repeats the request that a dead peer had, or that was held for its successor. Counts as one
+/// failure of the step.
 void RolloutState::replace_lost_peers(TrajectoryId id, Run& run) {
   const RolloutPhase phase = run.machine.phase();
   const char* lost = nullptr;
@@ -103,22 +103,22 @@ void RolloutState::replace_lost_peers(TrajectoryId id, Run& run) {
   const bool judging = phase == RolloutPhase::judging_tool || phase == RolloutPhase::judging_final;
   if (judging && !holds(peers_->sandboxes, run.sandbox)) lost = "the sandbox ended";
   if (lost == nullptr) return;
-  carry(id, run.machine.failed(run.machine.request(), {InfraKind::sandbox_lost, lost}));
+  send(id, run.machine.failed(run.machine.request(), {InfraKind::sandbox_lost, lost}));
 }
 
-/// What the former one was asked, it will not answer.
-void RolloutState::ask_new_synthesis(const SynthesisActor& former) {
+/// The former synthesis will not answer.
+void RolloutState::repeat_task_requests(const SynthesisActor& former) {
   log::info(label() + ": synthesis " + std::to_string(former.id()) +
-            " has a successor: " + std::to_string(asked_for_task_.size()) + " requests go there");
-  for (auto& [ticket, resumed] : std::exchange(asked_for_task_, {})) {
+            " has a successor: repeating " + std::to_string(task_requests_.size()) + " requests");
+  for (auto& [ticket, resumed] : std::exchange(task_requests_, {})) {
     --asking_;
-    ask_for_task(std::move(resumed));
+    request_task(std::move(resumed));
   }
 }
 
 void RolloutState::fill_slots() {
   if (!peers_ || drained_) return;
-  while (runs_.size() + asking_ < settings_.concurrent) ask_for_task();
+  while (runs_.size() + asking_ < settings_.concurrent) request_task();
 }
 
 void RolloutState::slot_failed(const char* what, const caf::error& error) {
@@ -126,48 +126,48 @@ void RolloutState::slot_failed(const char* what, const caf::error& error) {
   log::warn(label() + ": " + what + ": " + from_caf(error).message);
 }
 
-/// The ticket outlives the synthesis that was asked: see ask_new_synthesis.
-void RolloutState::ask_for_task(std::optional<Admission> resumed) {
+/// The ticket outlives the synthesis: see repeat_task_requests.
+void RolloutState::request_task(std::optional<Admission> resumed) {
   ++asking_;
   const uint64_t ticket = ++tickets_;
-  const auto& kept = asked_for_task_.emplace(ticket, std::move(resumed)).first->second;
-  const auto came = [this, ticket](const PreparedTask& task) { task_came(ticket, task); };
+  const auto& kept = task_requests_.emplace(ticket, std::move(resumed)).first->second;
+  const auto arrived = [this, ticket](const PreparedTask& task) { task_arrived(ticket, task); };
   const auto failed = [this, ticket](const caf::error& error) { no_task(ticket, error); };
   const SynthesisActor& synthesis = peers_->synthesis;
   if (kept) {
     ask(self_, *this, "named_task", synthesis, settings_.admission_timeout, atom::next_task_v,
         kept->task.id)
-        .then(came, failed);
+        .then(arrived, failed);
   } else {
     ask(self_, *this, "task", synthesis, settings_.admission_timeout, atom::next_task_v)
-        .then(came, failed);
+        .then(arrived, failed);
   }
 }
 
-void RolloutState::task_came(uint64_t ticket, const PreparedTask& task) {
-  const auto node = asked_for_task_.extract(ticket);
+void RolloutState::task_arrived(uint64_t ticket, const PreparedTask& task) {
+  const auto node = task_requests_.extract(ticket);
   if (node.empty()) return;
   if (node.mapped()) return begin(task, *node.mapped());
-  ask_for_admission(task);
+  request_admission(task);
 }
 
 void RolloutState::no_task(uint64_t ticket, const caf::error& error) {
-  if (receiver_is_gone(error)) return;  // asked again once its successor is known
-  const auto node = asked_for_task_.extract(ticket);
+  if (receiver_is_gone(error)) return;  // repeated once the successor is known
+  const auto node = task_requests_.extract(ticket);
   if (node.empty()) return;
   slot_failed("no task", error);
   if (!node.mapped()) {
     drained_ = drained_ || from_caf(error).code == ErrorCode::not_found;
     return;
   }
-  // Another trajectory was to go on.
+  // The ticket was for a trajectory that should resume.
   const Dropped dropped{node.mapped()->trajectory, DropReason::infrastructure,
                         from_caf(error).message};
   ask(self_, *this, "dropped", peers_->ledger, settings_.ledger_timeout, dropped)
       .then([](bool) {}, [this](const caf::error& e) { ledger_failed(e); });
 }
 
-void RolloutState::ask_for_admission(const PreparedTask& task) {
+void RolloutState::request_admission(const PreparedTask& task) {
   ask(self_, *this, "admitted", peers_->ledger, settings_.admission_timeout, atom::admit_v,
       task.task)
       .then([this, task](Admission& admission) { admitted(task, admission); },
@@ -181,12 +181,12 @@ void RolloutState::admitted(const PreparedTask& asked, Admission& admission) {
     return;
   }
   if (admission.task.id == asked.task.id) return begin(asked, admission);
-  // Another trajectory goes on instead: its own task is needed.
+  // A trajectory resumes instead: it needs its own task.
   --asking_;
-  ask_for_task(std::move(admission));
+  request_task(std::move(admission));
 }
 
-/// Whoever ran it before may have left a session and a workspace anywhere.
+/// An earlier rollout may have left a session and a workspace at any peer.
 void RolloutState::forget_elsewhere(TrajectoryId id) {
   for (const auto& generator : peers_->generators) self_->send(generator, atom::release_v, id);
   for (const auto& executor : peers_->tool_executors) self_->send(executor, atom::release_v, id);
@@ -196,20 +196,20 @@ void RolloutState::begin(PreparedTask task, const Admission& admission) {
   --asking_;
   if (admission.resumed) forget_elsewhere(admission.trajectory);
   const std::string prompt = settings_.prompt(task);
-  const auto [place, fresh] = runs_.try_emplace(
+  const auto [place, is_new] = runs_.try_emplace(
       admission.trajectory, Run{RolloutMachine{settings_.setup, std::move(task), prompt},
                                 in_turn(peers_->generators, next_generator_),
                                 in_turn(peers_->tool_executors, next_executor_),
                                 {},
                                 SteadyClock::now()});
-  if (fresh) carry(admission.trajectory, place->second.machine.admitted(admission));
+  if (is_new) send(admission.trajectory, place->second.machine.admitted(admission));
 }
 
 void RolloutState::tokens(const TokenChunk& chunk) {
   const auto found = runs_.find(chunk.session);
   if (found == runs_.end()) return;
   found->second.last_chunk = SteadyClock::now();
-  carry(chunk.session, found->second.machine.tokens(chunk));
+  send(chunk.session, found->second.machine.tokens(chunk));
 }
 
 void RolloutState::describe(ActorStatus& status) const {
@@ -220,8 +220,8 @@ void RolloutState::describe(ActorStatus& status) const {
   for (const auto& [id, run] : runs_) gauges[std::string{to_string(run.machine.phase())}] += 1;
 }
 
-RolloutActor::behavior_type rollout(RolloutActor::stateful_pointer<RolloutState> self,
-                                    Identity identity, RolloutSettings settings) {
+RolloutSelf::behavior_type rollout(RolloutState::Self self, Identity identity,
+                                   RolloutSettings settings) {
   adopt(self, std::move(identity));
   self->state.start(self, std::move(settings));
   return {on(self, "status", &RolloutState::status), on(self, "peers", &RolloutState::peers),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rollout: up to `concurrent` trajectories at once, each a RolloutMachine. Owns those; spawned and
 // watched by the supervisor; bounded by `concurrent` trajectories of bounded length. When it dies,
-// the ledger hands its open trajectories to the next asker, with what is recorded of them. When one
-// of those that it asked dies, what was asked is held until the supervisor names the successor.
+// the ledger gives its open trajectories, as recorded, to the next rollouts that ask for admission.
+// When a peer dies, the rollout holds its requests until the supervisor sends the successor.
 #pragma once
 
 #include <functional>
@@ -20,19 +20,22 @@ namespace warpsmith::actors {
 struct RolloutSettings {
   size_t concurrent = 16;
   std::shared_ptr<const RolloutSetup> setup;
-  std::function<std::string(const PreparedTask&)> prompt;  // text up to the first sampled token
-  std::chrono::milliseconds tick{20};                   // between two looks at slots and deadlines
-  std::chrono::milliseconds generate_timeout{600'000};  // between two chunks
-  std::chrono::milliseconds tool_timeout{60'000};       // queue of the executor included
-  std::chrono::milliseconds judge_timeout{600'000};     // queue of the sandbox included
-  std::chrono::milliseconds admission_timeout{86'400'000};  // the ledger answers when there is room
+  std::function<std::string(const PreparedTask&)> prompt;   // text up to the first sampled token
+  std::chrono::milliseconds tick{20};                       // between checks of slots and deadlines
+  std::chrono::milliseconds generate_timeout{600'000};      // between two chunks
+  std::chrono::milliseconds tool_timeout{60'000};           // queue of the executor included
+  std::chrono::milliseconds judge_timeout{600'000};         // queue of the sandbox included
+  std::chrono::milliseconds admission_timeout{86'400'000};  // the ledger answers once it has room
   std::chrono::milliseconds ledger_timeout{60'000};
-  std::chrono::milliseconds successor_timeout{60'000};  // for whoever takes a dead peer's place
+  std::chrono::milliseconds successor_timeout{60'000};  // until a dead peer is replaced
 };
+
+/// The rollout with its message to itself: fill free slots and check deadlines.
+using RolloutSelf = RolloutActor::extend<caf::reacts_to<atom::tick>>;
 
 class RolloutState : public ActorState {
  public:
-  using Self = RolloutActor::stateful_pointer<RolloutState>;
+  using Self = RolloutSelf::stateful_pointer<RolloutState>;
 
   void start(Self self, RolloutSettings settings);
   void peers(const Peers& peers);
@@ -40,15 +43,15 @@ class RolloutState : public ActorState {
   void tick(atom::tick);
 
  private:
-  /// One trajectory and whom it talks to. The handles stay: sessions and workspaces live there.
+  /// One trajectory and its peers. It keeps them, because they hold its session and workspace.
   struct Run {
     RolloutMachine machine;
     GeneratorActor generator;
     ToolExecutorActor executor;
-    SandboxActor sandbox;  // that judges, or judged last
+    SandboxActor sandbox;  // of the latest judgement
     SteadyClock::time_point last_chunk;
-    uint32_t no_room = 0;  // the request that somebody had no room for: repeated at the next tick
-    uint32_t held = 0;     // the request whose receiver is gone: repeated to its successor
+    uint32_t no_room = 0;  // a request that was refused for lack of room: repeated at the next tick
+    uint32_t held = 0;     // a request whose receiver is gone: repeated at its successor
     SteadyClock::time_point held_since;
   };
 
@@ -56,37 +59,37 @@ class RolloutState : public ActorState {
 
   // Slots
   void fill_slots();
-  /// Asks for any task, or for that of a trajectory that goes on.
-  void ask_for_task(std::optional<Admission> resumed = std::nullopt);
-  void task_came(uint64_t ticket, const PreparedTask& task);
+  /// Requests any task, or the task of a trajectory that resumes.
+  void request_task(std::optional<Admission> resumed = std::nullopt);
+  void task_arrived(uint64_t ticket, const PreparedTask& task);
   void no_task(uint64_t ticket, const caf::error& error);
-  void ask_for_admission(const PreparedTask& task);
+  void request_admission(const PreparedTask& task);
   void admitted(const PreparedTask& asked, Admission& admission);
   void begin(PreparedTask task, const Admission& admission);
   void slot_failed(const char* what, const caf::error& error);
   void forget_elsewhere(TrajectoryId id);
 
-  // Carrying commands to their receivers
-  void carry(TrajectoryId id, const RolloutCommands& commands);
-  void carry(Run& run, const GenerateCall& call);
-  void carry(Run& run, const ToolCall& call);
-  void carry(Run& run, const JudgeCommand& command);
-  void carry(Run& run, const Segment& segment);
-  void carry(Run& run, const Closed& closed);
-  void carry(Run& run, const Dropped& dropped);
-  void carry(Run& run, const ReleaseSession& release);
-  void carry(Run& run, const ReleaseWorkspace& release);
+  // Sending commands to their receivers
+  void send(TrajectoryId id, const RolloutCommands& commands);
+  void send(Run& run, const GenerateCall& call);
+  void send(Run& run, const ToolCall& call);
+  void send(Run& run, const JudgeCommand& command);
+  void send(Run& run, const Segment& segment);
+  void send(Run& run, const Closed& closed);
+  void send(Run& run, const Dropped& dropped);
+  void send(Run& run, const ReleaseSession& release);
+  void send(Run& run, const ReleaseWorkspace& release);
   void judged(TrajectoryId id, const JudgeCommand& command, const Judgement& judgement);
   void refused(TrajectoryId id, uint32_t request, const caf::error& error);
   void stop_run(const Error& why);
   void ledger_failed(const caf::error& error);
-  const SandboxActor& idlest_sandbox();
+  const SandboxActor& least_busy_sandbox();
 
   // Deadlines and lost peers
   void check(TrajectoryId id, Run& run);
   void replace_lost_peers();
   void replace_lost_peers(TrajectoryId id, Run& run);
-  void ask_new_synthesis(const SynthesisActor& former);
+  void repeat_task_requests(const SynthesisActor& former);
   std::vector<TrajectoryId> ids() const;
 
   Self self_ = nullptr;
@@ -94,15 +97,15 @@ class RolloutState : public ActorState {
   std::optional<Peers> peers_;
   std::map<TrajectoryId, Run> runs_;
   size_t asking_ = 0;  // slots that wait for a task or for admission
-  std::map<uint64_t, std::optional<Admission>> asked_for_task_;  // by ticket; see ask_for_task
+  std::map<uint64_t, std::optional<Admission>> task_requests_;  // by ticket; see request_task
   uint64_t tickets_ = 0;
   bool drained_ = false;
   size_t next_generator_ = 0, next_executor_ = 0;
   std::map<caf::actor_addr, size_t> judging_;  // requests under way at each sandbox
-  std::set<caf::actor_addr> gone_;             // sandboxes that ended, and have no successor yet
+  std::set<caf::actor_addr> gone_;             // ended sandboxes without a successor yet
 };
 
-RolloutActor::behavior_type rollout(RolloutActor::stateful_pointer<RolloutState> self,
-                                    Identity identity, RolloutSettings settings);
+RolloutSelf::behavior_type rollout(RolloutState::Self self, Identity identity,
+                                   RolloutSettings settings);
 
 }  // namespace warpsmith::actors

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admission, turns and tokens; what happens to calls and verdicts is in rollout_tools.cpp.
+// Admission, turns and tokens; rollout_tools.cpp handles calls, verdicts and failures.
 #include "actors/rollout/rollout_machine.hpp"
 
 #include <algorithm>
@@ -74,12 +74,12 @@ RolloutCommands RolloutMachine::resume(std::span<const Segment> segments) {
   bool agent_stopped = false;
   for (const Segment& segment : segments) agent_stopped = recall(segment);
   if (segments.back().action_mask.back() == 0) return begin_turn();
-  // Nothing was told after the last turn: the agent had stopped, or a limit had stopped it.
+  // No result follows the last turn: the agent had stopped, or a limit had stopped it.
   return stop_acting(!agent_stopped);
 }
 
-/// Counts a recorded turn and keeps its calls that changed files. True if the agent ended with it:
-/// by a turn without calls, or by submitting something.
+/// Counts a recorded turn and keeps its calls that changed files. True if the agent ended its work
+/// with this turn: by no calls, or by a submission.
 bool RolloutMachine::recall(const Segment& segment) {
   ++turns_;
   const std::vector<int32_t> turn = sampled_in(segment);
@@ -91,7 +91,7 @@ bool RolloutMachine::recall(const Segment& segment) {
     ++tool_calls_;
     if (sandbox::changes_files(call)) history_.push_back(call);
     if (was_last && call.name == "submit" && !history_.empty())
-      return true;  // what follows never ran
+      return true;  // the calls after it never ran
   }
   return parsed->calls.empty();
 }
@@ -103,7 +103,7 @@ RolloutCommands RolloutMachine::begin_turn() {
   return generate(seen_);
 }
 
-/// Asks for tokens from a generator that has the first `seen` ones.
+/// Requests tokens from a generator that has the first `seen` tokens.
 RolloutCommands RolloutMachine::generate(size_t seen) {
   GenerateCall call;
   call.session = id_;
@@ -126,10 +126,7 @@ RolloutCommands RolloutMachine::tokens(const TokenChunk& chunk) {
   credit_ -= count;
   seen_ = transcript_.tokens().size();
   if (count > 0) failures_ = 0;
-  if (chunk.finish == Finish::none) return {};
-  if (chunk.finish == Finish::lost) {
-    return failed(chunk.turn, {InfraKind::sandbox_lost, "the generator lost the session"});
-  }
+  if (chunk.finish == FinishReason::none) return {};
   return end_turn(chunk.finish);
 }
 
@@ -142,9 +139,9 @@ std::string RolloutMachine::text_of(std::span<const int32_t> turn) const {
   return setup_->decode(is_complete(turn) ? turn.first(turn.size() - 1) : turn);
 }
 
-RolloutCommands RolloutMachine::end_turn(Finish finish) {
+RolloutCommands RolloutMachine::end_turn(FinishReason finish) {
   const std::span<const int32_t> turn = transcript_.turn();
-  if (finish == Finish::stop_token && !is_complete(turn)) {
+  if (finish == FinishReason::stop_token && !is_complete(turn)) {
     throw std::invalid_argument("token chunk: the turn's stop token was not streamed");
   }
   ++turns_;
@@ -163,20 +160,20 @@ RolloutCommands RolloutMachine::end_turn(Finish finish) {
     results_ = {"error: malformed tool call: " + parsed.error().message};
     return observe();
   }
-  if (parsed->calls.empty()) return stop_acting(false);  // the agent says that it is done
+  if (parsed->calls.empty()) return stop_acting(false);  // the agent has finished
   calls_ = std::move(parsed->calls);
   return next_call();
 }
 
-/// Tells the model what its calls gave and lets it go on, if the limits leave room for that.
+/// Appends the results of the calls and begins the next turn, if the limits leave room for both.
 RolloutCommands RolloutMachine::observe() {
   if (turns_ >= static_cast<uint64_t>(setup_->max_turns)) return stop_acting(true);
   for (std::string& result : results_) result = fitted(result);
   const std::string open_end = is_complete(transcript_.turn()) ? "" : setup_->frame.end;
   const std::string results = policy::tool_responses(results_, setup_->frame);
-  const std::vector<int32_t> told = setup_->encode(open_end + results);
-  if (room() <= static_cast<int64_t>(told.size())) return stop_acting(true);
-  transcript_.add_masked(told);
+  const std::vector<int32_t> text = setup_->encode(open_end + results);
+  if (room() <= static_cast<int64_t>(text.size())) return stop_acting(true);
+  transcript_.add_masked(text);
   RolloutCommands commands{transcript_.take_segment(id_)};
   append(commands, begin_turn());
   return commands;

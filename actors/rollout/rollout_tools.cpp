@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second half of the rollout machine: calls, verdicts, failures, and the end.
+// The second half of the rollout machine: calls, verdicts, failures and the end.
 #include <algorithm>
 
 #include "actors/rollout/outcome.hpp"
 #include "actors/rollout/rollout_machine.hpp"
-#include "sandbox/workspace/tool_box.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
+#include "sandbox/workspace/verdict_text.hpp"
 
 namespace warpsmith::actors {
 
@@ -32,7 +32,7 @@ ToolCall RolloutMachine::tool_call(const ParsedCall& call) const {
   return {id_, request_, call.name, call.arguments, task_};
 }
 
-/// A fresh workspace in which every call that changed files is run again, results unseen.
+/// Repeats every call that changed files in a new workspace and ignores the results.
 RolloutCommands RolloutMachine::rebuild() {
   workspace_gone_ = false;
   replayed_ = 0;
@@ -60,7 +60,7 @@ RolloutCommands RolloutMachine::tool_answered(const ToolAnswer& answer) {
   }
   failures_ = 0;
   if (answer.needs_sandbox) return needs_judge(answer);
-  if (phase_ == RolloutPhase::freezing) return close(nullptr);  // there is nothing to judge
+  if (phase_ == RolloutPhase::freezing) return close(nullptr);  // no solution to judge
   if (sandbox::changes_files(calls_[next_call_])) history_.push_back(calls_[next_call_]);
   results_.push_back(answer.text);
   ++next_call_;
@@ -70,7 +70,7 @@ RolloutCommands RolloutMachine::tool_answered(const ToolAnswer& answer) {
 RolloutCommands RolloutMachine::needs_judge(const ToolAnswer& answer) {
   const bool is_final = answer.request == Request::final;
   RolloutCommands commands;
-  // The last segment goes now, so that the learner's forward passes run beside the judging.
+  // Sent now, so that the learner's forward passes run while the sandbox judges.
   if (is_final) end_acting(commands);
   phase_ = is_final ? RolloutPhase::judging_final : RolloutPhase::judging_tool;
   judged_ = {id_, task_.task, answer.submission, answer.request};
@@ -101,23 +101,23 @@ RolloutCommands RolloutMachine::failed(uint32_t request, const InfraFailure& fai
                                                 std::string(to_string(failure.kind)) + ": " +
                                                 failure.detail);
   }
-  // A call that failed half-way may have left anything behind.
+  // A call that failed half-way leaves the files in an unknown state.
   if (is_using_workspace()) workspace_gone_ = true;
   seen_before_ = 0;
-  return ask_again();
+  return repeat_request();
 }
 
 RolloutCommands RolloutMachine::repeat() {
-  // A generator that had no room took nothing; one that sampled since has lost the session.
+  // A generator without room took nothing. If it has sampled since, it has lost the session.
   if (!transcript_.turn().empty()) seen_before_ = 0;
-  return ask_again();
+  return repeat_request();
 }
 
-RolloutCommands RolloutMachine::ask_again() {
+RolloutCommands RolloutMachine::repeat_request() {
   switch (phase_) {
     case RolloutPhase::generating:
-      // Everything may have arrived but the word that it was all.
-      if (credit_ == 0 || is_complete(transcript_.turn())) return end_turn(Finish::length);
+      // All tokens may have arrived, but not the end of the stream.
+      if (credit_ == 0 || is_complete(transcript_.turn())) return end_turn(FinishReason::length);
       return generate(seen_before_);
     case RolloutPhase::rebuilding:
       return workspace_gone_ ? rebuild() : replay();
@@ -135,7 +135,7 @@ RolloutCommands RolloutMachine::ask_again() {
   return {};
 }
 
-/// The agent samples no more: what is left is to judge what it made.
+/// Ends sampling and requests the solution for the final verdict.
 RolloutCommands RolloutMachine::stop_acting(bool truncated) {
   truncated_ = truncated;
   if (transcript_.sampled() == 0) {
@@ -144,7 +144,7 @@ RolloutCommands RolloutMachine::stop_acting(bool truncated) {
   RolloutCommands commands;
   end_acting(commands);
   phase_ = RolloutPhase::freezing;
-  // Without a call that changes files there is no solution, and no executor need be asked.
+  // Without a call that changed files there is no solution to request.
   std::ranges::move(history_.empty() ? close(nullptr) : run_tool(), std::back_inserter(commands));
   return commands;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tokens of one trajectory: everything said so far, and the segment that is being built.
+// Pure: the tokens of one trajectory so far, and the segment that is being built.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace warpsmith::actors {
 
-/// Segment n holds turn n: sampled tokens, then what the model was told (masked). Segment 0 begins
-/// with the prompt.
+/// Segment n holds turn n: sampled tokens, then the results (masked). Segment 0 begins with the
+/// prompt.
 class Transcript {
  public:
-  /// Prompt or tool results.
+  /// Appends a prompt or tool results.
   void add_masked(std::span<const int32_t> tokens);
-  /// Sampled tokens; throws std::invalid_argument if the chunk's arrays differ in length.
+  /// Appends sampled tokens; throws std::invalid_argument if the chunk's arrays differ in length.
   void add_sampled(const TokenChunk& chunk);
-  /// The tokens sampled since the last masked one.
+  /// The tokens sampled since the last masked token.
   std::span<const int32_t> turn() const;
 
-  /// Ends the segment and hands it over.
+  /// Ends the segment and returns it.
   Segment take_segment(TrajectoryId trajectory);
   bool has_open_segment() const { return !open_.tokens.empty(); }
 
@@ -34,7 +34,7 @@ class Transcript {
   uint32_t segments() const { return next_number_; }
 
  private:
-  std::vector<int32_t> tokens_;  // all, in order
+  std::vector<int32_t> tokens_;  // all of the trajectory, in order
   Segment open_;
   uint32_t next_number_ = 0;
   size_t sampled_ = 0;

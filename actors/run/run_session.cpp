@@ -6,8 +6,8 @@
 namespace warpsmith::actors {
 namespace {
 
-/// The newest checkpoint that the ledger knows of; none: step 0, and then no checkpoint was ever
-/// written. A run whose checkpoints are gone does not begin anew unasked.
+/// The newest whole checkpoint that the ledger has recorded. None is an error if the ledger has
+/// recorded one: a run that lost its checkpoints must not silently start over.
 Result<CheckpointSearch> find_checkpoint(const CheckpointStore& checkpoints,
                                          const LedgerStore& ledger) {
   auto search = checkpoints.newest(ledger.last_step());
@@ -17,7 +17,7 @@ Result<CheckpointSearch> find_checkpoint(const CheckpointStore& checkpoints,
   const uint32_t step = ledger.durable_step();
   return fail(ErrorCode::not_found, "no whole checkpoint in " +
                                         checkpoints.path_of(step).parent_path().string() +
-                                        ": the ledger knows one of step " + std::to_string(step));
+                                        ": the ledger has one of step " + std::to_string(step));
 }
 
 Result<Origin> begin_incarnation(LedgerSource& ledger, const CheckpointStore& checkpoints) {

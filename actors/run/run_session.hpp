@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run on disk, opened for writing: its folder with the lock, its ledger, its checkpoints.
+// A run on disk, opened for writing: its locked folder, its ledger, its checkpoints.
 #pragma once
 
 #include <memory>
 
+#include "actors/learner/origin.hpp"
 #include "actors/ledger/ledger.hpp"
 #include "runtime/config/run_config.hpp"
 #include "runtime/run/checkpoint.hpp"
@@ -11,13 +12,7 @@
 
 namespace warpsmith::actors {
 
-/// Where the weights of this incarnation come from.
-struct Origin {
-  PolicyVersion version;             // (incarnation, step)
-  std::filesystem::path checkpoint;  // empty: the model's own folder
-};
-
-/// Held until the run ends. The ledger source goes to the ledger actor.
+/// Held until the run ends. The ledger actor shares the ledger source.
 struct RunSession {
   RunFolder folder;
   std::shared_ptr<LedgerSource> ledger;
@@ -29,17 +24,17 @@ struct RunSession {
 Result<RunSession> begin_run(const RunConfig& config, const std::string& config_name,
                              const std::string& stack_json);
 
-/// Goes on with a run from its newest whole checkpoint. What newer checkpoints were damaged is in
-/// the log. `locked` names the process that holds the folder; `not_found`: the ledger knows of a
-/// checkpoint, but there is no whole one. What else `config` needs is still to be read: call
-/// `keep_config` then, so that one that cannot be carried out does not stay.
+/// Resumes a run from its newest whole checkpoint and logs damaged newer ones. `locked` names the
+/// process that holds the folder; `not_found`: the ledger has a checkpoint, but no whole one is
+/// left. Does not write `config`: call `keep_config` once all that it names is read, so that a
+/// configuration that cannot run is not kept.
 Result<RunSession> resume_run(const RunConfig& config, const std::filesystem::path& folder,
                               const std::string& stack_json);
 
-/// `config` becomes the configuration of the run.
+/// Writes `config` as the configuration of the run.
 Result<void> keep_config(const RunSession& session, const RunConfig& config);
 
-/// The configuration that a run was started, or last resumed, with; and `overrides` on top.
+/// The configuration that a run was started or last resumed with, and `overrides` on top.
 Result<RunConfig> config_of_run(const std::filesystem::path& folder,
                                 const std::vector<std::string>& overrides);
 

@@ -8,7 +8,7 @@
 namespace warpsmith::actors {
 namespace {
 
-/// What the asker gets when the worker itself failed: a type, never a verdict.
+/// The reply when the worker itself failed: never a verdict.
 EvaluateReply infra_reply(TrajectoryId trajectory, const Error& error) {
   const auto kind =
       error.code == ErrorCode::timeout ? InfraKind::deadline : InfraKind::sandbox_lost;
@@ -27,7 +27,7 @@ double compile_ms_of(const Verdict& verdict) {
 Station SandboxState::open(const char* name, SandboxBackendFactory factory) {
   const Identity identity{label() + name, tap()};
   const SandboxWork work{std::move(factory), settings_};
-  const auto front = caf::actor_cast<SandboxActor>(self_->ctrl());
+  const auto front = caf::actor_cast<SandboxFront>(self_->ctrl());
   return {self_, *this,
           settings_.detached
               ? self_->spawn<caf::detached + caf::linked>(sandbox_worker, identity, work, front)
@@ -56,7 +56,7 @@ caf::result<EvaluateReply> SandboxState::evaluate(EvaluateCall& call) {
   return promise;
 }
 
-/// Only what compiles goes on to the device, where it is then found in the cache.
+/// Only a submission that compiles goes to the device, whose worker finds it in the cache.
 void SandboxState::compile(Promise promise, const EvaluateCall& call) {
   EvaluateCall only = call;
   only.request = Request::compile;
@@ -104,13 +104,12 @@ void SandboxState::describe(ActorStatus& status) const {
   status.phase = judging_.busy() ? "judging" : compiling_.busy() ? "compiling" : "idle";
   if (judging_.busy() && !doing_.empty()) status.phase = doing_;
   status.queued = judging_.waiting() + compiling_.waiting();
-  status.busy_s = judging_.busy_seconds();  // the device's: the front itself only passes on
+  status.busy_s = judging_.busy_seconds();  // of the device: the front itself only queues
   status.gauges["compiling_seconds"] = compiling_.busy_seconds();
 }
 
-SandboxActor::behavior_type sandbox(SandboxActor::stateful_pointer<SandboxState> self,
-                                    Identity identity, SandboxBackends backends,
-                                    SandboxSettings settings) {
+SandboxFront::behavior_type sandbox(SandboxState::Self self, Identity identity,
+                                    SandboxBackends backends, SandboxSettings settings) {
   adopt(self, std::move(identity));
   self->state.start(self, std::move(backends), settings);
   return {on(self, "status", &SandboxState::status), on(self, "evaluate", &SandboxState::evaluate),

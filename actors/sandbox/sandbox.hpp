@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sandbox: the lease of one device. Owns the queues of what is to be compiled and judged, and a
-// worker with a thread of its own for each; spawned and watched by the supervisor; bounded by
+// Sandbox: the lease of one device. Owns the queues of requests to compile and to judge, and a
+// worker with its own thread for each; spawned and watched by the supervisor; bounded by
 // `max_queue` (then error capacity). When it dies, its processes and jails die with it and askers
 // get an infrastructure failure.
 #pragma once
@@ -16,10 +16,10 @@ struct SandboxSettings {
   size_t max_queue = 256;                             // waiting requests
   std::chrono::milliseconds evaluate_budget{60'000};  // one evaluation, compile included
   std::chrono::milliseconds ingest_budget{300'000};   // one ingest, torch.compile's start included
-  bool detached = true;                               // tests keep the worker in the pool
+  bool detached = true;                               // false (tests): workers run in the pool
 };
 
-/// What the two workers drive. Without a compiler the device's worker compiles too.
+/// The backends of the two workers. Without a compiler the device's worker compiles too.
 struct SandboxBackends {
   SandboxBackendFactory device;
   SandboxBackendFactory compiler;  // off the device's cores; fills the cache that both share
@@ -27,7 +27,7 @@ struct SandboxBackends {
 
 class SandboxState : public ActorState {
  public:
-  using Self = SandboxActor::stateful_pointer<SandboxState>;
+  using Self = SandboxFront::stateful_pointer<SandboxState>;
 
   void start(Self self, SandboxBackends backends, SandboxSettings settings);
   caf::result<EvaluateReply> evaluate(EvaluateCall& call);
@@ -47,13 +47,12 @@ class SandboxState : public ActorState {
   Self self_ = nullptr;
   SandboxSettings settings_;
   Station compiling_, judging_;
-  std::string doing_;  // the last line of a worker, while a call is in hand
+  std::string doing_;  // a worker's latest line about the call in hand
 };
 
-/// The front: answers status at once and queues; its workers block on compiler and device. A
-/// submission is compiled while another is judged.
-SandboxActor::behavior_type sandbox(SandboxActor::stateful_pointer<SandboxState> self,
-                                    Identity identity, SandboxBackends backends,
-                                    SandboxSettings settings);
+/// The front: queues requests and answers status at once, while its workers block on compiler and
+/// device. One submission is compiled while another is judged.
+SandboxFront::behavior_type sandbox(SandboxState::Self self, Identity identity,
+                                    SandboxBackends backends, SandboxSettings settings);
 
 }  // namespace warpsmith::actors

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sandbox actor drives: one device's judge. The program binds the sandbox process; tests
-// bind scripted ones.
+// The judge of one device, as a sandbox actor uses it. The program uses the sandbox process, tests
+// a scripted judge.
 #pragma once
 
 #include <chrono>
@@ -26,13 +26,13 @@ class SandboxBackend {
   virtual Judgement evaluate(const Task& task, const Submission& submission, Request request,
                              std::chrono::milliseconds budget) = 0;
   virtual Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds budget) = 0;
-  /// Every later call would fail: the owner makes another backend.
+  /// True when every later call would fail: the owner then makes another backend.
   virtual bool lost() const { return false; }
-  /// `tell` hears lines about the call in hand, on the thread of that call. May be ignored.
+  /// Calls `tell` with lines about the call in hand, on that call's thread. Optional.
   virtual void on_progress(const std::function<void(const std::string&)>& /*tell*/) {}
 };
 
-/// Makes a backend on the thread that will use it; called again after a backend was lost.
+/// Makes a backend on the thread that will use it; called again after a loss.
 using SandboxBackendFactory = std::function<Result<std::unique_ptr<SandboxBackend>>()>;
 
 }  // namespace warpsmith::actors

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sandbox's worker and the queue before it: one call at a time.
+// A sandbox's worker and its queue: one call at a time.
 #pragma once
 
 #include <caf/typed_event_based_actor.hpp>
@@ -14,10 +14,13 @@
 
 namespace warpsmith::actors {
 
-/// Owned by one sandbox actor and used by it alone. The owner bounds `waiting`.
+/// The sandbox as its workers see it: they also send a line about the call in hand.
+using SandboxFront = SandboxActor::extend<caf::reacts_to<atom::progress, std::string>>;
+
+/// Used by one sandbox actor alone, which bounds `waiting`.
 class Station {
  public:
-  using Owner = SandboxActor::pointer;
+  using Owner = SandboxFront::pointer;
 
   Station() = default;
   Station(Owner owner, ActorState& state, SandboxActor worker)
@@ -26,12 +29,12 @@ class Station {
   bool is_open() const { return static_cast<bool>(worker_); }
   bool busy() const { return busy_; }
   size_t waiting() const { return waiting_.size(); }
-  /// Seconds in which the worker had a call, up to the last answer.
+  /// Seconds that the worker has spent on answered calls.
   double busy_seconds() const { return std::chrono::duration<double>(worked_).count(); }
 
-  /// Queues one call; `then(Result<Out>)` is called once, by the owner. Twice the budget is
-  /// waited for: the backend reports its own deadline unless it hangs. A worker that ends takes its
-  /// owner along, and `then` is not called: the asker hears of one end, not of two.
+  /// Queues one call, whose result the owner passes to `then(Result<Out>)`. Waits for twice the
+  /// budget: the backend reports its own deadline unless it hangs. A worker that ends also ends its
+  /// owner; `then` is not called, so the asker gets one error and not two.
   template <class Out, class Then, class... Call>
   void pass(std::chrono::milliseconds budget, Then then, const Call&... call) {
     waiting_.emplace_back([=, this]() mutable {

@@ -14,14 +14,14 @@ bool lost(const Judgement& judgement) {
 
 }  // namespace
 
-void SandboxWorkerState::start(Self self, SandboxWork work, SandboxActor front) {
+void SandboxWorkerState::start(Self self, SandboxWork work, SandboxFront front) {
   self_ = self;
   work_ = std::move(work);
   front_ = std::move(front);
 }
 
 Result<SandboxBackend*> SandboxWorkerState::backend() {
-  // After a deadline too: the call that passed it has its answer, the next one is innocent.
+  // A backend is lost after a deadline too: that call has its answer, the next needs a new backend.
   if (backend_ && backend_->lost()) backend_.reset();
   if (!backend_) {
     auto made = work_.factory();
@@ -41,7 +41,7 @@ EvaluateReply SandboxWorkerState::evaluate(const EvaluateCall& call) {
   EvaluateReply reply{call.trajectory, (*judge)->evaluate(call.task, call.submission, call.request,
                                                           work_.settings.evaluate_budget)};
   if (lost(reply.judgement)) {
-    log::warn(label() + ": its service is gone, the next call starts another: " +
+    log::warn(label() + ": the service is gone, the next call starts another: " +
               std::get<InfraFailure>(reply.judgement).detail);
     backend_.reset();
   }
@@ -57,19 +57,13 @@ caf::result<TaskFacts> SandboxWorkerState::ingest(atom::ingest /*unused*/, const
   return to_caf(facts.error());
 }
 
-void SandboxWorkerState::progress(atom::progress /*unused*/, const std::string& line) {
-  log::warn(label() + ": a line for its front came here: " + line);
-}
-
-SandboxActor::behavior_type sandbox_worker(SandboxActor::stateful_pointer<SandboxWorkerState> self,
-                                           Identity identity, SandboxWork work,
-                                           SandboxActor front) {
+SandboxActor::behavior_type sandbox_worker(SandboxWorkerState::Self self, Identity identity,
+                                           SandboxWork work, SandboxFront front) {
   adopt(self, std::move(identity));
   self->state.start(self, std::move(work), std::move(front));
   return {on(self, "status", &SandboxWorkerState::status),
           on(self, "evaluate", &SandboxWorkerState::evaluate),
-          on(self, "ingest", &SandboxWorkerState::ingest),
-          on(self, "progress", &SandboxWorkerState::progress)};
+          on(self, "ingest", &SandboxWorkerState::ingest)};
 }
 
 }  // namespace warpsmith::actors

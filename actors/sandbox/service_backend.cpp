@@ -94,7 +94,7 @@ sandbox::SandboxOptions beside_slots_options(const SandboxConfig& config,
   return options;
 }
 
-/// The driver is not asked to make anything: other processes find the GPUs as they were.
+/// Only reads from the driver, so the GPUs stay as they are for other processes.
 Result<void> check_slot_gpus(const SandboxConfig& config, SlotsOf origin) {
   if (!uses_gpus(config)) return {};
   const std::string contract = origin == SlotsOf::command

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sandbox program behind a sandbox actor and behind a tool executor's shell.
+// The sandbox program as the backend of a sandbox actor and of a tool executor's shell.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,24 @@
 
 namespace warpsmith::actors {
 
-/// What every service of a run shares.
+/// The options that all services of a run share.
 sandbox::SandboxOptions service_options(const SandboxConfig& config, const std::string& python);
-/// The same on the core, and the GPU if it has one, of slot `index`.
+/// The same, on the core of slot `index` and on its GPU if it has one.
 sandbox::SandboxOptions slot_options(const SandboxConfig& config, const std::string& python,
                                      uint32_t index);
 
-/// The same on the cores that no slot has: candidates and agents keep those busy as they like while
-/// others are timed. Where none is left, on every core.
+/// The same, on the cores that no slot has, so that compilers and agents do not disturb what is
+/// timed. On every core if none is left.
 sandbox::SandboxOptions beside_slots_options(const SandboxConfig& config,
                                              const std::string& python);
 
-/// Where a user wrote what is told of a contract: `sandbox.contract = "device"` in a
-/// configuration, or nowhere but in a command's options.
+/// Where the slots are configured: error messages then name a key or only the contract.
 enum class SlotsOf : uint8_t { configuration, command };
 
-/// Says what this machine lacks for the slots of a configuration, cores, GPUs or cgroups that it
-/// requires: better before a run than in it.
+/// Checks that this machine has the cores, GPUs and required cgroups of the configured slots.
 Result<void> check_slots(const SandboxConfig& config, SlotsOf origin = SlotsOf::configuration);
 
-/// Starts a service on the thread that calls it. `ender`: ends it from another thread.
+/// Starts a service on the calling thread. `ender` ends it from another thread.
 SandboxBackendFactory service_backend(sandbox::SandboxOptions options,
                                       std::shared_ptr<sandbox::EndSwitch> ender = nullptr);
 

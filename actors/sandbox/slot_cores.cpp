@@ -80,7 +80,7 @@ void leave_slot_cores(const SandboxConfig& config) {
   CPU_ZERO(&set);
   for (const int core : cores_beside_slots(config)) CPU_SET(static_cast<unsigned>(core), &set);
   if (CPU_COUNT(&set) == 0 || sched_setaffinity(0, sizeof set, &set) != 0) {
-    log::warn("the sandbox shares its cores with the rest: times will be noisy");
+    log::warn("the sandbox shares its cores with this process: times will be noisy");
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a failed child is started again, and when the supervisor gives up on it.
+// Pure: when the supervisor restarts a failed child, and when it gives up.
 #pragma once
 
 #include <array>
@@ -14,17 +14,17 @@
 
 namespace warpsmith::actors {
 
-/// What went wrong with a child, as far as restarting it is concerned.
+/// What ended a child, by what a restart can do about it.
 enum class FailureClass : uint8_t {
   crashed,    // it ended with an error
-  hung,       // it ended because a deadline passed
-  peer_lost,  // the node or process it lived in is gone
+  hung,       // a deadline passed
+  peer_lost,  // its node or process is gone
   resource,   // memory or disk ran out
-  rejected,   // its configuration or input is wrong: the same again would fail again
+  rejected,   // its configuration or input is wrong: a restart would fail again
 };
 inline constexpr size_t failure_class_count = 5;
 std::string_view to_string(FailureClass failure) noexcept;
-/// The class of an error that ended a child.
+/// The class of the error that ended a child.
 FailureClass failure_class_of(ErrorCode code) noexcept;
 
 /// Limits for one class. After `max_restarts` within `window` the next failure is final.
@@ -36,7 +36,7 @@ struct RestartLimits {
   double factor = 2;  // delay n is first_delay · factor^n, at most max_delay
 };
 using RestartTable = std::array<RestartLimits, failure_class_count>;
-/// `rejected` is never restarted; the rest as RestartLimits says.
+/// The defaults of RestartLimits, but no restart for `rejected`.
 RestartTable default_restart_table();
 
 struct RestartAfter {
@@ -47,8 +47,8 @@ struct GiveUp {
 };
 using RestartDecision = std::variant<RestartAfter, GiveUp>;
 
-/// The memory of one child. Time is passed in; classes are counted apart, so that a flaky peer
-/// does not use up the restarts of a crash.
+/// The restarts of one child. Each class has its own count, so that a flaky peer does not use up
+/// the restarts of a crash.
 class RestartPolicy {
  public:
   explicit RestartPolicy(RestartTable table = default_restart_table()) : table_(table) {}
@@ -56,7 +56,7 @@ class RestartPolicy {
 
  private:
   RestartTable table_;
-  /// Bounded by max_restarts each.
+  /// Times of the restarts within the window, at most max_restarts per class.
   std::array<std::deque<std::chrono::steady_clock::time_point>, failure_class_count> restarts_;
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the supervisor makes each kind of actor. engine.cpp fills this from the configuration; tests
-// fill it with stand-ins.
+// How the supervisor makes each kind of actor. A run fills this from its configuration, tests fill
+// it with stand-ins.
 #pragma once
 
 #include <caf/actor_system.hpp>
 #include <functional>
 
 #include "actors/base/actor_state.hpp"
-#include "actors/protocol/interfaces.hpp"
+#include "actors/protocol/local_messages.hpp"
 
 namespace warpsmith::actors {
 
@@ -16,11 +16,11 @@ using Spawn = std::function<Handle(caf::actor_system&, Identity, Peers...)>;
 
 struct Spawners {
   Spawn<TelemetryActor> telemetry;
-  Spawn<WeightStoreActor> weight_store;
+  Spawn<LocalWeightStoreActor> weight_store;
   Spawn<LedgerActor> ledger;
-  Spawn<SandboxActor, uint32_t> sandbox;  // index: which slot
+  Spawn<SandboxActor, uint32_t> sandbox;  // by slot index
   Spawn<SynthesisActor, std::vector<SandboxActor>> synthesis;
-  Spawn<LearnerActor, LedgerActor, WeightStoreActor> learner;  // empty: nothing learns (eval)
+  Spawn<LearnerActor, LedgerActor, LocalWeightStoreActor> learner;  // empty: nothing learns (eval)
   Spawn<GeneratorActor, WeightStoreActor> generator;
   Spawn<ToolExecutorActor> tool_executor;
   Spawn<RolloutActor> rollout;

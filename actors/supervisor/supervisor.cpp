@@ -11,7 +11,7 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr uint32_t most_idle_flushes = 5;  // a closed trajectory may still be under way to it
+constexpr uint32_t most_idle_flushes = 5;  // a closed trajectory may still be on its way
 
 }  // namespace
 
@@ -50,7 +50,7 @@ void SupervisorState::ask_counts() {
           });
 }
 
-/// One request per child at most: a stuck child's mailbox does not fill.
+/// Sends at most one request, so that a stuck child's mailbox does not fill.
 void SupervisorState::ask_status(Child& child) {
   if (std::exchange(child.asked, true)) return;
   const auto address = child.handle.address();
@@ -94,7 +94,7 @@ void SupervisorState::look_at(const LedgerCounts& counts) {
   }
 }
 
-/// A learner that again and again has nothing to make a step of will never use what is closed.
+/// Gives up when the learner repeatedly holds nothing while the ledger counts closed trajectories.
 void SupervisorState::flush_learner() {
   if (std::exchange(flush_asked_, true)) return;
   ask(self_, *this, "flushed", peers_.learner, settings_.stop_timeout, atom::flush_v)
@@ -104,8 +104,7 @@ void SupervisorState::flush_learner() {
             idle_flushes_ = at_work ? 0 : idle_flushes_ + 1;
             if (idle_flushes_ < most_idle_flushes || phase_ != RunPhase::flushing) return;
             give_up({ErrorCode::infrastructure,
-                     "the learner holds nothing to train, and yet " +
-                         std::to_string(counts_.closed) +
+                     "the learner holds nothing to train, but " + std::to_string(counts_.closed) +
                          " closed trajectories wait for a step; resume the run to train them"});
           },
           [this](const caf::error& error) {
@@ -131,10 +130,10 @@ void SupervisorState::take_checkpoint(RunPhase next) {
 void SupervisorState::stop(atom::stop /*unused*/) {
   if (phase_ != RunPhase::running && phase_ != RunPhase::flushing) return;
   phase_ = RunPhase::stopping;
-  record("stop", label(), "a stop was asked for");
+  record("stop", label(), "a stop was requested");
   self_->send(peers_.ledger, atom::drain_v);
   for (auto& [address, child] : children_) {
-    if (child.kind == Kind::rollout) dismiss(child);  // what they ran stays open on disk
+    if (child.kind == Kind::rollout) dismiss(child);  // their trajectories stay open on disk
   }
   if (!spawners_.learner) return finish(RunPhase::done);
   take_checkpoint(RunPhase::done);
@@ -157,7 +156,7 @@ void SupervisorState::record(const std::string& kind, const std::string& actor,
   self_->send(peers_.ledger, Event{kind, actor, text});
 }
 
-/// Ends everything, leaves first. Main waits for the actor system, then for nothing.
+/// Ends every child but the telemetry, in the order of the dependencies.
 void SupervisorState::finish(RunPhase phase) {
   phase_ = phase;
   for (const Kind kind : {Kind::rollout, Kind::generator, Kind::tool_executor, Kind::synthesis,
@@ -183,12 +182,11 @@ void SupervisorState::describe(ActorStatus& status) const {
   if (failure_) status.gauges["failure_code"] = static_cast<double>(failure_->code);
 }
 
-SupervisorActor::behavior_type supervisor(SupervisorActor::stateful_pointer<SupervisorState> self,
-                                          Identity identity, Spawners spawners,
-                                          SupervisorSettings settings) {
+SupervisorSelf::behavior_type supervisor(SupervisorState::Self self, Identity identity,
+                                         Spawners spawners, SupervisorSettings settings) {
   adopt(self, std::move(identity));
   self->set_down_handler([self](const caf::down_msg& down) { self->state.child_ended(down); });
-  // Its children are not linked to it: nobody else would end them.
+  // The children are not linked to the supervisor, so it must end them itself.
   self->set_exception_handler([self](std::exception_ptr& thrown) {
     self->state.end_all();
     return ended_by(self->state, thrown);

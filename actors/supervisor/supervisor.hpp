@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Supervisor: spawns the tree, watches it, restarts what may be restarted, and ends the run. Owns
-// every other actor; spawned by the engine, watched by main; bounded by the number of actors. When
-// it dies main ends the process, and the run goes on from the disk.
+// every other actor; spawned by RunTree, polled by main; bounded by the number of actors. When it
+// dies, main ends the process, and the run can resume from the disk.
 #pragma once
 
 #include <map>
@@ -22,19 +22,26 @@ struct SupervisorSettings {
   RestartTable restarts = default_restart_table();
 };
 
-/// Who acts next is written beside each phase.
+/// Where the run stands; the comment names the actor that acts next.
 enum class RunPhase : uint8_t {
-  running,   // rollouts, until the ledger admits nothing more and nothing is open
-  flushing,  // the learner: a step with the rest, then a checkpoint
-  stopping,  // the learner: a last checkpoint, after a stop was asked for
-  done,      // main may let go; everything that was answered is durable
-  failed,    // main may let go; the reason is in the log and in the status
+  running,   // rollouts, until the ledger admits nothing more and no trajectory is open
+  flushing,  // learner: makes a step of the rest, then a checkpoint
+  stopping,  // learner: writes the last checkpoint after an order to stop
+  done,      // main: may end the process; everything that was answered is durable
+  failed,    // main: may end the process; the reason is in the log and in the status
 };
 std::string_view to_string(RunPhase phase) noexcept;
 
+/// The supervisor with its messages to itself.
+using SupervisorSelf = SupervisorActor::extend<
+    // Asks every actor for its status, and the ledger for its counts.
+    caf::reacts_to<atom::tick>,
+    // Starts an actor of this kind and index again, after its back-off.
+    caf::reacts_to<atom::respawn, uint8_t, uint32_t>>;
+
 class SupervisorState : public ActorState {
  public:
-  using Self = SupervisorActor::stateful_pointer<SupervisorState>;
+  using Self = SupervisorSelf::stateful_pointer<SupervisorState>;
 
   void start(Self self, Spawners spawners, SupervisorSettings settings);
   void failure(const FailureReport& report);
@@ -62,8 +69,8 @@ class SupervisorState : public ActorState {
     uint32_t index = 0;
     std::string label;
     caf::actor handle;
-    bool leaving = false;  // told to end: its end is no failure
-    bool asked = false;    // for its status, and has not answered: not asked again
+    bool leaving = false;  // was sent an exit: its end is no failure
+    bool asked = false;    // has an unanswered status request
   };
 
   void describe(ActorStatus& status) const override;
@@ -74,7 +81,7 @@ class SupervisorState : public ActorState {
   Handle watch(Kind kind, uint32_t index, Handle handle);
   void spawn_tree();
   void spawn_one(Kind kind, uint32_t index);
-  void tell_peers();
+  void send_peers();
   void dismiss(Child& child);
 
   // Health
@@ -98,20 +105,19 @@ class SupervisorState : public ActorState {
   std::optional<Error> failure_;
   Peers peers_;
   TelemetryActor telemetry_;
-  WeightStoreActor weight_store_;
+  LocalWeightStoreActor weight_store_;
   std::vector<RolloutActor> rollouts_;
   std::map<caf::actor_addr, Child> children_;
   std::map<std::string, RestartPolicy> policies_;  // by label
   LedgerCounts counts_;
   uint64_t restarts_ = 0;
   bool checkpointing_ = false;
-  bool counting_ = false;      // the ledger was asked for counts and has not answered
-  bool flush_asked_ = false;   // the same of the learner's flush
+  bool counting_ = false;      // the ledger has an unanswered request for counts
+  bool flush_asked_ = false;   // the learner has an unanswered flush
   uint32_t idle_flushes_ = 0;  // in a row
 };
 
-SupervisorActor::behavior_type supervisor(SupervisorActor::stateful_pointer<SupervisorState> self,
-                                          Identity identity, Spawners spawners,
-                                          SupervisorSettings settings);
+SupervisorSelf::behavior_type supervisor(SupervisorState::Self self, Identity identity,
+                                         Spawners spawners, SupervisorSettings settings);
 
 }  // namespace warpsmith::actors

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The supervisor's tree: spawning, telling rollouts whom to talk to, replacing what ended.
+// The supervisor's tree: spawns the actors, sends rollouts their peers, replaces ended actors.
 #include <array>
 
 #include "actors/protocol/errors.hpp"
@@ -9,7 +9,7 @@
 namespace warpsmith::actors {
 namespace {
 
-/// Puts `handle` at `index`, or behind the last.
+/// Puts `handle` at `index`; the vector grows as needed.
 template <class Handle>
 void place(std::vector<Handle>& handles, uint32_t index, const Handle& handle) {
   if (index >= handles.size()) handles.resize(index + 1);
@@ -51,7 +51,7 @@ void SupervisorState::spawn_tree() {
   for (uint32_t i = 0; i < settings_.counts.generators; ++i) spawn_one(Kind::generator, i);
   for (uint32_t i = 0; i < settings_.counts.tool_executors; ++i) spawn_one(Kind::tool_executor, i);
   for (uint32_t i = 0; i < settings_.counts.rollouts; ++i) spawn_one(Kind::rollout, i);
-  tell_peers();
+  send_peers();
 }
 
 void SupervisorState::spawn_one(Kind kind, uint32_t index) {
@@ -79,12 +79,12 @@ void SupervisorState::spawn_one(Kind kind, uint32_t index) {
     case Kind::weight_store:
     case Kind::ledger:
     case Kind::learner:
-      break;  // their state is the run: see child_ended
+      break;  // never restarted: see child_ended
   }
 }
 
-void SupervisorState::tell_peers() {
-  Peers peers = peers_;  // a handle of its own kept in its state would keep it alive
+void SupervisorState::send_peers() {
+  Peers peers = peers_;  // an actor that stores its own handle keeps itself alive
   peers.supervisor = caf::actor_cast<SupervisorActor>(self_->ctrl());
   self_->send(peers.synthesis, peers);
   for (const RolloutActor& rollout : rollouts_) self_->send(rollout, peers);
@@ -106,7 +106,7 @@ void SupervisorState::child_ended(const caf::down_msg& down) {
   if (child.kind == Kind::ledger || child.kind == Kind::learner ||
       child.kind == Kind::weight_store) {
     return give_up({cause.code, child.label + " ended: " + cause.message +
-                                    "; resume the run to go on from its last checkpoint"});
+                                    "; resume the run from its last checkpoint"});
   }
   restart(child, cause);
 }
@@ -131,7 +131,7 @@ void SupervisorState::respawn(atom::respawn /*unused*/, uint8_t kind, uint32_t i
   if (kind > static_cast<uint8_t>(Kind::rollout)) return;
   if (phase_ == RunPhase::stopping && static_cast<Kind>(kind) == Kind::rollout) return;
   spawn_one(static_cast<Kind>(kind), index);
-  tell_peers();
+  send_peers();
 }
 
 }  // namespace warpsmith::actors

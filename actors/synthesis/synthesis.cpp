@@ -13,7 +13,7 @@ namespace warpsmith::actors {
 namespace {
 
 constexpr size_t most_waiting = 4096;
-constexpr uint32_t most_tries = 3;  // of an ingest that failed without refusing the task
+constexpr uint32_t most_tries = 3;  // of one ingest that fails without refusing the task
 
 caf::error unknown_task(const std::string& id) {
   return to_caf({ErrorCode::not_found, "task " + id + " is not in the pool"});
@@ -42,15 +42,15 @@ void SynthesisState::step(atom::step /*unused*/) {
     sources_.pop_front();
     ingest(std::move(source), sandbox);
   }
-  if (all_seen() && pool_.size() == 0) tell_that_none_was_accepted();
+  if (all_seen() && pool_.size() == 0) report_that_none_was_accepted();
 }
 
 void SynthesisState::leave_out_the_rest() {
   if (sources_.empty()) return;
   left_out_ += sources_.size();
   log::warn(label() + ": " + std::to_string(sources_.size()) +
-            " tasks are left out: the pool holds synthesis.max_tasks, " +
-            std::to_string(settings_.max_tasks));
+            " tasks are left out: the pool is full (synthesis.max_tasks = " +
+            std::to_string(settings_.max_tasks) + ')');
   sources_.clear();
 }
 
@@ -76,8 +76,8 @@ void SynthesisState::ingested(const caf::actor_addr& sandbox, TaskFacts& facts) 
   settled();
 }
 
-/// Only a refusal is the task's own fault. A sandbox that is gone gets no more until the supervisor
-/// names its successor.
+/// Only a refusal is the task's own fault. A dead sandbox gets no more tasks until the supervisor
+/// sends its successor.
 void SynthesisState::failed(const caf::actor_addr& sandbox, const caf::error& error) {
   auto source = take(sandbox);
   if (!source) return;
@@ -114,20 +114,20 @@ void SynthesisState::refuse(const Task& task, const Error& error) {
   record_refusals();
 }
 
-/// Kept until the ledger is known, which is before the first ingest ends.
+/// Refusals wait here until Peers brings the ledger, before the first ingest ends.
 void SynthesisState::record_refusals() {
   if (!ledger_) return;
   for (Event& event : std::exchange(unrecorded_, {})) self_->send(ledger_, std::move(event));
 }
 
-void SynthesisState::tell_that_none_was_accepted() {
-  if (!supervisor_) return;  // told once it is known
-  const Error first = first_refusal_.value_or(Error{ErrorCode::not_found, "there was none"});
+void SynthesisState::report_that_none_was_accepted() {
+  if (!supervisor_) return;  // reported when Peers brings the supervisor
+  const Error first = first_refusal_.value_or(Error{ErrorCode::not_found, "there is no task"});
   self_->send(supervisor_,
               FailureReport{label(), first.code, "no task was accepted; first: " + first.message});
 }
 
-/// One ingest ended: hands out what is due, and goes on.
+/// An ingest has ended: starts the next and answers the askers that it made possible.
 void SynthesisState::settled() {
   if (pool_.size() >= settings_.max_tasks) leave_out_the_rest();
   self_->send(self_, atom::step_v);
@@ -160,7 +160,7 @@ caf::result<PreparedTask> SynthesisState::next_task(atom::next_task /*unused*/) 
     return to_caf({ErrorCode::not_found, "no task was accepted; the log says why"});
   }
   if (waiting_.size() >= most_waiting) {
-    return to_caf({ErrorCode::capacity, label() + ": too many askers wait for a task"});
+    return to_caf({ErrorCode::capacity, label() + ": too many requests wait for a task"});
   }
   waiting_.push_back(self_->make_response_promise<PreparedTask>());
   return waiting_.back();
@@ -185,7 +185,7 @@ void SynthesisState::peers(const Peers& peers) {
     const auto here = [&address = at](const SandboxActor& s) { return s.address() == address; };
     if (std::ranges::none_of(sandboxes_, here)) gone.push_back(at);
   }
-  // What a dead sandbox held is not answered for: nobody would tell.
+  // A dead sandbox never answers for its task.
   for (const auto& at : gone) failed(at, caf::make_error(caf::sec::request_receiver_down));
   self_->send(self_, atom::step_v);
 }
@@ -203,10 +203,9 @@ void SynthesisState::describe(ActorStatus& status) const {
                    {"waiting", static_cast<double>(waiting_.size())}};
 }
 
-SynthesisActor::behavior_type synthesis(SynthesisActor::stateful_pointer<SynthesisState> self,
-                                        Identity identity, std::vector<Task> tasks,
-                                        std::vector<SandboxActor> sandboxes,
-                                        SynthesisSettings settings) {
+SynthesisSelf::behavior_type synthesis(SynthesisState::Self self, Identity identity,
+                                       std::vector<Task> tasks, std::vector<SandboxActor> sandboxes,
+                                       SynthesisSettings settings) {
   adopt(self, std::move(identity));
   self->state.start(self, std::move(tasks), std::move(sandboxes), settings);
   return {on(self, "status", &SynthesisState::status),

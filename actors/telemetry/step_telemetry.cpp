@@ -18,7 +18,7 @@ double value(const std::map<std::string, double>& values, const char* name) {
 void StepTelemetry::observe(const Observation& seen) {
   if (spans_.size() >= most_actors && !spans_.contains(seen.source)) return;
   Span& span = spans_[seen.source];
-  // A successor counts from zero again.
+  // A restarted actor counts from zero.
   if (value(seen.values, "alive_s") < value(span.begin, "alive_s")) span.begin.clear();
   span.end = seen.values;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the actors' numbers say of one optimiser step: idle shares, queues, tokens per second. Pure.
+// Pure: idle shares, queues and tokens per second of all actors over one optimiser step.
 #pragma once
 
 #include <map>
@@ -9,14 +9,14 @@
 
 namespace warpsmith::actors {
 
-/// Collects observations, each with running totals, and gives their gain since the last step.
+/// Collects observations, which hold running totals, and computes their gain since the last step.
 /// Bounded by the number of actors.
 class StepTelemetry {
  public:
   void observe(const Observation& seen);
-  /// Per actor "NAME.idle" (0…1), "NAME.queued" (when last asked) and, for those that count
-  /// `sampled_tokens` or `trained_tokens`, "NAME.tokens_per_s"; all since the last call. Nothing of
-  /// an actor that was not heard of in between.
+  /// Per actor "NAME.idle" (0…1), "NAME.queued" (latest) and, if it counts `sampled_tokens` or
+  /// `trained_tokens`, "NAME.tokens_per_s"; all since the last call. Leaves out actors without an
+  /// observation since then.
   std::map<std::string, double> take();
 
  private:

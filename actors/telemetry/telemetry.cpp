@@ -6,7 +6,7 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr size_t most_names = 4096;  // a source that invents names must not fill memory
+constexpr size_t most_names = 4096;  // bounds memory if a source invents names
 
 template <class Value>
 void keep(const std::string& source, const std::map<std::string, Value>& seen,

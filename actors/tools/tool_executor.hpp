@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ToolExecutor: runs the model's calls in workspaces. Owns the workspace folders of its
-// trajectories and one shell jail at a time, on a thread of its own; spawned and watched by the
-// supervisor; bounded by the trajectories in flight. When it dies its folders are swept, and
-// rollouts run their calls again at another one.
+// trajectories and one shell jail at a time, on its own thread; spawned and watched by the
+// supervisor; bounded by the trajectories in flight. When it dies, its folders are removed and
+// rollouts repeat their calls at another executor.
 #pragma once
 
 #include <filesystem>
@@ -21,10 +21,10 @@
 namespace warpsmith::actors {
 
 struct ToolExecutorSettings {
-  std::filesystem::path workspaces;  // folders are made beneath it
+  std::filesystem::path workspaces;  // parent of the workspace folders
   std::string skill;                 // text of SKILL.md
-  sandbox::ToolBoxConfig box;        // task_id is filled in
-  /// Made on the executor's thread; shells run through it.
+  sandbox::ToolBoxConfig box;        // task_id is set per workspace
+  /// Called on the executor's thread, for the first call that needs a shell's service.
   std::function<Result<std::unique_ptr<sandbox::ToolServices>>()> services;
 };
 
@@ -35,7 +35,7 @@ class ToolExecutorState : public ActorState {
   void release(atom::release, TrajectoryId trajectory);
 
  private:
-  /// A trajectory's folder and what acts on it. The box points into the workspace: never moved.
+  /// A trajectory's folder and its tools. The box points into the workspace, so neither moves.
   struct Place {
     Place(sandbox::Workspace w, sandbox::ToolBoxConfig c)
         : workspace(std::move(w)), box(workspace, std::move(c)) {}

@@ -33,8 +33,8 @@ caf::result<LocalWeights> WeightStoreState::pull(atom::pull /*unused*/) {
 caf::result<WeightShard> WeightStoreState::pull_shard(atom::pull /*unused*/, PolicyVersion version,
                                                       uint32_t index) {
   if (!newest_.weights || version != newest_.version) {
-    return to_caf({ErrorCode::stale, "version of step " + std::to_string(version.step) +
-                                         " is not the newest any more"});
+    return to_caf({ErrorCode::stale,
+                   "version of step " + std::to_string(version.step) + " is no longer the newest"});
   }
   if (index >= shard_count(*newest_.weights, chunk_bytes_)) {
     return to_caf({ErrorCode::invalid_argument, "weight shard index beyond the last piece"});
@@ -52,9 +52,8 @@ void WeightStoreState::describe(ActorStatus& status) const {
                    {"subscribers", static_cast<double>(subscribers_.size())}};
 }
 
-WeightStoreActor::behavior_type weight_store(
-    WeightStoreActor::stateful_pointer<WeightStoreState> self, Identity identity,
-    uint64_t chunk_bytes) {
+LocalWeightStoreActor::behavior_type weight_store(WeightStoreState::Self self, Identity identity,
+                                                  uint64_t chunk_bytes) {
   adopt(self, std::move(identity));
   self->state.start(self, chunk_bytes);
   self->set_down_handler([self](const caf::down_msg& down) { self->state.forget(down.source); });

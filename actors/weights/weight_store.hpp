@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // WeightStore: the newest weights. Owns a reference to one version (readers keep older ones alive
 // by their own references); spawned and watched by the supervisor; bounded by that one version.
-// When it dies the run stops, and goes on from its last checkpoint.
+// When it dies, the run stops and can resume from its last checkpoint.
 #pragma once
 
 #include <vector>
 
 #include "actors/base/actor_state.hpp"
-#include "actors/protocol/interfaces.hpp"
+#include "actors/protocol/local_messages.hpp"
 
 namespace warpsmith::actors {
 
 class WeightStoreState : public ActorState {
  public:
-  using Self = WeightStoreActor::stateful_pointer<WeightStoreState>;
+  using Self = LocalWeightStoreActor::stateful_pointer<WeightStoreState>;
 
   void start(Self self, uint64_t chunk_bytes);
   void publish(const LocalWeights& weights);
   void subscribe(atom::subscribe, const GeneratorActor& generator);
   caf::result<LocalWeights> pull(atom::pull);
   caf::result<WeightShard> pull_shard(atom::pull, PolicyVersion version, uint32_t index);
-  /// A subscriber ended.
+  /// Removes a subscriber that has ended.
   void forget(const caf::actor_addr& generator);
 
  private:
@@ -32,8 +32,7 @@ class WeightStoreState : public ActorState {
   std::vector<GeneratorActor> subscribers_;
 };
 
-WeightStoreActor::behavior_type weight_store(
-    WeightStoreActor::stateful_pointer<WeightStoreState> self, Identity identity,
-    uint64_t chunk_bytes);
+LocalWeightStoreActor::behavior_type weight_store(WeightStoreState::Self self, Identity identity,
+                                                  uint64_t chunk_bytes);
 
 }  // namespace warpsmith::actors

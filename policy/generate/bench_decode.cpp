@@ -10,10 +10,10 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-GenerateRequest make_request(const ModelConfig& model, const DecodeBenchOptions& options,
-                             int64_t index) {
+EngineRequest make_request(const ModelConfig& model, const DecodeBenchOptions& options,
+                           int64_t index) {
   RandomStream random(options.seed, "bench decode", static_cast<uint64_t>(index));
-  GenerateRequest request{.session = static_cast<SessionId>(index), .whole = true};
+  EngineRequest request{.session = static_cast<SessionId>(index), .whole = true};
   for (int64_t i = 0; i < options.prompt_tokens; ++i) {
     const uint64_t token = random.below(static_cast<uint64_t>(model.vocab));
     request.new_tokens.push_back(static_cast<int32_t>(token));

@@ -55,7 +55,7 @@ void Engine::load(PolicyVersion version, const ModelWeights& weights) {
   }
 }
 
-Result<void> Engine::check(const GenerateRequest& request) const {
+Result<void> Engine::check(const EngineRequest& request) const {
   const SessionId id = request.session;
   if (auto ok = request.params.validate(); !ok) return ok;
   for (const int32_t token : request.new_tokens) {
@@ -85,7 +85,7 @@ Result<void> Engine::check(const GenerateRequest& request) const {
                     std::to_string(config_.max_session_tokens) + " with those to come");
 }
 
-Result<void> Engine::submit(GenerateRequest request) {
+Result<void> Engine::submit(EngineRequest request) {
   if (auto ok = check(request); !ok) return ok;
   Session& session = sessions_[request.session];
   if (request.whole) {
@@ -149,7 +149,7 @@ std::vector<int32_t> Engine::tokens_of(SessionId id) const {
   return it == sessions_.end() ? std::vector<int32_t>{} : it->second.tokens;
 }
 
-std::vector<TokenChunk> Engine::step() {
+std::vector<EngineOutput> Engine::step() {
   if (!model_ || running_ == 0) return {};
   for (auto& [id, session] : sessions_) {
     const bool fresh = session.running && session.computed == 0;
@@ -245,7 +245,7 @@ void Engine::drop_cache(Session& session) {
   session.current = true;
 }
 
-std::vector<TokenChunk> Engine::compute(const std::vector<PlannedWork>& plan) {
+std::vector<EngineOutput> Engine::compute(const std::vector<PlannedWork>& plan) {
   std::vector<DecodeRow> rows;
   for (const PlannedWork& work : plan) {
     const Session& session = sessions_.at(work.session);
@@ -259,7 +259,7 @@ std::vector<TokenChunk> Engine::compute(const std::vector<PlannedWork>& plan) {
   if (rows.empty()) return {};
   std::span<const float> logits = model_->forward(rows, cache_);
   const auto vocab = static_cast<size_t>(model_config_.vocab);
-  std::vector<TokenChunk> chunks;
+  std::vector<EngineOutput> chunks;
   for (const PlannedWork& work : plan) {
     Session& session = sessions_.at(work.session);
     session.computed += work.count;
@@ -272,14 +272,14 @@ std::vector<TokenChunk> Engine::compute(const std::vector<PlannedWork>& plan) {
   return chunks;
 }
 
-TokenChunk Engine::sample(SessionId id, Session& session, std::span<const float> logits) {
+EngineOutput Engine::sample(SessionId id, Session& session, std::span<const float> logits) {
   RandomStream random(session.params.seed, "sample", session.params.stream);
   random.seek(session.tokens.size());
   const SampledToken sampled = sample_token(logits, session.params, random.uniform());
   session.tokens.push_back(sampled.token);
   --session.left;
   ++counters_.sampled_tokens;
-  TokenChunk chunk{id, {sampled.token}, {sampled.log_prob}, {version_}, FinishReason::none};
+  EngineOutput chunk{id, {sampled.token}, {sampled.log_prob}, {version_}, FinishReason::none};
   chunk.finish = finish_of(session, sampled.token);
   if (chunk.finish != FinishReason::none) cancel(id);
   return chunk;

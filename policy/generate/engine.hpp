@@ -12,6 +12,7 @@
 #include "policy/generate/prefix_tree.hpp"
 #include "policy/generate/sampler.hpp"
 #include "policy/generate/scheduler.hpp"
+#include "runtime/finish_reason.hpp"
 #include "runtime/policy_version.hpp"
 #include "runtime/random_stream.hpp"
 
@@ -19,17 +20,10 @@ namespace warpsmith::policy {
 
 using SessionId = uint64_t;  // the trajectory's id, chosen by the caller
 
-enum class FinishReason : uint8_t {
-  none,        // more chunks follow
-  stop_token,  // the last token is one of the stop tokens
-  length,      // max_tokens of the request are sampled
-  context,     // the session holds as many tokens as a session may
-};
-
 /// Continues a session. Its prefix is kept by the engine, so `new_tokens` is only what the engine
 /// has not seen; with `whole` it is the full prefix (a first turn, or another engine died with it),
 /// and replaces what the engine may hold.
-struct GenerateRequest {
+struct EngineRequest {
   SessionId session = 0;
   bool whole = false;
   std::vector<int32_t> new_tokens;
@@ -37,7 +31,7 @@ struct GenerateRequest {
 };
 
 /// Newly sampled tokens of one session; all vectors of one length.
-struct TokenChunk {
+struct EngineOutput {
   SessionId session = 0;
   std::vector<int32_t> tokens;
   std::vector<float> log_probs;              // see SampledToken::log_prob
@@ -83,10 +77,10 @@ class Engine {
   /// `capacity`: no free slot, or the session would exceed its tokens. `not_found`: a continuation
   /// of a session that the engine does not hold (send it whole). `already_exists`: its last request
   /// still runs. `invalid_argument`: no tokens, a token outside the vocabulary, bad parameters.
-  Result<void> submit(GenerateRequest request);
+  Result<void> submit(EngineRequest request);
 
   /// One pass of the model over what is pending: at most one new token per running session.
-  std::vector<TokenChunk> step();
+  std::vector<EngineOutput> step();
 
   /// Stops a session's request but keeps its tokens, so that it can be continued. No-op if idle.
   void cancel(SessionId session);
@@ -115,7 +109,7 @@ class Engine {
 
   Engine(const ModelConfig& model, const EngineConfig& config);
 
-  Result<void> check(const GenerateRequest& request) const;
+  Result<void> check(const EngineRequest& request) const;
   std::vector<PendingSequence> pending() const;
   std::vector<PlannedWork> admit(const std::vector<PlannedWork>& plan);
   void step_back(Session& session, int64_t position);
@@ -123,8 +117,8 @@ class Engine {
   bool reserve(Session& session, int64_t tokens);
   bool make_room(const Session& asker);
   void drop_cache(Session& session);
-  std::vector<TokenChunk> compute(const std::vector<PlannedWork>& plan);
-  TokenChunk sample(SessionId id, Session& session, std::span<const float> logits);
+  std::vector<EngineOutput> compute(const std::vector<PlannedWork>& plan);
+  EngineOutput sample(SessionId id, Session& session, std::span<const float> logits);
   FinishReason finish_of(const Session& session, int32_t token) const;
 
   ModelConfig model_config_;

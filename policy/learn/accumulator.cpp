@@ -57,7 +57,7 @@ PolicyTokens tokens_of(const TokenEvaluation& now, Pack pack) {
     return at_action(item.held.proximal, item, i);
   });
   t.advantage = column(pack, like, [](const Item& item, size_t i) { return item.advantages[i]; });
-  t.fresh = column(pack, like, [](const Item& item, size_t i) { return item.trainable[i]; });
+  t.trainable = column(pack, like, [](const Item& item, size_t i) { return item.trainable[i]; });
   t.positive = column(pack, like, [](const Item& item, size_t) { return item.reward > 0 ? 1 : 0; });
   if (!pack.front()->reference.empty()) {
     t.reference = column(pack, like, [](const Item& item, size_t i) { return item.reference[i]; });
@@ -111,7 +111,7 @@ void append_samples(Pack pack, Rows rows, std::vector<TokenSample>& out) {
                      .clipped = clipped[row],
                      .filtered = filtered[row],
                      .stale = item->trainable[i] == 0,
-                     .fresh = at_action(held.fresh, *item, i) == 1});
+                     .same_weights = at_action(held.same_weights, *item, i) == 1});
     }
   }
 }

@@ -74,7 +74,7 @@ void record_scores(HeldTrajectory& held, const std::vector<int64_t>& actions,
     const auto t = static_cast<size_t>(actions[i]);
     held.proximal[t] = log_probs.const_data_ptr<float>()[i];
     held.values[t] = values.const_data_ptr<float>()[i];
-    held.fresh[t] = mark.published && held.versions[t] == mark.version ? 1 : 0;
+    held.same_weights[t] = mark.published && held.versions[t] == mark.version ? 1 : 0;
   }
 }
 

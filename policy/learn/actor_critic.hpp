@@ -78,8 +78,8 @@ class ActorCritic {
 at::Tensor log_probs_under(const Transformer& model, std::span<const HeldTrajectory* const> pack,
                            double temperature);
 
-/// Writes proximal log-probabilities and values at the given action positions of `held`. A token is
-/// fresh where published weights of its own version scored it.
+/// Writes proximal log-probabilities and values at the given action positions of `held`, and sets
+/// `same_weights` where published weights of the token's own version scored it.
 void record_scores(HeldTrajectory& held, const std::vector<int64_t>& actions,
                    const TokenEvaluation& scores, WeightsMark mark);
 

@@ -56,7 +56,7 @@ void train_step(Trainer& trainer, const LearnBenchOptions& o, RandomStream& rand
       sums.observing += seconds_since(start);
       sums.observed += static_cast<int64_t>(s.size());
     }
-    must(trainer.close(id, {.reward = random.uniform(), .verdict = "passed"}));
+    must(trainer.close(id, {.reward = random.uniform(), .verdict = VerdictClass::passed}));
     while (trainer.has_work()) {
       const Progress done = trainer.advance();
       if (done.step) sums.passes += done.step->forward_tokens;

@@ -81,7 +81,7 @@ Result<bool> HeldTrajectory::append(const Segment& segment) {
   extend(versions, segment.versions);
   proximal.resize(tokens.size(), 0);
   values.resize(tokens.size(), 0);
-  fresh.resize(tokens.size(), 0);
+  same_weights.resize(tokens.size(), 0);
   ++next_segment;
   return true;
 }

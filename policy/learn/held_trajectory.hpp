@@ -23,9 +23,9 @@ struct HeldTrajectory {
   std::vector<PolicyVersion> versions;  // that sampled it
   // Filled by forwards, for the first `scored` tokens: as segments arrive, or at first use.
   int64_t scored = 0;
-  std::vector<float> proximal;  // log π_p
-  std::vector<float> values;    // V of the state in which the token was chosen
-  std::vector<uint8_t> fresh;   // 1 where π_p had the very weights that sampled the token
+  std::vector<float> proximal;        // log π_p
+  std::vector<float> values;          // V of the state in which the token was chosen
+  std::vector<uint8_t> same_weights;  // 1 where the weights that sampled the token gave π_p
 
   int64_t size() const { return static_cast<int64_t>(tokens.size()); }
   int64_t action_tokens() const;

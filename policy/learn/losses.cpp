@@ -98,15 +98,15 @@ Surrogate surrogate_of(const PolicyLossConfig& c, const PolicyTokens& t) {
 /// (N) bool: tokens of trajectories whose geometric mean ratio left the band. Only tokens with
 /// m = 1 vote.
 Tensor sequence_filter(const PolicyLossConfig& c, const PolicyTokens& t) {
-  if (c.sequence_high <= 0) return at::zeros_like(t.fresh, at::kBool);
-  const Tensor log_ratio = (t.log_prob.detach() - t.behaviour) * t.fresh;
+  if (c.sequence_high <= 0) return at::zeros_like(t.trainable, at::kBool);
+  const Tensor log_ratio = (t.log_prob.detach() - t.behaviour) * t.trainable;
   const Tensor sums = at::bincount(t.trajectory, log_ratio);
-  const Tensor counts = at::bincount(t.trajectory, t.fresh).clamp_min(1);
+  const Tensor counts = at::bincount(t.trajectory, t.trainable).clamp_min(1);
   const Tensor mean = at::exp(sums / counts);
   return (mean.lt(c.sequence_low) | mean.gt(c.sequence_high)).index_select(0, t.trajectory);
 }
 
-/// Terms that act on every fresh token, filtered or not.
+/// Terms that act on every trainable token, filtered or not.
 Tensor regularisers(const PolicyLossConfig& c, const PolicyTokens& t) {
   Tensor sum = at::zeros_like(t.advantage);
   if (c.kl > 0) sum = sum + c.kl * k3(t.log_prob, t.reference);
@@ -122,7 +122,7 @@ PolicyLoss policy_loss(const PolicyLossConfig& config, const PolicyTokens& token
   const Tensor filtered = sequence_filter(config, tokens);
   const Tensor kept = at::where(filtered, at::zeros_like(surrogate.loss), surrogate.loss);
   const Tensor sum = kept + regularisers(config, tokens);
-  const Tensor stale = tokens.fresh.eq(0);
+  const Tensor stale = tokens.trainable.eq(0);
   return {at::where(stale, at::zeros_like(sum), sum), (surrogate.clipped | filtered) & ~stale,
           filtered & ~stale};
 }

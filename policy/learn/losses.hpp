@@ -43,7 +43,7 @@ struct PolicyTokens {
   at::Tensor behaviour;   // log μ
   at::Tensor proximal;    // log π_p
   at::Tensor advantage;   // A
-  at::Tensor fresh;       // m: 1, or 0 where the token is too old to be trained
+  at::Tensor trainable;   // m: 1, or 0 where the token is too old to be trained
   at::Tensor positive;    // 1 where the trajectory's reward is positive
   at::Tensor reference;   // log π_ref; undefined when kl = 0
   at::Tensor trajectory;  // (N) int64

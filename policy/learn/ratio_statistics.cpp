@@ -78,12 +78,12 @@ void describe_ages(const std::vector<TokenSample>& samples, RatioStatistics& out
 void describe_mismatch(const std::vector<TokenSample>& samples, RatioStatistics& out) {
   Mean gap;
   for (const TokenSample& s : samples) {
-    if (!s.fresh) continue;
+    if (!s.same_weights) continue;
     const double distance = std::abs(double{s.proximal} - double{s.behaviour});
     gap.add(distance);
     out.mismatch_max = std::max(out.mismatch_max, distance);
   }
-  out.fresh_tokens = gap.count;
+  out.same_weights_tokens = gap.count;
   out.mismatch_mean = gap.value();
 }
 

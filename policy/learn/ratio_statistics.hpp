@@ -21,8 +21,8 @@ struct TokenSample {
   uint32_t lag = 0;     // versions between sampling and use
   bool clipped = false;
   bool filtered = false;
-  bool stale = false;  // too old: m = 0
-  bool fresh = false;  // π_p had the very weights that sampled it: π_p/μ shows the mismatch alone
+  bool stale = false;         // too old: m = 0
+  bool same_weights = false;  // π_p had the weights that sampled it: π_p/μ is the mismatch alone
 };
 
 /// Tokens of one age.
@@ -49,8 +49,8 @@ struct RatioStatistics {
   double clip_fraction = 0;
   std::map<uint32_t, AgeBin> by_age;  // lag → tokens and clips: the lag histogram too
   double mean_lag = 0;
-  int64_t fresh_tokens = 0;
-  double mismatch_mean = 0;  // |log π_p − log μ| over fresh tokens
+  int64_t same_weights_tokens = 0;  // TokenSample::same_weights
+  double mismatch_mean = 0;         // |log π_p − log μ| over those
   double mismatch_max = 0;
   double entropy = 0;             // mean, nats
   double explained_variance = 0;  // 1 − Var(target − V) / Var(target); 0 if constant

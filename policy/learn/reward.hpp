@@ -3,17 +3,10 @@
 // it.
 #pragma once
 
-#include <cstdint>
-
+#include "runtime/reward_rule.hpp"
 #include "runtime/verdict.hpp"
 
 namespace warpsmith::policy {
-
-enum class RewardRule : uint8_t {
-  milestone,    // −1 not correct, 1 correct, 2 > 5 % faster than eager, 3 also than torch.compile
-  speedup,      // −1 not correct, else the lower bound of eager / candidate
-  log_speedup,  // −1 not correct, else its natural logarithm; below a speed-up of 1 linear, > −1
-};
 
 /// Any correct candidate earns more than any other, whatever its speed.
 /// Milestones are judged on the lower end of the interval, and on the worst shape.

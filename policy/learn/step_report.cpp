@@ -42,7 +42,7 @@ void add_tokens(const RatioStatistics& t, std::map<std::string, double>& out) {
     out["lag_" + std::to_string(age)] = static_cast<double>(bin.tokens);
     out["clip_age_" + std::to_string(age)] = bin.clip_fraction();
   }
-  out["fresh_tokens"] = static_cast<double>(t.fresh_tokens);
+  out["fresh_tokens"] = static_cast<double>(t.same_weights_tokens);
   out["mismatch_mean"] = t.mismatch_mean;
   out["mismatch_max"] = t.mismatch_max;
   out["entropy"] = t.entropy;
@@ -60,8 +60,8 @@ OutcomeStatistics outcome_statistics(const std::deque<TrainingItem>& items) {
   for (const TrainingItem& item : items) {
     const Outcome& o = item.outcome;
     out.reward_mean += o.reward;
-    ++out.verdicts[o.verdict];
-    out.pass_rate += o.verdict == "passed" ? 1 : 0;
+    ++out.verdicts[std::string(verdict_name(o))];
+    out.pass_rate += o.verdict == VerdictClass::passed ? 1 : 0;
     out.faster_eager += is_faster(o.speedup_eager) ? 1 : 0;
     out.faster_compile += is_faster(o.speedup_compile) ? 1 : 0;
     out.truncated += o.truncated ? 1 : 0;

@@ -7,16 +7,14 @@
 
 #include "runtime/config/complaints.hpp"
 #include "runtime/config/fields.hpp"
+#include "runtime/reward_rule.hpp"
 
 namespace warpsmith {
-
-/// How a verdict becomes a reward; the milestones are -1, 1, 2, 3.
-enum class RewardKind : uint8_t { milestone, speedup, log_speedup };
 
 struct RolloutConfig {
   int64_t count = 1;        // actors
   int64_t concurrent = 16;  // trajectories at once, per actor
-  RewardKind reward = RewardKind::milestone;
+  RewardRule reward = RewardRule::milestone;
   // A trajectory that a limit ended without a submission gets the reward -1 minus this.
   double overlong_penalty = 0;
   int64_t infra_retries = 2;  // of one step after an infrastructure failure; then it is dropped

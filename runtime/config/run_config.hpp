@@ -10,7 +10,7 @@
 #include "runtime/config/generator_config.hpp"
 #include "runtime/config/learner_config.hpp"
 #include "runtime/config/ledger_config.hpp"
-#include "runtime/config/model_config.hpp"
+#include "runtime/config/model_source.hpp"
 #include "runtime/config/node_config.hpp"
 #include "runtime/config/rollout_config.hpp"
 #include "runtime/config/run_settings.hpp"
@@ -26,7 +26,7 @@ namespace warpsmith {
 
 struct RunConfig {
   RunSettings run;
-  ModelConfig model;
+  ModelSource model;
   AgentConfig agent;
   RolloutConfig rollout;
   GeneratorConfig generator;

@@ -138,7 +138,7 @@ Result<void> RunDatabase::put_outcome(TrajectoryId id, const Outcome& outcome) {
   return change_one(
       "UPDATE trajectories SET closed_at = ?, reward = ?, verdict = ?, source_hash = ?, turns = ?, "
       "tool_calls = ?, truncated = ?, speedup_eager = ?, speedup_compile = ? WHERE id = ?",
-      {utc_timestamp(), outcome.reward, outcome.verdict, outcome.source_hash,
+      {utc_timestamp(), outcome.reward, std::string(verdict_name(outcome)), outcome.source_hash,
        int64_t{outcome.turns}, int64_t{outcome.tool_calls}, int64_t{outcome.truncated},
        sql_value(outcome.speedup_eager), sql_value(outcome.speedup_compile), number(id)},
       id);

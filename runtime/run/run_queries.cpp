@@ -15,10 +15,12 @@ int64_t number(uint64_t value) {
   return static_cast<int64_t>(value);
 }
 
-Outcome outcome_of(const SqlRow& row, int first) {
+Result<Outcome> outcome_of(const SqlRow& row, int first) {
   Outcome outcome;
   outcome.reward = row.real(first);
-  outcome.verdict = row.text(first + 1);
+  if (const std::string name = row.text(first + 1); !set_verdict(outcome, name)) {
+    return fail(ErrorCode::corrupt, "run.db: a trajectory has the unknown verdict '" + name + "'");
+  }
   outcome.source_hash = row.text(first + 2);
   outcome.turns = static_cast<uint32_t>(row.integer(first + 3));
   outcome.tool_calls = static_cast<uint32_t>(row.integer(first + 4));
@@ -37,7 +39,11 @@ Result<TrajectoryRow> trajectory_of(const SqlRow& row) {
   out.segments = static_cast<uint32_t>(row.integer(5));
   out.tokens = static_cast<uint64_t>(row.integer(6));
   out.action_tokens = static_cast<uint64_t>(row.integer(7));
-  if (!row.is_null(8)) out.outcome = outcome_of(row, 9);
+  if (!row.is_null(8)) {
+    auto outcome = outcome_of(row, 9);
+    if (!outcome) return tl::unexpected(std::move(outcome.error()));
+    out.outcome = std::move(*outcome);
+  }
   if (!row.is_null(17)) {
     out.drop_reason = drop_reason_of(row.text(17));
     if (!out.drop_reason) {
@@ -59,7 +65,7 @@ struct LastWindow {
   void add(const Outcome& outcome) {
     ++rows;
     reward += outcome.reward;
-    passed += outcome.verdict == "passed" ? 1 : 0;
+    passed += outcome.verdict == VerdictClass::passed ? 1 : 0;
     fast_eager += clearly_faster(outcome.speedup_eager.value_or(0)) ? 1 : 0;
     fast_compile += clearly_faster(outcome.speedup_compile.value_or(0)) ? 1 : 0;
     if (!outcome.source_hash.empty()) sources.insert(outcome.source_hash);
@@ -141,7 +147,9 @@ Result<void> read_rewards(RunDatabase& db, uint32_t window, RunSummary& summary)
       "SELECT reward, verdict, source_hash, turns, tool_calls, truncated, speedup_eager, "
       "speedup_compile FROM trajectories WHERE closed_at IS NOT NULL ORDER BY id DESC LIMIT ?",
       {int64_t{window}}, [&](const SqlRow& row) -> Result<void> {
-        last.add(outcome_of(row, 0));
+        const auto outcome = outcome_of(row, 0);
+        if (!outcome) return tl::unexpected(outcome.error());
+        last.add(*outcome);
         return {};
       });
   if (read) last.write(summary);

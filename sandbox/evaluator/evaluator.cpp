@@ -3,7 +3,7 @@
 #include "sandbox/evaluator/evaluator.hpp"
 
 #include "sandbox/evaluator/candidate_judge.hpp"
-#include "sandbox/workspace/solution.hpp"
+#include "sandbox/workspace/source_hash.hpp"
 
 namespace warpsmith::sandbox {
 namespace {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "runtime/checksum.hpp"
-
 namespace warpsmith::sandbox {
 namespace {
 
@@ -60,16 +58,6 @@ Result<FileSet> freeze_solution(const SafeFolder& workspace, const std::string& 
 Result<FileSet> freeze_folder(const SafeFolder& folder, const std::string& required,
                               SolutionLimits limits) {
   return freeze(folder, "", required, limits);
-}
-
-std::string source_hash(const FileSet& files) {
-  std::string bytes;
-  for (const auto& [name, content] : files) {
-    // Lengths separate names from contents, whatever bytes they contain.
-    bytes.append(std::to_string(name.size())).append(" ").append(name);
-    bytes.append(std::to_string(content.size())).append(" ").append(content);
-  }
-  return sha256_hex(bytes);
 }
 
 }  // namespace warpsmith::sandbox

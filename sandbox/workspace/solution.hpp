@@ -24,7 +24,4 @@ Result<FileSet> freeze_solution(const SafeFolder& workspace, const std::string& 
 Result<FileSet> freeze_folder(const SafeFolder& folder, const std::string& required,
                               SolutionLimits limits);
 
-/// SHA-256 over names and contents; independent of the task.
-std::string source_hash(const FileSet& files);
-
 }  // namespace warpsmith::sandbox

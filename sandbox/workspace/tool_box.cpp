@@ -108,12 +108,6 @@ Result<ToolStep> ToolBox::freeze(Request request) const {
   return ToolStep{{}, JudgeNeeded{std::move(submission), request}};
 }
 
-std::string verdict_text(Request request, const Verdict& verdict) {
-  if (request == Request::compile && verdict.correct()) return "compiled";
-  if (!verdict.feedback.empty()) return verdict.feedback;
-  return std::string(to_string(verdict.outcome));
-}
-
 std::string shell_text(const ShellResult& result) {
   std::string text = result.out;
   const auto add = [&text](const std::string& more) {

@@ -61,9 +61,6 @@ class ToolBox {
   std::string todo_;
 };
 
-/// The agent's text for a verdict: "compiled" after a successful compilation, else the feedback.
-std::string verdict_text(Request request, const Verdict& verdict);
-
 /// The agent's text for a command: output, errors, and how it ended unless with 0.
 std::string shell_text(const ShellResult& result);
 

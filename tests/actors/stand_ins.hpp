@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stand-in per interface: answers every request with a recognisable value and counts what it
-// merely hears, so that a peer in another process can check that each message crossed the wire.
+// One stand-in per interface: answers every request with a recognisable value and counts all other
+// messages, so that a peer in another process can check that each message crossed the wire.
 #pragma once
 
 #include <caf/event_based_actor.hpp>
@@ -13,45 +13,44 @@
 
 namespace warpsmith::actors::stand_in {
 
-struct Heard {
+struct Received {
   uint64_t count = 0;
 };
 
-inline ActorStatus status_of(const Heard& heard) {
+inline ActorStatus status_of(const Received& received) {
   ActorStatus status;
   status.name = "stand-in";
-  status.handled = heard.count;
+  status.handled = received.count;
   return status;
 }
 
 template <class Handle>
-using Self = typename Handle::template stateful_pointer<Heard>;
+using Self = typename Handle::template stateful_pointer<Received>;
 
 template <class Handle>
 auto answers_status(Self<Handle> self) {
   return [self](atom::status) { return status_of(self->state); };
 }
 
-/// Counts a message whatever its parts.
+/// Counts a message with these parts.
 template <class... Parts, class SelfPointer>
-auto hears(SelfPointer self) {
+auto counts(SelfPointer self) {
   return [self](const Parts&...) { ++self->state.count; };
 }
 
 inline TelemetryActor::behavior_type telemetry(Self<TelemetryActor> self) {
-  return {answers_status<TelemetryActor>(self), hears<Observation>(self),
+  return {answers_status<TelemetryActor>(self), counts<Observation>(self),
           [](atom::snapshot) { return Observation{"far", {{"x", 1.5}}, {{"t", "y"}}}; }};
 }
 
 inline GeneratorActor::behavior_type generator(Self<GeneratorActor> self) {
-  return {answers_status<GeneratorActor>(self), hears<WeightsReady>(self),
-          hears<atom::release, TrajectoryId>(self), hears<atom::step>(self),
+  return {answers_status<GeneratorActor>(self), counts<WeightsReady>(self),
+          counts<atom::release, TrajectoryId>(self),
           [](const GenerateCall& call) { return call.new_tokens.size() == 3; }};
 }
 
 inline WeightStoreActor::behavior_type weight_store(Self<WeightStoreActor> self) {
-  return {answers_status<WeightStoreActor>(self), hears<LocalWeights>(self),
-          hears<atom::subscribe, GeneratorActor>(self), [](atom::pull) { return LocalWeights{}; },
+  return {answers_status<WeightStoreActor>(self), counts<atom::subscribe, GeneratorActor>(self),
           [](atom::pull, PolicyVersion version, uint32_t index) {
             WeightShard shard;
             shard.version = version;
@@ -69,7 +68,7 @@ inline ToolExecutorActor::behavior_type tool_executor(Self<ToolExecutorActor> se
             answer.text = call.arguments.at("path");
             return answer;
           },
-          hears<atom::release, TrajectoryId>(self)};
+          counts<atom::release, TrajectoryId>(self)};
 }
 
 inline SandboxActor::behavior_type sandbox(Self<SandboxActor> self) {
@@ -82,21 +81,17 @@ inline SandboxActor::behavior_type sandbox(Self<SandboxActor> self) {
             facts.eager_ms = static_cast<double>(task.code.size());
             facts.flops = std::numeric_limits<double>::infinity();
             return facts;
-          },
-          hears<atom::progress, std::string>(self)};
+          }};
 }
 
 inline SynthesisActor::behavior_type synthesis(Self<SynthesisActor> self) {
-  return {answers_status<SynthesisActor>(self),
-          [](atom::next_task) { return PreparedTask{}; },
+  return {answers_status<SynthesisActor>(self), [](atom::next_task) { return PreparedTask{}; },
           [](atom::next_task, const std::string& id) {
             PreparedTask task;
             task.task.id = id;
             return task;
           },
-          hears<TaskOutcome>(self),
-          hears<Peers>(self),
-          hears<atom::step>(self)};
+          counts<TaskOutcome>(self), counts<Peers>(self)};
 }
 
 inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {
@@ -109,34 +104,37 @@ inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {
           [](const Dropped& dropped) { return dropped.reason == DropReason::stale; },
           [](const StepDone& step) { return step.trained.size() == 2; },
           [](atom::checkpoint, PolicyVersion version) { return version.step == 5; },
-          hears<atom::flush>(self),
-          hears<Judged>(self),
-          hears<Event>(self),
-          hears<Observation>(self),
-          hears<atom::redeliver, LearnerActor>(self),
-          hears<atom::drain>(self),
+          counts<Judged>(self),
+          counts<Event>(self),
+          counts<Observation>(self),
+          counts<atom::redeliver, LearnerActor>(self),
+          counts<atom::drain>(self),
           [](atom::counts) { return LedgerCounts{3, 1, {{"stale", 1}}, 1, 1, 0, false}; }};
 }
 
-inline LearnerActor::behavior_type learner(Self<LearnerActor> self) {
-  return {answers_status<LearnerActor>(self),
-          hears<Segment>(self),
-          hears<Closed>(self),
-          hears<Dropped>(self),
-          hears<atom::step>(self),
-          [](atom::flush) { return true; },
+/// With a message to itself, as the real actors have them; `flush` sends one.
+using LearnerSelf = LearnerActor::extend<caf::reacts_to<atom::step>>;
+
+inline LearnerSelf::behavior_type learner(Self<LearnerSelf> self) {
+  return {answers_status<LearnerSelf>(self),
+          counts<Segment>(self),
+          counts<Closed>(self),
+          counts<Dropped>(self),
+          counts<atom::step>(self),
+          [self](atom::flush) {
+            self->send(self, atom::step_v);
+            return true;
+          },
           [](atom::checkpoint) { return std::string{"step-7"}; }};
 }
 
 inline RolloutActor::behavior_type rollout(Self<RolloutActor> self) {
-  return {answers_status<RolloutActor>(self), hears<Peers>(self), hears<TokenChunk>(self),
-          hears<atom::tick>(self)};
+  return {answers_status<RolloutActor>(self), counts<Peers>(self), counts<TokenChunk>(self)};
 }
 
 inline SupervisorActor::behavior_type supervisor(Self<SupervisorActor> self) {
-  return {answers_status<SupervisorActor>(self), hears<FailureReport>(self),
-          hears<atom::tick>(self), hears<atom::respawn, uint8_t, uint32_t>(self),
-          hears<atom::stop>(self)};
+  return {answers_status<SupervisorActor>(self), counts<FailureReport>(self),
+          counts<atom::stop>(self)};
 }
 
 }  // namespace warpsmith::actors::stand_in

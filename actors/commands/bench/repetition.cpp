@@ -57,7 +57,7 @@ bool SpeedupBar::is_met(const Repetition& repetition) const {
 
 VerdictSample sample_of(const Verdict& verdict) {
   VerdictSample seen{.milestone = static_cast<int>(
-                         std::lround(policy::reward_of(verdict, policy::RewardRule::milestone)))};
+                         std::lround(policy::reward_of(verdict, RewardRule::milestone)))};
   if (verdict.shapes.empty()) return seen;
   const ShapeResult& shape = verdict.shapes.front();
   seen.speedup_eager = shape.speedup_eager.value_or(0);

@@ -95,8 +95,8 @@ json verdict_json(const Verdict& v, Request request) {
   out["contract"] = v.contract;
   out["trust"] = runs(request) ? json(to_string(v.trust)) : json(nullptr);
   out["correct"] = runs(request) || !v.correct() ? json(v.correct()) : json(nullptr);
-  out["reward"] = is_rewarded(request) ? json(policy::reward_of(v, policy::RewardRule::milestone))
-                                       : json(nullptr);
+  out["reward"] =
+      is_rewarded(request) ? json(policy::reward_of(v, RewardRule::milestone)) : json(nullptr);
   out["seed_commitment"] = v.seed_commitment.empty() ? json(nullptr) : json(v.seed_commitment);
   out["submission_hash"] = v.submission_hash;
   out["feedback"] = v.feedback;
@@ -183,8 +183,8 @@ std::string without_class(const std::string& feedback, VerdictClass outcome) {
 std::string worth_line(const Verdict& v, Request request) {
   if (!is_rewarded(request)) return "  contract " + v.contract + '\n';
   return print("  reward %.2f, trust class %s, contract %s\n",
-               policy::reward_of(v, policy::RewardRule::milestone),
-               std::string{to_string(v.trust)}.c_str(), v.contract.c_str());
+               policy::reward_of(v, RewardRule::milestone), std::string{to_string(v.trust)}.c_str(),
+               v.contract.c_str());
 }
 
 std::string verdict_text(const Verdict& v, Request request) {

@@ -8,8 +8,8 @@
 
 #include "actors/commands/command.hpp"
 #include "actors/commands/config_options.hpp"
-#include "actors/commands/engine_loop.hpp"
 #include "actors/commands/eval/eval_report.hpp"
+#include "actors/commands/run_loop.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/run/run_session.hpp"
 #include "actors/sandbox/service_backend.hpp"
@@ -87,7 +87,7 @@ Result<std::optional<RewardsByTask>> rewards_before(const EvalArguments& args) {
 }
 
 /// Read before a run folder is made, so that bad input leaves nothing behind.
-Result<EngineInputs> inputs_of(const RunConfig& config, int64_t samples) {
+Result<RunInputs> inputs_of(const RunConfig& config, int64_t samples) {
   auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return inputs;
   inputs->learns = false;
@@ -95,22 +95,14 @@ Result<EngineInputs> inputs_of(const RunConfig& config, int64_t samples) {
   return inputs;
 }
 
-std::shared_ptr<const EngineInputs> with_session(EngineInputs inputs, const RunSession& session) {
-  inputs.ledger = session.ledger;
-  inputs.checkpoints = session.checkpoints;
-  inputs.origin = session.origin;
-  inputs.scratch = session.folder.paths().folder / "scratch";
-  return std::make_shared<const EngineInputs>(std::move(inputs));
-}
-
-LoopResult run_engine(const std::shared_ptr<const EngineInputs>& inputs, const SignalWait& signals,
-                      bool quiet) {
-  EngineRun engine{inputs, make_silent_tap()};
+LoopResult run_tree(const std::shared_ptr<const RunInputs>& inputs, const SignalWait& signals,
+                    bool quiet) {
+  RunTree tree{inputs, make_silent_tap()};
   LoopOptions options;
   options.trajectories = static_cast<uint64_t>(inputs->config.run.trajectories);
   options.time_limit = inputs->config.run.time_limit;
   options.quiet = quiet;
-  return run_loop(engine, signals, options);
+  return run_loop(tree, signals, options);
 }
 
 ExitCode evaluate(const EvalArguments& args) {
@@ -128,7 +120,7 @@ ExitCode evaluate(const EvalArguments& args) {
   const RunPaths paths = session->folder.paths();
   log::start({log::Level::info, false, paths.log().string()});
   const auto whole = with_session(std::move(*inputs), *session);
-  const EvalRun run{paths, run_engine(whole, signals, args.quiet),
+  const EvalRun run{paths, run_tree(whole, signals, args.quiet),
                     static_cast<uint64_t>(whole->config.run.trajectories)};
   if (run.loop.end == LoopEnd::failed) {
     return report({run.loop.error.code, paths.log().string() + ": " + run.loop.error.message});

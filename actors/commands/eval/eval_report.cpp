@@ -21,8 +21,8 @@ std::vector<EvalSample> samples_of(const std::vector<TrajectoryRow>& rows) {
   for (const TrajectoryRow& row : rows) {
     if (!row.outcome) continue;
     const Outcome& o = *row.outcome;
-    samples.push_back({row.task_id, o.reward, o.verdict == to_string(VerdictClass::passed),
-                       o.speedup_eager, o.speedup_compile});
+    samples.push_back({row.task_id, o.reward, o.verdict == VerdictClass::passed, o.speedup_eager,
+                       o.speedup_compile});
   }
   return samples;
 }

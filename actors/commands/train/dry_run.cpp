@@ -5,7 +5,7 @@
 #include <iomanip>
 #include <iostream>
 
-#include "actors/run/engine.hpp"
+#include "actors/run/run_inputs.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
 #include "policy/format/hf_folder.hpp"

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <optional>
 
-#include "actors/commands/engine_loop.hpp"
+#include "actors/commands/run_loop.hpp"
 #include "actors/commands/runs/run_summary.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/sandbox/service_backend.hpp"
@@ -22,7 +22,7 @@ Result<RunSummary> summary_of(const RunPaths& paths) {
   return summarize(*db);
 }
 
-/// Called after the engine has ended, since nothing else may use the store.
+/// Called after the end of the RunTree, since nothing else may use the store.
 void record_end(LedgerSource& ledger) {
   auto recorded = ledger.record_wall_time();
   if (recorded) recorded = ledger.store.flush();
@@ -51,45 +51,41 @@ Result<RunSession> open_run(const RunConfig& config, const RunPlace& place) {
 
 /// A new run reads its model and tasks before it makes a folder, so that bad input leaves nothing
 /// behind. A resumed run finds its weights only after its folder is open.
-Result<std::optional<EngineInputs>> early_inputs(const RunConfig& config, const RunPlace& place) {
+Result<std::optional<RunInputs>> early_inputs(const RunConfig& config, const RunPlace& place) {
   if (!place.resume.empty()) return std::nullopt;
   auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return tl::unexpected(std::move(inputs.error()));
   return std::optional{std::move(*inputs)};
 }
 
-Result<std::shared_ptr<const EngineInputs>> inputs_of(const RunConfig& config,
-                                                      const RunSession& session,
-                                                      std::optional<EngineInputs> early) {
+Result<std::shared_ptr<const RunInputs>> inputs_of(const RunConfig& config,
+                                                   const RunSession& session,
+                                                   std::optional<RunInputs> early) {
   if (!early) {
     const auto& checkpoint = session.origin.checkpoint;
     auto inputs = load_inputs(config, checkpoint.empty() ? config.model.folder : checkpoint);
     if (!inputs) return tl::unexpected(std::move(inputs.error()));
     early = std::move(*inputs);
   }
-  early->ledger = session.ledger;
-  early->checkpoints = session.checkpoints;
-  early->origin = session.origin;
-  early->scratch = session.folder.paths().folder / "scratch";
-  return std::make_shared<const EngineInputs>(std::move(*early));
+  return with_session(std::move(*early), session);
 }
 
-/// The parts of an engine.
-struct EngineParts {
-  std::shared_ptr<const EngineInputs> inputs;
+/// The parts of an tree.
+struct TreeParts {
+  std::shared_ptr<const RunInputs> inputs;
   std::unique_ptr<Tap> tap;
 };
 
-LoopResult run_engine(const RunConfig& config, EngineParts parts, const SignalWait& signals,
-                      const Output& output) {
-  EngineRun engine{parts.inputs, std::move(parts.tap)};
+LoopResult run_tree(const RunConfig& config, TreeParts parts, const SignalWait& signals,
+                    const Output& output) {
+  RunTree tree{parts.inputs, std::move(parts.tap)};
   LoopOptions options;
   options.trajectories = static_cast<uint64_t>(config.run.trajectories);
   options.interval = config.telemetry.interval;
   options.time_limit = config.run.time_limit;
   options.window = config.telemetry.window;
   options.quiet = output.quiet;
-  return run_loop(engine, signals, options);
+  return run_loop(tree, signals, options);
 }
 
 /// A resumed run starts another trace file and keeps the earlier ones.
@@ -137,7 +133,7 @@ ExitCode run_training(const RunConfig& config, const RunPlace& place, const Outp
             << '\n';
   auto tap = tap_of(config, paths, session->origin.version.incarnation);
   if (!tap) return report(tap.error());
-  const LoopResult loop = run_engine(config, {*inputs, std::move(*tap)}, signals, output);
+  const LoopResult loop = run_tree(config, {*inputs, std::move(*tap)}, signals, output);
   record_end(*session->ledger);
   return finish(paths, loop, output);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the training engine: start, progress, Ctrl-C, summary.
+// One training run from the command line: start, progress, Ctrl-C, summary.
 #pragma once
 
 #include <string>

@@ -34,7 +34,7 @@ class TraceTapTest : public ::testing::Test {
   std::string path_ = (folder_.path() / "trace.json").string();
 };
 
-TEST_F(TraceTapTest, EveryHandledMessageIsACompleteEventOfItsActorsThread) {
+TEST_F(TraceTapTest, EveryHandledMessageIsACompleteEventOnItsActorsThread) {
   {
     const auto tap = open(100);
     const auto now = SteadyClock::now();
@@ -53,7 +53,7 @@ TEST_F(TraceTapTest, EveryHandledMessageIsACompleteEventOfItsActorsThread) {
   EXPECT_NE(all[3]["tid"], all[0]["tid"]);
 }
 
-TEST_F(TraceTapTest, StopsWhenItIsFullAndSaysSo) {
+TEST_F(TraceTapTest, FullTraceEndsWithAnEventThatSaysSo) {
   {
     const auto tap = open(2);
     for (uint64_t i = 1; i <= 5; ++i) {
@@ -62,10 +62,10 @@ TEST_F(TraceTapTest, StopsWhenItIsFullAndSaysSo) {
   }
   const json all = events();
   EXPECT_EQ(count(all, "X"), 2U);
-  EXPECT_EQ(all[all.size() - 2]["name"], "the trace stops here: it is full");
+  EXPECT_EQ(all[all.size() - 2]["name"], "the trace is full and stops here");
 }
 
-TEST_F(TraceTapTest, AFolderThatIsNotThereIsNamed) {
+TEST_F(TraceTapTest, MissingFolderIsNamed) {
   const auto tap = make_trace_tap("/no/such/folder/trace.json");
   ASSERT_FALSE(tap);
   EXPECT_EQ(tap.error().message, "/no/such/folder/trace.json: cannot be opened for the trace");

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The learner with its real trainer, between a ledger and a weight store that agree to everything.
+// The learner with its real trainer, a stand-in ledger and a stand-in weight store.
 #include "actors/learner/learner.hpp"
 
-#include "actors/run/engine_settings.hpp"
-#include "tests/actors/run/engine_fixture.hpp"
+#include "actors/learner/learner_settings.hpp"
+#include "tests/actors/run/run_fixture.hpp"
 #include "tests/actors/stand_ins.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
-class LearnerTest : public EngineFixture {
+LocalWeightStoreActor::behavior_type any_store(LocalWeightStoreActor::pointer /*self*/) {
+  return {[](atom::status) { return ActorStatus{}; }, [](atom::subscribe, const GeneratorActor&) {},
+          [](atom::pull, PolicyVersion, uint32_t) { return WeightShard{}; },
+          [](const LocalWeights&) {}, [](atom::pull) { return LocalWeights{}; }};
+}
+
+class LearnerTest : public RunFixture {
  protected:
-  /// Five tokens of prompt, five sampled ones.
+  /// Five tokens of prompt, then five sampled tokens.
   static Segment segment_of(TrajectoryId id) {
     Segment segment{id, 0, {}, {}, {}, {}};
     for (int32_t i = 0; i < 10; ++i) {
@@ -24,22 +30,24 @@ class LearnerTest : public EngineFixture {
   }
 };
 
-TEST_F(LearnerTest, CheckpointAskedForWithinAStepFinishesThatStep) {
-  // Four updates in a step: the first of them is made, and no further trajectory comes.
+TEST_F(LearnerTest, CheckpointRequestedWithinAStepFinishesThatStep) {
+  // Four updates in a step: the learner makes the first, then no further trajectory comes.
   const RunConfig c = config({"learner.minibatches=4", "learner.epochs=1"});
   auto session = begin_run(c, "test", "{}");
   ASSERT_TRUE(session.has_value()) << session.error().message;
-  EngineTestConfig cfg;
+  RunTestConfig cfg;
   caf::actor_system system{cfg};
   caf::scoped_actor self{system};
   const LedgerActor ledger = system.spawn(stand_in::ledger);
-  const WeightStoreActor store = system.spawn(stand_in::weight_store);
-  const LearnerActor actor =
-      system.spawn<caf::detached>(learner, Identity{"learner-0", tap.get()},
-                                  learner_settings(inputs_of(c, *session)), ledger, store);
+  const LocalWeightStoreActor store = system.spawn(any_store);
+  const auto inputs = inputs_of(c, *session);
+  const LearnerActor actor = system.spawn<caf::detached>(
+      learner, Identity{"learner-0", tap.get()},
+      learner_settings(c, {inputs->model, inputs->weights, inputs->origin}, inputs->checkpoints),
+      ledger, store);
   for (TrajectoryId id = 1; id <= 2; ++id) {
     self->send(actor, segment_of(id));
-    self->send(actor, Closed{id, {.reward = 1, .verdict = "passed", .turns = 1}});
+    self->send(actor, Closed{id, {.reward = 1, .verdict = VerdictClass::passed, .turns = 1}});
   }
   uint64_t waiting = 1;
   const auto deadline = Deadline::after(std::chrono::seconds{20});

@@ -22,7 +22,7 @@ TEST(AdmissionTest, SynchronousModeAdmitsOneBatchAndNoMore) {
   EXPECT_EQ(admission_capacity(limits, {.untrained = 32, .trajectories_per_step = 32}), 0U);
 }
 
-TEST(AdmissionTest, BoundInFlightHoldsWhateverTheLagAllows) {
+TEST(AdmissionTest, BoundInFlightHoldsForEveryLag) {
   const AdmissionLimits limits{.max_lag = 100, .max_in_flight = 10};
   EXPECT_EQ(admission_capacity(limits, {.untrained = 4, .trajectories_per_step = 64}), 6U);
   EXPECT_EQ(admission_capacity(
@@ -36,7 +36,7 @@ TEST(AdmissionTest, StarvingLearnerGetsOneMore) {
   EXPECT_EQ(admission_capacity(limits, view), 1U);
 }
 
-TEST(AdmissionTest, RateThatIsNoNumberCountsAsOne) {
+TEST(AdmissionTest, NonFiniteRateCountsAsOne) {
   const AdmissionLimits limits{.max_lag = 1, .max_in_flight = many};
   for (const double rate : {0.0, -3.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
     EXPECT_EQ(admission_capacity(limits, {.untrained = 0, .trajectories_per_step = rate}), 2U);
@@ -53,7 +53,7 @@ TEST(AdmissionTest, StepRateFollowsTheSteps) {
   StepRate rate{32, 4};
   EXPECT_DOUBLE_EQ(rate.per_step(), 32);
   rate.observe(16);
-  EXPECT_DOUBLE_EQ(rate.per_step(), 16);  // the guess is forgotten at the first step
+  EXPECT_DOUBLE_EQ(rate.per_step(), 16);  // the first step replaces the expectation
   for (int i = 0; i < 100; ++i) rate.observe(64);
   EXPECT_NEAR(rate.per_step(), 64, 1e-6);
   for (int i = 0; i < 100; ++i) rate.observe(0);

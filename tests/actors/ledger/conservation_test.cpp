@@ -38,7 +38,7 @@ TEST(ConservationTest, SegmentsCountUpwardsAndRepeatsChangeNothing) {
   EXPECT_EQ(ledger.at(id).segments, 1U);
 }
 
-TEST(ConservationTest, ClosedTrajectoryTakesNoNewSegmentButKnowsItsOldOnes) {
+TEST(ConservationTest, ClosedTrajectoryTakesNoNewSegmentButAllowsRepeats) {
   Conservation ledger;
   const auto id = ledger.admit();
   ASSERT_TRUE(ledger.append(id, 0).has_value());
@@ -77,7 +77,7 @@ TEST(ConservationTest, RestoreReturnsLaterStepsToFlight) {
   EXPECT_EQ(ledger.train(2, Ids{3, 2}).value(), Change::made);
 }
 
-TEST(ConservationTest, RestoreToAnOlderCheckpointUntrainsWhatTheLostOneHeld) {
+TEST(ConservationTest, RestoreToAnOlderCheckpointUntrainsLaterTrajectories) {
   Conservation ledger = with_closed(2);
   ASSERT_TRUE(ledger.train(1, Ids{1}).has_value());
   ASSERT_TRUE(ledger.train(2, Ids{2}).has_value());
@@ -96,7 +96,7 @@ TEST(ConservationTest, StepTakesAllOrNone) {
   EXPECT_EQ(ledger.counts().of(TrajectoryPhase::closed), 2U);
 }
 
-TEST(ConservationTest, StepsOnlyGoUp) {
+TEST(ConservationTest, StepsMustIncrease) {
   Conservation ledger = with_closed(3);
   ASSERT_TRUE(ledger.train(4, Ids{1}).has_value());
   EXPECT_EQ(ledger.train(4, Ids{2}).error().message, "train: step 4 is over; expected at least 5");
@@ -120,7 +120,7 @@ TEST(ConservationTest, UnknownIdIsNotFound) {
   EXPECT_EQ(ledger.close(5).error().message, "trajectory 5 was never admitted");
 }
 
-// The model keeps facts as they were told, and derives every phase from them: no phase is stored.
+// The model stores the requests as facts and derives every phase from them.
 struct Facts {
   bool closed = false;
   std::optional<DropReason> dropped;
@@ -271,7 +271,7 @@ struct Checkpointed : Base {
   void show(std::ostream& os) const override { os << "checkpointed " << step; }
 };
 
-/// A crash: the run goes on from some checkpoint, most often the durable one.
+/// A crash: the run resumes from some checkpoint, most often the durable one.
 struct Restore : Base {
   uint32_t step;
   explicit Restore(const Model& model)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that runs full under the ledger: one clear message, nothing recorded is lost, and work
-// goes on once there is room. Each case runs in a child, whose limits and mounts end with it.
+// The disk runs full under the ledger: one clear message, nothing recorded is lost, and work
+// continues once there is room. Each case runs in a child, whose limits and mounts end with it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -26,7 +26,7 @@ using warpsmith::test_support::TemporaryFolder;
 
 constexpr const char* unavailable = "skip: ";
 
-/// Runs `body` in a child and gives the text it returns; empty means that all was well.
+/// Runs `body` in a child and returns its text; empty: no failure.
 std::string in_child(const std::function<std::string()>& body) {
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) return "no pipe";
@@ -53,7 +53,7 @@ std::string in_child(const std::function<std::string()>& body) {
   return WIFEXITED(status) ? text : "the child died: " + text;
 }
 
-/// Closed trajectories until a request fails; `answered` counts those that were answered.
+/// Closes trajectories until a request fails; `answered` counts the answered ones.
 Error fill(LedgerStore& store, uint64_t& answered) {
   for (int i = 0; i < 100'000; ++i) {
     const auto id = store.admit(sample_task(), {1, 0});
@@ -78,7 +78,7 @@ std::string check_answered(LedgerStore& store, uint64_t answered) {
   return "";
 }
 
-/// Fills up, checks, makes room, goes on, opens again, checks again.
+/// Fills up, checks, makes room, continues, opens again, checks again.
 std::string run_full(const RunPaths& paths, const std::function<void()>& make_room) {
   uint64_t answered = 0;
   {
@@ -111,7 +111,7 @@ void write_proc(const char* path, const std::string& text) {
   must(write_all(file, text, path));
 }
 
-/// Mounts of one's own: as root at once, else by way of a user namespace in which one is root.
+/// Enters a mount namespace; without root rights, inside a new user namespace.
 bool own_mounts() {
   if (::unshare(CLONE_NEWNS) == 0) return true;
   const std::string user = std::to_string(::getuid());
@@ -123,7 +123,7 @@ bool own_mounts() {
   return true;
 }
 
-/// A private tmpfs of `size` on `folder`, or a text that says why there is none.
+/// Mounts a private tmpfs of `size` on `folder`; returns the reason if it cannot.
 std::string mount_tmpfs(const std::string& folder, const char* size) {
   if (!own_mounts()) return "no mount namespace";
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return "no private mounts";
@@ -155,7 +155,7 @@ TEST(DiskFullTest, FullFileSystemStopsTheLedgerWithoutLoss) {
   EXPECT_EQ(result, "");
 }
 
-/// Groups of ten until one is lost; `flushed` is the newest trajectory of a group that was not.
+/// Flushes groups of ten until one is lost; `flushed` is the newest trajectory of the others.
 Error lose_a_group(LedgerStore& store, TrajectoryId& flushed) {
   for (int group = 0; group < 10'000; ++group) {
     Result<TrajectoryId> id = 0;
@@ -171,7 +171,7 @@ Error lose_a_group(LedgerStore& store, TrajectoryId& flushed) {
   return {ErrorCode::timeout, "the disk never became full"};
 }
 
-TEST(DiskFullTest, LostGroupIsToldOnceAndIsUndoneAsAWhole) {
+TEST(DiskFullTest, LostGroupIsReportedOnceAndUndoneAsAWhole) {
   const TemporaryFolder folder;
   const std::string result = in_child([&]() -> std::string {
     (void)::signal(SIGXFSZ, SIG_IGN);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process is killed (SIGKILL) at random moments of random ledger work, again and again on one run
-// folder. Whatever it had answered must be there when the folder is opened next.
+// A process is killed (SIGKILL) at random moments of random ledger work, repeatedly on one run
+// folder. Everything that it had answered must be there when the folder is opened next.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,19 +24,19 @@ using warpsmith::test_support::TemporaryFolder;
 
 enum class Did : uint32_t { admit, append, close, drop, train, checkpoint };
 
-/// An answer as the child sends it through a pipe: at most PIPE_BUF, hence whole or not at all.
+/// An answer of the child through a pipe; at most PIPE_BUF bytes, hence whole or absent.
 struct Answer {
   Did did = Did::admit;
   uint32_t number = 0;  // segment or step
   uint64_t id = 0;
 };
 
-/// What the parent knows from answers.
+/// The parent's record of the answers.
 struct Known {
   uint32_t segments = 0;
   bool closed = false;
   bool dropped = false;
-  uint32_t trained_step = 0;  // 0: not known to be trained
+  uint32_t trained_step = 0;  // 0: no answer has said that it is trained
 };
 struct World {
   std::map<TrajectoryId, Known> all;
@@ -50,7 +50,7 @@ struct World {
     if (answer.did == Did::train) known.trained_step = answer.number;
     if (answer.did == Did::checkpoint) durable = answer.number;
   }
-  /// The next process starts from `step`: what is known of later ones need not hold any more.
+  /// The next process starts from `step`: answers about later steps no longer hold.
   void restore(uint32_t step) {
     durable = step;
     for (auto& [id, known] : all) {
@@ -59,7 +59,7 @@ struct World {
   }
 };
 
-/// The child's endless work. Answers of a group are sent when the group is durable.
+/// The child's endless work. It sends a group's answers when the group is durable.
 class Worker {
  public:
   Worker(const RunPaths& paths, uint64_t seed, int pipe)
@@ -134,7 +134,7 @@ class Worker {
   ::_exit(1);
 }
 
-/// Takes `wanted` answers, kills, then takes what was still sent. False if the child ended itself.
+/// Reads `wanted` answers, kills the child and reads the rest. False if the child ended itself.
 bool take_and_kill(pid_t child, int pipe, uint64_t wanted, World& world) {
   Answer answer;
   uint64_t got = 0;
@@ -149,7 +149,7 @@ bool take_and_kill(pid_t child, int pipe, uint64_t wanted, World& world) {
 }
 
 void expect_known(LedgerStore& store, TrajectoryId id, const Known& known) {
-  ASSERT_TRUE(store.core().knows(id)) << id;
+  ASSERT_TRUE(store.core().was_admitted(id)) << id;
   const LedgerEntry& entry = store.core().at(id);
   EXPECT_GE(entry.segments, known.segments) << id;
   EXPECT_TRUE(!known.dropped || entry.phase == TrajectoryPhase::dropped) << id;
@@ -184,7 +184,7 @@ void expect_everything_there(const RunPaths& paths, const World& world) {
   EXPECT_EQ(summary->in_flight, store.counts().in_flight());
 }
 
-TEST(LedgerCrashTest, WhatWasAnsweredSurvivesKillingAtRandomMoments) {
+TEST(LedgerCrashTest, AnsweredRequestsSurviveKillsAtRandomMoments) {
   const TemporaryFolder folder;
   const RunPaths paths = run_paths(folder.path());
   RandomStream draw{42, "ledger_crash_test/kills"};

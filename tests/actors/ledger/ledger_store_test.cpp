@@ -59,7 +59,7 @@ TEST_F(LedgerStoreTest, TrajectoryIsReadBackWholeByANewProcess) {
   EXPECT_EQ(store.task_of(id)->code, "class Model");
 }
 
-TEST_F(LedgerStoreTest, OpenTrajectoriesAreOfferedWithTheirSegments) {
+TEST_F(LedgerStoreTest, OpenTrajectoriesResumeWithTheirSegments) {
   {
     LedgerStore store = started();
     must(store.append(sample_segment(must(store.admit(sample_task(), {1, 0})), 0)));
@@ -70,7 +70,7 @@ TEST_F(LedgerStoreTest, OpenTrajectoriesAreOfferedWithTheirSegments) {
   EXPECT_EQ(must(store.append(sample_segment(1, 1))), Change::made);
 }
 
-TEST_F(LedgerStoreTest, RepeatWithTheSameBytesIsFineWithOtherBytesAnError) {
+TEST_F(LedgerStoreTest, RepeatIsAcceptedOnlyWithTheSameBytes) {
   LedgerStore store = started();
   const TrajectoryId id = must(store.admit(sample_task(), {1, 0}));
   must(store.append(sample_segment(id, 0)));
@@ -82,7 +82,7 @@ TEST_F(LedgerStoreTest, RepeatWithTheSameBytesIsFineWithOtherBytesAnError) {
   EXPECT_EQ(refused.error().code, ErrorCode::already_exists);
 }
 
-TEST_F(LedgerStoreTest, StepIsRolledBackWhenItsCheckpointNeverCame) {
+TEST_F(LedgerStoreTest, StepWithoutACheckpointIsRolledBack) {
   {
     LedgerStore store = started();
     for (int i = 0; i < 3; ++i) (void)closed_one(store);
@@ -116,7 +116,7 @@ TEST_F(LedgerStoreTest, CheckpointAheadOfTheLedgerIsRefused) {
   EXPECT_FALSE(store.begin(0).has_value());
 }
 
-TEST_F(LedgerStoreTest, NothingIsTakenBeforeBegin) {
+TEST_F(LedgerStoreTest, EveryCallBeforeBeginIsRefused) {
   LedgerStore store = open_store(paths_);
   EXPECT_FALSE(store.admit(sample_task(), {}).has_value());
 }
@@ -178,8 +178,8 @@ TEST_F(LedgerStoreTest, VerdictsEventsAndSecondsAreKept) {
   EXPECT_DOUBLE_EQ(summarize(store.database())->wall_s, 2.5);
 }
 
-/// Random requests; at random points the process "dies" with an unflushed group. What is read back
-/// must be what a core says that was told only the flushed requests.
+/// Random requests; at random points the process "dies" with an unflushed group. The database must
+/// then equal a core that got only the flushed requests.
 RC_GTEST_PROP(LedgerStoreProperty, DatabaseReplayEqualsTheModelAfterAnyCrash, ()) {
   const TemporaryFolder folder = TemporaryFolder::in_memory();
   const RunPaths paths = run_paths(folder.path());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ledger's tests share: a run folder's paths, and contents that follow from their names.
+// Shared by the ledger's tests: a run folder's paths, and contents that follow from their ids.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ inline Task sample_task() {
   return {.id = "softmax_rows", .source = "file", .code = "class Model", .content_hash = "h"};
 }
 
-/// The segment that (id, number) stands for: every test can say what it must hold.
+/// The segment of (id, number); always the same, so that tests can compare it.
 inline Segment sample_segment(TrajectoryId id, uint32_t number) {
   Segment segment{.trajectory = id, .number = number};
   const size_t size = 5 + (id * 7 + size_t{number} * 3) % 40;
@@ -40,10 +40,10 @@ inline bool same_segment(const Segment& a, const Segment& b) {
 }
 
 inline Outcome sample_outcome(TrajectoryId id) {
-  return {.reward = static_cast<double>(id % 5) - 1, .verdict = "passed", .turns = 2};
+  return {.reward = static_cast<double>(id % 5) - 1, .verdict = VerdictClass::passed, .turns = 2};
 }
 
-/// The value, or an exception that says why there is none.
+/// The value; throws the error as an exception.
 template <class T>
 T must(Result<T> result) {
   if (!result) throw std::runtime_error(result.error().message);

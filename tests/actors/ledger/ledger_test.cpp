@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger actor's flushes: how many requests share one, and what else goes along.
+// The ledger actor's flushes, admissions and messages to the learner.
 #include "actors/ledger/ledger.hpp"
 
 #include "runtime/run/run_queries.hpp"
@@ -19,7 +19,6 @@ LearnerActor::behavior_type counting_learner(LearnerActor::pointer /*self*/, uin
           [segments](const Segment&) { ++*segments; },
           [](const Closed&) {},
           [](const Dropped&) {},
-          [](atom::step) {},
           [](atom::flush) { return true; },
           [](atom::checkpoint) { return std::string{}; }};
 }
@@ -76,14 +75,14 @@ TEST_F(LedgerTest, RequestsWithinTheGroupCommitShareOneFlush) {
   EXPECT_EQ(granted, 2);
 }
 
-TEST_F(LedgerTest, WithoutAGroupCommitTheFlushComesBehindWhatIsQueued) {
+TEST_F(LedgerTest, WithoutAGroupCommitTheFlushFollowsTheQueuedMessages) {
   spawn(milliseconds{0}, SteadyClock::now());
   const auto admission = ask<Admission>(actor_, atom::admit_v, test_support::sample_task());
   ASSERT_TRUE(admission.has_value()) << admission.error().message;
   EXPECT_EQ(durable_trajectories(), 1U);
 }
 
-TEST_F(LedgerTest, LearnerHearsOfASegmentOnceItIsDurable) {
+TEST_F(LedgerTest, LearnerGetsASegmentOnceItIsDurable) {
   spawn(milliseconds{5}, SteadyClock::now());
   uint64_t heard = 0;
   const LearnerActor learner = sys.spawn(counting_learner, &heard);
@@ -103,7 +102,7 @@ TEST_F(LedgerTest, LearnerHearsOfASegmentOnceItIsDurable) {
   self->send_exit(learner, caf::exit_reason::user_shutdown);
 }
 
-TEST_F(LedgerTest, ATrajectoryIsOpenUntilTheLearnerWasToldOfItsEnd) {
+TEST_F(LedgerTest, ATrajectoryIsOpenUntilItsEndIsSentToTheLearner) {
   spawn(milliseconds{5}, SteadyClock::now());
   uint64_t heard = 0;
   const LearnerActor learner = sys.spawn(counting_learner, &heard);
@@ -124,7 +123,7 @@ TEST_F(LedgerTest, ATrajectoryIsOpenUntilTheLearnerWasToldOfItsEnd) {
   self->send_exit(learner, caf::exit_reason::user_shutdown);
 }
 
-TEST_F(LedgerTest, WhatADeadRolloutRanGoesToTheNextAskerAsResumed) {
+TEST_F(LedgerTest, TrajectoriesOfADeadRolloutResumeAtTheNextAsker) {
   spawn(milliseconds{0}, SteadyClock::now());
   const Task task = test_support::sample_task();
   TrajectoryId id = 0;
@@ -145,7 +144,7 @@ TEST_F(LedgerTest, WhatADeadRolloutRanGoesToTheNextAskerAsResumed) {
   EXPECT_EQ(again->segments.size(), 1U);
 }
 
-TEST_F(LedgerTest, SynchronousModeAdmitsNothingBesideAStepThatIsDue) {
+TEST_F(LedgerTest, SynchronousModeAdmitsNothingWhileAStepIsDue) {
   source_ = open(SteadyClock::now());
   LedgerSettings settings;
   settings.limits.max_lag = 0;
@@ -168,7 +167,7 @@ TEST_F(LedgerTest, SynchronousModeAdmitsNothingBesideAStepThatIsDue) {
                 [](const caf::error&) { FAIL() << "no admission"; });
 }
 
-TEST_F(LedgerTest, WallTimeOfEveryIncarnationIsRecordedWhileItRuns) {
+TEST_F(LedgerTest, RunningTimeOfEveryIncarnationIsRecorded) {
   const auto before = SteadyClock::now();
   for (const int seconds : {100, 40}) {
     spawn(milliseconds{0}, before - std::chrono::seconds{seconds});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two processes in one program: `serve` publishes the stand-ins on loopback and lives until its
-// standard input ends; without an argument it runs the tests, which start the other.
+// Two processes in one program: with `serve` it publishes the stand-ins on loopback until its
+// standard input ends; without an argument it runs the tests, which start the server.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -30,12 +30,12 @@ int serve() {
   publish(system, system.spawn(stand_in::sandbox));
   publish(system, system.spawn(stand_in::synthesis));
   publish(system, system.spawn(stand_in::ledger));
-  publish(system, system.spawn(stand_in::learner));
+  publish<LearnerActor>(system, system.spawn(stand_in::learner));
   publish(system, system.spawn(stand_in::rollout));
   publish(system, system.spawn(stand_in::supervisor));
   (void)std::fflush(stdout);
   (void)std::getchar();  // until the tests close the pipe
-  std::_Exit(0);         // the published actors have no other end
+  std::_Exit(0);         // published actors never end by themselves
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct NetConfig : caf::actor_system_config {
   }
 };
 
-/// Order in which the server publishes.
+/// In the order in which the server publishes them.
 enum class Served : uint8_t {
   telemetry,
   generator,
@@ -38,7 +38,7 @@ enum class Served : uint8_t {
   supervisor,
 };
 
-/// Starts this program with `serve`, reads its ports, and ends it by closing its standard input.
+/// This program started with `serve`; reads its ports, and ends it by closing its standard input.
 class ServerProcess {
  public:
   ServerProcess();

@@ -53,7 +53,8 @@ class MessagesTest : public ::testing::Test {
 
 TEST_F(MessagesTest, TokenChunkKeepsNonFiniteLogProbs) {
   const float inf = std::numeric_limits<float>::infinity();
-  const auto chunk = back(TokenChunk{4, 2, {7, 8}, {-inf, NAN}, {{0, 1}, {0, 2}}, Finish::length});
+  const auto chunk =
+      back(TokenChunk{4, 2, {7, 8}, {-inf, NAN}, {{0, 1}, {0, 2}}, FinishReason::length});
   EXPECT_TRUE(std::isinf(chunk.log_probs[0]));
   EXPECT_TRUE(std::isnan(chunk.log_probs[1]));
   EXPECT_EQ(chunk.versions[1], (PolicyVersion{0, 2}));
@@ -69,8 +70,8 @@ TEST_F(MessagesTest, EveryRecordSurvivesWhenEmpty) {
   survive_empty(one, Packed{});
 }
 
-TEST_F(MessagesTest, CutBytesAreAnErrorNotARecord) {
-  TokenChunk chunk{4, 2, {7, 8}, {0, 0}, {{0, 1}, {0, 2}}, Finish::length};
+TEST_F(MessagesTest, CutBytesAreAnError) {
+  TokenChunk chunk{4, 2, {7, 8}, {0, 0}, {{0, 1}, {0, 2}}, FinishReason::length};
   auto bytes = write(chunk);
   bytes.resize(bytes.size() - 1);
   TokenChunk into;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A demonstration played through the machine, the grammar and the real tools gives the very tokens
-// and mask that supervised learning makes of it: the policy acts on what it has learnt from.
+// A demonstration played through the machine, the grammar and the real tools gives the same tokens
+// and mask as supervised learning makes of it, so the policy acts on the boundaries it learnt.
 #include <filesystem>
 
 #include "sandbox/workspace/tool_box.hpp"
@@ -10,7 +10,7 @@
 namespace warpsmith::actors {
 namespace {
 
-/// No shell and no judge behind the tools: begin() hands submissions back.
+/// Tools without a shell and a judge: begin() returns submissions.
 class NoServices : public sandbox::ToolServices {
  public:
   Result<sandbox::ShellResult> shell(const sandbox::ShellRequest& /*request*/) override {
@@ -52,7 +52,7 @@ class RolloutDemonstrationTest : public RolloutFixture {
     remove_tree(folder_);
   }
 
-  /// Executor, sandbox, ledger: answers every command until the model must speak again.
+  /// Answers every command, as executor, sandbox and ledger, until the model must sample again.
   void serve(RolloutCommands commands) {
     while (!commands.empty()) {
       RolloutCommands next;
@@ -91,7 +91,7 @@ class RolloutDemonstrationTest : public RolloutFixture {
   Outcome outcome_;
 };
 
-TEST_F(RolloutDemonstrationTest, ActingGivesTheTokensOfLearning) {
+TEST_F(RolloutDemonstrationTest, ActingAndLearningUseTheSameTokens) {
   std::vector<int32_t> tokens;
   std::vector<uint8_t> mask;
   for (const policy::ChatPiece& piece : policy::chat_pieces(demonstration())) {

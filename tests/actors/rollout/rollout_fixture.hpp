@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rollout machine over a toy vocabulary: a token is a byte, and one more ends a turn.
+// A rollout machine over a toy vocabulary: one token per byte, and one that ends a turn.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ inline std::string write_text(const std::string& content = "int a;") {
                        content + "\n</parameter>\n");
 }
 
-/// The one command of type T among `commands`, or a failed expectation and a default one.
+/// The only command of type T; a failed expectation and a default value if there is not one.
 template <class T>
 T only(const RolloutCommands& commands) {
   const T* found = nullptr;
@@ -93,7 +93,7 @@ inline Verdict passed_verdict(double speedup = 2.0) {
   return verdict;
 }
 
-/// Plays the other actors' part.
+/// Plays the other actors.
 class RolloutFixture : public testing::Test {
  protected:
   void make(RolloutSetup setup = toy_setup(), std::string prompt = "<|im_start|>user\ntask") {
@@ -106,7 +106,7 @@ class RolloutFixture : public testing::Test {
     const bool resumed = !segments.empty();
     return machine_->admitted({true, 7, machine_->task().task, std::move(segments), resumed, {}});
   }
-  RolloutCommands send(const std::vector<int32_t>& tokens, Finish finish) {
+  RolloutCommands send(const std::vector<int32_t>& tokens, FinishReason finish) {
     TokenChunk chunk;
     chunk.session = 7;
     chunk.turn = machine_->request();
@@ -118,7 +118,7 @@ class RolloutFixture : public testing::Test {
   }
   /// A whole turn of the model.
   RolloutCommands say(const std::string& text) {
-    return send(encode_bytes(text + std::string(stop_text)), Finish::stop_token);
+    return send(encode_bytes(text + std::string(stop_text)), FinishReason::stop_token);
   }
   RolloutCommands answer(const std::string& text) {
     return machine_->tool_answered({7, machine_->request(), text});

@@ -46,7 +46,7 @@ TEST_F(RolloutMachineTest, WriteThenSubmitEarnsTheReward) {
 
   EXPECT_EQ(only<ToolCall>(say(call_text("submit"))).name, "submit");
   const auto judging = ask_judge(Request::final);
-  EXPECT_EQ(only<Segment>(judging).number, 1U) << "the last turn goes before the judging";
+  EXPECT_EQ(only<Segment>(judging).number, 1U) << "the last turn is recorded before the judging";
   EXPECT_TRUE(holds<ReleaseSession>(judging));
   EXPECT_EQ(only<JudgeCommand>(judging).call.request, Request::final);
 
@@ -54,7 +54,7 @@ TEST_F(RolloutMachineTest, WriteThenSubmitEarnsTheReward) {
   const auto closed = only<Closed>(end);
   EXPECT_EQ(closed.trajectory, 7U);
   EXPECT_EQ(closed.outcome.reward, 3.0);
-  EXPECT_EQ(closed.outcome.verdict, "passed");
+  EXPECT_EQ(closed.outcome.verdict, VerdictClass::passed);
   EXPECT_EQ(closed.outcome.turns, 2U);
   EXPECT_EQ(closed.outcome.tool_calls, 2U);
   EXPECT_FALSE(closed.outcome.truncated);
@@ -88,9 +88,9 @@ TEST_F(RolloutMachineTest, ChunksAddUpToATurn) {
   admit();
   const auto tokens = encode_bytes(write_text() + std::string(stop_text));
   for (size_t i = 0; i + 1 < tokens.size(); ++i) {
-    EXPECT_TRUE(send({tokens[i]}, Finish::none).empty());
+    EXPECT_TRUE(send({tokens[i]}, FinishReason::none).empty());
   }
-  EXPECT_EQ(only<ToolCall>(send({tokens.back()}, Finish::stop_token)).name, "write");
+  EXPECT_EQ(only<ToolCall>(send({tokens.back()}, FinishReason::stop_token)).name, "write");
 }
 
 TEST_F(RolloutMachineTest, VerifyGoesToASandboxAndBackToTheModel) {
@@ -100,7 +100,7 @@ TEST_F(RolloutMachineTest, VerifyGoesToASandboxAndBackToTheModel) {
   answer("wrote");
   say(call_text("verify"));
   const auto judging = ask_judge(Request::verify);
-  EXPECT_FALSE(holds<Segment>(judging)) << "the turn still misses its result";
+  EXPECT_FALSE(holds<Segment>(judging)) << "the turn has no result yet";
   EXPECT_EQ(machine_->phase(), RolloutPhase::judging_tool);
   Verdict wrong;
   wrong.feedback = "wrong: set 2 (sparse): error 41 times the bound";
@@ -137,7 +137,7 @@ TEST_F(RolloutMachineTest, SubmitWithoutASolutionCostsATurn) {
   EXPECT_EQ(machine_->phase(), RolloutPhase::generating);
 }
 
-TEST_F(RolloutMachineTest, ATurnWithoutCallsEndsAndWhatStandsIsJudged) {
+TEST_F(RolloutMachineTest, TurnWithoutCallsEndsAndTheSolutionIsJudged) {
   make();
   admit();
   say(write_text());
@@ -146,10 +146,10 @@ TEST_F(RolloutMachineTest, ATurnWithoutCallsEndsAndWhatStandsIsJudged) {
   EXPECT_EQ(only<Segment>(end).number, 1U);
   EXPECT_EQ(only<ToolCall>(end).name, "submit");
   EXPECT_EQ(machine_->phase(), RolloutPhase::freezing);
-  EXPECT_FALSE(holds<Segment>(ask_judge(Request::final))) << "it was told already";
+  EXPECT_FALSE(holds<Segment>(ask_judge(Request::final))) << "the end is sent already";
   const auto outcome = only<Closed>(judge(Verdict{})).outcome;
   EXPECT_EQ(outcome.reward, -1.0);
-  EXPECT_EQ(outcome.verdict, "wrong");
+  EXPECT_EQ(outcome.verdict, VerdictClass::wrong);
   EXPECT_FALSE(outcome.truncated);
 }
 
@@ -157,12 +157,12 @@ TEST_F(RolloutMachineTest, NothingWrittenIsNoSubmission) {
   make();
   admit();
   const auto outcome = only<Closed>(say("I give up.")).outcome;
-  EXPECT_EQ(outcome.verdict, "no_submission");
+  EXPECT_EQ(outcome.verdict, std::nullopt);
   EXPECT_EQ(outcome.reward, -1.0);
   EXPECT_TRUE(outcome.source_hash.empty());
 }
 
-TEST_F(RolloutMachineTest, TurnLimitJudgesWhatStands) {
+TEST_F(RolloutMachineTest, TurnLimitJudgesTheSolution) {
   auto setup = toy_setup();
   setup.max_turns = 2;
   make(setup);
@@ -172,7 +172,7 @@ TEST_F(RolloutMachineTest, TurnLimitJudgesWhatStands) {
   say(call_text("read", "<parameter=path>\nSKILL.md\n</parameter>\n"));
   const auto end = answer("text");
   EXPECT_FALSE(holds<GenerateCall>(end));
-  EXPECT_EQ(only<Segment>(end).action_mask.back(), 1) << "nobody reads a result any more";
+  EXPECT_EQ(only<Segment>(end).action_mask.back(), 1) << "no result follows the last turn";
   ask_judge(Request::final);
   EXPECT_TRUE(only<Closed>(judge(passed_verdict())).outcome.truncated);
 }
@@ -183,10 +183,11 @@ TEST_F(RolloutMachineTest, TokenLimitWithoutASubmissionIsPenalised) {
   setup.overlong_penalty = 0.5;
   make(setup);
   EXPECT_EQ(only<GenerateCall>(admit()).credit, 19);
-  const auto outcome = only<Closed>(send(std::vector<int32_t>(19, 'x'), Finish::length)).outcome;
+  const auto outcome =
+      only<Closed>(send(std::vector<int32_t>(19, 'x'), FinishReason::length)).outcome;
   EXPECT_TRUE(outcome.truncated);
   EXPECT_EQ(outcome.reward, -1.5);
-  EXPECT_EQ(outcome.verdict, "no_submission");
+  EXPECT_EQ(outcome.verdict, std::nullopt);
 }
 
 TEST_F(RolloutMachineTest, ResultThatWouldOverflowEndsTheTrajectory) {
@@ -200,12 +201,12 @@ TEST_F(RolloutMachineTest, ResultThatWouldOverflowEndsTheTrajectory) {
   EXPECT_EQ(only<ToolCall>(end).name, "submit");
 }
 
-TEST_F(RolloutMachineTest, ATurnThatWasCutIsClosedForTheModel) {
+TEST_F(RolloutMachineTest, CutTurnGetsItsEndToken) {
   auto setup = toy_setup();
   setup.max_turn_tokens = 5;
   make(setup);
   admit();
-  const auto call = only<GenerateCall>(send({'a', 'b', 'c', 'd', 'e'}, Finish::length));
+  const auto call = only<GenerateCall>(send({'a', 'b', 'c', 'd', 'e'}, FinishReason::length));
   EXPECT_THAT(decode_bytes(call.new_tokens), StartsWith("<|im_end|>\n<|im_start|>user"));
   EXPECT_THAT(decode_bytes(call.new_tokens), HasSubstr("error: the turn was cut after 5 tokens"));
 }
@@ -235,7 +236,7 @@ TEST_F(RolloutMachineTest, NothingSampledIsDropped) {
   EXPECT_EQ(only<Dropped>(admit()).reason, DropReason::no_action_tokens);
 }
 
-TEST_F(RolloutMachineTest, InfrastructureFailureIsRetriedThenDroppedNeverRewarded) {
+TEST_F(RolloutMachineTest, InfrastructureFailureIsRetriedThenDropped) {
   make();
   admit();
   say(write_text());
@@ -251,7 +252,7 @@ TEST_F(RolloutMachineTest, InfrastructureFailureIsRetriedThenDroppedNeverRewarde
   EXPECT_THAT(dropped.detail, HasSubstr("infra_noise: unstable"));
 }
 
-TEST_F(RolloutMachineTest, RefusedTaskIsNotTriedAgain) {
+TEST_F(RolloutMachineTest, RefusedTaskIsNotRetried) {
   make();
   admit();
   say(write_text());
@@ -278,7 +279,7 @@ TEST_F(RolloutMachineTest, DeadGeneratorIsReplacedWithTheWholePrefix) {
   make();
   admit();
   const std::string text = write_text();
-  send(encode_bytes(text.substr(0, 20)), Finish::none);
+  send(encode_bytes(text.substr(0, 20)), FinishReason::none);
   const auto call = only<GenerateCall>(fail_now());
   EXPECT_TRUE(call.whole);
   EXPECT_EQ(decode_bytes(call.new_tokens), "<|im_start|>user\ntask" + text.substr(0, 20));
@@ -287,22 +288,21 @@ TEST_F(RolloutMachineTest, DeadGeneratorIsReplacedWithTheWholePrefix) {
   EXPECT_EQ(machine_->transcript().sampled(), text.size() + 1);
 }
 
-TEST_F(RolloutMachineTest, LostSessionKeepsTheTokensThatCame) {
+TEST_F(RolloutMachineTest, FullSessionCutsTheTurn) {
   make();
   admit();
-  const auto call = only<GenerateCall>(send({'a', 'b'}, Finish::lost));
-  EXPECT_TRUE(call.whole);
-  EXPECT_THAT(decode_bytes(call.new_tokens), testing::EndsWith("taskab"));
+  const auto call = only<GenerateCall>(send({'a', 'b'}, FinishReason::context));
+  EXPECT_THAT(decode_bytes(call.new_tokens), testing::HasSubstr("the turn was cut after 2 tokens"));
 }
 
-TEST_F(RolloutMachineTest, GeneratorThatDiedAfterItsLastTokenIsNotAskedAgain) {
+TEST_F(RolloutMachineTest, GeneratorDeathAfterTheLastTokenEndsTheTurn) {
   make();
   admit();
-  send(encode_bytes(write_text() + std::string(stop_text)), Finish::none);
+  send(encode_bytes(write_text() + std::string(stop_text)), FinishReason::none);
   EXPECT_EQ(only<ToolCall>(fail_now()).name, "write");
 }
 
-TEST_F(RolloutMachineTest, GeneratorWithoutRoomIsAskedAgainForTheSame) {
+TEST_F(RolloutMachineTest, GeneratorWithoutRoomGetsTheSameRequestAgain) {
   make();
   const auto first = only<GenerateCall>(admit());
   const auto again = only<GenerateCall>(machine_->repeat());
@@ -319,7 +319,7 @@ TEST_F(RolloutMachineTest, StaleAnswersAreIgnored) {
   admit();
   const uint32_t old = machine_->request();
   say(write_text());
-  EXPECT_TRUE(machine_->tokens({7, old, {'x'}, {0}, {{}}, Finish::stop_token}).empty());
+  EXPECT_TRUE(machine_->tokens({7, old, {'x'}, {0}, {{}}, FinishReason::stop_token}).empty());
   EXPECT_TRUE(machine_->failed(old, {}).empty());
   EXPECT_TRUE(machine_->tool_answered({7, old, "late"}).empty());
   EXPECT_TRUE(machine_->judged(machine_->request(), passed_verdict()).empty());
@@ -328,12 +328,12 @@ TEST_F(RolloutMachineTest, StaleAnswersAreIgnored) {
   EXPECT_TRUE(machine_->tool_answered({7, machine_->request(), "late"}).empty());
 }
 
-TEST_F(RolloutMachineTest, GeneratorThatBreaksItsContractIsABug) {
+TEST_F(RolloutMachineTest, ChunkThatBreaksTheProtocolThrows) {
   make();
   admit();
-  EXPECT_THROW(send(std::vector<int32_t>(1001, 'x'), Finish::none), std::invalid_argument);
-  EXPECT_THROW(send({'x'}, Finish::stop_token), std::invalid_argument);
-  EXPECT_THROW(machine_->tokens({7, machine_->request(), {'x'}, {}, {}, Finish::none}),
+  EXPECT_THROW(send(std::vector<int32_t>(1001, 'x'), FinishReason::none), std::invalid_argument);
+  EXPECT_THROW(send({'x'}, FinishReason::stop_token), std::invalid_argument);
+  EXPECT_THROW(machine_->tokens({7, machine_->request(), {'x'}, {}, {}, FinishReason::none}),
                std::invalid_argument);
 }
 

@@ -40,7 +40,7 @@ TEST_F(RolloutResumeTest, WorkspaceIsRebuiltBeforeTheFirstCall) {
   make();
   admit(segments);
   const auto first = say(call_text("submit"));
-  EXPECT_TRUE(holds<ReleaseWorkspace>(first)) << "what may be left of it is not trusted";
+  EXPECT_TRUE(holds<ReleaseWorkspace>(first)) << "an old workspace may be left";
   EXPECT_EQ(only<ToolCall>(first).name, "write");
   EXPECT_EQ(only<ToolCall>(answer("wrote")).name, "edit");
   EXPECT_EQ(only<ToolCall>(answer("edited")).name, "submit");
@@ -51,7 +51,7 @@ TEST_F(RolloutResumeTest, WorkspaceIsRebuiltBeforeTheFirstCall) {
   EXPECT_EQ(outcome.tool_calls, 3U);
 }
 
-TEST_F(RolloutResumeTest, WhatAnotherRolloutLeftUnrecordedIsNotTrusted) {
+TEST_F(RolloutResumeTest, UnrecordedWorkOfAnotherRolloutIsIgnored) {
   make();
   machine_->admitted({true, 7, machine_->task().task, {}, true, {}});
   const auto first = say(write_text());
@@ -59,7 +59,7 @@ TEST_F(RolloutResumeTest, WhatAnotherRolloutLeftUnrecordedIsNotTrusted) {
   EXPECT_EQ(only<ToolCall>(first).name, "write");
 }
 
-TEST_F(RolloutResumeTest, LostSessionIsGivenTheWholePrefix) {
+TEST_F(RolloutResumeTest, LostSessionGetsTheWholePrefix) {
   recorded();
   say(call_text("verify"));
   machine_->session_lost();
@@ -75,7 +75,7 @@ TEST_F(RolloutResumeTest, RecordedEndIsJudgedWithoutSampling) {
   make();
   const auto commands = admit(segments);
   EXPECT_FALSE(holds<GenerateCall>(commands));
-  EXPECT_FALSE(holds<Segment>(commands)) << "nothing is recorded twice";
+  EXPECT_FALSE(holds<Segment>(commands)) << "no segment is recorded twice";
   EXPECT_EQ(only<ToolCall>(commands).name, "write");
   answer("wrote");
   EXPECT_EQ(only<ToolCall>(answer("edited")).name, "submit");
@@ -119,7 +119,7 @@ TEST_F(RolloutResumeTest, LostExecutorRebuildsThenRunsTheCall) {
   EXPECT_TRUE(holds<GenerateCall>(judge(passed_verdict())));
 }
 
-TEST_F(RolloutResumeTest, ExecutorLostWhileSamplingIsNoticedAtTheNextCall) {
+TEST_F(RolloutResumeTest, ExecutorLostWhileSamplingMattersAtTheNextCall) {
   recorded();
   machine_->workspace_lost();
   EXPECT_EQ(machine_->phase(), RolloutPhase::generating);
@@ -132,7 +132,7 @@ TEST_F(RolloutResumeTest, FailureWhileRebuildingStartsTheRebuildAgain) {
   fail_now();
   answer("wrote");
   EXPECT_EQ(only<ToolCall>(fail_now()).name, "write");
-  EXPECT_TRUE(holds<Dropped>(fail_now())) << "bounded";
+  EXPECT_TRUE(holds<Dropped>(fail_now())) << "retries are bounded";
 }
 
 }  // namespace

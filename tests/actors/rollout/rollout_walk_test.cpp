@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random walks: whatever the other actors do, a trajectory ends once, its segments are numbered
-// without a gap and hold exactly its tokens, and an infrastructure failure never earns a reward.
+// Random walks: for any behaviour of the other actors a trajectory ends once, its segments are
+// numbered without a gap and hold exactly its tokens, and an infrastructure failure earns no
+// reward.
 #include "runtime/random_stream.hpp"
 #include "tests/actors/rollout/rollout_fixture.hpp"
 
@@ -9,7 +10,7 @@ namespace {
 
 class RolloutWalkTest : public RolloutFixture {
  protected:
-  /// Takes note of commands as ledger and learner would.
+  /// Checks and records commands as the ledger does.
   void record(const RolloutCommands& commands) {
     for (const RolloutCommand& command : commands) {
       if (const auto* segment = std::get_if<Segment>(&command)) {
@@ -22,7 +23,7 @@ class RolloutWalkTest : public RolloutFixture {
       const auto* closed = std::get_if<Closed>(&command);
       if (closed || std::holds_alternative<Dropped>(command)) ++ends_;
       if (closed && infra_only_) {
-        EXPECT_EQ(closed->outcome.verdict, "no_submission");
+        EXPECT_EQ(closed->outcome.verdict, std::nullopt);
       }
     }
   }
@@ -38,9 +39,10 @@ class RolloutWalkTest : public RolloutFixture {
     const std::string& text = says[random.below(says.size())];
     switch (random.below(6)) {
       case 0:
-        return send({'<'}, Finish::none);
+        return send({'<'}, FinishReason::none);
       case 1:
-        return send({'t'}, Finish::lost);
+        record(send({'t'}, FinishReason::none));
+        return fail_now();
       case 2:
         return machine_->repeat();
       default:
@@ -79,12 +81,12 @@ class RolloutWalkTest : public RolloutFixture {
     ends_ = 0;
     tokens_.clear();
     record(admit());
-    // A credit that a scripted turn exceeds is a broken generator, not a case of this test.
+    // A scripted turn may exceed the credit, which no generator does: end the turn instead.
     for (int i = 0; i < 2000 && !machine_->over(); ++i) {
       try {
         record(step(random));
       } catch (const std::invalid_argument&) {
-        record(send({}, Finish::length));
+        record(send({}, FinishReason::length));
       }
     }
   }

@@ -14,7 +14,7 @@ TokenChunk chunk_of(std::vector<int32_t> tokens) {
   return chunk;
 }
 
-TEST(TranscriptTest, TurnIsWhatWasSampledSinceTheLastMaskedToken) {
+TEST(TranscriptTest, TurnBeginsAfterTheLastMaskedToken) {
   Transcript transcript;
   transcript.add_masked(std::vector<int32_t>{1, 2});
   EXPECT_TRUE(transcript.turn().empty());

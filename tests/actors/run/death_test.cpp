@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One actor of the whole tree dies in the middle: the run ends all the same, and nothing is lost.
+// One actor of the whole tree dies during the run: the run still ends, and nothing is lost.
 #include <algorithm>
 
-#include "tests/actors/run/engine_fixture.hpp"
+#include "tests/actors/run/run_fixture.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
-class DeathTest : public EngineFixture, public ::testing::WithParamInterface<Fault> {
+class DeathTest : public RunFixture, public ::testing::WithParamInterface<Fault> {
  protected:
   DeathTest() { fault = std::make_unique<FaultTap>(GetParam()); }
 };
@@ -23,7 +23,7 @@ TEST_P(DeathTest, RunEndsAndNothingIsLost) {
   EXPECT_TRUE(after.law_holds());
 }
 
-/// Whoever waited for an actor that threw hears of it twice, by the answer and by its successor.
+/// The asker of an actor that threw gets two signs of it: an error answer and a successor.
 class OneFailureTest : public DeathTest {
  protected:
   OneFailureTest() { losses.none = true; }
@@ -45,8 +45,8 @@ std::string name_of(const ::testing::TestParamInfo<Fault>& info) {
   return name;
 }
 
-/// What a death that cannot be outlived leaves behind.
-class RestartTest : public EngineFixture {};
+/// Deaths that end the run.
+class RestartTest : public RunFixture {};
 
 TEST_F(RestartTest, CauseOfTheEndReachesTheUserAndTheRecord) {
   fault = std::make_unique<FaultTap>(Fault{"learner-0", "close", 3});
@@ -59,7 +59,7 @@ TEST_F(RestartTest, CauseOfTheEndReachesTheUserAndTheRecord) {
   EXPECT_EQ(events->front().kind, "give_up");
 }
 
-/// The actor system waits for its last actor: `run` returns only if each of them was ended.
+/// `run` returns only when the actor system has no actor left.
 TEST_F(RestartTest, ChildrenEndWithASupervisorThatThrows) {
   fault = std::make_unique<FaultTap>(Fault{"supervisor", "tick", 2});
   EXPECT_EQ(run_whole(config()).find("failed: "), 0U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs on disk: what a resume needs, and what it leaves.
+// Runs on disk: what a resume needs and what it changes.
 #include "actors/run/run_session.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class RunSessionTest : public ::testing::Test {
   fs::path run() const { return root_.path() / "run"; }
   fs::path checkpoints() const { return RunPaths{run()}.checkpoints(); }
 
-  /// A run of `steps` optimiser steps, the last of them with a checkpoint if so asked.
+  /// Makes a run of `steps` optimiser steps, the last one with a checkpoint if wanted.
   void make_run(uint32_t steps, bool with_checkpoint) const {
     auto session = begin_run(config(), "test", "{}");
     ASSERT_TRUE(session.has_value()) << session.error().message;
@@ -48,7 +48,7 @@ class RunSessionTest : public ::testing::Test {
   TemporaryFolder root_;
 };
 
-TEST_F(RunSessionTest, GoesOnFromItsCheckpoint) {
+TEST_F(RunSessionTest, ResumesFromItsCheckpoint) {
   make_run(3, true);
   const auto session = resume_run(config(), run(), "{}");
   ASSERT_TRUE(session.has_value()) << session.error().message;
@@ -56,7 +56,7 @@ TEST_F(RunSessionTest, GoesOnFromItsCheckpoint) {
   EXPECT_EQ(session->origin.checkpoint, checkpoints() / "step-3");
 }
 
-TEST_F(RunSessionTest, BeginsAnewWhenNoCheckpointWasEverWritten) {
+TEST_F(RunSessionTest, StartsOverWhenNoCheckpointWasEverWritten) {
   make_run(3, false);
   const auto session = resume_run(config(), run(), "{}");
   ASSERT_TRUE(session.has_value()) << session.error().message;
@@ -72,7 +72,7 @@ TEST_F(RunSessionTest, LostCheckpointsStopTheResumeAndChangeNothing) {
   EXPECT_NE(session.error().message.find("step 3"), std::string::npos) << session.error().message;
   fs::remove(checkpoints());
   fs::rename(run() / "elsewhere", checkpoints());
-  EXPECT_TRUE(resume_run(config(), run(), "{}").has_value()) << "put back, it goes on";
+  EXPECT_TRUE(resume_run(config(), run(), "{}").has_value()) << "the checkpoints are back";
 }
 
 TEST_F(RunSessionTest, KeepsTheOptionsOfAResume) {
@@ -81,7 +81,7 @@ TEST_F(RunSessionTest, KeepsTheOptionsOfAResume) {
   ASSERT_TRUE(before.has_value()) << before.error().message;
   const auto session = resume_run(*before, run(), "{}");
   ASSERT_TRUE(session.has_value());
-  EXPECT_EQ(config_of_run(run(), {})->learner.max_lag, 2) << "not before it was found good";
+  EXPECT_EQ(config_of_run(run(), {})->learner.max_lag, 2) << "not before keep_config";
   ASSERT_TRUE(keep_config(*session, *before).has_value());
   const auto after = config_of_run(run(), {});
   ASSERT_TRUE(after.has_value()) << after.error().message;

@@ -6,9 +6,9 @@
 namespace warpsmith::actors {
 namespace {
 
-/// Passes everything but submissions of task "lost", with which it dies, and of task "broken",
-/// which do not compile. Task "slow" passes the deadline, and nothing is answered after it.
-/// Compiling takes 100 ms, finding it in the cache 1 ms.
+/// Passes every submission, with three exceptions: task "lost" loses the sandbox, task "broken"
+/// does not compile, task "slow" exceeds the deadline and loses every later call. Compiling takes
+/// 100 ms, a hit in the cache 1 ms.
 class ScriptedBackend : public SandboxBackend {
  public:
   explicit ScriptedBackend(std::vector<Request>& seen, std::vector<std::string>* tasks = nullptr)
@@ -109,7 +109,7 @@ TEST_F(SandboxTest, BackendThatCannotStartIsAnInfrastructureFailure) {
   EXPECT_EQ(std::get<InfraFailure>(judge("relu")).detail, "no jail");
 }
 
-TEST_F(SandboxTest, CompilesApartAndTellsHowLongThatTook) {
+TEST_F(SandboxTest, CompileTimeCountsBothWorkers) {
   const Judgement judgement = judge(two_stations, "relu", Request::final);
   ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
   EXPECT_EQ(std::get<Verdict>(judgement).phase_ms.at("compile"), 101);
@@ -117,7 +117,7 @@ TEST_F(SandboxTest, CompilesApartAndTellsHowLongThatTook) {
   EXPECT_EQ(on_device, std::vector{Request::final});
 }
 
-TEST_F(SandboxTest, WhatDoesNotCompileNeverReachesTheDevice) {
+TEST_F(SandboxTest, SubmissionThatDoesNotCompileNeverReachesTheDevice) {
   const Judgement judgement = judge(two_stations, "broken", Request::final);
   EXPECT_EQ(std::get<Verdict>(judgement).outcome, VerdictClass::compile_error);
   EXPECT_EQ(std::get<InfraFailure>(judge(two_stations, "lost", Request::verify)).kind,

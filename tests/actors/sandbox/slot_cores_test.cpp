@@ -25,7 +25,7 @@ TEST(SlotCoresTest, TheLastAllowedCoresAreTheSlots) {
   EXPECT_EQ(core_of_slot(slots(2), 1, {2, 3, 8}).value(), 3);
 }
 
-TEST(SlotCoresTest, AFirstCoreIsANumberOfTheMachine) {
+TEST(SlotCoresTest, FirstCoreCountsFromTheMachinesCores) {
   EXPECT_EQ(core_of_slot(slots(2, 2), 1, {2, 3, 8}).value(), 3);
 }
 
@@ -40,7 +40,7 @@ TEST(SlotCoresTest, TooFewCoresNameTheKeyAndTheCores) {
   EXPECT_THAT(outside.error().message, HasSubstr("sandbox.first_core = 0"));
 }
 
-TEST(SlotCoresTest, CommandLinesAndEarlyCompilersKeepOffTheSlots) {
+TEST(SlotCoresTest, ServicesBesideTheSlotsKeepOffTheirCores) {
   const std::vector<int>& all = allowed_cores();
   const SandboxConfig one = slots(1);
   std::vector<int> beside = beside_slots_options(one, "").cores;

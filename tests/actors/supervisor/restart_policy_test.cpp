@@ -57,7 +57,7 @@ TEST(RestartPolicyTest, ClassesAreCountedApart) {
   EXPECT_TRUE(std::holds_alternative<GiveUp>(policy.on_failure(FailureClass::crashed, start)));
 }
 
-TEST(RestartPolicyTest, RejectedInputIsNeverTriedAgain) {
+TEST(RestartPolicyTest, RejectedInputIsNeverRestarted) {
   RestartPolicy policy;
   EXPECT_TRUE(std::holds_alternative<GiveUp>(policy.on_failure(FailureClass::rejected, start)));
 }

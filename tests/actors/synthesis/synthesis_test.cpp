@@ -25,7 +25,7 @@ class PickyBackend : public SandboxBackend {
   }
 };
 
-/// Fails three times at the task "ill", and twice at "slow".
+/// Fails three times with the task "ill" and twice with "slow".
 class FlakyBackend : public PickyBackend {
  public:
   Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds budget) override {
@@ -41,8 +41,7 @@ class FlakyBackend : public PickyBackend {
 SupervisorActor::behavior_type listener(SupervisorActor::pointer /*self*/,
                                         std::vector<FailureReport>* heard) {
   return {[](atom::status) { return ActorStatus{}; },
-          [heard](const FailureReport& report) { heard->push_back(report); }, [](atom::tick) {},
-          [](atom::respawn, uint8_t, uint32_t) {}, [](atom::stop) {}};
+          [heard](const FailureReport& report) { heard->push_back(report); }, [](atom::stop) {}};
 }
 
 class SynthesisTest : public ActorTest {
@@ -72,7 +71,7 @@ class SynthesisTest : public ActorTest {
   SynthesisActor actor;
 };
 
-TEST_F(SynthesisTest, HandsOutAcceptedTasksOnly) {
+TEST_F(SynthesisTest, AnswersAcceptedTasksOnly) {
   with_tasks({"a", "bad-1", "b"});
   deliver_all();
   std::set<std::string> seen;
@@ -87,7 +86,7 @@ TEST_F(SynthesisTest, AskerWaitsUntilEnoughTasksAreAccepted) {
   EXPECT_EQ(task->facts.eager_ms, 1.5);
 }
 
-TEST_F(SynthesisTest, LeavesOutWhatThePoolHasNoRoomFor) {
+TEST_F(SynthesisTest, LeavesOutTasksBeyondThePoolsSize) {
   with_tasks({"a", "bad-1", "b", "c", "d"}, 5, 2);
   deliver_all();
   std::set<std::string> seen;
@@ -98,21 +97,21 @@ TEST_F(SynthesisTest, LeavesOutWhatThePoolHasNoRoomFor) {
   EXPECT_EQ(status->phase, "serving");
 }
 
-TEST_F(SynthesisTest, FindsATaskByNameAlsoBeforeItsIngest) {
+TEST_F(SynthesisTest, FindsATaskByIdEvenBeforeItsIngest) {
   with_tasks({"a", "b"});
   EXPECT_EQ(ask<PreparedTask>(actor, atom::next_task_v, std::string{"b"})->task.id, "b");
   EXPECT_EQ(ask<PreparedTask>(actor, atom::next_task_v, std::string{"c"}).error().code,
             ErrorCode::not_found);
 }
 
-TEST_F(SynthesisTest, AskerLearnsThatEveryTaskWasRefused) {
+TEST_F(SynthesisTest, AskerGetsAnErrorWhenEveryTaskWasRefused) {
   with_tasks({"bad-1", "bad-2"});
   const auto task = ask<PreparedTask>(actor, atom::next_task_v);
   ASSERT_FALSE(task.has_value());
   EXPECT_EQ(task.error().code, ErrorCode::not_found);
 }
 
-TEST_F(SynthesisTest, OnlyARefusalOrThreeFailuresLeaveATaskOut) {
+TEST_F(SynthesisTest, OnlyARefusalOrThreeFailuresRefuseATask) {
   with_tasks({"a", "ill", "slow"}, 3);
   deliver_all();
   const auto status = ask<ActorStatus>(actor, atom::status_v);
@@ -123,7 +122,7 @@ TEST_F(SynthesisTest, OnlyARefusalOrThreeFailuresLeaveATaskOut) {
 TEST_F(SynthesisTest, EachRefusalIsAnEventOfTheRun) {
   const LedgerActor ledger = sys.spawn(stand_in::ledger);
   with_tasks({"bad-1", "a", "bad-2"});
-  deliver_all();  // the first may be refused before the ledger is known
+  deliver_all();  // refusals before Peers brings the ledger are kept
   Peers peers;
   peers.ledger = ledger;
   peers.sandboxes = {judge};
@@ -133,7 +132,7 @@ TEST_F(SynthesisTest, EachRefusalIsAnEventOfTheRun) {
   self->send_exit(ledger, caf::exit_reason::user_shutdown);
 }
 
-TEST_F(SynthesisTest, SupervisorLearnsThatEveryTaskWasRefused) {
+TEST_F(SynthesisTest, SupervisorGetsAReportWhenEveryTaskWasRefused) {
   std::vector<FailureReport> heard;
   const SupervisorActor supervisor = sys.spawn(listener, &heard);
   with_tasks({"bad-1", "bad-2"});

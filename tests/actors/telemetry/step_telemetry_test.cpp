@@ -12,7 +12,7 @@ Observation seen(double alive, double busy, double tokens) {
           {}};
 }
 
-TEST(StepTelemetryTest, EveryStepGetsTheGainSinceTheOneBefore) {
+TEST(StepTelemetryTest, EveryStepGetsTheGainSinceTheLastOne) {
   StepTelemetry telemetry;
   telemetry.observe(seen(10, 5, 100));
   (void)telemetry.take();
@@ -24,14 +24,14 @@ TEST(StepTelemetryTest, EveryStepGetsTheGainSinceTheOneBefore) {
   EXPECT_EQ(step.at("generator-0.tokens_per_s"), 20);
 }
 
-TEST(StepTelemetryTest, NothingIsSaidOfWhomNothingWasHeard) {
+TEST(StepTelemetryTest, ActorsWithoutANewObservationAreLeftOut) {
   StepTelemetry telemetry;
   telemetry.observe(seen(10, 5, 100));
   (void)telemetry.take();
   EXPECT_TRUE(telemetry.take().empty());
 }
 
-TEST(StepTelemetryTest, SuccessorCountsFromZero) {
+TEST(StepTelemetryTest, RestartedActorCountsFromZero) {
   StepTelemetry telemetry;
   telemetry.observe(seen(10, 5, 100));
   (void)telemetry.take();

@@ -26,7 +26,7 @@ TEST_F(TelemetryTest, SnapshotHoldsTheLatestValueOfEverySource) {
   EXPECT_EQ(seen->texts.at("generator-0.phase"), "decoding");
 }
 
-TEST_F(TelemetryTest, StatusCountsWhatWasHandled) {
+TEST_F(TelemetryTest, StatusCountsHandledMessages) {
   self->send(actor, Observation{"learner", {{"reward", 0.5}}, {}});
   const auto status = ask<ActorStatus>(actor, atom::status_v);
   ASSERT_TRUE(status.has_value()) << status.error().message;

@@ -87,7 +87,7 @@ def loss_case(kind, tokens, **changes):
     n = len(tokens["log_prob"])
 
     def at(i, lp, ent, allowed):
-        if not tokens["fresh"][i]:
+        if not tokens["trainable"][i]:
             return 0.0
         x = surrogate(kind, c, lp, tokens["log_prob"][i], tokens["behaviour"][i],
                       tokens["proximal"][i], tokens["advantage"][i]) if allowed else 0.0
@@ -99,7 +99,7 @@ def loss_case(kind, tokens, **changes):
     if c["sequence_high"] > 0:
         for k in set(tokens["trajectory"]):
             mine = [i for i in range(n) if tokens["trajectory"][i] == k]
-            logs = [tokens["log_prob"][i] - tokens["behaviour"][i] for i in mine if tokens["fresh"][i]]
+            logs = [tokens["log_prob"][i] - tokens["behaviour"][i] for i in mine if tokens["trainable"][i]]
             mean = math.exp(sum(logs) / max(len(logs), 1))
             for i in mine:
                 allowed[i] = c["sequence_low"] <= mean <= c["sequence_high"]
@@ -120,7 +120,7 @@ def tokens_of(rng, n=48):
     trajectory = np.sort(rng.integers(0, 5, size=n))
     return dict(log_prob=lp.tolist(), entropy=rng.gamma(2, 0.5, size=n).tolist(), behaviour=mu.tolist(),
                 proximal=prox.tolist(), advantage=rng.normal(size=n).tolist(),
-                fresh=(rng.random(n) < 0.85).astype(float).tolist(),
+                trainable=(rng.random(n) < 0.85).astype(float).tolist(),
                 positive=(trajectory % 2).astype(float).tolist(),
                 reference=(lp + rng.normal(scale=0.3, size=n)).tolist(), trajectory=trajectory.tolist())
 
@@ -156,17 +156,17 @@ def statistics_case(rng, tokens):
     lag = rng.integers(0, 4, size=n)
     clipped_ = (rng.random(n) < 0.25).astype(int)
     value, target = rng.normal(size=n), rng.normal(size=n)
-    fresh = (lag == 0).astype(int)
+    same_weights = (lag == 0).astype(int)
     lp, mu, prox = (np.array(tokens[k]) for k in ["log_prob", "behaviour", "proximal"])
-    trained = np.array(tokens["fresh"]) > 0
+    trained = np.array(tokens["trainable"]) > 0
     clipped_ = clipped_ * trained
     rho = np.exp(lp - mu)[trained]
     d, dp = (lp - mu)[trained], (lp - prox)[trained]
-    gap = np.abs(prox - mu)[fresh > 0]
+    gap = np.abs(prox - mu)[same_weights > 0]
     error = target - value
     return dict(
         tokens=tokens, lag=lag.tolist(), clipped=clipped_.tolist(), value=value.tolist(),
-        target=target.tolist(), fresh=fresh.tolist(),
+        target=target.tolist(), same_weights=same_weights.tolist(),
         expect=dict(
             quantiles=np.quantile(rho, [0, .01, .05, .5, .95, .99, 1]).tolist(),
             ess=float(rho.sum() ** 2 / (len(rho) * (rho ** 2).sum())),

@@ -14,7 +14,7 @@ namespace {
 void print_greedy(const Transformer& model) {
   auto engine = Engine::make(model.config(), {.max_session_tokens = 128});
   (*engine)->load({}, model.weights());
-  GenerateRequest request{.session = 1, .whole = true, .new_tokens = {5, 6, 7}};
+  EngineRequest request{.session = 1, .whole = true, .new_tokens = {5, 6, 7}};
   request.params.temperature = 0;
   request.params.max_tokens = 32;
   if (!(*engine)->submit(request)) std::exit(1);

@@ -22,8 +22,8 @@ std::unique_ptr<Engine> make_engine(const Transformer& model, EngineConfig confi
   return std::move(*engine);
 }
 
-GenerateRequest ask(SessionId session, std::vector<int32_t> prompt, int32_t max_tokens) {
-  GenerateRequest request{.session = session, .whole = true, .new_tokens = std::move(prompt)};
+EngineRequest ask(SessionId session, std::vector<int32_t> prompt, int32_t max_tokens) {
+  EngineRequest request{.session = session, .whole = true, .new_tokens = std::move(prompt)};
   request.params = {.max_tokens = max_tokens, .seed = 9, .stream = session};
   return request;
 }
@@ -35,8 +35,8 @@ struct Stream {
   FinishReason finish = FinishReason::none;
 };
 
-void gather(const std::vector<TokenChunk>& chunks, std::map<SessionId, Stream>& streams) {
-  for (const TokenChunk& chunk : chunks) {
+void gather(const std::vector<EngineOutput>& chunks, std::map<SessionId, Stream>& streams) {
+  for (const EngineOutput& chunk : chunks) {
     Stream& s = streams[chunk.session];
     EXPECT_EQ(s.finish, FinishReason::none) << "nothing follows the last chunk";
     s.tokens.insert(s.tokens.end(), chunk.tokens.begin(), chunk.tokens.end());

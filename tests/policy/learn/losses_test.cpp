@@ -39,7 +39,7 @@ PolicyTokens golden_tokens() {
           .behaviour = tensor_of(t["behaviour"]),
           .proximal = tensor_of(t["proximal"]),
           .advantage = tensor_of(t["advantage"]),
-          .fresh = tensor_of(t["fresh"]),
+          .trainable = tensor_of(t["trainable"]),
           .positive = tensor_of(t["positive"]),
           .reference = tensor_of(t["reference"]),
           .trajectory = tensor_of(t["trajectory"]).to(at::kLong)};
@@ -81,7 +81,7 @@ TEST(LossesTest, ValueLossMatchesNumpyReference) {
 TEST(LossesTest, OldTokenGivesNoGradientHoweverFarItDrifted) {
   PolicyTokens tokens = golden_tokens();
   tokens.behaviour = tokens.behaviour.sub(800.0);  // e^800 overflows
-  tokens.fresh.zero_();
+  tokens.trainable.zero_();
   for (int kind = 0; kind < 6; ++kind) {
     tokens.log_prob.mutable_grad() = at::Tensor();
     const PolicyLoss loss =
@@ -95,7 +95,7 @@ TEST(LossesTest, OldTokenGivesNoGradientHoweverFarItDrifted) {
 TEST(LossesTest, SequenceFilterDropsWholeTrajectories) {
   PolicyTokens tokens = golden_tokens();
   const PolicyLoss loss = policy_loss({.sequence_low = 10, .sequence_high = 11}, tokens);
-  EXPECT_TRUE(loss.filtered.eq(tokens.fresh.gt(0)).all().item<bool>());
+  EXPECT_TRUE(loss.filtered.eq(tokens.trainable.gt(0)).all().item<bool>());
   EXPECT_EQ(loss.per_token.abs().sum().item<double>(), 0.0);
 }
 

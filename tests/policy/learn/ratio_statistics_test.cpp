@@ -22,8 +22,8 @@ std::vector<TokenSample> golden_samples() {
                        .target = g["target"][i],
                        .lag = g["lag"][i],
                        .clipped = g["clipped"][i] == 1,
-                       .stale = g["tokens"]["fresh"][i] == 0.0,
-                       .fresh = g["fresh"][i] == 1});
+                       .stale = g["tokens"]["trainable"][i] == 0.0,
+                       .same_weights = g["same_weights"][i] == 1});
   }
   return samples;
 }

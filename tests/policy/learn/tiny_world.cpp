@@ -100,7 +100,8 @@ std::vector<Trajectory> TinyWorld::play(const WeightSnapshot& snapshot, size_t c
   for (uint32_t turn = 0; turn < 2; ++turn) play_turn(model, games, turn);
   std::vector<Trajectory> out;
   for (Game& game : games) {
-    game.trajectory.outcome.verdict = game.trajectory.outcome.reward > 0 ? "passed" : "wrong";
+    game.trajectory.outcome.verdict =
+        game.trajectory.outcome.reward > 0 ? VerdictClass::passed : VerdictClass::wrong;
     out.push_back(std::move(game.trajectory));
   }
   return out;

@@ -122,7 +122,7 @@ TEST(TrainerTest, FreshTokensAgreeWithTheGeneratorAndAreCounted) {
   TinyWorld world{5};
   Progress progress;
   while (!progress.step) progress = feed(trainer, world.play(trainer.weights()));
-  EXPECT_EQ(progress.step->tokens.fresh_tokens, 16);
+  EXPECT_EQ(progress.step->tokens.same_weights_tokens, 16);
   EXPECT_LT(progress.step->tokens.mismatch_max, 1e-5);
   EXPECT_EQ(progress.step->tokens.by_age.at(0).tokens, 16);
   EXPECT_EQ(progress.step->trained, (std::vector<TrajectoryId>{1, 2, 3, 4}));

@@ -57,7 +57,7 @@ TEST_P(ParityTest, EngineContinuesGreedilyAlike) {
   const auto sequences = golden().at("sequences").get<Sequences>();
   const auto greedy = golden().at("greedy").get<Sequences>();
   for (size_t i = 0; i < greedy.size(); ++i) {
-    GenerateRequest request{.session = i, .whole = true, .new_tokens = sequences[i]};
+    EngineRequest request{.session = i, .whole = true, .new_tokens = sequences[i]};
     request.params.temperature = 0;
     request.params.max_tokens = static_cast<int32_t>(greedy[i].size());
     ASSERT_TRUE((*engine)->submit(request));

@@ -120,7 +120,7 @@ TEST_F(SmolLm2Test, ContinuesGreedilyLikeTransformers) {
   const auto prompts = golden_["prompts"].get<Sequences>();
   const auto greedy = golden_["greedy"].get<Sequences>();
   for (size_t i = 0; i < prompts.size(); ++i) {
-    GenerateRequest request{.session = i, .whole = true, .new_tokens = prompts[i]};
+    EngineRequest request{.session = i, .whole = true, .new_tokens = prompts[i]};
     request.params.temperature = 0;
     request.params.max_tokens = 64;
     ASSERT_TRUE((*engine)->submit(request));

@@ -18,10 +18,11 @@ std::string valid_database(const std::filesystem::path& path) {
     const Task task{.id = "t", .code = "c", .content_hash = "h"};
     bool fine = db && db->begin_incarnation(0) && db->put_task(task);
     for (TrajectoryId id = 1; fine && id <= 20; ++id) {
-      fine = db->put_admission(id, task, {1, 0}).has_value() &&
-             db->put_segment({id, 0, {1, 8 + 100 * id, 84, id}, 9, 3}).has_value() &&
-             db->put_outcome(id, Outcome{.reward = 1, .verdict = "passed"}).has_value() &&
-             db->put_verdict({id, 1, true, Verdict{}}).has_value();
+      fine =
+          db->put_admission(id, task, {1, 0}).has_value() &&
+          db->put_segment({id, 0, {1, 8 + 100 * id, 84, id}, 9, 3}).has_value() &&
+          db->put_outcome(id, Outcome{.reward = 1, .verdict = VerdictClass::passed}).has_value() &&
+          db->put_verdict({id, 1, true, Verdict{}}).has_value();
     }
     fine = fine && db->put_step({{1, 1}, {1, 2, 3}, {{"loss", 0.5}}}).has_value();
     if (!fine) throw std::runtime_error("cannot make the database");

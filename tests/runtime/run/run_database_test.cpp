@@ -39,7 +39,8 @@ class RunDatabaseTest : public ::testing::Test {
     }
   }
   void close(TrajectoryId id, double reward, const std::string& source = "s") {
-    Outcome outcome{.reward = reward, .verdict = reward > 0 ? "passed" : "wrong"};
+    Outcome outcome{.reward = reward,
+                    .verdict = reward > 0 ? VerdictClass::passed : VerdictClass::wrong};
     outcome.source_hash = source;
     outcome.tool_calls = static_cast<uint32_t>(id);
     outcome.speedup_eager = reward;
@@ -68,11 +69,22 @@ TEST_F(RunDatabaseTest, TrajectoryIsReadBackInEachPhase) {
   ASSERT_EQ(rows->size(), 3U);
   EXPECT_EQ(rows->at(0).trained_step, 4U);
   EXPECT_EQ(rows->at(0).outcome->reward, 2.0);
+  EXPECT_EQ(rows->at(0).outcome->verdict, VerdictClass::passed);
   EXPECT_EQ(rows->at(0).outcome->speedup_eager, 2.0);
   EXPECT_EQ(rows->at(0).outcome->speedup_compile, std::nullopt);
   EXPECT_EQ(rows->at(1).drop_reason, DropReason::stale);
   EXPECT_FALSE(rows->at(2).outcome.has_value());
   EXPECT_EQ(rows->at(2).admitted_at, (PolicyVersion{1, 0}));
+}
+
+TEST_F(RunDatabaseTest, VerdictIsStoredByName) {
+  admit(1, 1);
+  ASSERT_TRUE(db_.put_outcome(1, Outcome{}).has_value());
+  const auto stored = "SELECT count(*) FROM trajectories WHERE verdict = 'no_submission'";
+  EXPECT_EQ(db_.connection().integer(stored).value(), 1);
+  EXPECT_EQ(trajectory_row(db_, 1)->outcome->verdict, std::nullopt);
+  ASSERT_TRUE(db_.connection().execute("UPDATE trajectories SET verdict = 'fine'").has_value());
+  EXPECT_EQ(trajectory_row(db_, 1).error().code, ErrorCode::corrupt);
 }
 
 TEST_F(RunDatabaseTest, PhaseFollowsTheDurableStep) {

@@ -8,6 +8,7 @@
 #include "runtime/random_stream.hpp"
 #include "sandbox/contract/registry.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
+#include "sandbox/workspace/verdict_text.hpp"
 #include "tests/sandbox/workspace/workspace_fixture.hpp"
 
 namespace warpsmith::sandbox {

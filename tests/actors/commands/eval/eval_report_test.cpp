@@ -65,7 +65,7 @@ TEST(EvalReportTest, MissingSamplesAreCountedAndTimesAreMedians) {
   ASSERT_TRUE(db->put_task(task));
   for (TrajectoryId id = 1; id <= 5; ++id) ASSERT_TRUE(db->put_admission(id, task, {1, 0}));
   for (TrajectoryId id = 1; id <= 3; ++id) {
-    ASSERT_TRUE(db->put_outcome(id, {.reward = 1, .verdict = "passed"}));
+    ASSERT_TRUE(db->put_outcome(id, {.reward = 1, .verdict = VerdictClass::passed}));
     ASSERT_TRUE(db->put_verdict(passed(id, static_cast<double>(id * id))));
   }
   ASSERT_TRUE(db->put_drop(4, DropReason::infrastructure, "lost"));

@@ -15,12 +15,12 @@ enum class InitialWeights : uint8_t {
   random,  // drawn from the run's seed; the folder needs only config.json and tokenizer.json
 };
 
-struct ModelConfig {
+struct ModelSource {
   std::filesystem::path folder;  // in Hugging Face layout; required
   InitialWeights weights = InitialWeights::load;
 };
 
-void describe(Fields& fields, ModelConfig& c);
-void validate(const ModelConfig& c, Complaints& complaints);
+void describe(Fields& fields, ModelSource& c);
+void validate(const ModelSource& c, Complaints& complaints);
 
 }  // namespace warpsmith

@@ -2,8 +2,8 @@
 // Configurations that are well-formed, but impossible with their model or for training.
 #include <gtest/gtest.h>
 
-#include "actors/run/engine.hpp"
-#include "actors/run/engine_settings.hpp"
+#include "actors/run/run_inputs.hpp"
+#include "actors/tools/tool_executor_settings.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -14,7 +14,11 @@ RunConfig config(const std::vector<std::string>& overrides) {
   return *loaded;
 }
 
-TEST(EngineInputsTest, TrajectoriesBeyondTheModelsPositionsAreRefused) {
+ToolExecutorSettings tools_of(const RunInputs& inputs) {
+  return tool_executor_settings(inputs.config, inputs.skill, inputs.scratch, inputs.ender);
+}
+
+TEST(RunInputsTest, TrajectoriesBeyondTheModelsPositionsAreRefused) {
   const RunConfig fits = config({"agent.max_tokens=2048"});
   EXPECT_TRUE(load_inputs(fits, fits.model.folder));
   const RunConfig longer = config({"agent.max_tokens=2049"});
@@ -25,7 +29,7 @@ TEST(EngineInputsTest, TrajectoriesBeyondTheModelsPositionsAreRefused) {
   EXPECT_NE(inputs.error().message.find("(2048), got 2049"), std::string::npos);
 }
 
-TEST(EngineInputsTest, TemperatureZeroSamplesButDoesNotTrain) {
+TEST(RunInputsTest, TemperatureZeroSamplesButDoesNotTrain) {
   const RunConfig greedy = config({"generator.temperature=0"});
   EXPECT_TRUE(load_inputs(greedy, greedy.model.folder));
   const auto good = check_trainable(greedy);
@@ -34,27 +38,27 @@ TEST(EngineInputsTest, TemperatureZeroSamplesButDoesNotTrain) {
   EXPECT_TRUE(check_trainable(config({})));
 }
 
-TEST(EngineInputsTest, AgentsReadTheSkillOfTheirContractAndHandInItsFiles) {
+TEST(RunInputsTest, AgentsGetTheSkillAndTheFilesOfTheirContract) {
   const auto loaded = load_run_config("configs/h200-device.toml", {});
   ASSERT_TRUE(loaded) << loaded.error().message;
   const auto inputs = load_inputs(*loaded, loaded->model.folder);
   ASSERT_TRUE(inputs) << inputs.error().message;
   EXPECT_EQ(inputs->tasks.size(), 24U);
   EXPECT_TRUE(inputs->skill.starts_with("# Fast kernels on a GPU\n"));
-  const auto device = tool_executor_settings(*inputs);
+  const auto device = tools_of(*inputs);
   EXPECT_EQ(device.box.contract, "device");
-  EXPECT_EQ(device.box.required_file, "") << "the judge says what is missing";
+  EXPECT_EQ(device.box.required_file, "") << "the judge names missing files";
   const auto with_python = load_run_config("configs/h200-host.toml", {});
   ASSERT_TRUE(with_python) << with_python.error().message;
   const auto host = load_inputs(*with_python, with_python->model.folder);
   ASSERT_TRUE(host) << host.error().message;
   EXPECT_TRUE(host->skill.starts_with("# Fast PyTorch modules on a GPU\n"));
-  EXPECT_EQ(tool_executor_settings(*host).box.required_file, "model_new.py");
+  EXPECT_EQ(tools_of(*host).box.required_file, "model_new.py");
   const RunConfig on_cpu = config({});
   const auto cpu = load_inputs(on_cpu, on_cpu.model.folder);
   ASSERT_TRUE(cpu) << cpu.error().message;
   EXPECT_TRUE(cpu->skill.starts_with("# Fast kernels on a CPU\n"));
-  EXPECT_EQ(tool_executor_settings(*cpu).box.required_file, "kernel.cpp");
+  EXPECT_EQ(tools_of(*cpu).box.required_file, "kernel.cpp");
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Main's loop around a running engine: progress, time limit, Ctrl-C. Shared by train and eval.
+// Main's loop around a running tree of actors: progress, time limit, Ctrl-C. Shared by train and
+// eval.
 #pragma once
 
 #include <chrono>
 
 #include "actors/commands/signals.hpp"
-#include "actors/run/engine.hpp"
+#include "actors/run/tree.hpp"
 
 namespace warpsmith::actors {
 
@@ -26,6 +27,6 @@ struct LoopResult {
   uint64_t refused_tasks = 0;  // by the ingest
 };
 
-LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOptions& options);
+LoopResult run_loop(RunTree& tree, const SignalWait& signals, const LoopOptions& options);
 
 }  // namespace warpsmith::actors

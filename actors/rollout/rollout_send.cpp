@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings each command of a rollout machine to its receiver, and the answer back to the machine.
+// Sends each command of a rollout machine to its receiver, and passes the answer to the machine.
 #include <algorithm>
 #include <utility>
 
@@ -10,11 +10,11 @@
 
 namespace warpsmith::actors {
 
-void RolloutState::carry(TrajectoryId id, const RolloutCommands& commands) {
+void RolloutState::send(TrajectoryId id, const RolloutCommands& commands) {
   for (const RolloutCommand& command : commands) {
     const auto found = runs_.find(id);
     if (found == runs_.end()) return;
-    std::visit([&](const auto& c) { carry(found->second, c); }, command);
+    std::visit([&](const auto& c) { send(found->second, c); }, command);
   }
   const auto found = runs_.find(id);
   if (found != runs_.end() && found->second.machine.over()) {
@@ -23,8 +23,7 @@ void RolloutState::carry(TrajectoryId id, const RolloutCommands& commands) {
   }
 }
 
-/// No room is a wait, and so is a receiver that is gone; anything else is a failure of whoever was
-/// asked.
+/// Waits when the receiver has no room or is gone; any other error is a failure of the step.
 void RolloutState::refused(TrajectoryId id, uint32_t request, const caf::error& error) {
   const auto found = runs_.find(id);
   if (found == runs_.end() || found->second.machine.request() != request) return;
@@ -38,42 +37,42 @@ void RolloutState::refused(TrajectoryId id, uint32_t request, const caf::error& 
     found->second.held_since = SteadyClock::now();
     return;
   }
-  // It would be full for the next trajectory too. This one stays open on disk, and is resumed.
+  // The disk would be full for the next trajectory too. This one stays open and can resume.
   if (failure.code == ErrorCode::disk_full) return stop_run(failure);
   const auto kind =
       failure.code == ErrorCode::timeout ? InfraKind::deadline : InfraKind::sandbox_lost;
-  carry(id, found->second.machine.failed(request, {kind, failure.message}));
+  send(id, found->second.machine.failed(request, {kind, failure.message}));
 }
 
-void RolloutState::carry(Run& run, const GenerateCall& call) {
+void RolloutState::send(Run& run, const GenerateCall& call) {
   run.last_chunk = SteadyClock::now();
   ask(self_, *this, "generating", run.generator, settings_.generate_timeout, call)
       .then([](bool) {}, [this, id = call.session, request = call.turn](
                              const caf::error& error) { refused(id, request, error); });
 }
 
-void RolloutState::carry(Run& run, const ToolCall& call) {
+void RolloutState::send(Run& run, const ToolCall& call) {
   ask(self_, *this, "tool_answered", run.executor, settings_.tool_timeout, call)
       .then(
           [this](const ToolAnswer& answer) {
             const auto found = runs_.find(answer.trajectory);
             if (found == runs_.end()) return;
-            carry(answer.trajectory, found->second.machine.tool_answered(answer));
+            send(answer.trajectory, found->second.machine.tool_answered(answer));
           },
           [this, id = call.trajectory, request = call.turn](const caf::error& error) {
             refused(id, request, error);
           });
 }
 
-/// Of those that live: a dead one is the idlest of all.
-const SandboxActor& RolloutState::idlest_sandbox() {
+/// A dead sandbox has no load, so the comparison puts dead ones last.
+const SandboxActor& RolloutState::least_busy_sandbox() {
   return *std::ranges::min_element(peers_->sandboxes, {}, [this](const SandboxActor& s) {
     return std::pair{gone_.contains(s.address()), judging_[s.address()]};
   });
 }
 
-void RolloutState::carry(Run& run, const JudgeCommand& command) {
-  run.sandbox = idlest_sandbox();
+void RolloutState::send(Run& run, const JudgeCommand& command) {
+  run.sandbox = least_busy_sandbox();
   const TrajectoryId id = run.machine.id();
   const caf::actor_addr at = run.sandbox.address();
   ++judging_[at];
@@ -101,43 +100,43 @@ void RolloutState::judged(TrajectoryId id, const JudgeCommand& command,
     const bool final = command.call.request == Request::final;
     self_->send(peers_->ledger, Judged{id, found->second.machine.turn(), final, *verdict});
   }
-  carry(id, found->second.machine.judged(command.request, judgement));
+  send(id, found->second.machine.judged(command.request, judgement));
 }
 
 void RolloutState::stop_run(const Error& why) {
   self_->send(peers_->supervisor, FailureReport{label(), why.code, why.message});
 }
 
-/// What is not recorded must not be trained: the run stops, and goes on from the disk.
+/// An unrecorded change must not be trained, so the run stops; it can resume from the disk.
 void RolloutState::ledger_failed(const caf::error& error) {
   const Error why = from_caf(error);
   stop_run({why.code, "the ledger refused: " + why.message});
   self_->quit(error);
 }
 
-void RolloutState::carry(Run& /*run*/, const Segment& segment) {
+void RolloutState::send(Run& /*run*/, const Segment& segment) {
   ask(self_, *this, "recorded", peers_->ledger, settings_.ledger_timeout, segment)
       .then([](uint32_t) {}, [this](const caf::error& error) { ledger_failed(error); });
 }
 
-void RolloutState::carry(Run& run, const Closed& closed) {
+void RolloutState::send(Run& run, const Closed& closed) {
   self_->send(peers_->synthesis, TaskOutcome{run.machine.task().task.id, closed.outcome.reward});
   ask(self_, *this, "closed", peers_->ledger, settings_.ledger_timeout, closed)
       .then([](bool) {}, [this](const caf::error& error) { ledger_failed(error); });
 }
 
-void RolloutState::carry(Run& /*run*/, const Dropped& dropped) {
+void RolloutState::send(Run& /*run*/, const Dropped& dropped) {
   log::info(label() + ": trajectory " + std::to_string(dropped.trajectory) +
             " dropped: " + dropped.detail);
   ask(self_, *this, "dropped", peers_->ledger, settings_.ledger_timeout, dropped)
       .then([](bool) {}, [this](const caf::error& error) { ledger_failed(error); });
 }
 
-void RolloutState::carry(Run& run, const ReleaseSession& release) {
+void RolloutState::send(Run& run, const ReleaseSession& release) {
   self_->send(run.generator, atom::release_v, release.trajectory);
 }
 
-void RolloutState::carry(Run& run, const ReleaseWorkspace& release) {
+void RolloutState::send(Run& run, const ReleaseWorkspace& release) {
   self_->send(run.executor, atom::release_v, release.trajectory);
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything an engine reads before its first actor starts.
-#include "actors/run/engine.hpp"
+#include "actors/run/run_inputs.hpp"
+
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
 #include "policy/model/transformer.hpp"
+#include "policy/text/chat_turns.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/contract/registry.hpp"
@@ -28,7 +29,7 @@ Result<void> check_vocabulary(const policy::ModelConfig& model, const policy::To
                                            std::to_string(model.vocab));
 }
 
-/// Beyond its positions a model was never trained, and says so nowhere.
+/// A model gives no error beyond the positions that it was trained on, only bad tokens.
 Result<void> check_positions(const RunConfig& config, const policy::ModelConfig& model,
                              const std::filesystem::path& folder) {
   if (config.agent.max_tokens <= model.max_positions) return {};
@@ -38,17 +39,26 @@ Result<void> check_positions(const RunConfig& config, const policy::ModelConfig&
                   "), got " + std::to_string(config.agent.max_tokens));
 }
 
+std::vector<int32_t> stop_tokens_of(const RunConfig& config, const policy::ModelConfig& model,
+                                    const policy::Tokenizer& tokenizer) {
+  std::vector<int32_t> stops;
+  stops.reserve(model.eos_tokens.size() + 1);
+  for (const int64_t token : model.eos_tokens) stops.push_back(static_cast<int32_t>(token));
+  const auto frame = policy::frame_named(config.agent.chat_template, tokenizer);
+  if (const auto end = tokenizer.id_of(frame.end)) stops.push_back(*end);
+  return stops;
+}
+
 }  // namespace
 
 Result<void> check_trainable(const RunConfig& config) {
   if (config.generator.temperature > 0) return {};
   return fail(ErrorCode::invalid_config,
-              "generator.temperature: training needs more than 0, which only `eval` can sample "
-              "with: the gradient is taken of log-probabilities at this temperature");
+              "generator.temperature: expected more than 0 for training, got 0: the gradient is "
+              "taken of log-probabilities at this temperature; only `eval` can sample at 0");
 }
 
-Result<EngineInputs> load_inputs(const RunConfig& config,
-                                 const std::filesystem::path& model_folder) {
+Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::path& model_folder) {
   auto model = policy::load_hf_model(model_folder);
   if (!model) return tl::unexpected(std::move(model.error()));
   auto tokenizer = policy::read_tokenizer(model_folder);
@@ -63,15 +73,24 @@ Result<EngineInputs> load_inputs(const RunConfig& config,
   if (!skill) return tl::unexpected(std::move(skill.error()));
   auto tasks = synthesis::load_tasks(config.synthesis.tasks);
   if (!tasks) return tl::unexpected(std::move(tasks.error()));
-  EngineInputs inputs;
+  RunInputs inputs;
   inputs.config = config;
   inputs.model = model->config();
   inputs.weights = model->weights();
+  inputs.stop_tokens = stop_tokens_of(config, inputs.model, *tokenizer);
   inputs.tokenizer = std::make_shared<const policy::Tokenizer>(std::move(*tokenizer));
   inputs.skill = std::move(*skill);
   inputs.python = python_interpreter().string();
   inputs.tasks = std::move(*tasks);
   return inputs;
+}
+
+std::shared_ptr<const RunInputs> with_session(RunInputs inputs, const RunSession& session) {
+  inputs.ledger = session.ledger;
+  inputs.checkpoints = session.checkpoints;
+  inputs.origin = session.origin;
+  inputs.scratch = session.folder.paths().folder / "scratch";
+  return std::make_shared<const RunInputs>(std::move(inputs));
 }
 
 }  // namespace warpsmith::actors

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole tree with the real ledger, learner, generator, tools and rollouts; only the sandbox is
+// The whole tree with the real ledger, learner, generator, tools and rollouts. Only the sandbox is
 // scripted, so that no jail and no torch worker is needed.
 #pragma once
 
@@ -14,22 +14,23 @@
 #include "actors/base/worker_pool.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
-#include "actors/run/engine.hpp"
+#include "actors/run/run_spawners.hpp"
 #include "actors/sandbox/sandbox.hpp"
+#include "actors/supervisor/supervisor_settings.hpp"
 #include "runtime/run/run_queries.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::actors {
 
-/// An actor that dies, once, of the nth delivery to one of its handlers.
+/// Ends an actor once, at the nth delivery to one of its handlers.
 struct Fault {
   std::string actor;
   std::string handler;
   int nth = 1;
-  bool in_call = false;  // the sandbox's worker has a call in hand, and the front tells of it
+  bool in_call = false;  // while the sandbox's worker has a call in hand
 };
 
-/// Throws in the handler that the fault names.
+/// Throws in the handler of the fault.
 class FaultTap : public Tap {
  public:
   explicit FaultTap(Fault fault) : fault_(std::move(fault)) {}
@@ -59,8 +60,8 @@ class FaultTap : public Tap {
   bool fired_ = false;
 };
 
-/// Every fifth evaluation is lost with its process, but none that was lost before, by whichever
-/// backend of the run: chance must not use up a step's retries.
+/// Loses every fifth evaluation, but none twice: chance must not use up a step's retries. Shared by
+/// all backends of a run.
 class Losses {
  public:
   bool loses(const Task& task, const Submission& submission) {
@@ -76,8 +77,8 @@ class Losses {
   int calls_ = 0;
 };
 
-/// Every submission is correct, unless it is lost. Where the fault wants a call in hand, that call
-/// waits until its sandbox is dead.
+/// Passes every submission that is not lost. For a fault with `in_call`, the nth call waits until
+/// its sandbox is dead.
 class ScriptedBackend : public SandboxBackend {
  public:
   ScriptedBackend(Losses& losses, FaultTap* fault, bool refuse_all)
@@ -118,8 +119,8 @@ class ScriptedBackend : public SandboxBackend {
   int held_ = 0;
 };
 
-struct EngineTestConfig : caf::actor_system_config {
-  EngineTestConfig() {
+struct RunTestConfig : caf::actor_system_config {
+  RunTestConfig() {
     configure_workers(*this, 2);
     add_message_types<caf::id_block::warpsmith>();
     add_message_types<caf::id_block::warpsmith_handles>();
@@ -127,7 +128,7 @@ struct EngineTestConfig : caf::actor_system_config {
   }
 };
 
-class EngineFixture : public ::testing::Test {
+class RunFixture : public ::testing::Test {
  protected:
   RunConfig config(std::vector<std::string> more = {}) const {
     std::vector<std::string> keys{"run.trajectories=24",         "learner.step_trajectories=8",
@@ -142,18 +143,14 @@ class EngineFixture : public ::testing::Test {
     return *loaded;
   }
 
-  std::shared_ptr<const EngineInputs> inputs_of(const RunConfig& c, const RunSession& session) {
+  std::shared_ptr<const RunInputs> inputs_of(const RunConfig& c, const RunSession& session) {
     auto inputs = load_inputs(
         c, session.origin.checkpoint.empty() ? c.model.folder : session.origin.checkpoint);
     if (!inputs) throw std::runtime_error(inputs.error().message);
-    inputs->ledger = session.ledger;
-    inputs->checkpoints = session.checkpoints;
-    inputs->origin = session.origin;
-    inputs->scratch = session.folder.paths().folder / "scratch";
-    return std::make_shared<const EngineInputs>(std::move(*inputs));
+    return with_session(std::move(*inputs), session);
   }
 
-  virtual Spawners spawners_of(const std::shared_ptr<const EngineInputs>& inputs) {
+  virtual Spawners spawners_of(const std::shared_ptr<const RunInputs>& inputs) {
     Spawners spawners = make_spawners(inputs);
     spawners.sandbox = [this](caf::actor_system& sys, Identity id, uint32_t /*index*/) {
       const SandboxBackendFactory factory = [this]() -> Result<std::unique_ptr<SandboxBackend>> {
@@ -164,9 +161,9 @@ class EngineFixture : public ::testing::Test {
     return spawners;
   }
 
-  /// Runs until the supervisor is done, or `stop_at` trajectories were admitted.
-  std::string run(const std::shared_ptr<const EngineInputs>& inputs, uint64_t stop_at) {
-    EngineTestConfig cfg;
+  /// Runs until the supervisor is done; orders a stop once `stop_at` trajectories are admitted.
+  std::string run(const std::shared_ptr<const RunInputs>& inputs, uint64_t stop_at) {
+    RunTestConfig cfg;
     caf::actor_system system{cfg};
     caf::scoped_actor self{system};
     Tap* const through = fault ? fault.get() : tap.get();
@@ -183,7 +180,7 @@ class EngineFixture : public ::testing::Test {
               },
               [&](const caf::error& error) { phase = "failed: " + system.render(error); });
       if (gauges["admitted"] >= static_cast<double>(stop_at)) self->send(root, atom::stop_v);
-      // The supervisor looks at the ledger every 50 ms; asking more often tells nothing new.
+      // The supervisor reads the ledger's counts every 50 ms.
       self->receive(caf::after(std::chrono::milliseconds{50}) >> [] {});
     }
     self->send_exit(root, caf::exit_reason::user_shutdown);
@@ -197,7 +194,7 @@ class EngineFixture : public ::testing::Test {
     return *read;
   }
 
-  /// A new run from its begin to its end; what is left of it is in `summary`.
+  /// A new run from its begin to its end; `summary` reads its record.
   std::string run_whole(const RunConfig& c) {
     auto session = begin_run(c, "test", "{}");
     if (!session) throw std::runtime_error(session.error().message);
@@ -206,10 +203,10 @@ class EngineFixture : public ::testing::Test {
 
   test_support::TemporaryFolder folder;
   std::unique_ptr<Tap> tap = make_silent_tap();
-  std::unique_ptr<FaultTap> fault;  // taken instead of `tap` where it is set
-  bool refuse_all = false;          // the sandbox takes no task
+  std::unique_ptr<FaultTap> fault;  // replaces `tap` if set
+  bool refuse_all = false;          // the sandbox refuses every task
   Losses losses;
-  std::map<std::string, double> gauges;  // of the supervisor, when it was asked last
+  std::map<std::string, double> gauges;  // of the supervisor's latest status
 };
 
 }  // namespace warpsmith::actors

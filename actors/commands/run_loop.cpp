@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "actors/commands/engine_loop.hpp"
+#include "actors/commands/run_loop.hpp"
 
 #include <unistd.h>
 
@@ -23,11 +23,11 @@ class ProgressPrinter {
         live_(isatty(STDERR_FILENO) == 1),
         line_(std::chrono::duration_cast<seconds>(options.window)) {}
 
-  void print(EngineRun& engine, const LoopOptions& options, SteadyClock::time_point begin) {
+  void print(RunTree& tree, const LoopOptions& options, SteadyClock::time_point begin) {
     if (quiet_ || (!live_ && ++calls_ % plain_every != 1)) return;
     constexpr seconds bound{5};
-    auto counts = engine.counts(bound);
-    auto numbers = engine.numbers(bound);
+    auto counts = tree.counts(bound);
+    auto numbers = tree.numbers(bound);
     if (!counts || !numbers) return;
     const auto elapsed = std::chrono::duration_cast<seconds>(SteadyClock::now() - begin);
     const auto limit = std::chrono::duration_cast<seconds>(options.time_limit);
@@ -53,14 +53,14 @@ class ProgressPrinter {
   ProgressLine line_;
 };
 
-void handle_signal(EngineRun& engine, bool& stopping) {
+void handle_signal(RunTree& tree, bool& stopping) {
   stopping = true;
   std::cerr << "\nstopping: finished work is kept; press Ctrl-C again to exit at once\n";
-  engine.stop();
+  tree.stop();
 }
 
-uint64_t refused_tasks(EngineRun& engine) {
-  auto numbers = engine.numbers(seconds{5});
+uint64_t refused_tasks(RunTree& tree) {
+  auto numbers = tree.numbers(seconds{5});
   return numbers ? static_cast<uint64_t>(numbers->values["synthesis-0.refused"]) : 0;
 }
 
@@ -72,31 +72,31 @@ Error failure_of(const ActorStatus& supervisor) {
 
 }  // namespace
 
-LoopResult run_loop(EngineRun& engine, const SignalWait& signals, const LoopOptions& options) {
+LoopResult run_loop(RunTree& tree, const SignalWait& signals, const LoopOptions& options) {
   const auto begin = SteadyClock::now();
   ProgressPrinter printer{options};
   LoopResult result;
   bool stopping = false, drained = false;
   while (true) {
-    if (signals.wait(options.interval)) handle_signal(engine, stopping);
+    if (signals.wait(options.interval)) handle_signal(tree, stopping);
     const auto elapsed = SteadyClock::now() - begin;
     if (options.time_limit.count() > 0 && elapsed > options.time_limit && !drained) {
       drained = true;
       log::info("run.time_limit is reached: no new trajectory is started");
-      engine.drain();
+      tree.drain();
     }
-    const auto status = engine.status(seconds{10});
+    const auto status = tree.status(seconds{10});
     if (!status || status->phase.starts_with("failed")) {
       result.end = LoopEnd::failed;
       result.error = status ? failure_of(*status) : status.error();
       break;
     }
-    printer.print(engine, options, begin);
+    printer.print(tree, options, begin);
     if (status->phase != "done") continue;
     result.end = stopping ? LoopEnd::stopped : LoopEnd::finished;
     break;
   }
-  result.refused_tasks = refused_tasks(engine);
+  result.refused_tasks = refused_tasks(tree);
   signals.exit_on_next();  // only actors are left to stop
   printer.end();
   return result;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/actors/run/engine_fixture.hpp"
+#include "tests/actors/run/run_fixture.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
-class EngineTest : public EngineFixture {};
+class RunTreeTest : public RunFixture {};
 
-TEST_F(EngineTest, EveryAdmittedTrajectoryIsTrainedOrDropped) {
+TEST_F(RunTreeTest, EveryAdmittedTrajectoryIsTrainedOrDropped) {
   EXPECT_EQ(run_whole(config()), "done");
   const RunSummary after = summary();
   EXPECT_EQ(after.admitted, 24U);
@@ -15,7 +15,7 @@ TEST_F(EngineTest, EveryAdmittedTrajectoryIsTrainedOrDropped) {
   EXPECT_GE(after.last_step, 3U);
 }
 
-TEST_F(EngineTest, StoppedRunGoesOnWhereItWas) {
+TEST_F(RunTreeTest, StoppedRunResumesWhereItWas) {
   const RunConfig c = config();
   {
     auto session = begin_run(c, "test", "{}");
@@ -31,13 +31,12 @@ TEST_F(EngineTest, StoppedRunGoesOnWhereItWas) {
   const RunSummary after = summary();
   EXPECT_EQ(after.admitted, 24U);
   EXPECT_EQ(after.trained + after.dropped_total(), 24U);
-  EXPECT_FALSE(after.dropped.contains("infrastructure"));  // open ones went on
+  EXPECT_FALSE(after.dropped.contains("infrastructure"));  // open trajectories resumed
   EXPECT_TRUE(after.law_holds());
 }
 
-/// `open` of the run database are those without a reward.
-TEST_F(EngineTest, SynchronousRunDropsNothingAsStale) {
-  // The supervisor looks at the ledger while ends are not durable yet.
+TEST_F(RunTreeTest, SynchronousRunDropsNothingAsStale) {
+  // The delay lets the supervisor read counts while ends are not durable yet.
   EXPECT_EQ(run_whole(config({"run.mode=sync", "learner.max_lag=0", "rollout.concurrent=8",
                               "ledger.group_commit=30ms"})),
             "done");
@@ -47,7 +46,7 @@ TEST_F(EngineTest, SynchronousRunDropsNothingAsStale) {
   EXPECT_EQ(after.last_step, 3U);
 }
 
-TEST_F(EngineTest, StopWithinAStepFinishesThatStep) {
+TEST_F(RunTreeTest, StopWithinAStepFinishesThatStep) {
   const RunConfig c = config({"learner.minibatches=4"});
   auto session = begin_run(c, "test", "{}");
   ASSERT_TRUE(session.has_value()) << session.error().message;
@@ -55,14 +54,14 @@ TEST_F(EngineTest, StopWithinAStepFinishesThatStep) {
   EXPECT_TRUE(summary().law_holds());
 }
 
-TEST_F(EngineTest, RunWithoutAnAcceptedTaskFailsAndSaysWhy) {
+TEST_F(RunTreeTest, RunWithoutAnAcceptedTaskFailsAndSaysWhy) {
   refuse_all = true;
   const std::string end = run_whole(config());
   EXPECT_NE(end.find("no task was accepted; first: task "), std::string::npos) << end;
   EXPECT_EQ(gauges["failure_code"], static_cast<double>(ErrorCode::invalid_argument));
 }
 
-TEST_F(EngineTest, StepRecordsIdleSharesQueuesAndTokenRates) {
+TEST_F(RunTreeTest, StepRecordsIdleSharesQueuesAndTokenRates) {
   EXPECT_EQ(run_whole(config()), "done");
   auto db = RunDatabase::open(RunPaths{folder.path() / "run"}.database(), SqlAccess::read_only);
   std::string all;

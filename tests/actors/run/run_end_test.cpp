@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a run waits for its actors, and not for one that hangs.
+// The end of a run waits for its actors, but not for one that hangs.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <future>
 
-#include "tests/actors/run/engine_fixture.hpp"
+#include "actors/run/run_tree.hpp"
+#include "tests/actors/run/run_fixture.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -13,19 +14,19 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Holds the supervisor in a handler once the run is up, until it is let go, at most 30 s.
+/// Holds the supervisor in a handler once the run is up, until `release`, at most 30 s.
 class HoldingTap : public Tap {
  public:
   struct Signs {
     std::atomic<bool> up{false};
-    std::promise<void> holds, let_go, back;
+    std::promise<void> holds, release, back;
   };
   explicit HoldingTap(std::shared_ptr<Signs> signs) : signs_(std::move(signs)) {}
   void delivered(const Delivery& d) override {
     if (d.actor != "supervisor" || d.handler != "counted" || !signs_->up) return;
     if (std::exchange(held_, true)) return;
     signs_->holds.set_value();
-    (void)signs_->let_go.get_future().wait_for(seconds{30});
+    (void)signs_->release.get_future().wait_for(seconds{30});
     signs_->back.set_value();
   }
 
@@ -34,40 +35,40 @@ class HoldingTap : public Tap {
   bool held_ = false;  // the supervisor's thread only
 };
 
-class EngineRunTest : public EngineFixture {
+class RunEndTest : public RunFixture {
  protected:
-  /// How long the end took of a run that `begun` came back from.
+  /// The time that the end of a run takes, after `begun` has returned.
   milliseconds end_of(const RunConfig& c, std::unique_ptr<Tap> its_tap,
-                      const std::function<void(EngineRun&)>& begun) {
+                      const std::function<void(RunTree&)>& begun) {
     auto session = begin_run(c, "test", "{}");
     if (!session) throw std::runtime_error(session.error().message);
-    auto engine = std::make_unique<EngineRun>(inputs_of(c, *session), std::move(its_tap));
-    begun(*engine);
+    auto tree = std::make_unique<RunTree>(inputs_of(c, *session), std::move(its_tap));
+    begun(*tree);
     const auto begin = SteadyClock::now();
-    engine.reset();
+    tree.reset();
     return std::chrono::duration_cast<milliseconds>(SteadyClock::now() - begin);
   }
 };
 
-TEST_F(EngineRunTest, EndIsThatOfTheLastActor) {
+TEST_F(RunEndTest, EndComesWithTheLastActor) {
   const RunConfig c = config({"supervisor.stop_timeout=60000"});
-  const auto took = end_of(c, make_silent_tap(), [](EngineRun& engine) {
-    EXPECT_TRUE(engine.counts(seconds{20}).has_value());
+  const auto took = end_of(c, make_silent_tap(), [](RunTree& tree) {
+    EXPECT_TRUE(tree.counts(seconds{20}).has_value());
   });
   EXPECT_LT(took, c.supervisor.stop_timeout);
 }
 
-TEST_F(EngineRunTest, EndLeavesAnActorBehindThatDoesNotReturn) {
+TEST_F(RunEndTest, EndLeavesAHangingActorBehind) {
   const auto signs = std::make_shared<HoldingTap::Signs>();
   auto back = signs->back.get_future();
   const RunConfig c = config({"supervisor.stop_timeout=200"});
-  const auto took = end_of(c, std::make_unique<HoldingTap>(signs), [&](EngineRun& /*engine*/) {
+  const auto took = end_of(c, std::make_unique<HoldingTap>(signs), [&](RunTree& /*tree*/) {
     signs->up = true;
     EXPECT_EQ(signs->holds.get_future().wait_for(seconds{30}), std::future_status::ready);
   });
   EXPECT_GE(took, c.supervisor.stop_timeout);
   EXPECT_EQ(back.wait_for(seconds{0}), std::future_status::timeout);
-  signs->let_go.set_value();
+  signs->release.set_value();
   EXPECT_EQ(back.wait_for(seconds{20}), std::future_status::ready);
 }
 

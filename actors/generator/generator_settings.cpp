@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/generator/generator_settings.hpp"
+
+namespace warpsmith::actors {
+
+GeneratorSettings generator_settings(const RunConfig& config, const policy::ModelConfig& model,
+                                     std::vector<int32_t> stop_tokens) {
+  const GeneratorConfig& c = config.generator;
+  GeneratorSettings settings;
+  settings.model = model;
+  settings.engine.max_sessions = c.max_sessions;
+  settings.engine.max_session_tokens = config.agent.max_tokens;
+  settings.engine.cache_tokens = c.cache_tokens;
+  settings.engine.max_batch = c.max_batch;
+  settings.engine.prefix_reuse = c.prefix_reuse;
+  settings.sampling.temperature = c.temperature;
+  settings.sampling.top_p = c.top_p;
+  settings.sampling.top_k = static_cast<int32_t>(c.top_k);
+  settings.sampling.seed = static_cast<uint64_t>(config.run.seed);
+  settings.sampling.stop_tokens = std::move(stop_tokens);
+  settings.chunk_tokens = static_cast<size_t>(c.chunk_tokens);
+  settings.pull_timeout = c.pull_timeout;
+  settings.threads = static_cast<int>(c.threads);
+  return settings;
+}
+
+}  // namespace warpsmith::actors

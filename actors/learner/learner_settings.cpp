@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/learner/learner_settings.hpp"
+
+#include "policy/format/hf_folder.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+Result<std::unique_ptr<policy::Trainer>> make_trainer(const policy::TrainerSetup& setup,
+                                                      const TrainerStart& start) {
+  auto trainer = std::make_unique<policy::Trainer>(setup, start.model, start.weights.clone());
+  const Origin& origin = start.origin;
+  if (!origin.checkpoint.empty()) {
+    auto restored = trainer->restore(origin.checkpoint, origin.version.incarnation);
+    if (!restored) return tl::unexpected(std::move(restored.error()));
+  }
+  return trainer;
+}
+
+}  // namespace
+
+LearnerSettings learner_settings(const RunConfig& config, TrainerStart start,
+                                 std::shared_ptr<const CheckpointStore> checkpoints) {
+  policy::TrainerSetup setup;
+  setup.learner = config.learner;
+  setup.temperature = config.generator.temperature;
+  setup.seed = static_cast<uint64_t>(config.run.seed);
+  setup.start = start.origin.version;
+  LearnerSettings settings;
+  settings.make_trainer = [setup, start = std::move(start)] { return make_trainer(setup, start); };
+  settings.checkpoints = std::move(checkpoints);
+  settings.copy_fixed_files = [from = config.model.folder](const std::filesystem::path& to) {
+    return policy::copy_tokenizer(from, to);
+  };
+  settings.checkpoint_steps = static_cast<uint32_t>(config.ledger.checkpoint_steps);
+  settings.keep_checkpoints = static_cast<uint32_t>(config.ledger.keep_checkpoints);
+  settings.threads = static_cast<int>(config.learner.threads);
+  return settings;
+}
+
+}  // namespace warpsmith::actors

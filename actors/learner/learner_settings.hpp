@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The learner's settings from the configuration of a run.
+#pragma once
+
+#include "actors/learner/learner.hpp"
+#include "actors/learner/origin.hpp"
+#include "runtime/config/run_config.hpp"
+
+namespace warpsmith::actors {
+
+/// The policy before the first step of this incarnation.
+struct TrainerStart {
+  policy::ModelConfig model;
+  policy::ModelWeights weights;  // replaced by the origin's checkpoint, if it has one
+  Origin origin;
+};
+
+LearnerSettings learner_settings(const RunConfig& config, TrainerStart start,
+                                 std::shared_ptr<const CheckpointStore> checkpoints);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/rollout/rollout_settings.hpp"
+
+#include <stdexcept>
+
+#include "policy/text/chat_turns.hpp"
+#include "policy/text/tool_call_grammar.hpp"
+#include "sandbox/workspace/task_text.hpp"
+#include "sandbox/workspace/tool_schemas.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+template <class T>
+T value_or_throw(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  return std::move(*result);
+}
+
+/// Writes the text of a trajectory up to its first sampled token.
+struct PromptWriter {
+  AgentConfig agent;
+  std::string contract;
+  std::string skill;
+  policy::ChatFrame frame;
+
+  std::string operator()(const PreparedTask& task) const {
+    return agent.prompt == PromptStyle::brief ? brief(task) : full(task);
+  }
+  std::string brief(const PreparedTask& task) const {
+    const auto text = value_or_throw(sandbox::brief_prompt(task.task, task.facts.signature));
+    return policy::chat_prompt("", text, frame);
+  }
+  std::string full(const PreparedTask& task) const {
+    const auto tools = value_or_throw(sandbox::tools_named(agent.tools));
+    const auto text =
+        value_or_throw(sandbox::full_prompt(task.task, task.facts.signature, {contract, skill},
+                                            policy::tools_prompt(tools, agent.syntax)));
+    return policy::chat_prompt(text.system, text.user, frame);
+  }
+};
+
+RolloutSetup rollout_setup(const RunConfig& c,
+                           const std::shared_ptr<const policy::Tokenizer>& tokenizer) {
+  RolloutSetup setup;
+  setup.encode = [tokenizer](std::string_view text) { return tokenizer->encode(text); };
+  setup.decode = [tokenizer](std::span<const int32_t> tokens) { return tokenizer->decode(tokens); };
+  setup.frame = policy::frame_named(c.agent.chat_template, *tokenizer);
+  setup.syntax = c.agent.syntax;
+  setup.max_turns = c.agent.max_turns;
+  setup.max_tokens = c.agent.max_tokens;
+  setup.max_turn_tokens = c.generator.max_new_tokens;
+  setup.result_tokens = c.agent.result_tokens;
+  setup.infra_retries = static_cast<uint32_t>(c.rollout.infra_retries);
+  setup.reward = c.rollout.reward;
+  setup.overlong_penalty = c.rollout.overlong_penalty;
+  return setup;
+}
+
+}  // namespace
+
+RolloutSettings rollout_settings(const RunConfig& config,
+                                 std::shared_ptr<const policy::Tokenizer> tokenizer,
+                                 std::vector<int32_t> stop_tokens, std::string skill) {
+  RolloutSetup setup = rollout_setup(config, tokenizer);
+  setup.stop_tokens = std::move(stop_tokens);
+  RolloutSettings settings;
+  settings.concurrent = static_cast<size_t>(config.rollout.concurrent);
+  settings.prompt =
+      PromptWriter{config.agent, config.sandbox.contract, std::move(skill), setup.frame};
+  settings.setup = std::make_shared<const RolloutSetup>(std::move(setup));
+  settings.generate_timeout = config.rollout.generate_timeout;
+  // An executor runs one call at a time: at worst every trajectory waits for the same executor.
+  settings.tool_timeout =
+      config.agent.tool_timeout * (config.rollout.count * config.rollout.concurrent);
+  settings.judge_timeout = config.sandbox.limits.evaluation * (config.sandbox.queue + 1);
+  return settings;
+}
+
+}  // namespace warpsmith::actors

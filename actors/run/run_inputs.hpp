@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is read before the first actor of a run starts. Nothing changes it while they run.
+#pragma once
+
+#include <memory>
+
+#include "actors/run/run_session.hpp"
+#include "policy/model/config.hpp"
+#include "policy/model/weights.hpp"
+#include "policy/text/tokenizer.hpp"
+#include "runtime/config/run_config.hpp"
+#include "sandbox/service/end_switch.hpp"
+
+namespace warpsmith::actors {
+
+/// Shared by all actors of a run.
+struct RunInputs {
+  RunConfig config;
+  policy::ModelConfig model;
+  policy::ModelWeights weights;  // a checkpoint replaces them in the learner
+  std::shared_ptr<const policy::Tokenizer> tokenizer;
+  std::vector<int32_t> stop_tokens;  // that end a turn: the chat frame's and the model's own
+  std::string skill;                 // SKILL.md of the contract
+  std::string python;                // interpreter that has torch
+  std::vector<Task> tasks;
+  std::shared_ptr<LedgerSource> ledger;
+  std::shared_ptr<const CheckpointStore> checkpoints;
+  Origin origin;
+  std::filesystem::path scratch;  // parent of the workspaces
+  bool learns = true;             // false: the weights stay as they are (eval)
+  /// Thrown at the end of the run: evaluations under way end at once.
+  std::shared_ptr<sandbox::EndSwitch> ender = std::make_shared<sandbox::EndSwitch>();
+};
+
+/// Refuses a configuration that can sample but not train; the error names the key.
+Result<void> check_trainable(const RunConfig& config);
+
+/// Reads model, tokenizer, skill and tasks; every error names its file. The session's fields stay
+/// empty.
+Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::path& model_folder);
+
+/// The inputs of a run whose folder is open.
+std::shared_ptr<const RunInputs> with_session(RunInputs inputs, const RunSession& session);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/run/run_spawners.hpp"
+
+#include <caf/send.hpp>
+
+#include "actors/generator/generator_settings.hpp"
+#include "actors/learner/learner_settings.hpp"
+#include "actors/ledger/ledger_settings.hpp"
+#include "actors/protocol/inspect.hpp"
+#include "actors/rollout/rollout_settings.hpp"
+#include "actors/sandbox/sandbox_settings.hpp"
+#include "actors/synthesis/synthesis_settings.hpp"
+#include "actors/telemetry/telemetry.hpp"
+#include "actors/tools/tool_executor_settings.hpp"
+#include "actors/weights/weight_store.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using Inputs = std::shared_ptr<const RunInputs>;
+
+/// Without a learner the weight store is given the weights of the start here.
+LocalWeightStoreActor spawn_weight_store(caf::actor_system& system, Identity id,
+                                         const RunInputs& inputs) {
+  LocalWeightStoreActor store = system.spawn(weight_store, std::move(id),
+                                             static_cast<uint64_t>(inputs.config.node.chunk_bytes));
+  if (!inputs.learns) {
+    auto weights = std::make_shared<const policy::ModelWeights>(inputs.weights.clone());
+    caf::anon_send(store, LocalWeights{inputs.origin.version, std::move(weights)});
+  }
+  return store;
+}
+
+/// The actors that keep the run's state: the run ends with any of them.
+void add_run_state(Spawners& s, const Inputs& inputs) {
+  s.weight_store = [inputs](caf::actor_system& system, Identity id) {
+    return spawn_weight_store(system, std::move(id), *inputs);
+  };
+  s.ledger = [inputs](caf::actor_system& system, Identity id) {
+    return system.spawn<caf::detached>(ledger, std::move(id), inputs->ledger,
+                                       ledger_settings(inputs->config, inputs->learns));
+  };
+  if (!inputs->learns) return;
+  s.learner = [inputs](caf::actor_system& system, Identity id, LedgerActor ledger,
+                       LocalWeightStoreActor store) {
+    return system.spawn<caf::detached>(
+        learner, std::move(id),
+        learner_settings(inputs->config, {inputs->model, inputs->weights, inputs->origin},
+                         inputs->checkpoints),
+        std::move(ledger), std::move(store));
+  };
+}
+
+void add_task_actors(Spawners& s, const Inputs& inputs) {
+  s.sandbox = [inputs](caf::actor_system& system, Identity id, uint32_t index) {
+    return system.spawn(sandbox, std::move(id),
+                        slot_backends(inputs->config.sandbox, inputs->python, index, inputs->ender),
+                        sandbox_settings(inputs->config.sandbox));
+  };
+  s.synthesis = [inputs](caf::actor_system& system, Identity id,
+                         std::vector<SandboxActor> sandboxes) {
+    return system.spawn(synthesis, std::move(id), inputs->tasks, std::move(sandboxes),
+                        synthesis_settings(inputs->config, inputs->tasks.size()));
+  };
+}
+
+void add_sampling_actors(Spawners& s, const Inputs& inputs) {
+  s.generator = [inputs](caf::actor_system& system, Identity id, WeightStoreActor store) {
+    return system.spawn<caf::detached>(
+        generator, std::move(id),
+        generator_settings(inputs->config, inputs->model, inputs->stop_tokens), std::move(store));
+  };
+  s.tool_executor = [inputs](caf::actor_system& system, Identity id) {
+    return system.spawn<caf::detached>(
+        tool_executor, std::move(id),
+        tool_executor_settings(inputs->config, inputs->skill, inputs->scratch, inputs->ender));
+  };
+  s.rollout = [inputs](caf::actor_system& system, Identity id) {
+    return system.spawn(
+        rollout, std::move(id),
+        rollout_settings(inputs->config, inputs->tokenizer, inputs->stop_tokens, inputs->skill));
+  };
+}
+
+}  // namespace
+
+Spawners make_spawners(const std::shared_ptr<const RunInputs>& inputs) {
+  Spawners s;
+  s.telemetry = [](caf::actor_system& system, Identity id) {
+    return system.spawn(telemetry, std::move(id));
+  };
+  add_run_state(s, inputs);
+  add_task_actors(s, inputs);
+  add_sampling_actors(s, inputs);
+  return s;
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/supervisor/supervisor_settings.hpp"
+
+#include <algorithm>
+
+namespace warpsmith::actors {
+
+SupervisorSettings supervisor_settings(const RunConfig& config) {
+  const SupervisorConfig& c = config.supervisor;
+  SupervisorSettings settings;
+  settings.counts = {static_cast<uint32_t>(config.sandbox.count),
+                     static_cast<uint32_t>(config.generator.count),
+                     static_cast<uint32_t>(config.tool_executor.count),
+                     static_cast<uint32_t>(config.rollout.count)};
+  settings.heartbeat = c.heartbeat;
+  settings.status_bound = c.status_bound;
+  settings.stop_timeout = c.stop_timeout;
+  for (RestartLimits& limits : settings.restarts) {
+    limits.max_restarts = std::min(limits.max_restarts, static_cast<uint32_t>(c.max_restarts));
+    limits.window = c.restart_window;
+    limits.first_delay = c.first_backoff;
+    limits.max_delay = c.last_backoff;
+  }
+  return settings;
+}
+
+}  // namespace warpsmith::actors
