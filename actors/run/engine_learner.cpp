@@ -45,7 +45,7 @@ LedgerSettings ledger_settings(const EngineInputs& inputs) {
   settings.trajectories = static_cast<uint64_t>(c.run.trajectories);
   settings.limits.max_lag = static_cast<uint32_t>(c.learner.max_lag);
   settings.limits.max_in_flight = static_cast<uint64_t>(c.ledger.max_in_flight);
-  settings.expected_per_step = static_cast<double>(c.learner.step_trajectories);
+  settings.expected_per_step = static_cast<double>(c.learner.step.trajectories);
   settings.unlimited = !inputs.learns;
   settings.group_commit = c.ledger.group_commit;
   return settings;

@@ -26,7 +26,7 @@ class LearnerTest : public EngineFixture {
 
 TEST_F(LearnerTest, CheckpointAskedForWithinAStepFinishesThatStep) {
   // Four updates in a step: the first of them is made, and no further trajectory comes.
-  const RunConfig c = config({"learner.minibatches=4", "learner.epochs=1"});
+  const RunConfig c = config({"learner.step.minibatches=4", "learner.step.epochs=1"});
   auto session = begin_run(c, "test", "{}");
   ASSERT_TRUE(session.has_value()) << session.error().message;
   EngineTestConfig cfg;

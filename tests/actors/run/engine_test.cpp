@@ -48,7 +48,7 @@ TEST_F(EngineTest, SynchronousRunDropsNothingAsStale) {
 }
 
 TEST_F(EngineTest, StopWithinAStepFinishesThatStep) {
-  const RunConfig c = config({"learner.minibatches=4"});
+  const RunConfig c = config({"learner.step.minibatches=4"});
   auto session = begin_run(c, "test", "{}");
   ASSERT_TRUE(session.has_value()) << session.error().message;
   EXPECT_EQ(run(inputs_of(c, *session), 14), "done");
