@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saves a model folder as the engine writes it and prints its greedy tokens, for
-// open_with_transformers.py.
+// Saves a model folder and prints the engine's greedy tokens, for open_with_transformers.py.
 #include <cstdio>
 #include <cstdlib>
 

@@ -37,7 +37,7 @@ class ParityTest : public testing::TestWithParam<const char*> {
   }
 };
 
-// Both sides round the rotary angles to float32; what is left is double's own rounding.
+// Both sides round rotary angles to float32, so only float64 rounding differs.
 TEST_P(ParityTest, Float64LogitsAgree) {
   EXPECT_LT(test::max_difference(logits_of(load(at::kDouble)), expected_logits()), 1e-9);
 }
@@ -49,7 +49,7 @@ TEST_P(ParityTest, Float32LogProbsAgree) {
   EXPECT_LT((ours - theirs).abs().mean().item<double>(), 5e-6);
 }
 
-TEST_P(ParityTest, EngineContinuesGreedilyAlike) {
+TEST_P(ParityTest, EngineContinuesGreedilyLikeTransformers) {
   const Transformer model = load(at::kFloat);
   auto engine = Engine::make(model.config(), {.max_session_tokens = 128});
   ASSERT_TRUE(engine) << engine.error().message;
