@@ -25,7 +25,7 @@ tl::unexpected<Error> wrong(const std::string& name, const std::string& what) {
   return fail(ErrorCode::parse_failed, "safetensors: tensor \"" + name + "\": " + what);
 }
 
-/// Parses JSON and records a duplicate top-level name, of which the library keeps the last silently.
+/// Parses JSON and records a duplicate top-level name; the library keeps the last without error.
 json parse_unique(std::string_view text, std::string& duplicate) {
   std::set<std::string> names;
   const auto on_event = [&](int depth, json::parse_event_t event, json& parsed) {

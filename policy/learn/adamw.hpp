@@ -29,9 +29,9 @@ class AdamW {
   /// The rates and the warm-up in `config` are not used: `step` takes the rate to apply.
   AdamW(const OptimizerConfig& config, std::vector<ParameterGroup> groups);
 
-  /// Updates group `index` from its gradients times `scale` and clears them. Returns the norm of the
-  /// scaled gradient before clipping. If that is not finite, the gradients are cleared and nothing
-  /// else changes. Returns 0 if there is no gradient.
+  /// Updates group `index` from its gradients times `scale` and clears them. Returns the norm of
+  /// the scaled gradient before clipping. If that is not finite, the gradients are cleared and
+  /// nothing else changes. Returns 0 if there is no gradient.
   double step(size_t index, double learning_rate, double scale);
   void clear_gradients();
 
@@ -51,7 +51,7 @@ class AdamW {
     std::vector<at::Tensor> second;  // running mean of their squares
     int64_t updates = 0;
   };
-  /// Indices of the group's parameters that have a gradient and whose decay is on (`decays`) or off.
+  /// Indices of the group's parameters with a gradient, of those that decay or of the others.
   std::vector<size_t> with_gradient(const Group& group, bool decays) const;
   void update(Group& group, const std::vector<size_t>& which, double rate, double decay);
 

@@ -8,8 +8,8 @@
 
 namespace warpsmith::policy {
 
-/// The mean reward of each prompt, shrunk towards the overall mean while the prompt has few rewards.
-/// Older rewards weigh less, because an older policy earned them.
+/// The mean reward of each prompt, shrunk towards the overall mean while the prompt has few
+/// rewards. Older rewards weigh less, because an older policy earned them.
 class PromptBaseline {
  public:
   struct Entry {
@@ -26,8 +26,8 @@ class PromptBaseline {
   void restore(std::map<uint64_t, Entry> entries);
 
  private:
-  static constexpr double fade = 0.95;       // per reward of the same prompt: about the last 20 count
-  static constexpr double prior = 2.0;       // weight of the overall mean, in trajectories
+  static constexpr double fade = 0.95;  // per reward of the same prompt: about the last 20 count
+  static constexpr double prior = 2.0;  // weight of the overall mean, in trajectories
   static constexpr size_t capacity = 65536;  // prompts; further ones get the overall mean
 
   std::map<uint64_t, Entry> entries_;

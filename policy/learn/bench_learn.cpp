@@ -11,8 +11,7 @@
 namespace warpsmith::policy {
 namespace {
 
-Segment random_turn(const LearnBenchOptions& o, int64_t turn, int64_t vocab,
-                     RandomStream& random) {
+Segment random_turn(const LearnBenchOptions& o, int64_t turn, int64_t vocab, RandomStream& random) {
   Segment s;
   s.number = static_cast<uint32_t>(turn);
   const auto add = [&](int64_t count, bool sampled) {

@@ -141,10 +141,10 @@ at::Tensor value_loss(const at::Tensor& value, const at::Tensor& target, const a
 }
 
 double overlong_penalty(int64_t tokens, const OverlongConfig& config) {
-  const auto [limit, margin] = config;
-  if (limit <= 0 || tokens <= limit - margin) return 0;
-  if (tokens >= limit || margin <= 0) return -1;
-  return static_cast<double>(limit - margin - tokens) / static_cast<double>(margin);
+  const int64_t start = config.limit - config.margin;
+  if (config.limit <= 0 || tokens <= start) return 0;
+  if (tokens >= config.limit) return -1;
+  return static_cast<double>(start - tokens) / static_cast<double>(config.margin);
 }
 
 }  // namespace warpsmith::policy

@@ -50,8 +50,8 @@ at::Tensor k3(const at::Tensor& log_prob, const at::Tensor& log_other);
 at::Tensor value_loss(const at::Tensor& value, const at::Tensor& target, const at::Tensor& first,
                       double clip);
 
-/// Soft overlong penalty in [−1, 0] (DAPO, arXiv 2503.14476, eq. 13): 0 up to limit − margin tokens,
-/// then linear, −1 from the limit on. A limit of 0 turns it off.
+/// Soft overlong penalty in [−1, 0] (DAPO, arXiv 2503.14476, eq. 13): 0 up to limit − margin
+/// tokens, then linear, −1 from the limit on. A limit of 0 turns it off.
 double overlong_penalty(int64_t tokens, const OverlongConfig& config);
 
 }  // namespace warpsmith::policy

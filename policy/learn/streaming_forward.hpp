@@ -22,8 +22,8 @@ class KeptPrefix {
   int64_t bytes() const;
 
   /// Runs the tokens of `held` beyond the kept ones, and fills its proximal log-probabilities and
-  /// values from token `scored` on. With `refresh`, a prefix computed by older weights is recomputed
-  /// first, which makes π_p exact; otherwise its keys and values stay, as in the generator.
+  /// values from token `scored` on. With `refresh`, recomputes a prefix of older weights first,
+  /// which makes π_p exact; otherwise keeps its keys and values, as the generator does.
   void extend(const ActorCritic& networks, HeldTrajectory& held, WeightsMark mark, bool refresh);
   /// Clears the caches; the next `extend` runs the whole trajectory.
   void restart();

@@ -17,7 +17,8 @@ TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeig
   ActorCritic networks{std::move(config), std::move(weights), setup.learner.critic,
                        setup.temperature};
   AdamW optimiser{setup.learner.optimizer, parameter_groups(networks)};
-  TrainerState state{std::move(networks), std::move(optimiser), {}, {.version = setup.start}, {}, {}};
+  TrainerState state{
+      std::move(networks), std::move(optimiser), {}, {.version = setup.start}, {}, {}};
   if (setup.learner.loss.kl > 0) {
     const Transformer& actor = state.networks.actor();
     state.reference.emplace(actor.config(), (reference ? *reference : actor.weights()).clone());

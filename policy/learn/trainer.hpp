@@ -84,8 +84,8 @@ class Trainer {
 
   /// True between the first and the last update of a step, when `save` is refused.
   bool mid_step() const { return !state_.mark.published; }
-  /// Writes a checkpoint into `folder`, which exists. `invalid_argument` while `mid_step`. Gradients
-  /// of the current step are not saved: a resumed run gets its trajectories again.
+  /// Writes a checkpoint into `folder`, which exists. `invalid_argument` while `mid_step`.
+  /// Gradients of the current step are not saved: a resumed run gets its trajectories again.
   Result<void> save(const std::filesystem::path& folder) const;
   /// Replaces everything by a checkpoint and begins incarnation `incarnation`.
   Result<void> restore(const std::filesystem::path& folder, uint32_t incarnation);

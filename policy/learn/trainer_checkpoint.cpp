@@ -78,8 +78,7 @@ Result<void> save_checkpoint(const TrainerState& state, const fs::path& folder) 
                                 state.scale.mean_square(), state.prompts.entries()});
 }
 
-Result<void> restore_checkpoint(TrainerState& state, const fs::path& folder,
-                                uint32_t incarnation) {
+Result<void> restore_checkpoint(TrainerState& state, const fs::path& folder, uint32_t incarnation) {
   auto numbers = read_trainer_numbers(folder / "trainer.json");
   if (!numbers) return tl::unexpected(numbers.error());
   ActorCritic& networks = state.networks;

@@ -39,7 +39,7 @@ class TrainingStep {
 
   int64_t collected() const { return cycle_.collected(); }
   bool is_finished() const { return cycle_.phase() == StepPhase::finished; }
-  /// Gives the weights of a finished step their version, updates the running baselines, and reports.
+  /// Sets the version of a finished step's weights, updates the running baselines, and reports.
   StepReport finish(TrainerState& state);
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotary position embedding (Su et al., arXiv 2104.09864, eq. 34) in the half-split layout of Llama and Qwen.
+// Rotary position embedding (RoPE; Su et al., arXiv 2104.09864, eq. 34) in the half-split layout of
+// Llama and Qwen.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,8 +9,8 @@
 
 namespace warpsmith::policy {
 
-/// The angle per position of each pair of dimensions, after scaling: (head_dim / 2) float32. Computed
-/// in float32 as in `transformers`, so that long positions are rounded alike.
+/// The angle per position of each pair of dimensions, after scaling: (head_dim / 2) float32.
+/// Computed in float32 as in `transformers`, so that long positions are rounded alike.
 at::Tensor rope_frequencies(const ModelConfig& config);
 
 /// Cosines and sines of T positions, (T, 1, head_dim / 2) each; broadcast over heads.

@@ -25,8 +25,8 @@ class SequenceCache {
     at::Tensor keys;    // (length + new, kv_heads, head_dim)
     at::Tensor values;  // same
   };
-  /// Appends new keys and values (n, kv_heads, head_dim) of one layer and returns all of that layer.
-  /// Call `advance` when every layer has appended; `length` changes only then.
+  /// Appends new keys and values (n, kv_heads, head_dim) of one layer and returns all of that
+  /// layer. Call `advance` when every layer has appended; `length` changes only then.
   KeysValues append(int64_t layer, const at::Tensor& keys, const at::Tensor& values);
   void advance(int64_t count) { length_ += count; }
 

@@ -36,8 +36,8 @@ class ByteLevelBpe {
   /// `parse_failed` for a duplicate id, or a merge whose parts or result are not entries.
   static Result<ByteLevelBpe> make(const BpeSpec& spec);
 
-  /// Appends the tokens of one piece (raw bytes). A byte without an entry becomes the unknown token,
-  /// or is left out if there is none, as in the reference implementation.
+  /// Appends the tokens of one piece (raw bytes). A byte without an entry becomes the unknown
+  /// token, or is left out if there is none, as in the reference implementation.
   void encode(std::string_view piece, std::vector<int32_t>& out) const;
 
  private:

@@ -47,8 +47,8 @@ std::string chat_prompt(std::string_view system, std::string_view user,
 /// calls, one <tool_response> each. Defuses control tokens and replaces invalid UTF-8.
 std::string tool_responses(std::span<const std::string> results, const ChatFrame& frame = {});
 
-/// A conversation as pieces. Consecutive tool messages share one turn. An assistant's piece includes
-/// its end-of-turn token, and is an action if `train` is set.
+/// A conversation as pieces. Consecutive tool messages share one turn. An assistant's piece
+/// includes its end-of-turn token, and is an action if `train` is set.
 std::vector<ChatPiece> chat_pieces(std::span<const ChatMessage> messages,
                                    const ChatFrame& frame = {});
 

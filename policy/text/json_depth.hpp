@@ -4,8 +4,8 @@
 
 namespace warpsmith::policy {
 
-/// A callback for the parser, and whether the text was nested deeper than `most`. If it was, discard
-/// the result.
+/// A callback for the parser, and whether the text was nested deeper than `most`. If it was,
+/// discard the result.
 class JsonDepth {
  public:
   explicit JsonDepth(int most = 64) : most_(most) {}

@@ -21,7 +21,7 @@ struct DigitsStep {
   bool individual = true;
 };
 
-/// Splits by GPT-2's pattern if `use_pattern`. Does not map bytes to characters. Always the last step.
+/// The last step: splits by GPT-2's pattern if `use_pattern`. Does not map bytes to characters.
 struct ByteLevelStep {
   bool add_prefix_space = false;  // before every piece that does not begin with one
   bool use_pattern = true;

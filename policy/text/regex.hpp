@@ -22,8 +22,8 @@ class Regex {
   /// `parse_failed` has the pattern, the offset and PCRE2's message.
   static Result<Regex> compile(std::string_view pattern);
 
-  /// The first match at or after `start`, as byte offsets [begin, end). `text` is valid UTF-8. Throws
-  /// std::runtime_error if PCRE2 fails, for example at its limit of steps.
+  /// The first match at or after `start`, as byte offsets [begin, end). `text` is valid UTF-8.
+  /// Throws std::runtime_error if PCRE2 fails, for example at its limit of steps.
   std::optional<std::pair<size_t, size_t>> find(std::string_view text, size_t start) const;
 
  private:

@@ -78,7 +78,7 @@ std::string text_of(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Parses JSON. Rejects deep nesting, so that code that recurses over it does not overflow the stack.
+/// Parses JSON. Rejects deep nesting, over which recursive code would overflow the stack.
 Result<Json> parse_json(std::string_view text) {
   JsonDepth depth{static_cast<int>(max_json_depth)};
   try {
@@ -191,8 +191,7 @@ std::string_view call_example(ToolSyntax syntax) {
 Result<AssistantTurn> parse_turn(std::string_view text, ToolSyntax syntax) {
   if (text.size() > max_turn_bytes) {
     return fail(ErrorCode::parse_failed, "the turn has " + std::to_string(text.size()) +
-                                             " bytes, at most " +
-                                             std::to_string(max_turn_bytes));
+                                             " bytes, at most " + std::to_string(max_turn_bytes));
   }
   return parse_calls(without_thoughts(text), syntax);
 }

@@ -20,8 +20,8 @@ struct Utf8Step {
   char32_t character = 0;  // if valid
 };
 
-/// Decodes the beginning of `bytes`, which are not empty. An invalid step is the longest prefix of a
-/// character ("maximal subpart" in the Unicode standard), as in Rust's lossy conversion.
+/// Decodes the beginning of `bytes`, which are not empty. An invalid step is the longest prefix of
+/// a character ("maximal subpart" in the Unicode standard), as in Rust's lossy conversion.
 Utf8Step next_utf8(std::string_view bytes);
 
 /// Replaces every invalid or incomplete step by U+FFFD.

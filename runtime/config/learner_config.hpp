@@ -42,7 +42,7 @@ struct StepConfig {
 struct LossConfig {
   LossKind kind = LossKind::decoupled_ppo;
   Aggregation aggregation = Aggregation::token_mean;
-  double clip_low = 0.2;   // the ratio is clipped to [1 - clip_low, 1 + clip_high]
+  double clip_low = 0.2;  // the ratio is clipped to [1 - clip_low, 1 + clip_high]
   double clip_high = 0.28;
   double dual_clip = 0.0;        // caps the loss at -dual_clip * A where A < 0; > 1, or 0: off
   double weight_cap = 5.0;       // largest π_p / μ in decoupled_ppo, largest π / μ in tis
@@ -74,10 +74,10 @@ struct OverlongConfig {
 /// [learner.critic]: the value function.
 struct CriticConfig {
   CriticKind kind = CriticKind::shared;
-  bool stop_gradient = false;  // the value loss leaves a shared trunk unchanged
-  double value_weight = 0.5;   // of the value loss, added to the policy loss
-  double value_clip = 0.0;     // V is clipped to this far from its first prediction; 0: off
-  int64_t value_warmup = 0;    // first steps, which train the critic alone
+  bool stop_gradient = false;    // the value loss leaves a shared trunk unchanged
+  double value_weight = 0.5;     // of the value loss, added to the policy loss
+  double value_clip = 0.0;       // V is clipped to this far from its first prediction; 0: off
+  int64_t value_warmup = 0;      // first steps, which train the critic alone
   bool prompt_baseline = false;  // the critic predicts the difference to the prompt's mean reward
 };
 

@@ -262,7 +262,8 @@ TEST(TrainerTest, TrajectoryWithARefusedSegmentIsNotTrained) {
     ASSERT_TRUE(trainer.observe({9, 0, {1, 2}, {0, 1}, {0, -1}, {{}, {}}}));
     EXPECT_FALSE(trainer.observe(refused));
     EXPECT_EQ(trainer.status().running, 0U);
-    EXPECT_FALSE(trainer.observe({9, 2, {1, 2}, {0, 1}, {0, -1}, {{}, {}}})) << "the trajectory is forgotten";
+    EXPECT_FALSE(trainer.observe({9, 2, {1, 2}, {0, 1}, {0, -1}, {{}, {}}}))
+        << "the trajectory is forgotten";
     const auto closed = trainer.close(9, {.reward = 1});
     ASSERT_FALSE(closed);
     EXPECT_EQ(closed.error().code, ErrorCode::not_found);

@@ -6,7 +6,7 @@
 
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/safetensors.hpp"
-#include "policy/generate/engine.hpp"
+#include "policy/generate/cpu/cpu_engine.hpp"
 #include "tests/support/json_file.hpp"
 #include "tests/support/small_models.hpp"
 
@@ -51,7 +51,7 @@ TEST_P(ParityTest, Float32LogProbsAgree) {
 
 TEST_P(ParityTest, EngineContinuesGreedilyLikeTransformers) {
   const Transformer model = load(at::kFloat);
-  auto engine = Engine::make(model.config(), {.max_session_tokens = 128});
+  auto engine = make_cpu_engine(model.config(), {.max_session_tokens = 128});
   ASSERT_TRUE(engine) << engine.error().message;
   (*engine)->load({}, model.weights());
   const auto sequences = golden().at("sequences").get<Sequences>();

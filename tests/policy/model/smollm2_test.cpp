@@ -12,7 +12,7 @@
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/safetensors.hpp"
 #include "policy/format/tokenizer_json.hpp"
-#include "policy/generate/engine.hpp"
+#include "policy/generate/cpu/cpu_engine.hpp"
 #include "policy/text/chat_turns.hpp"
 #include "tests/support/json_file.hpp"
 
@@ -113,7 +113,7 @@ TEST_F(SmolLm2Test, LogProbsAreAsCloseAsTransformersToItself) {
 
 TEST_F(SmolLm2Test, ContinuesGreedilyLikeTransformers) {
   const Transformer model = load();
-  auto engine = Engine::make(model.config(), {.max_session_tokens = 256, .cache_tokens = 8192});
+  auto engine = make_cpu_engine(model.config(), {.max_session_tokens = 256, .cache_tokens = 8192});
   ASSERT_TRUE(engine) << engine.error().message;
   (*engine)->load({}, model.weights());
   const auto prompts = golden_["prompts"].get<Sequences>();

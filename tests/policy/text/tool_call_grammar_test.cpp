@@ -108,7 +108,8 @@ TEST(ToolCallGrammarTest, LimitsOfATurnAreEnforced) {
   std::string many;
   for (size_t i = 0; i <= max_calls_per_turn; ++i) many += call;
   EXPECT_THAT(message_of(many), HasSubstr("more than 16 calls"));
-  EXPECT_THAT(message_of(std::string(max_turn_bytes + 1, 'x')), HasSubstr("bytes, at most 1048576"));
+  EXPECT_THAT(message_of(std::string(max_turn_bytes + 1, 'x')),
+              HasSubstr("bytes, at most 1048576"));
 }
 
 /// The text of calls, for `parse_turn`. In xml a value must not contain "</parameter>".

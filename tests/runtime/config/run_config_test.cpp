@@ -35,8 +35,9 @@ TEST(RunConfigTest, UnknownKeysWrongTypesAndImpossibleCombinationsAreReportedTog
                            "[learner.optimizer]\nlerning_rate = 1e-5\n"
                            "[learner.step]\nepochs = \"two\"\ntrajectories = 5000\n";
   const std::string error = error_of(text);
-  EXPECT_THAT(error, HasSubstr("c.toml:8: unknown key learner.optimizer.lerning_rate; the nearest is "
-                               "learner.optimizer.learning_rate"));
+  EXPECT_THAT(error,
+              HasSubstr("c.toml:8: unknown key learner.optimizer.lerning_rate; the nearest is "
+                        "learner.optimizer.learning_rate"));
   EXPECT_THAT(error, HasSubstr("c.toml:10: learner.step.epochs: expected an integer from 1 to 100, "
                                "got string \"two\""));
   EXPECT_THAT(error, HasSubstr("c.toml:11: learner.step.trajectories: expected at most "
@@ -44,9 +45,9 @@ TEST(RunConfigTest, UnknownKeysWrongTypesAndImpossibleCombinationsAreReportedTog
 }
 
 TEST(RunConfigTest, OverridesReachEveryComponent) {
-  const auto config = parse_run_config(
-      "c.toml", least,
-      {"run.seed=7", "learner.optimizer.learning_rate=1e-5", "sandbox.limits.call=2s", "run.stage=agentic"});
+  const auto config = parse_run_config("c.toml", least,
+                                       {"run.seed=7", "learner.optimizer.learning_rate=1e-5",
+                                        "sandbox.limits.call=2s", "run.stage=agentic"});
   ASSERT_TRUE(config.has_value()) << config.error().message;
   EXPECT_EQ(config->run.seed, 7);
   EXPECT_EQ(config->learner.optimizer.learning_rate, 1e-5);
@@ -145,8 +146,9 @@ TEST(RunConfigTest, AKeyThatStandsInTheWrongTableIsFoundInItsOwn) {
 }
 
 TEST(RunConfigTest, LambdaAndItsReplacementExcludeEachOther) {
-  EXPECT_THAT(error_of(least, {"learner.advantage.lambda_alpha=0.05", "learner.advantage.lambda=0.9"}),
-              HasSubstr("learner.advantage.lambda: learner.advantage.lambda_alpha replaces it"));
+  EXPECT_THAT(
+      error_of(least, {"learner.advantage.lambda_alpha=0.05", "learner.advantage.lambda=0.9"}),
+      HasSubstr("learner.advantage.lambda: learner.advantage.lambda_alpha replaces it"));
 }
 
 TEST(RunConfigTest, QuotedDotsDoNotNameTables) {

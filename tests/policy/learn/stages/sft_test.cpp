@@ -69,8 +69,9 @@ TEST(SftTest, RestoredStageContinuesIdentically) {
 
 TEST(SftTest, ConversationsWithoutTrainableTokensAreLeftOutAndCounted) {
   std::vector<Conversation> all = lessons(10);
-  all.push_back({std::vector<int32_t>(17, 1), std::vector<uint8_t>(17, 1)});  // longer than the context
-  all.push_back({{1, 2}, {1, 0}});                                            // no action token after the first
+  all.push_back(
+      {std::vector<int32_t>(17, 1), std::vector<uint8_t>(17, 1)});  // longer than the context
+  all.push_back({{1, 2}, {1, 0}});  // no action token after the first
   auto made = SftStage::make(config(), Transformer{tiny_config(), tiny_weights(1)}, all, 9);
   ASSERT_TRUE(made);
   EXPECT_EQ(made->left_out(), 2);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of float32 for the loops of the decode path, and what is inlined into all of them.
+// Vectors of float32 for the loops of decoding, and helpers that are inlined into them.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <cstring>
 
-// One clone per instruction set, chosen at start. Helpers are inlined into the clones, so each set
-// gets its own.
+// One clone per instruction set, chosen at start. Helpers are inlined, so that they are compiled
+// for each set too.
 #define WARPSMITH_CLONES [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
 #define WARPSMITH_INLINE [[gnu::always_inline]] inline
 
 namespace warpsmith::policy::kernels {
 
 // A register of AVX2. GCC keeps wider vectors in memory there, which takes 3 to 28 times as long.
-// Where registers are wider, products fill them; the rest would gain too little to be told.
+// With wider registers, `multiply` uses them; other loops would gain too little.
 using Lanes [[gnu::vector_size(32)]] = float;
 using WideLanes [[gnu::vector_size(64)]] = float;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/generate/block_pool.hpp"
+#include "policy/generate/engine/block_pool.hpp"
 
 #include <stdexcept>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/generate/scheduler.hpp"
+#include "policy/generate/engine/scheduler.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/generate/kernels.hpp"
+#include "policy/generate/cpu/kernels.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 namespace warpsmith::policy::kernels {
 namespace {
 
-constexpr int64_t inputs = 37, outputs = 75;  // two panels of 32 outputs and a part of a third
+constexpr int64_t inputs = 37, outputs = 75;  // two full panels and a part of a third
 
-/// Numbers within one of zero, the same in every run.
+/// Numbers in [-1, 1], the same in every run.
 std::vector<float> numbers(int64_t count, uint32_t seed) {
   std::vector<float> values(static_cast<size_t>(count));
   for (float& value : values) {
@@ -41,20 +41,20 @@ class MultiplyTest : public testing::TestWithParam<int64_t> {
   PackedMatrix packed_ = pack_matrix(weights_, outputs, inputs);
 };
 
-TEST_P(MultiplyTest, GivesTheProductWithBiasInPlaceOrOnTop) {
+TEST_P(MultiplyTest, ReplacesOrAddsTheProductWithBias) {
   packed_.bias = numbers(outputs, 3);
   const std::vector<float> replaced = product(GetParam(), Store::replace);
   const std::vector<float> added = product(GetParam(), Store::add);
   for (int64_t i = 0; i < GetParam() * outputs; ++i) {
     const double sum = expected(i / outputs, i % outputs);
-    // 38 terms of at most one each, rounded one after another.
+    // 38 terms of at most 1, each rounded.
     EXPECT_NEAR(replaced[static_cast<size_t>(i)], sum, 38 * 38 * 0x1p-24) << "element " << i;
     EXPECT_NEAR(added[static_cast<size_t>(i)], sum + 1, 39 * 39 * 0x1p-24) << "element " << i;
   }
 }
 
-// A sequence's tokens must not depend on who is generated beside it.
-TEST_P(MultiplyTest, ARowIsTheSameBesideAnyNumberOfOthers) {
+// A sequence's tokens must not depend on the rest of the batch.
+TEST_P(MultiplyTest, ARowDoesNotDependOnTheNumberOfRows) {
   const std::vector<float> alone = product(1, Store::replace);
   std::vector<float> beside = product(GetParam(), Store::replace);
   beside.resize(alone.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many tokens per second the engine samples: `bench decode`.
+// Tokens per second that the engine samples on a CPU: `bench decode`.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct DecodeBenchReport {
   double decode_tokens_per_second = 0;
 };
 
-/// Samples at temperature 1 without stop tokens. One thread; prompts are drawn from `seed`.
+/// Samples at temperature 1 without stop tokens, on one thread. Prompts are random.
 Result<DecodeBenchReport> bench_decode(const Transformer& model, const DecodeBenchOptions& options);
 
 }  // namespace warpsmith::policy

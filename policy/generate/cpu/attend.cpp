@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "policy/generate/kernels.hpp"
-#include "policy/generate/lanes.hpp"
+#include "policy/generate/cpu/kernels.hpp"
+#include "policy/generate/cpu/lanes.hpp"
 
 namespace warpsmith::policy::kernels {
 namespace {
 
-/// Terms go to two sums in turns: either addition need not wait for the other.
+/// Terms are added to two sums alternately, because the two additions can overlap.
 struct Sums {
   Lanes even[parts]{};
   Lanes odd[parts]{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/generate/kv_cache.hpp"
+#include "policy/generate/cpu/kv_cache.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +12,7 @@ kernels::HeadShape shape_of(const ModelConfig& config) {
   return {config.heads, config.kv_heads, config.head_dim, (config.head_dim + 15) / 16 * 16};
 }
 
-/// Zeroed by the kernel page by page: padding must be zero, and an idle cache costs nothing.
+/// Zeroed, because padding must be zero; calloc does not touch pages, so an unused cache is free.
 float* allocate(int64_t floats) {
   void* data = std::calloc(static_cast<size_t>(floats), sizeof(float));
   if (data == nullptr) throw std::bad_alloc();
@@ -30,21 +30,18 @@ KvCache::KvCache(const ModelConfig& config, int64_t blocks)
       blocks_(blocks),
       head_stride_(shape_.padded_dim * block_tokens),
       block_stride_(shape_.kv_heads * head_stride_),
-      layers_(config.layers),
       keys_(allocate(config.layers * layer_stride())),
       values_(allocate(config.layers * layer_stride())) {}
 
-void KvCache::clear(BlockId block) {
-  for (int64_t layer = 0; layer < layers_; ++layer) {
-    const int64_t at = layer * layer_stride() + block * block_stride_;
-    std::fill_n(keys_.get() + at, block_stride_, 0.0F);
-    std::fill_n(values_.get() + at, block_stride_, 0.0F);
-  }
+void KvCache::clear(int64_t base) {
+  std::fill_n(keys_.get() + base, block_stride_, 0.0F);
+  std::fill_n(values_.get() + base, block_stride_, 0.0F);
 }
 
 void KvCache::put(int64_t layer, BlockId block, int64_t slot, const float* key,
                   const float* value) {
   const int64_t base = layer * layer_stride() + block * block_stride_;
+  if (slot == 0) clear(base);
   for (int64_t h = 0; h < shape_.kv_heads; ++h) {
     float* keys = keys_.get() + base + h * head_stride_ + slot;
     float* values = values_.get() + base + h * head_stride_ + slot * shape_.padded_dim;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which blocks of the KV cache are in use, and by how many. Pure bookkeeping: no tensors.
+// Reference counts of the KV cache's blocks. Pure.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ class BlockPool {
  public:
   explicit BlockPool(int64_t blocks);
 
-  /// A free block with one reference; nothing if none is left.
+  /// Takes a free block, with one reference; empty if none is left.
   std::optional<BlockId> take();
-  /// One more holder of a block in use.
+  /// Adds a reference to a block in use.
   void share(BlockId block);
-  /// One holder less; the block is free when none is left.
+  /// Removes a reference; without any the block is free.
   void drop(BlockId block);
 
   int64_t free_blocks() const { return static_cast<int64_t>(free_.size()); }
@@ -37,7 +37,8 @@ class BlockPool {
 
  private:
   std::vector<int32_t> holders_;
-  std::vector<BlockId> free_;  // a stack: the block freed last is taken first, still warm
+  std::vector<BlockId>
+      free_;  // a stack: the block freed last is the likeliest in the processor's cache
 };
 
 }  // namespace warpsmith::policy

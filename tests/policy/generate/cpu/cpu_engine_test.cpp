@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine against the transformer that the learner trains, and its promises under pressure.
-#include "policy/generate/engine.hpp"
+// The engine on a CPU against the transformer, and under memory pressure.
+#include "policy/generate/cpu/cpu_engine.hpp"
 
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
@@ -16,13 +16,13 @@ using test::random_tokens;
 constexpr PolicyVersion first_version{0, 1};
 
 std::unique_ptr<Engine> make_engine(const Transformer& model, EngineConfig config = {}) {
-  auto engine = Engine::make(model.config(), config);
+  auto engine = make_cpu_engine(model.config(), config);
   EXPECT_TRUE(engine) << engine.error().message;
   (*engine)->load(first_version, model.weights());
   return std::move(*engine);
 }
 
-EngineRequest ask(SessionId session, std::vector<int32_t> prompt, int32_t max_tokens) {
+EngineRequest request_for(SessionId session, std::vector<int32_t> prompt, int32_t max_tokens) {
   EngineRequest request{.session = session, .whole = true, .new_tokens = std::move(prompt)};
   request.params = {.max_tokens = max_tokens, .seed = 9, .stream = session};
   return request;
@@ -38,7 +38,7 @@ struct Stream {
 void gather(const std::vector<EngineOutput>& chunks, std::map<SessionId, Stream>& streams) {
   for (const EngineOutput& chunk : chunks) {
     Stream& s = streams[chunk.session];
-    EXPECT_EQ(s.finish, FinishReason::none) << "nothing follows the last chunk";
+    EXPECT_EQ(s.finish, FinishReason::none) << "output after the last one";
     s.tokens.insert(s.tokens.end(), chunk.tokens.begin(), chunk.tokens.end());
     s.log_probs.insert(s.log_probs.end(), chunk.log_probs.begin(), chunk.log_probs.end());
     s.versions.insert(s.versions.end(), chunk.versions.begin(), chunk.versions.end());
@@ -49,13 +49,13 @@ void gather(const std::vector<EngineOutput>& chunks, std::map<SessionId, Stream>
 std::map<SessionId, Stream> run(Engine& engine) {
   std::map<SessionId, Stream> streams;
   for (int steps = 0; engine.has_work(); ++steps) {
-    if (steps > 10'000) throw std::runtime_error("the engine does not come to an end");
+    if (steps > 10'000) throw std::runtime_error("the engine does not finish");
     gather(engine.step(), streams);
   }
   return streams;
 }
 
-/// What the learner would recompute for the sampled tail of a sequence.
+/// The log-probabilities that the learner computes for the last `sampled` tokens.
 at::Tensor learner_log_probs(const Transformer& model, const std::vector<int32_t>& all,
                              size_t sampled, double temperature = 1.0) {
   const at::NoGradGuard no_grad;
@@ -86,15 +86,15 @@ double worst_gap(const Transformer& model, const std::vector<int32_t>& prompt, c
   return worst;
 }
 
-class EngineFamilyTest : public testing::TestWithParam<Family> {};
+class CpuEngineFamilyTest : public testing::TestWithParam<Family> {};
 
-TEST_P(EngineFamilyTest, LogProbsAreTheLearners) {
+TEST_P(CpuEngineFamilyTest, LogProbsAgreeWithTheLearner) {
   const Transformer model = test::small_model(GetParam());
   const auto engine = make_engine(model);
   const std::vector<std::vector<int32_t>> prompts{random_tokens(40, 1), random_tokens(3, 2),
                                                   random_tokens(16, 3)};
   for (size_t i = 0; i < prompts.size(); ++i) {
-    ASSERT_TRUE(engine->submit(ask(i, prompts[i], 60)));
+    ASSERT_TRUE(engine->submit(request_for(i, prompts[i], 60)));
   }
   const auto streams = run(*engine);
   for (size_t i = 0; i < prompts.size(); ++i) {
@@ -104,11 +104,11 @@ TEST_P(EngineFamilyTest, LogProbsAreTheLearners) {
   }
 }
 
-TEST_P(EngineFamilyTest, GreedyTokensAreTheTransformersArgmax) {
+TEST_P(CpuEngineFamilyTest, GreedyTokensAreTheTransformersArgmax) {
   const at::NoGradGuard no_grad;
   const Transformer model = test::small_model(GetParam());
   const auto engine = make_engine(model);
-  auto request = ask(1, random_tokens(9, 4), 30);
+  auto request = request_for(1, random_tokens(9, 4), 30);
   request.params.temperature = 0;
   ASSERT_TRUE(engine->submit(request));
   const auto streams = run(*engine);
@@ -122,18 +122,18 @@ TEST_P(EngineFamilyTest, GreedyTokensAreTheTransformersArgmax) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, EngineFamilyTest,
+INSTANTIATE_TEST_SUITE_P(Families, CpuEngineFamilyTest,
                          testing::Values(Family::llama, Family::qwen2, Family::qwen3),
                          [](const auto& family) { return to_string(family.param); });
 
-class EngineTest : public testing::Test {
+class CpuEngineTest : public testing::Test {
  protected:
   Transformer model_ = test::small_model(Family::llama);
 };
 
-TEST_F(EngineTest, TemperatureIsPartOfTheLogProb) {
+TEST_F(CpuEngineTest, TemperatureIsPartOfTheLogProb) {
   const auto engine = make_engine(model_);
-  auto request = ask(1, random_tokens(5, 1), 40);
+  auto request = request_for(1, random_tokens(5, 1), 40);
   request.params.temperature = 0.6;
   request.params.top_k = 7;
   request.params.top_p = 0.9;
@@ -141,63 +141,63 @@ TEST_F(EngineTest, TemperatureIsPartOfTheLogProb) {
   EXPECT_LT(worst_gap(model_, request.new_tokens, run(*engine).at(1), 0.6), 2e-5);
 }
 
-TEST_F(EngineTest, CompanyInTheBatchChangesNoBit) {
+TEST_F(CpuEngineTest, OtherSequencesInTheBatchChangeNoBit) {
   const auto alone = make_engine(model_);
-  ASSERT_TRUE(alone->submit(ask(3, random_tokens(21, 1), 50)));
+  ASSERT_TRUE(alone->submit(request_for(3, random_tokens(21, 1), 50)));
   const Stream expected = run(*alone).at(3);
   const auto crowded = make_engine(model_, {.step_rows = 7});
   for (const SessionId id : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
     const auto prompt = random_tokens(id == 3 ? 21 : 5 + id, id == 3 ? 1 : id);
-    ASSERT_TRUE(crowded->submit(ask(id, prompt, 50)));
+    ASSERT_TRUE(crowded->submit(request_for(id, prompt, 50)));
   }
   const Stream got = run(*crowded).at(3);
   EXPECT_EQ(got.tokens, expected.tokens);
   EXPECT_EQ(got.log_probs, expected.log_probs);
 }
 
-TEST_F(EngineTest, ContinuesASessionAsIfSentWhole) {
+TEST_F(CpuEngineTest, ContinuesASessionAsIfSentWhole) {
   const auto kept = make_engine(model_);
   const auto prompt = random_tokens(12, 1);
-  const auto told = random_tokens(9, 2);
-  ASSERT_TRUE(kept->submit(ask(1, prompt, 20)));
+  const auto result = random_tokens(9, 2);
+  ASSERT_TRUE(kept->submit(request_for(1, prompt, 20)));
   const Stream first = run(*kept).at(1);
-  auto next = ask(1, told, 20);
+  auto next = request_for(1, result, 20);
   next.whole = false;
   ASSERT_TRUE(kept->submit(next));
   const Stream second = run(*kept).at(1);
   const auto fresh = make_engine(model_);
-  ASSERT_TRUE(fresh->submit(ask(1, joined(joined(prompt, first.tokens), told), 20)));
+  ASSERT_TRUE(fresh->submit(request_for(1, joined(joined(prompt, first.tokens), result), 20)));
   const Stream whole = run(*fresh).at(1);
-  EXPECT_EQ(second.tokens, whole.tokens) << "a lost generator's work is repeated exactly";
+  EXPECT_EQ(second.tokens, whole.tokens) << "another engine repeats the work exactly";
   EXPECT_EQ(second.log_probs, whole.log_probs);
 }
 
-TEST_F(EngineTest, EqualPromptsAreComputedOnce) {
+TEST_F(CpuEngineTest, EqualPromptsAreComputedOnce) {
   const auto engine = make_engine(model_);
   const auto prompt = random_tokens(100, 1);
-  for (SessionId id = 1; id <= 8; ++id) ASSERT_TRUE(engine->submit(ask(id, prompt, 5)));
+  for (SessionId id = 1; id <= 8; ++id) ASSERT_TRUE(engine->submit(request_for(id, prompt, 5)));
   const auto streams = run(*engine);
-  // 96 of 100 tokens lie in whole blocks; seven sequences take them from the first.
+  // 96 of 100 tokens are in whole blocks; seven sequences share those of the first.
   EXPECT_EQ(engine->stats().reused_tokens, 7U * 96U);
   for (const auto& [id, stream] : streams) EXPECT_LT(worst_gap(model_, prompt, stream), 2e-5);
 }
 
-TEST_F(EngineTest, WithoutPrefixReuseEveryPromptIsComputed) {
+TEST_F(CpuEngineTest, WithoutPrefixReuseEveryPromptIsComputed) {
   const std::vector<int32_t> prompt = random_tokens(40, 3);
   std::map<SessionId, Stream> tokens[2];
   for (const bool reuse : {true, false}) {
     const auto engine = make_engine(model_, {.prefix_reuse = reuse});
-    for (const SessionId id : {1, 2, 3}) ASSERT_TRUE(engine->submit(ask(id, prompt, 4)));
+    for (const SessionId id : {1, 2, 3}) ASSERT_TRUE(engine->submit(request_for(id, prompt, 4)));
     tokens[reuse ? 1 : 0] = run(*engine);
     EXPECT_EQ(engine->stats().reused_tokens > 0, reuse);
   }
   for (const SessionId id : {1, 2, 3}) EXPECT_EQ(tokens[0][id].tokens, tokens[1][id].tokens);
 }
 
-TEST_F(EngineTest, OneStepAdvancesNoMoreThanTheBatch) {
+TEST_F(CpuEngineTest, OneStepAdvancesAtMostMaxBatch) {
   const auto engine = make_engine(model_, {.max_batch = 2});
   for (const SessionId id : {1, 2, 3, 4, 5}) {
-    ASSERT_TRUE(engine->submit(ask(id, random_tokens(5, static_cast<uint64_t>(id)), 6)));
+    ASSERT_TRUE(engine->submit(request_for(id, random_tokens(5, static_cast<uint64_t>(id)), 6)));
   }
   std::map<SessionId, Stream> streams;
   for (int steps = 0; engine->has_work() && steps < 1000; ++steps) {
@@ -208,13 +208,13 @@ TEST_F(EngineTest, OneStepAdvancesNoMoreThanTheBatch) {
   for (const SessionId id : {1, 2, 3, 4, 5}) EXPECT_EQ(streams[id].tokens.size(), 6U);
 }
 
-TEST_F(EngineTest, TinyCacheGivesTheSameTokens) {
+TEST_F(CpuEngineTest, TinyCacheGivesTheSameTokens) {
   const auto roomy = make_engine(model_);
   const auto tight =
       make_engine(model_, {.max_session_tokens = 96, .cache_tokens = 160, .step_rows = 16});
   for (SessionId id = 1; id <= 6; ++id) {
-    ASSERT_TRUE(roomy->submit(ask(id, random_tokens(30, id), 40)));
-    ASSERT_TRUE(tight->submit(ask(id, random_tokens(30, id), 40)));
+    ASSERT_TRUE(roomy->submit(request_for(id, random_tokens(30, id), 40)));
+    ASSERT_TRUE(tight->submit(request_for(id, random_tokens(30, id), 40)));
   }
   const auto expected = run(*roomy);
   const auto got = run(*tight);
@@ -225,26 +225,26 @@ TEST_F(EngineTest, TinyCacheGivesTheSameTokens) {
   EXPECT_GT(tight->stats().evicted_sequences, 0U);
 }
 
-TEST_F(EngineTest, ReleaseGivesEveryBlockBack) {
+TEST_F(CpuEngineTest, ReleaseFreesEveryBlock) {
   const auto engine = make_engine(model_);
   for (SessionId id = 1; id <= 5; ++id) {
-    ASSERT_TRUE(engine->submit(ask(id, random_tokens(50, id % 2), 30)));
+    ASSERT_TRUE(engine->submit(request_for(id, random_tokens(50, id % 2), 30)));
   }
   for (int i = 0; i < 10; ++i) engine->step();
   for (SessionId id = 1; id <= 5; ++id) engine->release(id);
-  engine->load({0, 2}, model_.weights());  // the prefixes of the old version go with it
+  engine->load({0, 2}, model_.weights());  // forgets the prefixes of the old version
   const EngineStats stats = engine->stats();
   EXPECT_EQ(stats.cached_blocks, 0);
   EXPECT_EQ(stats.sessions, 0);
   EXPECT_FALSE(engine->has_work());
 }
 
-TEST_F(EngineTest, NewWeightsMarkEveryLaterToken) {
+TEST_F(CpuEngineTest, LaterTokensHaveTheVersionOfNewWeights) {
   Transformer newer(model_.config(), model_.weights().clone());
   newer.weights().layers[0].down.mul_(1.5);
   const auto engine = make_engine(model_);
   const auto prompt = random_tokens(10, 1);
-  ASSERT_TRUE(engine->submit(ask(1, prompt, 20)));
+  ASSERT_TRUE(engine->submit(request_for(1, prompt, 20)));
   std::map<SessionId, Stream> streams;
   for (int i = 0; i < 8; ++i) gather(engine->step(), streams);
   engine->load({0, 2}, newer.weights());
@@ -261,22 +261,22 @@ TEST_F(EngineTest, NewWeightsMarkEveryLaterToken) {
   }
 }
 
-TEST_F(EngineTest, ADivergedModelLeavesNothingBehind) {
+TEST_F(CpuEngineTest, ADivergedModelDoesNotAffectLaterSequences) {
   const auto engine = make_engine(model_, {.max_session_tokens = 64, .cache_tokens = 64});
   Transformer broken(model_.config(), model_.weights().clone());
   broken.weights().layers[0].qkv.fill_(NAN);
   engine->load({0, 2}, broken.weights());
-  ASSERT_TRUE(engine->submit(ask(1, random_tokens(40, 1), 20)));
+  ASSERT_TRUE(engine->submit(request_for(1, random_tokens(40, 1), 20)));
   run(*engine);
   engine->release(1);
   engine->load({0, 3}, model_.weights());
-  ASSERT_TRUE(engine->submit(ask(2, random_tokens(5, 2), 20)));
+  ASSERT_TRUE(engine->submit(request_for(2, random_tokens(5, 2), 20)));
   EXPECT_LT(worst_gap(model_, random_tokens(5, 2), run(*engine).at(2)), 2e-5);
 }
 
-TEST_F(EngineTest, KeptCacheGoesOnWithoutRecomputing) {
+TEST_F(CpuEngineTest, NewWeightsDoNotRecomputeTheCache) {
   const auto engine = make_engine(model_);
-  ASSERT_TRUE(engine->submit(ask(1, random_tokens(40, 1), 10)));
+  ASSERT_TRUE(engine->submit(request_for(1, random_tokens(40, 1), 10)));
   for (int i = 0; i < 3; ++i) engine->step();
   const uint64_t before = engine->stats().computed_tokens;
   engine->load({1, 5}, model_.weights());
@@ -284,32 +284,32 @@ TEST_F(EngineTest, KeptCacheGoesOnWithoutRecomputing) {
   EXPECT_EQ(engine->stats().computed_tokens - before, 7U);
 }
 
-TEST_F(EngineTest, KeptCacheOfOldWeightsIsNotSharedWithNewSessions) {
+TEST_F(CpuEngineTest, CacheOfOldWeightsIsNotShared) {
   Transformer newer(model_.config(), model_.weights().clone());
   newer.weights().layers[0].down.mul_(1.5);
   const auto engine = make_engine(model_);
   const auto prompt = random_tokens(40, 1);
-  ASSERT_TRUE(engine->submit(ask(1, prompt, 5)));
+  ASSERT_TRUE(engine->submit(request_for(1, prompt, 5)));
   run(*engine);
   engine->load({0, 2}, newer.weights());
-  auto more = ask(1, random_tokens(9, 2), 5);
+  auto more = request_for(1, random_tokens(9, 2), 5);
   more.whole = false;
   ASSERT_TRUE(engine->submit(more));
   run(*engine);
-  ASSERT_TRUE(engine->submit(ask(2, prompt, 20)));
+  ASSERT_TRUE(engine->submit(request_for(2, prompt, 20)));
   EXPECT_LT(worst_gap(newer, prompt, run(*engine).at(2)), 2e-5);
-  ASSERT_TRUE(engine->submit(ask(3, prompt, 20)));
+  ASSERT_TRUE(engine->submit(request_for(3, prompt, 20)));
   const uint64_t before = engine->stats().reused_tokens;
   EXPECT_LT(worst_gap(newer, prompt, run(*engine).at(3)), 2e-5);
   EXPECT_EQ(engine->stats().reused_tokens - before, 32U) << "blocks of the new weights are shared";
 }
 
-TEST_F(EngineTest, StopTokenEndsTheRequestAndIsItsLastToken) {
+TEST_F(CpuEngineTest, StopTokenEndsTheRequestAndIsItsLastToken) {
   const auto engine = make_engine(model_);
-  ASSERT_TRUE(engine->submit(ask(1, random_tokens(5, 1), 30)));
+  ASSERT_TRUE(engine->submit(request_for(1, random_tokens(5, 1), 30)));
   const Stream free_run = run(*engine).at(1);
   engine->release(1);
-  auto request = ask(1, random_tokens(5, 1), 30);
+  auto request = request_for(1, random_tokens(5, 1), 30);
   request.params.stop_tokens = {free_run.tokens[6]};
   ASSERT_TRUE(engine->submit(request));
   const Stream stopped = run(*engine).at(1);
@@ -318,46 +318,46 @@ TEST_F(EngineTest, StopTokenEndsTheRequestAndIsItsLastToken) {
   EXPECT_LE(stopped.tokens.size(), 7U);
 }
 
-TEST_F(EngineTest, SessionEndsWhenItIsFull) {
+TEST_F(CpuEngineTest, SessionEndsWhenItIsFull) {
   const auto engine = make_engine(model_, {.max_session_tokens = 20, .cache_tokens = 64});
-  ASSERT_TRUE(engine->submit(ask(1, random_tokens(15, 1), 30)));
+  ASSERT_TRUE(engine->submit(request_for(1, random_tokens(15, 1), 30)));
   const Stream s = run(*engine).at(1);
   EXPECT_EQ(s.finish, FinishReason::context);
   EXPECT_EQ(s.tokens.size(), 5U);
-  auto more = ask(1, {1}, 3);
+  auto more = request_for(1, {1}, 3);
   more.whole = false;
   EXPECT_EQ(engine->submit(more).error().code, ErrorCode::capacity);
 }
 
-TEST_F(EngineTest, RefusalsNameTheirReason) {
+TEST_F(CpuEngineTest, RefusalsHaveTheirErrorCode) {
   const auto engine = make_engine(model_, {.max_sessions = 1});
-  EXPECT_EQ(engine->submit(ask(1, {}, 3)).error().code, ErrorCode::invalid_argument);
-  EXPECT_EQ(engine->submit(ask(1, {61}, 3)).error().code, ErrorCode::invalid_argument);
-  EXPECT_EQ(engine->submit(ask(1, {-1}, 3)).error().code, ErrorCode::invalid_argument);
-  auto unknown = ask(1, {5}, 3);
+  EXPECT_EQ(engine->submit(request_for(1, {}, 3)).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(engine->submit(request_for(1, {61}, 3)).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(engine->submit(request_for(1, {-1}, 3)).error().code, ErrorCode::invalid_argument);
+  auto unknown = request_for(1, {5}, 3);
   unknown.whole = false;
   EXPECT_EQ(engine->submit(unknown).error().code, ErrorCode::not_found);
-  ASSERT_TRUE(engine->submit(ask(1, {5}, 3)));
-  EXPECT_EQ(engine->submit(ask(1, {5}, 3)).error().code, ErrorCode::already_exists);
-  EXPECT_EQ(engine->submit(ask(2, {5}, 3)).error().code, ErrorCode::capacity);
-  auto cold = ask(1, {5}, 3);
+  ASSERT_TRUE(engine->submit(request_for(1, {5}, 3)));
+  EXPECT_EQ(engine->submit(request_for(1, {5}, 3)).error().code, ErrorCode::already_exists);
+  EXPECT_EQ(engine->submit(request_for(2, {5}, 3)).error().code, ErrorCode::capacity);
+  auto cold = request_for(1, {5}, 3);
   cold.params.temperature = -1;
   EXPECT_EQ(engine->submit(cold).error().code, ErrorCode::invalid_argument);
 }
 
-TEST_F(EngineTest, CancelKeepsWhatWasSampled) {
+TEST_F(CpuEngineTest, CancelKeepsSampledTokens) {
   const auto engine = make_engine(model_);
-  ASSERT_TRUE(engine->submit(ask(1, random_tokens(5, 1), 30)));
+  ASSERT_TRUE(engine->submit(request_for(1, random_tokens(5, 1), 30)));
   for (int i = 0; i < 4; ++i) engine->step();
   engine->cancel(1);
   EXPECT_FALSE(engine->has_work());
   EXPECT_EQ(engine->tokens_of(1).size(), 9U);
-  auto more = ask(1, {}, 26);
+  auto more = request_for(1, {}, 26);
   more.whole = false;
   ASSERT_TRUE(engine->submit(more));
   const Stream rest = run(*engine).at(1);
   const auto whole = make_engine(model_);
-  ASSERT_TRUE(whole->submit(ask(1, random_tokens(5, 1), 30)));
+  ASSERT_TRUE(whole->submit(request_for(1, random_tokens(5, 1), 30)));
   const auto expected = run(*whole).at(1).tokens;
   EXPECT_EQ(rest.tokens, (std::vector<int32_t>{expected.begin() + 4, expected.end()}));
 }

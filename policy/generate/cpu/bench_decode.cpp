@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/generate/bench_decode.hpp"
+#include "policy/generate/cpu/bench_decode.hpp"
 
 #include <chrono>
 
-#include "policy/generate/engine.hpp"
+#include "policy/generate/cpu/cpu_engine.hpp"
+#include "runtime/random_stream.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -32,7 +33,7 @@ Result<DecodeBenchReport> bench_decode(const Transformer& model,
   const EngineConfig config{.max_sessions = options.batch,
                             .max_session_tokens = longest,
                             .cache_tokens = options.batch * (longest + block_tokens)};
-  auto engine = Engine::make(model.config(), config);
+  auto engine = make_cpu_engine(model.config(), config);
   if (!engine) return tl::unexpected(engine.error());
   (*engine)->load(PolicyVersion{}, model.weights());
   for (int64_t i = 0; i < options.batch; ++i) {

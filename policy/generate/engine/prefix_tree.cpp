@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/generate/prefix_tree.hpp"
+#include "policy/generate/engine/prefix_tree.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -36,10 +36,10 @@ void PrefixTree::insert(std::span<const int32_t> tokens, std::span<const BlockId
   const Edge* parent_edge = nullptr;
   for (size_t i = 0; i < whole; ++i) {
     const NodeId parent_id = parent == nullptr ? 0 : parent->id;
-    auto [it, fresh] = nodes_.try_emplace({parent_id, block_at(tokens, i)});
+    auto [it, added] = nodes_.try_emplace({parent_id, block_at(tokens, i)});
     Node& node = it->second;
     node.last_use = now_;
-    if (fresh) {
+    if (added) {
       node.id = next_id_++;
       node.block = blocks[i];
       node.parent_edge = parent_edge;

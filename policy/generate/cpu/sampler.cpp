@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/generate/sampler.hpp"
+#include "policy/generate/cpu/sampler.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "policy/generate/kernels.hpp"
+#include "policy/generate/cpu/kernels.hpp"
 
 namespace warpsmith::policy {
 namespace {
 
-/// Candidates in order of falling probability, cut by top-k and top-p.
+/// The tokens that top-k and top-p keep, likeliest first.
 std::vector<int32_t> kept_tokens(std::span<const float> weights, double total,
                                  const SamplingParams& params) {
   std::vector<int32_t> order(weights.size());
@@ -27,7 +27,7 @@ std::vector<int32_t> kept_tokens(std::span<const float> weights, double total,
   order.resize(count);
   double limit = 0;
   for (const int32_t token : order) limit += weights[static_cast<size_t>(token)];
-  limit = params.top_k > 0 ? limit : total;  // top-p is taken of what top-k left
+  limit = params.top_k > 0 ? limit : total;  // top-p applies to the tokens that top-k keeps
   double sum = 0;
   for (size_t i = 0; i < order.size(); ++i) {
     sum += weights[static_cast<size_t>(order[i])];
@@ -39,7 +39,7 @@ std::vector<int32_t> kept_tokens(std::span<const float> weights, double total,
   return order;
 }
 
-/// Inverse of the cumulative sum over `tokens`.
+/// The token at `uniform` of the cumulative weights of `tokens`.
 int32_t pick(std::span<const float> weights, std::span<const int32_t> tokens, double uniform) {
   double total = 0;
   for (const int32_t token : tokens) total += weights[static_cast<size_t>(token)];
@@ -51,7 +51,7 @@ int32_t pick(std::span<const float> weights, std::span<const int32_t> tokens, do
   return tokens.back();
 }
 
-/// The same over the whole vocabulary, in order of token ids.
+/// The same over the whole vocabulary, by token id.
 int32_t pick_any(std::span<const float> weights, double total, double uniform) {
   double left = uniform * total;
   int32_t last = 0;
@@ -65,21 +65,6 @@ int32_t pick_any(std::span<const float> weights, double total, double uniform) {
 }
 
 }  // namespace
-
-Result<void> SamplingParams::validate() const {
-  const auto wrong = [](const std::string& what) {
-    return fail(ErrorCode::invalid_argument, "sampling: " + what);
-  };
-  if (!(temperature >= 0) || !std::isfinite(temperature)) {
-    return wrong("temperature: expected 0 or more, got " + std::to_string(temperature));
-  }
-  if (!(top_p > 0 && top_p <= 1)) {
-    return wrong("top_p: expected more than 0 and at most 1, got " + std::to_string(top_p));
-  }
-  if (top_k < 0) return wrong("top_k: expected 0 or more, got " + std::to_string(top_k));
-  if (max_tokens >= 1) return {};
-  return wrong("max_tokens: expected at least 1, got " + std::to_string(max_tokens));
-}
 
 int32_t argmax_token(std::span<const float> logits) {
   return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Full blocks of past sequences by their tokens, so that a common prefix is computed once.
+// Finds full blocks of earlier sequences by their tokens, so that a common prefix is computed once.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "policy/generate/block_pool.hpp"
+#include "policy/generate/engine/block_pool.hpp"
 
 namespace warpsmith::policy {
 
-/// A tree whose edges are blocks of tokens. It holds one reference on each of its blocks. All
-/// entries belong to one version of the weights: `clear` when they change. Compared by content,
-/// not by hash: two prefixes are never confused.
+/// A tree whose edges are blocks of tokens, compared by content. Has a reference to each of its
+/// blocks. All entries belong to one version of the weights: call `clear` when they change.
 class PrefixTree {
  public:
   explicit PrefixTree(BlockPool& pool) : pool_(pool) {}
@@ -22,13 +22,13 @@ class PrefixTree {
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
 
-  /// Blocks of the longest known prefix of whole blocks, each shared for the caller, who drops
-  /// them. Never covers the last token: somebody must compute its logits.
+  /// The blocks of the longest known prefix of whole blocks, with a reference each for the caller.
+  /// Never includes the last token, because its logits must be computed.
   std::vector<BlockId> match(std::span<const int32_t> tokens);
-  /// Adds the full blocks of a computed sequence, as far as they are not known yet.
+  /// Adds the full blocks of a computed sequence that are not known yet.
   void insert(std::span<const int32_t> tokens, std::span<const BlockId> blocks);
-  /// Gives up the least recently used entry that nobody else holds and that has no successor.
-  /// False if there is none.
+  /// Removes the least recently used entry without successors or other references to its block.
+  /// Returns false if there is none.
   bool evict_one();
   void clear();
 

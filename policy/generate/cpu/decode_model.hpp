@@ -1,37 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transformer's forward pass for generation: rows of many sequences through packed weights and
-// the paged cache. The same mathematics as Transformer, which a test holds it to.
+// The transformer's forward pass for generation: rows of many sequences, packed weights, paged KV
+// cache. Computes what Transformer computes.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "policy/generate/kernels.hpp"
-#include "policy/generate/kv_cache.hpp"
+#include "policy/generate/cpu/kernels.hpp"
+#include "policy/generate/cpu/kv_cache.hpp"
+#include "policy/generate/engine/backend.hpp"
 #include "policy/model/transformer.hpp"
 
 namespace warpsmith::policy {
 
-/// One token to compute. Its key and value go into block `position / 16` of `blocks`, which must
-/// hold all earlier positions, or get them in the same call.
-struct DecodeRow {
-  int32_t token = 0;
-  int32_t position = 0;
-  std::span<const BlockId> blocks;
-  bool wants_logits = false;
-};
-
-/// Weights of one version, packed (a copy), with the buffers of one step. Float32 on the host.
+/// A packed float32 copy of one version's weights, and the buffers of one step.
 class DecodeModel {
  public:
-  /// Positions from 0 to `max_positions` - 1 can be computed.
+  /// Computes positions from 0 to `max_positions` - 1.
   DecodeModel(const ModelConfig& config, const ModelWeights& weights, int64_t max_positions);
 
-  const ModelConfig& config() const { return config_; }
-
-  /// Computes all rows, layer by layer, and returns the logits of those that want them, in order:
-  /// (wanted, vocab), valid until the next call.
+  /// Computes all rows, layer by layer. Returns the logits (n, vocab) of the n rows to sample, in
+  /// order; valid until the next call.
   std::span<const float> forward(std::span<const DecodeRow> rows, KvCache& cache);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/generate/decode_model.hpp"
+#include "policy/generate/cpu/decode_model.hpp"
 
 #include <ATen/ops/arange.h>
 
@@ -129,7 +129,7 @@ std::span<const float> DecodeModel::head(std::span<const DecodeRow> rows) {
   const Rows chosen = rows_of(buffers_.normed, count, config_.hidden);
   int64_t wanted = 0;
   for (int64_t i = 0; i < count; ++i) {
-    if (!rows[static_cast<size_t>(i)].wants_logits) continue;
+    if (rows[static_cast<size_t>(i)].sample == nullptr) continue;
     std::copy_n(hidden.row(i), config_.hidden, chosen.row(wanted++));
   }
   const Rows last{chosen.data, wanted, config_.hidden};

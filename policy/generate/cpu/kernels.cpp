@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/generate/kernels.hpp"
+#include "policy/generate/cpu/kernels.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "policy/generate/lanes.hpp"
+#include "policy/generate/cpu/lanes.hpp"
 
 namespace warpsmith::policy::kernels {
 

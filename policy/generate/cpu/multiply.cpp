@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of a few rows with a packed matrix: as many sums as registers hold stay in them.
+// Products of a few rows with a packed matrix; the sums of a tile stay in registers.
 #include <algorithm>
 
-#include "policy/generate/kernels.hpp"
-#include "policy/generate/lanes.hpp"
+#include "policy/generate/cpu/kernels.hpp"
+#include "policy/generate/cpu/lanes.hpp"
 
 namespace warpsmith::policy::kernels {
 namespace {
 
-/// Columns of a panel: all of them, or what is left from some column on.
+/// The columns of a panel from some column on.
 struct Columns {
-  const float* weights;  // (inputs, 32), at the first of them
+  const float* weights;  // (inputs, 32), at the first column
   int64_t inputs;
   const float* bias;  // null: none
   int64_t count;      // that exist
 };
 
-/// R rows against two vectors of outputs; sums run over inputs in order. y is where they go.
+/// Multiplies R rows by two vectors of outputs into `y`; sums run over inputs in order.
 template <class Vector, int R>
 WARPSMITH_INLINE void multiply_rows(const float* x, const Columns& columns, const Rows& y,
                                     Store mode) {
@@ -60,7 +60,7 @@ Rows rows_from(const Rows& rows, int64_t i) {
   return {rows.row(i), rows.count - i, rows.width};
 }
 
-/// Rows in tiles as large as can be: the largest fills the registers with its sums.
+/// Multiplies rows in the largest tiles that fit; the largest fills the registers with its sums.
 template <class Vector, int Tile, int... Smaller>
 WARPSMITH_INLINE void multiply_panel(const Rows& x, const Columns& panel, const Rows& y,
                                      Store mode) {
@@ -84,7 +84,7 @@ WARPSMITH_INLINE void multiply_panels(const Rows& x, const PackedMatrix& w, cons
   }
 }
 
-/// Where there are 32 registers of sixteen lanes.
+/// For 32 registers of sixteen lanes.
 [[gnu::target("arch=x86-64-v4")]] void multiply_wide(const Rows& x, const PackedMatrix& w,
                                                      const Rows& y, Store mode) {
   multiply_panels<WideLanes, 8, 4, 2, 1>(x, w, y, mode);

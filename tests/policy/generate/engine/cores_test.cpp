@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's pure parts: block counting, prefixes, planning, sampling.
+// Block pool, prefix tree, scheduler and sampling parameters.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <numeric>
 
-#include "policy/generate/block_pool.hpp"
-#include "policy/generate/prefix_tree.hpp"
-#include "policy/generate/sampler.hpp"
-#include "policy/generate/scheduler.hpp"
+#include "policy/generate/engine/block_pool.hpp"
+#include "policy/generate/engine/prefix_tree.hpp"
+#include "policy/generate/engine/sampling.hpp"
+#include "policy/generate/engine/scheduler.hpp"
 #include "runtime/random_stream.hpp"
 
 namespace warpsmith::policy {
@@ -20,7 +19,7 @@ std::vector<int32_t> counting(int32_t first, size_t count) {
   return tokens;
 }
 
-TEST(BlockPoolTest, ABlockIsFreeWhenItsLastHolderDropsIt) {
+TEST(BlockPoolTest, BlockIsFreeWhenItsLastReferenceIsDropped) {
   BlockPool pool(1);
   const BlockId block = pool.take().value();
   EXPECT_FALSE(pool.take());
@@ -45,7 +44,7 @@ TEST(PrefixTreeTest, MatchesWholeBlocksButNeverTheLastToken) {
   EXPECT_TRUE(tree.match(counting(0, 16)).empty());
 }
 
-TEST(PrefixTreeTest, EqualBlocksUnderOtherParentsAreOthers) {
+TEST(PrefixTreeTest, EqualBlocksUnderDifferentParentsAreDifferent) {
   BlockPool pool(8);
   PrefixTree tree(pool);
   const std::vector<int32_t> zeros(48, 0);
@@ -55,7 +54,7 @@ TEST(PrefixTreeTest, EqualBlocksUnderOtherParentsAreOthers) {
   EXPECT_EQ(tree.match(std::vector<int32_t>(49, 0)), blocks);
 }
 
-TEST(PrefixTreeTest, EvictsTheLeastRecentLeafThatNobodyHolds) {
+TEST(PrefixTreeTest, EvictsTheLeastRecentlyUsedFreeLeaf) {
   BlockPool pool(4);
   PrefixTree tree(pool);
   const std::vector<BlockId> first{*pool.take(), *pool.take()};
@@ -64,13 +63,13 @@ TEST(PrefixTreeTest, EvictsTheLeastRecentLeafThatNobodyHolds) {
   tree.insert(counting(100, 16), second);
   for (const BlockId block : first) pool.drop(block);
   EXPECT_TRUE(tree.evict_one());
-  EXPECT_EQ(pool.holders(first[1]), 0) << "the leaf goes before its parent";
+  EXPECT_EQ(pool.holders(first[1]), 0) << "the leaf is evicted before its parent";
   EXPECT_TRUE(tree.evict_one());
   EXPECT_EQ(pool.holders(first[0]), 0);
-  EXPECT_FALSE(tree.evict_one()) << "the other entry is still held";
+  EXPECT_FALSE(tree.evict_one()) << "the other entry is still referenced";
 }
 
-TEST(PrefixTreeTest, RandomUseLosesNoBlock) {
+TEST(PrefixTreeTest, RandomUseLeaksNoBlock) {
   BlockPool pool(40);
   RandomStream random(1, "prefix tree");
   {
@@ -107,73 +106,17 @@ TEST(PlanStepTest, DecodingGoesBeforePrefillAndTheLastPrefillIsCut) {
   EXPECT_EQ(plan[3].count, 8);
 }
 
-TEST(PlanStepTest, SomethingAlwaysAdvances) {
+TEST(PlanStepTest, AtLeastOneSequenceAdvances) {
   const std::vector<PendingSequence> sequences{{1, 1, 20}};
   EXPECT_EQ(plan_step(sequences, 0).at(0).count, 1);
 }
 
-TEST(PlanStepTest, NoMoreSequencesAdvanceThanTheBatchHolds) {
+TEST(PlanStepTest, AtMostTheGivenNumberOfSequencesAdvances) {
   const std::vector<PendingSequence> sequences{{1, 1, 20}, {2, 2, 1}, {3, 3, 1}, {4, 4, 1}};
   const auto plan = plan_step(sequences, 30, 2);
   ASSERT_EQ(plan.size(), 2U);
   EXPECT_EQ(plan[0].session, 2U);
   EXPECT_EQ(plan[1].session, 3U);
-}
-
-class SamplerTest : public testing::Test {
- protected:
-  std::vector<float> logits_{0.0F, 2.0F, -1.0F, 1.0F, 2.0F};
-
-  double log_prob(size_t token, double temperature) const {
-    double total = 0;
-    for (const float logit : logits_) total += std::exp(logit / temperature);
-    return logits_[token] / temperature - std::log(total);
-  }
-  std::vector<int> histogram(const SamplingParams& params, int draws) const {
-    std::vector<int> counts(logits_.size());
-    for (int i = 0; i < draws; ++i) {
-      const auto sampled = sample_token(logits_, params, (i + 0.5) / draws);
-      ++counts[static_cast<size_t>(sampled.token)];
-    }
-    return counts;
-  }
-};
-
-TEST_F(SamplerTest, GreedyTakesTheFirstOfTheLargest) {
-  const auto sampled = sample_token(logits_, {.temperature = 0}, 0.99);
-  EXPECT_EQ(sampled.token, 1);
-  EXPECT_NEAR(sampled.log_prob, log_prob(1, 1.0), 1e-6);
-}
-
-TEST_F(SamplerTest, FrequenciesAreTheSoftmaxAtTheTemperature) {
-  for (const double temperature : {0.5, 1.0, 3.0}) {
-    const auto counts = histogram({.temperature = temperature}, 100'000);
-    for (size_t i = 0; i < counts.size(); ++i) {
-      EXPECT_NEAR(counts[i] / 1e5, std::exp(log_prob(i, temperature)), 2e-5);
-    }
-  }
-}
-
-TEST_F(SamplerTest, TopKKeepsTheLikeliestAndTheFullLogProb) {
-  const auto counts = histogram({.top_k = 3}, 10'000);
-  EXPECT_EQ(counts[0], 0);
-  EXPECT_EQ(counts[2], 0);
-  EXPECT_NEAR(counts[3] / 1e4, 1 / (1 + 2 * std::exp(1.0)), 2e-4);
-  EXPECT_NEAR(sample_token(logits_, {.top_k = 1}, 0.5).log_prob, log_prob(1, 1.0), 1e-6);
-}
-
-TEST_F(SamplerTest, TopPKeepsTheSmallestSetThatReachesIt) {
-  const double two = 2 * std::exp(log_prob(1, 1.0));
-  const auto counts = histogram({.top_p = two - 0.01}, 1'000);
-  EXPECT_EQ(counts, (std::vector<int>{0, 500, 0, 0, 500}));
-  EXPECT_GT(histogram({.top_p = two + 0.01}, 1'000)[3], 0);
-}
-
-TEST_F(SamplerTest, HugeLogitsStayFinite) {
-  const std::vector<float> logits{-30'000.0F, 30'000.0F, 29'999.0F};
-  const auto sampled = sample_token(logits, {}, 0.9);
-  EXPECT_EQ(sampled.token, 2);
-  EXPECT_NEAR(sampled.log_prob, -1.0 - std::log1p(std::exp(-1.0)), 1e-5);
 }
 
 TEST(SamplingParamsTest, ImpossibleValuesAreRefused) {

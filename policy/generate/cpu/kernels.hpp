@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decode path's arithmetic on a CPU: plain loops over float32, compiled for several
-// instruction sets and chosen at start. Each output element is summed in one fixed order, so a
-// row's result does not depend on which rows are computed with it.
+// The arithmetic of decoding on a CPU: loops over float32, compiled for several instruction sets,
+// one of which is chosen at start. Each output is summed in a fixed order, so the result of a row
+// does not depend on the other rows of the batch.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace warpsmith::policy::kernels {
 /// Columns per panel of a packed matrix.
 inline constexpr int64_t panel_width = 32;
 
-/// A weight matrix (outputs, inputs) packed for `multiply`: panels of 32 outputs, within a panel
-/// input by input; missing outputs are zero.
+/// A weight matrix (outputs, inputs) packed for `multiply`: panels of 32 outputs, stored input by
+/// input. Outputs that complete the last panel are zero.
 struct PackedMatrix {
   int64_t outputs = 0;
   int64_t inputs = 0;
@@ -42,7 +42,7 @@ void multiply(const Rows& x, const PackedMatrix& w, const Rows& y, Store store);
 /// y = x / sqrt(mean(x^2) + eps) * weight, row by row; y may be x.
 void rms_norm(const Rows& x, std::span<const float> weight, double eps, const Rows& y);
 
-/// In place on `heads` heads of `head_dim`: pair i is (x[i], x[i + head_dim / 2]).
+/// Rotates `heads` heads of `head_dim` in place: pair i is (x[i], x[i + head_dim / 2]).
 void rotate(float* x, int64_t heads, std::span<const float> cos, std::span<const float> sin);
 
 /// y (n, F) = silu(x[:, :F]) * x[:, F:], x (n, 2F).
@@ -55,7 +55,7 @@ struct SoftmaxSums {
 /// values[i] = exp(values[i] * scale - maximum), in place.
 SoftmaxSums exponentials(std::span<float> values, float scale);
 
-/// One layer's keys and values of one sequence, block by block (see KvCache for the layout).
+/// One layer's keys and values of one sequence, in the layout of KvCache.
 struct CacheView {
   const float* keys = nullptr;      // of block 0 of the layer
   const float* values = nullptr;    // same
@@ -69,7 +69,7 @@ struct HeadShape {
   int64_t heads = 0;
   int64_t kv_heads = 0;
   int64_t head_dim = 0;
-  int64_t padded_dim = 0;  // row of a value in the cache: head_dim rounded up to 16
+  int64_t padded_dim = 0;  // floats of a value in the cache: head_dim rounded up to 16
 };
 
 /// out (heads, head_dim) = softmax(q k^T / sqrt(head_dim)) v for one query row (heads, head_dim).
