@@ -2,6 +2,10 @@
 #include "runtime/config/learner_config.hpp"
 
 #include <array>
+#include <string>
+
+#include "runtime/config/complaints.hpp"
+#include "runtime/config/fields.hpp"
 
 namespace warpsmith {
 namespace {
@@ -19,8 +23,8 @@ constexpr RealRange rate{.low = 0, .high = 1, .above_low = true};
 void describe_step(Fields& fields, StepConfig& c) {
   fields.integer("trajectories", c.trajectories, {.low = 1, .high = 1 << 20});
   fields.integer("tokens", c.tokens, {.low = 1, .high = int64_t{1} << 36});
-  fields.integer("epochs", c.epochs, {.low = 1, .high = 100});
   fields.integer("minibatches", c.minibatches, {.low = 1, .high = 1024});
+  fields.integer("epochs", c.epochs, {.low = 1, .high = 100});
 }
 
 void describe_loss(Fields& fields, LossConfig& c) {

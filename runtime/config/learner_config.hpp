@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
-#include "runtime/config/complaints.hpp"
-#include "runtime/config/fields.hpp"
-
 namespace warpsmith {
+
+class Complaints;
+class Fields;
 
 /// The policy losses; policy/learn/losses.hpp has the formulas.
 enum class LossKind : uint8_t { ppo, decoupled_ppo, two_sided_mask, dppo, tis, cispo };
@@ -34,8 +34,8 @@ enum class CriticKind : uint8_t {
 struct StepConfig {
   int64_t trajectories = 32;
   int64_t tokens = 1'048'576;  // action tokens
-  int64_t epochs = 1;          // uses of each trajectory
   int64_t minibatches = 1;     // optimiser updates per epoch
+  int64_t epochs = 1;          // uses of each trajectory
 };
 
 /// [learner.loss]: π is the current policy, μ the one that sampled the token, π_p the proximal one.

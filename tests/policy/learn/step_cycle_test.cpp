@@ -57,7 +57,7 @@ TEST(StepCycleTest, ClosingUsesWhatWasCollected) {
 
 TEST(StepCycleTest, EveryTrajectoryIsUsedOncePerEpochForAllSizes) {
   ASSERT_TRUE(rc::check([] {
-    const StepBudget budget{.trajectories = *rc::gen::inRange(1, 20),
+    const StepConfig budget{.trajectories = *rc::gen::inRange(1, 20),
                             .tokens = *rc::gen::inRange(1, 400),
                             .minibatches = *rc::gen::inRange(1, 5),
                             .epochs = *rc::gen::inRange(1, 4)};

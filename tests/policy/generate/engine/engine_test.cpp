@@ -127,6 +127,7 @@ std::vector<Streams> two_turns(bool runs_ahead, const EngineConfig& config) {
     EXPECT_TRUE(engine->submit(next));
   }
   turns.push_back(run(*engine));
+  EXPECT_EQ(engine->stats().evicted_sequences > 0, config.cache_tokens < 1000);
   for (SessionId id = 0; id < 9; ++id) engine->release(id);
   engine->load({0, 2}, {});
   EXPECT_EQ(engine->stats().cached_blocks, 0);
