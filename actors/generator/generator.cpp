@@ -22,7 +22,7 @@ void GeneratorState::start(Self self, GeneratorSettings settings, WeightStoreAct
   settings_ = std::move(settings);
   store_ = std::move(store);
   at::set_num_threads(settings_.threads);
-  auto engine = policy::Engine::make(settings_.model, settings_.engine);
+  auto engine = policy::make_cpu_engine(settings_.model, settings_.engine);
   if (!engine) throw ActorFailure(engine.error());
   engine_ = std::move(*engine);
   self->send(store_, atom::subscribe_v, caf::actor_cast<GeneratorActor>(self->ctrl()));

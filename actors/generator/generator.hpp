@@ -11,7 +11,7 @@
 
 #include "actors/base/actor_state.hpp"
 #include "actors/protocol/interfaces.hpp"
-#include "policy/generate/engine.hpp"
+#include "policy/generate/cpu/cpu_engine.hpp"
 #include "policy/model/config.hpp"
 #include "policy/model/weights.hpp"
 

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Typed look-ups in one object; the first that fails is remembered.
+/// Typed look-ups in one object; keeps the first failure.
 class Fields {
  public:
   Fields(const json& object, std::string place) : object_(object), place_(std::move(place)) {}

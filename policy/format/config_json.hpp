@@ -10,12 +10,12 @@
 
 namespace warpsmith::policy {
 
-/// `parse_failed` names the key, what was expected and what was found; `unsupported` names the
-/// architecture or option that the body cannot do.
+/// `parse_failed` names the key, what was expected and what was found; `unsupported` names an
+/// architecture or option that is not implemented.
 Result<ModelConfig> parse_config_json(std::string_view text);
 
-/// What `transformers` needs to open the folder as this model. Both spellings of the rotary
-/// settings are written: `rope_theta` and `rope_scaling` for 4.x, `rope_parameters` for 5.x.
+/// A config.json with which `transformers` opens the folder as this model. Writes the rotary
+/// settings twice: `rope_theta` and `rope_scaling` for 4.x, `rope_parameters` for 5.x.
 std::string config_json(const ModelConfig& config, std::string_view dtype = "float32");
 
 }  // namespace warpsmith::policy

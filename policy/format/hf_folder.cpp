@@ -18,7 +18,7 @@ using nlohmann::json;
 
 constexpr size_t max_json_bytes = size_t{64} << 20U;
 
-/// Reads and parses; nothing if the file is absent.
+/// Reads and parses a file; empty if it does not exist.
 Result<std::optional<json>> read_optional_json(const fs::path& path) {
   if (!fs::exists(path)) return std::nullopt;
   const auto text = read_text_file(path, max_json_bytes);
@@ -73,7 +73,7 @@ Result<WeightMap> read_shards(const fs::path& folder, const fs::path& index_path
   return tensors;
 }
 
-/// A folder that is none is told as such, not by the first file that it lacks.
+/// Reports a folder that is not a model folder as such, not by the first missing file.
 Result<void> check_model_folder(const fs::path& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
@@ -82,7 +82,7 @@ Result<void> check_model_folder(const fs::path& folder) {
   if (fs::exists(folder / "config.json", error)) return {};
   return fail(ErrorCode::not_found,
               folder.string() +
-                  ": no model folder, it holds no config.json; expected the files of "
+                  ": not a model folder, config.json is missing; expected the files of "
                   "a Hugging Face model");
 }
 

@@ -11,21 +11,21 @@
 
 namespace warpsmith::policy {
 
-/// config.json; the stop tokens of generation_config.json replace its own where that file exists.
+/// Reads config.json, with the stop tokens of generation_config.json if that file exists.
 Result<ModelConfig> read_hf_config(const std::filesystem::path& folder);
 
-/// All tensors of model.safetensors, or of the shards that model.safetensors.index.json names.
-/// `not_found` names a missing file, `parse_failed` a tensor that its shard does not hold.
+/// Reads all tensors of model.safetensors, or of the shards in model.safetensors.index.json.
+/// `not_found` for a missing file, `parse_failed` for a tensor that its shard lacks.
 Result<WeightMap> read_hf_weights(const std::filesystem::path& folder);
 
-/// Configuration and weights, converted to `dtype`.
+/// Reads configuration and weights; converts the weights to `dtype`.
 Result<Transformer> load_hf_model(const std::filesystem::path& folder,
                                   at::ScalarType dtype = at::kFloat);
 
-/// A body with fresh weights for a folder that holds only config.json.
+/// Makes a model with random weights from the folder's config.json.
 Result<Transformer> make_hf_model(const std::filesystem::path& folder, RandomStream& random);
 
-/// Copies the tokenizer's files and the chat template, as far as they are there.
+/// Copies those of the tokenizer's files and the chat template that exist.
 Result<void> copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// Writes config.json, generation_config.json and model.safetensors into an existing folder, and

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole file in memory, read on demand by the kernel.
+// A file mapped into memory; pages are read when they are used.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace warpsmith::policy {
 
-/// Private mapping: writing to it changes memory, never the file. Unmapped with the last owner.
+/// A private mapping: writing to it changes memory, not the file. The last owner unmaps it.
 class MappedFile {
  public:
   static Result<std::shared_ptr<MappedFile>> open(const std::filesystem::path& path);

@@ -66,14 +66,14 @@ at::Tensor view_of(const std::shared_ptr<MappedFile>& file, const StoredTensor& 
       at::TensorOptions(scalar_type(entry.type)));
 }
 
-/// Owns a file that is being written; removes it unless `finish` succeeded.
+/// A file being written; the destructor removes it unless `finish` succeeded.
 class OutputFile {
  public:
   explicit OutputFile(const std::filesystem::path& path)
       : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {}
   ~OutputFile() {
     if (fd_ >= 0) ::close(fd_);
-    std::error_code ignored;  // a device that was written to is nothing of ours to remove
+    std::error_code ignored;  // a device, such as /dev/full, is not removed
     const bool ours = std::filesystem::is_regular_file(path_, ignored);
     if (!finished_ && fd_ >= 0 && ours) ::unlink(path_.c_str());
   }
@@ -99,7 +99,7 @@ class OutputFile {
   bool finished_ = false;
 };
 
-/// What is written, in the file's order: widest types first, so that all are aligned without holes.
+/// The tensors in the file's order: widest types first, which aligns all of them without gaps.
 struct Layout {
   StoredTensors entries;
   std::vector<const at::Tensor*> order;

@@ -11,12 +11,12 @@
 
 namespace warpsmith::policy {
 
-/// Every tensor of a file, as views of one private mapping that lives as long as they do: nothing
-/// is read before it is used. See `parse_safetensors_header` for what is refused.
+/// Every tensor of a file, as views of one private mapping that lives as long as the last of them.
+/// Data are read when used. `parse_safetensors_header` lists the errors.
 Result<WeightMap> read_safetensors(const std::filesystem::path& path);
 
-/// Writes (replaces) a file. Tensors may be views or lie on a device. On failure the file is
-/// removed and the error says why (`disk_full`, `io_failed`).
+/// Writes or replaces a file. Tensors may be views or on a device. Removes the file on failure
+/// (`disk_full`, `io_failed`).
 Result<void> write_safetensors(const std::filesystem::path& path, const WeightMap& tensors,
                                const std::map<std::string, std::string>& metadata = {});
 

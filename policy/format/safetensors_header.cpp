@@ -25,7 +25,7 @@ tl::unexpected<Error> wrong(const std::string& name, const std::string& what) {
   return fail(ErrorCode::parse_failed, "safetensors: tensor \"" + name + "\": " + what);
 }
 
-/// Parses, and remembers a top-level name that comes twice: JSON libraries keep the last silently.
+/// Parses JSON and records a duplicate top-level name; the library keeps the last without error.
 json parse_unique(std::string_view text, std::string& duplicate) {
   std::set<std::string> names;
   const auto on_event = [&](int depth, json::parse_event_t event, json& parsed) {
@@ -36,7 +36,7 @@ json parse_unique(std::string_view text, std::string& duplicate) {
   return json::parse(text.begin(), text.end(), on_event, /*allow_exceptions=*/false);
 }
 
-/// An array of numbers that fit; nothing else.
+/// Reads an array of unsigned integers of at most 2^62; false for anything else.
 bool read_sizes(const json& array, std::vector<uint64_t>& out) {
   constexpr uint64_t limit = uint64_t{1} << 62U;
   if (!array.is_array()) return false;
@@ -56,7 +56,7 @@ Result<StoredType> read_type(const std::string& name, const json& entry) {
   return wrong(name, "expected dtype F64, F32, F16 or BF16, got \"" + got + "\"");
 }
 
-/// Bytes of a shape, or nothing if they overflow.
+/// Bytes of a shape; empty if the number overflows.
 std::optional<uint64_t> bytes_of(const std::vector<uint64_t>& shape, StoredType type) {
   uint64_t bytes = static_cast<uint64_t>(byte_size(type));
   for (const uint64_t size : shape) {
@@ -89,7 +89,7 @@ Result<StoredTensor> read_entry(const std::string& name, const json& entry) {
   return StoredTensor{*type, {shape.begin(), shape.end()}, offsets[0], offsets[1]};
 }
 
-/// Sorted by offset, tensors must follow each other without gap or overlap up to the file's end.
+/// Checks that the tensors, by offset, fill the file without gap or overlap.
 Result<void> check_layout(const StoredTensors& tensors, uint64_t data_bytes) {
   std::vector<std::pair<const std::string*, const StoredTensor*>> order;
   for (const auto& [name, tensor] : tensors) order.emplace_back(&name, &tensor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header of a safetensors file as a pure parser: JSON of names, types, shapes and offsets.
+// The header of a safetensors file: JSON of names, types, shapes and offsets. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace warpsmith::policy {
 enum class StoredType : uint8_t { f64, f32, f16, bf16 };
 
 int64_t byte_size(StoredType type) noexcept;
-std::string_view to_string(StoredType type) noexcept;  // as files spell it: "F32"
+std::string_view to_string(StoredType type) noexcept;  // as in files: "F32"
 
-/// Where one tensor lies, in bytes from the end of the header.
+/// The type, shape and place of one tensor; `begin` and `end` in bytes from the end of the header.
 struct StoredTensor {
   StoredType type = StoredType::f32;
   std::vector<int64_t> shape;
@@ -27,12 +27,12 @@ struct StoredTensor {
 
 using StoredTensors = std::map<std::string, StoredTensor>;
 
-/// Largest header accepted: that of the reference implementation.
+/// The largest accepted header in bytes, as in the reference implementation.
 inline constexpr uint64_t max_safetensors_header = 100'000'000;
 
-/// `json` is the header's text, `data_bytes` what follows it in the file. Rejects (parse_failed):
-/// bad JSON, duplicate names, unknown types, shapes whose size overflows or disagrees with the
-/// offsets, offsets out of range, overlapping, unaligned or leaving holes.
+/// Parses a header, which `data_bytes` bytes follow in the file. `parse_failed` for invalid JSON,
+/// duplicate names, unknown types, shapes whose size overflows or disagrees with the offsets, and
+/// offsets that are out of range, overlap, are unaligned or leave gaps.
 Result<StoredTensors> parse_safetensors_header(std::string_view json, uint64_t data_bytes);
 
 /// The text of a header for these tensors, padded with spaces so that data begins at a multiple

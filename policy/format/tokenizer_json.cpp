@@ -23,7 +23,7 @@ tl::unexpected<Error> unsupported(const std::string& part, const std::string& go
               "tokenizer.json: " + part + " \"" + got + "\" is not supported");
 }
 
-/// A member, or null if it is absent or `object` is none.
+/// A member; null if it is absent or `object` is not an object.
 const json& member(const json& object, const char* key) {
   if (!object.is_object()) return null_json;
   const auto it = object.find(key);
@@ -40,7 +40,7 @@ bool flag_of(const json& object, const char* key, bool otherwise) {
   return value.is_boolean() ? value.get<bool>() : otherwise;
 }
 
-/// An id that fits; nothing else.
+/// Reads a non-negative 32-bit integer; false for anything else.
 bool read_id(const json& value, int32_t& id) {
   if (!value.is_number_integer()) return false;
   const auto wide = value.get<int64_t>();
@@ -60,7 +60,7 @@ Result<void> read_vocabulary(const json& model, BpeSpec& bpe) {
   return {};
 }
 
-/// Either "left right", or ["left", "right"] (needed where entries hold spaces).
+/// Either "left right", or ["left", "right"] (if an entry contains a space).
 bool read_merge(const json& item, std::pair<std::string, std::string>& merge) {
   if (item.is_array()) {
     if (item.size() != 2 || !item[0].is_string() || !item[1].is_string()) return false;
@@ -95,7 +95,7 @@ Result<void> read_model(const json& model, BpeSpec& bpe) {
     const bool unset = value.is_null() || (value.is_string() && value.get<std::string>().empty());
     if (!unset) return unsupported("model option", key);
   }
-  // Harmless where the vocabulary has no entries to fall back to.
+  // byte_fallback has no effect if the vocabulary lacks the entries for it.
   if (flag_of(model, "byte_fallback", false) && member(model, "vocab").contains("<0x00>")) {
     return unsupported("model option", "byte_fallback");
   }
@@ -140,7 +140,7 @@ Result<void> read_normalizer(const json& item, Normalizer& normalizer) {
   return {};
 }
 
-/// Text to be found literally, as a pattern.
+/// A pattern that matches `text` literally.
 std::string escape_pattern(const std::string& literal) {
   std::string pattern;
   for (const char c : literal) {
@@ -164,7 +164,7 @@ Result<SplitStep> read_split(const json& item) {
   return SplitStep{std::move(*compiled)};
 }
 
-/// `invert` swaps matches and gaps, which for isolated pieces changes nothing.
+/// Ignores `invert`: it swaps matches and gaps, which does not change isolated pieces.
 Result<void> read_step(const json& item, std::vector<PreTokenizerStep>& steps) {
   const std::string type = text_of(item, "type");
   if (!steps.empty() && std::holds_alternative<ByteLevelStep>(steps.back())) {
@@ -227,7 +227,7 @@ Result<void> read_template(const json& post, TokenizerSpec& spec) {
 Result<void> read_post_processor(const json& item, TokenizerSpec& spec) {
   if (item.is_null()) return {};
   const std::string type = text_of(item, "type");
-  if (type == "ByteLevel") return {};  // only moves offsets
+  if (type == "ByteLevel") return {};  // changes offsets only
   if (type == "TemplateProcessing") return read_template(item, spec);
   if (type != "Sequence") return unsupported("post_processor", type);
   for (const json& part : member(item, "processors")) {
@@ -236,8 +236,8 @@ Result<void> read_post_processor(const json& item, TokenizerSpec& spec) {
   return {};
 }
 
-/// ByteLevel, alone or after steps that leave byte-level entries as they are (a converted GGUF has
-/// them).
+/// Accepts ByteLevel, alone or after steps without effect on byte-level entries, as converted GGUF
+/// files have.
 Result<void> check_decoder(const json& item) {
   const std::string type = text_of(item, "type");
   if (type == "ByteLevel") return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tokenizer.json of the `tokenizers` library, as far as byte-level BPE families use it.
+// tokenizer.json of the `tokenizers` library, for byte-level BPE.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,11 @@
 
 namespace warpsmith::policy {
 
-/// `parse_failed` names what is missing or of the wrong kind; `unsupported` names a component that
-/// byte-level BPE families do not use (another model, normaliser, pre-tokenizer or decoder).
+/// `parse_failed` names what is missing or has the wrong type; `unsupported` names a model,
+/// normaliser, pre-tokenizer or decoder that byte-level BPE does not use.
 Result<TokenizerSpec> parse_tokenizer_json(std::string_view text);
 
-/// The tokenizer of a model folder.
+/// Reads the tokenizer of a model folder.
 Result<Tokenizer> read_tokenizer(const std::filesystem::path& folder);
 
 }  // namespace warpsmith::policy

@@ -7,8 +7,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "policy/learn/learner_parts.hpp"
-
 namespace warpsmith::policy {
 namespace {
 
@@ -20,7 +18,7 @@ std::vector<const HeldTrajectory*> held_of(Pack pack) {
   return held;
 }
 
-/// (N) of `like`'s type and device; `value(item, i)` for each item's action token i.
+/// (N), with the type and device of `like`: `value(item, i)` for action token i of each item.
 template <class Value>
 at::Tensor column(Pack pack, const at::Tensor& like, const Value& value) {
   std::vector<float> all;
@@ -32,7 +30,7 @@ at::Tensor column(Pack pack, const at::Tensor& like, const Value& value) {
   return at::tensor(all, at::kFloat).to(like.options());
 }
 
-/// Element i of a per-position array of the held trajectory.
+/// The element of a per-position array that belongs to action token i.
 template <class T>
 T at_action(const std::vector<T>& array, const TrainingItem& item, size_t i) {
   return array[static_cast<size_t>(item.actions[i])];
@@ -66,7 +64,7 @@ PolicyTokens tokens_of(const TokenEvaluation& now, Pack pack) {
   return t;
 }
 
-/// Values and proximal log-probabilities of items that no streamed forward scored.
+/// Records values and proximal log-probabilities of items that no streamed forward scored.
 void score_at_use(Pack pack, const TokenEvaluation& now, WeightsMark mark) {
   int64_t first = 0;
   for (TrainingItem* item : pack) {
@@ -81,7 +79,7 @@ void score_at_use(Pack pack, const TokenEvaluation& now, WeightsMark mark) {
   }
 }
 
-/// One row per sample of a packed evaluation, on the CPU.
+/// Per action token of a pack, (N) each.
 struct Rows {
   at::Tensor log_prob, entropy, clipped, filtered;
 };
@@ -118,19 +116,12 @@ void append_samples(Pack pack, Rows rows, std::vector<TokenSample>& out) {
 
 }  // namespace
 
-Accumulator::Accumulator(const LearnerConfig& config, std::optional<Transformer> reference)
-    : config_(config),
-      loss_(policy_loss_config(config)),
-      advantage_(advantage_config(config)),
-      reference_(std::move(reference)) {
-  if (config.kl > 0 && !reference_) throw std::invalid_argument("KL term without a reference");
-}
-
-void Accumulator::add_reference(Pack pack, double temperature) const {
-  if (loss_.kl <= 0 || !pack.front()->reference.empty()) return;
+void Accumulator::add_reference(Pack pack, const Transformer* reference, double temperature) const {
+  if (config_.loss.kl <= 0 || !pack.front()->reference.empty()) return;
+  if (reference == nullptr) throw std::invalid_argument("KL term without a reference policy");
   const std::vector<const HeldTrajectory*> held = held_of(pack);
   const at::Tensor all =
-      log_probs_under(*reference_, held, temperature).to(at::kCPU, at::kFloat).contiguous();
+      log_probs_under(*reference, held, temperature).to(at::kCPU, at::kFloat).contiguous();
   const float* next = all.const_data_ptr<float>();
   for (TrainingItem* item : pack) {
     item->reference.assign(next, next + item->actions.size());
@@ -144,11 +135,11 @@ void Accumulator::add(const ActorCritic& networks, Pack pack, const PassOptions&
   const TokenEvaluation now = networks.evaluate(held, pass.reach);
   score_at_use(pack, now, pass.mark);
   for (TrainingItem* item : pack) {
-    if (item->advantages.empty()) compute_advantages(*item, advantage_, pass.divisor);
+    if (item->advantages.empty()) compute_advantages(*item, config_.advantage, pass.divisor);
     sums_.tokens += item->token_count();
   }
   sums_.trajectories += static_cast<int64_t>(pack.size());
-  add_reference(pack, networks.options().temperature);
+  add_reference(pack, pass.reference, networks.temperature());
   loss_of(now, pack, pass).backward();
 }
 
@@ -160,25 +151,25 @@ at::Tensor Accumulator::loss_of(const TokenEvaluation& now, Pack pack, const Pas
   const at::Tensor first = column(pack, like, [](const TrainingItem& item, size_t i) {
     return at_action(item.held.values, item, i);
   });
-  const bool per_trajectory = config_.aggregation == Aggregation::trajectory_mean;
+  const bool per_trajectory = config_.loss.aggregation == Aggregation::trajectory_mean;
   const at::Tensor weight = column(pack, like, [&](const TrainingItem& item, size_t) {
     return per_trajectory ? 1.0 / static_cast<double>(item.actions.size()) : 1.0;
   });
   const at::Tensor value =
-      (weight * value_loss(now.value, target, first, config_.value_clip)).sum();
+      (weight * value_loss(now.value, target, first, config_.critic.value_clip)).sum();
   sums_.value += value.item<double>();
-  const PolicyLoss policy = policy_loss(loss_, tokens_of(now, pack));
-  const at::Tensor weighed = (weight * policy.per_token).sum();
-  sums_.policy += weighed.item<double>();
+  const PolicyLoss policy = policy_loss(config_.loss, tokens_of(now, pack));
+  const at::Tensor weighted = (weight * policy.per_token).sum();
+  sums_.policy += weighted.item<double>();
   if (pass.sample) {
     append_samples(pack, {now.log_prob, now.entropy, policy.clipped, policy.filtered}, samples_);
   }
-  if (pass.reach == Reach::value_only) return config_.value_weight * value;
-  return weighed + config_.value_weight * value;
+  if (pass.reach == Reach::value_only) return config_.critic.value_weight * value;
+  return weighted + config_.critic.value_weight * value;
 }
 
 double Accumulator::scale() const {
-  const bool per_trajectory = config_.aggregation == Aggregation::trajectory_mean;
+  const bool per_trajectory = config_.loss.aggregation == Aggregation::trajectory_mean;
   const int64_t count = per_trajectory ? sums_.trajectories : sums_.tokens;
   return count == 0 ? 0 : 1.0 / static_cast<double>(count);
 }

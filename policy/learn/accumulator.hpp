@@ -2,7 +2,6 @@
 // Gradients of packs of trajectories, summed until an optimiser update uses them.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,52 +12,48 @@
 
 namespace warpsmith::policy {
 
-/// What one pass over a pack does.
+/// Options of one pass over a pack.
 struct PassOptions {
   Reach reach = Reach::everything;
-  WeightsMark mark;      // of the weights in use, for values that are made at use
-  double divisor = 1.0;  // of advantages that are made at use
-  bool sample = true;    // collect statistics
+  WeightsMark mark;                        // of the weights in use, for items scored at use
+  const Transformer* reference = nullptr;  // the policy of the KL term; required if loss.kl > 0
+  double divisor = 1.0;                    // of advantages that this pass computes
+  bool sample = true;                      // collect statistics
 };
 
-/// Sums over what was added since `reset`. Losses are not yet divided by anything.
+/// Sums over the items added since `reset`; losses are not divided yet.
 struct LossSums {
   double policy = 0;
   double value = 0;
-  int64_t tokens = 0;  // action tokens, those too old included
+  int64_t tokens = 0;  // action tokens, including those with m = 0
   int64_t trajectories = 0;
 };
 
 class Accumulator {
  public:
-  /// `reference` is needed when the KL term is on; its tensors are shared.
-  Accumulator(const LearnerConfig& config, std::optional<Transformer> reference);
+  explicit Accumulator(const LearnerConfig& config) : config_(config) {}
 
-  /// Forward and backward of whole trajectories in one pack. Items without values get them from
-  /// this forward, and their advantages with them. Gradients add up in the networks' leaves.
+  /// Forward and backward of whole trajectories in one pack. Scores items that no streamed forward
+  /// scored, and computes advantages at an item's first use. Adds to the gradients of the networks'
+  /// leaves.
   void add(const ActorCritic& networks, std::span<TrainingItem* const> pack,
            const PassOptions& pass);
 
-  /// What gradients must be multiplied by: 1 / tokens, or 1 / trajectories. 0 when nothing came.
+  /// The factor for the summed gradients: 1 / tokens or 1 / trajectories; 0 if nothing was added.
   double scale() const;
   const LossSums& sums() const { return sums_; }
-  /// Begins the next update; statistics stay.
+  /// Begins the next update; keeps the samples.
   void reset() { sums_ = {}; }
-  /// The policy of the KL term; null without one.
-  const Transformer* reference() const { return reference_ ? &*reference_ : nullptr; }
-  Transformer* reference() { return reference_ ? &*reference_ : nullptr; }
   /// Samples since the last call.
   std::vector<TokenSample> take_samples();
 
  private:
   at::Tensor loss_of(const TokenEvaluation& now, std::span<TrainingItem* const> pack,
                      const PassOptions& pass);
-  void add_reference(std::span<TrainingItem* const> pack, double temperature) const;
+  void add_reference(std::span<TrainingItem* const> pack, const Transformer* reference,
+                     double temperature) const;
 
   LearnerConfig config_;
-  PolicyLossConfig loss_;
-  AdvantageConfig advantage_;
-  std::optional<Transformer> reference_;
   LossSums sums_;
   std::vector<TokenSample> samples_;
 };

@@ -31,11 +31,13 @@ at::Tensor hidden_rows(const Transformer& body, const ActionPack& plan, bool wit
 
 }  // namespace
 
-ActorCritic::ActorCritic(ModelConfig config, ModelWeights weights, CriticOptions options)
+ActorCritic::ActorCritic(ModelConfig config, ModelWeights weights, const CriticConfig& critic,
+                         double temperature)
     : actor_(std::move(config), std::move(weights)),
-      critic_(critic_of(actor_.config(), actor_.weights(), options.kind)),
+      critic_(critic_of(actor_.config(), actor_.weights(), critic.kind)),
       head_(make_value_head(actor_.config(), actor_.weights().embed.scalar_type())),
-      options_(options) {
+      stop_gradient_(critic.stop_gradient),
+      temperature_(temperature) {
   actor_.weights().require_grad();
   head_.weight.requires_grad_();
   head_.bias.requires_grad_();
@@ -44,15 +46,15 @@ ActorCritic::ActorCritic(ModelConfig config, ModelWeights weights, CriticOptions
 TokenEvaluation ActorCritic::evaluate(std::span<const HeldTrajectory* const> pack,
                                       Reach reach) const {
   const ActionPack plan = plan_of(pack);
-  const bool move_policy = reach == Reach::everything;
-  const at::Tensor rows = hidden_rows(actor_, plan, move_policy);
+  const bool train_policy = reach == Reach::everything;
+  const at::Tensor rows = hidden_rows(actor_, plan, train_policy);
   if (critic_) return score(rows, hidden_rows(*critic_, plan, true), plan.targets);
-  return score(rows, options_.stop_gradient ? rows.detach() : rows, plan.targets);
+  return score(rows, stop_gradient_ ? rows.detach() : rows, plan.targets);
 }
 
 TokenEvaluation ActorCritic::score(const at::Tensor& policy_rows, const at::Tensor& value_rows,
                                    const at::Tensor& targets) const {
-  const LogProbOptions how{.temperature = options_.temperature};
+  const LogProbOptions how{.temperature = temperature_};
   const TokenLogProbs policy = token_log_probs(policy_rows, actor_.weights().head, targets, how);
   return {policy.log_probs, policy.entropy, head_.values(value_rows)};
 }

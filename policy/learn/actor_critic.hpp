@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The networks that learn: the policy, and a critic on its trunk or with a body of its own.
+// The networks that are trained: the policy, and a critic on its trunk or with a body of its own.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,53 +16,48 @@
 
 namespace warpsmith::policy {
 
-/// N action tokens of several trajectories, in order. All (N), at least float32.
+/// Scores of the N action tokens of several trajectories, in order. All (N), at least float32.
 struct TokenEvaluation {
   at::Tensor log_prob;
   at::Tensor entropy;
   at::Tensor value;
 };
 
-/// How far gradients reach.
+/// Which networks get gradients.
 enum class Reach : uint8_t {
   everything,
-  value_only,  // the critic alone: a shared trunk is left as it is
+  value_only,  // the critic alone; a shared trunk gets none from the policy loss
 };
 
-struct CriticOptions {
-  CriticKind kind = CriticKind::shared;
-  bool stop_gradient = false;  // the value loss does not move a shared trunk
-  double temperature = 1.0;    // of the sampling: logits are divided by it on both sides
-};
-
-/// Which weights: those of `version` as published, or ones on the way to the next.
+/// Identifies weights: those of `version`, or intermediate ones of the step after it.
 struct WeightsMark {
   PolicyVersion version;
-  uint64_t updates = 0;   // optimiser updates so far, the identity of the weights
+  uint64_t updates = 0;   // optimiser updates so far; differs for different weights
   bool published = true;  // false between the updates of one step
 };
 
 class ActorCritic {
  public:
-  /// Takes the weights as they are (no copy) and marks them as leaves. A separate critic starts
-  /// from a copy of the policy's body.
-  ActorCritic(ModelConfig config, ModelWeights weights, CriticOptions options);
+  /// Uses the weights without a copy and marks them as leaves. A separate critic starts from a copy
+  /// of the policy's body. Log-probabilities are of softmax(logits / temperature), as in sampling.
+  ActorCritic(ModelConfig config, ModelWeights weights, const CriticConfig& critic,
+              double temperature);
 
   const ModelConfig& config() const { return actor_.config(); }
-  const CriticOptions& options() const { return options_; }
+  double temperature() const { return temperature_; }
   const Transformer& actor() const { return actor_; }
   Transformer& actor() { return actor_; }
-  /// The critic's body: the policy's own when shared.
+  /// The critic's body; with a shared trunk the policy's.
   const Transformer& critic_body() const { return critic_ ? *critic_ : actor_; }
   Transformer& critic_body() { return critic_ ? *critic_ : actor_; }
   bool has_own_critic_body() const { return critic_.has_value(); }
   ValueHead& value_head() { return head_; }
   const ValueHead& value_head() const { return head_; }
 
-  /// Whole trajectories in one packed forward, with gradients where autograd is on.
+  /// Scores whole trajectories in one packed forward pass, with gradients if autograd is on.
   TokenEvaluation evaluate(std::span<const HeldTrajectory* const> pack, Reach reach) const;
 
-  /// Hidden rows (N, H) of the policy and of the critic, and the tokens that follow them (N).
+  /// Scores from hidden rows (N, H) of policy and critic; `targets` (N) are the tokens after them.
   TokenEvaluation score(const at::Tensor& policy_rows, const at::Tensor& value_rows,
                         const at::Tensor& targets) const;
 
@@ -70,11 +65,12 @@ class ActorCritic {
   Transformer actor_;
   std::optional<Transformer> critic_;
   ValueHead head_;
-  CriticOptions options_;
+  bool stop_gradient_;
+  double temperature_;
 };
 
-/// Log-probabilities (N) of the action tokens under another policy, without gradients: the
-/// reference of the KL term.
+/// Log-probabilities (N) of the action tokens under `model`, without gradients. For the reference
+/// policy of the KL term.
 at::Tensor log_probs_under(const Transformer& model, std::span<const HeldTrajectory* const> pack,
                            double temperature);
 

@@ -31,7 +31,7 @@ double norm_of(const std::vector<at::Tensor>& gradients) {
   return std::sqrt(squares);
 }
 
-void forget(NamedParameters& parameters) {
+void clear(NamedParameters& parameters) {
   for (auto& [name, tensor] : parameters) tensor.mutable_grad() = at::Tensor();
 }
 
@@ -49,7 +49,7 @@ Result<void> copy_entry(const WeightMap& from, const std::string& name, at::Tens
 
 }  // namespace
 
-AdamW::AdamW(AdamWConfig config, std::vector<ParameterGroup> groups) : config_(config) {
+AdamW::AdamW(const OptimizerConfig& config, std::vector<ParameterGroup> groups) : config_(config) {
   for (ParameterGroup& names : groups) {
     Group group{std::move(names), {}, {}, 0};
     for (const auto& [name, tensor] : group.names.parameters) {
@@ -82,7 +82,7 @@ double AdamW::step(size_t index, double learning_rate, double scale) {
     update(group, with_gradient(group, true), learning_rate, config_.weight_decay);
     update(group, with_gradient(group, false), learning_rate, 0.0);
   }
-  forget(group.names.parameters);
+  clear(group.names.parameters);
   return norm;
 }
 
@@ -106,7 +106,7 @@ void AdamW::update(Group& group, const std::vector<size_t>& which, double rate, 
 }
 
 void AdamW::clear_gradients() {
-  for (Group& group : groups_) forget(group.names.parameters);
+  for (Group& group : groups_) clear(group.names.parameters);
 }
 
 WeightMap AdamW::state() const {
@@ -118,7 +118,7 @@ WeightMap AdamW::state() const {
       map[name + ".exp_avg"] = group.first[i];
       map[name + ".exp_avg_sq"] = group.second[i];
     }
-    // float64 holds every count below 2^53 exactly.
+    // float64 represents every count below 2^53 exactly.
     map[prefix + "/updates"] = at::full({1}, static_cast<double>(group.updates), at::kDouble);
   }
   return map;

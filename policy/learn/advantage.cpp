@@ -7,9 +7,9 @@
 namespace warpsmith::policy {
 
 double lambda_of(const AdvantageConfig& config, int64_t action_tokens) {
-  if (!config.length_adaptive) return config.lambda;
+  if (config.lambda_alpha <= 0) return config.lambda;
   const double length = static_cast<double>(std::max<int64_t>(action_tokens, 1));
-  return std::clamp(1.0 - 1.0 / (config.alpha * length), 0.0, 1.0);
+  return std::clamp(1.0 - 1.0 / (config.lambda_alpha * length), 0.0, 1.0);
 }
 
 Advantages BackwardGae::chunk(const AdvantageChunk& piece) {

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generalised advantage estimation over the tokens that the model sampled, and over those only.
+// Generalised advantage estimation (GAE) over the tokens that the model sampled. Pure.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "runtime/config/learner_config.hpp"
+
 namespace warpsmith::policy {
 
-struct AdvantageConfig {
-  double gamma = 1.0;            // discount per action token
-  double lambda = 1.0;           // GAE λ; not used when length_adaptive
-  bool length_adaptive = false;  // λ = 1 − 1/(α·l), l action tokens (VAPO, arXiv 2504.05118)
-  double alpha = 1.5;            // of the length-adaptive λ
-};
-
-/// The λ of a trajectory with that many action tokens, within [0, 1].
+/// λ for a trajectory of that many action tokens: `lambda`, or with lambda_alpha > 0 the
+/// length-adaptive 1 − 1/(α l) of VAPO (arXiv 2504.05118), clamped to [0, 1].
 double lambda_of(const AdvantageConfig& config, int64_t action_tokens);
 
-/// One piece of a trajectory, T tokens, all arrays of that length.
+/// A part of a trajectory, T tokens; all arrays have that length.
 struct AdvantageChunk {
   std::span<const uint8_t> mask;    // 1 where the model sampled the token
   std::span<const double> rewards;  // earned after the token
@@ -32,13 +28,13 @@ struct Advantages {
 };
 
 /// GAE (Schulman et al., arXiv 1506.02438, eq. 16) from the last token to the first. Masked tokens
-/// are skipped: neither discounted nor read. A reward on a masked token belongs to the action token
-/// before it (the one that caused it); before the first action there is none, and it is lost.
+/// are skipped: neither discounted nor read. A reward on a masked token counts for the action token
+/// before it; a reward before the first action token is lost.
 ///
-/// The trajectory may come in pieces, last piece first; the result does not depend on the cuts.
+/// A trajectory may be processed in chunks, the last one first; where it is cut has no effect.
 class BackwardGae {
  public:
-  /// The trajectory ends after its last token: there is no value beyond.
+  /// The value after the trajectory's last token is 0.
   BackwardGae(double gamma, double lambda) : gamma_(gamma), lambda_(lambda) {}
 
   /// Throws std::invalid_argument when the arrays differ in length.
@@ -49,10 +45,10 @@ class BackwardGae {
   double lambda_;
   double next_value_ = 0;
   double next_advantage_ = 0;
-  double pending_reward_ = 0;  // of masked tokens, waits for the action token before them
+  double pending_reward_ = 0;  // of masked tokens, for the action token before them
 };
 
-/// The whole trajectory at once, with the λ of its length.
+/// GAE of a whole trajectory, with λ by its number of action tokens.
 Advantages masked_gae(const AdvantageConfig& config, const AdvantageChunk& trajectory);
 
 }  // namespace warpsmith::policy

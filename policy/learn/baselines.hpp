@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running means that advantages are measured against. Pure; a caller stores their numbers.
+// Running statistics that rewards and advantages are compared with. Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,39 +8,39 @@
 
 namespace warpsmith::policy {
 
-/// The mean reward of each prompt, shrunk towards the mean of all while few are known. An old
-/// reward fades, because the policy that earned it is gone.
+/// The mean reward of each prompt, shrunk towards the overall mean while the prompt has few
+/// rewards. Older rewards weigh less, because an older policy earned them.
 class PromptBaseline {
  public:
   struct Entry {
-    double sum = 0;     // of faded rewards
-    double weight = 0;  // of as many trajectories, faded
+    double sum = 0;     // of rewards times their weights
+    double weight = 0;  // sum of the weights
   };
 
-  /// (sum + prior · mean of all) / (weight + prior); 0 before any reward.
+  /// (sum + prior · overall mean) / (weight + prior); 0 before the first reward.
   double of(uint64_t prompt) const;
   void add(uint64_t prompt, double reward);
 
   const std::map<uint64_t, Entry>& entries() const { return entries_; }
-  /// Replaces everything; the mean of all is rebuilt from the entries.
+  /// Replaces all entries; the overall mean is recomputed from them.
   void restore(std::map<uint64_t, Entry> entries);
 
  private:
-  static constexpr double fade = 0.95;       // per reward of the same prompt: a memory of 20
-  static constexpr double prior = 2.0;       // trajectories' worth of the mean of all
-  static constexpr size_t capacity = 65536;  // prompts; beyond it new ones get the mean of all
+  static constexpr double fade = 0.95;  // per reward of the same prompt: about the last 20 count
+  static constexpr double prior = 2.0;  // weight of the overall mean, in trajectories
+  static constexpr size_t capacity = 65536;  // prompts; further ones get the overall mean
 
   std::map<uint64_t, Entry> entries_;
   Entry all_;
 };
 
-/// A running root mean square of advantages. Advantages of a step are divided by what earlier
-/// steps gave, so that no step waits for its own statistics.
+/// A running root mean square of advantages. A step's advantages are divided by that of earlier
+/// steps, so that training can begin before the step is complete.
 class RunningScale {
  public:
-  /// What to divide by: 1 before the first step.
+  /// The root mean square; 1 before the first step.
   double divisor() const;
-  /// A step's mean of squared advantages over its action tokens.
+  /// Adds a step's mean squared advantage over its action tokens.
   void add_step(double mean_square);
 
   double mean_square() const { return mean_square_; }

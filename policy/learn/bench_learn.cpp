@@ -11,8 +11,7 @@
 namespace warpsmith::policy {
 namespace {
 
-Segment made_up_turn(const LearnBenchOptions& o, int64_t turn, int64_t vocab,
-                     RandomStream& random) {
+Segment random_turn(const LearnBenchOptions& o, int64_t turn, int64_t vocab, RandomStream& random) {
   Segment s;
   s.number = static_cast<uint32_t>(turn);
   const auto add = [&](int64_t count, bool sampled) {
@@ -48,7 +47,7 @@ void train_step(Trainer& trainer, const LearnBenchOptions& o, RandomStream& rand
   for (int64_t i = 0; i < o.trajectories; ++i) {
     const TrajectoryId id = base + static_cast<TrajectoryId>(i);
     for (int64_t turn = 0; turn < o.turns; ++turn) {
-      Segment s = made_up_turn(o, turn, trainer.model_config().vocab, random);
+      Segment s = random_turn(o, turn, trainer.model_config().vocab, random);
       s.trajectory = id;
       for (PolicyVersion& v : s.versions) v = trainer.version();
       const auto start = SteadyClock::now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast a trainer trains: made-up trajectories of a given shape through observe, close, step.
+// The speed of a trainer: synthetic trajectories through observe, close and advance.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,14 @@ struct LearnBenchOptions {
 
 struct LearnBench {
   double seconds = 0;
-  double observe_seconds = 0;       // of it, streamed forwards
+  double observe_seconds = 0;       // of `seconds`, in streamed forwards
   double trained_tokens_per_s = 0;  // tokens of trajectories per second, each counted once
   double passes_tokens_per_s = 0;   // tokens of all forward and backward passes per second
   double gflops = 0;  // 6 per parameter and pass token, 2 per streamed one, attention left out
   int64_t parameters = 0;
 };
 
-/// Random tokens with log-probabilities of a uniform policy: what is learnt is nonsense, the work
-/// is the real one.
+/// Trains on random tokens with the log-probabilities of a uniform policy.
 LearnBench bench_learn(Trainer& trainer, const LearnBenchOptions& options, uint64_t seed);
 
 }  // namespace warpsmith::policy

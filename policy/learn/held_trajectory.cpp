@@ -16,7 +16,7 @@ std::string name_of(const Segment& segment) {
 }
 
 bool is_log_probability(float x) {
-  return std::isfinite(x) && x <= 1e-3F;  // rounding may lift a certain token slightly above 0
+  return std::isfinite(x) && x <= 1e-3F;  // rounding may exceed 0 slightly
 }
 
 Result<void> check_tokens(const Segment& s) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trajectory as the learner holds it while it grows: its segments joined, and what the streamed
-// forwards said about its tokens.
+// A trajectory in the learner: its segments joined, and the scores of its tokens.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +12,15 @@
 
 namespace warpsmith::policy {
 
-/// All arrays (T), T tokens so far. Masked positions hold zeros.
+/// All arrays are (T), T tokens so far. Masked positions are 0.
 struct HeldTrajectory {
   TrajectoryId id = 0;
   uint32_t next_segment = 0;
   std::vector<int32_t> tokens;
   std::vector<uint8_t> mask;
   std::vector<float> behaviour;         // log μ
-  std::vector<PolicyVersion> versions;  // that sampled it
-  // Filled by forwards, for the first `scored` tokens: as segments arrive, or at first use.
+  std::vector<PolicyVersion> versions;  // of the weights that sampled the token
+  // For the first `scored` tokens: filled when segments arrive, or at first use.
   int64_t scored = 0;
   std::vector<float> proximal;        // log π_p
   std::vector<float> values;          // V of the state in which the token was chosen
@@ -29,18 +28,18 @@ struct HeldTrajectory {
 
   int64_t size() const { return static_cast<int64_t>(tokens.size()); }
   int64_t action_tokens() const;
-  /// Tokens up to the last one that was sampled: what follows it has no bearing on any loss.
+  /// Tokens up to the last sampled one; later tokens affect no loss.
   int64_t useful_length() const;
   int64_t prompt_length() const;  // tokens before the first sampled one
   int64_t bytes() const;
 
-  /// Joins the next segment. True when it was new, false when it is already here. `parse_failed`
-  /// for arrays that do not fit together or are not finite, `invalid_argument` for a gap in the
-  /// numbers or a trajectory that begins with a sampled token.
+  /// Joins the next segment. Returns false if it is already here. `parse_failed` for arrays of
+  /// different lengths or values out of range, `invalid_argument` for a gap in the numbers or a
+  /// trajectory that begins with a sampled token.
   Result<bool> append(const Segment& segment);
 };
 
-/// A number for the tokens before the first sampled one: trajectories of one task share it.
+/// A checksum of the tokens before the first sampled one; equal for trajectories of one task.
 uint64_t prompt_key(const HeldTrajectory& held);
 
 /// Positions of sampled tokens within the trajectory, ascending.

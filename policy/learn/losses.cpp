@@ -18,19 +18,19 @@ namespace {
 
 using at::Tensor;
 
-/// e^(a − b), held within e^±20: an infinite ratio would turn a zero gradient into NaN.
+/// e^(a − b), clamped to e^±20: an infinite ratio would turn a zero gradient into NaN.
 Tensor ratio_of(const Tensor& a, const Tensor& b) {
   return at::exp(at::clamp(a - b, -20.0, 20.0));
 }
 
-/// A surrogate before weighting: its value, and where it gives no gradient.
+/// A surrogate loss (N), and where it was clipped (N, bool).
 struct Surrogate {
   Tensor loss;
   Tensor clipped;
 };
 
-/// −min(u A, clip(u) A), with dual clip: for A < 0 never more than −c A.
-Surrogate clipped_surrogate(const PolicyLossConfig& c, const Tensor& ratio, const Tensor& a) {
+/// −min(u A, clip(u) A); with dual clip at most −dual_clip A where A < 0.
+Surrogate clipped_surrogate(const LossConfig& c, const Tensor& ratio, const Tensor& a) {
   const Tensor plain = -ratio * a;
   const Tensor bounded = -at::clamp(ratio, 1 - c.clip_low, 1 + c.clip_high) * a;
   Tensor loss = at::maximum(plain, bounded);
@@ -43,7 +43,7 @@ Surrogate clipped_surrogate(const PolicyLossConfig& c, const Tensor& ratio, cons
   return {loss, clipped};
 }
 
-Surrogate decoupled(const PolicyLossConfig& c, const PolicyTokens& t) {
+Surrogate decoupled(const LossConfig& c, const PolicyTokens& t) {
   const Tensor raw = ratio_of(t.proximal, t.behaviour);
   const Tensor beyond = raw.gt(c.weight_cap);
   const Tensor weight =
@@ -54,17 +54,17 @@ Surrogate decoupled(const PolicyLossConfig& c, const PolicyTokens& t) {
   return s;
 }
 
-/// −sg(weight) A log π: the gradient of the weighted likelihood.
+/// −weight A log π; `weight` has no gradient.
 Tensor weighted_likelihood(const Tensor& weight, const PolicyTokens& t) {
   return -weight * t.advantage * t.log_prob;
 }
 
-Surrogate two_sided_mask(const PolicyLossConfig& c, const PolicyTokens& t, const Tensor& ratio) {
-  const Tensor outside = ratio.lt(c.band_low) | ratio.gt(c.band_high);
+Surrogate two_sided_mask(const LossConfig& c, const PolicyTokens& t, const Tensor& ratio) {
+  const Tensor outside = ratio.lt(c.mask_low) | ratio.gt(c.mask_high);
   return {weighted_likelihood(ratio.masked_fill(outside, 0), t), outside};
 }
 
-Surrogate dppo(const PolicyLossConfig& c, const PolicyTokens& t) {
+Surrogate dppo(const LossConfig& c, const PolicyTokens& t) {
   const Tensor ratio = ratio_of(t.log_prob, t.behaviour);
   const Tensor now = t.log_prob.detach();
   const Tensor far = (at::exp(now) - at::exp(t.behaviour)).abs().gt(c.shift);
@@ -74,7 +74,7 @@ Surrogate dppo(const PolicyLossConfig& c, const PolicyTokens& t) {
   return {at::where(masked, at::zeros_like(ratio), -ratio * t.advantage), masked};
 }
 
-Surrogate surrogate_of(const PolicyLossConfig& c, const PolicyTokens& t) {
+Surrogate surrogate_of(const LossConfig& c, const PolicyTokens& t) {
   const Tensor frozen = ratio_of(t.log_prob.detach(), t.behaviour);
   switch (c.kind) {
     case LossKind::ppo:
@@ -95,9 +95,9 @@ Surrogate surrogate_of(const PolicyLossConfig& c, const PolicyTokens& t) {
   throw std::logic_error("policy loss: unknown kind");
 }
 
-/// (N) bool: tokens of trajectories whose geometric mean ratio left the band. Only tokens with
-/// m = 1 vote.
-Tensor sequence_filter(const PolicyLossConfig& c, const PolicyTokens& t) {
+/// (N) bool: true for the tokens of trajectories whose geometric mean of π/μ, over tokens with
+/// m = 1, is outside [sequence_low, sequence_high].
+Tensor sequence_filter(const LossConfig& c, const PolicyTokens& t) {
   if (c.sequence_high <= 0) return at::zeros_like(t.trainable, at::kBool);
   const Tensor log_ratio = (t.log_prob.detach() - t.behaviour) * t.trainable;
   const Tensor sums = at::bincount(t.trajectory, log_ratio);
@@ -106,8 +106,8 @@ Tensor sequence_filter(const PolicyLossConfig& c, const PolicyTokens& t) {
   return (mean.lt(c.sequence_low) | mean.gt(c.sequence_high)).index_select(0, t.trajectory);
 }
 
-/// Terms that act on every trainable token, filtered or not.
-Tensor regularisers(const PolicyLossConfig& c, const PolicyTokens& t) {
+/// KL, entropy and likelihood terms (N); the sequence filter does not remove them.
+Tensor regularisers(const LossConfig& c, const PolicyTokens& t) {
   Tensor sum = at::zeros_like(t.advantage);
   if (c.kl > 0) sum = sum + c.kl * k3(t.log_prob, t.reference);
   if (c.entropy != 0) sum = sum - c.entropy * t.entropy;
@@ -117,7 +117,7 @@ Tensor regularisers(const PolicyLossConfig& c, const PolicyTokens& t) {
 
 }  // namespace
 
-PolicyLoss policy_loss(const PolicyLossConfig& config, const PolicyTokens& tokens) {
+PolicyLoss policy_loss(const LossConfig& config, const PolicyTokens& tokens) {
   const Surrogate surrogate = surrogate_of(config, tokens);
   const Tensor filtered = sequence_filter(config, tokens);
   const Tensor kept = at::where(filtered, at::zeros_like(surrogate.loss), surrogate.loss);
@@ -140,10 +140,11 @@ at::Tensor value_loss(const at::Tensor& value, const at::Tensor& target, const a
   return at::maximum(plain, 0.5 * (held - target).square());
 }
 
-double overlong_penalty(int64_t tokens, int64_t limit, int64_t margin) {
-  if (limit <= 0 || tokens <= limit - margin) return 0;
-  if (tokens >= limit || margin <= 0) return -1;
-  return static_cast<double>(limit - margin - tokens) / static_cast<double>(margin);
+double overlong_penalty(int64_t tokens, const OverlongConfig& config) {
+  const int64_t start = config.limit - config.margin;
+  if (config.limit <= 0 || tokens <= start) return 0;
+  if (tokens >= config.limit) return -1;
+  return static_cast<double>(start - tokens) / static_cast<double>(config.margin);
 }
 
 }  // namespace warpsmith::policy

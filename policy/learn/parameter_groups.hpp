@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which parameters learn together: the policy's body, and what belongs to the critic alone.
+// The optimiser's parameter groups: the policy, and what belongs to the critic alone.
 #pragma once
 
 #include "policy/learn/actor_critic.hpp"
@@ -10,8 +10,8 @@ namespace warpsmith::policy {
 inline constexpr size_t policy_group = 0;
 inline constexpr size_t critic_group = 1;
 
-/// Two groups, in the order of the constants: they differ in rate and are clipped apart, so that a
-/// fresh critic's large gradient does not shrink the policy's.
+/// The two groups, in the order of the constants. They are clipped separately, so that the large
+/// gradient of a new critic does not shrink the policy's.
 std::vector<ParameterGroup> parameter_groups(const ActorCritic& networks);
 
 }  // namespace warpsmith::policy

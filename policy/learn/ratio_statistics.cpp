@@ -7,7 +7,7 @@
 namespace warpsmith::policy {
 namespace {
 
-/// Running sums for a mean.
+/// A running mean.
 struct Mean {
   double sum = 0;
   int64_t count = 0;
@@ -31,7 +31,7 @@ double variance(const std::vector<double>& xs) {
   return square.value();
 }
 
-/// Ratios of trained tokens: quantiles, effective sample size, divergences.
+/// Fills what concerns π/μ of the trained tokens: quantiles, effective sample size, k3.
 void describe_ratios(const std::vector<TokenSample>& samples, RatioStatistics& out) {
   std::vector<double> ratios;
   Mean k3;

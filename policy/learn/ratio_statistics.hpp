@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step reports about its tokens: how far the policies drifted apart, what was clipped, how
-// well the critic explains the returns.
+// Statistics of a step's tokens: distance between the policies, clipping, quality of the critic.
+// Pure.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace warpsmith::policy {
 
-/// One action token as the statistics see it. Log-probabilities are natural.
+/// One action token. Log-probabilities are natural.
 struct TokenSample {
   float log_prob = 0;   // log π when the gradient was taken
   float behaviour = 0;  // log μ
   float proximal = 0;   // log π_p
   float entropy = 0;    // nats
-  float value = 0;      // V when the segment arrived
+  float value = 0;      // V when the token was first scored
   float target = 0;     // λ-return
   uint32_t lag = 0;     // versions between sampling and use
   bool clipped = false;
@@ -25,7 +25,7 @@ struct TokenSample {
   bool same_weights = false;  // π_p had the weights that sampled it: π_p/μ is the mismatch alone
 };
 
-/// Tokens of one age.
+/// Tokens of one lag.
 struct AgeBin {
   int64_t tokens = 0;
   int64_t clipped = 0;
@@ -39,15 +39,15 @@ struct AgeBin {
 inline constexpr std::array<double, 7> ratio_levels{0.0, 0.01, 0.05, 0.5, 0.95, 0.99, 1.0};
 
 struct RatioStatistics {
-  int64_t tokens = 0;                       // all action tokens, old ones too
-  int64_t stale_tokens = 0;                 // of those, too old to be trained
-  int64_t filtered_tokens = 0;              // of those, removed by the sequence filter
+  int64_t tokens = 0;                       // all action tokens, including stale ones
+  int64_t stale_tokens = 0;                 // m = 0
+  int64_t filtered_tokens = 0;              // removed by the sequence filter
   std::array<double, 7> ratio_quantiles{};  // of π/μ over trained tokens, at ratio_levels
   double effective_sample_size = 0;         // (Σρ)² / (n Σρ²) in (0, 1]
   double k3 = 0;                            // mean of e^d − d − 1, d = log π − log μ: KL(μ ‖ π)
   double proximal_k3 = 0;                   // the same with d = log π − log π_p
   double clip_fraction = 0;
-  std::map<uint32_t, AgeBin> by_age;  // lag → tokens and clips: the lag histogram too
+  std::map<uint32_t, AgeBin> by_age;  // lag → tokens (the lag histogram) and clips
   double mean_lag = 0;
   int64_t same_weights_tokens = 0;  // TokenSample::same_weights
   double mismatch_mean = 0;         // |log π_p − log μ| over those
@@ -59,10 +59,10 @@ struct RatioStatistics {
   double target_mean = 0;
 };
 
-/// Of one step's action tokens. An empty step gives zeros.
+/// Statistics of one step's action tokens; zeros if there are none.
 RatioStatistics ratio_statistics(const std::vector<TokenSample>& samples);
 
-/// The value below which a share `level` of the sorted numbers lies, linearly interpolated.
+/// The quantile of sorted numbers at `level` in [0, 1], linearly interpolated.
 double quantile_of(const std::vector<double>& sorted, double level);
 
 }  // namespace warpsmith::policy

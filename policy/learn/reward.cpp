@@ -10,8 +10,7 @@ namespace {
 
 constexpr double rejected = -1.0;
 
-/// The logarithm, and below 1 a straight line: the logarithm would fall below what a wrong kernel
-/// gets.
+/// log(speedup); linear below 1, where the logarithm could fall below `rejected`.
 double logarithmic(double speedup) {
   constexpr double slope = 0.9;  // above `rejected` even for a speed-up of 0
   return speedup >= 1 ? std::log(speedup) : slope * (speedup - 1);
@@ -19,8 +18,7 @@ double logarithmic(double speedup) {
 
 using Bound = std::optional<Interval> ShapeResult::*;
 
-/// Lowest bound over the shapes that are timed; empty when one was not measured: no measurement, no
-/// reward.
+/// The lowest bound over the timed shapes; empty if one was not measured.
 std::optional<double> worst_low(const Verdict& verdict, Bound bound) {
   std::optional<double> low;
   for (const ShapeResult& shape : verdict.shapes) {

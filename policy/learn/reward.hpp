@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reward that a verdict earns. Infrastructure failures cannot be passed here: the type forbids
-// it.
+// The reward for a verdict. An infrastructure failure is not a Verdict, so it cannot get a reward.
+// Pure.
 #pragma once
 
 #include "runtime/reward_rule.hpp"
@@ -8,9 +8,9 @@
 
 namespace warpsmith::policy {
 
-/// Any correct candidate earns more than any other, whatever its speed.
-/// Milestones are judged on the lower end of the interval, and on the worst shape.
-/// (CUDA Agent, arXiv 2602.24286, section 3.3; t0 the baseline: (t0 − t) / t0 > 0.05.)
+/// The reward of a verdict. A correct candidate gets more than an incorrect one, whatever its
+/// speed. Milestones: (t0 − t) / t0 > 0.05 for the baseline's time t0 (CUDA Agent, arXiv
+/// 2602.24286, section 3.3), on the lower end of the speed-up's interval for the slowest shape.
 double reward_of(const Verdict& verdict, RewardRule rule);
 
 }  // namespace warpsmith::policy

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shuffle that is the same on every machine: std::shuffle's draws are the library's own affair.
+// A shuffle with the same result on every machine; that of std::shuffle depends on the library.
+// Pure.
 #pragma once
 
 #include <utility>

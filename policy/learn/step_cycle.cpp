@@ -6,14 +6,14 @@
 namespace warpsmith::policy {
 namespace {
 
-/// The share of `total` that the first `part` of `parts` equal parts hold, rounded up.
+/// The size of the first `part` of `parts` equal parts of `total`, rounded up.
 int64_t cut(int64_t total, int64_t part, int64_t parts) {
   return (total * part + parts - 1) / parts;
 }
 
 }  // namespace
 
-StepCycle::StepCycle(StepBudget budget) : budget_(budget) {
+StepCycle::StepCycle(StepConfig budget) : budget_(budget) {
   budget_.minibatches = std::min(budget_.minibatches, budget_.trajectories);
 }
 

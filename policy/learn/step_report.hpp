@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trainer tells about one step.
+// The report of one optimiser step.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace warpsmith::policy {
 
-/// Outcomes of a step's trajectories.
+/// Statistics over the outcomes of a step's trajectories; means unless noted.
 struct OutcomeStatistics {
-  double reward_mean = 0;  // as judged, before any penalty
-  std::map<std::string, int64_t> verdicts;
+  double reward_mean = 0;                   // before any penalty
+  std::map<std::string, int64_t> verdicts;  // count of each
   double pass_rate = 0;
-  double faster_eager = 0;    // share with more than 5 % off eager's time
-  double faster_compile = 0;  // and off torch.compile's
+  double faster_eager = 0;    // share more than 5 % faster than eager
+  double faster_compile = 0;  // share more than 5 % faster than torch.compile
   double truncated = 0;
   double turns_mean = 0;
   double tool_calls_mean = 0;
@@ -28,25 +28,25 @@ struct OutcomeStatistics {
 };
 
 struct StepReport {
-  PolicyVersion version;  // that the step made
+  PolicyVersion version;  // of the weights after the step
   std::vector<TrajectoryId> trained;
   OutcomeStatistics outcomes;
   RatioStatistics tokens;  // of the last epoch
-  double policy_loss = 0;  // means of the last update, by the configured aggregation
+  double policy_loss = 0;  // of the last update, by the configured aggregation
   double value_loss = 0;
-  double gradient_norm = 0;         // of the policy, greatest over the step's updates
+  double gradient_norm = 0;         // of the policy, largest over the step's updates
   double critic_gradient_norm = 0;  // likewise
-  int64_t skipped_updates = 0;      // whose gradient was not finite
+  int64_t skipped_updates = 0;      // because the gradient was not finite
   int64_t updates = 0;
   double learning_rate = 0;
   double advantage_divisor = 1;
-  int64_t forward_tokens = 0;  // tokens of all forward and backward passes, prompts included
+  int64_t forward_tokens = 0;  // tokens of all forward and backward passes, with prompts
   bool value_only = false;     // a step of value warm-up
 };
 
 OutcomeStatistics outcome_statistics(const std::deque<TrainingItem>& items);
 
-/// Names and numbers of a report, flat, for telemetry: "ratio_p99", "clip_age_2", "verdict.wrong".
+/// A report as flat names and numbers for telemetry: "ratio_p99", "clip_age_2", "verdict.wrong".
 std::map<std::string, double> numbers_of(const StepReport& report);
 
 }  // namespace warpsmith::policy

@@ -50,7 +50,7 @@ void KeptPrefix::extend(const ActorCritic& networks, HeldTrajectory& held, Weigh
   if (held.size() == held.scored) return;
   if (refresh && oldest_updates_ != mark.updates) restart();
   if (length() == 0) oldest_updates_ = mark.updates;
-  // Row r is the hidden state of token first + r, which scores the token after it.
+  // Row r is the hidden state at token first + r, which scores the next token.
   const int64_t first = length() == 0 ? 0 : length() - 1;
   const at::Tensor rows = continue_body(networks.actor(), policy_, policy_last_, held);
   const at::Tensor value_rows =

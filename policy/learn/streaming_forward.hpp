@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forwards of a trajectory that still runs: values and proximal log-probabilities of each segment
-// as it arrives, with the prefix kept, so that only the gradient is left to do at the end.
+// Streamed forwards: values and proximal log-probabilities of each segment as it arrives, with the
+// prefix kept. When the trajectory ends, only the gradient is left to compute.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,7 +13,7 @@
 
 namespace warpsmith::policy {
 
-/// What is kept of one trajectory between its segments. Forgetting it frees the memory.
+/// The keys and values of one trajectory's tokens so far, for policy and critic.
 class KeptPrefix {
  public:
   explicit KeptPrefix(const ActorCritic& networks);
@@ -21,16 +21,15 @@ class KeptPrefix {
   int64_t length() const { return policy_.length(); }
   int64_t bytes() const;
 
-  /// Runs all tokens of `held` beyond the kept ones, and fills its proximal log-probabilities and
-  /// values from token `scored` on. With `refresh`, a prefix that older weights made is computed
-  /// anew first, which makes π_p exact; without, its keys and values stay, as they do in the
-  /// generator.
+  /// Runs the tokens of `held` beyond the kept ones, and fills its proximal log-probabilities and
+  /// values from token `scored` on. With `refresh`, recomputes a prefix of older weights first,
+  /// which makes π_p exact; otherwise keeps its keys and values, as the generator does.
   void extend(const ActorCritic& networks, HeldTrajectory& held, WeightsMark mark, bool refresh);
-  /// Frees the caches; the next `extend` runs the whole trajectory again.
+  /// Clears the caches; the next `extend` runs the whole trajectory.
   void restart();
 
  private:
-  /// Hidden states of tokens [first, size) of `held`, before them the row that was kept.
+  /// The kept last row, if any, and the hidden states of the tokens of `held` after it.
   at::Tensor continue_body(const Transformer& body, SequenceCache& cache, at::Tensor& last,
                            const HeldTrajectory& held) const;
 
@@ -39,7 +38,7 @@ class KeptPrefix {
   std::optional<SequenceCache> critic_;
   at::Tensor policy_last_;  // (1, H) hidden state of the last token; undefined at the start
   at::Tensor critic_last_;
-  uint64_t oldest_updates_ = 0;  // of the weights that made the oldest part
+  uint64_t oldest_updates_ = 0;  // WeightsMark::updates of the oldest part's weights
 };
 
 }  // namespace warpsmith::policy

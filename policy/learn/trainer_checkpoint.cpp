@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trainer's folder: the policy as a Hugging Face model, beside it critic/, reference/,
-// optimizer.safetensors and trainer.json.
+#include "policy/learn/trainer_checkpoint.hpp"
+
 #include <ATen/core/grad_mode.h>
 
 #include <system_error>
+#include <utility>
 
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/safetensors.hpp"
-#include "policy/learn/learner_parts.hpp"
-#include "policy/learn/trainer.hpp"
 #include "policy/learn/trainer_json.hpp"
 #include "runtime/run/durable_file.hpp"
 
@@ -29,7 +28,7 @@ Result<void> save_model(const fs::path& folder, const Transformer& model) {
   return save_hf_model(folder, model);
 }
 
-/// Into the storage of `model`, which keeps its identity.
+/// Copies a model folder into the storage of `model`.
 Result<void> load_into(const fs::path& folder, Transformer& model) {
   auto map = read_hf_weights(folder);
   if (!map) return tl::unexpected(map.error());
@@ -59,59 +58,46 @@ Result<void> load_optimiser(const fs::path& file, AdamW& optimiser) {
 
 }  // namespace
 
-Result<void> Trainer::save(const fs::path& folder) const {
-  if (mid_step()) {
-    return fail(ErrorCode::invalid_argument,
-                folder.string() + ": a step is under way; save when it has reported");
-  }
-  if (auto r = save_model(folder, networks_.actor()); !r) return r;
+Result<void> save_checkpoint(const TrainerState& state, const fs::path& folder) {
+  const ActorCritic& networks = state.networks;
+  if (auto r = save_model(folder, networks.actor()); !r) return r;
   const fs::path critic = folder / "critic";
   if (auto r = make_folder(critic); !r) return r;
-  if (networks_.has_own_critic_body()) {
-    if (auto r = save_model(critic, networks_.critic_body()); !r) return r;
+  if (networks.has_own_critic_body()) {
+    if (auto r = save_model(critic, networks.critic_body()); !r) return r;
   }
-  const WeightMap head = value_head_to_map(networks_.value_head());
+  const WeightMap head = value_head_to_map(networks.value_head());
   if (auto r = write_safetensors(critic / "value_head.safetensors", head); !r) return r;
-  if (const Transformer* reference = accumulator_.reference()) {
-    if (auto r = save_model(folder / "reference", *reference); !r) return r;
+  if (state.reference) {
+    if (auto r = save_model(folder / "reference", *state.reference); !r) return r;
   }
-  if (auto r = write_safetensors(folder / "optimizer.safetensors", optimiser_.state()); !r)
-    return r;
-  return write_trainer_numbers(folder / "trainer.json", {mark_.version.step, mark_.updates,
-                                                         scale_.mean_square(), prompts_.entries()});
+  const WeightMap moments = state.optimiser.state();
+  if (auto r = write_safetensors(folder / "optimizer.safetensors", moments); !r) return r;
+  return write_trainer_numbers(folder / "trainer.json",
+                               {state.mark.version.step, state.mark.updates,
+                                state.scale.mean_square(), state.prompts.entries()});
 }
 
-Result<void> Trainer::restore(const fs::path& folder, uint32_t incarnation) {
+Result<void> restore_checkpoint(TrainerState& state, const fs::path& folder, uint32_t incarnation) {
   auto numbers = read_trainer_numbers(folder / "trainer.json");
   if (!numbers) return tl::unexpected(numbers.error());
-  if (auto r = load_into(folder, networks_.actor()); !r) return r;
+  ActorCritic& networks = state.networks;
+  if (auto r = load_into(folder, networks.actor()); !r) return r;
   const fs::path critic = folder / "critic";
-  if (networks_.has_own_critic_body()) {
-    if (auto r = load_into(critic, networks_.critic_body()); !r) return r;
+  if (networks.has_own_critic_body()) {
+    if (auto r = load_into(critic, networks.critic_body()); !r) return r;
   }
   const fs::path head = critic / "value_head.safetensors";
-  if (auto r = load_head(head, networks_.config(), networks_.value_head()); !r) return r;
-  if (Transformer* reference = accumulator_.reference()) {
-    if (auto r = load_into(folder / "reference", *reference); !r) return r;
+  if (auto r = load_head(head, networks.config(), networks.value_head()); !r) return r;
+  if (state.reference) {
+    if (auto r = load_into(folder / "reference", *state.reference); !r) return r;
   }
-  if (auto r = load_optimiser(folder / "optimizer.safetensors", optimiser_); !r) return r;
-  prompts_.restore(std::move(numbers->prompts));
-  scale_.restore(numbers->mean_square);
-  begin_incarnation({incarnation, numbers->step}, numbers->updates);
+  if (auto r = load_optimiser(folder / "optimizer.safetensors", state.optimiser); !r) return r;
+  state.optimiser.clear_gradients();
+  state.prompts.restore(std::move(numbers->prompts));
+  state.scale.restore(numbers->mean_square);
+  state.mark = {.version = {incarnation, numbers->step}, .updates = numbers->updates};
   return {};
-}
-
-void Trainer::begin_incarnation(PolicyVersion version, uint64_t updates) {
-  optimiser_.clear_gradients();
-  accumulator_.reset();
-  (void)accumulator_.take_samples();
-  running_.clear();
-  waiting_.clear();
-  step_items_.clear();
-  draft_ = {};
-  cycle_ = StepCycle{step_budget(setup_.learner)};
-  mark_ = {.version = version, .updates = updates};
-  publish();
 }
 
 }  // namespace warpsmith::policy

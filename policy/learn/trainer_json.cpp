@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Keys are decimal: JSON has no 64-bit integers that every reader keeps.
+/// Keys are decimal text, because many JSON readers round 64-bit integers.
 uint64_t key_of(const std::string& text) {
   uint64_t key = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), key);

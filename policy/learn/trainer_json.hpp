@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small numbers of a trainer's checkpoint, as JSON.
+// trainer.json: the scalars of a trainer's checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct TrainerNumbers {
 
 Result<void> write_trainer_numbers(const std::filesystem::path& file,
                                    const TrainerNumbers& numbers);
-/// `not_found`, or `parse_failed` for anything that is not such a file.
+/// `not_found` if the file cannot be read, `parse_failed` if its content is invalid.
 Result<TrainerNumbers> read_trainer_numbers(const std::filesystem::path& file);
 
 }  // namespace warpsmith::policy

@@ -31,7 +31,7 @@ void compute_advantages(TrainingItem& item, const AdvantageConfig& config, doubl
     values[i] = double{item.held.values[static_cast<size_t>(item.actions[i])]} + item.baseline;
   }
   if (n > 0) rewards.back() = item.reward;
-  const std::vector<uint8_t> mask(n, 1);  // masked tokens change nothing, so they are left out
+  const std::vector<uint8_t> mask(n, 1);  // masked tokens would change nothing
   const Advantages gae = masked_gae(config, {mask, rewards, values});
   item.advantages.assign(n, 0);
   item.targets.assign(n, 0);

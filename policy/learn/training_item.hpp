@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A closed trajectory on its way through a step.
+// A closed trajectory and its per-token quantities for training.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct TrainingItem {
   HeldTrajectory held;
   Outcome outcome;
   double reward = 0;               // after the overlong penalty
-  double baseline = 0;             // the prompt's mean reward when it was closed; 0 without
+  double baseline = 0;             // the prompt's mean reward at closing; 0 if unused
   std::vector<int64_t> actions;    // positions of the action tokens
-  std::vector<float> advantages;   // empty until values are known
-  std::vector<float> targets;      // λ-returns, baseline included
+  std::vector<float> advantages;   // empty until the first use
+  std::vector<float> targets;      // λ-returns, including the baseline
   std::vector<float> reference;    // log π_ref; empty without a KL term
   std::vector<uint32_t> lags;      // at first use
   std::vector<uint8_t> trainable;  // m: 1 where the lag is within the bound
@@ -29,11 +29,12 @@ struct TrainingItem {
 
 TrainingItem make_item(HeldTrajectory held, Outcome outcome, double reward);
 
-/// Lags against the current version; m = 0 beyond the bound. Returns how many tokens are trainable.
+/// Sets lags against version `current`, and m = 0 where the lag exceeds `max_lag`. Returns the
+/// number of tokens with m = 1.
 int64_t mark_stale(TrainingItem& item, PolicyVersion current, int64_t max_lag);
 
-/// Advantages (divided by `divisor`) and targets from the item's values, its reward on the last
-/// action token.
+/// Computes advantages (divided by `divisor`) and targets from the item's values, with the reward
+/// on the last action token.
 void compute_advantages(TrainingItem& item, const AdvantageConfig& config, double divisor);
 
 }  // namespace warpsmith::policy

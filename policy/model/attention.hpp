@@ -12,20 +12,20 @@
 
 namespace warpsmith::policy {
 
-/// Where each sequence lies among the packed rows, and its past if it has one.
+/// The lengths of the packed sequences, and their caches if they have a past.
 struct SequenceLayout {
   std::span<const int64_t> lengths;        // new tokens of each sequence, in order
   std::span<SequenceCache* const> caches;  // empty, or one per sequence
 };
 
-/// What all blocks of one forward share.
+/// The arguments that all layers of one forward pass share.
 struct AttentionContext {
   const ModelConfig& config;
   const RopeAngles& angles;
   const SequenceLayout& layout;
 };
 
-/// x (T, H), already normalised → (T, H). Appends to the caches of block `index`.
+/// x (T, H), normalised → (T, H). Appends keys and values to layer `index` of the caches.
 at::Tensor attend(const AttentionContext& context, const LayerWeights& layer, int64_t index,
                   const at::Tensor& x);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decoder-only transformer looks like: the one record that all families are mapped to.
+// The shape of a decoder-only transformer, for all families.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace warpsmith::policy {
 
 enum class Family : uint8_t { llama, qwen2, qwen3 };
 
-/// How rotary frequencies are stretched beyond the trained context.
+/// How rotary frequencies are scaled for longer contexts.
 enum class RopeScalingKind : uint8_t {
   none,    // HF "default"
   linear,  // every frequency divided by `factor`
-  llama3,  // Llama 3.1: low frequencies divided, high kept, a ramp between
+  llama3,  // Llama 3.1: low frequencies divided, high ones kept, interpolated between
 };
 
 struct RopeScaling {
@@ -27,7 +27,7 @@ struct RopeScaling {
   int64_t original_max_positions = 8192;  // llama3 only
 };
 
-/// Sizes are counts of elements. Bodies are pre-norm, SwiGLU, rotary, grouped-query attention.
+/// Sizes count elements. Layers are pre-norm with SwiGLU, rotary and grouped-query attention.
 struct ModelConfig {
   Family family = Family::llama;
   int64_t vocab = 0;
@@ -45,8 +45,8 @@ struct ModelConfig {
   bool qkv_bias = false;         // bias of the query, key and value projections (Qwen2)
   bool out_bias = false;         // bias of attention's output projection (llama, attention_bias)
   bool mlp_bias = false;         // bias of the three feed-forward projections (llama, mlp_bias)
-  bool tied_embeddings = false;  // the vocabulary head is the embedding matrix
-  double init_std = 0.02;        // standard deviation of fresh weight matrices
+  bool tied_embeddings = false;  // the output head is the embedding matrix
+  double init_std = 0.02;        // standard deviation of random weight matrices
   int64_t bos_token = -1;        // -1: none
   std::vector<int64_t> eos_tokens;
 
@@ -56,11 +56,11 @@ struct ModelConfig {
   int64_t qkv_size() const { return q_size() + 2 * kv_size(); }
   int64_t parameter_count() const;
 
-  /// `parse_failed` names the first size that is impossible or absurd (more than 2^24 rows).
+  /// `parse_failed` for the first size that is impossible or larger than 2^24.
   Result<void> validate() const;
 };
 
-/// The name that `config.json` uses in `model_type`.
+/// The family's `model_type` in config.json.
 const char* to_string(Family family) noexcept;
 
 }  // namespace warpsmith::policy

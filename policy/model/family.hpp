@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs between model families: options of config.json and the names of parameters.
+// The differences between model families: options of config.json and names of parameters.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace warpsmith::policy {
 
-/// Options of config.json whose meaning, or whose default, depends on the family.
+/// Options of config.json whose meaning or default depends on the family.
 struct DeclaredOptions {
   bool attention_bias = false;
   bool mlp_bias = false;
@@ -18,7 +18,7 @@ struct DeclaredOptions {
   int64_t head_dim = 0;  // 0: not given
 };
 
-/// One Hugging Face tensor and the rows it takes of a fused parameter.
+/// One Hugging Face tensor and its rows in a fused parameter.
 struct NamedPart {
   std::string hf_name;  // "model.layers.0.self_attn.k_proj.weight"
   std::string fused;    // "layers.0.qkv"; see ModelWeights::parameters
@@ -26,14 +26,14 @@ struct NamedPart {
   std::vector<int64_t> shape;  // of this part
 };
 
-/// One architecture. A new one is one file that makes such a record, and a line in `families()`.
+/// One architecture. To add one, write a file that makes this record and list it in `families()`.
 struct FamilyTraits {
   Family family;
   std::string_view model_type;    // config.json "model_type"
   std::string_view architecture;  // config.json "architectures"[0]
-  /// Sets what the options mean for this family; `unsupported` for what the body cannot do.
+  /// Applies the options to `config`; `unsupported` for one that is not implemented.
   Result<void> (*apply)(const DeclaredOptions& options, ModelConfig& config);
-  /// Every tensor of a model, in a stable order. Fused parts of one parameter are adjacent.
+  /// Every tensor of a model, in a stable order. Parts of one fused parameter are adjacent.
   std::vector<NamedPart> (*parts)(const ModelConfig& config);
 };
 
@@ -44,7 +44,7 @@ FamilyTraits qwen3_traits();
 const std::vector<FamilyTraits>& families();
 const FamilyTraits& traits_of(Family family);
 
-/// The names that Llama introduced and Qwen kept; biases and head norms where the config has them.
+/// The tensor names of Llama and Qwen, with biases and head norms as in the config.
 std::vector<NamedPart> llama_style_parts(const ModelConfig& config);
 
 }  // namespace warpsmith::policy

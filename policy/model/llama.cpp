@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Llama 2 and 3, and what calls itself so (SmolLM2).
+// Llama 2 and 3, and models with the same model_type, such as SmolLM2.
 #include "policy/model/family.hpp"
 
 namespace warpsmith::policy {

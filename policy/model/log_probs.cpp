@@ -23,7 +23,7 @@ at::ScalarType wide_type(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-/// Logits of rows [first, first + count), wide, over temperature.
+/// Logits / temperature of rows [first, first + count), at least float32.
 at::Tensor chunk_logits(const at::Tensor& hidden, const at::Tensor& head, double temperature) {
   at::Tensor logits = at::linear(hidden, head).to(wide_type(hidden));
   return temperature == 1.0 ? logits : logits.div_(temperature);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gated feed-forward block (SwiGLU; Shazeer, 2020).
+// The gated feed-forward block (SwiGLU; Shazeer, arXiv 2002.05202, eq. 6).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Root-mean-square normalisation (Zhang and Sennrich, 2019) over the last dimension.
+// RMS norm (Zhang and Sennrich, arXiv 1910.07467, eq. 4) over the last dimension.
 #pragma once
 
 #include <ATen/core/Tensor.h>

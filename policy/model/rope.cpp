@@ -12,8 +12,8 @@
 namespace warpsmith::policy {
 namespace {
 
-/// Llama 3.1: wavelengths longer than the trained context are stretched by `factor`, short ones
-/// kept, those between blended linearly in (context / wavelength).
+/// Llama 3.1: divides frequencies whose wavelength exceeds the trained context by `factor`, keeps
+/// high ones, and interpolates between linearly in (context / wavelength).
 at::Tensor scale_llama3(const at::Tensor& frequencies, const RopeScaling& r) {
   const auto context = static_cast<double>(r.original_max_positions);
   const at::Tensor wavelength = 2.0 * std::numbers::pi / frequencies;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotary position embedding (Su et al., 2021) in the half-split layout of Llama and Qwen.
+// Rotary position embedding (RoPE; Su et al., arXiv 2104.09864, eq. 34) in the half-split layout of
+// Llama and Qwen.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,17 +9,17 @@
 
 namespace warpsmith::policy {
 
-/// Angles per position of each pair of dimensions, after scaling: (head_dim / 2) float32. Computed
-/// in float32 as `transformers` does, so that long positions round alike.
+/// The angle per position of each pair of dimensions, after scaling: (head_dim / 2) float32.
+/// Computed in float32 as in `transformers`, so that long positions are rounded alike.
 at::Tensor rope_frequencies(const ModelConfig& config);
 
-/// Cosines and sines of T positions, each (T, 1, head_dim / 2): broadcast over heads.
+/// Cosines and sines of T positions, (T, 1, head_dim / 2) each; broadcast over heads.
 struct RopeAngles {
   at::Tensor cos;
   at::Tensor sin;
 };
 
-/// `positions` (T) int64, `frequencies` from above; rounded to float32, then cast to `dtype`.
+/// `positions` (T) int64. Rounds angles to float32, then converts to `dtype`.
 RopeAngles rope_angles(const at::Tensor& frequencies, const at::Tensor& positions,
                        at::ScalarType dtype);
 

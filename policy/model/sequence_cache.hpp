@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and values of one sequence's past, for forwards that arrive segment by segment.
+// Keys and values of one sequence's past, for forward passes segment by segment.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +11,7 @@
 
 namespace warpsmith::policy {
 
-/// Keys are stored rotated. Without gradients: a past is a constant.
+/// Keys are stored rotated. No gradients flow into the past.
 /// Memory: 2 x layers x capacity x kv_heads x head_dim elements; capacity doubles as needed.
 class SequenceCache {
  public:
@@ -26,7 +26,7 @@ class SequenceCache {
     at::Tensor values;  // same
   };
   /// Appends new keys and values (n, kv_heads, head_dim) of one layer and returns all of that
-  /// layer. `length` moves only with `advance`, when every layer has appended.
+  /// layer. Call `advance` when every layer has appended; `length` changes only then.
   KeysValues append(int64_t layer, const at::Tensor& keys, const at::Tensor& values);
   void advance(int64_t count) { length_ += count; }
 

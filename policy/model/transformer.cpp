@@ -19,7 +19,7 @@
 namespace warpsmith::policy {
 namespace {
 
-/// Position of every packed token within its own sequence, past included: (T) int64.
+/// The position of every packed token in its sequence, including the past: (T) int64.
 at::Tensor positions_of(const SequenceLayout& layout, const at::Tensor& tokens) {
   at::Tensor positions = at::empty({tokens.size(0)}, at::TensorOptions(at::kLong));
   int64_t* out = positions.mutable_data_ptr<int64_t>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The language model: tokens to hidden states, for learner and generator alike.
+// The language model: tokens to hidden states.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,8 +23,8 @@ struct PackedBatch {
 /// Packs token vectors. Throws if one is empty.
 PackedBatch pack_sequences(std::span<const std::vector<int32_t>> sequences);
 
-/// A body with its parameters. Copying shares them; it keeps no other state, so that const calls
-/// from several threads are safe.
+/// A model with its parameters; copies share them. Has no other state, so const calls from several
+/// threads are safe.
 class Transformer {
  public:
   Transformer(ModelConfig config, ModelWeights weights);
@@ -36,12 +36,11 @@ class Transformer {
   /// Hidden states after the final norm, (T, hidden). Differentiable in the weights.
   at::Tensor forward(const PackedBatch& batch) const;
 
-  /// Continues sequences whose past lies in `caches` (one each, extended by this call). Without
-  /// gradients.
+  /// Continues sequences with their past in `caches` (one each) and appends to them. No gradients.
   at::Tensor forward(const PackedBatch& batch, std::span<SequenceCache* const> caches) const;
 
-  /// Vocabulary scores of hidden states (n, hidden) → (n, vocab). For few rows; losses use
-  /// `token_log_probs`, which never holds them whole.
+  /// Logits of hidden states (n, hidden) → (n, vocab). For few rows; losses use `token_log_probs`,
+  /// which computes them in chunks.
   at::Tensor logits(const at::Tensor& hidden) const;
 
  private:

@@ -30,7 +30,7 @@ Result<ValueHead> value_head_from_map(const ModelConfig& config, const WeightMap
     const auto it = map.find(name);
     if (it == map.end() || it->second.sizes() != tensor.sizes()) {
       return fail(ErrorCode::parse_failed,
-                  "value head: tensor \"" + name + "\" is missing or of another shape");
+                  "value head: tensor \"" + name + "\" is missing or has another shape");
     }
     tensor.copy_(it->second);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scalar per token on top of a body: the critic's estimate of the reward still to come.
+// The critic's head: a linear map of hidden states to values, the expected future reward.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,11 +20,10 @@ struct ValueHead {
   std::vector<std::pair<std::string, at::Tensor>> parameters() const;
 };
 
-/// Zeros: a fresh critic predicts zero everywhere.
+/// All zero, so that a new critic predicts 0.
 ValueHead make_value_head(const ModelConfig& config, at::ScalarType dtype = at::kFloat);
 
-/// Under the names that `transformers` gives to a one-label token classifier: "score.weight",
-/// "score.bias".
+/// Named as in a one-label token classifier of `transformers`: "score.weight", "score.bias".
 WeightMap value_head_to_map(const ValueHead& head);
 Result<ValueHead> value_head_from_map(const ModelConfig& config, const WeightMap& map);
 

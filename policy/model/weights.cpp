@@ -36,7 +36,7 @@ constexpr LayerField layer_fields[] = {
     {"down_bias", &LayerWeights::down_bias},
 };
 
-/// Visits every slot that a parameter may lie in, defined or not, tied head included.
+/// Visits every parameter, defined or not, including a tied head.
 template <class Weights, class Visit>
 void for_each_slot(Weights& weights, const Visit& visit) {
   visit(std::string("embed"), weights.embed);
@@ -48,7 +48,7 @@ void for_each_slot(Weights& weights, const Visit& visit) {
   visit(std::string("head"), weights.head);
 }
 
-/// Fused shapes follow from the parts: rows add up.
+/// The shapes of fused parameters: the rows of their parts add up.
 std::map<std::string, std::vector<int64_t>> fused_shapes(const std::vector<NamedPart>& parts) {
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const NamedPart& part : parts) {
@@ -58,7 +58,7 @@ std::map<std::string, std::vector<int64_t>> fused_shapes(const std::vector<Named
   return shapes;
 }
 
-/// Empty tensors in every slot that the configuration has.
+/// Uninitialised tensors for every parameter of the configuration.
 ModelWeights allocate(const ModelConfig& config, at::ScalarType dtype) {
   ModelWeights weights;
   weights.layers.resize(static_cast<size_t>(config.layers));
@@ -99,7 +99,7 @@ Result<void> check_part(const NamedPart& part, const WeightMap& map) {
                                            shape_text(it->second.sizes()));
 }
 
-/// A tied head may be stored all the same; rotary buffers were stored by old versions.
+/// Some files store a tied head, and old versions stored rotary buffers; both are ignored.
 bool is_harmless(const ModelConfig& config, const std::string& name) {
   if (name == "lm_head.weight") return config.tied_embeddings;
   return name.ends_with(".rotary_emb.inv_freq");
@@ -120,7 +120,7 @@ Result<void> check_names(const ModelConfig& config, const std::vector<NamedPart>
   return {};
 }
 
-/// Box-Muller over the stream: the standard library's normal_distribution differs by platform.
+/// Box-Muller; std::normal_distribution differs between platforms.
 void fill_normal(at::Tensor& tensor, double std, RandomStream& random) {
   at::Tensor flat = at::empty({tensor.numel()}, at::TensorOptions(at::kDouble));
   double* out = flat.mutable_data_ptr<double>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model's parameters: fused as the layers use them, under Hugging Face's names at the boundary.
+// A model's parameters in the fused form that layers use, and under Hugging Face's names.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,11 +14,11 @@
 
 namespace warpsmith::policy {
 
-/// Tensors by Hugging Face parameter name: what files hold and what a published version is.
+/// Tensors by Hugging Face parameter name, as in files and published versions.
 using WeightMap = std::map<std::string, at::Tensor>;
 
-/// One block. H hidden, Q = heads x head_dim, K = kv_heads x head_dim, F ffn. Row-major (out, in),
-/// as `linear` takes them. Biases and head norms are undefined tensors where the family has none.
+/// One layer. H hidden, Q = heads x head_dim, K = kv_heads x head_dim, F ffn. Row-major (out, in).
+/// Biases and head norms that the family lacks are undefined tensors.
 struct LayerWeights {
   at::Tensor input_norm;    // (H)
   at::Tensor qkv;           // (Q + 2K, H): query rows, then key rows, then value rows
@@ -34,37 +34,37 @@ struct LayerWeights {
   at::Tensor down_bias;     // (H)
 };
 
-/// All parameters of a body with its vocabulary head. Copies share storage; `clone` does not.
+/// All parameters of a model. Copies share storage; `clone` does not.
 struct ModelWeights {
   at::Tensor embed;  // (V, H)
   std::vector<LayerWeights> layers;
   at::Tensor final_norm;  // (H)
   at::Tensor head;        // (V, H); the same tensor as `embed` when tied
 
-  /// Every distinct parameter under a stable name ("layers.0.qkv"), in a stable order: the
-  /// optimiser's view. Tied weights appear once.
+  /// Every distinct parameter under a stable name ("layers.0.qkv"), in a stable order. Tied weights
+  /// appear once.
   std::vector<std::pair<std::string, at::Tensor>> parameters() const;
-  /// Deep copy without gradients: an immutable snapshot to publish or to generate with.
+  /// A deep copy without gradients.
   ModelWeights clone() const;
   /// Marks every parameter as a leaf that collects gradients.
   void require_grad();
 };
 
-/// Fresh parameters: matrices normal(0, init_std), norms one, biases zero; drawn from `random`,
-/// so that equal streams give equal models on every machine.
+/// Random parameters: matrices normal(0, init_std), norms 1, biases 0. Equal streams give equal
+/// parameters on every machine.
 ModelWeights make_weights(const ModelConfig& config, RandomStream& random,
                           at::ScalarType dtype = at::kFloat);
 
-/// Fuses Hugging Face's tensors into copies of type `dtype`. `parse_failed` names a missing tensor,
-/// a wrong shape or a tensor that the family does not have.
+/// Fuses Hugging Face's tensors into copies of type `dtype`. `parse_failed` for a missing tensor, a
+/// wrong shape, or a tensor that the family does not have.
 Result<ModelWeights> weights_from_map(const ModelConfig& config, const WeightMap& map,
                                       at::ScalarType dtype = at::kFloat);
 
-/// Hugging Face's tensors as views of `weights` (detached, not copied). Tied heads are left out, as
+/// Hugging Face's tensors as views of `weights` (detached, not copied). Leaves out tied heads, as
 /// `transformers` does.
 WeightMap weights_to_map(const ModelConfig& config, const ModelWeights& weights);
 
-/// Copies `map` into the storage of `weights`, which keeps its identity (an optimiser's leaves).
+/// Copies `map` into the storage of `weights`, so that an optimiser's tensors stay the same.
 Result<void> assign_weights(const ModelConfig& config, const WeightMap& map, ModelWeights& weights);
 
 }  // namespace warpsmith::policy

@@ -30,7 +30,7 @@ size_t leading_space(std::string_view text) {
   return length;
 }
 
-/// Where the white space at the end of `text` begins.
+/// The offset of the white space at the end of `text`.
 size_t trailing_space_start(std::string_view text) {
   size_t end = text.size();
   while (end > 0) {

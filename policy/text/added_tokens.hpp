@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens that are cut out of the text before anything else looks at it.
+// Added tokens: cut out of the text before normalisation and merges. Pure.
 #pragma once
 
 #include <array>
@@ -15,26 +15,26 @@ namespace warpsmith::policy {
 struct AddedToken {
   int32_t id = 0;
   std::string content;
-  bool special = false;      // left out when a decoder skips special tokens
-  bool single_word = false;  // only where no word character touches it
-  bool lstrip = false;       // takes the white space before it along
-  bool rstrip = false;       // and after it
-  bool normalized = false;   // looked for in the normalised text, not in the raw one
+  bool special = false;      // left out by a decoder that skips special tokens
+  bool single_word = false;  // matches only between non-word characters
+  bool lstrip = false;       // includes the white space before it
+  bool rstrip = false;       // includes the white space after it
+  bool normalized = false;   // searched in the normalised text, not in the raw one
 };
 
-/// A stretch of text: a token, or plain text in between.
+/// A part of a text: an added token, or the text between two.
 struct TextPart {
   std::string_view text;
   std::optional<int32_t> token;
 };
 
-/// Finds the leftmost, of equal beginnings the longest token, again and again.
+/// Finds added tokens from left to right; at each place the longest one.
 class AddedTokenFinder {
  public:
   AddedTokenFinder() = default;
   explicit AddedTokenFinder(std::vector<AddedToken> tokens);
 
-  /// Parts in order; joined their texts give `text`.
+  /// The parts in order; their texts joined are `text`.
   std::vector<TextPart> split(std::string_view text) const;
   bool empty() const { return tokens_.empty(); }
 

@@ -29,7 +29,7 @@ std::string unknown_merge(size_t rank, const std::string& left, const std::strin
          "\": a part or the result is not in the vocabulary";
 }
 
-/// A pair that might be merged, in the order in which merges happen.
+/// A candidate for a merge; candidates are ordered as merges are applied.
 struct Candidate {
   int32_t rank;
   size_t position;  // of the left symbol
@@ -52,7 +52,7 @@ constexpr int32_t merged_away = -1;
 const std::array<char32_t, 256>& byte_characters() {
   static const std::array<char32_t, 256> table = [] {
     std::array<char32_t, 256> made{};
-    char32_t next = 256;  // bytes that do not print take the characters from U+0100 on
+    char32_t next = 256;  // unprintable bytes become U+0100 and following
     for (char32_t byte = 0; byte < 256; ++byte) {
       const bool prints =
           (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || (byte >= 0xAE);
@@ -132,7 +132,7 @@ void ByteLevelBpe::encode(std::string_view piece, std::vector<int32_t>& out) con
     if (it != pieces_.end()) return out.push_back(it->second);
   }
   std::vector<int32_t> symbols = symbols_of(piece);
-  constexpr size_t short_piece = 32;  // below it, scanning beats a heap
+  constexpr size_t short_piece = 32;  // for shorter ones scanning is faster than a heap
   if (symbols.size() <= short_piece) {
     merge_short(symbols);
   } else {

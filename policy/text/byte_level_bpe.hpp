@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Byte-pair encoding over bytes (Sennrich et al., 2016; GPT-2's byte alphabet).
+// Byte-pair encoding (Sennrich et al., arXiv 1508.07909) over bytes, with GPT-2's byte alphabet.
+// Pure.
 #pragma once
 
 #include <array>
@@ -14,29 +15,29 @@
 
 namespace warpsmith::policy {
 
-/// GPT-2 writes bytes as printable characters in vocabulary files: the character of each byte.
+/// The printable character that stands for each byte in GPT-2's vocabulary files.
 const std::array<char32_t, 256>& byte_characters();
 
-/// The bytes that a vocabulary entry stands for; its own UTF-8 if it holds a character outside the
-/// byte alphabet (as added tokens may).
+/// The bytes of a vocabulary entry; its own UTF-8 if it has a character outside the byte alphabet,
+/// as added tokens may.
 std::string token_bytes(std::string_view entry);
 
-/// Vocabulary and merges as tokenizer.json spells them.
+/// Vocabulary and merges as in tokenizer.json.
 struct BpeSpec {
   std::vector<std::pair<std::string, int32_t>> vocabulary;  // entry, id
   std::vector<std::pair<std::string, std::string>> merges;  // by rank
-  std::string unknown;         // entry for bytes that have none; empty: they are left out
-  bool fuse_unknown = false;   // unknown bytes in a row are one token
-  bool ignore_merges = false;  // a piece that is an entry is one token, whatever the merges
+  std::string unknown;         // entry for bytes without one; empty: they are left out
+  bool fuse_unknown = false;   // consecutive unknown bytes are one token
+  bool ignore_merges = false;  // a piece that is an entry is one token
 };
 
 class ByteLevelBpe {
  public:
-  /// `parse_failed` names an id given twice or a merge whose parts or result are no entries.
+  /// `parse_failed` for a duplicate id, or a merge whose parts or result are not entries.
   static Result<ByteLevelBpe> make(const BpeSpec& spec);
 
-  /// Appends the tokens of one piece (raw bytes). Bytes without an entry become the unknown token,
-  /// or are left out by a model that has none, as the reference implementation does.
+  /// Appends the tokens of one piece (raw bytes). A byte without an entry becomes the unknown
+  /// token, or is left out if there is none, as in the reference implementation.
   void encode(std::string_view piece, std::vector<int32_t>& out) const;
 
  private:

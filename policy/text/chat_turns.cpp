@@ -34,14 +34,14 @@ std::string results_text(const ChatFrame& frame, std::span<const std::string> re
   return message_text(frame, frame.tool_role, content);
 }
 
-/// Special tokens of all supported families begin with "<|"; the others are the call syntax.
+/// The beginning of the special tokens of all supported families, and the call syntax.
 bool starts_control_token(std::string_view text) {
   static constexpr std::array<std::string_view, 5> tokens{"<|", "<tool_call>", "</tool_call>",
                                                           "<tool_response>", "</tool_response>"};
   return std::ranges::any_of(tokens, [&](std::string_view t) { return text.starts_with(t); });
 }
 
-/// Gathers pieces; text between two sampled turns becomes one piece.
+/// Collects pieces; joins the text between two sampled turns.
 class PieceList {
  public:
   explicit PieceList(const ChatFrame& frame) : frame_(frame), pending_(frame.first) {}

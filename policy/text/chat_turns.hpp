@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chat around an agent's turns: the pieces of text that stand before, between and after what
-// the model samples. A trajectory is encoded piece by piece, and so are demonstrations: both learn
-// and act on the same token boundaries.
+// The chat format: the text before, between and after an agent's turns. Trajectories and
+// demonstrations are both encoded piece by piece, so that their token boundaries agree. Pure.
 #pragma once
 
 #include <span>
@@ -16,46 +15,44 @@ class Tokenizer;
 struct ChatMessage {
   std::string role;  // "system", "user", "assistant" or "tool"
   std::string content;
-  bool train = false;  // an assistant's turn that is learnt from
+  bool train = false;  // an assistant's turn to train on
 };
 
-/// One piece: all of it sampled by the model (`action`), or none of it.
+/// A piece of text that the model samples as a whole (`action`) or not at all.
 struct ChatPiece {
   std::string text;
   bool action = false;
 };
 
-/// How a family writes a message: open, role, close, content, end, after. The default is ChatML.
+/// The text around a message: open, role, close, content, end, after. The default is ChatML.
 struct ChatFrame {
-  std::string first;  // before everything
+  std::string first;  // before the first message
   std::string open = "<|im_start|>";
   std::string close = "\n";
   std::string end = "<|im_end|>";  // the model samples it at the end of its turns
   std::string after = "\n";        // between an end and the next open
-  std::string tool_role = "user";  // the role under which results come
+  std::string tool_role = "user";  // the role of tool results
 };
 /// The frame of the Llama 3 family.
 ChatFrame llama3_frame();
-/// What `agent.chat_template` names: "chatml", "llama3", or "auto": by the tokens that the
-/// vocabulary has.
+/// The frame for an `agent.chat_template`: "chatml", "llama3", or "auto" (by the vocabulary).
 ChatFrame frame_named(std::string_view name, const Tokenizer& tokenizer);
 
-/// Everything before the first sampled token. An empty system message is left out. Control tokens
-/// in the user's message are defused; the system message is ours and shows the call syntax.
+/// The text before the first sampled token. Leaves out an empty system message. Defuses control
+/// tokens in the user's message; the system message is trusted and shows the call syntax.
 std::string chat_prompt(std::string_view system, std::string_view user,
                         const ChatFrame& frame = {});
 
-/// What follows an assistant's end-of-turn token up to the next sampled token: the results of its
-/// calls, one <tool_response> each. Control tokens within a result are defused, bytes that are no
-/// UTF-8 replaced.
+/// The text between an assistant's end-of-turn token and the next sampled token: the results of its
+/// calls, one <tool_response> each. Defuses control tokens and replaces invalid UTF-8.
 std::string tool_responses(std::span<const std::string> results, const ChatFrame& frame = {});
 
-/// A whole conversation as pieces. Consecutive tool messages share one turn. An assistant's piece
-/// includes its end-of-turn token; it counts as action only where `train` is set.
+/// A conversation as pieces. Consecutive tool messages share one turn. An assistant's piece
+/// includes its end-of-turn token, and is an action if `train` is set.
 std::vector<ChatPiece> chat_pieces(std::span<const ChatMessage> messages,
                                    const ChatFrame& frame = {});
 
-/// `text` with a space put into every control token, so that quoting one does not act as one.
+/// `text` with a space inserted into every control token, which turns it into plain text.
 std::string defused(std::string_view text);
 
 }  // namespace warpsmith::policy

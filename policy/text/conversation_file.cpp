@@ -24,7 +24,8 @@ Result<ChatMessage> message_of(const nlohmann::json& json) {
     return fail(ErrorCode::parse_failed, "unknown role \"" + message.role + "\"");
   }
   if (const auto train = json.find("train"); train != json.end()) {
-    if (!train->is_boolean()) return fail(ErrorCode::parse_failed, "\"train\" is no truth value");
+    if (!train->is_boolean())
+      return fail(ErrorCode::parse_failed, "\"train\": expected true or false");
     message.train = *train;
   }
   return message;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Demonstrations: one JSON object per line, {"task_id", "messages": [{"role", "content",
+// Files of demonstrations, one JSON object per line: {"task_id", "messages": [{"role", "content",
 // "train"}]}.
 #pragma once
 
@@ -16,10 +16,10 @@ struct Demonstration {
   std::vector<ChatMessage> messages;
 };
 
-/// Reads all lines. `parse_failed` names file and line; `not_found` the file.
+/// Reads all lines. `not_found` names the file, `parse_failed` file and line.
 Result<std::vector<Demonstration>> read_demonstrations(const std::filesystem::path& file);
 
-/// One line; the message of `parse_failed` says what is wrong with it.
+/// Parses one line; `parse_failed` says what is wrong.
 Result<Demonstration> parse_demonstration(const std::string& line);
 
 }  // namespace warpsmith::policy

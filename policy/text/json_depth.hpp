@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bound on how deeply JSON from outside is nested: walks over it, ours and the library's,
-// recurse.
+// Limits the nesting of untrusted JSON, because code that walks over it recurses. Pure.
 #pragma once
 
 namespace warpsmith::policy {
 
-/// Gives the parser's callback, and says afterwards whether the text was nested beyond `most`. What
-/// was parsed until then is not to be used.
+/// A callback for the parser, and whether the text was nested deeper than `most`. If it was,
+/// discard the result.
 class JsonDepth {
  public:
   explicit JsonDepth(int most = 64) : most_(most) {}

@@ -35,14 +35,14 @@ void split_by(const Regex& pattern, std::string_view text, Pieces& out) {
     add_piece(text.substr(done, begin - done), out);
     add_piece(text.substr(begin, end - begin), out);
     done = end;
-    // An empty match cuts nothing; step over the next character so that the loop ends.
+    // An empty match splits nothing; skip a character so that the loop ends.
     from = end > begin ? end : end + (end < text.size() ? next_utf8(text.substr(end)).length : 1);
   }
   add_piece(text.substr(done), out);
 }
 
 void split_digits(bool individual, std::string_view text, Pieces& out) {
-  bool open = false;  // the last piece may grow
+  bool open = false;  // the last piece may be extended
   bool last_is_number = false;
   while (!text.empty()) {
     const Utf8Step step = next_utf8(text);

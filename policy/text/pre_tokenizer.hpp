@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts text into the pieces that merges never cross.
+// Splits text into pieces; BPE merges do not cross their boundaries. Pure.
 #pragma once
 
 #include <string>
@@ -11,18 +11,17 @@
 
 namespace warpsmith::policy {
 
-/// Every match of the pattern is a piece of its own, and so is what lies between ("Isolated").
+/// Every match of the pattern becomes a piece, and so does the text between matches ("Isolated").
 struct SplitStep {
   Regex pattern;
 };
 
-/// Numbers become pieces: each digit alone, or runs of them.
+/// Numbers become pieces: single digits, or runs of digits.
 struct DigitsStep {
   bool individual = true;
 };
 
-/// GPT-2's pattern over each piece, unless another step has cut already; the bytes themselves are
-/// left as they are. Always the last step.
+/// The last step: splits by GPT-2's pattern if `use_pattern`. Does not map bytes to characters.
 struct ByteLevelStep {
   bool add_prefix_space = false;  // before every piece that does not begin with one
   bool use_pattern = true;
@@ -35,7 +34,7 @@ class PreTokenizer {
   PreTokenizer() = default;
   explicit PreTokenizer(std::vector<PreTokenizerStep> steps) : steps_(std::move(steps)) {}
 
-  /// Pieces of valid UTF-8, none empty; joined they give the text (but for prefix spaces).
+  /// Splits valid UTF-8. No piece is empty; joined they are the text, except for prefix spaces.
   std::vector<std::string> split(std::string_view text) const;
 
  private:

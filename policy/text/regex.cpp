@@ -20,7 +20,7 @@ std::string message_of(int code) {
   return reinterpret_cast<const char*>(text.data());
 }
 
-/// What stands for the escape `\c`; nothing if it cannot be translated.
+/// The translation of the escape `\c`; empty if there is none.
 std::optional<std::string> translate_escape(char c, bool in_class) {
   const auto set = [&](std::string_view members) {
     return in_class ? std::string(members) : "[" + std::string(members) + "]";
@@ -85,7 +85,7 @@ Result<Regex> Regex::compile(std::string_view pattern) {
     return fail(ErrorCode::parse_failed, "pattern \"" + std::string(pattern) + "\", near " +
                                              std::to_string(offset) + ": " + message_of(error));
   }
-  // Without just-in-time compilation the pattern is interpreted: slower, equal.
+  // If just-in-time compilation fails, PCRE2 interprets the pattern with the same result.
   (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
   return Regex(code);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regular expressions of tokenizer files, matched with PCRE2 as Oniguruma would.
+// Regular expressions of tokenizer files: Oniguruma's syntax, matched by PCRE2.
 #pragma once
 
 #include <memory>
@@ -12,18 +12,18 @@
 
 namespace warpsmith::policy {
 
-/// An Oniguruma pattern for PCRE2: the classes `\s`, `\S` and `\w` spelled out, because the two
-/// libraries disagree about rare characters. `unsupported` for what cannot be translated.
+/// Translates an Oniguruma pattern for PCRE2. Expands `\s`, `\S` and `\w`, because the libraries
+/// disagree about rare characters. `unsupported` for a construct without translation.
 Result<std::string> translate_pattern(std::string_view pattern);
 
-/// Compiled once, matched from any thread.
+/// A compiled pattern; safe to use from several threads.
 class Regex {
  public:
-  /// `parse_failed` shows the pattern, the place and PCRE2's words.
+  /// `parse_failed` has the pattern, the offset and PCRE2's message.
   static Result<Regex> compile(std::string_view pattern);
 
-  /// First match at or after `start`: byte offsets [begin, end). `text` is valid UTF-8. Throws if
-  /// the match needs more steps than PCRE2 allows.
+  /// The first match at or after `start`, as byte offsets [begin, end). `text` is valid UTF-8.
+  /// Throws std::runtime_error if PCRE2 fails, for example at its limit of steps.
   std::optional<std::pair<size_t, size_t>> find(std::string_view text, size_t start) const;
 
  private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A place in a text that small hand-written parsers move along; it can say where it is and what
-// stands there.
+// A position in a text for hand-written parsers, with error messages that name the line. Pure.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 
 namespace warpsmith::policy {
 
-/// Reads a text it does not own, front to back.
+/// Reads a text, which must outlive it, from front to back.
 class TextCursor {
  public:
   explicit TextCursor(std::string_view text) : text_(text) {}
@@ -19,7 +18,7 @@ class TextCursor {
   bool at_end() const { return at_ == text_.size(); }
   std::string_view rest() const { return text_.substr(at_); }
 
-  /// Steps over `token` if it stands here.
+  /// Skips `token` and returns true if the rest begins with it.
   bool take(std::string_view token) {
     if (!rest().starts_with(token)) return false;
     at_ += token.size();
@@ -28,7 +27,7 @@ class TextCursor {
 
   void skip_space() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
 
-  /// Text up to `end`, which is stepped over; not found: an error that names the end as expected.
+  /// Returns the text up to `end` and skips both; `parse_failed` if `end` does not follow.
   Result<std::string_view> take_until(std::string_view end) {
     const size_t found = text_.find(end, at_);
     if (found == std::string_view::npos) {
@@ -52,7 +51,7 @@ class TextCursor {
   }
 
  private:
-  /// The next bytes of this line, quoted and cut at a character's start.
+  /// The beginning of the rest of this line, quoted and cut between characters.
   std::string here() const {
     if (at_end()) return "the end of the turn";
     std::string_view piece = rest().substr(0, std::min<size_t>(rest().find('\n'), 24));

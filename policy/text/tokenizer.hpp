@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to tokens and back, as the model was trained to see them.
+// Text to tokens and back. Pure.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ namespace warpsmith::policy {
 
 enum class Normalizer : uint8_t { none, nfc };
 
-/// Everything that tokenizer.json says; see `read_tokenizer` in policy/format.
+/// The content of tokenizer.json; `read_tokenizer` in policy/format reads it.
 struct TokenizerSpec {
   BpeSpec bpe;
   std::vector<AddedToken> added;
   Normalizer normalizer = Normalizer::none;
   std::vector<PreTokenizerStep> steps;
-  std::vector<int32_t> prefix;  // special tokens that the post-processor puts before a text
-  std::vector<int32_t> suffix;  // and after it
+  std::vector<int32_t> prefix;  // special tokens that the post-processor adds before a text
+  std::vector<int32_t> suffix;  // and after a text
 };
 
 enum class SpecialTokens : uint8_t { leave_out, add };  // those of the post-processor
@@ -36,16 +36,16 @@ class Tokenizer {
  public:
   static Result<Tokenizer> make(TokenizerSpec spec);
 
-  /// Tokens of `text`; special tokens written out in it are recognised. Bytes that are not UTF-8
-  /// are read as U+FFFD.
+  /// The tokens of `text`. Recognises special tokens that are written out. Invalid UTF-8 is read as
+  /// U+FFFD.
   std::vector<int32_t> encode(std::string_view text,
                               SpecialTokens special = SpecialTokens::leave_out) const;
-  /// Always valid UTF-8: what is not becomes U+FFFD. Unknown ids are left out.
+  /// Always valid UTF-8; invalid bytes become U+FFFD. Leaves out unknown ids.
   std::string decode(std::span<const int32_t> tokens, Skip skip = Skip::nothing) const;
-  /// The bytes of one token, which need not be whole characters; empty if unknown.
+  /// The bytes of one token, possibly parts of characters; empty if the token is unknown.
   std::string_view bytes_of(int32_t token) const;
   bool is_special(int32_t token) const;
-  /// The id of an entry as the file spells it ("<|im_end|>"); nothing if there is none.
+  /// The id of an entry, spelled as in the file ("<|im_end|>"); empty if there is none.
   std::optional<int32_t> id_of(std::string_view entry) const;
   /// One more than the largest id.
   int32_t vocabulary_size() const { return static_cast<int32_t>(bytes_.size()); }
@@ -58,8 +58,8 @@ class Tokenizer {
   ByteLevelBpe bpe_;
   Normalizer normalizer_;
   PreTokenizer pre_tokenizer_;
-  AddedTokenFinder raw_tokens_;         // looked for in the text as it comes
-  AddedTokenFinder normalized_tokens_;  // looked for after normalisation
+  AddedTokenFinder raw_tokens_;         // searched in the raw text
+  AddedTokenFinder normalized_tokens_;  // searched after normalisation
   std::vector<int32_t> prefix_, suffix_;
   std::vector<std::string> bytes_;  // by id
   std::vector<bool> special_;       // by id

@@ -22,7 +22,7 @@ bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, allowed);
 }
 
-/// `<function=` or `<parameter=` was read: the name up to `>`.
+/// Reads the name after `<function=` or `<parameter=`, up to `>`.
 Result<std::string> take_name(TextCursor& cursor, std::string_view what) {
   const TextCursor before = cursor;
   const auto name = cursor.take_until(">");
@@ -34,7 +34,7 @@ Result<std::string> take_name(TextCursor& cursor, std::string_view what) {
   return std::string(*name);
 }
 
-/// One newline after the opening tag and one before the closing tag belong to the syntax.
+/// Removes the newline after the opening tag and the one before the closing tag.
 std::string without_frame(std::string_view value) {
   if (value.starts_with('\n')) value.remove_prefix(1);
   if (value.ends_with('\n')) value.remove_suffix(1);
@@ -78,8 +78,7 @@ std::string text_of(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Parses without exceptions; too deep counts as malformed, so that no later walk runs out of
-/// stack.
+/// Parses JSON. Rejects deep nesting, over which recursive code would overflow the stack.
 Result<Json> parse_json(std::string_view text) {
   JsonDepth depth{static_cast<int>(max_json_depth)};
   try {
@@ -123,7 +122,7 @@ Result<ParsedCall> hermes_call(TextCursor& cursor) {
   return call;
 }
 
-/// Pieces of call syntax among the words are a call that lost its frame, not words.
+/// Call syntax outside of a call is an error: probably a call without its frame.
 Result<void> check_words(std::string_view words, size_t first_line) {
   for (const std::string_view tag : {"</tool_call>", "<function=", "</function>", "<parameter="}) {
     const size_t at = words.find(tag);
@@ -192,8 +191,7 @@ std::string_view call_example(ToolSyntax syntax) {
 Result<AssistantTurn> parse_turn(std::string_view text, ToolSyntax syntax) {
   if (text.size() > max_turn_bytes) {
     return fail(ErrorCode::parse_failed, "the turn has " + std::to_string(text.size()) +
-                                             " bytes, allowed are " +
-                                             std::to_string(max_turn_bytes));
+                                             " bytes, at most " + std::to_string(max_turn_bytes));
   }
   return parse_calls(without_thoughts(text), syntax);
 }

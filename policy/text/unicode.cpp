@@ -15,7 +15,7 @@ uint8_t byte_of(std::string_view bytes, size_t i) {
   return static_cast<uint8_t>(bytes[i]);
 }
 
-/// Length of the character that a lead byte begins; 0 if it begins none.
+/// The length of the character that begins with this byte; 0 if none does.
 size_t length_of_lead(uint8_t lead) {
   if (lead < 0x80) return 1;
   if (lead >= 0xC2 && lead <= 0xDF) return 2;
@@ -24,8 +24,8 @@ size_t length_of_lead(uint8_t lead) {
   return 0;
 }
 
-/// The second byte has a narrower range after some leads: no overlong forms, no surrogates,
-/// nothing past U+10FFFF.
+/// Checks the second byte, whose range is narrower after some first bytes: no overlong forms, no
+/// surrogates, nothing above U+10FFFF.
 bool is_continuation(uint8_t lead, size_t index, uint8_t byte) {
   uint8_t low = 0x80;
   uint8_t high = 0xBF;

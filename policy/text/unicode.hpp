@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The little Unicode that tokenizers need: UTF-8 by steps, classes of characters, NFC.
+// The parts of Unicode that tokenizers need: UTF-8 decoding, character classes, NFC. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace warpsmith::policy {
 
 enum class Utf8State : uint8_t {
   valid,       // a whole character
-  invalid,     // bytes that no continuation can make valid
-  incomplete,  // a valid beginning that the text ends in
+  invalid,     // bytes that are not the beginning of a character
+  incomplete,  // the beginning of a character, cut by the end of the text
 };
 
 struct Utf8Step {
@@ -20,11 +20,11 @@ struct Utf8Step {
   char32_t character = 0;  // if valid
 };
 
-/// The step at the start of `bytes`, which are not empty. Invalid steps are the longest prefixes of
-/// a character (the Unicode standard's "maximal subparts"), as Rust's lossy conversion takes them.
+/// Decodes the beginning of `bytes`, which are not empty. An invalid step is the longest prefix of
+/// a character ("maximal subpart" in the Unicode standard), as in Rust's lossy conversion.
 Utf8Step next_utf8(std::string_view bytes);
 
-/// Every invalid or incomplete step replaced by U+FFFD.
+/// Replaces every invalid or incomplete step by U+FFFD.
 std::string to_valid_utf8(std::string_view bytes);
 
 /// Appends one character.
@@ -32,7 +32,7 @@ void append_utf8(char32_t character, std::string& out);
 
 /// The White_Space property.
 bool is_whitespace(char32_t character);
-/// What `\w` means to regular expressions: letters, marks, decimal digits, connectors, joiners.
+/// `\w` in regular expressions: letters, marks, decimal digits, connectors, joiners.
 bool is_word(char32_t character);
 /// Any kind of number (Nd, Nl, No).
 bool is_numeric(char32_t character);

@@ -38,7 +38,7 @@ class Complaints {
   void at(const Place& place, std::string message);
   /// Complains about a dotted key at the place that set it; puts the key in front of the message.
   void about(std::string_view key, const std::string& message);
-  /// Complains if `holds` is false: `require(c.low < c.high, "learner.clip_low", "…")`.
+  /// Complains if `holds` is false: `require(c.low < c.high, "learner.loss.clip_low", "…")`.
   void require(bool holds, std::string_view key, const std::string& message);
 
   void remember(const std::string& key, Place place) { places_[key] = std::move(place); }

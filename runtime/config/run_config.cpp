@@ -22,9 +22,9 @@ void validate_mode(const RunConfig& c, Complaints& complaints) {
 }
 
 void validate_sizes(const RunConfig& c, Complaints& complaints) {
-  complaints.require(c.learner.step_trajectories <= c.run.trajectories, "learner.step_trajectories",
+  complaints.require(c.learner.step.trajectories <= c.run.trajectories, "learner.step.trajectories",
                      "expected at most run.trajectories (" + number(c.run.trajectories) +
-                         "), or no step is ever taken; got " + number(c.learner.step_trajectories));
+                         "), or no step is ever taken; got " + number(c.learner.step.trajectories));
   complaints.require(c.agent.max_tokens <= c.generator.cache_tokens, "agent.max_tokens",
                      "expected at most generator.cache_tokens (" +
                          number(c.generator.cache_tokens) +

@@ -47,7 +47,7 @@ void describe(Fields& fields, RunConfig& c);
 void validate(const RunConfig& c, Complaints& complaints);
 
 /// Reads and checks a text. One `invalid_config` error lists every complaint with its place.
-/// `overrides` are the arguments of --set: "learner.learning_rate=1e-5".
+/// `overrides` are the arguments of --set: "learner.optimizer.learning_rate=1e-5".
 Result<RunConfig> parse_run_config(const std::string& name, const std::string& text,
                                    const std::vector<std::string>& overrides);
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every configuration field has a reader: a key that nothing reads is a promise that nobody keeps.
+"""Finds configuration fields without a reader: setting such a key would have no effect.
 
 Run from the checkout's root: python3 scripts/lib/check_config_keys.py. Prints FILE:LINE: what is wrong.
-A field counts as read where a source outside runtime/config says `COMPONENT.FIELD` (learner.clip_low),
-or says `.FIELD` and names the struct or takes the component as a whole (`= c.generator;`).
+A field counts as read if a source outside runtime/config contains `COMPONENT.FIELD` (loss.clip_low), or
+contains `.FIELD` and names the struct or takes the component as a whole (`= c.generator;`). A source is a
+.cpp together with its .hpp.
 """
 
+import collections
 import pathlib
 import re
 import sys
@@ -18,7 +20,7 @@ FIELD = re.compile(r"^  [\w:]+(?:<[^;=(]*>)? (\w+)(?:\{.*\})?(?: =[^;]*)?;", re.
 
 
 def fields_of(text):
-    """(struct, component, field, line) of each field; SandboxLimits is the component `limits`."""
+    """Yields (struct, component, field, line); the component of SandboxLimits is `limits`."""
     for struct in STRUCT.finditer(text):
         name = struct.group(1)
         words = re.findall(r"[A-Z][a-z0-9]*", name)
@@ -51,10 +53,12 @@ def without_comments(text):
 
 def main():
     headers = [(p, p.read_text(encoding="utf-8")) for p in sorted(CONFIG.glob("*.hpp"))]
-    sources = [without_comments(p.read_text(encoding="utf-8"))
-               for top in READERS for p in sorted(pathlib.Path(top).rglob("*.[ch]pp"))
-               if CONFIG not in p.parents]
-    complaints = list(unread(headers, sources))
+    sources = collections.defaultdict(str)
+    for top in READERS:
+        for path in sorted(pathlib.Path(top).rglob("*.[ch]pp")):
+            if CONFIG not in path.parents:
+                sources[path.with_suffix("")] += without_comments(path.read_text(encoding="utf-8"))
+    complaints = list(unread(headers, sources.values()))
     print("\n".join(complaints), end="\n" if complaints else "")
     return 1 if complaints else 0
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith bench decode`: tokens per second of the generator, then of `transformers`.
-#include "policy/generate/bench_decode.hpp"
+#include "policy/generate/cpu/bench_decode.hpp"
 
 #include <ATen/Parallel.h>
 

@@ -54,8 +54,8 @@ ExitCode bench_learn(const Arguments& args) {
   at::set_num_threads(args.threads);
   policy::TrainerSetup setup;
   setup.seed = static_cast<uint64_t>(args.seed);
-  setup.learner.step_trajectories = args.shape.trajectories;
-  setup.learner.epochs = args.epochs;
+  setup.learner.step.trajectories = args.shape.trajectories;
+  setup.learner.step.epochs = args.epochs;
   policy::Trainer trainer{setup, model->config(), model->weights().clone()};
   const auto figures = policy::bench_learn(trainer, args.shape, setup.seed);
   std::cout << (args.json ? to_json(figures, args).dump() + '\n' : to_text(figures));

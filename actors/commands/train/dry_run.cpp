@@ -27,7 +27,7 @@ Memory memory_of(const RunConfig& config, const policy::ModelConfig& model) {
   const double weights = static_cast<double>(model.parameter_count()) * float_bytes / mebibyte;
   const double cache = 2.0 * static_cast<double>(model.layers * model.kv_size()) *
                        static_cast<double>(config.generator.cache_tokens) * float_bytes / mebibyte;
-  const double critics = config.learner.critic == CriticKind::separate ? 2 : 1;
+  const double critics = config.learner.critic.kind == CriticKind::separate ? 2 : 1;
   return {weights, weights * (4 * critics + 1), weights + cache};
 }
 

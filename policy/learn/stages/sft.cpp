@@ -17,11 +17,11 @@
 namespace warpsmith::policy {
 namespace {
 
-// Tokens of one forward: its activations then stay within a core's outer cache.
+// Per forward pass; more would not fit into the cache.
 constexpr int64_t pack_tokens = 2048;
 constexpr double gradient_clip = 1.0;
 
-bool has_lesson(const Conversation& c) {
+bool has_action(const Conversation& c) {
   return c.tokens.size() > 1 && std::find(c.mask.begin() + 1, c.mask.end(), 1) != c.mask.end();
 }
 
@@ -56,14 +56,14 @@ Result<SftStage> SftStage::make(const SftConfig& config, Transformer model,
   if (auto r = check(conversations, model.config().vocab); !r) return tl::unexpected(r.error());
   const auto before = static_cast<int64_t>(conversations.size());
   std::erase_if(conversations, [&](const Conversation& c) {
-    return static_cast<int64_t>(c.tokens.size()) > config.context || !has_lesson(c);
+    return static_cast<int64_t>(c.tokens.size()) > config.context || !has_action(c);
   });
   const auto kept = static_cast<int64_t>(conversations.size());
   if (kept == 0) {
     return fail(ErrorCode::invalid_argument, "sft: none of " + std::to_string(before) +
                                                  " conversations fits into the context of " +
                                                  std::to_string(config.context) +
-                                                 " tokens and has something to learn");
+                                                 " tokens and has an action token");
   }
   SftStage stage{config, std::move(model), std::move(conversations), seed};
   stage.left_out_ = before - kept;
@@ -112,7 +112,7 @@ SftStage::Sum SftStage::run(const std::vector<size_t>& indices) const {
 }
 
 SftReport SftStage::step() {
-  assert(!done() && "sft: all steps are made");
+  assert(!done() && "sft: step() after the last step");
   const Sum sum = run(plan_.batches[static_cast<size_t>(step_)]);
   const double scale = 1.0 / static_cast<double>(sum.actions);
   const double rate = config_.learning_rate *

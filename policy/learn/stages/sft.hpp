@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Supervised fine-tuning: likelihood of the action tokens of given conversations.
+// Supervised fine-tuning (SFT): maximises the likelihood of the action tokens of conversations.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@
 
 namespace warpsmith::policy {
 
-/// (T) tokens, and 1 where the model is to learn to say the token.
+/// (T) tokens, and a mask that is 1 for action tokens.
 struct Conversation {
   std::vector<int32_t> tokens;
   std::vector<uint8_t> mask;
 };
 
 struct SftReport {
-  int64_t step = 0;  // that was made, from 1
+  int64_t step = 0;  // counted from 1
   int64_t steps = 0;
   double loss = 0;  // mean −log p over the step's action tokens, nats, before the update
   double learning_rate = 0;
   double gradient_norm = 0;
-  int64_t tokens = 0;  // of the forward, masked ones too
+  int64_t tokens = 0;  // of the forward pass, including masked ones
 };
 
-/// Owns the model while it learns. The same calls give the same weights.
+/// Owns the model during training. The same calls give the same weights.
 class SftStage {
  public:
-  /// Conversations that are longer than the context, or that hold nothing to learn, are left out.
-  /// `invalid_argument` if none is left, or for a token beyond the vocabulary.
+  /// Conversations that exceed the context or have no action token after the first token are left
+  /// out. `invalid_argument` if none is left, or for a token beyond the vocabulary.
   static Result<SftStage> make(const SftConfig& config, Transformer model,
                                std::vector<Conversation> conversations, uint64_t seed);
 
@@ -44,11 +44,11 @@ class SftStage {
   int64_t left_out() const { return left_out_; }
   /// One optimiser step. Requires !done().
   SftReport step();
-  /// Mean −log p on the conversations that are never trained; empty if there are none.
+  /// Mean −log p over the held-out conversations; empty if there are none.
   std::optional<double> held_out_loss() const;
   const Transformer& model() const { return model_; }
 
-  /// Model, optimiser and position, into an existing folder; `restore` goes on from there.
+  /// Writes model, optimiser and step into an existing folder; `restore` continues from it.
   Result<void> save(const std::filesystem::path& folder) const;
   Result<void> restore(const std::filesystem::path& folder);
 
@@ -60,7 +60,7 @@ class SftStage {
   };
   SftStage(const SftConfig& config, Transformer model, std::vector<Conversation> conversations,
            uint64_t seed);
-  /// Runs the conversations pack by pack; takes gradients where autograd is on.
+  /// Runs the conversations pack by pack; adds gradients if autograd is on.
   Sum run(const std::vector<size_t>& indices) const;
 
   SftConfig config_;

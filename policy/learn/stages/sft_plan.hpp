@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which conversations make up which step of supervised fine-tuning. Pure.
+// Assigns conversations to the optimiser steps of supervised fine-tuning. Pure.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace warpsmith::policy {
 
-/// Indices of conversations that share one optimiser step.
+/// Indices of the conversations of one optimiser step.
 using SftBatch = std::vector<size_t>;
 
 struct SftPlan {
@@ -22,11 +22,12 @@ struct SftPlanOptions {
   double held_out_share = 0.0;
 };
 
-/// Shuffles anew in each epoch and fills batches up to `batch_tokens`; a longer conversation makes
-/// a batch alone. The same sizes and options give the same plan, so a step number is a position.
+/// Shuffles in each epoch and fills batches up to `batch_tokens`; a longer conversation is a batch
+/// of its own. The same sizes and options give the same plan, so a resume needs the step only.
 SftPlan plan_sft(const std::vector<int64_t>& sizes, const SftPlanOptions& options);
 
-/// Linear rise over `warmup` steps, then half a cosine from 1 to `floor` at the last step.
+/// Share of the learning rate: rises linearly over `warmup` steps, then falls along half a cosine
+/// from 1 to `floor` at the last step.
 double cosine_share(int64_t step, int64_t steps, int64_t warmup, double floor);
 
 }  // namespace warpsmith::policy

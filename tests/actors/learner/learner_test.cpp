@@ -32,7 +32,7 @@ class LearnerTest : public RunFixture {
 
 TEST_F(LearnerTest, CheckpointRequestedWithinAStepFinishesThatStep) {
   // Four updates in a step: the learner makes the first, then no further trajectory comes.
-  const RunConfig c = config({"learner.minibatches=4", "learner.epochs=1"});
+  const RunConfig c = config({"learner.step.minibatches=4", "learner.step.epochs=1"});
   auto session = begin_run(c, "test", "{}");
   ASSERT_TRUE(session.has_value()) << session.error().message;
   RunTestConfig cfg;

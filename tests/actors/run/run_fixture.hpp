@@ -131,7 +131,7 @@ struct RunTestConfig : caf::actor_system_config {
 class RunFixture : public ::testing::Test {
  protected:
   RunConfig config(std::vector<std::string> more = {}) const {
-    std::vector<std::string> keys{"run.trajectories=24",         "learner.step_trajectories=8",
+    std::vector<std::string> keys{"run.trajectories=24",         "learner.step.trajectories=8",
                                   "ledger.checkpoint_steps=1",   "rollout.concurrent=4",
                                   "supervisor.heartbeat=50",     "agent.max_tokens=512",
                                   "generator.max_new_tokens=200"};

@@ -47,7 +47,7 @@ TEST_F(RunTreeTest, SynchronousRunDropsNothingAsStale) {
 }
 
 TEST_F(RunTreeTest, StopWithinAStepFinishesThatStep) {
-  const RunConfig c = config({"learner.minibatches=4"});
+  const RunConfig c = config({"learner.step.minibatches=4"});
   auto session = begin_run(c, "test", "{}");
   ASSERT_TRUE(session.has_value()) << session.error().message;
   EXPECT_EQ(run(inputs_of(c, *session), 14), "done");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model folders: shards, round trips, and clear words about broken ones.
+// Model folders: shards, round trips, and the errors for broken ones.
 #include "policy/format/hf_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -87,11 +87,11 @@ TEST_F(HfFolderTest, ShardNamesCannotLeaveTheFolder) {
   expect_refused(ErrorCode::parse_failed, "not a plain file name");
 }
 
-TEST_F(HfFolderTest, EmptyFolderSaysWhatIsMissing) {
-  expect_refused(ErrorCode::not_found, "no model folder, it holds no config.json");
+TEST_F(HfFolderTest, EmptyFolderIsNotAModelFolder) {
+  expect_refused(ErrorCode::not_found, "not a model folder, config.json is missing");
 }
 
-TEST(HfFolderNameTest, AFolderThatIsNotThereIsNamed) {
+TEST(HfFolderNameTest, MissingFolderIsNamed) {
   const auto model = load_hf_model("no/such/folder");
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().message, "no/such/folder: no such model folder");
@@ -118,7 +118,7 @@ TEST_F(HfFolderTest, SavedModelIsTheSame) {
   }
 }
 
-TEST_F(HfFolderTest, FreshModelFollowsItsConfig) {
+TEST_F(HfFolderTest, RandomModelFollowsItsConfig) {
   fs::copy(golden + "qwen3/config.json", folder_ / "config.json");
   RandomStream random(1, "weights");
   const auto model = make_hf_model(folder_, random);
@@ -141,7 +141,7 @@ TEST(ConfigJsonTest, OldAndNewRotarySpellingsMeanTheSame) {
   EXPECT_EQ(modern->rope_theta, 500'000.0);
 }
 
-TEST(ConfigJsonTest, ComplaintsNameTheKey) {
+TEST(ConfigJsonTest, ErrorsNameTheKey) {
   const json good = json_file(golden + "llama/config.json");
   const auto refused = [&](const char* key, const json& value, const std::string& words) {
     json bad = good;
@@ -175,7 +175,7 @@ TEST(ConfigJsonTest, DamagedTextsNeverBreakTheParser) {
   EXPECT_LT(accepted, 5'000);
 }
 
-// Deep enough that a walk over it would run out of stack.
+// Deep enough to overflow the stack of a recursive walk.
 const std::string deep = std::string(500'000, '[') + std::string(500'000, ']');
 
 TEST(ConfigJsonTest, DeeplyNestedTextsAreRefused) {
@@ -209,7 +209,7 @@ TEST(TokenizerJsonTest, DamagedTextsNeverBreakTheParser) {
   }
 }
 
-TEST(TokenizerJsonTest, ComplaintsNameTheComponent) {
+TEST(TokenizerJsonTest, ErrorsNameTheComponent) {
   const json good = json_file("tests/golden/tokenizers/qwen/tokenizer.json");
   const auto refused = [&](const char* pointer, const json& value, const std::string& words) {
     json bad = good;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written is read; what is wrong is refused with its name.
+// Round trips, and the errors for invalid files.
 #include "policy/format/safetensors.hpp"
 
 #include <ATen/ops/arange.h>
@@ -26,7 +26,7 @@ class SafetensorsTest : public testing::Test {
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }
-  /// A whole file around a header.
+  /// Writes a file with this header.
   static std::string with_header(std::string header, size_t data_bytes) {
     header.resize((header.size() + 7) / 8 * 8, ' ');
     uint64_t length = header.size();
@@ -45,7 +45,7 @@ class SafetensorsTest : public testing::Test {
   const fs::path folder_ = temporary_.path();
 };
 
-TEST_F(SafetensorsTest, EveryTypeComesBack) {
+TEST_F(SafetensorsTest, EveryTypeRoundTrips) {
   WeightMap tensors{{"half", at::randn({3}).to(at::kHalf)},
                     {"brain", at::randn({2, 5}).to(at::kBFloat16)},
                     {"single", at::randn({4, 3}).t()},  // a view, not contiguous
@@ -78,7 +78,7 @@ TEST_F(SafetensorsTest, IntegersAreNotWritten) {
   EXPECT_FALSE(fs::exists(folder_ / "int.safetensors"));
 }
 
-TEST_F(SafetensorsTest, AFullDiskIsNamedAndTheDeviceStays) {
+TEST_F(SafetensorsTest, FullDiskIsReportedAndTheDeviceIsNotRemoved) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   const auto written = write_safetensors("/dev/full", {{"x", at::zeros({4096})}});
   ASSERT_FALSE(written);

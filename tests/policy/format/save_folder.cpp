@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saves a model folder as the engine writes it and prints its greedy tokens, for
-// open_with_transformers.py.
+// Saves a model folder and prints the engine's greedy tokens, for open_with_transformers.py.
 #include <cstdio>
 #include <cstdlib>
 
 #include "policy/format/hf_folder.hpp"
-#include "policy/generate/engine.hpp"
+#include "policy/generate/cpu/cpu_engine.hpp"
 
 using namespace warpsmith::policy;
 
 namespace {
 
 void print_greedy(const Transformer& model) {
-  auto engine = Engine::make(model.config(), {.max_session_tokens = 128});
+  auto engine = make_cpu_engine(model.config(), {.max_session_tokens = 128});
   (*engine)->load({}, model.weights());
   EngineRequest request{.session = 1, .whole = true, .new_tokens = {5, 6, 7}};
   request.params.temperature = 0;

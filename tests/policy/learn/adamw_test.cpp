@@ -10,7 +10,7 @@
 namespace warpsmith::policy {
 namespace {
 
-AdamWConfig golden_config() {
+OptimizerConfig golden_config() {
   const auto& g = golden()["adamw"];
   return {.beta1 = g["beta1"],
           .beta2 = g["beta2"],
@@ -19,7 +19,7 @@ AdamWConfig golden_config() {
           .gradient_clip = g["clip"]};
 }
 
-/// A (1, n) matrix, so that it decays.
+/// A (1, n) matrix, which decays.
 at::Tensor golden_start() {
   return tensor_of(golden()["adamw"]["start"]).unsqueeze(0).requires_grad_();
 }
@@ -33,7 +33,7 @@ TEST(AdamWTest, MatchesNumpyReferenceWithClippingAndDecay) {
   at::Tensor weight = golden_start();
   AdamW optimiser{golden_config(), {{"policy", {{"w", weight}}}}};
   for (size_t i = 0; i < g["grads"].size(); ++i) {
-    // Half the gradient and a scale of two: the scale must act before the clip.
+    // Half the gradient at a scale of 2: the scale applies before clipping.
     weight.mutable_grad() = tensor_of(g["grads"][i]).unsqueeze(0).mul(0.5);
     const double norm = optimiser.step(0, g["learning_rate"], 2.0);
     EXPECT_NEAR(norm, g["norms"][i], 1e-12);
@@ -60,7 +60,7 @@ TEST(AdamWTest, GradientThatIsNotFiniteChangesNothing) {
   EXPECT_FALSE(weight.grad().defined());
 }
 
-TEST(AdamWTest, RestoredStateGoesOnAlike) {
+TEST(AdamWTest, RestoredStateContinuesIdentically) {
   const auto& g = golden()["adamw"];
   at::Tensor a = golden_start();
   AdamW first{golden_config(), {{"policy", {{"w", a}}}}};
@@ -78,7 +78,7 @@ TEST(AdamWTest, RestoredStateGoesOnAlike) {
   EXPECT_TRUE(a.detach().equal(b.detach()));
 }
 
-TEST(AdamWTest, RestoreNamesWhatIsMissing) {
+TEST(AdamWTest, RestoreNamesAMissingEntry) {
   at::Tensor weight = golden_start();
   AdamW optimiser{golden_config(), {{"policy", {{"w", weight}}}}};
   const auto restored = optimiser.restore({});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masked GAE: golden numbers, and the laws of the design as properties.
+// Masked GAE: golden numbers, and properties.
 #include "policy/learn/advantage.hpp"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ void require_near(const std::vector<double>& a, const std::vector<double>& b) {
   for (size_t i = 0; i < a.size(); ++i) RC_ASSERT(std::abs(a[i] - b[i]) < tolerance);
 }
 
-/// The recursion as textbooks print it: every token is an action.
+/// The textbook recursion, in which every token is an action.
 std::vector<double> textbook(const Episode& e, const AdvantageConfig& c) {
   std::vector<double> advantages(e.values.size());
   double next = 0;
@@ -143,7 +143,7 @@ TEST(AdvantageTest, ChunkedEqualsSequential) {
 }
 
 TEST(AdvantageTest, LengthAdaptiveLambdaFollowsTheFormula) {
-  const AdvantageConfig c{.length_adaptive = true, .alpha = 0.05};
+  const AdvantageConfig c{.lambda_alpha = 0.05};
   EXPECT_DOUBLE_EQ(lambda_of(c, 1000), 1 - 1 / 50.0);
   EXPECT_DOUBLE_EQ(lambda_of(c, 2), 0.0);  // would be negative
   EXPECT_DOUBLE_EQ(lambda_of(c, 0), 0.0);
@@ -152,7 +152,7 @@ TEST(AdvantageTest, LengthAdaptiveLambdaFollowsTheFormula) {
 
 TEST(AdvantageTest, LambdaOneGivesMonteCarloTargets) {
   const Episode e{{1, 0, 1, 1}, {0, 0, 0, 3}, {0.5, 9, -1, 2}};
-  const Advantages got = masked_gae({}, e.whole());
+  const Advantages got = masked_gae({.lambda = 1.0}, e.whole());
   EXPECT_EQ(got.targets, (std::vector<double>{3, 0, 3, 3}));
 }
 

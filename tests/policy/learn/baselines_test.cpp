@@ -6,7 +6,7 @@
 namespace warpsmith::policy {
 namespace {
 
-TEST(PromptBaselineTest, UnknownPromptGetsTheMeanOfAll) {
+TEST(PromptBaselineTest, UnknownPromptGetsTheOverallMean) {
   PromptBaseline baseline;
   EXPECT_EQ(baseline.of(1), 0.0);
   baseline.add(1, 2.0);
@@ -20,11 +20,11 @@ TEST(PromptBaselineTest, ConvergesToEachPromptsOwnMean) {
     baseline.add(1, 3.0);
     baseline.add(2, -1.0);
   }
-  EXPECT_NEAR(baseline.of(1), 3.0, 0.25);  // the prior's two trajectories against twenty
+  EXPECT_NEAR(baseline.of(1), 3.0, 0.25);  // prior of 2 trajectories against 20
   EXPECT_NEAR(baseline.of(2), -1.0, 0.25);
 }
 
-TEST(PromptBaselineTest, RestoredNumbersGoOnAlike) {
+TEST(PromptBaselineTest, RestoredEntriesContinueIdentically) {
   PromptBaseline a;
   for (int i = 0; i < 30; ++i) a.add(static_cast<uint64_t>(i % 3), i * 0.5);
   PromptBaseline b;
@@ -38,7 +38,7 @@ TEST(RunningScaleTest, FirstStepIsUnscaledAndLaterOnesFollow) {
   EXPECT_EQ(scale.divisor(), 1.0);
   scale.add_step(4.0);
   EXPECT_DOUBLE_EQ(scale.divisor(), 2.0);
-  scale.add_step(0.0);  // a step without advantages says nothing
+  scale.add_step(0.0);  // no effect: a step without advantages
   EXPECT_DOUBLE_EQ(scale.divisor(), 2.0);
 }
 

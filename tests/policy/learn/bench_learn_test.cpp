@@ -10,8 +10,8 @@ namespace {
 
 TEST(BenchLearnTest, CountsEveryTokenOfEveryPass) {
   TrainerSetup setup;
-  setup.learner.step_trajectories = 4;
-  setup.learner.epochs = 2;
+  setup.learner.step.trajectories = 4;
+  setup.learner.step.epochs = 2;
   Trainer trainer{setup, tiny_config(), tiny_weights(1)};
   const LearnBenchOptions shape{.trajectories = 4,
                                 .prompt_tokens = 5,
@@ -21,7 +21,7 @@ TEST(BenchLearnTest, CountsEveryTokenOfEveryPass) {
                                 .steps = 1};
   const LearnBench bench = bench_learn(trainer, shape, 1);
   EXPECT_EQ(trainer.version().step, 2U);
-  // A trajectory is 23 tokens, of which the last 3 need no pass.
+  // A trajectory has 23 tokens; the last 3 need no pass.
   EXPECT_NEAR(bench.passes_tokens_per_s / bench.trained_tokens_per_s, 2.0 * 20 / 23, 1e-9);
   EXPECT_LE(bench.observe_seconds, bench.seconds);
   EXPECT_GT(bench.gflops, 0.0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The golden numbers of tests/golden/learn, and tensors made from them.
+// The golden numbers of tests/golden/learn, and tensors of them.
 #pragma once
 
 #include <ATen/core/Tensor.h>

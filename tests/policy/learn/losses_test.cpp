@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses against the float64 script: values, and gradients by its central differences.
+// Losses against a float64 script: values, and gradients by central differences.
 #include "policy/learn/losses.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 constexpr double value_tolerance = 1e-12;
 constexpr double gradient_tolerance = 1e-7;  // of a central difference with h = 1e-6
 
-PolicyLossConfig config_of(const nlohmann::json& g) {
+LossConfig config_of(const nlohmann::json& g) {
   const auto& c = g["config"];
   return {.kind = static_cast<LossKind>(g["kind"].get<int>()),
           .clip_low = c["clip_low"],
@@ -22,8 +22,8 @@ PolicyLossConfig config_of(const nlohmann::json& g) {
           .dual_clip = c["dual_clip"],
           .weight_cap = c["weight_cap"],
           .mask_beyond_cap = c["mask_beyond_cap"],
-          .band_low = c["band_low"],
-          .band_high = c["band_high"],
+          .mask_low = c["band_low"],
+          .mask_high = c["band_high"],
           .shift = c["shift"],
           .sequence_low = c["sequence_low"],
           .sequence_high = c["sequence_high"],
@@ -78,7 +78,7 @@ TEST(LossesTest, ValueLossMatchesNumpyReference) {
   }
 }
 
-TEST(LossesTest, OldTokenGivesNoGradientHoweverFarItDrifted) {
+TEST(LossesTest, StaleTokenGivesNoGradientAtAnyRatio) {
   PolicyTokens tokens = golden_tokens();
   tokens.behaviour = tokens.behaviour.sub(800.0);  // e^800 overflows
   tokens.trainable.zero_();
@@ -109,11 +109,12 @@ TEST(LossesTest, K3IsZeroAtEqualityAndPositiveElsewhere) {
 }
 
 TEST(LossesTest, OverlongPenaltyIsSoftThenFull) {
-  EXPECT_EQ(overlong_penalty(800, 1000, 200), 0.0);
-  EXPECT_DOUBLE_EQ(overlong_penalty(900, 1000, 200), -0.5);
-  EXPECT_EQ(overlong_penalty(1000, 1000, 200), -1.0);
-  EXPECT_EQ(overlong_penalty(5000, 1000, 200), -1.0);
-  EXPECT_EQ(overlong_penalty(5000, 0, 200), 0.0);
+  const OverlongConfig soft{.limit = 1000, .margin = 200};
+  EXPECT_EQ(overlong_penalty(800, soft), 0.0);
+  EXPECT_DOUBLE_EQ(overlong_penalty(900, soft), -0.5);
+  EXPECT_EQ(overlong_penalty(1000, soft), -1.0);
+  EXPECT_EQ(overlong_penalty(5000, soft), -1.0);
+  EXPECT_EQ(overlong_penalty(5000, {.limit = 0, .margin = 200}), 0.0);
 }
 
 }  // namespace

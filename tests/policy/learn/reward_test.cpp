@@ -22,7 +22,7 @@ TEST(RewardTest, MilestonesFollowTheLowerBounds) {
   EXPECT_EQ(reward_of(passed(1.06, 1.06), RewardRule::milestone), 3.0);
 }
 
-TEST(RewardTest, EveryOtherClassIsRejected) {
+TEST(RewardTest, EveryOtherVerdictIsRejected) {
   for (size_t i = 1; i < verdict_class_count; ++i) {
     Verdict verdict = passed(9, 9);
     verdict.outcome = static_cast<VerdictClass>(i);
@@ -49,19 +49,19 @@ TEST(RewardTest, SlowButCorrectEarnsMoreThanWrong) {
   }
 }
 
-TEST(RewardTest, TheWorstShapeCounts) {
+TEST(RewardTest, TheSlowestShapeCounts) {
   Verdict verdict = passed(3, 3);
   verdict.shapes.push_back(passed(1.0, 1.0).shapes[0]);
   EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 1.0);
 }
 
-TEST(RewardTest, WhatWasNotMeasuredEarnsNothing) {
+TEST(RewardTest, UnmeasuredShapesEarnNothing) {
   Verdict verdict = passed(3, 3);
   verdict.shapes[0].speedup_eager_ci.reset();
   EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 1.0);
 }
 
-TEST(RewardTest, HiddenShapesCountForNothingButTheVerdict) {
+TEST(RewardTest, HiddenShapesAffectTheVerdictOnly) {
   Verdict verdict = passed(2.0, 2.0);
   verdict.shapes.push_back({.hidden = true});
   EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 3.0);

@@ -46,18 +46,18 @@ TEST(StepCycleTest, TokenBudgetEndsAStepEarly) {
 TEST(StepCycleTest, ClosingUsesWhatWasCollected) {
   StepCycle cycle{{.trajectories = 100, .minibatches = 4, .epochs = 2}};
   cycle.close();
-  EXPECT_FALSE(cycle.update_due());  // nothing was collected: nothing to close
+  EXPECT_FALSE(cycle.update_due());  // nothing was collected
   cycle.add(3, 30);
   cycle.close();
   EXPECT_TRUE(cycle.update_due());
   cycle.updated();
   EXPECT_EQ(cycle.phase(), StepPhase::repeating);
-  EXPECT_EQ(cycle.end(), 1U);  // three minibatches of one: there are no four
+  EXPECT_EQ(cycle.end(), 1U);  // three trajectories cannot fill four minibatches
 }
 
-TEST(StepCycleTest, EveryTrajectoryIsUsedOncePerEpochWhateverTheSizes) {
+TEST(StepCycleTest, EveryTrajectoryIsUsedOncePerEpochForAllSizes) {
   ASSERT_TRUE(rc::check([] {
-    const StepBudget budget{.trajectories = *rc::gen::inRange(1, 20),
+    const StepConfig budget{.trajectories = *rc::gen::inRange(1, 20),
                             .tokens = *rc::gen::inRange(1, 400),
                             .minibatches = *rc::gen::inRange(1, 5),
                             .epochs = *rc::gen::inRange(1, 4)};

@@ -9,29 +9,29 @@
 namespace warpsmith::policy {
 namespace {
 
-/// A trajectory in two segments; the weights move between them.
+/// A trajectory in two segments; tests may change the weights between them.
 class StreamingForwardTest : public testing::TestWithParam<CriticKind> {
  protected:
   StreamingForwardTest()
-      : networks_(tiny_config(), tiny_weights(1), {.kind = GetParam()}),
+      : networks_(tiny_config(), tiny_weights(1), {.kind = GetParam()}, 1.0),
         played_(TinyWorld{5}.play(
             {{}, std::make_shared<const ModelWeights>(networks_.actor().weights().clone())})) {}
 
-  void move_weights() {
+  void change_weights() {
     const at::NoGradGuard no_grad;
     for (auto& [name, tensor] : networks_.actor().weights().parameters()) tensor.mul_(1.2);
     for (auto& [name, tensor] : networks_.value_head().parameters()) tensor.add_(0.1);
   }
 
-  /// Greatest distance of the second segment's scores from one whole forward.
-  double error_of(bool move, bool refresh) {
+  /// The largest difference between the second segment's scores and one whole forward pass.
+  double error_of(bool change, bool refresh) {
     HeldTrajectory held;
     KeptPrefix prefix{networks_};
     EXPECT_TRUE(held.append(played_.segments[0]));
     prefix.extend(networks_, held, {}, refresh);
-    if (move) move_weights();
+    if (change) change_weights();
     EXPECT_TRUE(held.append(played_.segments[1]));
-    prefix.extend(networks_, held, {.updates = move ? 1U : 0U}, refresh);
+    prefix.extend(networks_, held, {.updates = change ? 1U : 0U}, refresh);
     const at::NoGradGuard no_grad;
     const HeldTrajectory* pack = &held;
     const TokenEvaluation whole = networks_.evaluate({&pack, 1}, Reach::everything);
@@ -51,15 +51,15 @@ class StreamingForwardTest : public testing::TestWithParam<CriticKind> {
 };
 
 TEST_P(StreamingForwardTest, SegmentBySegmentEqualsWhole) {
-  EXPECT_LT(error_of(/*move=*/false, /*refresh=*/false), 1e-5);
+  EXPECT_LT(error_of(/*change=*/false, /*refresh=*/false), 1e-5);
 }
 
-TEST_P(StreamingForwardTest, RefreshedPrefixIsExactAfterWeightsMoved) {
-  EXPECT_LT(error_of(/*move=*/true, /*refresh=*/true), 1e-5);
+TEST_P(StreamingForwardTest, RefreshedPrefixIsExactAfterWeightsChanged) {
+  EXPECT_LT(error_of(/*change=*/true, /*refresh=*/true), 1e-5);
 }
 
-TEST_P(StreamingForwardTest, KeptPrefixStaysThatOfTheOldWeights) {
-  EXPECT_GT(error_of(/*move=*/true, /*refresh=*/false), 1e-4);
+TEST_P(StreamingForwardTest, KeptPrefixIsNotRecomputedWithoutRefresh) {
+  EXPECT_GT(error_of(/*change=*/true, /*refresh=*/false), 1e-4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Critics, StreamingForwardTest,

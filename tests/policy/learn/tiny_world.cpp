@@ -85,7 +85,7 @@ void TinyWorld::play_turn(const Transformer& model, std::vector<Game>& games, ui
     const std::vector<Sampled> said = sample(model, texts);
     for (size_t k = 0; k < games.size(); ++k) say(games[k], said[k].token, said[k].log_prob);
   }
-  for (Game& game : games) say(game, 15, std::nullopt);  // what a tool answered
+  for (Game& game : games) say(game, 15, std::nullopt);  // a tool result
 }
 
 std::vector<Trajectory> TinyWorld::play(const WeightSnapshot& snapshot, size_t count) {

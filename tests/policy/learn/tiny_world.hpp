@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tiny transformer, and a task that it can learn in seconds: after a prompt, say the token that
-// the prompt names.
+// A tiny transformer, and a task that it learns in seconds: answer each prompt with the token that
+// belongs to it.
 #pragma once
 
 #include <optional>
@@ -20,11 +20,11 @@ class TinyWorld {
  public:
   explicit TinyWorld(uint64_t seed) : random_(seed, "world") {}
 
-  static constexpr int32_t answers = 4;       // tokens 0 … 3 can be asked for
+  static constexpr int32_t answers = 4;       // tokens 0 to 3
   static constexpr int32_t first_prompt = 8;  // prompt token of answer 0
 
   /// Two turns: prompt and two sampled tokens; a masked reply and two more. Reward: +0.25 for every
-  /// sampled token that is the answer, −0.25 else.
+  /// sampled token that is the answer, −0.25 for every other.
   std::vector<Trajectory> play(const WeightSnapshot& snapshot, size_t count);
   Trajectory play(const WeightSnapshot& snapshot) { return play(snapshot, 1).front(); }
 
@@ -41,7 +41,7 @@ class TinyWorld {
   Sampled draw(const double* log_probs, int64_t vocab);
   std::vector<Sampled> sample(const Transformer& model,
                               const std::vector<std::vector<int32_t>>& texts);
-  /// Adds a token to the game: sampled if it comes with a log-probability.
+  /// Adds a token to the game; a token with a log-probability is sampled.
   void say(Game& game, int32_t token, std::optional<float> log_prob);
   void play_turn(const Transformer& model, std::vector<Game>& games, uint32_t turn);
 
@@ -50,17 +50,17 @@ class TinyWorld {
   TrajectoryId next_ = 1;
 };
 
-/// Plays and trains; returns the mean reward of each step. Trajectories are sampled by the weights
-/// of `lag` steps ago.
+/// Plays and trains; returns the mean reward of each step. The weights that sample are `lag` steps
+/// old.
 std::vector<double> learning_curve(Trainer& trainer, int steps, size_t lag);
 
-/// `close`, then `advance` until nothing is left to do. Throws on an error.
+/// Closes the trajectory and advances until no work is left. Throws on an error.
 Progress finish(Trainer& trainer, TrajectoryId id, const Outcome& outcome);
 
-/// observe all segments, then finish. Throws on an error.
+/// Observes all segments, then calls `finish`. Throws on an error.
 Progress feed(Trainer& trainer, const Trajectory& trajectory);
 
-/// Greatest absolute difference over all parameters.
+/// The largest absolute difference over all parameters.
 double distance(const ModelWeights& a, const ModelWeights& b);
 
 }  // namespace warpsmith::policy

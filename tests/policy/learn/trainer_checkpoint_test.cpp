@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trainer that was saved and restored goes on as if nothing had happened.
+// A restored trainer continues like the saved one.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -21,14 +21,14 @@ class TrainerCheckpointTest : public testing::Test {
   static TrainerSetup setup() {
     TrainerSetup s;
     s.seed = 3;
-    s.learner.step_trajectories = 8;
-    s.learner.epochs = 2;
-    s.learner.learning_rate = 3e-3;
-    s.learner.critic_learning_rate = 1e-2;
-    s.learner.critic = CriticKind::separate;
-    s.learner.prompt_baseline = true;
-    s.learner.running_advantage_scale = true;
-    s.learner.kl = 0.01;
+    s.learner.step.trajectories = 8;
+    s.learner.step.epochs = 2;
+    s.learner.optimizer.learning_rate = 3e-3;
+    s.learner.optimizer.critic_learning_rate = 1e-2;
+    s.learner.critic.kind = CriticKind::separate;
+    s.learner.critic.prompt_baseline = true;
+    s.learner.advantage.running_scale = true;
+    s.learner.loss.kl = 0.01;
     return s;
   }
   static Trainer trainer(uint64_t seed) { return {setup(), tiny_config(), tiny_weights(seed)}; }
@@ -41,7 +41,7 @@ void train(Trainer& trainer, TinyWorld& world, uint32_t until_step) {
   while (trainer.version().step < until_step) feed(trainer, world.play(trainer.weights()));
 }
 
-TEST_F(TrainerCheckpointTest, RestoredTrainerGoesOnAlike) {
+TEST_F(TrainerCheckpointTest, RestoredTrainerContinuesLikeTheSavedOne) {
   Trainer first = trainer(1);
   TinyWorld world{5};
   train(first, world, 2);
@@ -108,13 +108,13 @@ TEST_F(TrainerCheckpointTest, BrokenNumbersAreRefused) {
   }
 }
 
-TEST_F(TrainerCheckpointTest, AFullDiskIsCalledThat) {
+TEST_F(TrainerCheckpointTest, FullDiskIsReported) {
   const auto written = write_trainer_numbers("/dev/full", {});
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().code, ErrorCode::disk_full);
 }
 
-TEST_F(TrainerCheckpointTest, MutatedNumbersNeverDoMoreThanFail) {
+TEST_F(TrainerCheckpointTest, MutatedNumbersParseOrFail) {
   const fs::path file = folder_ / "trainer.json";
   ASSERT_TRUE(write_trainer_numbers(file, {3, 12, 0.5, {{7, {1.5, 2.5}}, {9, {-1, 1}}}}));
   std::ifstream in(file);

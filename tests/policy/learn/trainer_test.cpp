@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trainer end to end on a tiny world: it learns, and keeps its promises about segments, age
-// and memory.
+// The trainer end to end on a tiny world: rewards rise, and segments, lag and memory are handled as
+// documented.
 #include "policy/learn/trainer.hpp"
 
 #include <gtest/gtest.h>
@@ -15,11 +15,11 @@ namespace {
 TrainerSetup tiny_setup() {
   TrainerSetup setup;
   setup.seed = 3;
-  setup.learner.step_trajectories = 32;
-  setup.learner.epochs = 2;
-  setup.learner.learning_rate = 3e-3;
-  setup.learner.critic_learning_rate = 1e-2;
-  setup.learner.lambda = 1.0;
+  setup.learner.step.trajectories = 32;
+  setup.learner.step.epochs = 2;
+  setup.learner.optimizer.learning_rate = 3e-3;
+  setup.learner.optimizer.critic_learning_rate = 1e-2;
+  setup.learner.advantage.lambda = 1.0;
   setup.learner.max_lag = 2;
   return setup;
 }
@@ -52,11 +52,11 @@ TEST(TrainerTest, RewardRisesWithWeightsTwoVersionsOld) {
 
 TEST(TrainerTest, RewardRisesWithSeparateCriticAndForwardsAtUse) {
   TrainerSetup setup = tiny_setup();
-  setup.learner.critic = CriticKind::separate;
+  setup.learner.critic.kind = CriticKind::separate;
   setup.learner.forwards = ForwardMode::at_use;
-  setup.learner.minibatches = 2;
-  setup.learner.aggregation = Aggregation::trajectory_mean;
-  setup.learner.running_advantage_scale = true;
+  setup.learner.step.minibatches = 2;
+  setup.learner.loss.aggregation = Aggregation::trajectory_mean;
+  setup.learner.advantage.running_scale = true;
   Trainer trainer = tiny_trainer(setup);
   expect_rise(learning_curve(trainer, 20, /*lag=*/1), 0.8);
 }
@@ -65,11 +65,11 @@ TEST(TrainerTest, EveryLossLearns) {
   for (int kind = 0; kind < 6; ++kind) {
     SCOPED_TRACE(kind);
     TrainerSetup setup = tiny_setup();
-    setup.learner.loss = static_cast<LossKind>(kind);
-    setup.learner.prompt_baseline = true;
-    setup.learner.kl = 1e-3;
-    setup.learner.entropy = 1e-3;
-    setup.learner.positive_nll = 0.01;
+    setup.learner.loss.kind = static_cast<LossKind>(kind);
+    setup.learner.critic.prompt_baseline = true;
+    setup.learner.loss.kl = 1e-3;
+    setup.learner.loss.entropy = 1e-3;
+    setup.learner.loss.positive_nll = 0.01;
     Trainer trainer = tiny_trainer(setup);
     expect_rise(learning_curve(trainer, 9, /*lag=*/1), 0.25);
   }
@@ -82,10 +82,10 @@ TEST(TrainerTest, SameCallsGiveTheSameWeightsBitForBit) {
   EXPECT_EQ(distance(*a.weights().weights, *b.weights().weights), 0.0);
 }
 
-TEST(TrainerTest, StreamedAndAtUseForwardsAgreeWhileWeightsStand) {
+TEST(TrainerTest, StreamedAndAtUseForwardsAgreeForEqualWeights) {
   TrainerSetup streamed = tiny_setup();
-  streamed.learner.step_trajectories = 4;
-  streamed.learner.epochs = 1;
+  streamed.learner.step.trajectories = 4;
+  streamed.learner.step.epochs = 1;
   TrainerSetup at_use = streamed;
   at_use.learner.forwards = ForwardMode::at_use;
   Trainer a = tiny_trainer(streamed);
@@ -96,13 +96,13 @@ TEST(TrainerTest, StreamedAndAtUseForwardsAgreeWhileWeightsStand) {
     feed(b, played);
   }
   EXPECT_EQ(a.version().step, 1U);
-  // Adam turns rounding differences of tiny gradients into differences of the rate's size.
+  // Adam turns rounding differences of tiny gradients into differences as large as the rate.
   EXPECT_LT(distance(*a.weights().weights, *b.weights().weights), 1e-4);
 }
 
 TEST(TrainerTest, ObservingTwiceChangesNothing) {
   TrainerSetup setup = tiny_setup();
-  setup.learner.step_trajectories = 1;
+  setup.learner.step.trajectories = 1;
   Trainer once = tiny_trainer(setup);
   Trainer twice = tiny_trainer(setup);
   const Trajectory played = TinyWorld{5}.play(once.weights());
@@ -117,7 +117,7 @@ TEST(TrainerTest, ObservingTwiceChangesNothing) {
 
 TEST(TrainerTest, FreshTokensAgreeWithTheGeneratorAndAreCounted) {
   TrainerSetup setup = tiny_setup();
-  setup.learner.step_trajectories = 4;
+  setup.learner.step.trajectories = 4;
   Trainer trainer = tiny_trainer(setup);
   TinyWorld world{5};
   Progress progress;
@@ -130,10 +130,10 @@ TEST(TrainerTest, FreshTokensAgreeWithTheGeneratorAndAreCounted) {
   EXPECT_EQ(progress.step->updates, 2);
 }
 
-TEST(TrainerTest, TokensBeyondTheBoundAreMaskedAndCountedAndWhollyOldTrajectoriesDropped) {
+TEST(TrainerTest, TokensBeyondMaxLagAreMaskedAndTrajectoriesWithoutOthersDropped) {
   TrainerSetup setup = tiny_setup();
   setup.start = {0, 10};
-  setup.learner.step_trajectories = 2;
+  setup.learner.step.trajectories = 2;
   Trainer trainer = tiny_trainer(setup);
   TinyWorld world{5};
   const Trajectory old = world.play({{0, 7}, trainer.weights().weights});
@@ -173,9 +173,9 @@ TEST(TrainerTest, ForgetFreesWhatIsHeld) {
   EXPECT_EQ(closed.error().code, ErrorCode::not_found);
 }
 
-TEST(TrainerTest, PrefixesBeyondTheMemoryBoundAreReleasedAndMadeAgain) {
+TEST(TrainerTest, PrefixesBeyondTheMemoryBoundAreReleasedAndRecomputed) {
   TrainerSetup setup = tiny_setup();
-  setup.learner.step_trajectories = 1;
+  setup.learner.step.trajectories = 1;
   Trainer roomy = tiny_trainer(setup);
   setup.learner.max_held_bytes = 1;
   Trainer tight = tiny_trainer(setup);
@@ -186,7 +186,7 @@ TEST(TrainerTest, PrefixesBeyondTheMemoryBoundAreReleasedAndMadeAgain) {
   EXPECT_LT(distance(*roomy.weights().weights, *tight.weights().weights), 1e-4);
 }
 
-TEST(TrainerTest, FlushMakesAStepOfWhatIsThere) {
+TEST(TrainerTest, FlushCompletesTheStepEarly) {
   Trainer trainer = tiny_trainer(tiny_setup());
   EXPECT_FALSE(trainer.flush().step);
   TinyWorld world{5};
@@ -198,11 +198,11 @@ TEST(TrainerTest, FlushMakesAStepOfWhatIsThere) {
   EXPECT_FALSE(trainer.flush().step);
 }
 
-TEST(TrainerTest, ValueWarmupLeavesThePolicyAlone) {
+TEST(TrainerTest, ValueWarmupDoesNotChangeThePolicy) {
   for (const CriticKind kind : {CriticKind::shared, CriticKind::separate}) {
     TrainerSetup setup = tiny_setup();
-    setup.learner.critic = kind;
-    setup.learner.value_warmup = 2;
+    setup.learner.critic.kind = kind;
+    setup.learner.critic.value_warmup = 2;
     Trainer trainer = tiny_trainer(setup);
     const auto before = trainer.weights().weights;
     learning_curve(trainer, 2, 0);
@@ -215,9 +215,9 @@ TEST(TrainerTest, ValueWarmupLeavesThePolicyAlone) {
 
 TEST(TrainerTest, CriticFindsTheMeanReturnDuringValueWarmup) {
   TrainerSetup setup = tiny_setup();
-  setup.learner.critic = CriticKind::separate;
+  setup.learner.critic.kind = CriticKind::separate;
   setup.learner.forwards = ForwardMode::at_use;
-  setup.learner.value_warmup = 1000;
+  setup.learner.critic.value_warmup = 1000;
   Trainer trainer = tiny_trainer(setup);
   TinyWorld world{5};
   std::optional<StepReport> last;
@@ -228,7 +228,7 @@ TEST(TrainerTest, CriticFindsTheMeanReturnDuringValueWarmup) {
     }
   }
   EXPECT_TRUE(last->value_only);
-  EXPECT_LT(last->tokens.target_mean, -0.7);  // an untrained policy is nearly always wrong
+  EXPECT_LT(last->tokens.target_mean, -0.7);  // an untrained policy is mostly wrong
   EXPECT_NEAR(last->tokens.value_mean, last->tokens.target_mean, 0.2);
 }
 
@@ -262,7 +262,8 @@ TEST(TrainerTest, TrajectoryWithARefusedSegmentIsNotTrained) {
     ASSERT_TRUE(trainer.observe({9, 0, {1, 2}, {0, 1}, {0, -1}, {{}, {}}}));
     EXPECT_FALSE(trainer.observe(refused));
     EXPECT_EQ(trainer.status().running, 0U);
-    EXPECT_FALSE(trainer.observe({9, 2, {1, 2}, {0, 1}, {0, -1}, {{}, {}}})) << "nor what follows";
+    EXPECT_FALSE(trainer.observe({9, 2, {1, 2}, {0, 1}, {0, -1}, {{}, {}}}))
+        << "the trajectory is forgotten";
     const auto closed = trainer.close(9, {.reward = 1});
     ASSERT_FALSE(closed);
     EXPECT_EQ(closed.error().code, ErrorCode::not_found);

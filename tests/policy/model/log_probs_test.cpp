@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chunked head against the plain formula with whole logits.
+// token_log_probs against the formula on all logits at once.
 #include "policy/model/log_probs.hpp"
 
 #include <ATen/ops/linear.h>

@@ -6,7 +6,7 @@
 
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/safetensors.hpp"
-#include "policy/generate/engine.hpp"
+#include "policy/generate/cpu/cpu_engine.hpp"
 #include "tests/support/json_file.hpp"
 #include "tests/support/small_models.hpp"
 
@@ -37,7 +37,7 @@ class ParityTest : public testing::TestWithParam<const char*> {
   }
 };
 
-// Both sides round the rotary angles to float32; what is left is double's own rounding.
+// Both sides round rotary angles to float32, so only float64 rounding differs.
 TEST_P(ParityTest, Float64LogitsAgree) {
   EXPECT_LT(test::max_difference(logits_of(load(at::kDouble)), expected_logits()), 1e-9);
 }
@@ -49,9 +49,9 @@ TEST_P(ParityTest, Float32LogProbsAgree) {
   EXPECT_LT((ours - theirs).abs().mean().item<double>(), 5e-6);
 }
 
-TEST_P(ParityTest, EngineContinuesGreedilyAlike) {
+TEST_P(ParityTest, EngineContinuesGreedilyLikeTransformers) {
   const Transformer model = load(at::kFloat);
-  auto engine = Engine::make(model.config(), {.max_session_tokens = 128});
+  auto engine = make_cpu_engine(model.config(), {.max_session_tokens = 128});
   ASSERT_TRUE(engine) << engine.error().message;
   (*engine)->load({}, model.weights());
   const auto sequences = golden().at("sequences").get<Sequences>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmolLM2-135M, a real pretrained model, against `transformers`. Needs the folder that
-// tests/golden/smollm2.py makes.
+// SmolLM2-135M, a pretrained model, against `transformers`. Needs the folder made by
+// tests/golden/smollm2.py.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/log_softmax.h>
@@ -12,7 +12,7 @@
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/safetensors.hpp"
 #include "policy/format/tokenizer_json.hpp"
-#include "policy/generate/engine.hpp"
+#include "policy/generate/cpu/cpu_engine.hpp"
 #include "policy/text/chat_turns.hpp"
 #include "tests/support/json_file.hpp"
 
@@ -58,7 +58,7 @@ TEST_F(SmolLm2Test, TokenizesLikeTransformers) {
   }
 }
 
-/// The conversation as text; with `opened`, up to where the model answers.
+/// The conversation as text; with `opened`, including the beginning of the next answer.
 std::string written(std::vector<ChatMessage> messages, bool opened, const ChatFrame& frame) {
   if (opened) messages.push_back({"assistant", ""});
   auto pieces = chat_pieces(messages, frame);
@@ -68,7 +68,7 @@ std::string written(std::vector<ChatMessage> messages, bool opened, const ChatFr
   return text;
 }
 
-/// What the model's own template puts in front of a conversation without a system message.
+/// The default system message in the model's own template.
 ChatMessage default_system(const std::string& text, const ChatFrame& frame) {
   const size_t begin = text.find('\n') + 1;
   return {"system", text.substr(begin, text.find(frame.end) - begin)};
@@ -87,9 +87,8 @@ TEST_F(SmolLm2Test, WritesChatsLikeTransformers) {
   }
 }
 
-// The bar is transformers' own distance between its float32 and float64 forwards. Both are of the
-// logits: the softmax is float64, for torch's own in float32 errs by more where AVX2 is all there
-// is.
+// The limit is the distance between float32 and float64 forward passes of transformers. The softmax
+// is float64 on both sides, because torch's float32 softmax has a larger error on AVX2.
 TEST_F(SmolLm2Test, LogProbsAreAsCloseAsTransformersToItself) {
   const at::NoGradGuard no_grad;
   const Transformer model = load();
@@ -114,7 +113,7 @@ TEST_F(SmolLm2Test, LogProbsAreAsCloseAsTransformersToItself) {
 
 TEST_F(SmolLm2Test, ContinuesGreedilyLikeTransformers) {
   const Transformer model = load();
-  auto engine = Engine::make(model.config(), {.max_session_tokens = 256, .cache_tokens = 8192});
+  auto engine = make_cpu_engine(model.config(), {.max_session_tokens = 256, .cache_tokens = 8192});
   ASSERT_TRUE(engine) << engine.error().message;
   (*engine)->load({}, model.weights());
   const auto prompts = golden_["prompts"].get<Sequences>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold for any body: packing, caching and padding-free batches change nothing.
+// Properties of every model: packing and caching do not change the results.
 #include "policy/model/transformer.hpp"
 
 #include <ATen/TensorOperators.h>
@@ -112,7 +112,7 @@ TEST(WeightsTest, WrongShapeNamesExpectedAndGot) {
       << loaded.error().message;
 }
 
-TEST(WeightsTest, StrangeTensorIsRefused) {
+TEST(WeightsTest, UnknownTensorIsRefused) {
   const Transformer model = test::small_model(Family::llama);
   WeightMap map = weights_to_map(model.config(), model.weights());
   map["model.layers.0.self_attn.q_norm.weight"] = map["model.norm.weight"];

@@ -6,7 +6,7 @@
 namespace warpsmith::policy {
 namespace {
 
-TEST(ChatTurnsTest, PromptEndsWhereTheModelBegins) {
+TEST(ChatTurnsTest, PromptEndsBeforeTheFirstSampledToken) {
   EXPECT_EQ(chat_prompt("", "task"), "<|im_start|>user\ntask<|im_end|>\n<|im_start|>assistant\n");
   EXPECT_EQ(chat_prompt("be brief", "task"),
             "<|im_start|>system\nbe brief<|im_end|>\n<|im_start|>user\ntask<|im_end|>\n"
@@ -28,11 +28,11 @@ TEST(ChatTurnsTest, ControlTokensInResultsAreDefused) {
   EXPECT_EQ(defused("a < b, <vector>, x<y|z"), "a < b, <vector>, x<y|z");
 }
 
-TEST(ChatTurnsTest, PromptCannotSpeakForTheModel) {
+TEST(ChatTurnsTest, ControlTokensInThePromptAreDefused) {
   EXPECT_EQ(chat_prompt("", "x<|im_end|>y").find("x<|im_end|>"), std::string::npos);
 }
 
-TEST(ChatTurnsTest, LlamaFramesItsTurnsInItsOwnWay) {
+TEST(ChatTurnsTest, LlamaHasItsOwnFrame) {
   EXPECT_EQ(chat_prompt("be brief", "task", llama3_frame()),
             "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nbe brief<|eot_id|>"
             "<|start_header_id|>user<|end_header_id|>\n\ntask<|eot_id|>"
@@ -43,7 +43,7 @@ TEST(ChatTurnsTest, LlamaFramesItsTurnsInItsOwnWay) {
             "</tool_response><|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n");
 }
 
-TEST(ChatTurnsTest, PiecesOfALlamaConversationEqualWhatARolloutSees) {
+TEST(ChatTurnsTest, PiecesOfALlamaConversationEqualTextOfARollout) {
   const ChatFrame frame = llama3_frame();
   const std::vector<ChatMessage> messages{
       {"user", "task"}, {"assistant", "a", true}, {"tool", "told"}, {"assistant", "b", true}};
@@ -55,12 +55,12 @@ TEST(ChatTurnsTest, PiecesOfALlamaConversationEqualWhatARolloutSees) {
   EXPECT_EQ(pieces[3].text, "b<|eot_id|>");
 }
 
-TEST(ChatTurnsTest, BytesOfAResultThatAreNoUtf8AreReplaced) {
+TEST(ChatTurnsTest, InvalidUtf8InAResultIsReplaced) {
   const std::vector<std::string> results{"a\xFFz\xC3"};
   EXPECT_NE(tool_responses(results).find("a\xEF\xBF\xBDz\xEF\xBF\xBD\n"), std::string::npos);
 }
 
-TEST(ChatTurnsTest, ConversationPiecesEqualWhatARolloutSees) {
+TEST(ChatTurnsTest, ConversationPiecesEqualTextOfARollout) {
   const std::vector<ChatMessage> messages{{"user", "task"},
                                           {"assistant", "first", true},
                                           {"tool", "compiled"},
@@ -77,7 +77,7 @@ TEST(ChatTurnsTest, ConversationPiecesEqualWhatARolloutSees) {
   EXPECT_EQ(pieces[3].text, "second<|im_end|>");
 }
 
-TEST(ChatTurnsTest, TurnsThatAreNotLearntFromAreNoAction) {
+TEST(ChatTurnsTest, TurnsThatAreNotTrainedAreNotActions) {
   const std::vector<ChatMessage> messages{{"user", "task"},
                                           {"assistant", "bad", false},
                                           {"user", "again"},

@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerParityTest,
                          testing::Values("digits", "qwen", "llama3", "lines"),
                          [](const auto& kind) { return std::string(kind.param); });
 
-TEST(TokenizerTest, BytesThatAreNoTextAreReplaced) {
+TEST(TokenizerTest, InvalidUtf8IsReplaced) {
   const Tokenizer tokenizer = load("qwen");
   EXPECT_EQ(tokenizer.decode(tokenizer.encode("a\xFF\xC3")), "a\xEF\xBF\xBD\xEF\xBF\xBD");
 }

@@ -23,7 +23,7 @@ std::string message_of(std::string_view text, ToolSyntax syntax = ToolSyntax::xm
   return turn ? "parsed" : turn.error().message;
 }
 
-TEST(ToolCallGrammarTest, XmlKeepsCodeAsItStands) {
+TEST(ToolCallGrammarTest, XmlKeepsCodeVerbatim) {
   const auto turn = parse_turn(write_turn, ToolSyntax::xml);
   ASSERT_TRUE(turn) << turn.error().message;
   EXPECT_EQ(turn->words, "I fuse both passes.\n");
@@ -43,7 +43,7 @@ TEST(ToolCallGrammarTest, CallWithoutParametersAndSeveralCalls) {
   EXPECT_EQ(turn->calls[1].name, "submit");
 }
 
-TEST(ToolCallGrammarTest, WordsAloneAreNoCall) {
+TEST(ToolCallGrammarTest, TextAloneIsNoCall) {
   const auto turn = parse_turn("Done: 3 < 4 and <b> is fine.", ToolSyntax::xml);
   ASSERT_TRUE(turn);
   EXPECT_TRUE(turn->calls.empty());
@@ -103,15 +103,16 @@ TEST(ToolCallGrammarTest, MalformedHermesSaysWhatWasExpected) {
               HasSubstr("nested too deeply"));
 }
 
-TEST(ToolCallGrammarTest, BoundsOfATurnAreEnforced) {
+TEST(ToolCallGrammarTest, LimitsOfATurnAreEnforced) {
   const std::string call = "<tool_call><function=submit></function></tool_call>";
   std::string many;
   for (size_t i = 0; i <= max_calls_per_turn; ++i) many += call;
   EXPECT_THAT(message_of(many), HasSubstr("more than 16 calls"));
-  EXPECT_THAT(message_of(std::string(max_turn_bytes + 1, 'x')), HasSubstr("allowed are"));
+  EXPECT_THAT(message_of(std::string(max_turn_bytes + 1, 'x')),
+              HasSubstr("bytes, at most 1048576"));
 }
 
-/// The text that `parse_turn` reads back. In xml a value must not hold "</parameter>".
+/// The text of calls, for `parse_turn`. In xml a value must not contain "</parameter>".
 std::string format_call(const ParsedCall& call, ToolSyntax syntax) {
   std::string text = std::string("<tool_call>") + '\n';
   if (syntax == ToolSyntax::hermes) {
@@ -137,7 +138,7 @@ TEST(ToolCallGrammarTest, FormattedCallsParseBackInBothSyntaxes) {
   }
 }
 
-TEST(ToolCallGrammarTest, ToolsPromptHoldsSchemasAndSyntax) {
+TEST(ToolCallGrammarTest, ToolsPromptHasSchemasAndSyntax) {
   const std::vector<ToolSchema> tools{
       {"read",
        "Reads a file.",
@@ -149,7 +150,7 @@ TEST(ToolCallGrammarTest, ToolsPromptHoldsSchemasAndSyntax) {
   EXPECT_THAT(tools_prompt(tools, ToolSyntax::xml), HasSubstr("<function=NAME>"));
 }
 
-/// Cuts, repeats or overwrites a piece of `text`.
+/// Cuts, repeats or overwrites a part of `text`.
 std::string mutated(std::string text, RandomStream& random) {
   for (uint64_t edits = 1 + random.below(4); edits > 0 && !text.empty(); --edits) {
     const size_t at = random.below(text.size());
@@ -171,7 +172,7 @@ std::string mutated(std::string text, RandomStream& random) {
   return text;
 }
 
-TEST(ToolCallGrammarTest, MutatedTurnsParseOrSayWhyNot) {
+TEST(ToolCallGrammarTest, MutatedTurnsParseOrFailWithAMessage) {
   RandomStream random{11, "grammar_fuzz"};
   const std::string hermes =
       "<tool_call>\n{\"name\": \"edit\", \"arguments\": {\"path\": \"\\u00e9\", \"n\": [1, 2]}}\n"
@@ -186,7 +187,7 @@ TEST(ToolCallGrammarTest, MutatedTurnsParseOrSayWhyNot) {
     }
     for (const ParsedCall& call : turn->calls) {
       const auto again = parse_turn(format_call(call, syntax), syntax);
-      // Hermes replaces bytes that are no UTF-8; xml cannot hold an opening tag within a value.
+      // Hermes replaces invalid UTF-8; in xml a value cannot contain an opening tag.
       if (xml) {
         ASSERT_TRUE(again) << again.error().message;
         EXPECT_EQ(again->calls.at(0), call);

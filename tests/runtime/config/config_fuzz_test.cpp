@@ -60,7 +60,7 @@ TEST(ConfigFuzzTest, MutatedOverridesGiveAMessageOrAConfiguration) {
   RandomStream stream(2, "override fuzz");
   for (int i = 0; i < 500; ++i) {
     const auto config =
-        parse_run_config("f.toml", good, {mutate("learner.learning_rate=1e-5", stream)});
+        parse_run_config("f.toml", good, {mutate("learner.optimizer.learning_rate=1e-5", stream)});
     EXPECT_TRUE(config.has_value() || !config.error().message.empty());
   }
 }

@@ -32,24 +32,25 @@ TEST(RunConfigTest, SeedModelAndTasksAreRequired) {
 
 TEST(RunConfigTest, UnknownKeysWrongTypesAndImpossibleCombinationsAreReportedTogether) {
   const std::string text = least +
-                           "[learner]\nlerning_rate = 1e-5\nepochs = \"two\"\n"
-                           "step_trajectories = 5000\n";
+                           "[learner.optimizer]\nlerning_rate = 1e-5\n"
+                           "[learner.step]\nepochs = \"two\"\ntrajectories = 5000\n";
   const std::string error = error_of(text);
-  EXPECT_THAT(error, HasSubstr("c.toml:8: unknown key learner.lerning_rate; the nearest is "
-                               "learner.learning_rate"));
-  EXPECT_THAT(error, HasSubstr("c.toml:9: learner.epochs: expected an integer from 1 to 100, got "
-                               "string \"two\""));
-  EXPECT_THAT(error, HasSubstr("c.toml:10: learner.step_trajectories: expected at most "
+  EXPECT_THAT(error,
+              HasSubstr("c.toml:8: unknown key learner.optimizer.lerning_rate; the nearest is "
+                        "learner.optimizer.learning_rate"));
+  EXPECT_THAT(error, HasSubstr("c.toml:10: learner.step.epochs: expected an integer from 1 to 100, "
+                               "got string \"two\""));
+  EXPECT_THAT(error, HasSubstr("c.toml:11: learner.step.trajectories: expected at most "
                                "run.trajectories (1024)"));
 }
 
 TEST(RunConfigTest, OverridesReachEveryComponent) {
-  const auto config = parse_run_config(
-      "c.toml", least,
-      {"run.seed=7", "learner.learning_rate=1e-5", "sandbox.limits.call=2s", "run.stage=agentic"});
+  const auto config = parse_run_config("c.toml", least,
+                                       {"run.seed=7", "learner.optimizer.learning_rate=1e-5",
+                                        "sandbox.limits.call=2s", "run.stage=agentic"});
   ASSERT_TRUE(config.has_value()) << config.error().message;
   EXPECT_EQ(config->run.seed, 7);
-  EXPECT_EQ(config->learner.learning_rate, 1e-5);
+  EXPECT_EQ(config->learner.optimizer.learning_rate, 1e-5);
   EXPECT_EQ(config->sandbox.limits.call, std::chrono::seconds{2});
 }
 
@@ -112,14 +113,15 @@ TEST(RunConfigTest, BrokenSyntaxIsTheOnlyComplaint) {
 TEST(RunConfigTest, EffectiveConfigurationReadsBackToItself) {
   const std::vector<std::vector<std::string>> options{
       {},
-      {"run.seed=3", "learner.clip_high=0.3"},
+      {"run.seed=3", "learner.loss.clip_high=0.3"},
       {"run.mode=sync"},
-      {"learner.lambda_alpha=0.05"},
-      {"learner.lambda=0.9", "learner.running_advantage_scale=true",
-       "learner.prompt_baseline=true"},
-      {"learner.critic=shared", "learner.critic_stop_gradient=true", "learner.value_clip=0.2"},
-      {"learner.dual_clip=3", "learner.sequence_high=2", "learner.overlong_limit=100",
-       "learner.overlong_margin=10", "learner.kl=0.1", "learner.entropy=0.01"},
+      {"learner.advantage.lambda_alpha=0.05"},
+      {"learner.advantage.lambda=0.9", "learner.advantage.running_scale=true",
+       "learner.critic.prompt_baseline=true"},
+      {"learner.critic.kind=shared", "learner.critic.stop_gradient=true",
+       "learner.critic.value_clip=0.2"},
+      {"learner.loss.dual_clip=3", "learner.loss.sequence_high=2", "learner.overlong.limit=100",
+       "learner.overlong.margin=10", "learner.loss.kl=0.1", "learner.loss.entropy=0.01"},
       {"run.stage=sft", "model.weights=random", "sft.data=d.jsonl"},
       {"run.stage=sft", "sft.script=s.toml"},
       {"synthesis.held_out=[\"h\"]", "generator.temperature=0", "rollout.reward=log_speedup"}};
@@ -134,15 +136,25 @@ TEST(RunConfigTest, EffectiveConfigurationReadsBackToItself) {
   }
 }
 
+TEST(RunConfigTest, AKeyThatStandsInTheWrongTableIsFoundInItsOwn) {
+  EXPECT_THAT(error_of(least, {"learner.clip_low=0.1"}),
+              HasSubstr("unknown key learner.clip_low; the nearest is learner.loss.clip_low"));
+  EXPECT_THAT(error_of(least, {"learner.step_trajectories=8"}),
+              HasSubstr("the nearest is learner.step.trajectories"));
+  EXPECT_THAT(error_of(least, {"learner.loss=ppo"}),
+              HasSubstr("learner.loss: expected a table, got string \"ppo\""));
+}
+
 TEST(RunConfigTest, LambdaAndItsReplacementExcludeEachOther) {
-  EXPECT_THAT(error_of(least, {"learner.lambda_alpha=0.05", "learner.lambda=0.9"}),
-              HasSubstr("learner.lambda: learner.lambda_alpha replaces it"));
+  EXPECT_THAT(
+      error_of(least, {"learner.advantage.lambda_alpha=0.05", "learner.advantage.lambda=0.9"}),
+      HasSubstr("learner.advantage.lambda: learner.advantage.lambda_alpha replaces it"));
 }
 
 TEST(RunConfigTest, QuotedDotsDoNotNameTables) {
   EXPECT_EQ(error_of("\"learner.learning_rate\" = 1e-5\n" + least),
             "c.toml:1: unknown key \"learner.learning_rate\"; the nearest is "
-            "learner.learning_rate");
+            "learner.optimizer.learning_rate");
   EXPECT_EQ(error_of(least + "[sandbox]\n\"limits.call\" = \"2s\"\n"),
             "c.toml:8: unknown key sandbox.\"limits.call\"; the nearest is sandbox.limits.call");
   EXPECT_THAT(error_of(least + "[\"sandbox.limits\"]\ncall = \"2s\"\n"),

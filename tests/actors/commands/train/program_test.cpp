@@ -34,7 +34,7 @@ std::string configuration(const fs::path& folder) {
          "\"\n[agent]\nprompt = \"brief\"\nsyntax = \"xml\"\nchat_template = \"chatml\"\n"
          "max_turns = 2\nmax_tokens = 512\nresult_tokens = 64\n"
          "[rollout]\ncount = 1\nconcurrent = 4\n[generator]\nmax_new_tokens = 200\n"
-         "[learner]\nstep_trajectories = 8\n[ledger]\ncheckpoint_steps = 1\n"
+         "[learner.step]\ntrajectories = 8\n[ledger]\ncheckpoint_steps = 1\n"
          "[synthesis]\ntasks = [\"" +
          task + "\"]\n";
 }

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "p, p, p + 1": prompt token p, then what is to be learnt.
+/// "p, p, p + 1": prompt token p, then two action tokens.
 std::vector<Conversation> lessons(size_t count) {
   std::vector<Conversation> all;
   for (size_t i = 0; i < count; ++i) {
@@ -52,7 +52,7 @@ TEST(SftTest, HeldOutLossFalls) {
   EXPECT_LT(last.loss, before);
 }
 
-TEST(SftTest, RestoredStageGoesOnAlike) {
+TEST(SftTest, RestoredStageContinuesIdentically) {
   const test_support::TemporaryFolder temporary;
   const fs::path& folder = temporary.path();
   SftStage first = stage(1);
@@ -67,10 +67,11 @@ TEST(SftTest, RestoredStageGoesOnAlike) {
   EXPECT_FALSE(second.restore(folder));
 }
 
-TEST(SftTest, WhatCannotBeLearntIsLeftOutAndCounted) {
+TEST(SftTest, ConversationsWithoutTrainableTokensAreLeftOutAndCounted) {
   std::vector<Conversation> all = lessons(10);
-  all.push_back({std::vector<int32_t>(17, 1), std::vector<uint8_t>(17, 1)});  // beyond the context
-  all.push_back({{1, 2}, {1, 0}});                                            // nothing to learn
+  all.push_back(
+      {std::vector<int32_t>(17, 1), std::vector<uint8_t>(17, 1)});  // longer than the context
+  all.push_back({{1, 2}, {1, 0}});  // no action token after the first
   auto made = SftStage::make(config(), Transformer{tiny_config(), tiny_weights(1)}, all, 9);
   ASSERT_TRUE(made);
   EXPECT_EQ(made->left_out(), 2);

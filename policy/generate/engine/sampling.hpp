@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// How tokens are sampled, and the result. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/result.hpp"
+
+namespace warpsmith::policy {
+
+struct SamplingParams {
+  double temperature = 1.0;          // 0: greedy
+  double top_p = 1.0;                // keep the likeliest tokens whose probabilities reach this sum
+  int32_t top_k = 0;                 // keep the k likeliest tokens; 0: all
+  int32_t max_tokens = 256;          // of this request
+  std::vector<int32_t> stop_tokens;  // each of them ends the request and is its last token
+  uint64_t seed = 0;    // `seed`, `stream` and a token's position determine its random draw, so the
+  uint64_t stream = 0;  // batch has no effect and another engine can continue a lost sequence
+
+  Result<void> validate() const;
+};
+
+struct SampledToken {
+  int32_t token = 0;
+  /// Natural log of the token's probability under softmax(logits / temperature) over the whole
+  /// vocabulary, before top-k and top-p, as the learner recomputes it (`token_log_probs`). Greedy
+  /// sampling records temperature 1.
+  float log_prob = 0;
+};
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sessions of an engine, and the KV cache blocks that they hold and share. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "policy/generate/engine/block_pool.hpp"
+#include "policy/generate/engine/prefix_tree.hpp"
+#include "policy/generate/engine/sampling.hpp"
+#include "policy/generate/engine/scheduler.hpp"
+
+namespace warpsmith::policy {
+
+using SessionId = uint64_t;  // the trajectory's id, chosen by the caller
+
+/// The sequence of one trajectory, and its request while it runs.
+struct Session {
+  std::vector<int32_t> tokens;
+  std::vector<BlockId> blocks;
+  int64_t computed = 0;        // positions whose keys and values started batches put into `blocks`
+  bool current = true;         // `blocks` are of the newest weights: other sessions may share them
+  bool running = false;        // has an unfinished request
+  uint64_t arrival = 0;        // of the last request; a larger number is later
+  int32_t left = 0;            // tokens that the request may still sample
+  int32_t in_flight = 0;       // samples of started batches that are not in `tokens` yet
+  int32_t newest_sample = -1;  // if in flight: the index of the last one in its batch
+  SamplingParams params;
+
+  /// Tokens including those in flight.
+  int64_t size() const { return static_cast<int64_t>(tokens.size()) + in_flight; }
+};
+
+/// If blocks run out, unused prefixes are evicted first, then the caches of idle sessions, then
+/// that of the youngest running session.
+class SessionStore {
+ public:
+  using Sessions = std::map<SessionId, Session>;
+
+  SessionStore(int64_t blocks, bool prefix_reuse) : pool_(blocks), prefix_reuse_(prefix_reuse) {}
+
+  Sessions& sessions() { return sessions_; }
+  const Sessions& sessions() const { return sessions_; }
+  Session* find(SessionId id);
+  const Session* find(SessionId id) const;
+  /// Frees its blocks. No effect if there is no such session.
+  void erase(SessionId id);
+
+  /// The sessions to compute. Of sequences with the same beginning only the first is prefilled; the
+  /// others wait to share its blocks.
+  std::vector<PendingSequence> pending(int64_t max_session_tokens) const;
+  /// Takes blocks for every planned sequence; returns the work whose blocks were found.
+  std::vector<PlannedWork> reserve(const std::vector<PlannedWork>& plan);
+
+  /// Gives running sessions without a cache the blocks of a known prefix. Returns its tokens.
+  int64_t adopt_prefixes();
+  /// Lets other sessions share the full blocks of a session, if they are current.
+  void share_prefix(const Session& session);
+  /// Makes `position` the next to compute. Drops the cache if another session shares that block.
+  void rewind(Session& session, int64_t position);
+  void drop_cache(Session& session);
+  /// After new weights: forgets all prefixes and marks the blocks of sessions as not current.
+  void expire();
+
+  const BlockPool& pool() const { return pool_; }
+  /// Sessions that lost their cache to another one so far.
+  uint64_t evicted() const { return evicted_; }
+
+ private:
+  bool reserve(Session& session, int64_t tokens);
+  bool make_room(const Session& asker);
+  Session* victim_for(const Session& asker);
+
+  BlockPool pool_;
+  PrefixTree prefixes_{pool_};
+  Sessions sessions_;
+  bool prefix_reuse_;
+  uint64_t evicted_ = 0;
+};
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// One optimiser step: collects closed trajectories, adds up their gradients pack by pack, updates
+// the weights, reports.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "policy/learn/accumulator.hpp"
+#include "policy/learn/step_cycle.hpp"
+#include "policy/learn/step_report.hpp"
+#include "policy/learn/trainer_state.hpp"
+#include "runtime/config/learner_config.hpp"
+
+namespace warpsmith::policy {
+
+/// A trajectory that will not be trained.
+struct DroppedTrajectory {
+  TrajectoryId id = 0;
+  DropReason reason = DropReason::stale;
+};
+
+class TrainingStep {
+ public:
+  /// `seed` orders the trajectories of later epochs.
+  TrainingStep(const LearnerConfig& config, uint64_t seed)
+      : config_(config), seed_(seed), accumulator_(config), cycle_(config.step) {}
+
+  /// True if `advance` has work to do with `closed` trajectories waiting.
+  bool has_work(const std::deque<TrainingItem>& closed) const;
+  /// Does one pack (`pack_tokens`) forward and backward, and the update that it may complete. While
+  /// the step collects, the pack comes from the front of `closed`. Tokens with a lag beyond
+  /// `max_lag` get m = 0. Trajectories without a token to train go to `dropped`.
+  void advance(TrainerState& state, std::deque<TrainingItem>& closed,
+               std::vector<DroppedTrajectory>& dropped);
+  /// Ends collecting, so that `advance` completes the step. No effect if nothing was collected.
+  void close() { cycle_.close(); }
+
+  int64_t collected() const { return cycle_.collected(); }
+  bool is_finished() const { return cycle_.phase() == StepPhase::finished; }
+  /// Sets the version of a finished step's weights, updates the running baselines, and reports.
+  StepReport finish(TrainerState& state);
+
+ private:
+  using Pack = std::vector<TrainingItem*>;
+
+  bool admit(TrainingItem item, PolicyVersion current, std::vector<DroppedTrajectory>& dropped);
+  Pack next_collected(PolicyVersion current, std::deque<TrainingItem>& closed,
+                      std::vector<DroppedTrajectory>& dropped);
+  Pack next_repeated(uint32_t step);
+  void order_epoch(uint32_t step);
+  void run_pack(TrainerState& state, const Pack& pack);
+  void update(TrainerState& state);
+  void note_update(double policy_norm, double critic_norm);
+  void update_baselines(TrainerState& state) const;
+
+  Reach reach(const TrainerState& state) const;
+  double divisor(const TrainerState& state) const;
+
+  LearnerConfig config_;
+  uint64_t seed_;
+  Accumulator accumulator_;
+  StepCycle cycle_;
+  std::deque<TrainingItem> items_;  // a deque: packs point into it while it grows
+  std::vector<size_t> order_;       // of the current epoch, indices of `items_`
+  StepReport report_;               // so far
+};
+
+}  // namespace warpsmith::policy

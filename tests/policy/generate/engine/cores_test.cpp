@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Block pool, prefix tree, scheduler and sampling parameters.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "policy/generate/engine/block_pool.hpp"
+#include "policy/generate/engine/prefix_tree.hpp"
+#include "policy/generate/engine/sampling.hpp"
+#include "policy/generate/engine/scheduler.hpp"
+#include "runtime/random_stream.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+std::vector<int32_t> counting(int32_t first, size_t count) {
+  std::vector<int32_t> tokens(count);
+  std::iota(tokens.begin(), tokens.end(), first);
+  return tokens;
+}
+
+TEST(BlockPoolTest, BlockIsFreeWhenItsLastReferenceIsDropped) {
+  BlockPool pool(1);
+  const BlockId block = pool.take().value();
+  EXPECT_FALSE(pool.take());
+  pool.share(block);
+  pool.drop(block);
+  EXPECT_EQ(pool.free_blocks(), 0);
+  pool.drop(block);
+  EXPECT_EQ(pool.free_blocks(), 1);
+  EXPECT_THROW(pool.drop(block), std::logic_error);
+  EXPECT_THROW(pool.share(block), std::logic_error);
+}
+
+TEST(PrefixTreeTest, MatchesWholeBlocksButNeverTheLastToken) {
+  BlockPool pool(8);
+  PrefixTree tree(pool);
+  const std::vector<BlockId> blocks{*pool.take(), *pool.take()};
+  const auto tokens = counting(0, 32);
+  tree.insert(tokens, blocks);
+  EXPECT_EQ(tree.match(tokens), (std::vector<BlockId>{blocks[0]}));
+  EXPECT_EQ(tree.match(counting(0, 33)), blocks);
+  EXPECT_TRUE(tree.match(counting(1, 33)).empty());
+  EXPECT_TRUE(tree.match(counting(0, 16)).empty());
+}
+
+TEST(PrefixTreeTest, EqualBlocksUnderDifferentParentsAreDifferent) {
+  BlockPool pool(8);
+  PrefixTree tree(pool);
+  const std::vector<int32_t> zeros(48, 0);
+  const std::vector<BlockId> blocks{*pool.take(), *pool.take(), *pool.take()};
+  tree.insert(zeros, blocks);
+  EXPECT_EQ(tree.size(), 3U);
+  EXPECT_EQ(tree.match(std::vector<int32_t>(49, 0)), blocks);
+}
+
+TEST(PrefixTreeTest, EvictsTheLeastRecentlyUsedFreeLeaf) {
+  BlockPool pool(4);
+  PrefixTree tree(pool);
+  const std::vector<BlockId> first{*pool.take(), *pool.take()};
+  const std::vector<BlockId> second{*pool.take()};
+  tree.insert(counting(0, 32), first);
+  tree.insert(counting(100, 16), second);
+  for (const BlockId block : first) pool.drop(block);
+  EXPECT_TRUE(tree.evict_one());
+  EXPECT_EQ(pool.holders(first[1]), 0) << "the leaf is evicted before its parent";
+  EXPECT_TRUE(tree.evict_one());
+  EXPECT_EQ(pool.holders(first[0]), 0);
+  EXPECT_FALSE(tree.evict_one()) << "the other entry is still referenced";
+}
+
+TEST(PrefixTreeTest, RandomUseLeaksNoBlock) {
+  BlockPool pool(40);
+  RandomStream random(1, "prefix tree");
+  {
+    PrefixTree tree(pool);
+    for (int i = 0; i < 2'000; ++i) {
+      const auto tokens =
+          counting(static_cast<int32_t>(random.below(4)), 16 * (1 + random.below(3)));
+      std::vector<BlockId> blocks = tree.match(tokens);
+      while (blocks.size() < tokens.size() / 16) {
+        const auto block = pool.take();
+        if (block) {
+          blocks.push_back(*block);
+        } else {
+          ASSERT_TRUE(tree.evict_one());
+        }
+      }
+      tree.insert(tokens, blocks);
+      for (const BlockId block : blocks) pool.drop(block);
+      if (random.below(50) == 0) tree.clear();
+    }
+  }
+  EXPECT_EQ(pool.free_blocks(), 40);
+}
+
+TEST(PlanStepTest, DecodingGoesBeforePrefillAndTheLastPrefillIsCut) {
+  const std::vector<PendingSequence> sequences{{1, 1, 20}, {2, 2, 1}, {3, 3, 30}, {4, 4, 1}};
+  const auto plan = plan_step(sequences, 30);
+  ASSERT_EQ(plan.size(), 4U);
+  EXPECT_EQ(plan[0].session, 2U);
+  EXPECT_EQ(plan[1].session, 4U);
+  EXPECT_EQ(plan[2].session, 1U);
+  EXPECT_EQ(plan[2].count, 20);
+  EXPECT_EQ(plan[3].session, 3U);
+  EXPECT_EQ(plan[3].count, 8);
+}
+
+TEST(PlanStepTest, AtLeastOneSequenceAdvances) {
+  const std::vector<PendingSequence> sequences{{1, 1, 20}};
+  EXPECT_EQ(plan_step(sequences, 0).at(0).count, 1);
+}
+
+TEST(PlanStepTest, AtMostTheGivenNumberOfSequencesAdvances) {
+  const std::vector<PendingSequence> sequences{{1, 1, 20}, {2, 2, 1}, {3, 3, 1}, {4, 4, 1}};
+  const auto plan = plan_step(sequences, 30, 2);
+  ASSERT_EQ(plan.size(), 2U);
+  EXPECT_EQ(plan[0].session, 2U);
+  EXPECT_EQ(plan[1].session, 3U);
+}
+
+TEST(SamplingParamsTest, ImpossibleValuesAreRefused) {
+  EXPECT_FALSE(SamplingParams{.temperature = NAN}.validate());
+  EXPECT_FALSE(SamplingParams{.top_p = 0}.validate());
+  EXPECT_FALSE(SamplingParams{.top_k = -1}.validate());
+  EXPECT_FALSE(SamplingParams{.max_tokens = 0}.validate());
+  EXPECT_TRUE(SamplingParams{}.validate());
+}
+
+}  // namespace
+}  // namespace warpsmith::policy
