@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "actors/commands/signals.hpp"
-#include "actors/run/tree.hpp"
+#include "actors/run/run_tree.hpp"
 
 namespace warpsmith::actors {
 
