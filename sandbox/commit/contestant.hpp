@@ -75,9 +75,9 @@ class Contestant {
   /// Measures the median time of whole calls of our own code, made as a candidate's are. Call it
   /// after the other `calibrate`.
   Result<void> calibrate(int calls, const CallEdges& edges, Deadline deadline);
-  /// To be subtracted from `CallResult::elapsed`; zero before `calibrate`.
+  /// The time to subtract from `CallResult::elapsed`; zero before `calibrate`.
   std::chrono::nanoseconds noop() const { return noop_; }
-  /// To be subtracted from `CallResult::device`: two events with nothing between them.
+  /// The time to subtract from `CallResult::device`: two events with nothing between them.
   std::chrono::nanoseconds device_noop() const { return device_noop_; }
   /// The parts of `noop` that the reveal takes, and that our code in the contestant takes.
   std::chrono::nanoseconds reveal() const { return reveal_; }

@@ -66,7 +66,7 @@ class Candidate {
   /// Applies the contract's rules to the kernels of one call.
   virtual void review_kernels(const PartyKernels& /*kernels*/, Verdict& /*verdict*/) const {}
 
-  /// The kernels of one call, recorded in a process of its own. The default has none, and says so.
+  /// The kernels of one call, recorded in a process of its own. The default gives a reason instead.
   virtual Result<PartyKernels> record(const CandidatePlace& place, Deadline deadline);
 };
 

@@ -23,7 +23,7 @@ struct GpuSlotOptions {
   std::string lease_folder = machine_leases;
 };
 
-/// For one thread, the one that lives longest. Members may throw cuda::DeviceError; the process
+/// Used by one thread, the one that lives longest. Members may throw cuda::DeviceError; the process
 /// must then be replaced.
 class GpuSlot {
  public:
@@ -31,7 +31,7 @@ class GpuSlot {
   static Result<std::unique_ptr<GpuSlot>> open(const GpuSlotOptions& options);
 
   const Machine& machine() const { return machine_; }
-  /// Of the device code that is compiled for this GPU (device_architecture.hpp).
+  /// The architecture that device code is compiled for (device_architecture.hpp).
   std::string architecture() const;
   DeviceLimits device_limits() const { return verifier_->device_limits(); }
   const GpuAccess& access() const { return access_; }

@@ -16,7 +16,7 @@
 
 namespace warpsmith::sandbox {
 
-/// For one thread, the one that lives longest: jails end with the thread that started them.
+/// Used by one thread, the one that lives longest: jails end with the thread that started them.
 class Slot {
  public:
   /// `unsupported` where the core or the GPU is not ours to use.
@@ -25,7 +25,7 @@ class Slot {
   const EvaluatorOptions& options() const { return options_; }
   GpuSlot* gpu() const { return gpu_.get(); }  // null: a CPU slot
   const Machine& machine() const { return machine_; }
-  /// What its contracts see of it.
+  /// The view that contracts have of the slot.
   ContractSlot for_contracts() const;
 
   /// Reports go to `progress` from now on.
@@ -55,9 +55,9 @@ class Slot {
   CheckDevice device_check() const;
 
  private:
-  /// What slots take turns on.
+  /// A device that slots take turns on.
   struct Shared {
-    std::string name;                   // with the reason for waiting
+    std::string name;                   // for the report of a wait
     std::chrono::milliseconds silence;  // a longer wait is reported
     std::function<Result<DeviceLease>(Deadline)> acquire;
   };

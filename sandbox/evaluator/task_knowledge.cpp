@@ -196,11 +196,11 @@ BaselineKernels TaskKnowledge::baseline_kernels(const Task& task,
   const std::string key = task_key(task);
   const auto known = memory_.baseline_kernels.find(key);
   if (known != memory_.baseline_kernels.end()) return known->second;
-  auto told = ready ? (*ready)->profile(task, deadline)
-                    : Result<BaselineKernels>{tl::unexpected(ready.error())};
-  if (told) return memory_.baseline_kernels.emplace(key, std::move(*told)).first->second;
-  if (told.error().code != ErrorCode::invalid_argument) slot_.drop_worker();
-  return unknown_kernels(told.error().message);
+  auto kernels = ready ? (*ready)->profile(task, deadline)
+                       : Result<BaselineKernels>{tl::unexpected(ready.error())};
+  if (kernels) return memory_.baseline_kernels.emplace(key, std::move(*kernels)).first->second;
+  if (kernels.error().code != ErrorCode::invalid_argument) slot_.drop_worker();
+  return unknown_kernels(kernels.error().message);
 }
 
 }  // namespace warpsmith::sandbox

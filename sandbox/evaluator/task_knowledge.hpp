@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a slot knows about tasks: measured once by the reference worker, then read from disk or kept
-// in memory.
+// The facts that a slot holds about tasks: the reference worker measures them once, then they are
+// read from disk or kept in memory.
 #pragma once
 
 #include <functional>

@@ -28,7 +28,7 @@ std::string text_of(const std::string& file) {
 }
 
 /// A class and its text.
-struct Told {
+struct Answer {
   VerdictClass outcome = VerdictClass::passed;
   std::string text;
 };
@@ -61,7 +61,7 @@ class EvaluatorDeviceTest : public testing::Test {
     request.want = want;
     return evaluator->evaluate(request, Deadline::after(seconds(120)));
   }
-  static Told explained(FileSet files) {
+  static Answer explained(FileSet files) {
     const Judgement judgement = judge(std::move(files), Request::explain);
     const auto* verdict = std::get_if<Verdict>(&judgement);
     if (verdict == nullptr) return {{}, "failure: " + std::get<InfraFailure>(judgement).detail};
@@ -84,7 +84,7 @@ class EvaluatorDeviceTest : public testing::Test {
     files["kernels.cu"] = std::move(text);
     return files;
   }
-  static Told changed_plan(const std::string& from, const std::string& to) {
+  static Answer changed_plan(const std::string& from, const std::string& to) {
     return explained(with("plan.toml", from, to));
   }
 
@@ -101,8 +101,8 @@ bool EvaluatorDeviceTest::toolchain = false;
 
 TEST_F(EvaluatorDeviceTest, ExplainsWhatWouldBeLaunched) {
   REQUIRE_TOOLCHAIN();
-  const Told told = explained(good());
-  EXPECT_EQ(told.outcome, VerdictClass::passed);
+  const Answer answer = explained(good());
+  EXPECT_EQ(answer.outcome, VerdictClass::passed);
   for (const char* line :
        {"extents d0 = 256, d1 = 1024, d2 = 512\n", "input x f32 [256, 1024] (d0, d1)\n",
         "parameter linear.weight f32 [512, 1024] (d2, d1)\n", "output y f32 [256, 512] (d0, d2)\n",
@@ -112,7 +112,7 @@ TEST_F(EvaluatorDeviceTest, ExplainsWhatWouldBeLaunched) {
         ": gemm y = normed [256, 1024] * linear.weight [512, 1024] transposed  m 256 n 512 k 1024 "
         "bias linear.bias epilogue bias in f32\n",
         "kernel rms_norm: ", " 32 bytes of static shared memory a block, at most 256 threads"}) {
-    EXPECT_THAT(told.text, HasSubstr(line));
+    EXPECT_THAT(answer.text, HasSubstr(line));
   }
 }
 
@@ -124,11 +124,11 @@ TEST_F(EvaluatorDeviceTest, VariantsThatAreNotChosenAreCheckedToo) {
                          "[[variant]]\n[[variant.step]]\nmemset = \"y\"\n";
     return explained(std::move(files));
   };
-  const Told wrong = beside_a_fill(
+  const Answer wrong = beside_a_fill(
       "[[variant.step]]\nlaunch = \"rms_norn\"\ngrid = [1]\nblock = [1]\nargs = [\"y\"]\n");
   EXPECT_EQ(wrong.outcome, VerdictClass::compile_error);
   EXPECT_THAT(wrong.text, HasSubstr("plan.toml:4:10: no kernel \"rms_norn\" in kernels.cu"));
-  const Told fine = beside_a_fill("[[variant.step]]\ncopy = \"y\"\nfrom = \"x\"\n");
+  const Answer fine = beside_a_fill("[[variant.step]]\ncopy = \"y\"\nfrom = \"x\"\n");
   EXPECT_EQ(fine.outcome, VerdictClass::passed) << fine.text;
   EXPECT_THAT(fine.text,
               HasSubstr("variant 1 of 2, line 1, when d0 == 7, 1 step: not chosen; would not fit "
@@ -145,9 +145,9 @@ TEST_F(EvaluatorDeviceTest, CompilesWithoutRunning) {
 }
 
 TEST_F(EvaluatorDeviceTest, APlanThatLaunchesNothingNeedsNoKernels) {
-  const Told told = explained({{"plan.toml", "[[step]]\nmemset = \"y\"\n"}});
-  EXPECT_EQ(told.outcome, VerdictClass::passed) << told.text;
-  EXPECT_THAT(told.text, HasSubstr("step 1, line 1: memset y to bytes 0\n"));
+  const Answer answer = explained({{"plan.toml", "[[step]]\nmemset = \"y\"\n"}});
+  EXPECT_EQ(answer.outcome, VerdictClass::passed) << answer.text;
+  EXPECT_THAT(answer.text, HasSubstr("step 1, line 1: memset y to bytes 0\n"));
 }
 
 TEST_F(EvaluatorDeviceTest, WhatIsMissingIsNamed) {
@@ -190,12 +190,12 @@ TEST_F(EvaluatorDeviceTest, WrongSourcesHaveOneClearMessage) {
   EXPECT_EQ(explained(with_kernels(garbage)).outcome, VerdictClass::compile_error);
   EXPECT_EQ(explained(with_kernels(std::string(16, '\0'))).text,
             "compile_error: kernels.cu is no text: byte 0 is zero");
-  const Told host =
+  const Answer host =
       explained(with_kernels("#include \"/etc/passwd\"\n" + text_of("solution/kernels.cu")));
   EXPECT_EQ(host.outcome, VerdictClass::compile_error);
   EXPECT_THAT(host.text, HasSubstr("/etc/passwd"));
   EXPECT_THAT(host.text, testing::Not(HasSubstr("root:")));
-  const Told endless = explained(
+  const Answer endless = explained(
       with_kernels("template <int n> struct A { static constexpr int v = A<n + 1>::v; };\n"
                    "extern \"C\" __global__ void rms_norm(int* p) { *p = A<0>::v; }\n"));
   EXPECT_EQ(endless.outcome, VerdictClass::compile_error);

@@ -175,8 +175,8 @@ TEST_F(EvaluatorProfileGpuTest, SaysThatItWaitsForAGpuThatOthersHave) {
       example());  // so that nothing is measured below, which would take turns without a report
   std::vector<DeviceLease> others = all_gpus();
   ASSERT_FALSE(others.empty());
-  const Verdict verdict = profiled(example(), [&](const std::string& told) {
-    if (told == "waiting for GPU 0, which others have") others.clear();
+  const Verdict verdict = profiled(example(), [&](const std::string& line) {
+    if (line == "waiting for GPU 0, which others have") others.clear();
   });
   EXPECT_TRUE(others.empty()) << "the evaluation waited";
   EXPECT_TRUE(verdict.correct()) << verdict.feedback;

@@ -124,8 +124,8 @@ TEST_F(EvaluatorTest, WaitsForAnotherRunOnItsCore) {
       DeviceLease::acquire(machine_leases, core_device(0), Deadline::after(seconds(60))).value();
   std::string last;
   const Judgement judgement =
-      judge(kernel(honest_body), Request::verify, task_code, seconds(500), [&](const auto& told) {
-        last = told;
+      judge(kernel(honest_body), Request::verify, task_code, seconds(500), [&](const auto& line) {
+        last = line;
         if (last == "waiting for core 0, which another run has") other.reset();
       });
   EXPECT_FALSE(other) << "the evaluation waited";

@@ -72,10 +72,10 @@ TEST_F(HostRecordingTest, GivesAReasonWhereThereAreNoKernels) {
   (void)candidate.process().kill();
   const auto text = read_text(records_.bytes());
   ASSERT_TRUE(text) << text.error().message;
-  const auto told = parse_reported_kernels(*text);
-  ASSERT_FALSE(told);
-  EXPECT_EQ(told.error().code, ErrorCode::unsupported);
-  EXPECT_EQ(told.error().message, "a CPU's calls have no kernels");
+  const auto kernels = parse_reported_kernels(*text);
+  ASSERT_FALSE(kernels);
+  EXPECT_EQ(kernels.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(kernels.error().message, "a CPU's calls have no kernels");
 }
 
 TEST_F(HostRecordingTest, RecordsNothingUnlessAsked) {
