@@ -13,7 +13,7 @@ namespace warpsmith::actors {
 class ScratchFolder {
  public:
   ScratchFolder() : folder_(made()) {}
-  const std::filesystem::path& path() const { return folder_.path(); }
+  std::filesystem::path path() const { return folder_.path(); }
 
  private:
   static OwnedFolder made() {
