@@ -3,6 +3,7 @@
 // and mask as supervised learning makes of it, so the policy acts on the boundaries it learnt.
 #include <filesystem>
 
+#include "runtime/run/remove_tree.hpp"
 #include "sandbox/workspace/tool_box.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
 #include "tests/actors/rollout/rollout_fixture.hpp"
@@ -49,7 +50,7 @@ class RolloutDemonstrationTest : public RolloutFixture {
     box_.reset();
     workspace_.reset();
     base_.reset();
-    remove_tree(folder_);
+    (void)remove_tree(folder_);
   }
 
   /// Answers every command, as executor, sandbox and ledger, until the model must sample again.
