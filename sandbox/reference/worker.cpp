@@ -22,6 +22,9 @@ constexpr int turns_number = 4;
 // the operator chooses the tasks, and no candidate's code runs in here. A folder per task would
 // lose shared precompiled headers and still leave the shared process.
 constexpr const char* inductor_folder = "/inductor";
+// torch keeps precompiled headers below the folder for temporary files, named after LOGNAME,
+// wherever its cache is. Making them takes 8 s of a core.
+constexpr const char* headers_folder = "/tmp/torchinductor_worker/precompiled_headers";
 constexpr int calibration_calls = 32;
 constexpr int least_sets = 2;  // buffer sets that must fit the memory
 
@@ -46,10 +49,12 @@ void add_gpu_for_tasks(JailSpec& spec, const GpuAccess& gpu) {
 Result<JailSpec> jail_for(const WorkerOptions& options, int socket) {
   const std::string artefacts = options.cache_folder + inductor_folder;
   std::error_code error;
-  std::filesystem::create_directories(artefacts, error);
+  std::filesystem::create_directories(artefacts + "/headers", error);
   if (error) return fail(ErrorCode::io_failed, artefacts + ": " + error.message());
   JailSpec spec = python_jail(options.python, options.folder, "main.py");
-  spec.read_write.push_back({std::filesystem::absolute(artefacts), inductor_folder});
+  const std::filesystem::path host = std::filesystem::absolute(artefacts);
+  spec.read_write.push_back({host, inductor_folder});
+  spec.read_write.push_back({host / "headers", headers_folder});
   for (auto& [name, value] : inductor_environment()) spec.environment[name] = value;
   spec.descriptors[socket_number] = socket;
   if (options.turns) spec.descriptors[turns_number] = *options.turns;

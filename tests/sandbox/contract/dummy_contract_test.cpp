@@ -14,6 +14,7 @@
 #include "sandbox/evaluator/evaluator.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 #include "tests/support/after_all_tests.hpp"
+#include "tests/support/shared_baselines.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -130,11 +131,12 @@ class DummyContractTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder = std::make_unique<testing::ScratchFolder>();
-    auto opened = Evaluator::open({.runner = testing::sandbox_program(),
-                                   .python = python_interpreter().string(),
-                                   .worker_folder = "sandbox/reference/worker",
-                                   .cache_folder = folder->path()},
-                                  {&rows_contract});
+    auto opened =
+        Evaluator::open({.runner = testing::sandbox_program(),
+                         .python = python_interpreter().string(),
+                         .worker_folder = "sandbox/reference/worker",
+                         .cache_folder = test_support::with_shared_baselines(folder->path())},
+                        {&rows_contract});
     ASSERT_TRUE(opened) << opened.error().message;
     evaluator = std::make_unique<Evaluator>(std::move(*opened));
   }

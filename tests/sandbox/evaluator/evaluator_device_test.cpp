@@ -10,6 +10,7 @@
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
 #include "sandbox/evaluator/evaluator.hpp"
+#include "tests/support/shared_baselines.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
@@ -38,10 +39,11 @@ class EvaluatorDeviceTest : public testing::Test {
   static void SetUpTestSuite() {
     if (!std::filesystem::exists(python_interpreter())) return;
     folder = std::make_unique<test_support::TemporaryFolder>();
-    auto opened = Evaluator::open({.runner = WARPSMITH_TEST_RUNNER,
-                                   .python = python_interpreter().string(),
-                                   .worker_folder = "sandbox/reference/worker",
-                                   .cache_folder = folder->path().string()});
+    auto opened =
+        Evaluator::open({.runner = WARPSMITH_TEST_RUNNER,
+                         .python = python_interpreter().string(),
+                         .worker_folder = "sandbox/reference/worker",
+                         .cache_folder = test_support::with_shared_baselines(folder->path())});
     ASSERT_TRUE(opened) << opened.error().message;
     evaluator = std::make_unique<Evaluator>(std::move(*opened));
     toolchain = find_cuda_toolchain(built_with_toolkit(), python_interpreter()).has_value();

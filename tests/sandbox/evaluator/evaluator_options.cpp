@@ -2,6 +2,7 @@
 #include "tests/sandbox/evaluator/evaluator_options.hpp"
 
 #include "runtime/environment.hpp"
+#include "tests/support/shared_baselines.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox::test {
@@ -11,7 +12,7 @@ EvaluatorOptions evaluator_options() {
   return {.runner = WARPSMITH_TEST_RUNNER,
           .python = python_interpreter().string(),
           .worker_folder = "sandbox/reference/worker",
-          .cache_folder = folder.path().string()};
+          .cache_folder = test_support::with_shared_baselines(folder.path())};
 }
 
 }  // namespace warpsmith::sandbox::test

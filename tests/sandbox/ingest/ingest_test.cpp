@@ -90,6 +90,7 @@ TEST_F(IngestTest, MeasuresAnHonestTask) {
   ASSERT_EQ(record->refusal, "");
   EXPECT_GT(record->facts.eager_ms, 0);
   EXPECT_GT(record->facts.compile_ms, 0);
+  EXPECT_TRUE(holds_precompiled_header(folder->path() / "inductor/headers")) << "for later workers";
   EXPECT_EQ(record->facts.bytes_moved, 2.0 * 512 * 256 * 4 + 2 * 256 * 4);
   // The time to write the outputs at 100 GB/s, halved.
   EXPECT_DOUBLE_EQ(record->facts.roofline_ms, 0.5 * 512 * 256 * 4 / 1e8);

@@ -10,6 +10,7 @@
 #include "runtime/checksum.hpp"
 #include "runtime/environment.hpp"
 #include "sandbox/ingest/ingest.hpp"
+#include "tests/support/shared_baselines.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox::test {
@@ -40,7 +41,14 @@ inline std::string simple_code(const std::string& forward) {
 inline WorkerOptions worker_options(const std::string& cache_folder) {
   return {.python = python_interpreter().string(),
           .folder = "sandbox/reference/worker",
-          .cache_folder = cache_folder};
+          .cache_folder = test_support::with_shared_baselines(cache_folder)};
+}
+
+inline bool holds_precompiled_header(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".gch") return true;
+  }
+  return false;
 }
 
 }  // namespace warpsmith::sandbox::test

@@ -11,6 +11,7 @@
 #include "tests/sandbox/hacks/submissions.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 #include "tests/support/after_all_tests.hpp"
+#include "tests/support/shared_baselines.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -30,10 +31,11 @@ class DeviceSubmissionTest : public ::testing::Test {
     if (evaluator != nullptr || !std::filesystem::exists(python_interpreter())) return;
     if (!find_cuda_toolchain(built_with_toolkit(), python_interpreter())) return;
     folder = std::make_unique<testing::ScratchFolder>();
-    auto opened = Evaluator::open({.runner = testing::sandbox_program(),
-                                   .python = python_interpreter().string(),
-                                   .worker_folder = "sandbox/reference/worker",
-                                   .cache_folder = folder->path()});
+    auto opened =
+        Evaluator::open({.runner = testing::sandbox_program(),
+                         .python = python_interpreter().string(),
+                         .worker_folder = "sandbox/reference/worker",
+                         .cache_folder = test_support::with_shared_baselines(folder->path())});
     ASSERT_TRUE(opened) << opened.error().message;
     evaluator = std::make_unique<Evaluator>(std::move(*opened));
   }

@@ -20,6 +20,7 @@
 #include "tests/sandbox/support/software_device/software_device.hpp"
 #include "tests/sandbox/support/software_device/software_kernels.hpp"
 #include "tests/support/after_all_tests.hpp"
+#include "tests/support/shared_baselines.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -64,11 +65,12 @@ class FallingClocks final : public cuda::ClockReader {
 class SoftwareSlot {
  public:
   SoftwareSlot()
-      : worker_(value_of(ReferenceWorker::start({.python = python_interpreter().string(),
-                                                 .folder = "sandbox/reference/worker",
-                                                 .cache_folder = folder_.path(),
-                                                 .core = core},
-                                                in_seconds(120)))),
+      : worker_(value_of(ReferenceWorker::start(
+            {.python = python_interpreter().string(),
+             .folder = "sandbox/reference/worker",
+             .cache_folder = test_support::with_shared_baselines(folder_.path()),
+             .core = core},
+            in_seconds(120)))),
         compiler_(value_of(CpuCompiler::create({.cache_dir = folder_.path() + "/compiled"}))),
         machine_(known_machine(folder_.path())),
         launchers_({.program = testing::software_launcher_program(),
