@@ -13,7 +13,7 @@ void add_overrides(CLI::App& app, std::vector<std::string>& overrides) {
 
 std::shared_ptr<ConfigOptions> add_config_options(CLI::App& app) {
   auto options = std::make_shared<ConfigOptions>();
-  app.add_option("CONFIG", options->file, "Configuration file (TOML)")->required();
+  app.add_option("CONFIG", options->file, "Configuration file (TOML)")->type_name("")->required();
   add_overrides(app, options->overrides);
   return options;
 }

@@ -155,28 +155,29 @@ const char* const footer =
 }  // namespace
 
 Command bench_repeat_part() {
-  return {
-      "repeat", "One kernel judged many times: do its verdicts agree?",
-      [](CLI::App& app) -> std::function<ExitCode()> {
-        auto args = std::make_shared<Arguments>();
-        app.add_option("DIR", args->places, "Folders with reference.py and solution/")->required();
-        app.add_option("--times", args->times, "Verdicts per folder")
-            ->capture_default_str()
-            ->check(CLI::Range(1, 10'000));
-        auto* expect = app.add_option("--expect", args->expect,
-                                      "Bar on each folder's median speed-up over eager")
-                           ->check(CLI::Range(0.001, 1000.0));
-        app.add_option("--within", args->within, "Tolerance of --expect")
-            ->capture_default_str()
-            ->check(CLI::Range(0.0, 1000.0))
-            ->needs(expect);
-        app.add_option("--gpu", args->gpu, "Number of the GPU for contracts device and host")
-            ->capture_default_str()
-            ->check(CLI::Range(0, 63));
-        app.add_flag("--json", args->json, "Print one JSON object on standard output");
-        app.footer(footer);
-        return [args] { return bench_repeat(*args); };
-      }};
+  return {"repeat", "One kernel judged many times: do its verdicts agree?",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            auto args = std::make_shared<Arguments>();
+            app.add_option("DIR", args->places, "Folders with reference.py and solution/")
+                ->type_name("")
+                ->required();
+            app.add_option("--times", args->times, "Verdicts per folder")
+                ->capture_default_str()
+                ->check(CLI::Range(1, 10'000));
+            auto* expect = app.add_option("--expect", args->expect,
+                                          "Bar on each folder's median speed-up over eager")
+                               ->check(CLI::Range(0.001, 1000.0));
+            app.add_option("--within", args->within, "Tolerance of --expect")
+                ->capture_default_str()
+                ->check(CLI::Range(0.0, 1000.0))
+                ->needs(expect);
+            app.add_option("--gpu", args->gpu, "Number of the GPU for contracts device and host")
+                ->capture_default_str()
+                ->check(CLI::Range(0, 63));
+            app.add_flag("--json", args->json, "Print one JSON object on standard output");
+            app.footer(footer);
+            return [args] { return bench_repeat(*args); };
+          }};
 }
 
 }  // namespace warpsmith::actors

@@ -194,7 +194,9 @@ Command bench_tasks_part() {
   return {"tasks", "Tasks of a folder: which are accepted, and how are their solutions judged?",
           [](CLI::App& app) -> std::function<ExitCode()> {
             auto args = std::make_shared<Arguments>();
-            app.add_option("PLACE", args->places, "Task files, or folders of them")->required();
+            app.add_option("PLACE", args->places, "Task files, or folders of them")
+                ->type_name("")
+                ->required();
             app.add_option("--solutions", args->solutions,
                            "Folder with one folder per task, named after the task's file")
                 ->check(CLI::ExistingDirectory);

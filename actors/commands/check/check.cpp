@@ -148,6 +148,7 @@ Command check_command() {
                "DIR", args->place,
                "Folder with reference.py and solution/. With --task: the solution's folder, or\n"
                "its one file (kernel.cpp or model_new.py, under any name)")
+            ->type_name("")
             ->required();
         app.add_option("--task", args->task, "Task file in KernelBench's format")
             ->type_name("FILE");

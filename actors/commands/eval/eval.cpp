@@ -136,6 +136,7 @@ Command eval_command() {
         auto args = std::make_shared<EvalArguments>();
         app.add_option("CONFIG", args->config,
                        "Configuration file (TOML) with the model and the tasks")
+            ->type_name("")
             ->required();
         app.add_option("--model", args->model,
                        "Model folder in Hugging Face layout, instead of the configured one")

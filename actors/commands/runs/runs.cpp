@@ -89,6 +89,11 @@ Command runs_command() {
             auto args = std::make_shared<RunsArguments>();
             app.require_subcommand(1);
             app.add_option("--root", args->root, "Folder with the runs")->capture_default_str();
+            app.footer(
+                "Examples:\n"
+                "  warpsmith runs list\n"
+                "  warpsmith runs show latest --events 50\n"
+                "Exit codes: 0 done, 2 no such run or folder, 3 unreadable.");
             app.add_subcommand(
                 "list",
                 "One line per run: state; trajectories admitted, trained, judged but not "
@@ -102,11 +107,6 @@ Command runs_command() {
                             "How many of the newest events: restarts, refused tasks, failures")
                 ->capture_default_str()
                 ->check(CLI::Range(0, 100'000));
-            app.footer(
-                "Examples:\n"
-                "  warpsmith runs list\n"
-                "  warpsmith runs show latest --events 50\n"
-                "Exit codes: 0 done, 2 no such run or folder, 3 unreadable.");
             return [args, one] { return one->parsed() ? show(*args) : list(*args); };
           }};
 }

@@ -73,7 +73,7 @@ Command train_command() {
       "train", "Train a policy as CONFIG describes, or resume a run",
       [](CLI::App& app) -> std::function<ExitCode()> {
         auto args = std::make_shared<TrainArguments>();
-        app.add_option("CONFIG", args->config, "Configuration file (TOML)");
+        app.add_option("CONFIG", args->config, "Configuration file (TOML)")->type_name("");
         app.add_option("--resume", args->resume,
                        "Resume a run from its last checkpoint: its folder, its name in runs/, or\n"
                        "\"latest\". run.time_limit starts anew")
