@@ -52,7 +52,7 @@ enum class RunnerStatus : uint32_t {
   bad_order = 4,       // unknown command or set
   failed = 5,          // the call raised (reference worker)
   not_confined = 6,    // the candidate's own filter is not in force
-  unlaunchable = 7,    // a launch plan asks for what this device refuses; `text` says what
+  unlaunchable = 7,    // the device refuses a launch of the plan; `text` says what
   device_fault = 8,    // the device reported an error of the candidate's kernels
   wrong_outputs = 9,   // wrong count, shape or type; `text` says which
   no_memory = 10,      // an allocation was refused

@@ -111,8 +111,8 @@ bool has_resolvers(std::string_view relocations, uint32_t by_resolver) {
   return false;
 }
 
-/// Resolvers run while the object is loaded; those of functions that nobody else sees stand in no
-/// symbol.
+/// Resolvers run while the object is loaded. A local function's resolver has no symbol, only a
+/// relocation.
 Result<void> read_relocations(const ElfImage& image, const Elf64_Ehdr& header,
                               ArtefactFacts& facts) {
   const uint32_t by_resolver =

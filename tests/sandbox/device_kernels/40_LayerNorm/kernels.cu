@@ -15,7 +15,7 @@ __device__ unsigned address(const void* shared) {
   return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
-// The second-level cache is told not to keep rows, so that it keeps the weights.
+// Rows bypass the second-level cache, so that it keeps the weights.
 __device__ unsigned long long pass_through() {
   unsigned long long policy = 0;
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
