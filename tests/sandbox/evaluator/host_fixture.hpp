@@ -93,6 +93,8 @@ class HostJudged : public ::testing::Test {
     EvaluatorOptions options = evaluator_options();
     options.core = core;
     options.call_timeout = std::chrono::milliseconds{3'000};
+    // torch/extension.h alone takes 45 s of a core that other tests may share.
+    options.compile_timeout = std::chrono::seconds{60};
     open(std::move(options));
   }
   /// Opens the evaluator on the first GPU; `lacking` says why there is none.
@@ -119,7 +121,7 @@ class HostJudged : public ::testing::Test {
 
   static Judgement judge(FileSet files, Request want = Request::verify,
                          const std::string& code = centred_code,
-                         std::chrono::seconds within = std::chrono::seconds{300}) {
+                         std::chrono::seconds within = std::chrono::seconds{900}) {
     EvaluateRequest request;
     request.task = {.id = "task", .code = code, .content_hash = sha256_hex(code)};
     request.submission = {"task", "host", std::move(files)};
