@@ -11,7 +11,7 @@
 namespace warpsmith::policy {
 
 /// `parse_failed` names the key, what was expected and what was found; `unsupported` names an
-/// architecture or option that is not implemented.
+/// architecture or option that is not supported.
 Result<ModelConfig> parse_config_json(std::string_view text);
 
 /// A config.json with which `transformers` opens the folder as this model. Writes the rotary

@@ -31,7 +31,7 @@ struct FamilyTraits {
   Family family;
   std::string_view model_type;    // config.json "model_type"
   std::string_view architecture;  // config.json "architectures"[0]
-  /// Applies the options to `config`; `unsupported` for one that is not implemented.
+  /// Applies the options to `config`; `unsupported` for one that the family does not have.
   Result<void> (*apply)(const DeclaredOptions& options, ModelConfig& config);
   /// Every tensor of a model, in a stable order. Parts of one fused parameter are adjacent.
   std::vector<NamedPart> (*parts)(const ModelConfig& config);
