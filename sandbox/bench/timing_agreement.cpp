@@ -66,11 +66,11 @@ class Agreement {
 
   Result<Contestant> loaded(const DeviceCandidate& candidate, const std::string& kernel) {
     auto contestant = job_.launchers.start(candidate, bench_.candidate_memory(), deadline_);
-    if (!contestant) return contestant;
+    if (!contestant) return tl::unexpected(error_of(std::move(contestant.error())));
     if (auto loaded = contestant->load(Deadline::after(call_patience)); loaded.fault) {
-      return tl::unexpected(error_of(*loaded.fault, kernel));
+      return tl::unexpected(error_of(failure_of(*loaded.fault, kernel)));
     }
-    return contestant;
+    return std::move(*contestant);
   }
 
   Result<std::vector<double>> plain(
@@ -86,7 +86,8 @@ class Agreement {
                        AgreementRow& row) {
     const auto left_by_another = [&]() -> Result<void> {
       const CallResult warmed = contestant.warm_up(Deadline::after(call_patience));
-      return warmed.fault ? tl::unexpected(error_of(*warmed.fault, row.kernel)) : Result<void>{};
+      if (!warmed.fault) return {};
+      return tl::unexpected(error_of(failure_of(*warmed.fault, row.kernel)));
     };
     auto events = plain(candidate, (job_.calls + 1) / 2, left_by_another);
     if (!events) return tl::unexpected(std::move(events.error()));
@@ -119,7 +120,7 @@ class Agreement {
     std::vector<double> graph, commit;
     for (int call = 0; call <= job_.calls; ++call) {
       const auto taken = time_one(contestant, meter);
-      if (taken.fault) return tl::unexpected(error_of(*taken.fault, row.kernel));
+      if (taken.fault) return tl::unexpected(error_of(failure_of(*taken.fault, row.kernel)));
       if (call == 0) continue;  // warms up what was never used
       graph.push_back(taken.charged_ms);
       commit.push_back(taken.clock_ms);

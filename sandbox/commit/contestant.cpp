@@ -76,9 +76,10 @@ nanoseconds middle_of(std::vector<nanoseconds>& times) {
 
 }  // namespace
 
-Error error_of(const Fault& fault, const std::string& what) {
+Failure failure_of(const Fault& fault, const std::string& place) {
   const bool cut = fault.outcome == VerdictClass::timeout;
-  return {cut ? ErrorCode::timeout : ErrorCode::infrastructure, what + ": " + fault.detail};
+  return {fault.blame, cut ? ErrorCode::timeout : ErrorCode::infrastructure,
+          place + ": " + fault.detail};
 }
 
 Result<ControlMemory> ControlMemory::create() {
@@ -88,20 +89,20 @@ Result<ControlMemory> ControlMemory::create() {
   return ControlMemory{std::move(*memory)};
 }
 
-Result<Contestant> Contestant::adopt(std::shared_ptr<JailedProcess> process, ControlMemory control,
-                                     Deadline deadline) {
+OrFailure<Contestant> Contestant::adopt(std::shared_ptr<JailedProcess> process,
+                                        ControlMemory control, Patience patience) {
   Contestant made{std::move(process), std::move(control)};
-  const CallResult first = made.issue(Command::noop, 0, deadline);
-  if (first.fault) return tl::unexpected(error_of(*first.fault, "contestant did not start"));
+  const CallResult first = made.issue(Command::noop, 0, patience);
+  if (first.fault) return tl::unexpected(failure_of(*first.fault, "contestant did not start"));
   made.process_->park_monitor();
   return made;
 }
 
-Result<void> Contestant::calibrate(int calls, Deadline deadline) {
+OrFailure<void> Contestant::calibrate(int calls, Patience patience) {
   std::vector<nanoseconds> times, device;
   for (int i = 0; i < calls; ++i) {
-    const CallResult result = issue(Command::noop, 0, deadline);
-    if (result.fault) return tl::unexpected(error_of(*result.fault, "calibration"));
+    const CallResult result = issue(Command::noop, 0, patience);
+    if (result.fault) return tl::unexpected(failure_of(*result.fault, "calibration"));
     times.push_back(result.elapsed);
     device.push_back(result.device);
   }
@@ -113,11 +114,11 @@ Result<void> Contestant::calibrate(int calls, Deadline deadline) {
   return {};
 }
 
-Result<void> Contestant::calibrate(int calls, const CallEdges& edges, Deadline deadline) {
+OrFailure<void> Contestant::calibrate(int calls, const CallEdges& edges, Patience patience) {
   std::vector<nanoseconds> times, reveals, samples;
   for (int i = 0; i < calls; ++i) {
-    const CallResult result = issue(Command::run, 0, deadline, edges);
-    if (result.fault) return tl::unexpected(error_of(*result.fault, "calibration"));
+    const CallResult result = issue(Command::run, 0, patience, edges);
+    if (result.fault) return tl::unexpected(failure_of(*result.fault, "calibration"));
     times.push_back(result.elapsed);
     reveals.push_back(result.reveal);
     samples.push_back(result.sample);
@@ -130,55 +131,59 @@ Result<void> Contestant::calibrate(int calls, const CallEdges& edges, Deadline d
   return {};
 }
 
-Result<void> Contestant::confine(Deadline deadline) {
-  const CallResult result = issue(Command::confine, 0, deadline);
+OrFailure<void> Contestant::confine(Patience patience) {
+  const CallResult result = issue(Command::confine, 0, patience);
   if (!result.fault) return {};
-  Error error = error_of(*result.fault, "the candidate's system call filter");
-  if (error.code == ErrorCode::infrastructure) error.code = ErrorCode::unsupported;
-  return tl::unexpected(std::move(error));
+  Failure failure = failure_of(*result.fault, "the candidate's system call filter");
+  if (failure.code == ErrorCode::infrastructure) failure.code = ErrorCode::unsupported;
+  return tl::unexpected(std::move(failure));
 }
 
-CallResult Contestant::load(Deadline deadline) {
-  return issue(Command::load, 0, deadline);
+CallResult Contestant::load(Patience patience) {
+  runs_candidate_ = true;
+  return issue(Command::load, 0, patience);
 }
 
-CallResult Contestant::warm_up(Deadline deadline) {
+CallResult Contestant::warm_up(Patience patience) {
   CallResult last;
-  for (int i = 0; i < rousing_noops && !last.fault; ++i) last = issue(Command::noop, 0, deadline);
+  for (int i = 0; i < rousing_noops && !last.fault; ++i) last = issue(Command::noop, 0, patience);
   return last;
 }
 
-CallResult Contestant::call(uint32_t set, Deadline deadline, const CallEdges& edges) {
-  return issue(Command::run, set, deadline, edges);
+CallResult Contestant::call(uint32_t set, Patience patience, const CallEdges& edges) {
+  return issue(Command::run, set, patience, edges);
 }
 
-CallResult Contestant::collect(Deadline deadline) {
-  return issue(Command::collect, 0, deadline);
+CallResult Contestant::collect(Patience patience) {
+  return issue(Command::collect, 0, patience);
 }
 
-CallResult Contestant::count(Deadline deadline) {
-  return issue(Command::count, 0, deadline);
+CallResult Contestant::count(Patience patience) {
+  return issue(Command::count, 0, patience);
 }
 
-CallResult Contestant::release(Deadline deadline) {
-  return issue(Command::release, 0, deadline);
+CallResult Contestant::release(Patience patience) {
+  CallResult released = issue(Command::release, 0, patience);
+  runs_candidate_ = released.fault.has_value();
+  return released;
 }
 
-Result<void> Contestant::leave(Deadline deadline) {
-  const CallResult result = issue(Command::leave, 0, deadline);
-  if (result.fault) return tl::unexpected(error_of(*result.fault, "leave"));
-  return process_->resume();
+OrFailure<void> Contestant::leave(Patience patience) {
+  const CallResult result = issue(Command::leave, 0, patience);
+  if (result.fault) return tl::unexpected(failure_of(*result.fault, "leave"));
+  if (auto resumed = process_->resume(); !resumed) return tl::unexpected(resumed.error());
+  return {};
 }
 
-std::optional<Fault> Contestant::await_done(uint32_t number, Deadline deadline) {
-  const auto allowed = deadline.left();
+std::optional<Fault> Contestant::await_done(uint32_t number, Patience patience) {
+  const auto allowed = patience.by.left();
   const uint32_t& done = control_.page().done;
   for (uint32_t seen = load_word(done); seen != number; seen = load_word(done)) {
-    const nanoseconds left = deadline.at() - SteadyClock::now();
+    const nanoseconds left = patience.by.at() - SteadyClock::now();
     if (left <= nanoseconds{0}) {
       (void)process_->kill();
       return Fault{VerdictClass::timeout,
-                   "the kernel did not return within " + seconds_text(allowed)};
+                   "the kernel did not return within " + seconds_text(allowed), patience.blame};
     }
     wait_while(done, seen, std::min<nanoseconds>(left, slice));
     if (load_word(done) != number && !process_->alive()) return fault_of_dead();
@@ -186,8 +191,17 @@ std::optional<Fault> Contestant::await_done(uint32_t number, Deadline deadline) 
   return std::nullopt;
 }
 
-CallResult Contestant::issue(Command command, uint32_t set, Deadline deadline,
+CallResult Contestant::issue(Command command, uint32_t set, Patience patience,
                              const CallEdges& edges) {
+  CallResult result = exchange(command, set, patience, edges);
+  if (result.fault && result.fault->blame == Blame::candidate && !runs_candidate_) {
+    result.fault->blame = Blame::machine;
+  }
+  return result;
+}
+
+CallResult Contestant::exchange(Command command, uint32_t set, Patience patience,
+                                const CallEdges& edges) {
   CallResult result;
   if (!process_->alive()) {
     result.fault = fault_of_dead();
@@ -210,7 +224,7 @@ CallResult Contestant::issue(Command command, uint32_t set, Deadline deadline,
   store_word(page.ring, number);
   if (number > 1) (void)process_->resume();
   wake_one(page.ring);
-  result.fault = await_done(number, deadline);
+  result.fault = await_done(number, patience);
   if (result.fault) return result;
   if (edges.done) {
     const auto rung = SteadyClock::now();
@@ -244,7 +258,7 @@ Fault Contestant::fault_of_dead() {
     return {VerdictClass::timeout, "the kernel used up its CPU time"};
   }
   if (exit.killed_from_outside) {
-    return {VerdictClass::device_fault, "something outside killed the process", true};
+    return {VerdictClass::device_fault, "something outside killed the process", Blame::machine};
   }
   if (exit.signal != 0 && hint == FaultHint::wrote_input) {
     return {VerdictClass::input_mutated, "the kernel wrote to a read-only input"};

@@ -15,20 +15,21 @@
 #include "runtime/result.hpp"
 #include "runtime/verdict.hpp"
 #include "sandbox/commit/control_page.hpp"
+#include "sandbox/failure/patience.hpp"
 #include "sandbox/jail/jail.hpp"
 
 namespace warpsmith::sandbox {
 
-/// Why a contestant is of no further use: a failing verdict class and one short sentence.
+/// Why a contestant is of no further use: a failing verdict class and one short sentence. The class
+/// becomes a verdict only where the candidate is to blame.
 struct Fault {
   VerdictClass outcome = VerdictClass::device_fault;
   std::string detail;
-  bool ours = false;  // something outside killed the process: no verdict may rest on that
+  Blame blame = Blame::candidate;
 };
 
-/// The error for a fault of a process that runs no candidate's code. `timeout` where our deadline
-/// cut the call.
-Error error_of(const Fault& fault, const std::string& what);
+/// The failure for a fault that becomes no verdict.
+Failure failure_of(const Fault& fault, const std::string& place);
 
 /// What the verifier does at the two edges of a call, for a candidate that may have work resident
 /// on a device. The clock runs during both. The second one waits while the device is still busy,
@@ -67,14 +68,14 @@ class Contestant {
  public:
   /// Takes a process that has `control`'s descriptor and enters the loop. Returns once the process
   /// answered a first no-op and is stopped.
-  static Result<Contestant> adopt(std::shared_ptr<JailedProcess> process, ControlMemory control,
-                                  Deadline deadline);
+  static OrFailure<Contestant> adopt(std::shared_ptr<JailedProcess> process, ControlMemory control,
+                                     Patience patience);
 
   /// Measures the median time of no-ops. Call it before any code of a candidate is loaded.
-  Result<void> calibrate(int calls, Deadline deadline);
+  OrFailure<void> calibrate(int calls, Patience patience);
   /// Measures the median time of whole calls of our own code, made as a candidate's are. Call it
   /// after the other `calibrate`.
-  Result<void> calibrate(int calls, const CallEdges& edges, Deadline deadline);
+  OrFailure<void> calibrate(int calls, const CallEdges& edges, Patience patience);
   /// The time to subtract from `CallResult::elapsed`; zero before `calibrate`.
   std::chrono::nanoseconds noop() const { return noop_; }
   /// The time to subtract from `CallResult::device`: two events with nothing between them.
@@ -89,36 +90,39 @@ class Contestant {
 
   /// Puts the candidate's own system call filter in force. Call it before any code of a candidate
   /// is loaded. `unsupported` where the machine lacks the filter.
-  Result<void> confine(Deadline deadline);
+  OrFailure<void> confine(Patience patience);
   /// Makes the candidate's code ready. The fault, if any, says why that fails.
-  CallResult load(Deadline deadline);
+  CallResult load(Patience patience);
   /// Several no-ops, right before a timed call: they wake what sleeps and fill the processor's
   /// caches. The last one measures what an empty call costs now. Under pressure on the caches the
   /// second one still took up to 10 us longer than a call.
-  CallResult warm_up(Deadline deadline);
+  CallResult warm_up(Patience patience);
   /// One call on buffer set `set`. Reset the outputs and write the inputs first.
-  CallResult call(uint32_t set, Deadline deadline, const CallEdges& edges = {});
+  CallResult call(uint32_t set, Patience patience, const CallEdges& edges = {});
   /// Makes a launcher that records kernels write its records to the memory for them.
-  CallResult collect(Deadline deadline);
+  CallResult collect(Patience patience);
   /// Makes the launcher add the values of hardware counters. Call it after `collect`.
-  CallResult count(Deadline deadline);
+  CallResult count(Patience patience);
   /// Makes a launcher drop its plan, so that `confine` can hand it another one.
-  CallResult release(Deadline deadline);
+  CallResult release(Patience patience);
   /// Ends the loop; the process keeps running (the reference worker goes back to commands).
-  Result<void> leave(Deadline deadline);
+  OrFailure<void> leave(Patience patience);
 
   JailedProcess& process() { return *process_; }
 
  private:
   Contestant(std::shared_ptr<JailedProcess> process, ControlMemory control)
       : process_(std::move(process)), control_(std::move(control)) {}
-  CallResult issue(Command command, uint32_t set, Deadline deadline, const CallEdges& edges = {});
+  CallResult issue(Command command, uint32_t set, Patience patience, const CallEdges& edges = {});
+  /// `issue`, with faults blamed on the candidate even before its code is loaded.
+  CallResult exchange(Command command, uint32_t set, Patience patience, const CallEdges& edges);
   Fault fault_of_dead();
-  std::optional<Fault> await_done(uint32_t number, Deadline deadline);
+  std::optional<Fault> await_done(uint32_t number, Patience patience);
 
   std::shared_ptr<JailedProcess> process_;
   ControlMemory control_;
   uint32_t number_ = 0;  // of the last call
+  bool runs_candidate_ = false;
   std::chrono::nanoseconds noop_{0}, device_noop_{0}, reveal_{0}, own_work_{0};
 };
 

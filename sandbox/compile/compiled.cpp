@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "runtime/codec.hpp"
+#include "sandbox/failure/patience.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -80,15 +81,14 @@ std::optional<Compiled> too_large_a_file(const JailExit& exit, uint64_t most_byt
 
 Result<Compiled> run_compiler(const JailSpec& spec, std::chrono::milliseconds patience,
                               Deadline deadline, const std::function<Compiled(JailExit)>& judged) {
-  const Deadline own = Deadline::after(patience);
-  const bool sooner = own.at() < deadline.at();
+  const Patience limit{Blame::candidate, patience, deadline};
   auto jail = JailedProcess::start(spec);
   if (!jail) return tl::unexpected(std::move(jail.error()));
-  auto exit = (*jail)->wait(sooner ? own : deadline);
+  auto exit = (*jail)->wait(limit.by);
   if (!exit) return tl::unexpected(std::move(exit.error()));
   if (exit->never_began) return fail(ErrorCode::unsupported, "compile: " + exit->err);
   if (auto whole = unharmed(*exit); !whole) return tl::unexpected(std::move(whole.error()));
-  if (exit->timed_out && !sooner) {
+  if (exit->timed_out && limit.blame == Blame::deadline) {
     return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
   }
   const bool lasting = !was_stopped(*exit);

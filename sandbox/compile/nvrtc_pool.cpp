@@ -6,6 +6,7 @@
 #include "runtime/codec.hpp"
 #include "sandbox/compile/compiled.hpp"
 #include "sandbox/compile/leading_headers.hpp"
+#include "sandbox/failure/patience.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -90,10 +91,10 @@ Result<NvrtcAnswer> NvrtcPool::compile(const CudaSource& source, milliseconds pa
 
 Result<NvrtcAnswer> NvrtcPool::compile_by(NvrtcProcess& worker, const CudaSource& source,
                                           milliseconds patience, Deadline deadline) {
-  const Deadline own = Deadline::after(std::min(patience, deadline.left()));
+  const Patience limit{Blame::candidate, patience, deadline};
   NvrtcAnswer answer;
-  auto sent = worker.socket.send(codec::pack(source), own);
-  auto frame = sent ? worker.socket.receive(own) : tl::unexpected(sent.error());
+  auto sent = worker.socket.send(codec::pack(source), limit.by);
+  auto frame = sent ? worker.socket.receive(limit.by) : tl::unexpected(sent.error());
   answer.jail = worker.process->report();
   if (frame) {
     auto object = codec::unpack<CudaObject>(*frame);
@@ -102,7 +103,9 @@ Result<NvrtcAnswer> NvrtcPool::compile_by(NvrtcProcess& worker, const CudaSource
     return answer;
   }
   if (frame.error().code == ErrorCode::timeout) {
-    if (deadline.passed()) return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
+    if (limit.blame == Blame::deadline) {
+      return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
+    }
     answer.exit = worker.process->kill();
     answer.exit.timed_out = true;
     return answer;

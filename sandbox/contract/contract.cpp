@@ -7,7 +7,7 @@ void Candidate::keep(Contestant contestant, Deadline /*deadline*/) {
   (void)contestant.process().kill();
 }
 
-Result<PartyKernels> Candidate::record(const CandidatePlace& /*place*/, Deadline /*deadline*/) {
+OrFailure<PartyKernels> Candidate::record(const CandidatePlace& /*place*/, Deadline /*deadline*/) {
   return PartyKernels{.reason = "kernels of this contract are not recorded"};
 }
 

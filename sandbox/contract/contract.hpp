@@ -20,11 +20,11 @@
 #include "sandbox/compile/compiled.hpp"
 #include "sandbox/compile/device_architecture.hpp"
 #include "sandbox/contract/evaluator_options.hpp"
-#include "sandbox/contract/failures.hpp"
 #include "sandbox/device/gpu_access.hpp"
+#include "sandbox/failure/failure.hpp"
+#include "sandbox/failure/own_time.hpp"
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/evaluation.hpp"
-#include "sandbox/judge/own_time.hpp"
 #include "sandbox/profile/profiled_kernel.hpp"
 #include "sandbox/protocol/progress.hpp"
 #include "sandbox/protocol/requests.hpp"
@@ -45,9 +45,8 @@ class Candidate {
   Candidate& operator=(const Candidate&) = delete;
   virtual ~Candidate() = default;
 
-  /// A jailed, calibrated, stopped process that has not loaded the candidate's code yet. An error
-  /// is a failure of ours.
-  virtual Result<Contestant> start(const CandidatePlace& place, Deadline deadline) = 0;
+  /// A jailed, calibrated, stopped process that has not loaded the candidate's code yet.
+  virtual OrFailure<Contestant> start(const CandidatePlace& place, Deadline deadline) = 0;
 
   /// The same submission for other sizes of the task's inputs, or how it fails with them.
   virtual OrFailed<std::unique_ptr<Candidate>> for_sizes(const Task& task,
@@ -67,7 +66,7 @@ class Candidate {
   virtual void review_kernels(const PartyKernels& /*kernels*/, Verdict& /*verdict*/) const {}
 
   /// The kernels of one call, recorded in a process of its own. The default gives a reason instead.
-  virtual Result<PartyKernels> record(const CandidatePlace& place, Deadline deadline);
+  virtual OrFailure<PartyKernels> record(const CandidatePlace& place, Deadline deadline);
 };
 
 /// What an evaluation lends to `Contract::build`. All of it outlives the candidate.
@@ -76,7 +75,7 @@ struct BuildContext {
   OwnTime& own;   // counts the compilation and the import, which are the candidate's time
   Progress tell;  // never empty
   /// The signature of the request's task. Loads the task if it is not known.
-  std::function<Result<const TaskSignature*>(Deadline)> signature;
+  std::function<OrFailure<const TaskSignature*>(Deadline)> signature;
 };
 
 /// A candidate, or the class that the submission fails with.
@@ -96,10 +95,10 @@ class Contract {
   Contract& operator=(const Contract&) = delete;
   virtual ~Contract() = default;
 
-  virtual OrInfra<Build> build(const BuildContext& context, Deadline deadline) = 0;
+  virtual OrFailure<Build> build(const BuildContext& context, Deadline deadline) = 0;
 
   /// Returns once the process that the next `start` uses is warm. Called before anything is timed.
-  virtual Result<void> warm_up(Deadline /*deadline*/) { return {}; }
+  virtual OrFailure<void> warm_up(Deadline /*deadline*/) { return {}; }
   /// Called after a candidate was judged: a process for the next one may warm up meanwhile. Adds
   /// the time that this takes to `phase_ms`, if it is worth recording.
   virtual void make_next_ready(std::map<std::string, double>& /*phase_ms*/) {}

@@ -2,6 +2,7 @@
 #include "sandbox/evaluator/candidate_judge.hpp"
 
 #include "sandbox/evaluator/kernel_review.hpp"
+#include "sandbox/failure/retry_policy.hpp"
 #include "sandbox/jail/jail.hpp"
 #include "sandbox/judge/evidence.hpp"
 #include "sandbox/judge/phase_clock.hpp"
@@ -56,7 +57,7 @@ void add_hidden(Verdict& verdict, const Decision& decision, const EvaluationOutc
 
 }  // namespace
 
-Result<CandidateJudge::ReadySlot> CandidateJudge::ready_for(const Run& run, Deadline deadline) {
+OrFailure<CandidateJudge::ReadySlot> CandidateJudge::ready_for(const Run& run, Deadline deadline) {
   auto worker = tasks_.worker_with(run.request, run.record, deadline);
   if (!worker) return tl::unexpected(std::move(worker.error()));
   auto bench = slot_.bench_of(run.request.task, run.record.facts.signature);
@@ -108,9 +109,9 @@ EvaluationJob CandidateJudge::job_of(const Run& run, const ReadySlot& ready) {
   return job;
 }
 
-Result<EvaluationOutcome> CandidateJudge::attempt(const Run& run, Deadline deadline) {
+OrFailure<EvaluationOutcome> CandidateJudge::attempt(const Run& run, Deadline deadline) {
   std::map<std::string, double> phases;
-  Result<ReadySlot> ready = ReadySlot{};
+  OrFailure<ReadySlot> ready = ReadySlot{};
   {
     const PhaseClock clock(phases, "prepare");
     ready = ready_for(run, deadline);
@@ -138,7 +139,7 @@ Decision CandidateJudge::decide_on(const Run& run, EvaluationOutcome& outcome) {
   return decision;
 }
 
-Result<std::optional<CandidateJudge::HiddenResult>> CandidateJudge::verify_hidden(
+OrFailure<std::optional<CandidateJudge::HiddenResult>> CandidateJudge::verify_hidden(
     const SecretSeed& seed, Deadline deadline) {
   auto ragged = ragged_task(judged_.request.task);
   if (!ragged) return std::nullopt;
@@ -161,8 +162,9 @@ Result<std::optional<CandidateJudge::HiddenResult>> CandidateJudge::verify_hidde
   return result;
 }
 
-Result<CandidateJudge::Trial> CandidateJudge::try_once(const IngestRecord& record,
-                                                       const SecretSeed& seed, Deadline deadline) {
+OrFailure<CandidateJudge::Trial> CandidateJudge::try_once(const IngestRecord& record,
+                                                          const SecretSeed& seed,
+                                                          Deadline deadline) {
   auto hidden = verify_hidden(seed, deadline);
   if (!hidden) return tl::unexpected(std::move(hidden.error()));
   Trial trial{.hidden = std::move(*hidden)};
@@ -186,8 +188,8 @@ bool CandidateJudge::settles(Trial& trial) const {
   return true;
 }
 
-Judgement CandidateJudge::conclude(Verdict verdict, Trial trial, const Run& run,
-                                   Deadline deadline) {
+OrFailure<Verdict> CandidateJudge::conclude(Verdict verdict, Trial trial, const Run& run,
+                                            Deadline deadline) {
   const bool only_hidden =
       trial.wrong_when_hidden() && trial.decision.outcome == VerdictClass::passed;
   const Decision& decisive = only_hidden ? trial.hidden->decision : trial.decision;
@@ -203,41 +205,42 @@ Judgement CandidateJudge::conclude(Verdict verdict, Trial trial, const Run& run,
                                    trial.hidden ? &trial.hidden->outcome : nullptr);
   KernelReview review(slot_, tasks_, judged_);
   if (review.is_wanted(verdict)) {
-    const auto reviewed = review.apply(run.record, verdict, deadline);
-    if (!reviewed) return infra_of(reviewed.error(), InfraKind::sandbox_lost);
+    auto reviewed = review.apply(run.record, verdict, deadline);
+    if (!reviewed) return tl::unexpected(std::move(reviewed.error()));
   }
   return verdict;
 }
 
-Judgement CandidateJudge::judge(Verdict verdict, Deadline deadline) {
+OrFailure<Verdict> CandidateJudge::judge(Verdict verdict, Deadline deadline) {
   const Task& task = judged_.request.task;
   auto record = tasks_.record_of(task, deadline);
-  if (!record) return infra_of(record.error(), InfraKind::reference_failed);
+  if (!record) return tl::unexpected(std::move(record.error()));
   const FurtherBaselines& wanted = tasks_.further_of(task, **record);
-  // One attempt more for each further baseline that is dropped with its worker.
-  const int most = 2 + static_cast<int>(wanted.left().size());
-  for (int attempts = 0; attempts < most; ++attempts) {
-    const bool may_repeat = attempts == 0;
-    const size_t before = wanted.left().size();
+  RetryPolicy policy(wanted.left().size());
+  while (true) {
     const auto seed = draw_seed();
-    if (!seed) return infra_of(seed.error(), InfraKind::sandbox_lost);
+    if (!seed) return tl::unexpected(seed.error());
     verdict.seed_commitment = seed->commitment(verdict.submission_hash);
     auto trial = try_once(**record, *seed, deadline);
-    if (!trial) {
-      slot_.drop_worker();
-      const bool again = may_repeat || wanted.left().size() < before;
-      if (again && !deadline.passed()) continue;
-      return infra_of(named(trial.error(), task), InfraKind::reference_failed);
+    if (trial) {
+      for (const auto& [name, ms] : trial->shown.phase_ms) verdict.phase_ms[name] += ms;
     }
-    for (const auto& [name, ms] : trial->shown.phase_ms) verdict.phase_ms[name] += ms;
-    if (trial->decision.outcome == VerdictClass::unstable_timing) {
-      if (may_repeat && !deadline.passed()) continue;
-      if (!settles(*trial)) return InfraFailure{InfraKind::noise, trial->decision.feedback};
+    const bool unstable = trial && trial->decision.outcome == VerdictClass::unstable_timing;
+    if (!trial || unstable) {
+      if (!trial) slot_.drop_worker_after(trial.error());
+      const Blame blame = unstable ? Blame::machine : trial.error().blame;
+      const FailedTry failed{blame, !deadline.passed(), wanted.left().size()};
+      if (policy.after(failed) == Next::retry) continue;
+    }
+    if (!trial) return tl::unexpected(named(std::move(trial.error()), task));
+    if (unstable && !settles(*trial)) {
+      verdict.outcome = trial->decision.outcome;
+      verdict.feedback = std::move(trial->decision.feedback);
+      return verdict;
     }
     const Run run{judged_.request, **record, judged_.candidate, *seed};
     return conclude(std::move(verdict), std::move(*trial), run, deadline);
   }
-  return InfraFailure{InfraKind::reference_failed, "no attempt succeeded"};
 }
 
 }  // namespace warpsmith::sandbox

@@ -32,8 +32,8 @@ class CandidateJudge {
   CandidateJudge(const SlotMemory& memory, const JudgedCandidate& judged)
       : slot_(memory.slot), tasks_(memory.tasks), baselines_(memory.baselines), judged_(judged) {}
 
-  /// Completes `verdict`, or says which failure of ours prevented it.
-  Judgement judge(Verdict verdict, Deadline deadline);
+  /// Completes `verdict`. Its class is `unstable_timing` where the times decide nothing.
+  OrFailure<Verdict> judge(Verdict verdict, Deadline deadline);
 
  private:
   /// On which sizes a candidate is tried. Hidden ones come first.
@@ -71,17 +71,17 @@ class CandidateJudge {
     }
   };
 
-  Result<ReadySlot> ready_for(const Run& run, Deadline deadline);
+  OrFailure<ReadySlot> ready_for(const Run& run, Deadline deadline);
   /// Refers to both arguments.
   EvaluationJob job_of(const Run& run, const ReadySlot& ready);
-  Result<EvaluationOutcome> attempt(const Run& run, Deadline deadline);
-  /// Empty where the task names no hidden sizes. An error is a failure of ours.
-  Result<std::optional<HiddenResult>> verify_hidden(const SecretSeed& seed, Deadline deadline);
-  Result<Trial> try_once(const IngestRecord& record, const SecretSeed& seed, Deadline deadline);
+  OrFailure<EvaluationOutcome> attempt(const Run& run, Deadline deadline);
+  /// Empty where the task names no hidden sizes.
+  OrFailure<std::optional<HiddenResult>> verify_hidden(const SecretSeed& seed, Deadline deadline);
+  OrFailure<Trial> try_once(const IngestRecord& record, const SecretSeed& seed, Deadline deadline);
   Decision decide_on(const Run& run, EvaluationOutcome& outcome);
   /// Accepts times that stay unstable by the candidate's own doing; else nothing is decided.
   bool settles(Trial& trial) const;
-  Judgement conclude(Verdict verdict, Trial trial, const Run& run, Deadline deadline);
+  OrFailure<Verdict> conclude(Verdict verdict, Trial trial, const Run& run, Deadline deadline);
 
   Slot& slot_;
   TaskKnowledge& tasks_;

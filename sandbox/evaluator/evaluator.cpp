@@ -20,10 +20,6 @@ Verdict passing(Verdict verdict, std::string feedback) {
   return verdict;
 }
 
-InfraFailure unavailable(std::string detail) {
-  return {InfraKind::jail_unavailable, std::move(detail)};
-}
-
 }  // namespace
 
 struct Evaluator::State {
@@ -51,8 +47,8 @@ struct Evaluator::State {
     for (auto& [name, open] : contracts) open.contract->rest(deadline);
   }
 
-  Judgement evaluate(const EvaluateRequest& request, Verdict verdict, OwnTime& own,
-                     Deadline deadline);
+  OrFailure<Verdict> evaluate(const EvaluateRequest& request, Verdict verdict, OwnTime& own,
+                              Deadline deadline);
 };
 
 Evaluator::Evaluator(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -72,13 +68,15 @@ Result<Evaluator> Evaluator::open(EvaluatorOptions options, const ContractList& 
   return Evaluator{std::move(state)};
 }
 
-Judgement Evaluator::State::evaluate(const EvaluateRequest& request, Verdict verdict, OwnTime& own,
-                                     Deadline deadline) {
+OrFailure<Verdict> Evaluator::State::evaluate(const EvaluateRequest& request, Verdict verdict,
+                                              OwnTime& own, Deadline deadline) {
   const auto found = contracts.find(verdict.contract);
-  if (found == contracts.end()) return unavailable("no such contract here: " + verdict.contract);
+  if (found == contracts.end()) {
+    return fail(ErrorCode::unsupported, "no such contract here: " + verdict.contract);
+  }
   const auto& [entry, contract] = found->second;
   if (request.want == Request::explain && !entry.explains) {
-    return unavailable("contract " + verdict.contract + " has no plan to explain");
+    return fail(ErrorCode::unsupported, "contract " + verdict.contract + " has no plan to explain");
   }
   const BuildContext context{
       .request = request,
@@ -86,7 +84,7 @@ Judgement Evaluator::State::evaluate(const EvaluateRequest& request, Verdict ver
       .tell = [this](const std::string& what) { slot->tell(what); },
       .signature = [&](Deadline by) { return tasks.signature_of(request.task, by); }};
   auto build = contract->build(context, deadline);
-  if (!build) return std::move(build.error());
+  if (!build) return tl::unexpected(std::move(build.error()));
   verdict.jail = std::move(build->jail);
   verdict.phase_ms = std::move(build->phase_ms);
   if (!build->candidate) {
@@ -97,13 +95,13 @@ Judgement Evaluator::State::evaluate(const EvaluateRequest& request, Verdict ver
   if (request.want == Request::explain) {
     return passing(std::move(verdict), std::move(build->explanation));
   }
-  const JudgedCandidate judged{request, entry, *contract, **build->candidate, own};
-  Judgement judgement =
-      CandidateJudge({*slot, tasks, baselines}, judged).judge(std::move(verdict), deadline);
+  const JudgedCandidate candidate{request, entry, *contract, **build->candidate, own};
+  auto judged =
+      CandidateJudge({*slot, tasks, baselines}, candidate).judge(std::move(verdict), deadline);
   std::map<std::string, double> phases;
   contract->make_next_ready(phases);
-  if (auto* made = std::get_if<Verdict>(&judgement)) made->phase_ms.merge(phases);
-  return judgement;
+  if (judged) judged->phase_ms.merge(phases);
+  return judged;
 }
 
 Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,
@@ -114,20 +112,22 @@ Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,
   Verdict verdict{.contract = request.submission.contract,
                   .submission_hash = source_hash(request.submission.files)};
   state_->slot->tell(request.task.id + ": compiling");
-  Judgement judgement = state_->evaluate(request, verdict, own, deadline);
-  const auto* failure = std::get_if<InfraFailure>(&judgement);
-  const bool late = failure != nullptr && failure->kind == InfraKind::deadline;
-  if (late && own.caused_timeout()) {
+  auto judged = state_->evaluate(request, verdict, own, deadline);
+  if (!judged && judged.error().blame == Blame::deadline && own.caused_timeout()) {
     return failing(std::move(verdict), VerdictClass::timeout, own.text());
   }
-  return judgement;
+  if (!judged) return infra_of(judged.error());
+  if (judged->outcome == VerdictClass::unstable_timing) {
+    return InfraFailure{InfraKind::noise, std::move(judged->feedback)};
+  }
+  return std::move(*judged);
 }
 
 Result<TaskFacts> Evaluator::ingest(const Task& task, Deadline deadline, const Progress& progress) {
   const auto pin = state_->pin();
   state_->begin(progress, deadline);
   auto record = state_->tasks.record_of(task, deadline);
-  if (!record) return tl::unexpected(record.error());
+  if (!record) return tl::unexpected(error_of(std::move(record.error())));
   return (*record)->facts;
 }
 

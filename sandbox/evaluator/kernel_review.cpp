@@ -29,25 +29,30 @@ bool KernelReview::is_wanted(const Verdict& verdict) const {
   return slot_.gpu() != nullptr && asked && verdict.correct();
 }
 
-Result<PartyKernels> KernelReview::candidate_kernels(Deadline deadline) {
+OrFailure<PartyKernels> KernelReview::candidate_kernels(Deadline deadline) {
   const uint64_t free_before = slot_.gpu()->free_memory();
   auto recorded = judged_.candidate.record(slot_.place(), deadline);
   if (recorded) return recorded;
   if (auto well = slot_.gpu()->check_health(free_before, deadline); !well) {
     return tl::unexpected(std::move(well.error()));
   }
+  const bool by_candidate = recorded.error().blame == Blame::candidate;
+  if (judged_.candidate.reviews_kernels() && !by_candidate) return recorded;
   return PartyKernels{.reason = std::move(recorded.error().message)};
 }
 
-Result<KernelReview::CallKernels> KernelReview::record_call(const IngestRecord& record,
-                                                            Verdict& verdict, Deadline deadline) {
+OrFailure<KernelReview::CallKernels> KernelReview::record_call(const IngestRecord& record,
+                                                               Verdict& verdict,
+                                                               Deadline deadline) {
   const Task& task = judged_.request.task;
   const PhaseClock clock(verdict.phase_ms, "profile");
   slot_.tell(task.id + ": profiling");
   // All processes are warm before the lease, or starting them would show in the recorded times.
   const auto ready = tasks_.worker_with(judged_.request, record, deadline);
   const auto warm = judged_.contract.warm_up(deadline);
-  auto held = warm ? slot_.lease(deadline) : tl::unexpected(warm.error());
+  auto held = warm ? OrFailure<std::optional<DeviceLease>>{slot_.lease(deadline)}
+                   : tl::unexpected(warm.error());
+  if (!held && judged_.candidate.reviews_kernels()) return tl::unexpected(std::move(held.error()));
   if (!held) {
     const std::string& reason = held.error().message;
     return CallKernels{{.reason = reason}, {{.reason = reason}, {.reason = reason}}};
@@ -60,13 +65,14 @@ Result<KernelReview::CallKernels> KernelReview::record_call(const IngestRecord& 
   return CallKernels{std::move(*candidate), std::move(baselines)};
 }
 
-Result<void> KernelReview::apply(const IngestRecord& record, Verdict& verdict, Deadline deadline) {
+OrFailure<void> KernelReview::apply(const IngestRecord& record, Verdict& verdict,
+                                    Deadline deadline) {
   auto kernels = record_call(record, verdict, profile_deadline(deadline));
   if (!kernels) return tl::unexpected(std::move(kernels.error()));
   if (judged_.candidate.reviews_kernels()) {
     const PartyKernels& eager = kernels->baselines.eager;
     if (eager.kernels.empty()) {
-      return fail(ErrorCode::infrastructure,
+      return fail(ErrorCode::process_failed,
                   "custom_kernels_only: no kernels can be recorded here: " + eager.reason);
     }
     judged_.candidate.review_kernels(kernels->candidate, verdict);

@@ -17,8 +17,8 @@ class KernelReview {
   /// passed.
   bool is_wanted(const Verdict& verdict) const;
   /// Records one call of each party and adds what that shows to the verdict. Requires `is_wanted`.
-  /// An error: the device is no longer well, or a rule cannot be decided here.
-  Result<void> apply(const IngestRecord& record, Verdict& verdict, Deadline deadline);
+  /// Fails where the device is no longer well, or where a rule cannot be decided.
+  OrFailure<void> apply(const IngestRecord& record, Verdict& verdict, Deadline deadline);
 
  private:
   /// The kernels of one call of each party, or why they are unknown.
@@ -26,8 +26,9 @@ class KernelReview {
     PartyKernels candidate;
     BaselineKernels baselines;
   };
-  Result<CallKernels> record_call(const IngestRecord& record, Verdict& verdict, Deadline deadline);
-  Result<PartyKernels> candidate_kernels(Deadline deadline);
+  OrFailure<CallKernels> record_call(const IngestRecord& record, Verdict& verdict,
+                                     Deadline deadline);
+  OrFailure<PartyKernels> candidate_kernels(Deadline deadline);
   /// Into feedback and evidence; the class stays.
   void add_profile(const IngestRecord& record, CallKernels kernels, Verdict& verdict) const;
 

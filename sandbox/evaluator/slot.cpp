@@ -51,11 +51,10 @@ void Slot::tell(const std::string& what) {
   if (progress_) progress_(what);
 }
 
-Result<ReferenceWorker*> Slot::ready_worker(Deadline deadline) {
-  if (has_live_worker()) return &*worker_;
+OrFailure<ReferenceWorker*> Slot::ready_worker(Deadline deadline) {
+  if (worker_ && worker_->alive()) return &*worker_;
   worker_.reset();
   tell("starting the reference worker");
-  const auto patience = std::min<std::chrono::milliseconds>(deadline.left(), worker_start_patience);
   const auto turns = gpu_ ? gpu_->open_lease() : UniqueFd{};
   if (!turns) return tl::unexpected(turns.error());
   WorkerOptions wanted{.python = options_.python,
@@ -66,7 +65,7 @@ Result<ReferenceWorker*> Slot::ready_worker(Deadline deadline) {
     wanted.gpu = gpu_->access();
     wanted.turns = turns->get();
   }
-  auto started = ReferenceWorker::start(wanted, Deadline::after(patience));
+  auto started = ReferenceWorker::start(wanted, {Blame::machine, worker_start_patience, deadline});
   if (!started) return tl::unexpected(started.error());
   return &worker_.emplace(std::move(*started));
 }

@@ -34,10 +34,13 @@ class Slot {
   void tell(const std::string& what);
 
   /// The reference worker; starts one if none lives.
-  Result<ReferenceWorker*> ready_worker(Deadline deadline);
-  bool has_live_worker() { return worker_ && worker_->alive(); }
-  /// After an error that leaves the worker's state unknown.
-  void drop_worker() { worker_.reset(); }
+  OrFailure<ReferenceWorker*> ready_worker(Deadline deadline);
+  /// Whether the worker ended since it was ready.
+  bool worker_ended() { return worker_ && !worker_->alive(); }
+  /// Drops the worker after a failure that leaves its state unknown: any but a refusal.
+  void drop_worker_after(const Failure& failure) {
+    if (!failure.is_refusal()) worker_.reset();
+  }
 
   Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
   /// The task's bench, which stays until another task's is made.

@@ -15,8 +15,7 @@ inline bool is_timed(const EvaluateRequest& request) {
   return request.want == Request::profile || request.want == Request::final;
 }
 
-/// References and pointers that it returns hold until the next `make_room`. An error of code
-/// `invalid_argument` is the task's own fault.
+/// References and pointers that it returns hold until the next `make_room`.
 class TaskKnowledge {
  public:
   explicit TaskKnowledge(Slot& slot) : slot_(slot) {}
@@ -25,19 +24,19 @@ class TaskKnowledge {
   void make_room() { memory_.make_room(); }
 
   /// The record of a task whose ragged shapes, if it names any, were found fit too.
-  Result<const IngestRecord*> record_of(const Task& task, Deadline deadline);
+  OrFailure<const IngestRecord*> record_of(const Task& task, Deadline deadline);
   /// The record of a task in other sizes, measured as far as verifying needs.
-  Result<const IngestRecord*> ragged_record_of(const Task& ragged, Deadline deadline) {
+  OrFailure<const IngestRecord*> ragged_record_of(const Task& ragged, Deadline deadline) {
     return record_of(ragged, IngestScope::verified, deadline);
   }
 
   /// Loads an unknown task on the CPU: nothing is measured, and no GPU is needed.
-  Result<const TaskSignature*> signature_of(const Task& task, Deadline deadline);
+  OrFailure<const TaskSignature*> signature_of(const Task& task, Deadline deadline);
 
   /// The worker with the request's task loaded, and its compiled and further baselines where those
   /// are timed. The first time in a worker's life that takes seconds.
-  Result<ReferenceWorker*> worker_with(const EvaluateRequest& request, const IngestRecord& record,
-                                       Deadline deadline);
+  OrFailure<ReferenceWorker*> worker_with(const EvaluateRequest& request,
+                                          const IngestRecord& record, Deadline deadline);
 
   /// The further baselines that the task is timed against on this slot, less those that were
   /// dropped or that ingest found missing.
@@ -45,16 +44,19 @@ class TaskKnowledge {
 
   /// The kernels of one call of each baseline, or the reason why they are unknown. `ready` is the
   /// worker that holds the task.
-  BaselineKernels baseline_kernels(const Task& task, const Result<ReferenceWorker*>& ready,
+  BaselineKernels baseline_kernels(const Task& task, const OrFailure<ReferenceWorker*>& ready,
                                    Deadline deadline);
 
  private:
-  Result<const IngestRecord*> record_of(const Task& task, IngestScope scope, Deadline deadline);
-  Result<const IngestRecord*> fit_ragged(const Task& ragged, const IngestRecord& shown,
-                                         Deadline deadline);
-  Result<IngestRecord> measure(const Task& task, IngestScope scope, Deadline deadline, bool last);
-  Result<IngestRecord> ingested(const Task& task, IngestScope scope, Deadline deadline);
-  Result<TaskSignature> load_signature(const Task& task, Deadline deadline, bool last);
+  OrFailure<const IngestRecord*> record_of(const Task& task, IngestScope scope, Deadline deadline);
+  OrFailure<const IngestRecord*> fit_ragged(const Task& ragged, const IngestRecord& shown,
+                                            Deadline deadline);
+  OrFailure<IngestRecord> measure(const Task& task, IngestScope scope, Deadline deadline);
+  OrFailure<TaskSignature> load_signature(const Task& task, Deadline deadline);
+  /// Calls `attempt` until it succeeds or the retry policy ends the tries.
+  template <class T>
+  OrFailure<T> tried(const Task& task, Deadline deadline,
+                     const std::function<OrFailure<T>()>& attempt);
   FurtherBaselines& further_of(const Task& task);
   std::string facts_folder() const { return slot_.options().cache_folder + "/facts"; }
 

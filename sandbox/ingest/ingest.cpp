@@ -11,56 +11,85 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr int loading_share = 5;  // loading may take a fifth of the budget
+using std::chrono::milliseconds;
 
-Result<IngestRecord> refused(std::string why) {
-  IngestRecord record;
-  record.refusal = std::move(why);
-  return record;
-}
+constexpr int loading_share = 5;  // loading may take a fifth of the budget
 
 bool is_float(Dtype dtype) {
   return unit_of(dtype) != 0;
 }
 
-/// Names the phase in which the worker failed, unless the error is a refusal.
-Error failed_in(const std::string& phase, Error error, std::chrono::milliseconds patience) {
-  if (error.code == ErrorCode::invalid_argument) return error;
-  if (error.code == ErrorCode::timeout) {
-    error.message = "the reference worker did not answer within " +
-                    std::to_string((patience.count() + 500) / 1000) + " s";
+std::string whole_seconds(milliseconds span) {
+  return std::to_string((span.count() + 500) / 1000) + " s";
+}
+
+/// Names the phase in which the worker failed, unless the failure is a refusal.
+Failure failed_in(const std::string& phase, Failure failure, milliseconds patience,
+                  const IngestJob& job) {
+  if (failure.is_refusal()) return failure;
+  if (failure.code == ErrorCode::timeout) {
+    failure.message = "the reference worker did not answer within " + whole_seconds(patience);
+    if (failure.blame == Blame::task) {
+      failure.message +=
+          "; sandbox.limits.ingest is " + whole_seconds(job.budget) + ", a fifth of it for loading";
+    }
   }
-  error.message = phase + ": " + error.message;
-  return error;
+  failure.message = phase + ": " + failure.message;
+  return failure;
 }
 
-Result<IngestRecord> refused_or(Error error) {
-  if (error.code == ErrorCode::invalid_argument) return refused(std::move(error.message));
-  return tl::unexpected(std::move(error));
+/// A refusal becomes a record, which lasts.
+OrFailure<IngestRecord> refused_or(Failure failure) {
+  if (!failure.is_refusal()) return tl::unexpected(std::move(failure));
+  IngestRecord record;
+  record.refusal = std::move(failure.message);
+  return record;
 }
 
-Result<IngestRecord> measure(const IngestJob& job, const TaskDescription& description,
-                             FurtherBaselines& further, Deadline deadline) {
-  const auto patience = deadline.left();
-  Result<std::optional<DeviceLease>> held = std::nullopt;
-  if (job.lease) held = job.lease(deadline);
-  if (!held) return tl::unexpected(held.error());
+OrFailure<IngestRecord> measure(const IngestJob& job, const TaskDescription& description,
+                                Patience patience) {
+  const auto most = patience.by.left();
   auto bench = job.make_bench(description.signature);
-  if (!bench) return refused_or(bench.error());
+  if (!bench) return tl::unexpected(bench.error());
   auto seed = draw_seed();
   if (!seed) return tl::unexpected(seed.error());
   auto session = enter_with(job.worker, job.task, (*bench)->session_memory(),
-                            {spread_evaluations, seed->seed}, further, deadline);
+                            {spread_evaluations, seed->seed}, *job.further, patience);
   if (!session) return tl::unexpected(session.error());
-  if (auto done = session->calibrate(deadline); !done) return tl::unexpected(done.error());
-  IngestStay ingest(job, description, **bench, *session, further, deadline);
+  if (auto done = session->calibrate(patience); !done) return tl::unexpected(done.error());
+  IngestStay ingest(job, description, **bench, *session, *job.further, patience);
   auto record = ingest.run(seed->key());
   if (!record) {
-    const Error cause = job.worker.with_cause(record.error(), *session);
-    return tl::unexpected(failed_in(ingest.doing(), cause, patience));
+    const Failure cause = job.worker.with_cause(record.error(), *session);
+    return tl::unexpected(failed_in(ingest.doing(), cause, most, job));
   }
-  if (auto left = session->leave(deadline); !left) return tl::unexpected(left.error());
-  if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
+  if (auto left = session->leave(patience); !left) return tl::unexpected(left.error());
+  if (auto ended = job.worker.finish(patience); !ended) return tl::unexpected(ended.error());
+  return record;
+}
+
+/// Measures under the lease. Waiting for the lease takes nothing from `budget`.
+OrFailure<IngestRecord> measure_alone(const IngestJob& job, const TaskDescription& description,
+                                      milliseconds budget, Deadline deadline) {
+  Result<std::optional<DeviceLease>> held = std::nullopt;
+  if (job.lease) held = job.lease(deadline);
+  if (!held) return tl::unexpected(held.error());
+  return measure(job, description, {Blame::task, budget, deadline});
+}
+
+/// Makes the timed baselines ready and measures. `job.further` is set.
+OrFailure<IngestRecord> measure_whole(const IngestJob& job, const TaskDescription& description,
+                                      Patience patience, Deadline deadline) {
+  if (job.progress) job.progress(job.task.id + ": torch.compile");
+  const auto most = patience.by.left();
+  auto compiled = job.worker.compile(job.task, Baseline::compiled, patience);
+  if (!compiled) return refused_or(failed_in("torch.compile", compiled.error(), most, job));
+  std::map<Baseline, double> seconds;
+  auto ready = make_ready(job.worker, job.task, *job.further, patience, job.progress, &seconds);
+  if (!ready) return tl::unexpected(std::move(ready.error()));
+  auto record = measure_alone(job, description, patience.by.left(), deadline);
+  if (!record) return record;
+  for (BaselineFacts& facts : record->further) facts.seconds = seconds[facts.which];
   return record;
 }
 
@@ -94,31 +123,22 @@ std::vector<InputRule> rules_for(const TaskDescription& description, Domain doma
   return rules;
 }
 
-Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline) {
-  const auto whole = std::min(deadline.left(), job.budget);
-  const auto first = std::min(deadline.left(), job.budget / loading_share);
-  const Deadline end = Deadline::after(whole);
+OrFailure<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline) {
+  const Patience whole{Blame::task, job.budget, deadline};
+  const Patience first{Blame::task, job.budget / loading_share, deadline};
+  const auto most = first.by.left();
   if (job.progress) job.progress(job.task.id + ": loading");
-  auto description = job.worker.load(job.task, Deadline::after(first));
+  auto description = job.worker.load(job.task, first);
   if (!description && description.error().code == ErrorCode::capacity) {
     // Not recorded as a refusal: there may be room once other services leave the device.
-    return fail(ErrorCode::invalid_argument, description.error().message);
+    return tl::unexpected(refusal(description.error().message));
   }
-  if (!description) return refused_or(failed_in("loading", description.error(), first));
+  if (!description) return refused_or(failed_in("loading", description.error(), most, job));
   FurtherBaselines none;
-  if (job.scope == IngestScope::verified) return measure(job, *description, none, end);
-  if (job.progress) job.progress(job.task.id + ": torch.compile");
-  auto compiled = job.worker.compile(job.task, Baseline::compiled, end);
-  if (!compiled) return refused_or(failed_in("torch.compile", compiled.error(), whole));
-  std::map<Baseline, double> seconds;
-  FurtherBaselines& further = job.further != nullptr ? *job.further : none;
-  if (auto ready = make_ready(job.worker, job.task, further, end, job.progress, &seconds); !ready) {
-    return tl::unexpected(std::move(ready.error()));
-  }
-  auto record = measure(job, *description, further, end);
-  if (!record) return record;
-  for (BaselineFacts& facts : record->further) facts.seconds = seconds[facts.which];
-  return record;
+  IngestJob filled = job;
+  if (filled.further == nullptr || job.scope == IngestScope::verified) filled.further = &none;
+  if (job.scope == IngestScope::whole) return measure_whole(filled, *description, whole, deadline);
+  return measure_alone(filled, *description, whole.by.left(), deadline);
 }
 
 }  // namespace warpsmith::sandbox

@@ -46,11 +46,10 @@ struct IngestJob {
   FurtherBaselines* further = nullptr;
 };
 
-/// A record, possibly with a refusal. An error is a failure of the sandbox, a task that ends its
-/// worker or exceeds its budget (`timeout`), or a lack of memory now (`invalid_argument`). The
-/// worker must then be replaced. If a further baseline was the cause, it is dropped for the next
-/// try.
-Result<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline);
+/// A record, possibly with a refusal. A failure blames the task where there is no room for it now,
+/// or where it keeps the worker longer than its budget. After a failure that is no refusal the
+/// worker must be replaced. Where a further baseline was the cause, another try goes without it.
+OrFailure<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline);
 
 /// How to fill inputs and parameters: within `domain`, or within the narrowest wider one that the
 /// task's own values allow.

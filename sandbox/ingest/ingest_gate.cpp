@@ -26,7 +26,7 @@ bool gives_halves(const TaskSignature& signature) {
 
 }  // namespace
 
-Result<void> IngestStay::gate() {
+OrFailure<void> IngestStay::gate() {
   trials_.assign(description_.mutants.size(), {});
   for (size_t m = 0; m < trials_.size(); ++m) trials_[m].name = description_.mutants[m];
   for (DistributionFacts& facts : record_.distributions) {
@@ -44,7 +44,7 @@ Result<void> IngestStay::gate() {
   return {};
 }
 
-Result<void> IngestStay::try_mutants(DistributionFacts& facts) {
+OrFailure<void> IngestStay::try_mutants(DistributionFacts& facts) {
   if (auto ready = prepare(facts.distribution); !ready) return ready;
   const size_t count = description_.mutants.size() + description_.lower_precisions.size();
   for (size_t m = 0; m < count; ++m) {
@@ -57,7 +57,7 @@ Result<void> IngestStay::try_mutants(DistributionFacts& facts) {
   return {};
 }
 
-Result<void> IngestStay::try_survivors() {
+OrFailure<void> IngestStay::try_survivors() {
   if (auto ready = prepare(Distribution::dense); !ready) return ready;
   for (size_t m = 0; m < trials_.size(); ++m) {
     if (!trials_[m].applies || trials_[m].caught) continue;
@@ -69,11 +69,11 @@ Result<void> IngestStay::try_survivors() {
 }
 
 /// Computes the reference again: the mutant's answer overwrites the result memory.
-Result<std::optional<ErrorStats>> IngestStay::judge_mutant(uint32_t index) {
-  auto applies = session_.mutant(0, index, deadline_);
+OrFailure<std::optional<ErrorStats>> IngestStay::judge_mutant(uint32_t index) {
+  auto applies = session_.mutant(0, index, patience_);
   if (!applies) return tl::unexpected(applies.error());
   if (!*applies) return std::optional<ErrorStats>{};
-  if (auto done = session_.reference(0, deadline_); !done) return tl::unexpected(done.error());
+  if (auto done = session_.reference(0, patience_); !done) return tl::unexpected(done.error());
   return std::optional{bench_.compare_with_reference(Side::worker, 0, bound_)};
 }
 
@@ -98,7 +98,7 @@ bool IngestStay::is_detected(const std::string& precision) const {
 /// the mutants too, on one of the sets that every timing has. Exempt are mutants that the exact
 /// bound misses as well, because outputs of half types round the difference away, and bfloat16
 /// where TF32 products are allowed, whose errors are close: the verified sets have caught both.
-Result<void> IngestStay::gate_timed() {
+OrFailure<void> IngestStay::gate_timed() {
   std::vector<MutantTrial> trials(trials_);
   const bool halves = gives_halves(description_.signature);
   const bool tf32 = job_.task.lane == PrecisionLane::tf32_allowed;
@@ -115,7 +115,7 @@ Result<void> IngestStay::gate_timed() {
     say("mutation gate (timed outputs)");
     if (auto ready = prepare(Distribution::dense); !ready) return ready;
     if (auto done = baseline(false); !done) return done;
-    if (auto done = session_.collect(1, deadline_); !done) return done;
+    if (auto done = session_.collect(1, patience_); !done) return done;
     for (size_t m = 0; m < trials.size(); ++m) {
       if (!trials[m].applies || trials[m].caught) continue;
       if (auto done = try_timed(m, trials[m]); !done) return done;
@@ -127,15 +127,15 @@ Result<void> IngestStay::gate_timed() {
 }
 
 /// Requires eager's last outputs in set 1 of the worker's memory.
-Result<void> IngestStay::try_timed(size_t mutant, MutantTrial& trial) {
-  auto applies = session_.mutant(0, static_cast<uint32_t>(mutant), deadline_);
+OrFailure<void> IngestStay::try_timed(size_t mutant, MutantTrial& trial) {
+  auto applies = session_.mutant(0, static_cast<uint32_t>(mutant), patience_);
   if (!applies) return tl::unexpected(applies.error());
   if (!*applies) return {};
   const ErrorStats timed = bench_.compare_with_worker(Side::worker, 0, 1, bound_);
   record_trial(trial, timed);
   if (timed.worst > 0) ++trial.seen;
   if (trial.caught || !trial.lost) return {};
-  if (auto done = session_.reference(0, deadline_); !done) return done;
+  if (auto done = session_.reference(0, patience_); !done) return done;
   record_exact(trial, bench_.compare_with_reference(Side::worker, 0, bound_));
   return {};
 }

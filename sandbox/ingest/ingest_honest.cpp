@@ -27,16 +27,16 @@ constexpr const char* no_judge = "honest evaluations are not well within a finit
 }  // namespace
 
 /// Compares eager, and its sums in other orders, with the reference.
-Result<IngestStay::Trial> IngestStay::trial(Distribution distribution) {
+OrFailure<IngestStay::Trial> IngestStay::trial(Distribution distribution) {
   DistributionFacts facts{.distribution = distribution};
   if (auto ready = prepare(distribution); !ready) return tl::unexpected(ready.error());
   if (auto done = baseline(false); !done) return tl::unexpected(done.error());
-  if (auto done = session_.collect(0, deadline_); !done) return tl::unexpected(done.error());
-  if (auto done = session_.reference(0, deadline_); !done) return tl::unexpected(done.error());
+  if (auto done = session_.collect(0, patience_); !done) return tl::unexpected(done.error());
+  if (auto done = session_.reference(0, patience_); !done) return tl::unexpected(done.error());
   ErrorStats stats = bench_.compare_with_reference(Side::worker, 0, bound_);
   facts.eager_error = stats.worst;
   for (uint32_t order = 0; order < description_.honest_orders.size(); ++order) {
-    if (auto done = session_.honest(0, order, deadline_); !done) {
+    if (auto done = session_.honest(0, order, patience_); !done) {
       return tl::unexpected(done.error());
     }
     stats.add(bench_.compare_with_reference(Side::worker, 0, bound_));
@@ -48,7 +48,7 @@ Result<IngestStay::Trial> IngestStay::trial(Distribution distribution) {
 }
 
 /// Chooses the widest domain in which enough distributions are kept.
-Result<void> IngestStay::choose_domain() {
+OrFailure<void> IngestStay::choose_domain() {
   std::string short_ones;
   for (const Domain domain : {Domain::free, Domain::non_negative, Domain::unit}) {
     say("input sets (" + std::string(to_string(domain)) + ")");
@@ -74,7 +74,7 @@ Result<void> IngestStay::choose_domain() {
 }
 
 /// Tries dense inputs, which one verified set has. Eager's time there bounds a candidate's calls.
-Result<void> IngestStay::try_dense() {
+OrFailure<void> IngestStay::try_dense() {
   say("dense sets");
   const auto tried = trial(Distribution::dense);
   if (!tried) return tl::unexpected(tried.error());

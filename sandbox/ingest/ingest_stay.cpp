@@ -6,17 +6,17 @@
 namespace warpsmith::sandbox {
 
 IngestStay::IngestStay(const IngestJob& job, const TaskDescription& description, Bench& bench,
-                       WorkerSession& session, FurtherBaselines& further, Deadline deadline)
+                       WorkerSession& session, FurtherBaselines& further, Patience patience)
     : job_(job),
       description_(description),
       bench_(bench),
       session_(session),
       meter_(job.on_device ? CallMeter::by_device(session.device_noop())
                            : CallMeter::by_core(session.pid(), session.noop())),
-      deadline_(deadline),
-      further_(TrialPlace{session, bench, meter_, deadline}, further) {}
+      patience_(patience),
+      further_(TrialPlace{session, bench, meter_, patience}, further) {}
 
-Result<IngestRecord> IngestStay::run(const StreamKey& key) {
+OrFailure<IngestRecord> IngestStay::run(const StreamKey& key) {
   key_ = key;
   record_.facts.signature = description_.signature;
   if (auto done = choose_domain(); !done) return tl::unexpected(done.error());
@@ -40,21 +40,21 @@ void IngestStay::say(const std::string& what) {
 }
 
 /// Writes new contents into set 0.
-Result<void> IngestStay::prepare(Distribution distribution) {
+OrFailure<void> IngestStay::prepare(Distribution distribution) {
   const bool draws = std::any_of(record_.rules.begin(), record_.rules.end(),
                                  [](const InputRule& rule) { return rule.drawn; });
   if (draws) {
-    if (auto drawn = session_.draw(deadline_); !drawn) return drawn;
+    if (auto drawn = session_.draw(patience_); !drawn) return drawn;
     bench_.take_drawn(0, record_.rules);
   }
   bench_.fill(0, {key_, ++contents_, distribution}, record_.rules);
   return {};
 }
 
-Result<void> IngestStay::baseline(bool compiled) {
+OrFailure<void> IngestStay::baseline(bool compiled) {
   const MeteredCall call = meter_.measure(
-      [&] { return compiled ? session_.compiled(0, deadline_) : session_.eager(0, deadline_); });
-  if (call.fault) return tl::unexpected(error_of(*call.fault, "baseline"));
+      [&] { return compiled ? session_.compiled(0, patience_) : session_.eager(0, patience_); });
+  if (call.fault) return tl::unexpected(failure_of(*call.fault, "baseline"));
   charged_ms_ = call.charged_ms;
   return {};
 }

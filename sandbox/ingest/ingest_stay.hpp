@@ -21,50 +21,50 @@ class IngestStay {
  public:
   /// All arguments outlive this object.
   IngestStay(const IngestJob& job, const TaskDescription& description, Bench& bench,
-             WorkerSession& session, FurtherBaselines& further, Deadline deadline);
+             WorkerSession& session, FurtherBaselines& further, Patience patience);
 
   /// The current phase, for progress and errors.
   const std::string& doing() const { return doing_; }
-  Result<IngestRecord> run(const StreamKey& key);
+  OrFailure<IngestRecord> run(const StreamKey& key);
 
  private:
-  using Step = Result<void> (IngestStay::*)();
+  using Step = OrFailure<void> (IngestStay::*)();
 
   // ingest_stay.cpp
   std::vector<Step> steps() const;
   void say(const std::string& what);
-  Result<void> prepare(Distribution distribution);
-  Result<void> baseline(bool compiled);
+  OrFailure<void> prepare(Distribution distribution);
+  OrFailure<void> baseline(bool compiled);
 
   // ingest_honest.cpp
   struct Trial {
     DistributionFacts facts;
     std::string shortfall;  // why it is not kept; empty if it is
   };
-  Result<Trial> trial(Distribution distribution);
-  Result<void> choose_domain();
-  Result<void> try_dense();
+  OrFailure<Trial> trial(Distribution distribution);
+  OrFailure<void> choose_domain();
+  OrFailure<void> try_dense();
 
   // ingest_gate.cpp
-  Result<void> gate();
-  Result<void> try_mutants(DistributionFacts& facts);
-  Result<void> try_survivors();
-  Result<std::optional<ErrorStats>> judge_mutant(uint32_t index);
+  OrFailure<void> gate();
+  OrFailure<void> try_mutants(DistributionFacts& facts);
+  OrFailure<void> try_survivors();
+  OrFailure<std::optional<ErrorStats>> judge_mutant(uint32_t index);
   void note_precision(DistributionFacts& facts, size_t mutant, const ErrorStats& stats) const;
   bool is_detected(const std::string& precision) const;
-  Result<void> gate_timed();
-  Result<void> try_timed(size_t mutant, MutantTrial& trial);
+  OrFailure<void> gate_timed();
+  OrFailure<void> try_timed(size_t mutant, MutantTrial& trial);
 
   // ingest_times.cpp
-  Result<void> calibrate_dense();
-  Result<void> time_baselines();
+  OrFailure<void> calibrate_dense();
+  OrFailure<void> time_baselines();
 
   const IngestJob& job_;
   const TaskDescription& description_;
   Bench& bench_;
   WorkerSession& session_;
   CallMeter meter_;
-  Deadline deadline_;
+  Patience patience_;
   StreamKey key_{};
   uint64_t contents_ = 0;
   BoundRule bound_ = bound_for(spread_evaluations);

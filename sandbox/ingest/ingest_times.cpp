@@ -16,16 +16,16 @@ constexpr double least_ms = 1e-3;   // shorter times are lost in the noise of an
 }  // namespace
 
 /// Measures the bound of timed calls, and checks that torch.compile's outputs keep to it.
-Result<void> IngestStay::calibrate_dense() {
+OrFailure<void> IngestStay::calibrate_dense() {
   for (int i = 0; i < profile_sets; ++i) {
     if (auto ready = prepare(Distribution::dense); !ready) return ready;
-    if (auto done = session_.reference(0, deadline_); !done) return done;
+    if (auto done = session_.reference(0, patience_); !done) return done;
     bench_.raise_profiles(record_.profiles);
   }
   if (auto done = baseline(false); !done) return done;
-  if (auto done = session_.collect(0, deadline_); !done) return done;
+  if (auto done = session_.collect(0, patience_); !done) return done;
   if (auto done = baseline(true); !done) return done;
-  if (auto done = session_.collect(1, deadline_); !done) return done;
+  if (auto done = session_.collect(1, patience_); !done) return done;
   bench_.use_profiles(record_.profiles);
   const ErrorStats both = bench_.compare_with_worker(Side::worker, 1, 0, bound_);
   if (!both.right()) record_.refusal = "torch.compile and eager differ on dense inputs";
@@ -43,14 +43,14 @@ Result<std::string> objection_to_times(double eager_ms, double compile_ms) {
   return least < least_ms ? "a call takes less than a microsecond: too little to time" : "";
 }
 
-Result<void> IngestStay::time_baselines() {
+OrFailure<void> IngestStay::time_baselines() {
   say("timing the baselines");
   std::vector<double> eager, compiled;
   for (int i = 0; i < 2 * baseline_calls; ++i) {
     if (auto ready = prepare(Distribution::dense); !ready) return ready;
     if (auto done = baseline(i % 2 == 1); !done) return done;
     (i % 2 == 1 ? compiled : eager).push_back(charged_ms_);
-    if (auto done = session_.forget(deadline_); !done) return done;
+    if (auto done = session_.forget(patience_); !done) return done;
     if (i % 2 == 0) continue;
     const auto fresh = [this] { return prepare(Distribution::dense); };
     if (auto done = further_.time_each(fresh); !done) return done;

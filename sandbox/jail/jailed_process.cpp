@@ -153,7 +153,7 @@ Result<void> Jail::attach(UniqueFd status, Deadline deadline) {
   while (parse_child_pid(status_text_) == 0 &&
          read_status(std::min(deadline.left(), std::chrono::milliseconds{60'000}))) {
     if (deadline.passed()) {
-      return fail(ErrorCode::timeout, "jail: bubblewrap did not start in time");
+      return fail(ErrorCode::process_failed, "jail: bubblewrap did not start in time");
     }
   }
   pid_ = parse_child_pid(status_text_);

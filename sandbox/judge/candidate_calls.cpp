@@ -17,19 +17,19 @@ std::vector<std::string> libraries_of(pid_t pid) {
 
 }  // namespace
 
-CallResult CandidateCalls::load(Deadline deadline) {
+CallResult CandidateCalls::load(Patience patience) {
   if (job_.stage != nullptr) libraries_before_ = libraries_of(candidate_.process().pid());
   const OwnClock own(job_.own);
-  return candidate_.load(deadline);
+  return candidate_.load(patience);
 }
 
-CallResult CandidateCalls::call(uint32_t set, Deadline deadline) {
+CallResult CandidateCalls::call(uint32_t set, Patience patience) {
   const OwnClock own(job_.own);
   Stage* const stage = job_.stage;
-  if (stage == nullptr) return candidate_.call(set, deadline);
+  if (stage == nullptr) return candidate_.call(set, patience);
   stage->arm(set, draw_positions(job_.bench.signature(), stage->memory().layout, random_));
   const CallEdges edges{[&] { stage->reveal(set); }, [&] { stage->sample(); }};
-  CallResult result = candidate_.call(0, deadline, edges);
+  CallResult result = candidate_.call(0, patience, edges);
   if (!result.fault && !stage->take(set)) {
     result.fault = Fault{VerdictClass::wrong, "outputs changed after the kernel said it was done"};
   }

@@ -17,10 +17,10 @@ class CandidateCalls {
       : job_(job), candidate_(candidate), random_(job.seed.seed, "positions") {}
 
   Contestant& candidate() { return candidate_; }
-  CallResult load(Deadline deadline);
+  CallResult load(Patience patience);
   /// Calls on the bench's set, which must be filled and reset; it then holds the candidate's
   /// outputs.
-  CallResult call(uint32_t set, Deadline deadline);
+  CallResult call(uint32_t set, Patience patience);
   /// Empty where there is no stage. Libraries are listed only while the candidate lives.
   std::optional<StageFacts> facts();
 

@@ -32,116 +32,25 @@ SessionOptions session_options(const EvaluationJob& job) {
           .by_clock = job.on_device && job.stage != nullptr};
 }
 
-/// A candidate's process that cannot start must not count as a failure of the reference worker.
-Error start_error(Error error) {
-  const bool lost = error.code == ErrorCode::infrastructure || error.code == ErrorCode::peer_lost;
-  if (lost) error.code = ErrorCode::process_failed;
-  error.message = "the candidate's process: " + error.message;
-  return error;
+/// The failure of the candidate's process, not of the reference worker.
+Failure of_candidate(Failure failure) {
+  const bool lost =
+      failure.code == ErrorCode::infrastructure || failure.code == ErrorCode::peer_lost;
+  if (lost) failure.code = ErrorCode::process_failed;
+  failure.message = "the candidate's process: " + failure.message;
+  return failure;
 }
 
 /// Starts the candidate's process, without its code.
-Result<Contestant> started_candidate(const EvaluationJob& job, EvaluationOutcome& outcome,
-                                     Deadline deadline) {
+OrFailure<Contestant> started_candidate(const EvaluationJob& job, EvaluationOutcome& outcome,
+                                        Deadline deadline) {
   const PhaseClock clock(outcome.phase_ms, "start");
   job.bench.renew();
   auto candidate = job.start_candidate(deadline);
-  if (!candidate) return tl::unexpected(start_error(std::move(candidate.error())));
+  if (!candidate) return tl::unexpected(of_candidate(std::move(candidate.error())));
   outcome.jail = candidate->process().report();
   outcome.candidate_noop_ms = in_ms(candidate->noop());
   return candidate;
-}
-
-/// Loads the candidate's code. A fault goes to the outcome.
-void load(const EvaluationJob& job, CandidateCalls& calls, EvaluationOutcome& outcome,
-          Deadline deadline) {
-  const PhaseClock clock(outcome.phase_ms, "start");
-  const Deadline by = job.stage == nullptr
-                          ? patience_with(job, deadline)
-                          : Deadline::after(std::min<milliseconds>(deadline.left(), load_patience));
-  outcome.measured.early = calls.load(by).fault;
-}
-
-using HeldLease = std::optional<DeviceLease>;
-
-/// Leases the device for this evaluation alone; does nothing where no device is shared.
-Result<void> acquire_lease(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome,
-                           Deadline deadline) {
-  if (held || !job.lease) return {};
-  const PhaseClock clock(outcome.phase_ms, "wait");
-  auto lease = job.lease(deadline);
-  if (!lease) return tl::unexpected(std::move(lease.error()));
-  held = std::move(*lease);
-  return {};
-}
-
-void release_lease(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome) {
-  if (held && job.on_device) outcome.device_held_ms = held->held_ms();
-  held.reset();
-}
-
-Result<WorkerSession> entered(const EvaluationJob& job, FurtherBaselines& further,
-                              EvaluationOutcome& outcome, Deadline deadline) {
-  const PhaseClock clock(outcome.phase_ms, "session");
-  return enter_with(job.worker, job.task, job.bench.session_memory(), session_options(job), further,
-                    deadline);
-}
-
-Result<void> calibrate(WorkerSession& session, EvaluationOutcome& outcome, Deadline deadline) {
-  const PhaseClock clock(outcome.phase_ms, "session");
-  return session.calibrate(deadline);
-}
-
-Result<void> leave(const EvaluationJob& job, WorkerSession& session, EvaluationOutcome& outcome,
-                   Deadline deadline) {
-  const PhaseClock clock(outcome.phase_ms, "end");
-  if (auto left = session.leave(deadline); !left) {
-    return tl::unexpected(job.worker.with_cause(left.error(), session));
-  }
-  if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
-  return {};
-}
-
-/// Requires a calibrated session. A staged candidate's code is loaded last, because its process may
-/// take device memory or leave work running, which must affect neither the references nor the
-/// baselines' times.
-Result<void> verify_and_time(const EvaluationJob& job, CandidateCalls& calls,
-                             WorkerSession& session, FurtherBaselines& further,
-                             EvaluationOutcome& outcome, Deadline deadline) {
-  EvaluationStay evaluation(job, calls, session, further, outcome, deadline);
-  if (job.stage != nullptr) {
-    if (job.timed && job.on_device) {
-      if (auto done = evaluation.time_undisturbed(); !done) return done;
-    }
-    load(job, calls, outcome, deadline);
-  }
-  return outcome.measured.early ? Result<void>{} : evaluation.run();
-}
-
-/// Verifies and times the candidate in a session of the worker. Shared memory is mapped before the
-/// lease and unmapped after it, because mapping takes the driver's lock, which blocks all contexts
-/// of this machine. A candidate that may still run keeps the lease until it has ended.
-Result<void> measure(const EvaluationJob& job, CandidateCalls& calls, HeldLease& held,
-                     EvaluationOutcome& outcome, Deadline deadline) {
-  FurtherBaselines none;
-  FurtherBaselines& further = job.timed && job.further != nullptr ? *job.further : none;
-  auto session = entered(job, further, outcome, deadline);
-  if (!session) return tl::unexpected(session.error());
-  auto done = acquire_lease(job, held, outcome, deadline);
-  if (done) done = calibrate(*session, outcome, deadline);
-  if (!done) return tl::unexpected(job.worker.with_cause(done.error(), *session));
-  const uint64_t free_before = job.free_memory ? job.free_memory() : 0;
-  done = verify_and_time(job, calls, *session, further, outcome, deadline);
-  if (!done) {
-    Error cause = job.worker.with_cause(done.error(), *session);
-    if (job.stage != nullptr && job.free_memory) {
-      outcome.measured.early =
-          killed_as_hog(calls.candidate(), job.free_memory, free_before, deadline);
-    }
-    return outcome.measured.early ? Result<void>{} : tl::unexpected(std::move(cause));
-  }
-  if (job.stage == nullptr && !ended_badly(outcome.measured)) release_lease(job, held, outcome);
-  return leave(job, *session, outcome, deadline);
 }
 
 std::vector<Fault> faults_of(const Measurements& measured) {
@@ -155,17 +64,112 @@ std::vector<Fault> faults_of(const Measurements& measured) {
   return faults;
 }
 
-/// The error if a call ended for a reason outside the candidate. A plan's use of a device is
-/// limited to far less than its memory, so where memory ran out, other processes hold it.
-std::optional<Error> outside_failure(const EvaluationJob& job, const Measurements& measured) {
+/// Fails if a call ended for a reason outside the candidate. A plan's use of a device is limited to
+/// far less than its memory, so where memory ran out, other processes hold it.
+OrFailure<void> check_blame(const EvaluationJob& job, const Measurements& measured) {
   const bool by_plan = job.on_device && job.stage == nullptr;
   for (const Fault& fault : faults_of(measured)) {
     const bool full = by_plan && fault.outcome == VerdictClass::out_of_memory;
-    if (!fault.ours && !full) continue;
-    const std::string why = full ? fault.detail : "something outside killed it";
-    return Error{ErrorCode::process_failed, "the candidate's process: " + why};
+    const Blame blame = full ? Blame::machine : fault.blame;
+    if (blame == Blame::candidate) continue;
+    const ErrorCode code =
+        blame == Blame::deadline ? ErrorCode::timeout : ErrorCode::process_failed;
+    return tl::unexpected(of_candidate({blame, code, fault.detail}));
   }
-  return std::nullopt;
+  return {};
+}
+
+/// Loads the candidate's code. Its fault goes to the outcome.
+OrFailure<void> load(const EvaluationJob& job, CandidateCalls& calls, EvaluationOutcome& outcome,
+                     Deadline deadline) {
+  const PhaseClock clock(outcome.phase_ms, "start");
+  const milliseconds most = job.stage == nullptr ? first_patience(job) : load_patience;
+  outcome.measured.early = calls.load({Blame::candidate, most, deadline}).fault;
+  return check_blame(job, outcome.measured);
+}
+
+using HeldLease = std::optional<DeviceLease>;
+
+/// Leases the device for this evaluation alone; does nothing where no device is shared.
+OrFailure<void> acquire_lease(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome,
+                              Deadline deadline) {
+  if (held || !job.lease) return {};
+  const PhaseClock clock(outcome.phase_ms, "wait");
+  auto lease = job.lease(deadline);
+  if (!lease) return tl::unexpected(std::move(lease.error()));
+  held = std::move(*lease);
+  return {};
+}
+
+void release_lease(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome) {
+  if (held && job.on_device) outcome.device_held_ms = held->held_ms();
+  held.reset();
+}
+
+OrFailure<WorkerSession> entered(const EvaluationJob& job, FurtherBaselines& further,
+                                 EvaluationOutcome& outcome, Deadline deadline) {
+  const PhaseClock clock(outcome.phase_ms, "session");
+  return enter_with(job.worker, job.task, job.bench.session_memory(), session_options(job), further,
+                    deadline);
+}
+
+OrFailure<void> calibrate(WorkerSession& session, EvaluationOutcome& outcome, Deadline deadline) {
+  const PhaseClock clock(outcome.phase_ms, "session");
+  return session.calibrate(deadline);
+}
+
+OrFailure<void> leave(const EvaluationJob& job, WorkerSession& session, EvaluationOutcome& outcome,
+                      Deadline deadline) {
+  const PhaseClock clock(outcome.phase_ms, "end");
+  if (auto left = session.leave(deadline); !left) {
+    return tl::unexpected(job.worker.with_cause(left.error(), session));
+  }
+  if (auto ended = job.worker.finish(deadline); !ended) return tl::unexpected(ended.error());
+  return {};
+}
+
+/// Requires a calibrated session. A staged candidate's code is loaded last, because its process may
+/// take device memory or leave work running, which must affect neither the references nor the
+/// baselines' times.
+OrFailure<void> verify_and_time(const EvaluationJob& job, CandidateCalls& calls,
+                                WorkerSession& session, FurtherBaselines& further,
+                                EvaluationOutcome& outcome, Deadline deadline) {
+  EvaluationStay evaluation(job, calls, session, further, outcome, deadline);
+  if (job.stage != nullptr) {
+    if (job.timed && job.on_device) {
+      if (auto done = evaluation.time_undisturbed(); !done) return done;
+    }
+    if (auto done = load(job, calls, outcome, deadline); !done) return done;
+  }
+  if (outcome.measured.early) return {};
+  if (auto done = evaluation.run(); !done) return done;
+  return check_blame(job, outcome.measured);
+}
+
+/// Verifies and times the candidate in a session of the worker. Shared memory is mapped before the
+/// lease and unmapped after it, because mapping takes the driver's lock, which blocks all contexts
+/// of this machine. A candidate that may still run keeps the lease until it has ended.
+OrFailure<void> measure(const EvaluationJob& job, CandidateCalls& calls, HeldLease& held,
+                        EvaluationOutcome& outcome, Deadline deadline) {
+  FurtherBaselines none;
+  FurtherBaselines& further = job.timed && job.further != nullptr ? *job.further : none;
+  auto session = entered(job, further, outcome, deadline);
+  if (!session) return tl::unexpected(session.error());
+  auto done = acquire_lease(job, held, outcome, deadline);
+  if (done) done = calibrate(*session, outcome, deadline);
+  if (!done) return tl::unexpected(job.worker.with_cause(done.error(), *session));
+  const uint64_t free_before = job.free_memory ? job.free_memory() : 0;
+  done = verify_and_time(job, calls, *session, further, outcome, deadline);
+  if (!done) {
+    Failure cause = job.worker.with_cause(done.error(), *session);
+    if (job.stage != nullptr && job.free_memory) {
+      outcome.measured.early =
+          killed_as_hog(calls.candidate(), job.free_memory, free_before, deadline);
+    }
+    return outcome.measured.early ? OrFailure<void>{} : tl::unexpected(std::move(cause));
+  }
+  if (job.stage == nullptr && !ended_badly(outcome.measured)) release_lease(job, held, outcome);
+  return leave(job, *session, outcome, deadline);
 }
 
 void end(const EvaluationJob& job, Contestant candidate, const Measurements& measured,
@@ -177,17 +181,18 @@ void end(const EvaluationJob& job, Contestant candidate, const Measurements& mea
 }
 
 /// Acquires the lease first: a candidate that failed while loading did not hold it.
-Result<void> check_device(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome,
-                          Deadline deadline) {
+OrFailure<void> check_device(const EvaluationJob& job, HeldLease& held, EvaluationOutcome& outcome,
+                             Deadline deadline) {
   if (!job.check_device || !ended_badly(outcome.measured)) return {};
   if (auto done = acquire_lease(job, held, outcome, deadline); !done) return done;
   const PhaseClock clock(outcome.phase_ms, "health");
-  return job.check_device(deadline);
+  if (auto well = job.check_device(deadline); !well) return tl::unexpected(well.error());
+  return {};
 }
 
 /// Ends the candidate's process first and releases the device last.
-Result<void> conclude(const EvaluationJob& job, Contestant candidate, HeldLease& held,
-                      EvaluationOutcome& outcome, Deadline deadline) {
+OrFailure<void> conclude(const EvaluationJob& job, Contestant candidate, HeldLease& held,
+                         EvaluationOutcome& outcome, Deadline deadline) {
   {
     const PhaseClock clock(outcome.phase_ms, "end");
     end(job, std::move(candidate), outcome.measured, deadline);
@@ -210,7 +215,7 @@ std::vector<InputRule> paper_rules(std::vector<InputRule> rules) {
   return rules;
 }
 
-Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline) {
+OrFailure<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline) {
   EvaluationOutcome outcome{.numerics = job.numerics};
   HeldLease held;
   // A candidate's own process may use the device as soon as it is loaded.
@@ -222,13 +227,16 @@ Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline dead
   auto candidate = started_candidate(job, outcome, deadline);
   if (!candidate) return tl::unexpected(candidate.error());
   CandidateCalls calls(job, *candidate);
-  if (job.stage == nullptr) load(job, calls, outcome, deadline);
+  if (job.stage == nullptr) {
+    if (auto done = load(job, calls, outcome, deadline); !done) {
+      return tl::unexpected(done.error());
+    }
+  }
   if (!outcome.measured.early) {
     if (auto done = measure(job, calls, held, outcome, deadline); !done) {
       return tl::unexpected(done.error());
     }
   }
-  if (auto error = outside_failure(job, outcome.measured)) return tl::unexpected(std::move(*error));
   outcome.stage = calls.facts();
   if (auto done = conclude(job, std::move(*candidate), held, outcome, deadline); !done) {
     return tl::unexpected(done.error());

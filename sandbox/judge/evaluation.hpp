@@ -14,9 +14,9 @@
 #include "runtime/submission.hpp"
 #include "sandbox/commit/contestant.hpp"
 #include "sandbox/device/lease.hpp"
+#include "sandbox/failure/own_time.hpp"
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/ingest_record.hpp"
-#include "sandbox/judge/own_time.hpp"
 #include "sandbox/judge/seed.hpp"
 #include "sandbox/judge/verdict_of.hpp"
 #include "sandbox/reference/further_baselines.hpp"
@@ -52,7 +52,7 @@ struct EvaluationJob {
   const SecretSeed& seed;
   ReferenceWorker& worker;  // has loaded the task, and compiled it if `timed`
   /// Starts a jailed process, calibrated and stopped, without the candidate's code.
-  std::function<Result<Contestant>(Deadline)> start_candidate;
+  std::function<OrFailure<Contestant>(Deadline)> start_candidate;
   /// Takes over a candidate's process that completed all its calls. If empty, and after any
   /// failure, the process is killed.
   KeepCandidate keep_candidate;
@@ -106,6 +106,6 @@ bool ended_badly(const Measurements& measured);
 /// What the candidate does wrong is part of the outcome. An error is a failure of the machine
 /// (`timeout` if the deadline passed), after which the worker must be replaced. If a further
 /// baseline was the cause, a retry runs without it.
-Result<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline);
+OrFailure<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline);
 
 }  // namespace warpsmith::sandbox

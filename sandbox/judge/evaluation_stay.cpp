@@ -42,20 +42,12 @@ CallMeter session_meter(const EvaluationJob& job, WorkerSession& session) {
   return CallMeter::by_core(session.pid(), session.noop());
 }
 
-/// Ingest tried only the distributions of `strict`.
-tl::unexpected<Error> not_finite() {
-  return fail(ErrorCode::invalid_argument,
-              "numerics paper: the reference is not finite on inputs like the task's own");
-}
-
 }  // namespace
 
-Deadline patience_with(const EvaluationJob& job, Deadline deadline) {
+milliseconds first_patience(const EvaluationJob& job) {
   // All the time there is, where a first call triggers lazy loading and a trap is reported late.
-  const auto call = job.stage != nullptr || job.on_device
-                        ? job.call_timeout
-                        : std::min(job.call_timeout, call_patience(job.record.facts));
-  return Deadline::after(std::min(deadline.left(), call));
+  if (job.stage != nullptr || job.on_device) return job.call_timeout;
+  return std::min(job.call_timeout, call_patience(job.record.facts));
 }
 
 milliseconds later_patience(const TaskFacts& facts, bool on_device, milliseconds slowest) {
@@ -84,22 +76,21 @@ EvaluationStay::EvaluationStay(const EvaluationJob& job, CandidateCalls& calls,
                        [](const InputRule& rule) { return rule.drawn; });
 }
 
-Result<void> EvaluationStay::run() {
+OrFailure<void> EvaluationStay::run() {
   outcome_.baseline_noop_ms = in_ms(session_.noop());
   if (auto done = verify(); !done) return tl::unexpected(done.error());
   if (job_.timed && all_right()) {
     if (auto done = time(); !done) return tl::unexpected(done.error());
   }
-  // A call that our own deadline cut off says nothing about the candidate.
-  if (deadline_.passed()) return fail(ErrorCode::timeout, "the evaluation's deadline passed");
   return {};
 }
 
-Deadline EvaluationStay::patience() const {
-  const Deadline first = patience_with(job_, deadline_);
-  if (slowest_ == milliseconds{0}) return first;
-  const milliseconds later = later_patience(job_.record.facts, job_.on_device, slowest_);
-  return Deadline::after(std::min(first.left(), later));
+Patience EvaluationStay::patience() const {
+  milliseconds most = first_patience(job_);
+  if (slowest_ > milliseconds{0}) {
+    most = std::min(most, later_patience(job_.record.facts, job_.on_device, slowest_));
+  }
+  return {Blame::candidate, most, deadline_};
 }
 
 std::optional<CallResult> EvaluationStay::warm_up() {
@@ -121,8 +112,8 @@ bool EvaluationStay::all_right() const {
          });
 }
 
-Result<void> EvaluationStay::fill(uint32_t set, uint64_t number, Distribution distribution,
-                                  std::span<const InputRule> rules) {
+OrFailure<void> EvaluationStay::fill(uint32_t set, uint64_t number, Distribution distribution,
+                                     std::span<const InputRule> rules) {
   if (draws_ && drawn_ != number) {
     if (auto drawn = session_.draw(deadline_); !drawn) return drawn;
     drawn_ = number;
@@ -132,7 +123,7 @@ Result<void> EvaluationStay::fill(uint32_t set, uint64_t number, Distribution di
   return {};
 }
 
-Result<void> EvaluationStay::verify() {
+OrFailure<void> EvaluationStay::verify() {
   uint64_t number = job_.contents_before;
   for (const Distribution d : distributions_for(job_, random_)) {
     auto set = verify_one(++number, d);
@@ -147,7 +138,7 @@ Result<void> EvaluationStay::verify() {
   return {};
 }
 
-Result<VerifiedSet> EvaluationStay::verify_one(uint64_t number, Distribution distribution) {
+OrFailure<VerifiedSet> EvaluationStay::verify_one(uint64_t number, Distribution distribution) {
   const uint32_t k = next_set();
   VerifiedSet set{.distribution = distribution};
   uint64_t hash = 0;
@@ -173,7 +164,11 @@ Result<VerifiedSet> EvaluationStay::verify_one(uint64_t number, Distribution dis
   }
   const auto clock = phase("comparison");
   set.errors = job_.bench.compare_with_reference(Side::candidate, k, bound_);
-  if (job_.numerics == Numerics::paper && set.errors.undefined > 0) return not_finite();
+  // Ingest tried only the distributions of `strict`.
+  if (job_.numerics == Numerics::paper && set.errors.undefined > 0) {
+    return tl::unexpected(
+        refusal("numerics paper: the reference is not finite on inputs like the task's own"));
+  }
   return set;
 }
 

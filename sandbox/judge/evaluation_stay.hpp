@@ -22,7 +22,7 @@ inline std::chrono::milliseconds call_patience(const TaskFacts& facts) {
 }
 
 /// The same for a candidate's first call and for loading it.
-Deadline patience_with(const EvaluationJob& job, Deadline deadline);
+std::chrono::milliseconds first_patience(const EvaluationJob& job);
 
 /// The same for later calls of a process of its own or on a device; `slowest` is its slowest call
 /// so far.
@@ -37,11 +37,11 @@ class EvaluationStay {
 
   /// Times the baselines before a staged candidate's code is loaded onto a device. Requires
   /// calibrated contestants; call it once, and only if the candidate will be timed.
-  Result<void> time_undisturbed();
-  Result<void> run();
+  OrFailure<void> time_undisturbed();
+  OrFailure<void> run();
 
  private:
-  Deadline patience() const;
+  Patience patience() const;
   /// Switches the GPU to the candidate's context, so that no call's time includes it. Called
   /// before every call, timed or not, so that device code cannot tell them apart. Empty where not
   /// needed.
@@ -49,22 +49,22 @@ class EvaluationStay {
   CallResult call_candidate(uint32_t set);
   PhaseClock phase(const char* name) { return {outcome_.phase_ms, name}; }
   uint32_t next_set() { return set_ = (set_ + 1) % job_.bench.sets(); }
-  Result<void> fill(uint32_t set, uint64_t number, Distribution distribution,
-                    std::span<const InputRule> rules);
+  OrFailure<void> fill(uint32_t set, uint64_t number, Distribution distribution,
+                       std::span<const InputRule> rules);
 
   // evaluation_stay.cpp
   bool all_right() const;
-  Result<void> verify();
-  Result<VerifiedSet> verify_one(uint64_t number, Distribution distribution);
+  OrFailure<void> verify();
+  OrFailure<VerifiedSet> verify_one(uint64_t number, Distribution distribution);
 
   // evaluation_timing.cpp
-  Result<void> time();
-  Result<void> time_blocks(Timings& timings, ClockLog* clocks);
+  OrFailure<void> time();
+  OrFailure<void> time_blocks(Timings& timings, ClockLog* clocks);
   bool enough(const Timings& timings, double spent_ms) const;
-  Result<void> time_block(const Block& block, uint64_t number, Timings& timings);
+  OrFailure<void> time_block(const Block& block, uint64_t number, Timings& timings);
   bool time_candidate(uint32_t set, TimedBlock& times, Timings& timings);
-  Result<void> time_baseline(Party party, uint32_t set, TimedBlock& times);
-  Result<void> time_further(Party party, uint32_t set, TimedBlock& times);
+  OrFailure<void> time_baseline(Party party, uint32_t set, TimedBlock& times);
+  OrFailure<void> time_further(Party party, uint32_t set, TimedBlock& times);
   bool present(Party party) const;
 
   const EvaluationJob& job_;

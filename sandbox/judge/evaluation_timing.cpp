@@ -28,7 +28,7 @@ bool sound(const Timings& timings) {
 
 }  // namespace
 
-Result<void> EvaluationStay::time_undisturbed() {
+OrFailure<void> EvaluationStay::time_undisturbed() {
   const auto clock = phase("timing");
   job_.bench.use_profiles(job_.record.profiles);  // allocates: do it first
   const double wanted = undisturbed_budget_ms / measurable(job_.record.facts.eager_ms);
@@ -50,7 +50,7 @@ Result<void> EvaluationStay::time_undisturbed() {
   return {};
 }
 
-Result<void> EvaluationStay::time() {
+OrFailure<void> EvaluationStay::time() {
   const auto clock = phase("timing");
   Timings timings{.on_device = job_.on_device && job_.stage == nullptr,
                   .grain_ms = job_.on_device ? 0 : grain_of_noop * in_ms(candidate_.noop()),
@@ -68,7 +68,7 @@ Result<void> EvaluationStay::time() {
   return {};
 }
 
-Result<void> EvaluationStay::time_blocks(Timings& timings, ClockLog* clocks) {
+OrFailure<void> EvaluationStay::time_blocks(Timings& timings, ClockLog* clocks) {
   const std::vector<Party> parties = parties_with(further_);
   const int times = timings.on_device ? most_times_device : most_times_host;
   const int count = block_count(job_.record.facts.eager_ms, timing_budget_ms, job_.timed_blocks,
@@ -98,7 +98,7 @@ bool EvaluationStay::enough(const Timings& timings, double spent_ms) const {
   return likely_speedup(timings.blocks, random) < far_slower / 2;
 }
 
-Result<void> EvaluationStay::time_block(const Block& block, uint64_t number, Timings& timings) {
+OrFailure<void> EvaluationStay::time_block(const Block& block, uint64_t number, Timings& timings) {
   TimedBlock times{.order = block};
   uint32_t candidate_set = 0, eager_set = 0;
   // The set of the previous party. Copying takes it out of the caches, so that no set with these
@@ -144,11 +144,11 @@ bool EvaluationStay::time_candidate(uint32_t set, TimedBlock& times, Timings& ti
   return !call.fault;
 }
 
-Result<void> EvaluationStay::time_baseline(Party party, uint32_t set, TimedBlock& times) {
+OrFailure<void> EvaluationStay::time_baseline(Party party, uint32_t set, TimedBlock& times) {
   const bool eager = party == Party::eager;
   const MeteredCall call = session_meter_.measure(
       [&] { return eager ? session_.eager(set, deadline_) : session_.compiled(set, deadline_); });
-  if (call.fault) return tl::unexpected(error_of(*call.fault, "baseline"));
+  if (call.fault) return tl::unexpected(failure_of(*call.fault, "baseline"));
   (eager ? times.eager_ms : times.compile_ms) = call.charged_ms;
   if (eager) {
     if (auto done = session_.collect(set, deadline_); !done) return done;
@@ -161,11 +161,10 @@ bool EvaluationStay::present(Party party) const {
   return !is_further(party) || further_.has(baseline_of(party));
 }
 
-Result<void> EvaluationStay::time_further(Party party, uint32_t set, TimedBlock& times) {
+OrFailure<void> EvaluationStay::time_further(Party party, uint32_t set, TimedBlock& times) {
   const Baseline which = baseline_of(party);
-  const auto most = std::min(deadline_.left(), 5 * call_patience(job_.record.facts));
-  const auto ms =
-      call_further(which, set, session_, session_meter_, further_, Deadline::after(most));
+  const Patience patience{Blame::machine, 5 * call_patience(job_.record.facts), deadline_};
+  const auto ms = call_further(which, set, session_, session_meter_, further_, patience);
   if (!ms) return tl::unexpected(ms.error());
   if (*ms) times.further_ms[which] = **ms;
   return session_.forget(deadline_);

@@ -5,46 +5,49 @@
 
 namespace warpsmith::sandbox {
 
-Result<std::optional<double>> call_further(Baseline which, uint32_t set, WorkerSession& session,
-                                           const CallMeter& meter, FurtherBaselines& further,
-                                           Deadline deadline) {
-  const MeteredCall call = meter.measure([&] { return session.baseline(which, set, deadline); });
+OrFailure<std::optional<double>> call_further(Baseline which, uint32_t set, WorkerSession& session,
+                                              const CallMeter& meter, FurtherBaselines& further,
+                                              Patience patience) {
+  const MeteredCall call = meter.measure([&] { return session.baseline(which, set, patience); });
   if (!call.fault) return std::optional<double>{call.charged_ms};
   if (session.alive()) {
     further.drop(which, session.said());
     return std::optional<double>{};
   }
-  if (call.fault->outcome == VerdictClass::timeout) {
+  Failure failure = failure_of(*call.fault, std::string(to_string(which)));
+  if (failure.blame == Blame::deadline) return tl::unexpected(std::move(failure));
+  if (failure.code == ErrorCode::timeout) {
     further.drop(which, "it did not return in time");
   } else {
     further.worker_ended(which, call.fault->detail);
   }
-  return tl::unexpected(error_of(*call.fault, std::string(to_string(which))));
+  failure.blame = Blame::machine;  // the task can be judged without this baseline
+  return tl::unexpected(std::move(failure));
 }
 
-Result<std::optional<double>> FurtherTrials::call(Baseline which) {
-  return call_further(which, 0, place_.session, place_.meter, further_, place_.deadline);
+OrFailure<std::optional<double>> FurtherTrials::call(Baseline which) {
+  return call_further(which, 0, place_.session, place_.meter, further_, place_.patience);
 }
 
-Result<void> FurtherTrials::check(const BoundRule& bound) {
+OrFailure<void> FurtherTrials::check(const BoundRule& bound) {
   for (const Baseline which : further_.left()) {
     const auto called = call(which);
     if (!called) return tl::unexpected(called.error());
     if (!*called) continue;
-    if (auto done = place_.session.collect(1, place_.deadline); !done) return done;
+    if (auto done = place_.session.collect(1, place_.patience); !done) return done;
     if (place_.bench.compare_with_worker(Side::worker, 1, 0, bound).right()) continue;
     further_.drop(which, "it differs from eager on dense inputs");
   }
   return {};
 }
 
-Result<void> FurtherTrials::time_each(const std::function<Result<void>()>& prepare) {
+OrFailure<void> FurtherTrials::time_each(const std::function<OrFailure<void>()>& prepare) {
   for (const Baseline which : further_.left()) {
     if (auto ready = prepare(); !ready) return ready;
     const auto called = call(which);
     if (!called) return tl::unexpected(called.error());
     if (*called) times_[which].push_back(**called);
-    if (auto done = place_.session.forget(place_.deadline); !done) return done;
+    if (auto done = place_.session.forget(place_.patience); !done) return done;
   }
   return {};
 }

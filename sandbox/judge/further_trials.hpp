@@ -15,17 +15,18 @@
 namespace warpsmith::sandbox {
 
 /// Calls a further baseline once on buffer set `set`. Returns milliseconds; empty if it failed and
-/// was dropped. On an error the worker ended too; after the second the baseline is dropped.
-Result<std::optional<double>> call_further(Baseline which, uint32_t set, WorkerSession& session,
-                                           const CallMeter& meter, FurtherBaselines& further,
-                                           Deadline deadline);
+/// was dropped. On a failure the worker ended too; it is
+/// dropped at the second, or where it did not return in time.
+OrFailure<std::optional<double>> call_further(Baseline which, uint32_t set, WorkerSession& session,
+                                              const CallMeter& meter, FurtherBaselines& further,
+                                              Patience patience);
 
 /// What the calls of one ingest use. All of it outlives the trials.
 struct TrialPlace {
   WorkerSession& session;
   Bench& bench;
   const CallMeter& meter;
-  Deadline deadline;
+  Patience patience;
 };
 
 class FurtherTrials {
@@ -34,14 +35,14 @@ class FurtherTrials {
       : place_(place), further_(further) {}
 
   /// Compares on set 1 with eager's outputs in set 0 of the worker. Drops a baseline that differs.
-  Result<void> check(const BoundRule& bound);
+  OrFailure<void> check(const BoundRule& bound);
   /// Times each once on set 0, after `prepare` has written new contents there.
-  Result<void> time_each(const std::function<Result<void>()>& prepare);
+  OrFailure<void> time_each(const std::function<OrFailure<void>()>& prepare);
   /// Facts of every wanted baseline, after at least one `time_each`.
   std::vector<BaselineFacts> facts() const;
 
  private:
-  Result<std::optional<double>> call(Baseline which);
+  OrFailure<std::optional<double>> call(Baseline which);
 
   TrialPlace place_;
   FurtherBaselines& further_;

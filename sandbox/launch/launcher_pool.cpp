@@ -96,7 +96,7 @@ Result<LauncherPool::Waiting> LauncherPool::start() const {
   return Waiting{std::move(*process), std::move(*control), std::nullopt, std::move(ends->first)};
 }
 
-Result<void> LauncherPool::warm(Waiting& launcher, Deadline deadline) const {
+OrFailure<void> LauncherPool::warm(Waiting& launcher, Deadline deadline) const {
   if (launcher.contestant) return {};
   auto adopted = Contestant::adopt(launcher.process, std::move(*launcher.control), deadline);
   launcher.control.reset();
@@ -118,7 +118,7 @@ Result<void> LauncherPool::refill() {
   return {};
 }
 
-Result<void> LauncherPool::settle(Deadline deadline) {
+OrFailure<void> LauncherPool::settle(Deadline deadline) {
   while (true) {
     const auto cold =
         std::ranges::find_if(waiting_, [](const Waiting& one) { return !one.contestant; });
@@ -130,8 +130,8 @@ Result<void> LauncherPool::settle(Deadline deadline) {
   }
 }
 
-Result<WarmLauncher> LauncherPool::take(Deadline deadline) {
-  Error last;
+OrFailure<WarmLauncher> LauncherPool::take(Deadline deadline) {
+  Failure last;
   for (int started = 0; started < starts_at_most;) {
     if (waiting_.empty()) {
       auto launcher = start();
@@ -146,7 +146,7 @@ Result<WarmLauncher> LauncherPool::take(Deadline deadline) {
     if (done) done = launcher.contestant->calibrate(options_.calibration_calls, deadline);
     if (done) return WarmLauncher{std::move(*launcher.contestant), std::move(launcher.socket)};
     last = std::move(done.error());
-    if (deadline.passed()) break;
+    if (last.blame == Blame::deadline) break;
   }
   return tl::unexpected(std::move(last));
 }

@@ -45,10 +45,10 @@ class LauncherPool {
   /// which they disturb meanwhile).
   Result<void> refill();
   /// Returns once every waiting launcher is warm and stopped: then no process of the pool runs.
-  Result<void> settle(Deadline deadline);
+  OrFailure<void> settle(Deadline deadline);
   /// Calibrates and returns the launcher that waited longest. Starts one if none waits, and
   /// replaces one that died. The caller refills the pool while nothing is timed.
-  Result<WarmLauncher> take(Deadline deadline);
+  OrFailure<WarmLauncher> take(Deadline deadline);
 
   /// The number of waiting launchers.
   size_t waiting() const { return waiting_.size(); }
@@ -62,7 +62,7 @@ class LauncherPool {
     FrameSocket socket;
   };
   Result<Waiting> start() const;
-  Result<void> warm(Waiting& launcher, Deadline deadline) const;
+  OrFailure<void> warm(Waiting& launcher, Deadline deadline) const;
 
   LauncherOptions options_;
   std::deque<Waiting> waiting_;

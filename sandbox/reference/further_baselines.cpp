@@ -13,19 +13,17 @@ std::string too_long(std::chrono::milliseconds patience) {
 }
 
 /// Records that a baseline could not be made ready; false if the worker must be replaced.
-bool note_failure(FurtherBaselines& further, Baseline which, const Error& error,
+bool note_failure(FurtherBaselines& further, Baseline which, const Failure& failure,
                   std::chrono::milliseconds patience) {
-  switch (error.code) {
-    case ErrorCode::invalid_argument:  // refused
-      further.drop(which, error.message);
-      return true;
-    case ErrorCode::timeout:
-      further.drop(which, too_long(patience));
-      return false;
-    default:
-      further.worker_ended(which, error.message);
-      return false;
+  if (failure.is_refusal()) {
+    further.drop(which, failure.message);
+    return true;
   }
+  if (failure.code != ErrorCode::timeout) further.worker_ended(which, failure.message);
+  if (failure.code == ErrorCode::timeout && failure.blame == Blame::machine) {
+    further.drop(which, too_long(patience));
+  }
+  return false;
 }
 
 }  // namespace
@@ -54,15 +52,15 @@ std::string FurtherBaselines::reason(Baseline which) const {
   return found == dropped_.end() ? std::string() : found->second;
 }
 
-Result<void> make_ready(ReferenceWorker& worker, const Task& task, FurtherBaselines& further,
-                        Deadline deadline, const Progress& progress,
-                        std::map<Baseline, double>* seconds) {
+OrFailure<void> make_ready(ReferenceWorker& worker, const Task& task, FurtherBaselines& further,
+                           Patience patience, const Progress& progress,
+                           std::map<Baseline, double>* seconds) {
   for (const Baseline which : further.left()) {
     if (progress) progress(task.id + ": " + std::string(to_string(which)));
-    const auto patience = deadline.left() / 2;
-    const auto made = worker.compile(task, which, Deadline::after(patience));
+    const auto half = patience.by.left() / 2;
+    const auto made = worker.compile(task, which, {Blame::machine, half, patience});
     if (!made) {
-      if (note_failure(further, which, made.error(), patience)) continue;
+      if (note_failure(further, which, made.error(), half)) continue;
       return fail(std::string(to_string(which)), made.error());
     }
     if (seconds != nullptr) (*seconds)[which] = made->seconds;
@@ -71,16 +69,16 @@ Result<void> make_ready(ReferenceWorker& worker, const Task& task, FurtherBaseli
   return {};
 }
 
-Result<WorkerSession> enter_with(ReferenceWorker& worker, const Task& task,
-                                 const SessionMemory& memory, SessionOptions options,
-                                 FurtherBaselines& further, Deadline deadline) {
+OrFailure<WorkerSession> enter_with(ReferenceWorker& worker, const Task& task,
+                                    const SessionMemory& memory, SessionOptions options,
+                                    FurtherBaselines& further, Patience patience) {
   options.graphs = further.has(Baseline::graphed);
-  auto session = worker.enter(task, memory, options, deadline);
-  const bool refused = !session && session.error().code == ErrorCode::invalid_argument;
+  auto session = worker.enter(task, memory, options, patience);
+  const bool refused = !session && session.error().is_refusal();
   if (!options.graphs || !refused) return session;
   further.drop(Baseline::graphed, session.error().message);
   options.graphs = false;
-  return worker.enter(task, memory, options, deadline);
+  return worker.enter(task, memory, options, patience);
 }
 
 }  // namespace warpsmith::sandbox

@@ -42,13 +42,13 @@ class FurtherBaselines {
 /// remaining time; the first one of a new software stack takes minutes. A baseline that fails is
 /// dropped. An error means that the worker has ended or must be ended; if a baseline was the cause,
 /// it is dropped by the second time at the latest. `seconds` receives the time of each one.
-Result<void> make_ready(ReferenceWorker& worker, const Task& task, FurtherBaselines& further,
-                        Deadline deadline, const Progress& progress,
-                        std::map<Baseline, double>* seconds = nullptr);
+OrFailure<void> make_ready(ReferenceWorker& worker, const Task& task, FurtherBaselines& further,
+                           Patience patience, const Progress& progress,
+                           std::map<Baseline, double>* seconds = nullptr);
 
 /// `ReferenceWorker::enter`. Drops baseline `graphed` if its graphs do not fit the device's memory.
-Result<WorkerSession> enter_with(ReferenceWorker& worker, const Task& task,
-                                 const SessionMemory& memory, SessionOptions options,
-                                 FurtherBaselines& further, Deadline deadline);
+OrFailure<WorkerSession> enter_with(ReferenceWorker& worker, const Task& task,
+                                    const SessionMemory& memory, SessionOptions options,
+                                    FurtherBaselines& further, Patience patience);
 
 }  // namespace warpsmith::sandbox

@@ -115,28 +115,28 @@ uint64_t result_bytes(const TaskSignature& signature) {
   return padded(std::max<uint64_t>({references, drawn, 64}));
 }
 
-Result<void> WorkerSession::aside(uint32_t what, uint32_t set, uint32_t argument,
-                                  Deadline deadline) {
-  const CallResult call = order(what, set, argument, deadline);
-  if (call.fault) return tl::unexpected(error_of(*call.fault, "reference worker"));
+OrFailure<void> WorkerSession::aside(uint32_t what, uint32_t set, uint32_t argument,
+                                     Patience patience) {
+  const CallResult call = order(what, set, argument, patience);
+  if (call.fault) return tl::unexpected(failure_of(*call.fault, "reference worker"));
   return {};
 }
 
-Result<void> WorkerSession::calibrate(Deadline deadline) {
-  return contestant_.calibrate(calibration_calls, deadline);
+OrFailure<void> WorkerSession::calibrate(Patience patience) {
+  return contestant_.calibrate(calibration_calls, patience);
 }
 
-CallResult WorkerSession::baseline(Baseline which, uint32_t set, Deadline deadline) {
+CallResult WorkerSession::baseline(Baseline which, uint32_t set, Patience patience) {
   constexpr std::array<uint32_t, 3> codes{1, 8, 9};  // session.py
-  return order(codes[static_cast<size_t>(which)], set, 0, deadline);
+  return order(codes[static_cast<size_t>(which)], set, 0, patience);
 }
 
-Result<bool> WorkerSession::mutant(uint32_t set, uint32_t index, Deadline deadline) {
-  if (auto done = aside(5, set, index, deadline); !done) return tl::unexpected(done.error());
+OrFailure<bool> WorkerSession::mutant(uint32_t set, uint32_t index, Patience patience) {
+  if (auto done = aside(5, set, index, patience); !done) return tl::unexpected(done.error());
   return contestant_.answer() != 0;
 }
 
-Result<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Deadline deadline) {
+OrFailure<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Patience patience) {
   auto ends = FrameSocket::pair();
   if (!ends) return tl::unexpected(ends.error());
   auto spec = jail_for(options, ends->second.fd());
@@ -149,7 +149,7 @@ Result<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Dea
   }  // closed, so that the worker's end is noticed
   Json request{{"op", "hello"}, {"device", options.gpu ? "cuda" : "cpu"}};
   if (options.turns) request["turns"] = turns_number;
-  auto hello = worker.ask(request.dump(), deadline);
+  auto hello = worker.ask(request.dump(), patience);
   if (!hello) return fail("start", hello.error());
   const Json facts = Json::parse(*hello);
   worker.stack_ = "torch " + facts.value("torch", "?") + " python " + facts.value("python", "?") +
@@ -158,16 +158,17 @@ Result<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Dea
   return worker;
 }
 
-Result<std::string> ReferenceWorker::ask(const std::string& request, Deadline deadline) {
+OrFailure<std::string> ReferenceWorker::ask(const std::string& request, Patience patience) {
   const ByteBuffer frame(request.begin(), request.end());
-  if (auto sent = socket_.send(frame, deadline); !sent) {
-    return tl::unexpected(explain(std::move(sent.error())));
+  if (auto sent = socket_.send(frame, patience.by); !sent) {
+    return tl::unexpected(explain(std::move(sent.error()), patience));
   }
-  return answer(deadline);
+  return answer(patience);
 }
 
-Error ReferenceWorker::explain(Error error) {
-  if (error.code != ErrorCode::peer_lost) return error;
+Failure ReferenceWorker::explain(Error error, Patience patience) {
+  if (error.code == ErrorCode::timeout) (void)process_->kill();
+  if (error.code != ErrorCode::peer_lost) return patience.failure_of(std::move(error));
   // It closed its socket, so it is ending; its own exit says more than a kill would.
   const auto waited = process_->wait(Deadline::after(std::chrono::seconds{5}));
   const JailExit exit = waited ? *waited : process_->kill();
@@ -183,9 +184,9 @@ Error ReferenceWorker::explain(Error error) {
   return error;
 }
 
-Result<std::string> ReferenceWorker::answer(Deadline deadline) {
-  auto frame = socket_.receive(deadline);
-  if (!frame) return tl::unexpected(explain(std::move(frame.error())));
+OrFailure<std::string> ReferenceWorker::answer(Patience patience) {
+  auto frame = socket_.receive(patience.by);
+  if (!frame) return tl::unexpected(explain(std::move(frame.error()), patience));
   std::string text(frame->begin(), frame->end());
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.value("ok", Json()).is_boolean()) {
@@ -193,16 +194,16 @@ Result<std::string> ReferenceWorker::answer(Deadline deadline) {
   }
   if (json["ok"].get<bool>()) return text;
   const auto says = [&](const char* what) { return json.value(what, Json(false)) == Json(true); };
-  const ErrorCode code = !says("refused")  ? ErrorCode::infrastructure
-                         : says("passing") ? ErrorCode::capacity
-                                           : ErrorCode::invalid_argument;
   if (says("ending")) (void)process_->kill();
   const Json reason = json.value("error", Json("no reason given"));
-  return fail(code, reason.is_string() ? reason.get<std::string>() : reason.dump());
+  std::string why = reason.is_string() ? reason.get<std::string>() : reason.dump();
+  if (!says("refused")) return fail(ErrorCode::infrastructure, std::move(why));
+  if (says("passing")) return fail(ErrorCode::capacity, std::move(why));
+  return tl::unexpected(refusal(std::move(why)));
 }
 
-Result<std::string> ReferenceWorker::ask_about(const char* what, const Task& task,
-                                               Deadline deadline) {
+OrFailure<std::string> ReferenceWorker::ask_about(const char* what, const Task& task,
+                                                  Patience patience) {
   const bool strict = task.lane == PrecisionLane::fp32_strict;
   const Json request{{"op", what},
                      {"key", task_key(task)},
@@ -210,27 +211,27 @@ Result<std::string> ReferenceWorker::ask_about(const char* what, const Task& tas
                      {"lane", strict ? "fp32_strict" : "tf32_allowed"},
                      {"sets", least_sets}};
   // Invalid UTF-8 in a task's text is replaced; Python then refuses or runs it.
-  return ask(request.dump(-1, ' ', false, Json::error_handler_t::replace), deadline);
+  return ask(request.dump(-1, ' ', false, Json::error_handler_t::replace), patience);
 }
 
-Result<TaskDescription> ReferenceWorker::load(const Task& task, Deadline deadline) {
-  auto answered = ask_about("load", task, deadline);
+OrFailure<TaskDescription> ReferenceWorker::load(const Task& task, Patience patience) {
+  auto answered = ask_about("load", task, patience);
   if (!answered) return tl::unexpected(answered.error());
   return parse_description(*answered);
 }
 
-Result<TaskSignature> ReferenceWorker::signature(const Task& task, Deadline deadline) {
-  auto answered = ask_about("signature", task, deadline);
+OrFailure<TaskSignature> ReferenceWorker::signature(const Task& task, Patience patience) {
+  auto answered = ask_about("signature", task, patience);
   if (!answered) return tl::unexpected(answered.error());
   return parse_signature(*answered);
 }
 
-Result<BaselineReady> ReferenceWorker::compile(const Task& task, Baseline which,
-                                               Deadline deadline) {
+OrFailure<BaselineReady> ReferenceWorker::compile(const Task& task, Baseline which,
+                                                  Patience patience) {
   constexpr std::array<const char*, 3> names{"default", "tuned", "graphed"};
   const Json request{
       {"op", "compile"}, {"key", task_key(task)}, {"which", names[static_cast<size_t>(which)]}};
-  auto answered = ask(request.dump(), deadline);
+  auto answered = ask(request.dump(), patience);
   if (!answered) return tl::unexpected(answered.error());
   const Json json = Json::parse(*answered);
   const Json seconds = json.value("seconds", Json(0.0)), reason = json.value("reason", Json(""));
@@ -239,15 +240,15 @@ Result<BaselineReady> ReferenceWorker::compile(const Task& task, Baseline which,
                        .reason = reason.is_string() ? reason.get<std::string>() : ""};
 }
 
-Result<BaselineKernels> ReferenceWorker::profile(const Task& task, Deadline deadline) {
+OrFailure<BaselineKernels> ReferenceWorker::profile(const Task& task, Patience patience) {
   const Json request{{"op", "profile"}, {"key", task_key(task)}};
-  auto answered = ask(request.dump(), deadline);
+  auto answered = ask(request.dump(), patience);
   if (!answered) return tl::unexpected(answered.error());
   return parse_baseline_kernels(*answered);
 }
 
-Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemory& memory,
-                                             const SessionOptions& options, Deadline deadline) {
+OrFailure<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemory& memory,
+                                                const SessionOptions& options, Patience patience) {
   auto control = ControlMemory::create();
   if (!control) return tl::unexpected(control.error());
   const Json request{{"op", "enter"},
@@ -260,30 +261,30 @@ Result<WorkerSession> ReferenceWorker::enter(const Task& task, const SessionMemo
                      {"by_clock", options.by_clock},
                      {"seed", options.draw_seed >> 1U}};
   const std::string text = request.dump();
-  if (auto sent = socket_.send({text.begin(), text.end()}, deadline); !sent) {
-    return tl::unexpected(explain(std::move(sent.error())));
+  if (auto sent = socket_.send({text.begin(), text.end()}, patience.by); !sent) {
+    return tl::unexpected(explain(std::move(sent.error()), patience));
   }
   std::vector<int> fds{control->fd()};
   fds.insert(fds.end(), memory.descriptors.begin(), memory.descriptors.end());
-  if (auto sent = socket_.send_descriptors(fds, deadline); !sent) {
-    return tl::unexpected(explain(std::move(sent.error())));
+  if (auto sent = socket_.send_descriptors(fds, patience.by); !sent) {
+    return tl::unexpected(explain(std::move(sent.error()), patience));
   }
-  if (auto entered = answer(deadline); !entered) return tl::unexpected(entered.error());
-  auto contestant = Contestant::adopt(process_, std::move(*control), deadline);
+  if (auto entered = answer(patience); !entered) return tl::unexpected(entered.error());
+  auto contestant = Contestant::adopt(process_, std::move(*control), patience);
   if (!contestant) return fail("reference worker", contestant.error());
   return WorkerSession{std::move(*contestant)};
 }
 
-Error ReferenceWorker::with_cause(Error error, WorkerSession& session) {
+Failure ReferenceWorker::with_cause(Failure failure, WorkerSession& session) {
   const Deadline soon = Deadline::after(std::chrono::seconds{5});
-  if (!session.leave(soon)) return error;  // it ended, or hangs
+  if (!session.leave(soon)) return failure;  // it ended, or hangs
   const auto raised = finish(soon);
-  if (raised && !raised->empty()) error.message += ": " + *raised;
-  return error;
+  if (raised && !raised->empty()) failure.message += ": " + *raised;
+  return failure;
 }
 
-Result<std::string> ReferenceWorker::finish(Deadline deadline) {
-  auto answered = answer(deadline);
+OrFailure<std::string> ReferenceWorker::finish(Patience patience) {
+  auto answered = answer(patience);
   if (!answered) return tl::unexpected(answered.error());
   const Json seen = Json::parse(*answered).value("error_seen", Json(""));
   return seen.is_string() ? seen.get<std::string>() : std::string();

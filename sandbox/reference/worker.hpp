@@ -68,31 +68,31 @@ class WorkerSession {
  public:
   /// Measures `noop` and `device_noop`. Call it before the first timed call, on its quiet core or
   /// device.
-  Result<void> calibrate(Deadline deadline);
-  CallResult eager(uint32_t set, Deadline deadline) { return order(0, set, 0, deadline); }
-  CallResult compiled(uint32_t set, Deadline deadline) { return order(1, set, 0, deadline); }
+  OrFailure<void> calibrate(Patience patience);
+  CallResult eager(uint32_t set, Patience patience) { return order(0, set, 0, patience); }
+  CallResult compiled(uint32_t set, Patience patience) { return order(1, set, 0, patience); }
   /// Requires a baseline that `ReferenceWorker::compile` made ready.
-  CallResult baseline(Baseline which, uint32_t set, Deadline deadline);
+  CallResult baseline(Baseline which, uint32_t set, Patience patience);
 
   /// Copies the last baseline's outputs into the worker's output memory of `set`.
-  Result<void> collect(uint32_t set, Deadline deadline) { return aside(2, set, 0, deadline); }
+  OrFailure<void> collect(uint32_t set, Patience patience) { return aside(2, set, 0, patience); }
   /// Float64 outputs of `set`'s contents, then spreads, into the result memory (`reference_of`).
-  Result<void> reference(uint32_t set, Deadline deadline) { return aside(3, set, 0, deadline); }
+  OrFailure<void> reference(uint32_t set, Patience patience) { return aside(3, set, 0, patience); }
   /// Integer and boolean inputs of a further draw, then the parameters of such types as they are,
   /// into the result memory one after the other, each at a multiple of 64 bytes.
-  Result<void> draw(Deadline deadline) { return aside(4, 0, 0, deadline); }
+  OrFailure<void> draw(Patience patience) { return aside(4, 0, 0, patience); }
   /// Writes the outputs of wrong answer `index` into the output memory; false if it does not apply.
-  Result<bool> mutant(uint32_t set, uint32_t index, Deadline deadline);
+  OrFailure<bool> mutant(uint32_t set, uint32_t index, Patience patience);
   /// Writes the outputs of honest float32 evaluation `index` into the output memory. The result
   /// memory stays.
-  Result<void> honest(uint32_t set, uint32_t index, Deadline deadline) {
-    return aside(7, set, index, deadline);
+  OrFailure<void> honest(uint32_t set, uint32_t index, Patience patience) {
+    return aside(7, set, index, patience);
   }
   /// Frees the last baseline's outputs, so that freeing them is not timed.
-  Result<void> forget(Deadline deadline) { return aside(6, 0, 0, deadline); }
+  OrFailure<void> forget(Patience patience) { return aside(6, 0, 0, patience); }
 
   /// Ends the session: the worker reads commands again.
-  Result<void> leave(Deadline deadline) { return contestant_.leave(deadline); }
+  OrFailure<void> leave(Patience patience) { return contestant_.leave(patience); }
   std::chrono::nanoseconds noop() const { return contestant_.noop(); }
   std::chrono::nanoseconds device_noop() const { return contestant_.device_noop(); }
   pid_t pid() { return contestant_.process().pid(); }
@@ -103,10 +103,10 @@ class WorkerSession {
   explicit WorkerSession(Contestant contestant) : contestant_(std::move(contestant)) {}
 
  private:
-  CallResult order(uint32_t what, uint32_t set, uint32_t argument, Deadline deadline) {
-    return contestant_.call(set | (what << 16U) | (argument << 24U), deadline);
+  CallResult order(uint32_t what, uint32_t set, uint32_t argument, Patience patience) {
+    return contestant_.call(set | (what << 16U) | (argument << 24U), patience);
   }
-  Result<void> aside(uint32_t what, uint32_t set, uint32_t argument, Deadline deadline);
+  OrFailure<void> aside(uint32_t what, uint32_t set, uint32_t argument, Patience patience);
 
   Contestant contestant_;
 };
@@ -114,27 +114,27 @@ class WorkerSession {
 /// One process. After any error but a refusal its state is unknown and it must be replaced.
 class ReferenceWorker {
  public:
-  static Result<ReferenceWorker> start(const WorkerOptions& options, Deadline deadline);
+  static OrFailure<ReferenceWorker> start(const WorkerOptions& options, Patience patience);
 
-  /// Loads a task unless it is loaded. `invalid_argument`, with the place: refused; `capacity`: no
-  /// room now.
-  Result<TaskDescription> load(const Task& task, Deadline deadline);
+  /// Loads a task unless it is loaded. A refusal blames the task; `capacity` (no room now) blames
+  /// the machine.
+  OrFailure<TaskDescription> load(const Task& task, Patience patience);
   /// The signature of a task that need not fit this device. Refuses like `load`.
-  Result<TaskSignature> signature(const Task& task, Deadline deadline);
+  OrFailure<TaskSignature> signature(const Task& task, Patience patience);
   /// Makes a baseline ready. If the task cannot have it, the answer says why; that is no error.
-  Result<BaselineReady> compile(const Task& task, Baseline which, Deadline deadline);
-  /// Kernels of one warm call of eager and of torch.compile. `invalid_argument` without a GPU. A
+  OrFailure<BaselineReady> compile(const Task& task, Baseline which, Patience patience);
+  /// Kernels of one warm call of eager and of torch.compile. Refused without a GPU. A
   /// baseline that failed holds the reason.
-  Result<BaselineKernels> profile(const Task& task, Deadline deadline);
+  OrFailure<BaselineKernels> profile(const Task& task, Patience patience);
   /// Starts a session with a loaded task.
-  Result<WorkerSession> enter(const Task& task, const SessionMemory& memory,
-                              const SessionOptions& options, Deadline deadline);
+  OrFailure<WorkerSession> enter(const Task& task, const SessionMemory& memory,
+                                 const SessionOptions& options, Patience patience);
   /// Call it after `WorkerSession::leave`: returns the message of the last call that failed, empty
   /// if none did.
-  Result<std::string> finish(Deadline deadline);
+  OrFailure<std::string> finish(Patience patience);
   /// Instead of both, after a failed call of the session: adds the exception that the task raised,
   /// if the worker still answers.
-  Error with_cause(Error error, WorkerSession& session);
+  Failure with_cause(Failure failure, WorkerSession& session);
 
   /// One line with the versions of torch, Python and the worker's sources; part of cache keys.
   const std::string& stack() const { return stack_; }
@@ -143,12 +143,12 @@ class ReferenceWorker {
  private:
   ReferenceWorker(std::shared_ptr<JailedProcess> process, FrameSocket socket)
       : process_(std::move(process)), socket_(std::move(socket)) {}
-  Result<std::string> ask(const std::string& request, Deadline deadline);
+  OrFailure<std::string> ask(const std::string& request, Patience patience);
   /// Sends a request that carries the task, and returns the answer.
-  Result<std::string> ask_about(const char* what, const Task& task, Deadline deadline);
-  Result<std::string> answer(Deadline deadline);
-  /// Adds how the process ended if that is why the peer is lost.
-  Error explain(Error error);
+  OrFailure<std::string> ask_about(const char* what, const Task& task, Patience patience);
+  OrFailure<std::string> answer(Patience patience);
+  /// Adds how the process ended if that is why the peer is lost. Ends one that did not answer.
+  Failure explain(Error error, Patience patience);
 
   std::shared_ptr<JailedProcess> process_;
   FrameSocket socket_;

@@ -18,7 +18,7 @@ Result<std::map<std::string, std::string>> probe_run_jail(const std::string& run
   const CpuContestantSpec spec{
       runner, "no artefact", {16}, candidate_memory(*inputs, *outputs), {}, {}, 1};
   auto contestant = start_cpu_contestant(spec, deadline);
-  if (!contestant) return tl::unexpected(std::move(contestant.error()));
+  if (!contestant) return tl::unexpected(error_of(std::move(contestant.error())));
   return contestant->process().report();
 }
 

@@ -25,7 +25,7 @@ Result<JailSpec> runner_jail(const CpuContestantSpec& spec) {
 
 }  // namespace
 
-Result<Contestant> start_cpu_contestant(const CpuContestantSpec& spec, Deadline deadline) {
+OrFailure<Contestant> start_cpu_contestant(const CpuContestantSpec& spec, Deadline deadline) {
   auto jail = runner_jail(spec);
   if (!jail) return tl::unexpected(std::move(jail.error()));
   auto control = ControlMemory::create();

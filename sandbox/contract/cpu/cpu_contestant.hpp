@@ -26,6 +26,6 @@ struct CpuContestantSpec {
 
 /// A contestant that is jailed, calibrated by no-ops and stopped. `load` will load the candidate's
 /// code. An error is a failure of ours.
-Result<Contestant> start_cpu_contestant(const CpuContestantSpec& spec, Deadline deadline);
+OrFailure<Contestant> start_cpu_contestant(const CpuContestantSpec& spec, Deadline deadline);
 
 }  // namespace warpsmith::sandbox

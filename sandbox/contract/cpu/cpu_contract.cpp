@@ -30,7 +30,7 @@ class CpuCandidate final : public Candidate {
   CpuCandidate(const EvaluatorOptions& options, std::shared_ptr<const std::string> artefact)
       : options_(options), artefact_(std::move(artefact)) {}
 
-  Result<Contestant> start(const CandidatePlace& place, Deadline deadline) override {
+  OrFailure<Contestant> start(const CandidatePlace& place, Deadline deadline) override {
     const CpuContestantSpec spec{.runner = options_.runner,
                                  .artefact = *artefact_,
                                  .dims = place.bench.signature().dims,
@@ -57,10 +57,10 @@ class CpuContract final : public Contract {
   CpuContract(const EvaluatorOptions& options, CpuCompiler compiler)
       : options_(options), compiler_(std::move(compiler)) {}
 
-  OrInfra<Build> build(const BuildContext& context, Deadline deadline) override {
+  OrFailure<Build> build(const BuildContext& context, Deadline deadline) override {
     Build build;
     auto compiled = compile(context, build, deadline);
-    if (!compiled) return tl::unexpected(infra_of(compiled.error(), InfraKind::sandbox_lost));
+    if (!compiled) return tl::unexpected(std::move(compiled.error()));
     build.jail = compiled->jail;
     if (compiled->failure) {
       build.candidate = tl::unexpected(std::move(*compiled));

@@ -18,15 +18,16 @@ Result<MemoryFile> packed_plan(const DeviceContestantSpec& spec) {
 
 }  // namespace
 
-Result<WarmLauncher> start_device_contestant(LauncherPool& pool, const DeviceContestantSpec& spec,
-                                             Deadline deadline) {
+OrFailure<WarmLauncher> start_device_contestant(LauncherPool& pool,
+                                                const DeviceContestantSpec& spec,
+                                                Deadline deadline) {
   auto launcher = pool.take(deadline);
   if (!launcher) return launcher;
   return hand_over(std::move(*launcher), spec, deadline);
 }
 
-Result<WarmLauncher> hand_over(WarmLauncher launcher, const DeviceContestantSpec& spec,
-                               Deadline deadline) {
+OrFailure<WarmLauncher> hand_over(WarmLauncher launcher, const DeviceContestantSpec& spec,
+                                  Deadline deadline) {
   const auto plan = packed_plan(spec);
   if (!plan) return tl::unexpected(plan.error());
   // The launcher is stopped; the message waits in the socket.

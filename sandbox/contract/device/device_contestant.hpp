@@ -27,12 +27,13 @@ struct DeviceContestantSpec {
 /// A contestant that is jailed, calibrated by no-ops and stopped, with its last filter in force.
 /// Then `load` makes the plan ready; what the device refuses there is the candidate's fault
 /// (`launch_error`, with the plan's line). An error here is a failure of ours.
-Result<WarmLauncher> start_device_contestant(LauncherPool& pool, const DeviceContestantSpec& spec,
-                                             Deadline deadline);
+OrFailure<WarmLauncher> start_device_contestant(LauncherPool& pool,
+                                                const DeviceContestantSpec& spec,
+                                                Deadline deadline);
 
 /// The same in a launcher that holds no plan: a warm one, or one that released the plan of the same
 /// candidate for other sizes.
-Result<WarmLauncher> hand_over(WarmLauncher launcher, const DeviceContestantSpec& spec,
-                               Deadline deadline);
+OrFailure<WarmLauncher> hand_over(WarmLauncher launcher, const DeviceContestantSpec& spec,
+                                  Deadline deadline);
 
 }  // namespace warpsmith::sandbox

@@ -44,7 +44,7 @@ class PlannedCandidate final : public Candidate {
   PlannedCandidate(DeviceLaunchers* launchers, const FileSet& files, DeviceCandidate bound)
       : launchers_(launchers), files_(files), bound_(std::move(bound)) {}
 
-  Result<Contestant> start(const CandidatePlace& place, Deadline deadline) override {
+  OrFailure<Contestant> start(const CandidatePlace& place, Deadline deadline) override {
     return launchers_->start(bound_, place.bench.candidate_memory(), deadline);
   }
 
@@ -64,7 +64,7 @@ class PlannedCandidate final : public Candidate {
     launchers_->keep(std::move(contestant), deadline);
   }
 
-  Result<PartyKernels> record(const CandidatePlace& place, Deadline deadline) override {
+  OrFailure<PartyKernels> record(const CandidatePlace& place, Deadline deadline) override {
     return launchers_->record(bound_, place.bench.candidate_memory(), deadline);
   }
 
@@ -80,23 +80,19 @@ class DeviceContract final : public Contract {
     if (slot.gpu != nullptr) launchers_.emplace(launcher_options(slot));
   }
 
-  OrInfra<Build> build(const BuildContext& context, Deadline deadline) override {
+  OrFailure<Build> build(const BuildContext& context, Deadline deadline) override {
     const bool runs_here = runs(context.request.want);
     if (launchers_ && runs_here) {
-      if (auto begun = launchers_->begin_warming(); !begun) {
-        return tl::unexpected(infra_of(begun.error(), InfraKind::sandbox_lost));
-      }
+      if (auto begun = launchers_->begin_warming(); !begun) return tl::unexpected(begun.error());
     }
     auto built = build_anywhere(context, deadline);
-    if (!built) return tl::unexpected(infra_of(built.error(), InfraKind::reference_failed));
-    if (!launchers_ && runs_here && built->candidate) {
-      return tl::unexpected(
-          InfraFailure{InfraKind::jail_unavailable, "contract device: this slot has no GPU"});
+    if (built && !launchers_ && runs_here && built->candidate) {
+      return fail(ErrorCode::unsupported, "contract device: this slot has no GPU");
     }
-    return std::move(*built);
+    return built;
   }
 
-  Result<void> warm_up(Deadline deadline) override { return launchers_->warm_up(deadline); }
+  OrFailure<void> warm_up(Deadline deadline) override { return launchers_->warm_up(deadline); }
 
   /// A launcher warms up beside the next submission's compilation, which will report an error.
   void make_next_ready(std::map<std::string, double>& phase_ms) override {
@@ -107,30 +103,29 @@ class DeviceContract final : public Contract {
 
  private:
   /// Loads the task last: an answer about sources that do not compile needs no task.
-  Result<Build> build_anywhere(const BuildContext& context, Deadline deadline);
+  OrFailure<Build> build_anywhere(const BuildContext& context, Deadline deadline);
   /// The compiler's answer; empty where the submission holds no kernels and launches none.
-  Result<Compiled> compile(const BuildContext& context, const Plan& plan, Deadline deadline);
-  Result<CudaCompiler*> ready_compiler(const Progress& tell, Deadline deadline);
+  OrFailure<Compiled> compile(const BuildContext& context, const Plan& plan, Deadline deadline);
+  OrFailure<CudaCompiler*> ready_compiler(const Progress& tell, Deadline deadline);
 
   ContractSlot slot_;
   std::optional<CudaCompiler> compiler_;      // from the first submission with kernels on
   std::optional<DeviceLaunchers> launchers_;  // none: a CPU slot
 };
 
-Result<CudaCompiler*> DeviceContract::ready_compiler(const Progress& tell, Deadline deadline) {
+OrFailure<CudaCompiler*> DeviceContract::ready_compiler(const Progress& tell, Deadline deadline) {
   if (compiler_) return &*compiler_;
   auto toolchain = find_cuda_toolchain(built_with_toolkit(), slot_.options.python);
   if (!toolchain) return fail("contract device", std::move(toolchain.error()));
   tell("starting the CUDA compiler");
-  const auto patience = std::min<std::chrono::milliseconds>(deadline.left(), cuda_start_patience);
-  auto opened =
-      CudaCompiler::open(compiler_options(slot_, std::move(*toolchain)), Deadline::after(patience));
-  if (!opened) return fail("contract device", std::move(opened.error()));
+  const Patience patience{Blame::machine, cuda_start_patience, deadline};
+  auto opened = CudaCompiler::open(compiler_options(slot_, std::move(*toolchain)), patience.by);
+  if (!opened) return fail("contract device", patience.failure_of(std::move(opened.error())));
   return &compiler_.emplace(std::move(*opened));
 }
 
-Result<Compiled> DeviceContract::compile(const BuildContext& context, const Plan& plan,
-                                         Deadline deadline) {
+OrFailure<Compiled> DeviceContract::compile(const BuildContext& context, const Plan& plan,
+                                            Deadline deadline) {
   const FileSet& files = context.request.submission.files;
   if (!launches_kernels(plan) && !files.contains(device_source_file)) return Compiled{};
   auto ready = ready_compiler(context.tell, deadline);
@@ -139,7 +134,7 @@ Result<Compiled> DeviceContract::compile(const BuildContext& context, const Plan
   return (*ready)->compile(files, deadline);
 }
 
-Result<Build> DeviceContract::build_anywhere(const BuildContext& context, Deadline deadline) {
+OrFailure<Build> DeviceContract::build_anywhere(const BuildContext& context, Deadline deadline) {
   const FileSet& files = context.request.submission.files;
   Build build;
   auto plan = device_plan(files);
@@ -147,7 +142,7 @@ Result<Build> DeviceContract::build_anywhere(const BuildContext& context, Deadli
     build.candidate = tl::unexpected(std::move(plan.error()));
     return build;
   }
-  Result<Compiled> compiled;
+  OrFailure<Compiled> compiled;
   {
     const PhaseClock clock(build.phase_ms, "compile");
     compiled = compile(context, *plan, deadline);
@@ -158,7 +153,7 @@ Result<Build> DeviceContract::build_anywhere(const BuildContext& context, Deadli
     build.candidate = tl::unexpected(std::move(*compiled));
     return build;
   }
-  Result<const TaskSignature*> signature = nullptr;
+  OrFailure<const TaskSignature*> signature = nullptr;
   {
     const PhaseClock clock(build.phase_ms, "prepare");
     signature = context.signature(deadline);

@@ -22,14 +22,14 @@ DeviceContestantSpec spec_of(const DeviceCandidate& candidate, const CandidateMe
 
 }  // namespace
 
-Result<void> DeviceLaunchers::warm_up(Deadline deadline) {
+OrFailure<void> DeviceLaunchers::warm_up(Deadline deadline) {
   if (kept_) return {};
-  if (auto filled = pool_.refill(); !filled) return filled;
+  if (auto filled = pool_.refill(); !filled) return tl::unexpected(filled.error());
   return pool_.settle(deadline);
 }
 
-Result<Contestant> DeviceLaunchers::start(const DeviceCandidate& candidate,
-                                          const CandidateMemory& memory, Deadline deadline) {
+OrFailure<Contestant> DeviceLaunchers::start(const DeviceCandidate& candidate,
+                                             const CandidateMemory& memory, Deadline deadline) {
   const DeviceContestantSpec spec = spec_of(candidate, memory);
   auto kept = std::exchange(kept_, std::nullopt);
   auto launcher = kept ? hand_over(std::move(*kept), spec, deadline)
@@ -52,9 +52,9 @@ void DeviceLaunchers::end_kept() {
   kept_.reset();
 }
 
-Result<PartyKernels> DeviceLaunchers::record(const DeviceCandidate& candidate,
-                                             const CandidateMemory& memory,
-                                             Deadline deadline) const {
+OrFailure<PartyKernels> DeviceLaunchers::record(const DeviceCandidate& candidate,
+                                                const CandidateMemory& memory,
+                                                Deadline deadline) const {
   return record_device_kernels(pool_.options(), spec_of(candidate, memory), deadline);
 }
 

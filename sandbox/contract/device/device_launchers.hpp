@@ -21,12 +21,12 @@ class DeviceLaunchers {
   /// Starts a launcher for the next candidate if none waits, and returns while it warms up.
   Result<void> begin_warming() { return pool_.refill(); }
   /// Returns once a launcher is warm.
-  Result<void> warm_up(Deadline deadline);
+  OrFailure<void> warm_up(Deadline deadline);
 
   /// The candidate in a jail of its own, over a bench's memory on the same GPU. A launcher that was
   /// kept is used; it takes only the candidate that it ran before.
-  Result<Contestant> start(const DeviceCandidate& candidate, const CandidateMemory& memory,
-                           Deadline deadline);
+  OrFailure<Contestant> start(const DeviceCandidate& candidate, const CandidateMemory& memory,
+                              Deadline deadline);
   /// The process that was started last drops its plan and waits for another one of the same
   /// candidate, which saves making a GPU context beside what others time. A process that does not
   /// drop its plan is ended.
@@ -35,8 +35,8 @@ class DeviceLaunchers {
   void end_kept();
 
   /// What the candidate launches, in a launcher that is not timed; see `record_device_kernels`.
-  Result<PartyKernels> record(const DeviceCandidate& candidate, const CandidateMemory& memory,
-                              Deadline deadline) const;
+  OrFailure<PartyKernels> record(const DeviceCandidate& candidate, const CandidateMemory& memory,
+                                 Deadline deadline) const;
 
  private:
   LauncherPool pool_;

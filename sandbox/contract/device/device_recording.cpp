@@ -9,13 +9,13 @@ namespace {
 
 constexpr size_t recorded_calls = 6;  // the first is not counted
 
-Result<void> done(const CallResult& call, const char* what) {
+OrFailure<void> done(const CallResult& call, const char* what) {
   if (!call.fault) return {};
-  return tl::unexpected(error_of(*call.fault, what));
+  return tl::unexpected(failure_of(*call.fault, what));
 }
 
 /// Loads the plan, makes the recorded calls and collects their records.
-Result<void> run_recorded(Contestant& launcher, Deadline deadline) {
+OrFailure<void> run_recorded(Contestant& launcher, Deadline deadline) {
   if (auto loaded = done(launcher.load(deadline), "loading"); !loaded) return loaded;
   for (size_t call = 0; call < recorded_calls; ++call) {
     if (auto called = done(launcher.call(0, deadline), "a recorded call"); !called) return called;
@@ -23,12 +23,12 @@ Result<void> run_recorded(Contestant& launcher, Deadline deadline) {
   return done(launcher.collect(deadline), "collecting records");
 }
 
-Result<void> run_counted(Contestant& launcher, Deadline deadline) {
+OrFailure<void> run_counted(Contestant& launcher, Deadline deadline) {
   return done(launcher.count(Deadline::after(deadline.left() / 2)), "counting");
 }
 
 /// Reads what the launcher wrote; `counted` is the result of counting.
-Result<PartyKernels> read_party(std::span<const std::byte> memory, const Result<void>& counted) {
+Result<PartyKernels> read_party(std::span<const std::byte> memory, const OrFailure<void>& counted) {
   const auto records = read_records(memory);
   if (!records) return tl::unexpected(records.error());
   auto folded = fold_calls(*records, recorded_calls);
@@ -44,8 +44,8 @@ Result<PartyKernels> read_party(std::span<const std::byte> memory, const Result<
 
 }  // namespace
 
-Result<PartyKernels> record_device_kernels(const LauncherOptions& launchers,
-                                           const DeviceContestantSpec& spec, Deadline deadline) {
+OrFailure<PartyKernels> record_device_kernels(const LauncherOptions& launchers,
+                                              const DeviceContestantSpec& spec, Deadline deadline) {
   const auto memory = MemoryFile::create("kernel-records", record_file_bytes);
   if (!memory) return tl::unexpected(memory.error());
   LauncherOptions recording = launchers;

@@ -11,7 +11,7 @@ namespace warpsmith::sandbox {
 /// outputs. Starts a launcher with the options `launchers`, and kills it. An error says what the
 /// candidate or the profiler did; `unsupported` where the profiler refuses. Counters take at most
 /// half of the time; missing ones are no error.
-Result<PartyKernels> record_device_kernels(const LauncherOptions& launchers,
-                                           const DeviceContestantSpec& spec, Deadline deadline);
+OrFailure<PartyKernels> record_device_kernels(const LauncherOptions& launchers,
+                                              const DeviceContestantSpec& spec, Deadline deadline);
 
 }  // namespace warpsmith::sandbox

@@ -70,7 +70,8 @@ ByteBuffer frame_of(const Json& json) {
 }
 
 /// Measures an empty call, then a whole call of our own code.
-Result<void> calibrate(Contestant& contestant, const HostContestantSpec& spec, Deadline deadline) {
+OrFailure<void> calibrate(Contestant& contestant, const HostContestantSpec& spec,
+                          Deadline deadline) {
   if (auto done = contestant.calibrate(spec.calibration_calls, deadline); !done) return done;
   RandomStream random(0, "calibration");  // nothing secret is written yet
   const auto positions = draw_positions(spec.signature, spec.stage.memory().layout, random);
@@ -98,10 +99,12 @@ Result<HostRunner> HostRunner::start(const HostRunnerOptions& options) {
   return runner;
 }
 
-Result<void> HostRunner::answered(Deadline deadline) {
-  auto frame = socket_.receive(deadline);
+OrFailure<void> HostRunner::answered(Patience patience) {
+  auto frame = socket_.receive(patience.by);
   if (!frame) {
-    if (frame.error().code != ErrorCode::peer_lost) return fail("host runner", frame.error());
+    if (frame.error().code != ErrorCode::peer_lost) {
+      return fail("host runner", patience.failure_of(frame.error()));
+    }
     const JailExit exit = process_->kill();
     return fail(ErrorCode::process_failed, "the host runner ended: " + exit.err);
   }
@@ -115,14 +118,14 @@ Result<void> HostRunner::answered(Deadline deadline) {
               "host runner: " + (reason.is_string() ? reason.get<std::string>() : reason.dump()));
 }
 
-Result<void> HostRunner::settle(Deadline deadline) {
+OrFailure<void> HostRunner::settle(Patience patience) {
   if (warm_) return {};
-  if (auto ready = answered(deadline); !ready) return ready;
+  if (auto ready = answered(patience); !ready) return ready;
   warm_ = true;
   return {};
 }
 
-Result<Contestant> HostRunner::enter(const HostContestantSpec& spec, Deadline deadline) && {
+OrFailure<Contestant> HostRunner::enter(const HostContestantSpec& spec, Deadline deadline) && {
   if (auto ready = settle(deadline); !ready) return tl::unexpected(std::move(ready.error()));
   auto control = ControlMemory::create();
   if (!control) return tl::unexpected(std::move(control.error()));

@@ -49,18 +49,17 @@ class HostRunner {
   static Result<HostRunner> start(const HostRunnerOptions& options);
 
   /// Returns once the process is warm and idle. Call it before anything is timed.
-  Result<void> settle(Deadline deadline);
+  OrFailure<void> settle(Patience patience);
 
   /// A contestant that is jailed, confined, calibrated and stopped. `load` will load the candidate.
-  /// An error is a failure of ours.
-  Result<Contestant> enter(const HostContestantSpec& spec, Deadline deadline) &&;
+  OrFailure<Contestant> enter(const HostContestantSpec& spec, Deadline deadline) &&;
 
   bool alive() { return process_->alive(); }
 
  private:
   HostRunner(std::shared_ptr<JailedProcess> process, FrameSocket socket)
       : process_(std::move(process)), socket_(std::move(socket)) {}
-  Result<void> answered(Deadline deadline);
+  OrFailure<void> answered(Patience patience);
 
   std::shared_ptr<JailedProcess> process_;
   FrameSocket socket_;

@@ -24,6 +24,8 @@ namespace {
 // torch's headers take 10 to 20 s a file, and the option is for one file without them.
 constexpr int slower_to_compile = 9;
 
+constexpr std::chrono::seconds recording_patience{30};  // for each step; the import is one
+
 HostCompilerOptions compiler_options(const ContractSlot& slot, HostToolchain toolchain) {
   const EvaluatorOptions& options = slot.options;
   HostCompilerOptions host{.toolchain = std::move(toolchain),
@@ -69,7 +71,7 @@ class HostCandidate final : public Candidate {
                 Task task)
       : runners_(runners), own_(own), build_(std::move(build)), task_(std::move(task)) {}
 
-  Result<Contestant> start(const CandidatePlace& place, Deadline deadline) override {
+  OrFailure<Contestant> start(const CandidatePlace& place, Deadline deadline) override {
     return start_recording(place, -1, deadline);
   }
 
@@ -89,25 +91,29 @@ class HostCandidate final : public Candidate {
   }
 
   /// The recorded process writes its records itself.
-  Result<PartyKernels> record(const CandidatePlace& place, Deadline deadline) override {
+  OrFailure<PartyKernels> record(const CandidatePlace& place, Deadline deadline) override {
     const auto memory = MemoryFile::create("kernel-records", record_file_bytes);
     if (!memory) return tl::unexpected(memory.error());
     auto candidate = start_recording(place, memory->fd(), deadline);
     if (!candidate) return tl::unexpected(std::move(candidate.error()));
     const OwnClock running(&own_);
-    CallResult last = candidate->load(deadline);
-    if (!last.fault) last = candidate->call(0, deadline);
-    if (!last.fault) last = candidate->collect(deadline);
+    const auto patience = [&] { return Patience{Blame::candidate, recording_patience, deadline}; };
+    CallResult last = candidate->load(patience());
+    if (!last.fault) last = candidate->call(0, patience());
+    if (!last.fault) last = candidate->collect(patience());
     (void)candidate->process().kill();  // from here on nothing writes to the memory
-    if (last.fault) return tl::unexpected(error_of(*last.fault, "recording"));
+    if (last.fault) return tl::unexpected(failure_of(*last.fault, "recording"));
     const auto text = read_text(memory->bytes());
-    if (!text) return tl::unexpected(text.error());
-    return parse_reported_kernels(*text);
+    auto kernels = text ? parse_reported_kernels(*text) : tl::unexpected(text.error());
+    if (kernels) return std::move(*kernels);
+    // The candidate can write to this memory, so unreadable records are its fault.
+    return tl::unexpected(
+        Failure{Blame::candidate, kernels.error().code, std::move(kernels.error().message)});
   }
 
  private:
-  Result<Contestant> start_recording(const CandidatePlace& place, int records_fd,
-                                     Deadline deadline) {
+  OrFailure<Contestant> start_recording(const CandidatePlace& place, int records_fd,
+                                        Deadline deadline) {
     auto runner = runners_.take(deadline);
     if (!runner) return tl::unexpected(std::move(runner.error()));
     const HostContestantSpec spec{.submission = build_->submission,
@@ -129,9 +135,9 @@ class HostContract final : public Contract {
  public:
   explicit HostContract(const ContractSlot& slot) : slot_(slot), runners_(runner_options(slot)) {}
 
-  OrInfra<Build> build(const BuildContext& context, Deadline deadline) override;
+  OrFailure<Build> build(const BuildContext& context, Deadline deadline) override;
 
-  Result<void> warm_up(Deadline deadline) override { return runners_.warm_up(deadline); }
+  OrFailure<void> warm_up(Deadline deadline) override { return runners_.warm_up(deadline); }
   void rest(Deadline deadline) override { runners_.rest(deadline); }
   /// The process warms up while the caller is busy; the next candidate will report an error.
   void make_next_ready(std::map<std::string, double>& /*phase_ms*/) override {
@@ -159,18 +165,22 @@ Result<HostCompiler*> HostContract::ready_compiler() {
 
 Result<Compiled> HostContract::compile(const HostSubmission& submission, const Task& task,
                                        const BuildContext& context, Deadline deadline) {
-  const OwnClock compiling(&context.own);
-  auto parsed = parse_python(submission.modules, syntax_options(slot_.options), deadline);
+  Result<Compiled> parsed;
+  {
+    const OwnClock parsing(&context.own);
+    parsed = parse_python(submission.modules, syntax_options(slot_.options), deadline);
+  }
   if (!parsed || parsed->failure || submission.artefact == HostArtefact::none) return parsed;
   auto ready = ready_compiler();
   if (!ready) return tl::unexpected(std::move(ready.error()));
+  const OwnClock compiling(&context.own);
   return (*ready)->compile(submission, task.code, deadline);
 }
 
-OrInfra<Build> HostContract::build(const BuildContext& context, Deadline deadline) {
+OrFailure<Build> HostContract::build(const BuildContext& context, Deadline deadline) {
   const Task& task = context.request.task;
   const auto options = read_task_options(task.code);
-  if (!options) return tl::unexpected(infra_of(named(options.error(), task), {}));
+  if (!options) return tl::unexpected(named(refusal(options.error().message), task));
   Build build;
   auto submission = host_submission(context.request.submission.files, slot_.options.source_bytes);
   if (!submission) {
@@ -184,7 +194,7 @@ OrInfra<Build> HostContract::build(const BuildContext& context, Deadline deadlin
     const PhaseClock clock(build.phase_ms, "compile");
     compiled = compile(*submission, shown, context, deadline);
   }
-  if (!compiled) return tl::unexpected(infra_of(compiled.error(), InfraKind::jail_unavailable));
+  if (!compiled) return tl::unexpected(std::move(compiled.error()));
   build.jail = compiled->jail;
   if (compiled->failure) {
     build.candidate = tl::unexpected(std::move(*compiled));

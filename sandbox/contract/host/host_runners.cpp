@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/contract/host/host_runners.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr std::chrono::seconds patience{120};  // importing torch on a loaded machine
+constexpr std::chrono::seconds warming_patience{120};  // importing torch on a loaded machine
 
-Deadline warm_by(Deadline deadline) {
-  return Deadline::after(std::min<std::chrono::milliseconds>(deadline.left(), patience));
+Patience warm_by(Deadline deadline) {
+  return {Blame::machine, warming_patience, deadline};
 }
 
 }  // namespace
@@ -23,8 +22,8 @@ Result<void> HostRunners::begin_warming() {
   return {};
 }
 
-Result<void> HostRunners::warm_up(Deadline deadline) {
-  if (auto started = begin_warming(); !started) return started;
+OrFailure<void> HostRunners::warm_up(Deadline deadline) {
+  if (auto started = begin_warming(); !started) return tl::unexpected(started.error());
   auto settled = waiting_->settle(warm_by(deadline));
   if (!settled) waiting_.reset();
   return settled;
@@ -34,7 +33,7 @@ void HostRunners::rest(Deadline deadline) {
   if (waiting_ && !waiting_->settle(warm_by(deadline))) waiting_.reset();
 }
 
-Result<HostRunner> HostRunners::take(Deadline deadline) {
+OrFailure<HostRunner> HostRunners::take(Deadline deadline) {
   if (auto warm = warm_up(deadline); !warm) return tl::unexpected(std::move(warm.error()));
   return std::exchange(waiting_, std::nullopt).value();
 }

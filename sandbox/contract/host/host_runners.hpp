@@ -18,11 +18,11 @@ class HostRunners {
   /// Starts a process if none waits. It takes a core for a while.
   Result<void> begin_warming();
   /// The same, and returns once the process is warm.
-  Result<void> warm_up(Deadline deadline);
+  OrFailure<void> warm_up(Deadline deadline);
   /// Returns once nothing warms up any more. Drops a process that does not become warm.
   void rest(Deadline deadline);
   /// A warm process, for one candidate.
-  Result<HostRunner> take(Deadline deadline);
+  OrFailure<HostRunner> take(Deadline deadline);
 
  private:
   HostRunnerOptions options_;

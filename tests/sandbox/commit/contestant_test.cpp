@@ -53,7 +53,7 @@ class Bench {
   }
   CorePin pin_{0};
   SharedBuffers inputs_, outputs_;
-  std::optional<Result<Contestant>> contestant_;
+  std::optional<OrFailure<Contestant>> contestant_;
 };
 
 std::string kernel(const std::string& body, const std::string& before = "") {
@@ -127,7 +127,7 @@ TEST(ContestantTest, AKillFromOutsideIsNoFaultOfTheKernel) {
   ASSERT_EQ(::kill(bench.contestant().process().pid(), SIGKILL), 0);
   const CallResult killed = bench.contestant().call(0, in_seconds(5));
   ASSERT_TRUE(killed.fault);
-  EXPECT_TRUE(killed.fault->ours) << killed.fault->detail;
+  EXPECT_EQ(killed.fault->blame, Blame::machine) << killed.fault->detail;
 
   // bubblewrap's exit codes for a signal.
   for (const char* code : {"137", "-119", "393"}) {
@@ -136,14 +136,14 @@ TEST(ContestantTest, AKillFromOutsideIsNoFaultOfTheKernel) {
     const CallResult ended = ending.contestant().call(0, in_seconds(5));
     ASSERT_TRUE(ended.fault);
     EXPECT_EQ(ended.fault->outcome, VerdictClass::device_fault);
-    EXPECT_FALSE(ended.fault->ours) << code;
+    EXPECT_EQ(ended.fault->blame, Blame::candidate) << code;
   }
 
   Bench crashing(kernel("*(volatile int*)8 = 1;"));
   ASSERT_FALSE(crashing.contestant().load(in_seconds(5)).fault);
   const CallResult crashed = crashing.contestant().call(0, in_seconds(5));
   ASSERT_TRUE(crashed.fault);
-  EXPECT_FALSE(crashed.fault->ours);
+  EXPECT_EQ(crashed.fault->blame, Blame::candidate);
 }
 
 TEST(ContestantTest, ATimeoutSaysHowLongItWas) {
@@ -152,6 +152,23 @@ TEST(ContestantTest, ATimeoutSaysHowLongItWas) {
   const CallResult result = bench.contestant().call(0, in_seconds(1));
   ASSERT_TRUE(result.fault);
   EXPECT_EQ(result.fault->detail, "the kernel did not return within 1 s");
+}
+
+TEST(ContestantTest, BlamesTheKernelForATimeoutOnlyAfterItsFullPatience) {
+  constexpr std::chrono::milliseconds most{200};
+  const auto blame = [](const Patience& patience) {
+    Bench bench(kernel("while (true) asm volatile(\"\");"));
+    EXPECT_FALSE(bench.contestant().load(in_seconds(5)).fault);
+    return bench.contestant().call(0, patience).fault.value().blame;
+  };
+  EXPECT_EQ(blame({Blame::candidate, most, in_seconds(60)}), Blame::candidate);
+  EXPECT_EQ(blame({Blame::candidate, 2 * most, Deadline::after(most)}), Blame::deadline);
+}
+
+TEST(ContestantTest, BlamesNoKernelBeforeItsCodeIsLoaded) {
+  Bench bench(kernel("y[0] = x[0];"));
+  (void)bench.contestant().process().kill();
+  EXPECT_EQ(bench.contestant().warm_up(in_seconds(5)).fault.value().blame, Blame::machine);
 }
 
 TEST(ContestantTest, TheLimitOfCpuTimeIsATimeout) {
@@ -163,7 +180,7 @@ TEST(ContestantTest, TheLimitOfCpuTimeIsATimeout) {
   ASSERT_TRUE(result.fault);
   EXPECT_EQ(result.fault->outcome, VerdictClass::timeout) << result.fault->detail;
   EXPECT_EQ(result.fault->detail, "the kernel used up its CPU time");
-  EXPECT_FALSE(result.fault->ours);
+  EXPECT_EQ(result.fault->blame, Blame::candidate);
 }
 
 TEST(ContestantTest, NamesMemoryExhaustion) {

@@ -28,7 +28,7 @@ class RowsCandidate final : public Candidate {
   RowsCandidate(const EvaluatorOptions& options, std::string artefact)
       : options_(options), artefact_(std::move(artefact)) {}
 
-  Result<Contestant> start(const CandidatePlace& place, Deadline deadline) override {
+  OrFailure<Contestant> start(const CandidatePlace& place, Deadline deadline) override {
     return start_cpu_contestant({.runner = options_.runner,
                                  .artefact = artefact_,
                                  .dims = place.bench.signature().dims,
@@ -51,7 +51,7 @@ class RowsContract final : public Contract {
   RowsContract(const EvaluatorOptions& options, CpuCompiler compiler)
       : options_(options), compiler_(std::move(compiler)) {}
 
-  OrInfra<Build> build(const BuildContext& context, Deadline deadline) override {
+  OrFailure<Build> build(const BuildContext& context, Deadline deadline) override {
     const FileSet& files = context.request.submission.files;
     const auto rows = files.find(rows_file);
     Build build;
@@ -61,7 +61,7 @@ class RowsContract final : public Contract {
       return build;
     }
     auto compiled = compiler_.compile({{"kernel.cpp", around(rows->second)}}, deadline);
-    if (!compiled) return tl::unexpected(infra_of(compiled.error(), InfraKind::sandbox_lost));
+    if (!compiled) return tl::unexpected(std::move(compiled.error()));
     if (compiled->failure) {
       build.candidate = tl::unexpected(std::move(*compiled));
     } else {

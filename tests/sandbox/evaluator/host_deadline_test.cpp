@@ -47,5 +47,11 @@ TEST_F(HostDeadlineTest, AnEndlessTemplateIsATimeout) {
   EXPECT_THAT(outcome(endless, seconds{16}), StartsWith("timeout: "));
 }
 
+/// Each candidate needs a process that imports torch.
+TEST_F(HostDeadlineTest, WarmingUpTheProcessGivesNoVerdict) {
+  const FileSet honest{{"model_new.py", model_new(honest_forward)}};
+  EXPECT_THAT(outcome(honest, seconds{1}), StartsWith("infra_deadline: "));
+}
+
 }  // namespace
 }  // namespace warpsmith::sandbox

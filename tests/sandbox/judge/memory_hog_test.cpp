@@ -12,7 +12,7 @@ TEST(MemoryHogTest, HoldingMoreThanHalfOfTheFreeMemoryIsAFault) {
   const auto fault = hog_fault(70 * gib, 2 * gib, 66 * gib);
   ASSERT_TRUE(fault.has_value());
   EXPECT_EQ(fault->outcome, VerdictClass::out_of_memory);
-  EXPECT_FALSE(fault->ours);
+  EXPECT_EQ(fault->blame, Blame::candidate);
   EXPECT_EQ(fault->detail,
             "its process held 65536 MiB of the 71680 MiB of device memory that were free, and the "
             "reference had no room");

@@ -32,9 +32,16 @@ using testing::in_seconds;
 constexpr int core = 0;
 constexpr int verified_sets = 5;
 
-template <class T>
-T value_of(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().message);
+/// An evaluation that gave no outcome.
+struct Failed : std::runtime_error {
+  explicit Failed(const Failure& failure)
+      : std::runtime_error(failure.message), blame(failure.blame) {}
+  Blame blame;
+};
+
+template <class T, class E>
+T value_of(tl::expected<T, E> result) {
+  if (!result) throw Failed(result.error());
   return std::move(*result);
 }
 
@@ -47,6 +54,7 @@ struct Asked {
   bool loads = true;  // false: the kernels' library cannot be loaded
   AcquireLease lease;
   CheckDevice check_device;
+  std::chrono::milliseconds within{120'000};  // the evaluation's deadline
 };
 
 /// A board whose clock falls by 15 MHz from reading to reading.
@@ -100,7 +108,7 @@ class SoftwareSlot {
   const Measurements& measured() const { return measured_; }
 
  private:
-  static Result<int> wrapped(Result<void> done) {
+  static OrFailure<int> wrapped(OrFailure<void> done) {
     if (!done) return tl::unexpected(std::move(done.error()));
     return 0;
   }
@@ -131,7 +139,7 @@ class SoftwareSlot {
     Bench& bench = bench_of(task, record.facts.signature);
     const CandidateMemory memory = bench.candidate_memory();
     const SecretSeed seed = value_of(draw_seed());
-    const auto start = [&](Deadline by) -> Result<Contestant> {
+    const auto start = [&](Deadline /*by*/) -> OrFailure<Contestant> {
       auto launcher = start_device_contestant(launchers_,
                                               {.plan = plan,
                                                .artefact = artefact,
@@ -140,7 +148,7 @@ class SoftwareSlot {
                                                .outputs_fd = memory.outputs,
                                                .input_bytes = memory.input_bytes,
                                                .output_bytes = memory.output_bytes},
-                                              by);
+                                              in_seconds(60));
       if (!launcher) return tl::unexpected(std::move(launcher.error()));
       return std::move(launcher->contestant);
     };
@@ -157,7 +165,7 @@ class SoftwareSlot {
                                                          .timed = asked.timed,
                                                          .further = asked.further,
                                                          .clocks = asked.clocks},
-                                                        in_seconds(120)));
+                                                        Deadline::after(asked.within)));
     measured_ = std::move(outcome.measured);
     RandomStream random(seed.seed, "bootstrap");
     return decide(measured_, record.facts, verified_sets + verified_dense_sets, random);
@@ -338,6 +346,35 @@ TEST_F(SoftwareEvaluationTest, ADeviceIsCheckedBeforeItsReleaseIfTheCandidateEnd
       (void)slot->judge(task, testing::of_device.files("writes_far_away"), device.asked(true)),
       std::runtime_error);
   EXPECT_FALSE(device.taken());
+}
+
+/// The blame for an evaluation of an honest candidate that gives no outcome.
+Blame blame_of(SoftwareSlot& slot, const Asked& asked) {
+  const Task task = testing::hack_task("centred_rows");
+  try {
+    const Decision decision = slot.judge(task, testing::of_device.honest(task.id), asked);
+    ADD_FAILURE() << decision.feedback;
+  } catch (const Failed& failed) {
+    return failed.blame;
+  }
+  return Blame::candidate;
+}
+
+TEST_F(SoftwareEvaluationTest, NoCandidateIsToBlameForADeadlineThatPassesBeforeItIsLoaded) {
+  EXPECT_EQ(blame_of(*slot, {.within = std::chrono::milliseconds{0}}), Blame::deadline);
+}
+
+TEST_F(SoftwareEvaluationTest, NoCandidateIsToBlameForADeviceThatIsNotFreeInTime) {
+  const auto busy = [](Deadline) { return fail(ErrorCode::timeout, "the device is not free"); };
+  EXPECT_EQ(blame_of(*slot, {.lease = busy}), Blame::deadline);
+}
+
+TEST_F(SoftwareEvaluationTest, NoCandidateIsToBlameForADeviceThatIsFreeWhenTheDeadlineHasPassed) {
+  const auto late = [](Deadline by) -> Result<std::optional<DeviceLease>> {
+    while (!by.passed()) ::sched_yield();
+    return std::nullopt;
+  };
+  EXPECT_EQ(blame_of(*slot, {.lease = late, .within = std::chrono::seconds{2}}), Blame::deadline);
 }
 
 class SoftwareHackTest : public SoftwareEvaluationTest,

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides what follows a failed try. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sandbox/failure/blame.hpp"
+
+namespace warpsmith::sandbox {
+
+enum class Next : uint8_t {
+  verdict,  // the candidate's failing class
+  refusal,  // of the task
+  retry,    // with a fresh worker
+  failure,  // the caller gets the failure
+};
+
+struct FailedTry {
+  Blame blame = Blame::machine;
+  bool time_left = true;      // until the caller's deadline
+  size_t baselines = 0;       // further baselines that the next try would have
+  bool ended_worker = false;  // the task ended its worker
+};
+
+/// The tries of one task or candidate. One retry follows a fault of the machine. Dropping a further
+/// baseline restarts the worker without using up that retry.
+class RetryPolicy {
+ public:
+  /// `baselines`: further baselines of the first try.
+  explicit RetryPolicy(size_t baselines) : baselines_(baselines) {}
+
+  Next after(const FailedTry& failed);
+
+ private:
+  size_t baselines_;
+  bool retried_ = false;
+};
+
+}  // namespace warpsmith::sandbox
