@@ -73,7 +73,7 @@ Result<SelfCheck> self_check(const SelfCheckOptions& options, Deadline deadline)
   CpuContestantSpec spec{
       options.runner, options.artefact, {}, candidate_memory(*inputs, *outputs), options.core, {}};
   auto contestant = start_cpu_contestant(spec, deadline);
-  if (!contestant) return fail("self check", std::move(contestant.error()));
+  if (!contestant) return fail("self check", error_of(std::move(contestant.error())));
   SelfCheck figures;
   figures.start_ms = microseconds(SteadyClock::now() - begin) / 1000;
   figures.subtracted_us = microseconds(contestant->noop());

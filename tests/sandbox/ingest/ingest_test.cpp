@@ -32,7 +32,7 @@ class IngestTest : public testing::Test {
   }
   void SetUp() override { REQUIRE_TORCH(); }
 
-  static Result<IngestRecord> ingest_code(const std::string& code,
+  static OrFailure<IngestRecord> ingest_code(const std::string& code,
                                           PrecisionLane lane = PrecisionLane::fp32_strict,
                                           IngestScope scope = IngestScope::whole) {
     const Machine machine{.limits = {100, 10, 50}};
@@ -41,12 +41,12 @@ class IngestTest : public testing::Test {
     return ingest_task({.worker = *worker, .machine = machine, .task = task, .scope = scope},
                        Deadline::after(seconds(300)));
   }
-  static Result<IngestRecord> ingest(const std::string& forward) {
+  static OrFailure<IngestRecord> ingest(const std::string& forward) {
     return ingest_code(simple_code(forward));
   }
   /// An ingest without torch.compile and timing, which take longest. Other load would hide the
   /// times of very small tasks.
-  static Result<IngestRecord> verified(const std::string& code) {
+  static OrFailure<IngestRecord> verified(const std::string& code) {
     return ingest_code(code, PrecisionLane::fp32_strict, IngestScope::verified);
   }
 

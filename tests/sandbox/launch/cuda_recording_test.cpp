@@ -48,7 +48,7 @@ constexpr const char* steps =
     "[[step]]\nlaunch = \"waits\"\ngrid = [1]\nblock = [32]\nargs = [\"out\"]\n"
     "[[step]]\ncopy = \"same\"\nfrom = \"y\"\n";
 
-Result<PartyKernels> recorded() {
+OrFailure<PartyKernels> recorded() {
   GpuHost& host = GpuHost::get();
   const TaskSignature signature = testing::signature_of(
       {tensor("x", TensorRole::input, {few}), tensor("y", TensorRole::input, {few}),

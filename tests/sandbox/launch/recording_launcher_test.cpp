@@ -61,7 +61,7 @@ std::string compiled(const BoundPlan& plan) {
   return made->artefact;
 }
 
-Result<PartyKernels> recorded(const std::string& text, int seconds = 30) {
+OrFailure<PartyKernels> recorded(const std::string& text, int seconds = 30) {
   const TaskSignature signature = vectors();
   const BoundPlan plan = testing::bound_to(signature, text);
   const std::string artefact = compiled(plan);

@@ -95,7 +95,7 @@ class Launched {
   BoundPlan plan_;
   BufferLayout layout_;
   SharedBuffers inputs_, outputs_;
-  std::optional<Result<WarmLauncher>> contestant_;
+  std::optional<OrFailure<WarmLauncher>> contestant_;
 };
 
 TaskSignature vectors(int64_t count = 1000) {
