@@ -128,7 +128,12 @@ Result<FileSet> read_parts(const fs::path& place, const ContractEntry& contract)
 Result<FileSet> read_solution(const ContractEntry& contract, const fs::path& place) {
   if (contract.required_file.empty()) return read_parts(place, contract);
   std::string required{contract.required_file};
-  if (fs::is_directory(place)) return read_folder(place, required);
+  std::error_code error;
+  if (fs::is_directory(place, error)) return read_folder(place, required);
+  if (fs::is_symlink(place, error)) return refused_link(place, "file");
+  if (!fs::is_regular_file(place, error)) {
+    return fail(ErrorCode::invalid_argument, place.string() + ": expected a file");
+  }
   auto text = read_text_file(place, sandbox::SolutionLimits{}.bytes);
   if (!text) return tl::unexpected(std::move(text.error()));
   return FileSet{{std::move(required), std::move(*text)}};
@@ -166,6 +171,7 @@ bool wants_profile(const CheckArguments& args) {
 Request request_of(const CheckArguments& args) {
   if (args.explain) return Request::explain;
   if (wants_profile(args)) return Request::profile;
+  if (args.verify_only) return Request::verify;
   return args.compile_only ? Request::compile : Request::final;
 }
 

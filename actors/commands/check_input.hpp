@@ -15,10 +15,11 @@ struct CheckArguments {
   std::string task;      // file; empty: reference.py in DIR
   std::string contract;  // empty: implied by the solution's files
   std::string numerics = "strict";
-  bool json = false, compile_only = false, explain = false;
+  bool json = false, compile_only = false, verify_only = false, explain = false;
   std::string profile, trace;  // output files for the kernels that ran; empty: none
   int timeout_s = 300;
   int gpu = 0;
+  int keep_s = 120;  // how long the sandbox stays ready for the next check
   std::vector<std::string> baselines{"auto"};  // sandbox.baselines; "none" alone: none
 };
 

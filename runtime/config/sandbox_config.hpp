@@ -41,8 +41,9 @@ struct SandboxConfig {
   int64_t sets = 5;
   int64_t blocks = 8;  // timed ABBA blocks, at least
   // Baselines of a GPU besides eager and torch.compile: "max-autotune", "cuda-graph". "auto",
-  // alone, means both on a GPU and none on a CPU.
-  std::vector<std::string> baselines{"auto"};
+  // alone, means both on a GPU and none on a CPU. No reward depends on them, and tuning a network
+  // takes minutes, so a run has none by default.
+  std::vector<std::string> baselines;
   bool require_cgroups = false;  // refuse to run if no cgroup can limit memory and processes
   std::filesystem::path cache;   // compile and ingest caches; empty: the user's cache folder
   int64_t cache_bytes = int64_t{1} << 30;

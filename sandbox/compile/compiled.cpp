@@ -38,6 +38,20 @@ void keep(CompileCache& cache, const std::string& key, const Compiled& result) {
   cache.insert(key, {bytes.data(), bytes.size()});
 }
 
+/// Why a file cannot be compiled as it is; empty if it can. Compilers read a text up to its first
+/// zero byte, or say something about the second.
+std::string no_source(std::string_view content) {
+  if (content.find_first_not_of(" \t\r\n") == content.npos) return "is empty";
+  if (content.starts_with("\xFF\xFE") || content.starts_with("\xFE\xFF")) {
+    return "is UTF-16: save it as UTF-8";
+  }
+  if (content.starts_with("\xEF\xBB\xBF")) {
+    return "begins with a byte-order mark: save it as UTF-8 without one";
+  }
+  const size_t zero = content.find('\0');
+  return zero == content.npos ? "" : "is no text: byte " + std::to_string(zero) + " is zero";
+}
+
 /// Whether a limit or a signal ended the compiler: a busy machine may be the cause, not the source.
 bool was_stopped(const JailExit& exit) {
   return exit.timed_out || exit.out_of_memory || exit.signal != 0 ||
@@ -114,7 +128,12 @@ std::optional<Compiled> unfit_sources(const FileSet& files, const std::string& m
     return failed_compiling(VerdictClass::compile_error, "solution/" + main + " is missing");
   }
   size_t bytes = 0;  // counted as in sandbox/workspace
-  for (const auto& [name, content] : files) bytes += content.size();
+  for (const auto& [name, content] : files) {
+    if (const std::string why = no_source(content); !why.empty()) {
+      return failed_compiling(VerdictClass::compile_error, name + ' ' + why);
+    }
+    bytes += content.size();
+  }
   if (bytes <= most_bytes) return std::nullopt;
   return failed_compiling(VerdictClass::compile_error, "the source has " + std::to_string(bytes) +
                                                            " bytes, more than " +

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/evaluator/candidate_judge.hpp"
 
+#include <array>
+
 #include "sandbox/evaluator/kernel_review.hpp"
 #include "sandbox/failure/retry_policy.hpp"
 #include "sandbox/jail/jail.hpp"
@@ -13,8 +15,8 @@
 namespace warpsmith::sandbox {
 namespace {
 
-/// Contents of an evaluation on hidden sizes are numbered from here on.
-constexpr uint64_t hidden_contents = uint64_t{1} << 40U;
+/// The contents of an evaluation are numbered from here on.
+constexpr std::array<uint64_t, 3> first_contents{0, uint64_t{1} << 40U, uint64_t{1} << 41U};
 
 constexpr const char* paper_note = " (numerics paper: within 1e-2 + 1e-2 |y|)";
 
@@ -72,7 +74,6 @@ OrFailure<CandidateJudge::ReadySlot> CandidateJudge::ready_for(const Run& run, D
 }
 
 EvaluationJob CandidateJudge::job_of(const Run& run, const ReadySlot& ready) {
-  const bool hidden = run.shapes == Shapes::hidden;
   const EvaluatorOptions& options = slot_.options();
   GpuSlot* const gpu = slot_.gpu();
   const CandidatePlace place{*ready.bench, ready.stage};
@@ -94,9 +95,9 @@ EvaluationJob CandidateJudge::job_of(const Run& run, const ReadySlot& ready) {
       .timed = is_timed(run.request),
       .further = &tasks_.further_of(run.request.task, run.record),
       .own = &judged_.own,
-      .contents_before = hidden ? hidden_contents : 0,
+      .contents_before = first_contents[static_cast<size_t>(run.part)],
       .numerics = options.numerics};
-  if (hidden) {
+  if (run.part != Part::shown) {
     job.keep_candidate = [&candidate](Contestant running, Deadline by) {
       candidate.keep(std::move(running), by);
     };
@@ -154,7 +155,7 @@ OrFailure<std::optional<CandidateJudge::HiddenResult>> CandidateJudge::verify_hi
   }
   EvaluateRequest request = untimed(judged_.request);
   request.task = std::move(*ragged);
-  const Run run{request, **record, **candidate, seed, Shapes::hidden};
+  const Run run{request, **record, **candidate, seed, Part::hidden};
   auto outcome = attempt(run, deadline);
   if (!outcome) return tl::unexpected(std::move(outcome.error()));
   result.outcome = std::move(*outcome);
@@ -162,22 +163,41 @@ OrFailure<std::optional<CandidateJudge::HiddenResult>> CandidateJudge::verify_hi
   return result;
 }
 
+OrFailure<CandidateJudge::Trial> CandidateJudge::try_shown(const Run& run, Deadline deadline) {
+  auto outcome = attempt(run, deadline);
+  if (!outcome) return tl::unexpected(std::move(outcome.error()));
+  Trial trial{.shown = std::move(*outcome)};
+  const PhaseClock clock(trial.shown.phase_ms, "decision");
+  trial.decision = decide_on(run, trial.shown);
+  return trial;
+}
+
+OrFailure<CandidateJudge::Trial> CandidateJudge::try_first(const IngestRecord& record,
+                                                           const SecretSeed& seed,
+                                                           Deadline deadline) {
+  const EvaluateRequest request = untimed(judged_.request);
+  auto trial = try_shown({request, record, judged_.candidate, seed, Part::first}, deadline);
+  if (trial) trial->ends_here = trial->decision.outcome != VerdictClass::passed;
+  return trial;
+}
+
 OrFailure<CandidateJudge::Trial> CandidateJudge::try_once(const IngestRecord& record,
                                                           const SecretSeed& seed,
                                                           Deadline deadline) {
   auto hidden = verify_hidden(seed, deadline);
   if (!hidden) return tl::unexpected(std::move(hidden.error()));
-  Trial trial{.hidden = std::move(*hidden)};
-  const EvaluateRequest request =
-      trial.wrong_when_hidden() ? untimed(judged_.request) : judged_.request;
-  const Run run{request, record, judged_.candidate, seed};
-  auto outcome = attempt(run, deadline);
-  if (!outcome) return tl::unexpected(std::move(outcome.error()));
-  trial.shown = std::move(*outcome);
-  {
-    const PhaseClock clock(trial.shown.phase_ms, "decision");
-    trial.decision = decide_on(run, trial.shown);
+  const bool wrong_when_hidden = *hidden && (*hidden)->decision.outcome != VerdictClass::passed;
+  OrFailure<Trial> trial = Trial{};
+  if (is_timed(judged_.request) && !wrong_when_hidden) {
+    const auto compiled = tasks_.has_compiled(judged_.request.task, deadline);
+    if (!compiled) return tl::unexpected(compiled.error());
+    if (!*compiled) trial = try_first(record, seed, deadline);
   }
+  if (trial && !trial->ends_here) {
+    const EvaluateRequest request = wrong_when_hidden ? untimed(judged_.request) : judged_.request;
+    trial = try_shown({request, record, judged_.candidate, seed}, deadline);
+  }
+  if (trial) trial->hidden = std::move(*hidden);
   return trial;
 }
 

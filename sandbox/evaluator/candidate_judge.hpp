@@ -36,8 +36,9 @@ class CandidateJudge {
   OrFailure<Verdict> judge(Verdict verdict, Deadline deadline);
 
  private:
-  /// On which sizes a candidate is tried. Hidden ones come first.
-  enum class Shapes : uint8_t { shown, hidden };
+  /// The parts of a trial. Hidden sizes come first. Before baselines must be compiled, the sizes
+  /// shown are verified alone: that takes seconds which a wrong candidate need not wait for.
+  enum class Part : uint8_t { shown, hidden, first };
 
   /// One run over a bench. All of it outlives the run.
   struct Run {
@@ -45,7 +46,7 @@ class CandidateJudge {
     const IngestRecord& record;
     Candidate& candidate;
     const SecretSeed& seed;
-    Shapes shapes = Shapes::shown;
+    Part part = Part::shown;
   };
   struct ReadySlot {
     ReferenceWorker* worker = nullptr;
@@ -64,7 +65,8 @@ class CandidateJudge {
   struct Trial {
     std::optional<HiddenResult> hidden;
     EvaluationOutcome shown;
-    Decision decision;  // on the sizes shown
+    Decision decision;       // on the sizes shown
+    bool ends_here = false;  // it is wrong, and its baselines are not compiled
 
     bool wrong_when_hidden() const {
       return hidden && hidden->decision.outcome != VerdictClass::passed;
@@ -77,6 +79,9 @@ class CandidateJudge {
   OrFailure<EvaluationOutcome> attempt(const Run& run, Deadline deadline);
   /// Empty where the task names no hidden sizes.
   OrFailure<std::optional<HiddenResult>> verify_hidden(const SecretSeed& seed, Deadline deadline);
+  OrFailure<Trial> try_shown(const Run& run, Deadline deadline);
+  /// Verifies the sizes shown, before the baselines are compiled.
+  OrFailure<Trial> try_first(const IngestRecord& record, const SecretSeed& seed, Deadline deadline);
   OrFailure<Trial> try_once(const IngestRecord& record, const SecretSeed& seed, Deadline deadline);
   Decision decide_on(const Run& run, EvaluationOutcome& outcome);
   /// Accepts times that stay unstable by the candidate's own doing; else nothing is decided.

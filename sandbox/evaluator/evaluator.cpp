@@ -78,6 +78,9 @@ OrFailure<Verdict> Evaluator::State::evaluate(const EvaluateRequest& request, Ve
   if (request.want == Request::explain && !entry.explains) {
     return fail(ErrorCode::unsupported, "contract " + verdict.contract + " has no plan to explain");
   }
+  if (runs(request.want)) {  // it imports torch while the submission compiles
+    if (auto begun = slot->begin_worker(); !begun) return tl::unexpected(std::move(begun.error()));
+  }
   const BuildContext context{
       .request = request,
       .own = own,

@@ -51,10 +51,9 @@ void Slot::tell(const std::string& what) {
   if (progress_) progress_(what);
 }
 
-OrFailure<ReferenceWorker*> Slot::ready_worker(Deadline deadline) {
-  if (worker_ && worker_->alive()) return &*worker_;
+Result<void> Slot::begin_worker() {
+  if (worker_ && worker_->alive()) return {};
   worker_.reset();
-  tell("starting the reference worker");
   const auto turns = gpu_ ? gpu_->open_lease() : UniqueFd{};
   if (!turns) return tl::unexpected(turns.error());
   WorkerOptions wanted{.python = options_.python,
@@ -65,9 +64,20 @@ OrFailure<ReferenceWorker*> Slot::ready_worker(Deadline deadline) {
     wanted.gpu = gpu_->access();
     wanted.turns = turns->get();
   }
-  auto started = ReferenceWorker::start(wanted, {Blame::machine, worker_start_patience, deadline});
-  if (!started) return tl::unexpected(started.error());
-  return &worker_.emplace(std::move(*started));
+  auto begun = ReferenceWorker::begin(wanted);
+  if (!begun) return tl::unexpected(begun.error());
+  worker_.emplace(std::move(*begun));
+  tell("starting the reference worker");
+  return {};
+}
+
+OrFailure<ReferenceWorker*> Slot::ready_worker(Deadline deadline) {
+  if (auto begun = begin_worker(); !begun) return tl::unexpected(std::move(begun.error()));
+  if (auto ready = worker_->ready({Blame::machine, worker_start_patience, deadline}); !ready) {
+    worker_.reset();
+    return tl::unexpected(std::move(ready.error()));
+  }
+  return &*worker_;
 }
 
 Result<std::unique_ptr<Bench>> Slot::make_bench(const TaskSignature& signature) {

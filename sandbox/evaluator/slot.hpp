@@ -33,7 +33,9 @@ class Slot {
   const Progress& progress() const { return progress_; }
   void tell(const std::string& what);
 
-  /// The reference worker; starts one if none lives.
+  /// Starts a reference worker if none lives, and does not wait for it.
+  Result<void> begin_worker();
+  /// The reference worker, once it is ready; starts one if none lives.
   OrFailure<ReferenceWorker*> ready_worker(Deadline deadline);
   /// Whether the worker ended since it was ready.
   bool worker_ended() { return worker_ && !worker_->alive(); }

@@ -120,15 +120,26 @@ OrFailure<const TaskSignature*> TaskKnowledge::signature_of(const Task& task, De
   return &found->second;
 }
 
+OrFailure<TaskDescription> TaskKnowledge::loaded_description(const Task& task, Deadline deadline) {
+  auto ready = slot_.ready_worker(deadline);
+  if (!ready) return tl::unexpected(std::move(ready.error()));
+  slot_.make_room_for(task);
+  return (*ready)->load(task, deadline);
+}
+
+OrFailure<bool> TaskKnowledge::has_compiled(const Task& task, Deadline deadline) {
+  auto loaded = loaded_description(task, deadline);
+  if (!loaded) return tl::unexpected(std::move(loaded.error()));
+  return loaded->compiled;
+}
+
 OrFailure<ReferenceWorker*> TaskKnowledge::worker_with(const EvaluateRequest& request,
                                                        const IngestRecord& record,
                                                        Deadline deadline) {
+  auto loaded = loaded_description(request.task, deadline);
+  if (!loaded) return tl::unexpected(std::move(loaded.error()));
   auto ready = slot_.ready_worker(deadline);
-  if (!ready) return ready;
-  slot_.make_room_for(request.task);
-  auto loaded = (*ready)->load(request.task, deadline);
-  if (!loaded) return tl::unexpected(loaded.error());
-  if (!is_timed(request)) return ready;
+  if (!ready || !is_timed(request)) return ready;
   const bool first = !loaded->compiled;
   if (first) {
     slot_.tell(request.task.id + ": torch.compile, for this process's first timing");

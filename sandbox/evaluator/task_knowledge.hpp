@@ -38,6 +38,9 @@ class TaskKnowledge {
   OrFailure<ReferenceWorker*> worker_with(const EvaluateRequest& request,
                                           const IngestRecord& record, Deadline deadline);
 
+  /// Loads the task; says whether the worker holds its compiled baseline.
+  OrFailure<bool> has_compiled(const Task& task, Deadline deadline);
+
   /// The further baselines that the task is timed against on this slot, less those that were
   /// dropped or that ingest found missing.
   FurtherBaselines& further_of(const Task& task, const IngestRecord& record);
@@ -52,6 +55,7 @@ class TaskKnowledge {
   OrFailure<const IngestRecord*> fit_ragged(const Task& ragged, const IngestRecord& shown,
                                             Deadline deadline);
   OrFailure<IngestRecord> measure(const Task& task, IngestScope scope, Deadline deadline);
+  OrFailure<TaskDescription> loaded_description(const Task& task, Deadline deadline);
   OrFailure<TaskSignature> load_signature(const Task& task, Deadline deadline);
   /// Calls `attempt` until it succeeds or the retry policy ends the tries.
   template <class T>

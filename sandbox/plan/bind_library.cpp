@@ -212,7 +212,7 @@ BoundGemm bind_gemm(const GemmStep& step, PlanPlace place, const BindContext& to
   const size_t before = scope.errors().size();
   BoundGemm gemm = numbers_of(step, scope);
   const bool has_numbers = scope.errors().size() == before;
-  check_lane(step.compute, place, to);
+  check_lane(step.compute, step.compute_place, to);
   if (!find_buffers(step, gemm, scope)) return gemm;
   check_types(step, gemm, has_numbers, scope);
   if (has_numbers) check_matrices(step, gemm, scope);
@@ -222,7 +222,7 @@ BoundGemm bind_gemm(const GemmStep& step, PlanPlace place, const BindContext& to
 BoundConv bind_conv(const ConvStep& step, PlanPlace place, const BindContext& to) {
   PlanScope& scope = to.scope;
   BoundConv conv{.compute = step.compute};
-  check_lane(step.compute, place, to);
+  check_lane(step.compute, step.compute_place, to);
   const size_t before = scope.errors().size();
   conv.x = scope.buffer(step.x, Access::read).value_or(0);
   conv.w = scope.buffer(step.w, Access::read).value_or(0);

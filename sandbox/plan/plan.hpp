@@ -116,6 +116,7 @@ struct GemmStep {
   std::optional<PlacedExpression> row_a, row_b, row_out;           // elements between rows
   bool trans_a = false, trans_b = false;
   ComputeType compute = ComputeType::f32;
+  PlanPlace compute_place;
   Epilogue epilogue = Epilogue::none;
   double alpha = 1, beta = 0;
 };
@@ -127,6 +128,7 @@ struct ConvStep {
       dilation;  // one per spatial extent; empty: 1, 0, 1
   std::optional<PlacedExpression> groups;
   ComputeType compute = ComputeType::f32;
+  PlanPlace compute_place;
 };
 
 struct MemsetStep {

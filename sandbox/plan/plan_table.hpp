@@ -32,6 +32,11 @@ class PlanTable {
       : table_(table), what_(std::move(what)), errors_(errors) {}
 
   PlanPlace place() const { return place_of(table_); }
+  /// The place of a key's value; the table's where the key is missing.
+  PlanPlace place_at(std::string_view key) const {
+    const toml::node* value = table_.get(key);
+    return value == nullptr ? place() : place_of(*value);
+  }
   bool has(std::string_view key) const { return table_.contains(key); }
 
   /// The key is required.

@@ -52,6 +52,7 @@ GemmStep read_gemm(PlanTable& table, PlanErrors& errors) {
   step.trans_a = table.flag("trans_a");
   step.trans_b = table.flag("trans_b");
   step.compute = table.choice("compute", compute_names, ComputeType::f32);
+  step.compute_place = table.place_at("compute");
   step.alpha = table.single("alpha", 1);
   step.beta = table.single("beta", 0);
   const size_t before = errors.size();
@@ -70,6 +71,7 @@ ConvStep read_conv(PlanTable& table) {
   step.dilation = table.expressions("dilation", up_to_three);
   step.groups = table.maybe_expression("groups");
   step.compute = table.choice("compute", compute_names, ComputeType::f32);
+  step.compute_place = table.place_at("compute");
   return step;
 }
 

@@ -136,26 +136,36 @@ OrFailure<bool> WorkerSession::mutant(uint32_t set, uint32_t index, Patience pat
   return contestant_.answer() != 0;
 }
 
-OrFailure<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Patience patience) {
+Result<ReferenceWorker> ReferenceWorker::begin(const WorkerOptions& options) {
   auto ends = FrameSocket::pair();
   if (!ends) return tl::unexpected(ends.error());
   auto spec = jail_for(options, ends->second.fd());
   if (!spec) return tl::unexpected(spec.error());
   auto process = JailedProcess::start(*spec);
   if (!process) return fail("reference worker", process.error());
-  ReferenceWorker worker{std::move(*process), std::move(ends->first)};
-  {
-    const FrameSocket theirs = std::move(ends->second);
-  }  // closed, so that the worker's end is noticed
   Json request{{"op", "hello"}, {"device", options.gpu ? "cuda" : "cpu"}};
   if (options.turns) request["turns"] = turns_number;
-  auto hello = worker.ask(request.dump(), patience);
+  ReferenceWorker worker{std::move(*process), std::move(ends->first)};
+  worker.hello_ = request.dump();
+  worker.sources_ = digest_of_sources(options.folder);
+  return worker;
+}
+
+OrFailure<void> ReferenceWorker::ready(Patience patience) {
+  if (!stack_.empty()) return {};
+  auto hello = ask(hello_, patience);
   if (!hello) return fail("start", hello.error());
   const Json facts = Json::parse(*hello);
-  worker.stack_ = "torch " + facts.value("torch", "?") + " python " + facts.value("python", "?") +
-                  ' ' + facts.value("capability", "?") + " worker " +
-                  digest_of_sources(options.folder);
-  return worker;
+  stack_ = "torch " + facts.value("torch", "?") + " python " + facts.value("python", "?") + ' ' +
+           facts.value("capability", "?") + " worker " + sources_;
+  return {};
+}
+
+OrFailure<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, Patience patience) {
+  auto worker = begin(options);
+  if (!worker) return tl::unexpected(std::move(worker.error()));
+  if (auto ready = worker->ready(patience); !ready) return tl::unexpected(ready.error());
+  return std::move(*worker);
 }
 
 OrFailure<std::string> ReferenceWorker::ask(const std::string& request, Patience patience) {

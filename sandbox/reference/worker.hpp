@@ -114,6 +114,11 @@ class WorkerSession {
 /// One process. After any error but a refusal its state is unknown and it must be replaced.
 class ReferenceWorker {
  public:
+  /// Starts the process, which imports torch in the background.
+  static Result<ReferenceWorker> begin(const WorkerOptions& options);
+  /// Waits until it has imported torch. Every later call requires it.
+  OrFailure<void> ready(Patience patience);
+  /// Both.
   static OrFailure<ReferenceWorker> start(const WorkerOptions& options, Patience patience);
 
   /// Loads a task unless it is loaded. A refusal blames the task; `capacity` (no room now) blames
@@ -152,6 +157,7 @@ class ReferenceWorker {
 
   std::shared_ptr<JailedProcess> process_;
   FrameSocket socket_;
+  std::string hello_, sources_;
   std::string stack_;
 };
 

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/service/client.hpp"
 
+#include <sys/socket.h>
+
 #include <csignal>
 #include <filesystem>
 #include <mutex>
 
+#include "runtime/log.hpp"
 #include "runtime/process/child.hpp"
 #include "sandbox/jail/cgroup.hpp"
 #include "sandbox/protocol/wire.hpp"
+#include "sandbox/service/kept_service.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -35,18 +39,20 @@ InfraFailure infra_of(const Error& error) {
 }  // namespace
 
 struct Client::State {
-  State(Child service, FrameSocket end) : child(std::move(service)), socket(std::move(end)) {}
+  State(std::optional<Child> service, FrameSocket end)
+      : child(std::move(service)), socket(std::move(end)) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
     if (ender) ender->remove(socket.fd());
+    if (!child) return;
     // A killed service leaves its control groups.
-    child.signal(SIGKILL);
-    if (child.finished(seconds{2})) remove_cgroups_of(child.pid());
+    child->signal(SIGKILL);
+    if (child->finished(seconds{2})) remove_cgroups_of(child->pid());
   }
 
-  std::mutex mutex;  // one call at a time
-  Child child;
+  std::mutex mutex;            // one call at a time
+  std::optional<Child> child;  // none: a kept service
   FrameSocket socket;
   std::shared_ptr<EndSwitch> ender;
   Progress progress;
@@ -61,13 +67,19 @@ struct Client::State {
     auto answer = exchange(kind, std::move(body), deadline);
     if (!answer) {
       lost = true;
-      // A service whose socket was closed ends its jails and itself.
-      if (answer.error().code == ErrorCode::peer_lost) (void)child.finished(seconds{2});
-      child.signal(SIGKILL);
+      end_service(answer.error().code == ErrorCode::peer_lost ? seconds{2} : seconds{0});
       return fail("sandbox program", std::move(answer.error()));
     }
     if (answer->failed) return fail(answer->code, std::move(answer->body));
     return std::move(answer->body);
+  }
+
+  /// A service whose socket is closed ends its jails and itself, within `patience` if it can.
+  void end_service(seconds patience) {
+    (void)::shutdown(socket.fd(), SHUT_RDWR);
+    if (!child) return;
+    (void)child->finished(patience);
+    child->signal(SIGKILL);
   }
 
   Result<WireAnswer> exchange(RequestKind kind, std::string body, Deadline deadline) {
@@ -110,7 +122,44 @@ Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 
 Client::~Client() {
-  if (state_ && !lost()) shutdown(Deadline::after(seconds{2}));
+  if (state_ && state_->child && !lost()) shutdown(Deadline::after(seconds{2}));
+}
+
+namespace {
+
+struct Started {
+  std::optional<Child> child;
+  FrameSocket socket;
+};
+
+Result<Started> start_service(const std::string& program) {
+  auto ends = FrameSocket::pair();
+  if (!ends) return tl::unexpected(std::move(ends.error()));
+  ChildSpec spec;
+  spec.argv = {program, "serve"};
+  spec.output = ChildOutput::shared;
+  spec.core = -1;
+  // A terminal's Ctrl-C must not reach the service: it ends when this program closes its socket.
+  spec.own_group = true;
+  const FrameSocket theirs = std::move(ends->second);
+  spec.descriptors = {{service_socket_fd, theirs.fd()}};
+  auto child = Child::start(spec);
+  if (!child) return tl::unexpected(std::move(child.error()));
+  return Started{std::move(*child), std::move(ends->first)};
+}
+
+}  // namespace
+
+Result<Client> Client::greet(std::optional<Child> child, FrameSocket socket,
+                             const SandboxOptions& options, const Start& start) {
+  Client client{std::make_unique<State>(std::move(child), std::move(socket))};
+  if (start.ender && !start.ender->add(client.state_->socket.fd())) {
+    return fail(ErrorCode::peer_lost, "the sandboxes are ending");
+  }
+  client.state_->ender = start.ender;
+  auto greeted = client.state_->ask(RequestKind::hello, pack_body(options), start.deadline);
+  if (!greeted) return tl::unexpected(std::move(greeted.error()));
+  return client;
 }
 
 Result<Client> Client::start(const SandboxOptions& options, Deadline deadline,
@@ -120,28 +169,17 @@ Result<Client> Client::start(const SandboxOptions& options, Deadline deadline,
   if (effective.program.empty()) {
     return fail(ErrorCode::not_found, "warpsmith-sandbox is not beside this program");
   }
-  auto ends = FrameSocket::pair();
-  if (!ends) return tl::unexpected(std::move(ends.error()));
-  ChildSpec spec;
-  spec.argv = {effective.program, "serve"};
-  spec.output = ChildOutput::shared;
-  spec.core = -1;
-  // A terminal's Ctrl-C must not reach the service: it ends when this program closes its socket.
-  spec.own_group = true;
-  spec.descriptors = {{service_socket_fd, ends->second.fd()}};
-  auto child = Child::start(spec);
-  if (!child) return tl::unexpected(std::move(child.error()));
-  Client client{std::make_unique<State>(std::move(*child), std::move(ends->first))};
-  {
-    const FrameSocket theirs = std::move(ends->second);
+  const Start start{deadline, std::move(ender)};
+  if (effective.keep_s > 0) {
+    auto joined = join_kept_service(effective, deadline);
+    auto client = joined ? greet({}, std::move(*joined), effective, start)
+                         : Result<Client>{tl::unexpected(std::move(joined.error()))};
+    if (client) return client;
+    log::info("no kept sandbox: " + client.error().message);
   }
-  if (ender && !ender->add(client.state_->socket.fd())) {
-    return fail(ErrorCode::peer_lost, "the sandboxes are ending");
-  }
-  client.state_->ender = std::move(ender);
-  auto greeted = client.state_->ask(RequestKind::hello, pack_body(effective), deadline);
-  if (!greeted) return tl::unexpected(std::move(greeted.error()));
-  return client;
+  auto started = start_service(effective.program);
+  if (!started) return tl::unexpected(std::move(started.error()));
+  return greet(std::move(started->child), std::move(started->socket), effective, start);
 }
 
 Judgement Client::evaluate(const EvaluateRequest& request, Deadline deadline) {
@@ -166,7 +204,7 @@ Result<HealthReport> Client::health(Deadline deadline) {
 
 void Client::shutdown(Deadline deadline) {
   (void)state_->ask(RequestKind::shutdown, {}, deadline);
-  (void)state_->child.wait(deadline);
+  if (state_->child) (void)state_->child->wait(deadline);
   state_->lost = true;
 }
 
@@ -175,11 +213,11 @@ void Client::on_progress(Progress progress) {
 }
 
 bool Client::lost() const {
-  return state_->lost || !state_->child.alive();
+  return state_->lost || (state_->child && !state_->child->alive());
 }
 
 int Client::pid() const {
-  return state_->child.pid();
+  return state_->child ? state_->child->pid() : 0;
 }
 
 }  // namespace warpsmith::sandbox

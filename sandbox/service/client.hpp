@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "runtime/clock.hpp"
+#include "runtime/process/child.hpp"
+#include "runtime/process/frame_socket.hpp"
 #include "runtime/result.hpp"
 #include "sandbox/protocol/progress.hpp"
 #include "sandbox/protocol/requests.hpp"
@@ -36,19 +38,21 @@ struct SandboxOptions {
   std::vector<std::string> baselines;  // further ones by name: reference/baseline.hpp
   Numerics numerics = Numerics::strict;
   bool require_cgroups = false;  // refuse jails of candidates and agents without cgroup limits
+  uint32_t keep_s = 0;  // how long the service waits for the next client; 0: ends with this one
 
   template <class Archive>
   void serialize(Archive& archive) {
     archive(program, python, cache_dir, core, gpu, compile_cache_bytes, candidate_memory_bytes);
     archive(source_bytes, message_bytes, compile_tasks, compile_ms, call_ms, ingest_ms);
-    archive(verified_sets, timed_blocks, baselines, numerics, require_cgroups, cores);
+    archive(verified_sets, timed_blocks, baselines, numerics, require_cgroups, cores, keep_s);
   }
 };
 
 /// Blocking calls, one at a time: a second thread's call waits for the first. `on_progress`, `lost`
 /// and the destructor do not lock. When the service dies, or a call's deadline passes and its state
 /// is unknown, the client is `lost`: every later call fails at once, and the owner starts a new
-/// client. The destructor ends the service and everything in its jails.
+/// client. The destructor ends the service and everything in its jails, unless the service is kept
+/// for the next client and no call is in progress.
 class Client {
  public:
   /// `ender`, if any, can end the service from another thread.
@@ -68,6 +72,7 @@ class Client {
   void on_progress(Progress progress);
 
   bool lost() const;
+  /// 0 for a kept service.
   int pid() const;
 
   Client(Client&&) noexcept;
@@ -76,6 +81,13 @@ class Client {
 
  private:
   struct State;
+  struct Start {
+    Deadline deadline;
+    std::shared_ptr<EndSwitch> ender;
+  };
+  /// Sends the options to the service at the other end. `child`: none for a kept service.
+  static Result<Client> greet(std::optional<Child> child, FrameSocket socket,
+                              const SandboxOptions& options, const Start& start);
   explicit Client(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

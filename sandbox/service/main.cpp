@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // warpsmith-sandbox: the program that makes verdicts and starts jails. It also runs inside them.
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +14,7 @@
 #include "sandbox/evaluator/evaluator.hpp"
 #include "sandbox/launch/launcher.hpp"
 #include "sandbox/protocol/wire.hpp"
+#include "sandbox/service/kept_service.hpp"
 #include "sandbox/service/libraries.hpp"
 #include "sandbox/service/server.hpp"
 
@@ -22,6 +26,8 @@ constexpr std::string_view recording_word = sandbox::recording_name;
 constexpr const char* usage =
     "warpsmith-sandbox is started by warpsmith, not by hand.\n"
     "  serve      answers requests on descriptor 3\n"
+    "  keep       SOCKET SECONDS: stays in the background, answers one client after another, ends\n"
+    "             when there was none for so long\n"
     "  runner     runs a kernel inside a jail (descriptors 3 to 6)\n"
     "  nvrtc      compiles one CUDA source inside a jail (descriptor 3)\n"
     "  launcher   carries out launch plans on a GPU inside a jail (descriptors 3, 4);\n"
@@ -91,12 +97,31 @@ int serve_inherited() {
   return sandbox::serve(warpsmith::FrameSocket{std::move(fd)}, make_work);
 }
 
+/// Names the newest of the worker's files.
+std::string worker_source() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::file_time_type newest{};
+  for (const auto& file : fs::directory_iterator(WARPSMITH_WORKER_FOLDER, error)) {
+    newest = std::max(newest, file.last_write_time(error));
+  }
+  return std::to_string(newest.time_since_epoch().count());
+}
+
+int serve_in_background(const std::string& socket, const std::string& seconds) {
+  const std::chrono::seconds keep{std::strtol(seconds.c_str(), nullptr, 10)};
+  return sandbox::serve_kept({socket, keep, worker_source}, make_work);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::span<char*> arguments(argv, static_cast<size_t>(argc));
   const std::string mode = arguments.size() > 1 ? arguments[1] : "";
   if (mode == "serve") return serve_inherited();
+  if (mode == "keep" && arguments.size() == 4) {
+    return serve_in_background(arguments[2], arguments[3]);
+  }
   if (mode == "runner") return warpsmith::sandbox::run_runner();
   if (mode == "nvrtc") return warpsmith::sandbox::run_nvrtc_worker();
   if (mode == sandbox::launcher_mode && arguments.size() == 2) {

@@ -3,10 +3,13 @@
 
 #include <poll.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "runtime/cuda/device_error.hpp"
@@ -33,18 +36,43 @@ Deadline own_deadline(milliseconds left) {
   return Deadline::after(left > 2 * reserve ? left - reserve : left / 2);
 }
 
-/// Ends the process with all its jails as soon as the client's end of the socket closes, whatever
-/// the main thread does. A later sweep removes a file that it was writing.
-void watch_client(int socket) {
-  std::thread([socket] {
-    pollfd poll{socket, POLLRDHUP, 0};
-    while (::poll(&poll, 1, -1) <= 0) continue;
-    refuse_new_jails();
-    kill_all_jails();
-    remove_cgroups_of(::getpid());
-    ::_exit(0);
-  }).detach();
+/// A later sweep removes a file that the main thread was writing.
+[[noreturn]] void end_process() {
+  refuse_new_jails();
+  kill_all_jails();
+  remove_cgroups_of(::getpid());
+  ::_exit(0);
 }
+
+/// True once the client's end of the socket is closed.
+bool has_left(int socket, milliseconds within) {
+  pollfd poll{socket, POLLRDHUP, 0};
+  return ::poll(&poll, 1, static_cast<int>(within.count())) > 0;
+}
+
+/// Watches a client from another thread. One that leaves ends the process if a request is in hand,
+/// or if the service ends with its client.
+class ClientWatch {
+ public:
+  ClientWatch(int socket, const std::atomic<bool>& busy, Leaving leaving)
+      : socket_(socket), thread_([this, socket, &busy, leaving] {
+          while (!has_left(socket, milliseconds{60'000})) continue;
+          const bool ends = busy || leaving == Leaving::ends_the_service;
+          if (ends && !over_) end_process();
+        }) {}
+  ~ClientWatch() {
+    over_ = true;
+    (void)::shutdown(socket_, SHUT_RDWR);
+    thread_.join();
+  }
+  ClientWatch(const ClientWatch&) = delete;
+  ClientWatch& operator=(const ClientWatch&) = delete;
+
+ private:
+  int socket_;
+  std::atomic<bool> over_ = false;
+  std::thread thread_;  // uses the members above
+};
 
 /// Pins this thread and everything that it starts from now on.
 bool stay_on(const std::vector<int>& cores) {
@@ -70,29 +98,36 @@ WireAnswer answer_of(const Result<T>& result) {
   return answer;
 }
 
-class Server {
- public:
-  Server(FrameSocket socket, const MakeWork& make_work)
-      : socket_(std::move(socket)), make_work_(make_work) {}
+}  // namespace
 
-  int run() {
+struct Server::State {
+  State(const MakeWork& make, Leaving what) : make_work_(make), leaving_(what) {
     sweep_stale_cgroups();
-    watch_client(socket_.fd());
-    while (!ending_) {
-      // Idle without a limit: the watcher notices if the client ends.
-      auto frame = socket_.receive(Deadline::after(std::chrono::hours{24}));
-      if (!frame && frame.error().code == ErrorCode::timeout) continue;
-      if (!frame) return 0;
-      auto request = codec::unpack<WireRequest>(*frame);
-      number_ = request ? request->number : 0;
-      WireAnswer answer = request ? guarded(*request) : failed(request.error());
-      answer.number = number_;
-      if (!socket_.send(codec::pack(answer), Deadline::after(answer_patience))) return 1;
-    }
-    return 0;
+  }
+
+  bool talk(FrameSocket socket) {
+    socket_.emplace(std::move(socket));
+    const ClientWatch watch(socket_->fd(), busy_, leaving_);
+    while (!ending_ && answer_next()) continue;
+    return !ending_;
   }
 
  private:
+  /// False once the client has left.
+  bool answer_next() {
+    // Idle without a limit: the watcher notices if the client ends.
+    auto frame = socket_->receive(Deadline::after(std::chrono::hours{24}));
+    if (!frame) return frame.error().code == ErrorCode::timeout;
+    busy_ = true;
+    if (has_left(socket_->fd(), milliseconds{0})) return busy_ = false;
+    auto request = codec::unpack<WireRequest>(*frame);
+    number_ = request ? request->number : 0;
+    WireAnswer answer = request ? guarded(*request) : failed(request.error());
+    answer.number = number_;
+    busy_ = false;
+    return socket_->send(codec::pack(answer), Deadline::after(answer_patience)).has_value();
+  }
+
   /// After an error of the device this process ends, and the client starts another.
   WireAnswer guarded(const WireRequest& request) {
     try {
@@ -129,6 +164,8 @@ class Server {
   WireAnswer greet(const std::string& body) {
     auto options = unpack_body<SandboxOptions>(body);
     if (!options) return failed(options.error());
+    if (work_) return greet_again(body);
+    greeted_with_ = body;
     options_ = std::move(*options);
     if (options_.require_cgroups) {
       if (auto in_force = probe_cgroups(); !in_force) return failed(in_force.error());
@@ -147,6 +184,12 @@ class Server {
     return {};
   }
 
+  /// For a later client of a kept service.
+  WireAnswer greet_again(const std::string& body) const {
+    if (body == greeted_with_) return {};
+    return failed({ErrorCode::invalid_argument, "sandbox: this service has other options"});
+  }
+
   /// Sends progress of the current request. Does not wait long for a client that does not read.
   Progress teller() {
     return [this](const std::string& what) {
@@ -154,7 +197,7 @@ class Server {
       line.number = number_;
       line.progress = true;
       line.body = what;
-      (void)socket_.send(codec::pack(line), Deadline::after(seconds{1}));
+      (void)socket_->send(codec::pack(line), Deadline::after(seconds{1}));
     };
   }
 
@@ -192,20 +235,30 @@ class Server {
     return report;
   }
 
-  FrameSocket socket_;
+  std::optional<FrameSocket> socket_;
   const MakeWork& make_work_;
+  Leaving leaving_;
   SandboxOptions options_;
+  std::string greeted_with_;  // the packed options
   std::optional<CorePin> pin_;
   std::optional<ServiceWork> work_;
   uint64_t number_ = 0;  // of the current request
   uint64_t evaluations_ = 0;
+  std::atomic<bool> busy_ = false;
   bool ending_ = false;
 };
 
-}  // namespace
+Server::Server(const MakeWork& make_work, Leaving leaving)
+    : state_(std::make_unique<State>(make_work, leaving)) {}
+Server::~Server() = default;
+
+bool Server::talk(FrameSocket socket) {
+  return state_->talk(std::move(socket));
+}
 
 int serve(FrameSocket socket, const MakeWork& make_work) {
-  return Server{std::move(socket), make_work}.run();
+  (void)Server{make_work, Leaving::ends_the_service}.talk(std::move(socket));
+  return 0;
 }
 
 }  // namespace warpsmith::sandbox

@@ -2,10 +2,14 @@
 // `warpsmith bench tasks`: which tasks are accepted here, and how are solutions judged?
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "actors/commands/baselines_option.hpp"
 #include "actors/commands/bench/bench_parts.hpp"
 #include "actors/commands/bench/clock_gap.hpp"
 #include "actors/commands/bench/task_survey.hpp"
@@ -26,6 +30,8 @@ struct Arguments {
   std::vector<std::filesystem::path> places;
   std::string solutions, contract = "cpu";
   int gpu = 0;
+  int64_t slots = 1;
+  std::vector<std::string> baselines{"none"};
   bool json = false;
 };
 
@@ -109,18 +115,18 @@ std::string sum_text(const SurveyCounts& sum) {
   return table_of(rows);
 }
 
-Result<std::unique_ptr<SandboxBackend>> backend_of(
+Result<std::vector<SandboxBackendFactory>> slots_of(
     const Arguments& args, const std::vector<Task>& tasks,
     const std::shared_ptr<sandbox::EndSwitch>& ender) {
   const bool on_gpu = std::ranges::find(tasks, DeviceClass::cuda, &Task::device) != tasks.end();
   SandboxConfig config;
   config.contract = slot_contract(args.contract, on_gpu ? DeviceClass::cuda : DeviceClass::cpu);
   config.first_gpu = args.gpu;
+  config.count = args.slots;
+  config.baselines = selected_baselines(args.baselines);
   const auto slots = take_slots(config);
   if (!slots) return tl::unexpected(slots.error());
-  auto backend = service_backend(slots->front(), ender)();
-  if (backend) (*backend)->on_progress(print_progress);
-  return backend;
+  return services_of(*slots, ender);
 }
 
 Result<SolutionPair> solutions_for(const Arguments& args, const Task& task) {
@@ -133,21 +139,66 @@ void add(Survey& survey, SurveyedTask task, const Arguments& args) {
   survey.tasks.push_back(std::move(task));
 }
 
+/// The tasks that several slots survey, each slot on a thread of its own.
+class SharedSurvey {
+ public:
+  SharedSurvey(Survey& survey, const std::vector<Task>& tasks, const Arguments& args,
+               const SignalWait& signals)
+      : survey_(survey), tasks_(tasks), args_(args), signals_(signals) {}
+
+  /// Surveys tasks until none is left, Ctrl-C, or an error of any slot.
+  void work(const SandboxBackendFactory& open) {
+    auto backend = open();
+    if (!backend) return fail_with(std::move(backend.error()));
+    (*backend)->on_progress(print_progress);
+    for (size_t at = next_++; at < tasks_.size(); at = next_++) {
+      auto seen = survey_one(**backend, tasks_[at]);
+      if (signals_.arrived()) return;
+      if (!seen) return fail_with(std::move(seen.error()));
+      const std::lock_guard lock(mutex_);
+      add(survey_, std::move(*seen), args_);
+    }
+  }
+  Result<void> result() const {
+    return error_ ? Result<void>{tl::unexpected(*error_)} : Result<void>{};
+  }
+
+ private:
+  Result<SurveyedTask> survey_one(SandboxBackend& backend, const Task& task) {
+    const auto solutions = solutions_for(args_, task);
+    if (!solutions) return tl::unexpected(solutions.error());
+    auto seen = survey_task(backend, task, *solutions, print_progress);
+    if (!seen) return fail(task.id, std::move(seen.error()));
+    return seen;
+  }
+  void fail_with(Error error) {
+    next_ = tasks_.size();
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::move(error);
+  }
+
+  Survey& survey_;
+  const std::vector<Task>& tasks_;
+  const Arguments& args_;
+  const SignalWait& signals_;
+  std::atomic<size_t> next_ = 0;
+  std::mutex mutex_;  // guards the survey and the error
+  std::optional<Error> error_;
+};
+
 /// Surveys the tasks, until the end or Ctrl-C.
 Result<void> survey_tasks(Survey& survey, const std::vector<Task>& tasks, const Arguments& args,
                           const SignalWait& signals) {
   const EndOnSignal end(signals);
-  auto backend = backend_of(args, tasks, end.ender());
-  if (!backend) return tl::unexpected(std::move(backend.error()));
-  for (const Task& task : tasks) {
-    const auto solutions = solutions_for(args, task);
-    if (!solutions) return tl::unexpected(solutions.error());
-    auto seen = survey_task(**backend, task, *solutions, print_progress);
-    if (signals.arrived()) break;
-    if (!seen) return fail(task.id, std::move(seen.error()));
-    add(survey, std::move(*seen), args);
+  const auto slots = slots_of(args, tasks, end.ender());
+  if (!slots) return tl::unexpected(slots.error());
+  SharedSurvey shared(survey, tasks, args, signals);
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(slots->size());
+    for (const auto& open : *slots) threads.emplace_back([&] { shared.work(open); });
   }
-  return {};
+  return shared.result();
 }
 
 Result<Survey> survey_all(const Arguments& args, const synthesis::FoundTasks& found,
@@ -207,6 +258,10 @@ Command bench_tasks_part() {
             app.add_option("--gpu", args->gpu, "Number of the GPU for contracts device and host")
                 ->capture_default_str()
                 ->check(CLI::Range(0, 63));
+            app.add_option("--slots", args->slots, "Slots that take in tasks side by side")
+                ->capture_default_str()
+                ->check(CLI::Range(1, 64));
+            add_baselines_option(app, args->baselines);
             app.add_flag("--json", args->json, "Print one JSON object on standard output");
             app.footer(footer);
             return [args] { return bench_tasks(*args); };

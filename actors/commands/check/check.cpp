@@ -40,7 +40,7 @@ const char* const footer =
     "  warpsmith check --explain configs/examples/rms_norm_linear\n"
     "  warpsmith check --profile kernels.json --trace trace.json configs/examples/rms_norm_linear\n"
     "The first check of a task measures its baselines, which takes minutes; progress goes to\n"
-    "standard error.\n"
+    "standard error. Checks within --keep of the last one take seconds.\n"
     "Exit codes: 0 correct, 1 judged not correct, 2 bad input, 3 infrastructure failure,\n"
     "130 interrupted.";
 
@@ -119,8 +119,9 @@ ExitCode check(const CheckArguments& args) {
   const auto call = check_call(args);
   if (!call) return report(call.error());
   const SandboxConfig config = config_of(*call, args);
-  const auto slots = take_slots(config);
+  auto slots = take_slots(config);
   if (!slots) return report(with_alternatives(slots.error(), config));
+  if (runs(call->request)) slots->front().keep_s = static_cast<uint32_t>(args.keep_s);
   const SignalWait signals{"stopping"};
   const EndOnSignal end(signals);
   const Judgement judgement = judge(*call, slots->front(), seconds{args.timeout_s}, end);
@@ -163,8 +164,12 @@ Command check_command() {
         app.add_flag("--json", args->json, "Print one JSON object on standard output");
         auto* explain = app.add_flag("--explain", args->explain,
                                      "Contract device: print what would be launched; run nothing");
-        app.add_flag("--compile-only", args->compile_only, "Compile and inspect; run nothing")
-            ->excludes(explain);
+        auto* compile_only =
+            app.add_flag("--compile-only", args->compile_only, "Compile and inspect; run nothing")
+                ->excludes(explain);
+        app.add_flag("--verify-only", args->verify_only, "Compile and verify; time nothing")
+            ->excludes(explain)
+            ->excludes(compile_only);
         for (const auto& [name, file, about] :
              {std::tuple{"--profile", &args->profile,
                          "On a GPU: write the kernels that ran, beside those of eager and\n"
@@ -175,7 +180,8 @@ Command check_command() {
           app.add_option(name, *file, about)
               ->type_name("FILE")
               ->excludes("--explain")
-              ->excludes("--compile-only");
+              ->excludes("--compile-only")
+              ->excludes("--verify-only");
         }
         app.add_option("--gpu", args->gpu, "Number of the GPU for contracts device and host")
             ->capture_default_str()
@@ -184,6 +190,11 @@ Command check_command() {
         app.add_option("--timeout", args->timeout_s, "Seconds for the whole evaluation")
             ->capture_default_str()
             ->check(CLI::Range(1, 86'400));
+        app.add_option("--keep", args->keep_s,
+                       "Seconds that the sandbox stays ready for the next check, with torch, the\n"
+                       "task and its compiled baselines in memory; 0: it ends with this command")
+            ->capture_default_str()
+            ->check(CLI::Range(0, 3'600));
         app.footer(footer);
         return [args] { return check(*args); };
       }};

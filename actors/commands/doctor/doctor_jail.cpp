@@ -5,6 +5,7 @@
 #include "runtime/environment.hpp"
 #include "runtime/process/child.hpp"
 #include "sandbox/jail/jail.hpp"
+#include "sandbox/jail/jail_remedy.hpp"
 #include "sandbox/service/client.hpp"
 
 namespace warpsmith::actors {
@@ -41,10 +42,9 @@ Result<sandbox::HealthReport> probe_sandbox() {
 void check_in_force(Findings& findings) {
   const auto report = probe_sandbox();
   if (!report) {
-    findings.push_back(
-        {area, "starts", "no: " + report.error().message, FindingState::missing,
-         "user namespaces must be allowed: sysctl kernel.unprivileged_userns_clone=1 "
-         "and, on Ubuntu, kernel.apparmor_restrict_unprivileged_userns=0"});
+    const std::string& why = report.error().message;
+    findings.push_back({area, "starts", "no: " + why, FindingState::missing,
+                        sandbox::jail_remedy(why, sandbox::this_container())});
     return;
   }
   findings.push_back({area, "starts", true});

@@ -54,6 +54,7 @@ std::vector<std::string> command_line(const std::string& compiler, bool with_pre
 Result<std::string> identify_toolchain(const std::string& compiler) {
   ChildSpec ask;
   ask.argv = {compiler, "-march=native", "-x", "c++", "-E", "-v", "-"};
+  ask.environment = compile_jail().environment;  // a user's variables do not reach the jail
   const auto answer = run_child(ask, Deadline::after(std::chrono::seconds{30}));
   if (!answer || answer->exit_code != 0) {
     return fail(ErrorCode::unsupported,

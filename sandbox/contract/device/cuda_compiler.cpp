@@ -4,6 +4,7 @@
 #include "runtime/checksum.hpp"
 #include "sandbox/compile/cubin.hpp"
 #include "sandbox/compile/diagnostics.hpp"
+#include "sandbox/contract/device/implicit_names.hpp"
 #include "sandbox/jail/presets.hpp"
 #include "sandbox/plan/plan.hpp"
 
@@ -11,6 +12,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 constexpr const char* cubin_path = "/tmp/kernels.cubin";
+constexpr const char* toolkit_headers = "/include";  // how each `include_path` begins
 
 /// We choose all flags. Fused multiply-add stays on, as in torch's own kernels.
 std::vector<std::string> flags(const CudaCompilerOptions& options) {
@@ -35,17 +37,6 @@ FileSet sources_of(const FileSet& files) {
   return sources;
 }
 
-/// NVRTC reads a text up to its first zero byte; the rest would not be compiled.
-std::optional<Compiled> not_text(const FileSet& files) {
-  for (const auto& [name, content] : files) {
-    const size_t zero = content.find('\0');
-    if (zero == std::string::npos) continue;
-    return failed_compiling(VerdictClass::compile_error,
-                            name + " is no text: byte " + std::to_string(zero) + " is zero");
-  }
-  return std::nullopt;
-}
-
 NvrtcOptions pool_options(const CudaCompilerOptions& options) {
   return {.program = options.program,
           .library_folder = options.toolchain.library_folder,
@@ -57,10 +48,11 @@ NvrtcOptions pool_options(const CudaCompilerOptions& options) {
           .ready = options.ready};
 }
 
-/// Whether NVRTC failed for want of the host's C++ headers, which nvcc has.
-bool wants_host_headers(const std::string& log) {
-  return log.find("could not open source file") != std::string::npos ||
-         log.find("cannot open source file") != std::string::npos;
+/// Whether NVRTC failed where nvcc may not: for want of the host's C++ headers, or inside one of the
+/// toolkit's.
+bool may_compile_by_nvcc(const std::string& log) {
+  return log.find("open source file") != std::string::npos ||
+         log.find(toolkit_headers) != std::string::npos;
 }
 
 JailSpec nvcc_jail(const CudaCompilerOptions& options, const FileSet& files) {
@@ -93,6 +85,7 @@ CudaCompiler::CudaCompiler(CudaCompilerOptions options, CompileCache cache, Nvrt
     : options_(std::move(options)), cache_(std::move(cache)), pool_(std::move(pool)) {
   std::string identity = "nvrtc " + pool_.version() + '\n' + identity_of(options_.toolchain);
   for (const std::string& flag : flags(options_)) identity += '\n' + flag;
+  identity += content_of(with_implicit_names({}).files);
   toolchain_hash_ = sha256_hex(identity + std::to_string(options_.global_bytes) + ',' +
                                std::to_string(most_stack_bytes));
 }
@@ -129,8 +122,12 @@ Result<Compiled> CudaCompiler::by_nvcc(const FileSet& files, Deadline deadline) 
 }
 
 Result<Compiled> CudaCompiler::compile_fresh(const FileSet& files, Deadline deadline) {
-  auto answer =
-      pool_.compile({files, device_source_file, flags(options_)}, options_.timeout, deadline);
+  const CudaSource source{files, device_source_file, flags(options_)};
+  auto answer = pool_.compile(source, options_.timeout, deadline);
+  if (answer && answer->object && !answer->object->compiled &&
+      lacks_implicit_names(answer->object->log)) {
+    answer = pool_.compile(with_implicit_names(source), options_.timeout, deadline);
+  }
   if (!answer) return tl::unexpected(std::move(answer.error()));
   if (auto whole = unharmed(answer->exit); !whole) return tl::unexpected(std::move(whole.error()));
   Compiled result;
@@ -145,7 +142,7 @@ Result<Compiled> CudaCompiler::compile_fresh(const FileSet& files, Deadline dead
     result.lasting = false;
   } else if (answer->object->compiled) {
     result = inspected(std::move(answer->object->cubin));
-  } else if (wants_host_headers(answer->object->log) && !options_.toolchain.root.empty()) {
+  } else if (may_compile_by_nvcc(answer->object->log) && !options_.toolchain.root.empty()) {
     return by_nvcc(files, deadline);
   } else {
     result = refused(answer->object->log);
@@ -159,7 +156,6 @@ Result<Compiled> CudaCompiler::compile(const FileSet& submitted, Deadline deadli
   if (auto unfit = unfit_sources(files, device_source_file, options_.source_bytes)) {
     return std::move(*unfit);
   }
-  if (auto unfit = not_text(files)) return std::move(*unfit);
   const std::string key = sha256_hex(toolchain_hash_ + content_of(files));
   return compile_once(cache_, key, [&] { return compile_fresh(files, deadline); });
 }

@@ -127,7 +127,7 @@ OrFailure<CudaCompiler*> DeviceContract::ready_compiler(const Progress& tell, De
 OrFailure<Compiled> DeviceContract::compile(const BuildContext& context, const Plan& plan,
                                             Deadline deadline) {
   const FileSet& files = context.request.submission.files;
-  if (!launches_kernels(plan) && !files.contains(device_source_file)) return Compiled{};
+  if (!launches_kernels(plan)) return Compiled{};  // kernels.cu, if there is one, has no effect
   auto ready = ready_compiler(context.tell, deadline);
   if (!ready) return tl::unexpected(std::move(ready.error()));
   const OwnClock own(&context.own);

@@ -60,12 +60,12 @@ std::vector<std::string> baselines_of(const std::vector<std::string>& overrides)
   return further_baselines(config->sandbox);
 }
 
-TEST(RunConfigTest, GpuSlotsTimeAllBaselinesByDefault) {
+TEST(RunConfigTest, GpuSlotsTimeFurtherBaselinesOnlyIfAsked) {
   using testing::ElementsAre;
   EXPECT_THAT(baselines_of({}), ElementsAre());
-  EXPECT_THAT(baselines_of({"sandbox.contract=\"device\""}),
+  EXPECT_THAT(baselines_of({"sandbox.contract=\"device\""}), ElementsAre());
+  EXPECT_THAT(baselines_of({"sandbox.contract=\"device\"", "sandbox.baselines=[\"auto\"]"}),
               ElementsAre("max-autotune", "cuda-graph"));
-  EXPECT_THAT(baselines_of({"sandbox.contract=\"device\"", "sandbox.baselines=[]"}), ElementsAre());
   EXPECT_THAT(baselines_of({"sandbox.contract=\"host\"", "sandbox.baselines=[\"cuda-graph\"]"}),
               ElementsAre("cuda-graph"));
 }

@@ -169,7 +169,7 @@ TEST(BindPlanTest, ProductsStayWithinTheirBuffers) {
   EXPECT_EQ(complaint(gemm("batch = 2\nstride_a = 0\nstride_b = 0\nstride_out = 0\n")),
             "plan.toml:2:8: the matrices of the batch overlap in the output");
   EXPECT_EQ(complaint(gemm("compute = \"tf32\"\n")),
-            "plan.toml:1:1: this task's lane is fp32-strict: compute = \"tf32\" is not allowed");
+            "plan.toml:8:11: this task's lane is fp32-strict: compute = \"tf32\" is not allowed");
   EXPECT_EQ(complaint(gemm("compute = \"tf32\"\n"), {.lane = PrecisionLane::tf32_allowed}), "");
   EXPECT_EQ(complaint(gemm("bias = \"x\"\nepilogue = \"bias\"\n")),
             "plan.toml:8:8: a bias has the type of the output and n = 40 elements");

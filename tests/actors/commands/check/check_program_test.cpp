@@ -186,6 +186,32 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
   fs::create_symlink(file("elsewhere.cu", ""), folder() / "linked/kernels.cu");
   EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "linked").string()}),
               HasSubstr("linked/kernels.cu: symbolic links are not followed"));
+  fs::create_symlink("/etc/passwd", folder() / "kernel.cpp");
+  EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "kernel.cpp").string()}),
+              HasSubstr("kernel.cpp: symbolic links are not followed; copy the file\n"));
+}
+
+TEST_F(CheckProgramTest, SourcesThatAreNoTextAreNamed) {
+  const auto said = [this](const std::string& text) {
+    const ChildExit end = check({"--compile-only", "--task", cpu_task, file("kernel.cpp", text)});
+    EXPECT_EQ(end.exit_code, 1) << end.err;
+    return end.out;
+  };
+  EXPECT_THAT(said(" \n"), HasSubstr("kernel.cpp is empty"));
+  EXPECT_THAT(said("\xEF\xBB\xBFint x;"), HasSubstr("kernel.cpp begins with a byte-order mark"));
+  EXPECT_THAT(said("\xFF\xFEi"), HasSubstr("kernel.cpp is UTF-16"));
+  EXPECT_THAT(said(std::string("int x;\0", 7)), HasSubstr("is no text: byte 6 is zero"));
+}
+
+TEST_F(CheckProgramTest, VariablesOfCompilersDoNotReachThem) {
+  ::setenv("GCC_EXEC_PREFIX", "/nowhere/", 1);
+  ::setenv("CPATH", "/nowhere", 1);
+  const ChildExit end = check({"--compile-only", "--task", cpu_task,
+                               file("kernel.cpp", "extern \"C\" void solve(const void* const*, "
+                                                  "void* const*, const long*) {}")});
+  ::unsetenv("GCC_EXEC_PREFIX");
+  ::unsetenv("CPATH");
+  EXPECT_EQ(end.exit_code, 0) << end.out << end.err;
 }
 
 TEST_F(CheckProgramTest, WhatIsNotAFileIsNamedInEveryContract) {

@@ -24,6 +24,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 using std::chrono::seconds;
+using testing::AllOf;
 using testing::HasSubstr;
 
 class CudaCompilerTest : public testing::Test {
@@ -228,6 +229,34 @@ TEST_F(CudaCompilerTest, ForbiddenConstructsAreNamed) {
       "__device__ char table[100 << 20];\n"
       "extern \"C\" __global__ void k(char* p) { *p = table[threadIdx.x]; table[3] = *p; }");
   EXPECT_THAT(large.text, HasSubstr("bytes of __device__ variables; at most 67108864"));
+}
+
+TEST_F(CudaCompilerTest, NamesThatNvccHasWithoutAnIncludeCompile) {
+  std::string source;
+  for (const char* use :
+       {"*x = INFINITY;", "*x = -NAN;", "*x = HUGE_VALF;", "*x = M_PI;", "int a = INT_MAX;",
+        "unsigned a = UINT_MAX;", "long long a = LLONG_MIN;", "int a = CHAR_BIT;",
+        "int a = RAND_MAX;", "int8_t a = 0;", "int32_t a = 0;", "int64_t a = 0;", "size_t a = 0;",
+        "std::size_t a = 0;", "ptrdiff_t a = 0;", "std::nullptr_t a = nullptr;", "uint a = 0;",
+        "ushort a = 0;", "*x = std::exp(1.f);", "*x = std::isnan(*x);", "if (*x > 9) abort();",
+        "size_t a = offsetof(float4, y);", "clock_t a = clock();", "dim3 a;", "uint4 a{};",
+        "*x = fmaxf(*x, 2);", "*x = max(1, 2);", "memcpy(x, x + 1, 4);", "*x = abs(-1);"}) {
+    source += "extern \"C\" __global__ void k" + std::to_string(source.size()) +
+              "(float* x) { " + use + " }\n";
+  }
+  const Compiled compiled = compile(source);
+  EXPECT_FALSE(compiled.failure) << compiled.text;
+}
+
+TEST_F(CudaCompilerTest, CommonHeadersOfTheCLibraryAreThere) {
+  const Compiled compiled = compile(
+      "#include <cmath>\n#include <cstdint>\n#include <cfloat>\n#include <math.h>\n"
+      "#include <cuda_fp16.h>\n"
+      "extern \"C\" __global__ void k(float* x) { std::uint64_t i = 0; x[i] = FLT_MAX; }\n");
+  EXPECT_FALSE(compiled.failure) << compiled.text;
+  const Compiled wrong = compile("extern \"C\" __global__ void k(float* x) { *x = unknown_name; }");
+  EXPECT_EQ(wrong.failure, VerdictClass::compile_error);
+  EXPECT_THAT(wrong.text, AllOf(HasSubstr("kernels.cu:1"), HasSubstr("unknown_name")));
 }
 
 TEST_F(CudaCompilerTest, SourcesThatNeedTheHostsHeadersGoToNvcc) {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to change where bubblewrap cannot make a jail.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace warpsmith::sandbox {
+
+/// Which runtime's container this process runs in, as far as that can be seen.
+enum class Container : uint8_t { none, docker, podman, kubernetes };
+Container this_container();
+
+/// The remedy for bubblewrap's message; empty if the message is unknown. Pure.
+std::string jail_remedy(std::string_view bubblewrap_says, Container container);
+
+}  // namespace warpsmith::sandbox
