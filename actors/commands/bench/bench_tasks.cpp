@@ -235,7 +235,8 @@ const char* const footer =
     "refused and why: random tasks, tasks that do not fit the GPU, tasks whose wrong kernels "
     "would\n"
     "pass, files without a task. With --solutions it also judges SOLUTIONS/TASK/ and\n"
-    "SOLUTIONS/TASK/wrong/, if they exist. Ctrl-C ends with the tasks so far.\n"
+    "the wrong solution that SOLUTIONS/TASK/wrong.json makes of it. Ctrl-C ends with the tasks so\n"
+    "far.\n"
     "Example:\n"
     "  warpsmith bench tasks KernelBench/level1 --contract device --solutions my_kernels";
 

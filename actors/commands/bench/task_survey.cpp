@@ -4,6 +4,7 @@
 #include "actors/commands/bench/final_verdict.hpp"
 #include "runtime/clock.hpp"
 #include "sandbox/contract/registry.hpp"
+#include "sandbox/workspace/mistake.hpp"
 #include "sandbox/workspace/solution.hpp"
 
 namespace warpsmith::actors {
@@ -12,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::minutes ingest_budget{10};
-constexpr const char* wrong_folder = "wrong";
+constexpr const char* mistake_file = "wrong.json";
 
 Result<Submission> submission_in(const fs::path& place, const Task& task,
                                  const std::string& contract) {
@@ -24,9 +25,7 @@ Result<Submission> submission_in(const fs::path& place, const Task& task,
   auto files = sandbox::freeze_folder(
       *folder, std::string{sandbox::contract_named(contract).required_file}, {});
   if (!files) return fail(place.string(), std::move(files.error()));
-  std::erase_if(*files, [](const auto& file) {
-    return file.first.starts_with(std::string{wrong_folder} + '/');
-  });
+  files->erase(mistake_file);
   submission.files = std::move(*files);
   return submission;
 }
@@ -55,9 +54,14 @@ Result<SolutionPair> solutions_of(const Task& task, const fs::path& solutions,
                                   const std::string& contract) {
   auto right = submission_in(solutions / task.id, task, contract);
   if (!right) return tl::unexpected(std::move(right.error()));
-  auto wrong = submission_in(solutions / task.id / wrong_folder, task, contract);
-  if (!wrong) return tl::unexpected(std::move(wrong.error()));
-  return SolutionPair{std::move(*right), std::move(*wrong)};
+  const fs::path mistake = solutions / task.id / mistake_file;
+  SolutionPair pair{std::move(*right), {}};
+  std::error_code error;
+  if (!fs::exists(mistake, error)) return pair;
+  auto files = sandbox::with_mistake(pair.right.files, mistake);
+  if (!files) return tl::unexpected(std::move(files.error()));
+  pair.wrong = {task.id, contract, std::move(*files)};
+  return pair;
 }
 
 SurveyCounts Survey::counts() const {

@@ -12,6 +12,7 @@
 #include "sandbox/contract/device/cuda_compiler.hpp"
 #include "sandbox/contract/device/device_candidate.hpp"
 #include "sandbox/reference/description.hpp"
+#include "sandbox/workspace/mistake.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::sandbox {
@@ -144,8 +145,7 @@ class DeviceKernelsTest : public testing::TestWithParam<Tensors> {
   }
 
   /// Why the solution cannot be launched; empty if it can.
-  static std::string objection(const fs::path& place) {
-    const FileSet files = files_of(place);
+  static std::string objection(const FileSet& files) {
     const auto plan = device_plan(files);
     if (!plan) return plan.error().text;
     Compiled compiled;
@@ -168,12 +168,12 @@ std::unique_ptr<CudaCompiler> DeviceKernelsTest::compiler;
 
 TEST_P(DeviceKernelsTest, BindToTheTaskAndMatchWhatWasCompiled) {
   if (compiler == nullptr) GTEST_SKIP() << "no CUDA toolchain on this machine";
-  EXPECT_EQ(objection(folder / GetParam().task), "");
-  EXPECT_EQ(objection(folder / GetParam().task / "wrong"), "");
-}
-
-TEST_P(DeviceKernelsTest, AWrongVariantDiffersFromTheRightOne) {
-  EXPECT_NE(files_of(folder / GetParam().task), files_of(folder / GetParam().task / "wrong"));
+  const FileSet right = files_of(folder / GetParam().task);
+  EXPECT_EQ(objection(right), "");
+  const auto wrong = with_mistake(right, folder / GetParam().task / "wrong.json");
+  ASSERT_TRUE(wrong) << wrong.error().message;
+  EXPECT_NE(*wrong, right);
+  EXPECT_EQ(objection(*wrong), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Sample, DeviceKernelsTest, testing::ValuesIn(tasks),

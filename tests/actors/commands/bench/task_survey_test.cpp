@@ -50,7 +50,8 @@ class TaskSurveyTest : public testing::Test {
 
 TEST_F(TaskSurveyTest, RightAndWrongSolutionsAreJudgedSeparately) {
   write("rows/kernel.cpp", "good");
-  write("rows/wrong/kernel.cpp", "bad");
+  write("rows/wrong.json", R"({"mistake": "it is bad", "edits": {"kernel.cpp": [
+    {"old_string": "good", "new_string": "bad"}]}})");
   const auto seen = survey("rows");
   ASSERT_TRUE(seen) << seen.error().message;
   const SurveyCounts sum = Survey{{*seen}}.counts();
@@ -62,7 +63,7 @@ TEST_F(TaskSurveyTest, RightAndWrongSolutionsAreJudgedSeparately) {
 }
 
 TEST_F(TaskSurveyTest, AWrongSolutionThatPassesIsCounted) {
-  write("rows/wrong/kernel.cpp", "good");
+  write("rows/wrong.json", R"({"mistake": "none", "edits": {}})");
   const auto wrong_alone = survey("rows");
   EXPECT_FALSE(wrong_alone) << "a folder with only a wrong solution is an error";
   write("rows/kernel.cpp", "good");
