@@ -35,12 +35,15 @@ EvaluateRequest untimed(EvaluateRequest request) {
   return request;
 }
 
-TrustClass trust_of(const Verdict& verdict, const ContractEntry& entry,
+/// That a candidate launches its own kernels alone is a rule which it can evade, so that trust in a
+/// pass under that rule is lowered.
+TrustClass trust_of(const Verdict& verdict, const ContractEntry& entry, const Candidate& candidate,
                     const EvaluationOutcome& outcome) {
   if (outcome.numerics == Numerics::paper) return TrustClass::paper;
   const auto& stage = outcome.stage;
   const bool within_share = !stage || stage->within_share;
   if (!is_full_jail(verdict.jail, entry.jail) || !within_share) return TrustClass::lowered;
+  if (candidate.reviews_kernels()) return TrustClass::lowered;
   return entry.trust;
 }
 
@@ -218,7 +221,7 @@ OrFailure<Verdict> CandidateJudge::conclude(Verdict verdict, Trial trial, const 
   if (slot_.options().numerics == Numerics::paper) verdict.feedback += paper_note;
   verdict.shapes = {std::move(trial.decision.shape)};
   verdict.jail = std::move(trial.shown.jail);
-  verdict.trust = trust_of(verdict, judged_.entry, trial.shown);
+  verdict.trust = trust_of(verdict, judged_.entry, judged_.candidate, trial.shown);
   verdict.device_held_ms = trial.shown.device_held_ms;
   if (trial.hidden) add_hidden(verdict, trial.hidden->decision, trial.hidden->outcome);
   verdict.evidence = evidence_json(trial.shown, run.record, run.seed, slot_.machine(),
@@ -249,7 +252,10 @@ OrFailure<Verdict> CandidateJudge::judge(Verdict verdict, Deadline deadline) {
     if (!trial || unstable) {
       if (!trial) slot_.drop_worker_after(trial.error());
       const Blame blame = unstable ? Blame::machine : trial.error().blame;
-      const FailedTry failed{blame, !deadline.passed(), wanted.left().size()};
+      const FailedTry failed{.blame = blame,
+                             .time_left = !deadline.passed(),
+                             .baselines = wanted.left().size(),
+                             .noise = unstable};
       if (policy.after(failed) == Next::retry) continue;
     }
     if (!trial) return tl::unexpected(named(std::move(trial.error()), task));

@@ -21,9 +21,11 @@ struct FailedTry {
   bool time_left = true;      // until the caller's deadline
   size_t baselines = 0;       // further baselines that the next try would have
   bool ended_worker = false;  // the task ended its worker
+  bool noise = false;         // all went well, but the times decide nothing
 };
 
-/// The tries of one task or candidate. One retry follows a fault of the machine. Dropping a further
+/// The tries of one task or candidate. One retry follows a fault of the machine, two follow noise.
+/// Dropping a further
 /// baseline restarts the worker without using up that retry.
 class RetryPolicy {
  public:
@@ -35,6 +37,7 @@ class RetryPolicy {
  private:
   size_t baselines_;
   bool retried_ = false;
+  int noisy_ = 0;
 };
 
 }  // namespace warpsmith::sandbox

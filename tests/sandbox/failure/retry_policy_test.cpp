@@ -27,6 +27,7 @@ constexpr FailedTry ended(size_t baselines = 2) {
 }
 
 constexpr FailedTry machine = failed(Blame::machine);
+constexpr FailedTry noisy{.blame = Blame::machine, .baselines = 2, .noise = true};
 
 const std::vector<Row>& table() {
   static const std::vector<Row> rows{
@@ -49,6 +50,10 @@ const std::vector<Row>& table() {
       {"a baseline that ends a fresh worker is dropped, and the task is not refused",
        {ended(), ended(1), failed(Blame::machine, 1)},
        {Next::retry, Next::retry, Next::failure}},
+      {"noise is tried again twice", {noisy, noisy, noisy}, {Next::retry, Next::retry, Next::failure}},
+      {"beside a fault of the machine",
+       {noisy, machine, noisy, machine},
+       {Next::retry, Next::retry, Next::retry, Next::failure}},
       {"a dropped baseline needs time, too", {late(Blame::machine, 1)}, {Next::failure}},
   };
   return rows;
