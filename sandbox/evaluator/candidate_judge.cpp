@@ -255,7 +255,7 @@ OrFailure<Verdict> CandidateJudge::judge(Verdict verdict, Deadline deadline) {
       const FailedTry failed{.blame = blame,
                              .time_left = !deadline.passed(),
                              .baselines = wanted.left().size(),
-                             .noise = unstable};
+                             .noise = unstable && !is_candidate_unstable(trial->decision)};
       if (policy.after(failed) == Next::retry) continue;
     }
     if (!trial) return tl::unexpected(named(std::move(trial.error()), task));
