@@ -207,7 +207,7 @@ void check_lane(ComputeType compute, PlanPlace place, const BindContext& to) {
   to.scope.errors().at(place, "this task's lane is fp32-strict: compute = \"tf32\" is not allowed");
 }
 
-BoundGemm bind_gemm(const GemmStep& step, PlanPlace place, const BindContext& to) {
+BoundGemm bind_gemm(const GemmStep& step, const BindContext& to) {
   PlanScope& scope = to.scope;
   const size_t before = scope.errors().size();
   BoundGemm gemm = numbers_of(step, scope);
@@ -219,7 +219,7 @@ BoundGemm bind_gemm(const GemmStep& step, PlanPlace place, const BindContext& to
   return gemm;
 }
 
-BoundConv bind_conv(const ConvStep& step, PlanPlace place, const BindContext& to) {
+BoundConv bind_conv(const ConvStep& step, const BindContext& to) {
   PlanScope& scope = to.scope;
   BoundConv conv{.compute = step.compute};
   check_lane(step.compute, step.compute_place, to);

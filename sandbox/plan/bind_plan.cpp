@@ -10,9 +10,9 @@ BoundStep bind_step(const Step& step, const BindContext& to) {
   if (const auto* launch = std::get_if<LaunchStep>(&step.what)) {
     bound.what = bind_launch(*launch, to);
   } else if (const auto* gemm = std::get_if<GemmStep>(&step.what)) {
-    bound.what = bind_gemm(*gemm, step.place, to);
+    bound.what = bind_gemm(*gemm, to);
   } else if (const auto* conv = std::get_if<ConvStep>(&step.what)) {
-    bound.what = bind_conv(*conv, step.place, to);
+    bound.what = bind_conv(*conv, to);
   } else if (const auto* memset = std::get_if<MemsetStep>(&step.what)) {
     bound.what = bind_memset(*memset, to);
   } else {

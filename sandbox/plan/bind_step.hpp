@@ -18,8 +18,8 @@ struct BindContext {
 };
 
 BoundLaunch bind_launch(const LaunchStep& step, const BindContext& to);
-BoundGemm bind_gemm(const GemmStep& step, PlanPlace place, const BindContext& to);
-BoundConv bind_conv(const ConvStep& step, PlanPlace place, const BindContext& to);
+BoundGemm bind_gemm(const GemmStep& step, const BindContext& to);
+BoundConv bind_conv(const ConvStep& step, const BindContext& to);
 BoundMemset bind_memset(const MemsetStep& step, const BindContext& to);
 BoundCopy bind_copy(const CopyStep& step, PlanPlace place, const BindContext& to);
 

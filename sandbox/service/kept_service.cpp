@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdio>
+#include <optional>
 #include <string_view>
 
 #include "runtime/checksum.hpp"
@@ -77,10 +78,10 @@ Result<FrameSocket> join_kept_service(const SandboxOptions& options, Deadline de
 }
 
 int serve_kept(const KeptService& service, const MakeWork& make_work) {
-  auto listener = UnixListener::at(service.socket);
-  if (!listener && listener.error().code == ErrorCode::already_exists) return 0;
-  if (!listener) {
-    (void)std::fputs(listener.error().message.c_str(), stderr);
+  auto first = UnixListener::at(service.socket);
+  if (!first && first.error().code == ErrorCode::already_exists) return 0;
+  if (!first) {
+    (void)std::fputs(first.error().message.c_str(), stderr);
     return 1;
   }
   if (::fork() != 0) ::_exit(0);
@@ -88,13 +89,12 @@ int serve_kept(const KeptService& service, const MakeWork& make_work) {
   write_to_log(service.socket.string() + ".log");
   Server server(make_work, Leaving::keeps_serving);
   const std::string source = service.source();
+  std::optional<UnixListener> listener{std::move(*first)};
   while (listener) {
     auto client = listener->accept(Deadline::after(service.keep));
-    if (!client || service.source() != source) break;
-    // While it serves, other clients start services of their own.
-    listener = fail(ErrorCode::locked, "it serves a client");
-    if (!server.talk(std::move(*client))) break;
-    listener = UnixListener::at(service.socket);
+    listener.reset();  // while it serves, other clients start services of their own
+    if (!client || service.source() != source || !server.talk(std::move(*client))) break;
+    if (auto next = UnixListener::at(service.socket)) listener.emplace(std::move(*next));
   }
   return 0;
 }
