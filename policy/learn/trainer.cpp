@@ -17,8 +17,9 @@ TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeig
   ActorCritic networks{std::move(config), std::move(weights), setup.learner.critic,
                        setup.temperature};
   AdamW optimiser{setup.learner.optimizer, parameter_groups(networks)};
-  TrainerState state{
-      std::move(networks), std::move(optimiser), {}, {.version = setup.start}, {}, {}};
+  TrainerState state{.networks = std::move(networks), .optimiser = std::move(optimiser)};
+  state.mark.version = setup.start;
+  state.restored = {{setup.start.incarnation, setup.start.step}};
   if (setup.learner.loss.kl > 0) {
     const Transformer& actor = state.networks.actor();
     state.reference.emplace(actor.config(), (reference ? *reference : actor.weights()).clone());

@@ -45,8 +45,8 @@ class TrainingStep {
  private:
   using Pack = std::vector<TrainingItem*>;
 
-  bool admit(TrainingItem item, PolicyVersion current, std::vector<DroppedTrajectory>& dropped);
-  Pack next_collected(PolicyVersion current, std::deque<TrainingItem>& closed,
+  bool admit(TrainingItem item, const TrainerState& state, std::vector<DroppedTrajectory>& dropped);
+  Pack next_collected(const TrainerState& state, std::deque<TrainingItem>& closed,
                       std::vector<DroppedTrajectory>& dropped);
   Pack next_repeated(uint32_t step);
   void order_epoch(uint32_t step);
