@@ -105,7 +105,8 @@ void TrainingStep::run_pack(TrainerState& state, const Pack& pack) {
   if (pack.empty()) return;
   accumulator_.add(state.networks, pack,
                    {.reach = reach(state),
-                    .mark = state.mark,
+                    .version = state.mark.version,
+                    .first = state.mark.published ? nullptr : &first_,
                     .reference = state.reference ? &*state.reference : nullptr,
                     .divisor = divisor(state),
                     .sample = cycle_.is_last_epoch()});
