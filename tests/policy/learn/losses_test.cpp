@@ -2,12 +2,12 @@
 // Losses against a float64 script: values, and gradients by central differences.
 #include "policy/learn/losses.hpp"
 
-#include <gtest/gtest.h>
-
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
+#include <gtest/gtest.h>
 
 #include <limits>
 
