@@ -2,8 +2,10 @@
 // Names the weights: (incarnation, step). Each resume of a run starts a new incarnation.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <map>
 
 namespace warpsmith {
 
@@ -19,10 +21,19 @@ struct PolicyVersion {
   }
 };
 
-/// Version lag in optimiser steps. A token of a rolled-back incarnation may carry a later step than
-/// the restored one; its lag is the distance in either direction.
-inline uint32_t lag_between(PolicyVersion sampled, PolicyVersion current) {
-  return sampled.step > current.step ? sampled.step - current.step : current.step - sampled.step;
+/// Incarnation → the step from which it started.
+using RestoredSteps = std::map<uint32_t, uint32_t>;
+
+/// Version lag in optimiser steps: the steps after the last version that both have in common, on
+/// both sides. A version that was rolled back to step r has (sampled − r) + (current − r).
+inline uint32_t lag_between(PolicyVersion sampled, PolicyVersion current,
+                            const RestoredSteps& restored) {
+  uint32_t common = std::min(sampled.step, current.step);
+  const auto end = restored.upper_bound(current.incarnation);
+  for (auto it = restored.upper_bound(sampled.incarnation); it != end; ++it) {
+    common = std::min(common, it->second);
+  }
+  return (sampled.step - common) + (current.step - common);
 }
 
 }  // namespace warpsmith

@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/tensor.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -64,21 +65,6 @@ PolicyTokens tokens_of(const TokenEvaluation& now, Pack pack) {
   return t;
 }
 
-/// Records values and proximal log-probabilities of items that no streamed forward scored.
-void score_at_use(Pack pack, const TokenEvaluation& now, WeightsMark mark) {
-  int64_t first = 0;
-  for (TrainingItem* item : pack) {
-    const int64_t n = item->token_count();
-    if (item->held.scored == 0) {
-      const auto part = [&](const at::Tensor& x) { return x.narrow(0, first, n); };
-      record_scores(item->held, item->actions,
-                    {part(now.log_prob), part(now.entropy), part(now.value)}, mark);
-      item->held.scored = item->held.size();
-    }
-    first += n;
-  }
-}
-
 /// Per action token of a pack, (N) each.
 struct Rows {
   at::Tensor log_prob, entropy, clipped, filtered;
@@ -116,6 +102,28 @@ void append_samples(Pack pack, Rows rows, std::vector<TokenSample>& out) {
 
 }  // namespace
 
+/// Without the step's first policy, `now` is of it.
+void Accumulator::score_at_use(Pack pack, TokenEvaluation now, const PassOptions& pass,
+                               double temperature) const {
+  const auto is_scored = [](const TrainingItem* item) { return item->held.scored > 0; };
+  if (std::all_of(pack.begin(), pack.end(), is_scored)) return;
+  if (pass.first != nullptr) {
+    now.log_prob = log_probs_under(*pass.first, held_of(pack), temperature);
+  }
+  int64_t begin = 0;
+  for (TrainingItem* item : pack) {
+    const int64_t n = item->token_count();
+    if (!is_scored(item)) {
+      const auto part = [&](const at::Tensor& x) { return x.narrow(0, begin, n); };
+      record_scores(item->held, item->actions,
+                    {part(now.log_prob), part(now.entropy), part(now.value)},
+                    {.version = pass.version});
+      item->held.scored = item->held.size();
+    }
+    begin += n;
+  }
+}
+
 void Accumulator::add_reference(Pack pack, const Transformer* reference, double temperature) const {
   if (config_.loss.kl <= 0 || !pack.front()->reference.empty()) return;
   if (reference == nullptr) throw std::invalid_argument("KL term without a reference policy");
@@ -133,7 +141,7 @@ void Accumulator::add(const ActorCritic& networks, Pack pack, const PassOptions&
   if (pack.empty()) return;
   const std::vector<const HeldTrajectory*> held = held_of(pack);
   const TokenEvaluation now = networks.evaluate(held, pass.reach);
-  score_at_use(pack, now, pass.mark);
+  score_at_use(pack, now, pass, networks.temperature());
   for (TrainingItem* item : pack) {
     if (item->advantages.empty()) compute_advantages(*item, config_.advantage, pass.divisor);
     sums_.tokens += item->token_count();

@@ -15,7 +15,8 @@ namespace warpsmith::policy {
 /// Options of one pass over a pack.
 struct PassOptions {
   Reach reach = Reach::everything;
-  WeightsMark mark;                        // of the weights in use, for items scored at use
+  PolicyVersion version;  // of the step's first weights, the proximal policy of items scored at use
+  const Transformer* first = nullptr;  // the policy of that version, if an update has replaced it
   const Transformer* reference = nullptr;  // the policy of the KL term; required if loss.kl > 0
   double divisor = 1.0;                    // of advantages that this pass computes
   bool sample = true;                      // collect statistics
@@ -34,8 +35,8 @@ class Accumulator {
   explicit Accumulator(const LearnerConfig& config) : config_(config) {}
 
   /// Forward and backward of whole trajectories in one pack. Scores items that no streamed forward
-  /// scored, and computes advantages at an item's first use. Adds to the gradients of the networks'
-  /// leaves.
+  /// scored: by the step's first policy and the current critic. Computes advantages at an item's
+  /// first use. Adds to the gradients of the networks' leaves.
   void add(const ActorCritic& networks, std::span<TrainingItem* const> pack,
            const PassOptions& pass);
 
@@ -50,6 +51,8 @@ class Accumulator {
  private:
   at::Tensor loss_of(const TokenEvaluation& now, std::span<TrainingItem* const> pack,
                      const PassOptions& pass);
+  void score_at_use(std::span<TrainingItem* const> pack, TokenEvaluation now,
+                    const PassOptions& pass, double temperature) const;
   void add_reference(std::span<TrainingItem* const> pack, const Transformer* reference,
                      double temperature) const;
 

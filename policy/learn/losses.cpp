@@ -109,7 +109,7 @@ Tensor sequence_filter(const LossConfig& c, const PolicyTokens& t) {
 /// KL, entropy and likelihood terms (N); the sequence filter does not remove them.
 Tensor regularisers(const LossConfig& c, const PolicyTokens& t) {
   Tensor sum = at::zeros_like(t.advantage);
-  if (c.kl > 0) sum = sum + c.kl * k3(t.log_prob, t.reference);
+  if (c.kl > 0) sum = sum + c.kl * kl_loss(c, t);
   if (c.entropy != 0) sum = sum - c.entropy * t.entropy;
   if (c.positive_nll > 0) sum = sum - c.positive_nll * t.positive * t.log_prob;
   return sum;
@@ -127,9 +127,10 @@ PolicyLoss policy_loss(const LossConfig& config, const PolicyTokens& tokens) {
           filtered & ~stale};
 }
 
-at::Tensor k3(const at::Tensor& log_prob, const at::Tensor& log_other) {
-  const Tensor d = at::clamp(log_other - log_prob, -20.0, 20.0);
-  return at::exp(d) - d - 1;
+at::Tensor kl_loss(const LossConfig& config, const PolicyTokens& tokens) {
+  const Tensor weight = at::clamp(ratio_of(tokens.log_prob.detach(), tokens.behaviour),
+                                  std::nullopt, config.weight_cap);
+  return 0.5 * weight * (tokens.log_prob - tokens.reference).square();
 }
 
 at::Tensor value_loss(const at::Tensor& value, const at::Tensor& target, const at::Tensor& first,

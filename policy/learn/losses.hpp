@@ -41,9 +41,10 @@ struct PolicyLoss {
 /// clip bounds a ratio to [1 − clip_low, 1 + clip_high]. Dual clip: arXiv 1912.09729.
 PolicyLoss policy_loss(const LossConfig& config, const PolicyTokens& tokens);
 
-/// The k3 estimate of KL(π ‖ q) from tokens sampled by π: e^d − d − 1 with d = log q − log π
-/// (Schulman, "Approximating KL Divergence"). Never negative.
-at::Tensor k3(const at::Tensor& log_prob, const at::Tensor& log_other);
+/// sg(min(π/μ, weight_cap)) ½ (log π − log π_ref)², (N). Its mean gradient over tokens sampled by μ
+/// is that of KL(π ‖ π_ref), as long as no weight is capped; its value is not that of the KL. (The
+/// gradient of the better-known k3 = e^d − d − 1, d = log π_ref − log π, is that of KL(π_ref ‖ π).)
+at::Tensor kl_loss(const LossConfig& config, const PolicyTokens& tokens);
 
 /// ½ (V − target)², (N). With `clip` > 0 the larger of that and the same with V clipped to `first`
 /// ± clip, `first` being the value's first prediction.

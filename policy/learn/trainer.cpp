@@ -17,8 +17,9 @@ TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeig
   ActorCritic networks{std::move(config), std::move(weights), setup.learner.critic,
                        setup.temperature};
   AdamW optimiser{setup.learner.optimizer, parameter_groups(networks)};
-  TrainerState state{
-      std::move(networks), std::move(optimiser), {}, {.version = setup.start}, {}, {}};
+  TrainerState state{.networks = std::move(networks), .optimiser = std::move(optimiser)};
+  state.mark.version = setup.start;
+  state.restored = {{setup.start.incarnation, setup.start.step}};
   if (setup.learner.loss.kl > 0) {
     const Transformer& actor = state.networks.actor();
     state.reference.emplace(actor.config(), (reference ? *reference : actor.weights()).clone());
@@ -32,9 +33,8 @@ Trainer::Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights,
                  const std::optional<ModelWeights>& reference)
     : setup_(setup),
       state_(make_state(setup_, std::move(config), std::move(weights), reference)),
-      running_(setup_.learner),
-      step_(setup_.learner, setup_.seed) {
-  publish();
+      running_(setup_.learner) {
+  begin_step();
 }
 
 Result<void> Trainer::observe(const Segment& segment) {
@@ -70,11 +70,10 @@ TrainingItem Trainer::make_training_item(HeldTrajectory held, const Outcome& out
 
 Progress Trainer::advance() {
   Progress progress;
-  step_.advance(state_, closed_, progress.dropped);
-  if (!step_.is_finished()) return progress;
-  progress.step = step_.finish(state_);
-  step_ = TrainingStep{setup_.learner, setup_.seed};
-  publish();
+  step_->advance(state_, closed_, progress.dropped);
+  if (!step_->is_finished()) return progress;
+  progress.step = step_->finish(state_);
+  begin_step();
   return progress;
 }
 
@@ -85,8 +84,8 @@ Progress Trainer::flush() {
     all.step = std::move(one.step);
     all.dropped.insert(all.dropped.end(), one.dropped.begin(), one.dropped.end());
   }
-  if (all.step || step_.collected() == 0) return all;
-  step_.close();
+  if (all.step || step_->collected() == 0) return all;
+  step_->close();
   while (!all.step) all.step = advance().step;
   return all;
 }
@@ -108,14 +107,15 @@ Result<void> Trainer::restore(const std::filesystem::path& folder, uint32_t inca
   if (auto r = restore_checkpoint(state_, folder, incarnation); !r) return r;
   running_.clear();
   closed_.clear();
-  step_ = TrainingStep{setup_.learner, setup_.seed};
-  publish();
+  begin_step();
   return {};
 }
 
-void Trainer::publish() {
+/// Publishes the weights that the step begins with.
+void Trainer::begin_step() {
   published_ = {state_.mark.version,
                 std::make_shared<const ModelWeights>(state_.networks.actor().weights().clone())};
+  step_.emplace(setup_.learner, setup_.seed, Transformer{model_config(), *published_.weights});
 }
 
 }  // namespace warpsmith::policy

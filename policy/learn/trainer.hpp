@@ -68,7 +68,7 @@ class Trainer {
   Result<void> close(TrajectoryId id, const Outcome& outcome);
 
   /// True while `advance` has something to do.
-  bool has_work() const { return step_.has_work(closed_); }
+  bool has_work() const { return step_->has_work(closed_); }
   /// One bounded piece of work; see TrainingStep::advance.
   Progress advance();
   /// Completes the current step with what it has, at the end of a run.
@@ -92,14 +92,14 @@ class Trainer {
 
  private:
   TrainingItem make_training_item(HeldTrajectory held, const Outcome& outcome) const;
-  void publish();
+  void begin_step();
 
   TrainerSetup setup_;
   TrainerState state_;
   RunningTrajectories running_;
   std::deque<TrainingItem> closed_;  // oldest first
-  TrainingStep step_;
   WeightSnapshot published_;
+  std::optional<TrainingStep> step_;
 };
 
 }  // namespace warpsmith::policy

@@ -73,9 +73,10 @@ Result<void> save_checkpoint(const TrainerState& state, const fs::path& folder) 
   }
   const WeightMap moments = state.optimiser.state();
   if (auto r = write_safetensors(folder / "optimizer.safetensors", moments); !r) return r;
-  return write_trainer_numbers(folder / "trainer.json",
-                               {state.mark.version.step, state.mark.updates,
-                                state.scale.mean_square(), state.prompts.entries()});
+  return write_trainer_numbers(
+      folder / "trainer.json",
+      {state.mark.version.step, state.mark.updates, state.scale.mean_square(),
+       state.prompts.entries(), state.restored});
 }
 
 Result<void> restore_checkpoint(TrainerState& state, const fs::path& folder, uint32_t incarnation) {
@@ -97,6 +98,8 @@ Result<void> restore_checkpoint(TrainerState& state, const fs::path& folder, uin
   state.prompts.restore(std::move(numbers->prompts));
   state.scale.restore(numbers->mean_square);
   state.mark = {.version = {incarnation, numbers->step}, .updates = numbers->updates};
+  state.restored = std::move(numbers->restored);
+  state.restored[incarnation] = numbers->step;
   return {};
 }
 

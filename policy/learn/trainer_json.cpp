@@ -39,6 +39,9 @@ TrainerNumbers numbers_from(const json& document) {
   for (const auto& [key, entry] : document.at("prompts").items()) {
     n.prompts[key_of(key)] = {finite(entry.at(0)), finite(entry.at(1))};
   }
+  if (const auto found = document.find("restored"); found != document.end()) {
+    n.restored = found->get<RestoredSteps>();
+  }
   return n;
 }
 
@@ -53,7 +56,8 @@ Result<void> write_trainer_numbers(const std::filesystem::path& file,
   const json document{{"step", numbers.step},
                       {"updates", numbers.updates},
                       {"mean_square", numbers.mean_square},
-                      {"prompts", std::move(prompts)}};
+                      {"prompts", std::move(prompts)},
+                      {"restored", numbers.restored}};
   return write_text_file(file, document.dump(1) + '\n');
 }
 

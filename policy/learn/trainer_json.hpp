@@ -7,6 +7,7 @@
 #include <map>
 
 #include "policy/learn/baselines.hpp"
+#include "runtime/policy_version.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::policy {
@@ -16,6 +17,7 @@ struct TrainerNumbers {
   uint64_t updates = 0;    // optimiser updates since the run began
   double mean_square = 0;  // of RunningScale
   std::map<uint64_t, PromptBaseline::Entry> prompts;
+  RestoredSteps restored;  // see TrainerState; empty in files that do not have it yet
 };
 
 Result<void> write_trainer_numbers(const std::filesystem::path& file,

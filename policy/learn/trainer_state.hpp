@@ -15,6 +15,7 @@ struct TrainerState {
   AdamW optimiser;                       // of `networks`, in the groups of parameter_groups.hpp
   std::optional<Transformer> reference;  // the policy of the KL term; only with loss.kl > 0
   WeightsMark mark;                      // identifies the weights of `networks`
+  RestoredSteps restored;                // of this incarnation and those that led to it
   PromptBaseline prompts;
   RunningScale scale;
 };

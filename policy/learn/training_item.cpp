@@ -13,10 +13,12 @@ TrainingItem make_item(HeldTrajectory held, Outcome outcome, double reward) {
   return item;
 }
 
-int64_t mark_stale(TrainingItem& item, PolicyVersion current, int64_t max_lag) {
+int64_t mark_stale(TrainingItem& item, PolicyVersion current, const RestoredSteps& restored,
+                   int64_t max_lag) {
   int64_t trainable = 0;
   for (size_t i = 0; i < item.actions.size(); ++i) {
-    item.lags[i] = lag_between(item.held.versions[static_cast<size_t>(item.actions[i])], current);
+    const PolicyVersion sampled = item.held.versions[static_cast<size_t>(item.actions[i])];
+    item.lags[i] = lag_between(sampled, current, restored);
     item.trainable[i] = item.lags[i] <= static_cast<uint64_t>(max_lag) ? 1 : 0;
     trainable += item.trainable[i];
   }

@@ -31,7 +31,8 @@ TrainingItem make_item(HeldTrajectory held, Outcome outcome, double reward);
 
 /// Sets lags against version `current`, and m = 0 where the lag exceeds `max_lag`. Returns the
 /// number of tokens with m = 1.
-int64_t mark_stale(TrainingItem& item, PolicyVersion current, int64_t max_lag);
+int64_t mark_stale(TrainingItem& item, PolicyVersion current, const RestoredSteps& restored,
+                   int64_t max_lag);
 
 /// Computes advantages (divided by `divisor`) and targets from the item's values, with the reward
 /// on the last action token.

@@ -32,21 +32,21 @@ bool TrainingStep::has_work(const std::deque<TrainingItem>& closed) const {
 void TrainingStep::advance(TrainerState& state, std::deque<TrainingItem>& closed,
                            std::vector<DroppedTrajectory>& dropped) {
   if (cycle_.phase() == StepPhase::collecting) {
-    run_pack(state, next_collected(state.mark.version, closed, dropped));
+    run_pack(state, next_collected(state, closed, dropped));
   } else if (cycle_.phase() == StepPhase::repeating) {
     run_pack(state, next_repeated(state.mark.version.step));
   }
   if (cycle_.update_due()) update(state);
 }
 
-bool TrainingStep::admit(TrainingItem item, PolicyVersion current,
+bool TrainingStep::admit(TrainingItem item, const TrainerState& state,
                          std::vector<DroppedTrajectory>& dropped) {
   const TrajectoryId id = item.held.id;
   if (item.actions.empty()) {
     dropped.push_back({id, DropReason::no_action_tokens});
     return false;
   }
-  if (mark_stale(item, current, config_.max_lag) == 0) {
+  if (mark_stale(item, state.mark.version, state.restored, config_.max_lag) == 0) {
     dropped.push_back({id, DropReason::stale});
     return false;
   }
@@ -54,7 +54,7 @@ bool TrainingStep::admit(TrainingItem item, PolicyVersion current,
   return true;
 }
 
-TrainingStep::Pack TrainingStep::next_collected(PolicyVersion current,
+TrainingStep::Pack TrainingStep::next_collected(const TrainerState& state,
                                                 std::deque<TrainingItem>& closed,
                                                 std::vector<DroppedTrajectory>& dropped) {
   Pack pack;
@@ -64,7 +64,7 @@ TrainingStep::Pack TrainingStep::next_collected(PolicyVersion current,
     if (!pack.empty() && tokens + next > config_.pack_tokens) break;
     TrainingItem item = std::move(closed.front());
     closed.pop_front();
-    if (!admit(std::move(item), current, dropped)) continue;
+    if (!admit(std::move(item), state, dropped)) continue;
     pack.push_back(&items_.back());
     tokens += next;
   }
@@ -105,7 +105,8 @@ void TrainingStep::run_pack(TrainerState& state, const Pack& pack) {
   if (pack.empty()) return;
   accumulator_.add(state.networks, pack,
                    {.reach = reach(state),
-                    .mark = state.mark,
+                    .version = state.mark.version,
+                    .first = state.mark.published ? nullptr : &first_,
                     .reference = state.reference ? &*state.reference : nullptr,
                     .divisor = divisor(state),
                     .sample = cycle_.is_last_epoch()});

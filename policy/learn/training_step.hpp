@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "policy/learn/accumulator.hpp"
@@ -23,9 +24,14 @@ struct DroppedTrajectory {
 
 class TrainingStep {
  public:
-  /// `seed` orders the trajectories of later epochs.
-  TrainingStep(const LearnerConfig& config, uint64_t seed)
-      : config_(config), seed_(seed), accumulator_(config), cycle_(config.step) {}
+  /// `seed` orders the trajectories of later epochs. `first`: a copy of the policy that the step
+  /// begins with.
+  TrainingStep(const LearnerConfig& config, uint64_t seed, Transformer first)
+      : config_(config),
+        seed_(seed),
+        first_(std::move(first)),
+        accumulator_(config),
+        cycle_(config.step) {}
 
   /// True if `advance` has work to do with `closed` trajectories waiting.
   bool has_work(const std::deque<TrainingItem>& closed) const;
@@ -45,8 +51,8 @@ class TrainingStep {
  private:
   using Pack = std::vector<TrainingItem*>;
 
-  bool admit(TrainingItem item, PolicyVersion current, std::vector<DroppedTrajectory>& dropped);
-  Pack next_collected(PolicyVersion current, std::deque<TrainingItem>& closed,
+  bool admit(TrainingItem item, const TrainerState& state, std::vector<DroppedTrajectory>& dropped);
+  Pack next_collected(const TrainerState& state, std::deque<TrainingItem>& closed,
                       std::vector<DroppedTrajectory>& dropped);
   Pack next_repeated(uint32_t step);
   void order_epoch(uint32_t step);
@@ -60,6 +66,7 @@ class TrainingStep {
 
   LearnerConfig config_;
   uint64_t seed_;
+  Transformer first_;
   Accumulator accumulator_;
   StepCycle cycle_;
   std::deque<TrainingItem> items_;  // a deque: packs point into it while it grows

@@ -57,6 +57,7 @@ struct HeadFunction : torch::autograd::Function<HeadFunction> {
       part(entropy).copy_(lse.squeeze(1) - probabilities.mul_(logits).sum(1));
     });
     ctx->save_for_backward({hidden, head, targets, normaliser, entropy});
+    ctx->set_materialize_grads(false);  // the gradient of an unused output stays undefined
     ctx->saved_data["temperature"] = temperature;
     ctx->saved_data["chunk"] = chunk;
     return {log_probs, entropy};

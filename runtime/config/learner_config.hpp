@@ -22,7 +22,8 @@ enum class Aggregation : uint8_t {
 /// When values and proximal log-probabilities are computed.
 enum class ForwardMode : uint8_t {
   streamed,  // when a segment arrives, while the trajectory's tools still run; keeps the prefix
-  at_use,    // in the forward of the trajectory's first gradient: a third less work, no head start
+  at_use,    // in the forward of the trajectory's first gradient: a third less work, no head start;
+             // after a step's first update, a forward of the policy from before it adds to that
 };
 
 enum class CriticKind : uint8_t {
@@ -45,14 +46,14 @@ struct LossConfig {
   double clip_low = 0.2;  // the ratio is clipped to [1 - clip_low, 1 + clip_high]
   double clip_high = 0.28;
   double dual_clip = 0.0;        // caps the loss at -dual_clip * A where A < 0; > 1, or 0: off
-  double weight_cap = 5.0;       // largest π_p / μ in decoupled_ppo, largest π / μ in tis
+  double weight_cap = 5.0;       // largest π_p / μ in decoupled_ppo, largest π / μ in tis and kl
   bool mask_beyond_cap = false;  // decoupled_ppo: a weight above the cap becomes 0, not the cap
   double mask_low = 0.5;         // two_sided_mask: a token counts where π / μ is in
   double mask_high = 2.0;        // [mask_low, mask_high]
   double shift = 0.2;            // dppo: largest |π - μ|
   double sequence_low = 0.0;     // a trajectory counts where its geometric mean of π / μ is in
   double sequence_high = 0.0;    // [sequence_low, sequence_high]; sequence_high = 0: all count
-  double kl = 0.0;               // weight of k3 to the reference policy (the initial weights)
+  double kl = 0.0;               // weight of KL(π ‖ reference policy, the initial weights)
   double entropy = 0.0;          // weight of the entropy bonus
   double positive_nll = 0.0;     // weight of -log π on trajectories with a positive reward
 };

@@ -199,9 +199,10 @@ void Engine::append_rows(const Session& session, int64_t count,
 
 void Engine::note_started(const PlannedWork& work, StartedBatch& batch) {
   Session& session = *store_.find(work.session);
+  const bool prefills = session.size() - session.computed > 1;
   session.computed += work.count;
+  if (prefills) store_.share_prefix(session);
   if (session.computed < session.size()) return;
-  if (work.count > 1) store_.share_prefix(session);
   ++session.in_flight;
   session.newest_sample = static_cast<int32_t>(batch.samples.size());
   batch.samples.push_back({work.session, session.arrival});

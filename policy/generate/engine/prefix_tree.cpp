@@ -1,72 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/generate/engine/prefix_tree.hpp"
 
+#include <algorithm>
+
 namespace warpsmith::policy {
 namespace {
 
-std::vector<int32_t> block_at(std::span<const int32_t> tokens, size_t index) {
-  constexpr auto width = static_cast<size_t>(block_tokens);
-  const auto part = tokens.subspan(index * width, width);
+constexpr auto width = static_cast<size_t>(block_tokens);
+
+std::vector<int32_t> block_at(std::span<const int32_t> tokens, int64_t index) {
+  const auto part = tokens.subspan(static_cast<size_t>(index) * width, width);
   return {part.begin(), part.end()};
 }
 
 }  // namespace
 
-std::vector<BlockId> PrefixTree::match(std::span<const int32_t> tokens) {
+void PrefixTree::Path::extend(Node& node) {
+  last_ = &node;
+  end_ = node.id;
+  ++blocks_;
+}
+
+std::vector<BlockId> PrefixTree::match(std::span<const int32_t> tokens, Path& path) {
   std::vector<BlockId> found;
   if (tokens.empty()) return found;
   ++now_;
-  const size_t whole = (tokens.size() - 1) / static_cast<size_t>(block_tokens);
-  NodeId parent = 0;
-  for (size_t i = 0; i < whole; ++i) {
-    const auto it = nodes_.find({parent, block_at(tokens, i)});
+  const auto whole = static_cast<int64_t>((tokens.size() - 1) / width);
+  while (path.blocks() < whole) {
+    const auto it = nodes_.find({path.end(), block_at(tokens, path.blocks())});
     if (it == nodes_.end()) break;
-    it->second.last_use = now_;
+    touch(it->second);
     pool_.share(it->second.block);
     found.push_back(it->second.block);
-    parent = it->second.id;
+    path.extend(it->second);
   }
   return found;
 }
 
-void PrefixTree::insert(std::span<const int32_t> tokens, std::span<const BlockId> blocks) {
+void PrefixTree::insert(std::span<const int32_t> tokens, std::span<BlockId> blocks, Path& path) {
   ++now_;
-  const size_t whole = tokens.size() / static_cast<size_t>(block_tokens);
-  Node* parent = nullptr;
-  const Edge* parent_edge = nullptr;
-  for (size_t i = 0; i < whole; ++i) {
-    const NodeId parent_id = parent == nullptr ? 0 : parent->id;
-    auto [it, added] = nodes_.try_emplace({parent_id, block_at(tokens, i)});
+  const auto whole = static_cast<int64_t>(std::min(tokens.size() / width, blocks.size()));
+  while (path.blocks() < whole) {
+    BlockId& own = blocks[static_cast<size_t>(path.blocks())];
+    const auto [it, added] = nodes_.try_emplace({path.end(), block_at(tokens, path.blocks())});
     Node& node = it->second;
-    node.last_use = now_;
     if (added) {
-      node.id = next_id_++;
-      node.block = blocks[i];
-      node.parent_edge = parent_edge;
+      node.edge = &it->first;
+      add(node, own, path);
+    } else if (node.block != own) {
       pool_.share(node.block);
-      if (parent != nullptr) ++parent->children;
+      pool_.drop(own);
+      own = node.block;
     }
-    parent = &node;
-    parent_edge = &it->first;
+    touch(node);
+    path.extend(node);
   }
 }
 
+void PrefixTree::add(Node& node, BlockId block, const Path& path) {
+  node.id = next_id_++;
+  node.block = block;
+  node.parent = path.last_;
+  pool_.share(block);
+  if (node.parent != nullptr && node.parent->children++ == 0) leaves_.erase(age_of(*node.parent));
+}
+
+void PrefixTree::touch(Node& node) {
+  if (node.children == 0) leaves_.erase(age_of(node));
+  node.last_use = now_;
+  if (node.children == 0) leaves_.emplace(age_of(node), &node);
+}
+
 bool PrefixTree::evict_one() {
-  auto oldest = nodes_.end();
-  for (auto it = nodes_.begin(); it != nodes_.end(); ++it) {
-    const Node& node = it->second;
-    if (node.children > 0 || pool_.holders(node.block) > 1) continue;
-    if (oldest == nodes_.end() || node.last_use < oldest->second.last_use) oldest = it;
-  }
-  if (oldest == nodes_.end()) return false;
-  pool_.drop(oldest->second.block);
-  if (const Edge* edge = oldest->second.parent_edge) --nodes_.find(*edge)->second.children;
-  nodes_.erase(oldest);
+  const auto oldest = std::find_if(leaves_.begin(), leaves_.end(), [this](const auto& leaf) {
+    return pool_.holders(leaf.second->block) == 1;
+  });
+  if (oldest == leaves_.end()) return false;
+  const Node& node = *oldest->second;
+  Node* const parent = node.parent;
+  pool_.drop(node.block);
+  leaves_.erase(oldest);
+  nodes_.erase(nodes_.find(*node.edge));
+  if (parent != nullptr && --parent->children == 0) leaves_.emplace(age_of(*parent), parent);
   return true;
 }
 
 void PrefixTree::clear() {
   for (const auto& [edge, node] : nodes_) pool_.drop(node.block);
+  leaves_.clear();
   nodes_.clear();
 }
 

@@ -16,37 +16,66 @@ namespace warpsmith::policy {
 /// A tree whose edges are blocks of tokens, compared by content. Has a reference to each of its
 /// blocks. All entries belong to one version of the weights: call `clear` when they change.
 class PrefixTree {
+  struct Node;
+
  public:
+  using NodeId = int64_t;  // the root is 0; no other id is given twice
+  /// A node, and the tokens of a block after it.
+  using Edge = std::pair<NodeId, std::vector<int32_t>>;
+
+  /// The known beginning of a sequence: a path from the root. Valid until `clear`, and while the
+  /// sequence has a reference to each of the path's blocks.
+  class Path {
+   public:
+    int64_t blocks() const { return blocks_; }
+    NodeId end() const { return end_; }
+
+   private:
+    friend class PrefixTree;
+    void extend(Node& node);
+
+    Node* last_ = nullptr;  // null: the root
+    NodeId end_ = 0;
+    int64_t blocks_ = 0;
+  };
+
   explicit PrefixTree(BlockPool& pool) : pool_(pool) {}
   ~PrefixTree() { clear(); }
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
 
-  /// The blocks of the longest known prefix of whole blocks, with a reference each for the caller.
-  /// Never includes the last token, because its logits must be computed.
-  std::vector<BlockId> match(std::span<const int32_t> tokens);
-  /// Adds the full blocks of a computed sequence that are not known yet.
-  void insert(std::span<const int32_t> tokens, std::span<const BlockId> blocks);
+  /// Extends `path` along the known whole blocks of `tokens`. Returns them, with a reference each
+  /// for the caller. Never includes the last token, because its logits must be computed.
+  std::vector<BlockId> match(std::span<const int32_t> tokens, Path& path);
+  /// Extends `path` along the computed `blocks` of a sequence and adds those that are not known
+  /// yet. A known one replaces the sequence's own. The first `path.blocks()` are the path's.
+  void insert(std::span<const int32_t> tokens, std::span<BlockId> blocks, Path& path);
   /// Removes the least recently used entry without successors or other references to its block.
-  /// Returns false if there is none.
+  /// Returns false if there is none. Visits no other entries than older ones of that kind that have
+  /// references.
   bool evict_one();
   void clear();
 
   size_t size() const { return nodes_.size(); }
 
  private:
-  using NodeId = int64_t;  // the root is 0
-  using Edge = std::pair<NodeId, std::vector<int32_t>>;
   struct Node {
     NodeId id = 0;
     BlockId block = 0;
     int64_t children = 0;
     uint64_t last_use = 0;
-    Edge const* parent_edge = nullptr;  // of the parent; null below the root
+    Node* parent = nullptr;      // null: the root
+    const Edge* edge = nullptr;  // that leads here
   };
+  using Age = std::pair<uint64_t, NodeId>;
+
+  static Age age_of(const Node& node) { return {node.last_use, node.id}; }
+  void add(Node& node, BlockId block, const Path& path);
+  void touch(Node& node);
 
   BlockPool& pool_;
   std::map<Edge, Node> nodes_;
+  std::map<Age, Node*> leaves_;  // nodes without children, the least recently used first
   NodeId next_id_ = 1;
   uint64_t now_ = 0;  // counts calls
 };

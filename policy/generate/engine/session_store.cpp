@@ -2,6 +2,7 @@
 #include "policy/generate/engine/session_store.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -24,6 +25,22 @@ std::vector<std::pair<SessionId, const Session*>> by_arrival(
 bool is_complete(const Session& session, int64_t max_session_tokens) {
   if (session.in_flight == 0) return false;
   return session.in_flight >= session.left || session.size() >= max_session_tokens;
+}
+
+/// The block that a session computes next and others may share: the first one after its known
+/// prefix. Empty if it has that block, or needs the logits of the block's last token.
+std::optional<PrefixTree::Edge> next_shared_block(const Session& session) {
+  const int64_t first = session.prefix.blocks() * block_tokens;
+  const int64_t end = first + block_tokens;
+  if (!session.current || session.computed >= end) return std::nullopt;
+  if (std::ssize(session.tokens) <= end) return std::nullopt;
+  const auto begin = session.tokens.begin();
+  return PrefixTree::Edge{session.prefix.end(), {begin + first, begin + end}};
+}
+
+/// True if the session computed no token after its known prefix.
+bool is_at_prefix_end(const Session& session) {
+  return session.computed == session.prefix.blocks() * block_tokens;
 }
 
 /// True if `a` loses its cache before `b`: idle before running, then the oldest idle or the
@@ -54,13 +71,12 @@ void SessionStore::erase(SessionId id) {
 
 std::vector<PendingSequence> SessionStore::pending(int64_t max_session_tokens) const {
   std::vector<PendingSequence> all;
-  std::set<std::vector<int32_t>> begun;
+  std::set<PrefixTree::Edge> begun;
   for (const auto& [id, s] : by_arrival(sessions_)) {
     if (is_complete(*s, max_session_tokens)) continue;
-    const int64_t next_block = s->computed / block_tokens * block_tokens + block_tokens;
-    if (prefix_reuse_ && s->current && std::ssize(s->tokens) > next_block) {
-      const bool first = begun.emplace(s->tokens.begin(), s->tokens.begin() + next_block).second;
-      if (!first && s->computed % block_tokens == 0) continue;
+    if (auto next = prefix_reuse_ ? next_shared_block(*s) : std::nullopt) {
+      const bool first = begun.insert(std::move(*next)).second;
+      if (!first && is_at_prefix_end(*s)) continue;
     }
     all.push_back({id, s->arrival, s->size() - s->computed});
   }
@@ -117,17 +133,26 @@ int64_t SessionStore::adopt_prefixes() {
   if (!prefix_reuse_) return 0;
   int64_t reused = 0;
   for (auto& [id, session] : sessions_) {
-    if (!session.running || session.computed > 0) continue;
-    drop_cache(session);
-    session.blocks = prefixes_.match(session.tokens);
-    session.computed = std::ssize(session.blocks) * block_tokens;
-    reused += session.computed;
+    if (session.running && session.current) reused += adopt_prefix(session);
   }
   return reused;
 }
 
-void SessionStore::share_prefix(const Session& session) {
-  if (prefix_reuse_ && session.current) prefixes_.insert(session.tokens, session.blocks);
+int64_t SessionStore::adopt_prefix(Session& session) {
+  if (!is_at_prefix_end(session)) return 0;
+  const int64_t before = session.prefix.blocks();
+  const std::vector<BlockId> found = prefixes_.match(session.tokens, session.prefix);
+  if (found.empty()) return 0;
+  drop_blocks_from(session, before);  // reserved, but nothing was computed into them
+  session.blocks.insert(session.blocks.end(), found.begin(), found.end());
+  session.computed = session.prefix.blocks() * block_tokens;
+  return std::ssize(found) * block_tokens;
+}
+
+void SessionStore::share_prefix(Session& session) {
+  if (!prefix_reuse_ || !session.current) return;
+  const auto full = static_cast<size_t>(session.computed / block_tokens);
+  prefixes_.insert(session.tokens, std::span(session.blocks).first(full), session.prefix);
 }
 
 void SessionStore::rewind(Session& session, int64_t position) {
@@ -136,16 +161,25 @@ void SessionStore::rewind(Session& session, int64_t position) {
   if (pool_.holders(session.blocks[block]) > 1) drop_cache(session);
 }
 
+void SessionStore::drop_blocks_from(Session& session, int64_t first) {
+  const auto from = session.blocks.begin() + first;
+  std::for_each(from, session.blocks.end(), [this](BlockId block) { pool_.drop(block); });
+  session.blocks.erase(from, session.blocks.end());
+}
+
 void SessionStore::drop_cache(Session& session) {
-  for (const BlockId block : session.blocks) pool_.drop(block);
-  session.blocks.clear();
+  drop_blocks_from(session, 0);
+  session.prefix = {};
   session.computed = 0;
   session.current = true;
 }
 
 void SessionStore::expire() {
   prefixes_.clear();
-  for (auto& [id, session] : sessions_) session.current = session.blocks.empty();
+  for (auto& [id, session] : sessions_) {
+    session.prefix = {};
+    session.current = session.computed == 0;
+  }
 }
 
 }  // namespace warpsmith::policy

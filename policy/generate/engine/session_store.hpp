@@ -19,6 +19,7 @@ using SessionId = uint64_t;  // the trajectory's id, chosen by the caller
 struct Session {
   std::vector<int32_t> tokens;
   std::vector<BlockId> blocks;
+  PrefixTree::Path prefix;     // of the prefix tree; its blocks are the first of `blocks`
   int64_t computed = 0;        // positions whose keys and values started batches put into `blocks`
   bool current = true;         // `blocks` are of the newest weights: other sessions may share them
   bool running = false;        // has an unfinished request
@@ -47,16 +48,16 @@ class SessionStore {
   /// Frees its blocks. No effect if there is no such session.
   void erase(SessionId id);
 
-  /// The sessions to compute. Of sequences with the same beginning only the first is prefilled; the
-  /// others wait to share its blocks.
+  /// The sessions to compute. Of sequences that need the same block next, only the first computes
+  /// it; the others wait to share it.
   std::vector<PendingSequence> pending(int64_t max_session_tokens) const;
   /// Takes blocks for every planned sequence; returns the work whose blocks were found.
   std::vector<PlannedWork> reserve(const std::vector<PlannedWork>& plan);
 
-  /// Gives running sessions without a cache the blocks of a known prefix. Returns its tokens.
+  /// Gives running sessions the blocks that follow in known prefixes. Returns their tokens.
   int64_t adopt_prefixes();
-  /// Lets other sessions share the full blocks of a session, if they are current.
-  void share_prefix(const Session& session);
+  /// Lets other sessions share the computed full blocks of a session, if they are current.
+  void share_prefix(Session& session);
   /// Makes `position` the next to compute. Drops the cache if another session shares that block.
   void rewind(Session& session, int64_t position);
   void drop_cache(Session& session);
@@ -68,6 +69,8 @@ class SessionStore {
   uint64_t evicted() const { return evicted_; }
 
  private:
+  int64_t adopt_prefix(Session& session);
+  void drop_blocks_from(Session& session, int64_t first);
   bool reserve(Session& session, int64_t tokens);
   bool make_room(const Session& asker);
   Session* victim_for(const Session& asker);

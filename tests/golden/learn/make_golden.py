@@ -91,8 +91,8 @@ def loss_case(kind, tokens, **changes):
             return 0.0
         x = surrogate(kind, c, lp, tokens["log_prob"][i], tokens["behaviour"][i],
                       tokens["proximal"][i], tokens["advantage"][i]) if allowed else 0.0
-        d = tokens["reference"][i] - lp
-        x += c["kl"] * (math.exp(d) - d - 1) - c["entropy"] * ent
+        rho = min(math.exp(tokens["log_prob"][i] - tokens["behaviour"][i]), c["weight_cap"])
+        x += c["kl"] * rho * 0.5 * (lp - tokens["reference"][i]) ** 2 - c["entropy"] * ent
         return x - c["positive_nll"] * tokens["positive"][i] * lp
 
     allowed = [True] * n

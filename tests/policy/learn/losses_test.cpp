@@ -2,6 +2,11 @@
 // Losses against a float64 script: values, and gradients by central differences.
 #include "policy/learn/losses.hpp"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -99,13 +104,51 @@ TEST(LossesTest, SequenceFilterDropsWholeTrajectories) {
   EXPECT_EQ(loss.per_token.abs().sum().item<double>(), 0.0);
 }
 
-TEST(LossesTest, K3IsZeroAtEqualityAndPositiveElsewhere) {
+TEST(LossesTest, KlIsZeroAtEqualityAndPositiveElsewhere) {
   const at::Tensor p = at::tensor({-1.0, -2.0, -0.5}, at::kDouble);
   const at::Tensor q = at::tensor({-1.0, -1.5, -3.0}, at::kDouble);
-  const at::Tensor d = k3(p, q);
+  const at::Tensor d = kl_loss({}, {.log_prob = p, .behaviour = p, .reference = q});
   EXPECT_EQ(d[0].item<double>(), 0.0);
   EXPECT_GT(d[1].item<double>(), 0.0);
   EXPECT_GT(d[2].item<double>(), 0.0);
+}
+
+/// Log-probabilities over a vocabulary of five.
+at::Tensor small_policy(const std::vector<double>& logits) {
+  return at::log_softmax(at::tensor(logits, at::kDouble), 0);
+}
+
+/// The gradient in π's logits of the loss's mean over tokens that `behaviour` samples.
+at::Tensor mean_kl_gradient(const std::vector<double>& logits, const at::Tensor& behaviour,
+                            const at::Tensor& reference) {
+  const at::Tensor leaf = at::tensor(logits, at::kDouble).requires_grad_();
+  const at::Tensor log_prob = at::log_softmax(leaf, 0);
+  const at::Tensor zeros = at::zeros_like(behaviour);
+  const PolicyLoss loss = policy_loss({.kind = LossKind::tis, .weight_cap = 100, .kl = 1},
+                                      {.log_prob = log_prob,
+                                       .entropy = zeros,
+                                       .behaviour = behaviour,
+                                       .proximal = behaviour,
+                                       .advantage = zeros,
+                                       .trainable = at::ones_like(zeros),
+                                       .positive = zeros,
+                                       .reference = reference,
+                                       .trajectory = at::zeros({5}, at::kLong)});
+  (behaviour.exp() * loss.per_token).sum().backward();
+  return leaf.grad();
+}
+
+TEST(LossesTest, KlHasTheGradientOfTheExactKlOnAndOffPolicy) {
+  const std::vector<double> logits{0.3, -1.2, 2.0, 0.0, -0.4};
+  const at::Tensor reference = small_policy({1.1, 0.2, -0.5, 0.7, -2.0});
+  const at::Tensor leaf = at::tensor(logits, at::kDouble).requires_grad_();
+  const at::Tensor log_prob = at::log_softmax(leaf, 0);
+  (log_prob.exp() * (log_prob - reference)).sum().backward();
+  for (const at::Tensor& behaviour :
+       {log_prob.detach(), small_policy({-0.6, 0.4, 0.9, 1.5, 0.0})}) {
+    const at::Tensor got = mean_kl_gradient(logits, behaviour, reference);
+    EXPECT_LT((got - leaf.grad()).abs().max().item<double>(), 1e-14);
+  }
 }
 
 TEST(LossesTest, OverlongPenaltyIsSoftThenFull) {

@@ -59,6 +59,45 @@ TEST_F(TrainerCheckpointTest, RestoredTrainerContinuesLikeTheSavedOne) {
   EXPECT_LT(distance(*first.weights().weights, *second.weights().weights), 1e-4);
 }
 
+TEST_F(TrainerCheckpointTest, LagOfRolledBackTokensGrowsWithNewSteps) {
+  TrainerSetup s = setup();
+  s.start = {1, 0};
+  s.learner.max_lag = 4;
+  Trainer first{s, tiny_config(), tiny_weights(1)};
+  TinyWorld world{5};
+  train(first, world, 2);
+  ASSERT_TRUE(first.save(folder_));
+  train(first, world, 4);
+  const WeightSnapshot lost = first.weights();
+  Trainer second{s, tiny_config(), tiny_weights(1)};
+  ASSERT_TRUE(second.restore(folder_, 2));
+  // Two steps before the rollback, and one more after it with every new step.
+  for (const uint32_t lag : {2U, 3U, 4U}) {
+    Progress progress;
+    while (!progress.step) progress = feed(second, world.play(lost));
+    EXPECT_EQ(progress.step->tokens.by_age.begin()->first, lag);
+    EXPECT_EQ(progress.step->tokens.stale_tokens, 0);
+  }
+  const Progress last = feed(second, world.play(lost));
+  ASSERT_EQ(last.dropped.size(), 1U);
+  EXPECT_EQ(last.dropped[0].reason, DropReason::stale);
+}
+
+TEST_F(TrainerCheckpointTest, CheckpointRemembersEarlierIncarnations) {
+  TrainerSetup s = setup();
+  s.start = {1, 0};
+  Trainer first{s, tiny_config(), tiny_weights(1)};
+  TinyWorld world{5};
+  train(first, world, 1);
+  ASSERT_TRUE(first.save(folder_));
+  Trainer second{s, tiny_config(), tiny_weights(1)};
+  ASSERT_TRUE(second.restore(folder_, 2));
+  ASSERT_TRUE(second.save(folder_));
+  const auto numbers = read_trainer_numbers(folder_ / "trainer.json");
+  ASSERT_TRUE(numbers) << numbers.error().message;
+  EXPECT_EQ(numbers->restored, (RestoredSteps{{1, 0}, {2, 1}}));
+}
+
 TEST_F(TrainerCheckpointTest, PolicyIsAModelFolder) {
   Trainer saved = trainer(1);
   ASSERT_TRUE(saved.save(folder_));

@@ -100,6 +100,32 @@ TEST(TrainerTest, StreamedAndAtUseForwardsAgreeForEqualWeights) {
   EXPECT_LT(distance(*a.weights().weights, *b.weights().weights), 1e-4);
 }
 
+/// A report of one step with `minibatches` updates; the weights that sampled are the step's first.
+StepReport report_at_use(int64_t minibatches) {
+  TrainerSetup setup = tiny_setup();
+  setup.learner.forwards = ForwardMode::at_use;
+  setup.learner.step = {.trajectories = 8, .minibatches = minibatches};
+  setup.learner.optimizer.learning_rate = 0.1;
+  Trainer trainer = tiny_trainer(setup);
+  Progress progress;
+  for (const Trajectory& played : TinyWorld{5}.play(trainer.weights(), 8)) {
+    progress = feed(trainer, played);
+  }
+  if (!progress.step) throw std::runtime_error("no step after 8 trajectories");
+  return *progress.step;
+}
+
+TEST(TrainerTest, ForwardsAtUseScoreByTheWeightsBeforeTheStepsFirstUpdate) {
+  const StepReport report = report_at_use(4);
+  EXPECT_EQ(report.updates, 4);
+  EXPECT_EQ(report.tokens.same_weights_tokens, 32);
+  EXPECT_LT(report.tokens.mismatch_max, 1e-5);
+  EXPECT_GT(report.tokens.proximal_k3, 0.01)
+      << "updates move the policy away from the proximal one";
+  EXPECT_GT(report.tokens.clip_fraction, 0.0);
+  EXPECT_NEAR(report_at_use(1).tokens.proximal_k3, 0.0, 1e-9);
+}
+
 TEST(TrainerTest, ObservingTwiceChangesNothing) {
   TrainerSetup setup = tiny_setup();
   setup.learner.step.trajectories = 1;

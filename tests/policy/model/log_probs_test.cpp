@@ -2,8 +2,11 @@
 // token_log_probs against the formula on all logits at once.
 #include "policy/model/log_probs.hpp"
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/small_models.hpp"
@@ -37,9 +40,9 @@ at::Tensor mixed_loss(const TokenLogProbs& out, bool use_entropy) {
   return use_entropy ? loss + out.entropy.pow(2).sum() : loss;
 }
 
-class LogProbsTest : public testing::TestWithParam<bool> {};
+class LogProbsGradientTest : public testing::TestWithParam<bool> {};
 
-TEST_P(LogProbsTest, ValuesAndGradientsEqualWholeLogits) {
+TEST_P(LogProbsGradientTest, ValuesAndGradientsEqualWholeLogits) {
   const Inputs ours = make_inputs();
   const Inputs plain = make_inputs();
   const TokenLogProbs a = token_log_probs(ours.hidden, ours.head, ours.targets,
@@ -53,7 +56,17 @@ TEST_P(LogProbsTest, ValuesAndGradientsEqualWholeLogits) {
   EXPECT_LT(max_difference(ours.head.grad(), plain.head.grad()), 1e-11);
 }
 
-INSTANTIATE_TEST_SUITE_P(WithAndWithoutEntropy, LogProbsTest, testing::Bool());
+// The entropy's term of the gradient is p (log p + H): not a number where p is 0.
+TEST(LogProbsTest, UnusedEntropyAddsNothingToTheGradient) {
+  const at::Tensor hidden = at::full({1, 1}, 1e10, at::kFloat).requires_grad_();
+  const at::Tensor head = at::tensor({0.0F, 1e-10F, -1e30F}).view({3, 1}).requires_grad_();
+  const at::Tensor target = at::zeros({1}, at::kLong);
+  token_log_probs(hidden, head, target).log_probs.sum().backward();
+  EXPECT_TRUE(hidden.grad().isfinite().all().item<bool>());
+  EXPECT_TRUE(head.grad().isfinite().all().item<bool>());
+}
+
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutEntropy, LogProbsGradientTest, testing::Bool());
 
 }  // namespace
 }  // namespace warpsmith::policy

@@ -154,6 +154,36 @@ TEST(EngineTest, EvictionsDoNotChangeTheStreams) {
   EXPECT_EQ(two_turns(true, tight), expected);
 }
 
+/// Streams of sessions 3, 6, … whose prompts of 310 tokens are equal, submitted `apart` steps
+/// apart.
+Streams equal_prompts(Engine& engine, int sessions, int apart) {
+  Streams streams;
+  for (SessionId id = 3; id <= static_cast<SessionId>(3 * sessions); id += 3) {
+    EXPECT_TRUE(engine.submit(request_for(id, 310, 5)));
+    for (int i = 0; i < apart; ++i) step(engine, streams);
+  }
+  while (engine.has_work()) step(engine, streams);
+  return streams;
+}
+
+class EqualPromptsTest : public testing::TestWithParam<bool> {};
+
+// Steps of 50 rows end within blocks, and the last one of a prompt leaves rows for others.
+TEST_P(EqualPromptsTest, PromptLongerThanAStepIsComputedOnce) {
+  EngineConfig config{.max_session_tokens = 320, .step_rows = 50, .prefix_reuse = false};
+  const Streams expected = equal_prompts(*make_engine(GetParam(), config), 4, 0);
+  config.prefix_reuse = true;
+  for (const int apart : {0, 2}) {
+    const auto engine = make_engine(GetParam(), config);
+    EXPECT_EQ(equal_prompts(*engine, 4, apart), expected);
+    const EngineStats stats = engine->stats();
+    EXPECT_EQ(stats.reused_tokens, 3U * 304U) << "19 whole blocks for each follower";
+    EXPECT_LE(stats.computed_tokens, 310U + 3U * 6U + 4U * 5U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AtOnceAndAhead, EqualPromptsTest, testing::Bool());
+
 TEST(EngineTest, RunsOneBatchAhead) {
   const auto engine = make_engine(true, roomy);
   ASSERT_TRUE(engine->submit(request_for(1, 4, 3)));
