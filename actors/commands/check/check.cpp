@@ -90,6 +90,16 @@ std::string host_device_text(const EvaluateCall& call) {
          std::string(call.task.device == DeviceClass::cuda ? "a GPU" : "the CPU");
 }
 
+/// Adds what to do about times that other work on this machine disturbed.
+Judgement with_advice(Judgement judgement) {
+  auto* failure = std::get_if<InfraFailure>(&judgement);
+  if (failure == nullptr || failure->kind != InfraKind::noise) return judgement;
+  failure->detail +=
+      "\n  three attempts gave no stable times: end other work on this machine and check again, "
+      "or judge correctness alone with --verify-only";
+  return judgement;
+}
+
 Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, seconds budget,
                 const EndOnSignal& end) {
   auto backend = service_backend(slot, end.ender())();
@@ -105,16 +115,6 @@ Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, s
   const auto began = SteadyClock::now();
   auto judgement = (*backend)->evaluate(call.task, call.submission, call.request, budget);
   return with_advice(with_cause(std::move(judgement), budget, began, last));
-}
-
-/// Adds what to do about times that other work on this machine disturbed.
-Judgement with_advice(Judgement judgement) {
-  auto* failure = std::get_if<InfraFailure>(&judgement);
-  if (failure == nullptr || failure->kind != InfraKind::noise) return judgement;
-  failure->detail +=
-      "\n  three attempts gave no stable times: end other work on this machine and check again, "
-      "or judge correctness alone with --verify-only";
-  return judgement;
 }
 
 ExitCode exit_code(const Judgement& judgement) {
