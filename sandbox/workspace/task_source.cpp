@@ -140,9 +140,10 @@ class Closure {
   bool keeps(size_t i) const { return kept_[i]; }
 
  private:
+  /// From the last statement to the first: most names are defined before they are used.
   bool grow() {
     bool grew = false;
-    for (size_t i = 0; i < parts_.size(); ++i) {
+    for (size_t i = parts_.size(); i-- > 0;) {
       if (kept_[i] || !belongs(parts_[i])) continue;
       kept_[i] = grew = true;
       needed_.insert(parts_[i].used.begin(), parts_[i].used.end());
