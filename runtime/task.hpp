@@ -44,15 +44,27 @@ struct TensorSpec {
   }
 };
 
+/// An argument of forward that is no tensor: it has one value in every call.
+struct ConstantSpec {
+  std::string name;
+  std::string value;  // as Python writes it, e.g. "0.5", "None"
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(name, value);
+  }
+};
+
 /// The buffers that `solve` receives, in order: inputs, then parameters, then outputs.
 struct TaskSignature {
   std::vector<TensorSpec> tensors;
+  std::vector<ConstantSpec> constants;
   std::vector<std::string> dim_names;  // in the order of `dims`
   std::vector<int64_t> dims;
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(tensors, dim_names, dims);
+    archive(tensors, constants, dim_names, dims);
   }
 };
 

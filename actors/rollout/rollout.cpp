@@ -195,9 +195,9 @@ void RolloutState::forget_elsewhere(TrajectoryId id) {
 void RolloutState::begin(PreparedTask task, const Admission& admission) {
   --asking_;
   if (admission.resumed) forget_elsewhere(admission.trajectory);
-  const std::string prompt = settings_.prompt(task);
+  policy::MarkedText prompt = settings_.prompt(task);
   const auto [place, is_new] = runs_.try_emplace(
-      admission.trajectory, Run{RolloutMachine{settings_.setup, std::move(task), prompt},
+      admission.trajectory, Run{RolloutMachine{settings_.setup, std::move(task), std::move(prompt)},
                                 in_turn(peers_->generators, next_generator_),
                                 in_turn(peers_->tool_executors, next_executor_),
                                 {},

@@ -20,7 +20,7 @@ namespace warpsmith::actors {
 struct RolloutSettings {
   size_t concurrent = 16;
   std::shared_ptr<const RolloutSetup> setup;
-  std::function<std::string(const PreparedTask&)> prompt;   // text up to the first sampled token
+  std::function<policy::MarkedText(const PreparedTask&)> prompt;  // up to the first sampled token
   std::chrono::milliseconds tick{20};                       // between checks of slots and deadlines
   std::chrono::milliseconds generate_timeout{600'000};      // between two chunks
   std::chrono::milliseconds tool_timeout{60'000};           // queue of the executor included

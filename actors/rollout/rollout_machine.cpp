@@ -39,7 +39,7 @@ std::string_view to_string(RolloutPhase phase) noexcept {
 }
 
 RolloutMachine::RolloutMachine(std::shared_ptr<const RolloutSetup> setup, PreparedTask task,
-                               std::string prompt)
+                               policy::MarkedText prompt)
     : setup_(std::move(setup)), task_(std::move(task)), prompt_(std::move(prompt)) {}
 
 bool RolloutMachine::is_expected(uint32_t request,
@@ -169,9 +169,9 @@ RolloutCommands RolloutMachine::end_turn(FinishReason finish) {
 RolloutCommands RolloutMachine::observe() {
   if (turns_ >= static_cast<uint64_t>(setup_->max_turns)) return stop_acting(true);
   for (std::string& result : results_) result = fitted(result);
-  const std::string open_end = is_complete(transcript_.turn()) ? "" : setup_->frame.end;
-  const std::string results = policy::tool_responses(results_, setup_->frame);
-  const std::vector<int32_t> text = setup_->encode(open_end + results);
+  policy::MarkedText results(is_complete(transcript_.turn()) ? "" : setup_->frame.end);
+  results.add(policy::tool_responses(results_, setup_->frame));
+  const std::vector<int32_t> text = setup_->encode(results);
   if (room() <= static_cast<int64_t>(text.size())) return stop_acting(true);
   transcript_.add_masked(text);
   RolloutCommands commands{transcript_.take_segment(id_)};
@@ -179,13 +179,17 @@ RolloutCommands RolloutMachine::observe() {
   return commands;
 }
 
+size_t RolloutMachine::token_count(const std::string& result) const {
+  return setup_->encode(policy::MarkedText().add_foreign(result)).size();
+}
+
 std::string RolloutMachine::fitted(const std::string& result) const {
   const auto budget = static_cast<size_t>(setup_->result_tokens);
-  size_t count = setup_->encode(result).size();
+  const size_t count = token_count(result);
   if (count <= budget) return result;
   size_t bytes = result.size() * budget / count;
   std::string cut = sandbox::truncate_result(result, bytes);
-  while (bytes > 0 && setup_->encode(cut).size() > budget) {
+  while (bytes > 0 && token_count(cut) > budget) {
     bytes = bytes * 3 / 4;
     cut = sandbox::truncate_result(result, bytes);
   }

@@ -38,7 +38,7 @@ std::string_view to_string(RolloutPhase phase) noexcept;
 /// What all trajectories of a run share.
 struct RolloutSetup {
   /// The two directions of the tokenizer; special tokens stand for their texts.
-  std::function<std::vector<int32_t>(std::string_view)> encode;
+  std::function<std::vector<int32_t>(const policy::MarkedText&)> encode;
   std::function<std::string(std::span<const int32_t>)> decode;
   std::vector<int32_t> stop_tokens;  // that end a turn; the generator streams them too
   policy::ChatFrame frame;           // how the model's family writes messages
@@ -77,7 +77,8 @@ using RolloutCommands = std::vector<RolloutCommand>;
 class RolloutMachine {
  public:
   /// `prompt`: text up to the first sampled token, as `policy::chat_prompt` writes it.
-  RolloutMachine(std::shared_ptr<const RolloutSetup> setup, PreparedTask task, std::string prompt);
+  RolloutMachine(std::shared_ptr<const RolloutSetup> setup, PreparedTask task,
+                 policy::MarkedText prompt);
 
   /// Starts, or resumes from the recorded segments and repeats their calls first.
   RolloutCommands admitted(const Admission& admission);
@@ -117,6 +118,7 @@ class RolloutMachine {
   RolloutCommands end_turn(FinishReason finish);
   RolloutCommands observe();
   std::string fitted(const std::string& result) const;
+  size_t token_count(const std::string& result) const;
   bool is_complete(std::span<const int32_t> turn) const;
   std::string text_of(std::span<const int32_t> turn) const;
 
@@ -137,7 +139,7 @@ class RolloutMachine {
 
   std::shared_ptr<const RolloutSetup> setup_;
   PreparedTask task_;
-  std::string prompt_;
+  policy::MarkedText prompt_;
   RolloutPhase phase_ = RolloutPhase::waiting_for_admission;
   TrajectoryId id_ = 0;
   uint32_t step_ = 0;  // of the weights at admission

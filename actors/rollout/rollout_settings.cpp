@@ -24,14 +24,14 @@ struct PromptWriter {
   std::string skill;
   policy::ChatFrame frame;
 
-  std::string operator()(const PreparedTask& task) const {
+  policy::MarkedText operator()(const PreparedTask& task) const {
     return agent.prompt == PromptStyle::brief ? brief(task) : full(task);
   }
-  std::string brief(const PreparedTask& task) const {
+  policy::MarkedText brief(const PreparedTask& task) const {
     const auto text = value_or_throw(sandbox::brief_prompt(task.task, task.facts.signature));
     return policy::chat_prompt("", text, frame);
   }
-  std::string full(const PreparedTask& task) const {
+  policy::MarkedText full(const PreparedTask& task) const {
     const auto tools = value_or_throw(sandbox::tools_named(agent.tools));
     const auto text =
         value_or_throw(sandbox::full_prompt(task.task, task.facts.signature, {contract, skill},
@@ -40,12 +40,13 @@ struct PromptWriter {
   }
 };
 
-RolloutSetup rollout_setup(const RunConfig& c,
-                           const std::shared_ptr<const policy::Tokenizer>& tokenizer) {
+RolloutSetup rollout_setup(const RunConfig& c, ModelText text) {
   RolloutSetup setup;
-  setup.encode = [tokenizer](std::string_view text) { return tokenizer->encode(text); };
+  const std::shared_ptr<const policy::Tokenizer> tokenizer = std::move(text.tokenizer);
+  setup.encode = [tokenizer](const policy::MarkedText& t) { return tokenizer->encode(t); };
   setup.decode = [tokenizer](std::span<const int32_t> tokens) { return tokenizer->decode(tokens); };
-  setup.frame = policy::frame_named(c.agent.chat_template, *tokenizer);
+  setup.stop_tokens = std::move(text.stop_tokens);
+  setup.frame = std::move(text.frame);
   setup.syntax = c.agent.syntax;
   setup.max_turns = c.agent.max_turns;
   setup.max_tokens = c.agent.max_tokens;
@@ -59,11 +60,8 @@ RolloutSetup rollout_setup(const RunConfig& c,
 
 }  // namespace
 
-RolloutSettings rollout_settings(const RunConfig& config,
-                                 std::shared_ptr<const policy::Tokenizer> tokenizer,
-                                 std::vector<int32_t> stop_tokens, std::string skill) {
-  RolloutSetup setup = rollout_setup(config, tokenizer);
-  setup.stop_tokens = std::move(stop_tokens);
+RolloutSettings rollout_settings(const RunConfig& config, ModelText text, std::string skill) {
+  RolloutSetup setup = rollout_setup(config, std::move(text));
   RolloutSettings settings;
   settings.concurrent = static_cast<size_t>(config.rollout.concurrent);
   settings.prompt =

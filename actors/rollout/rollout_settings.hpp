@@ -8,9 +8,14 @@
 
 namespace warpsmith::actors {
 
+/// How a model reads and writes.
+struct ModelText {
+  std::shared_ptr<const policy::Tokenizer> tokenizer;
+  policy::ChatFrame frame;
+  std::vector<int32_t> stop_tokens;
+};
+
 /// `skill`: text of the contract's SKILL.md.
-RolloutSettings rollout_settings(const RunConfig& config,
-                                 std::shared_ptr<const policy::Tokenizer> tokenizer,
-                                 std::vector<int32_t> stop_tokens, std::string skill);
+RolloutSettings rollout_settings(const RunConfig& config, ModelText text, std::string skill);
 
 }  // namespace warpsmith::actors

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/run/run_inputs.hpp"
 
+#include "actors/run/chat_frame.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
 #include "policy/model/transformer.hpp"
-#include "policy/text/chat_turns.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/contract/registry.hpp"
@@ -39,14 +39,17 @@ Result<void> check_positions(const RunConfig& config, const policy::ModelConfig&
                   "), got " + std::to_string(config.agent.max_tokens));
 }
 
-std::vector<int32_t> stop_tokens_of(const RunConfig& config, const policy::ModelConfig& model,
-                                    const policy::Tokenizer& tokenizer) {
-  std::vector<int32_t> stops;
-  stops.reserve(model.eos_tokens.size() + 1);
-  for (const int64_t token : model.eos_tokens) stops.push_back(static_cast<int32_t>(token));
-  const auto frame = policy::frame_named(config.agent.chat_template, tokenizer);
-  if (const auto end = tokenizer.id_of(frame.end)) stops.push_back(*end);
-  return stops;
+Result<void> add_tokenizer(RunInputs& inputs, const std::filesystem::path& folder) {
+  auto tokenizer = policy::read_tokenizer(folder);
+  if (!tokenizer) return tl::unexpected(std::move(tokenizer.error()));
+  if (auto fits = check_vocabulary(inputs.model, *tokenizer, folder); !fits) return fits;
+  auto frame = chat_frame(inputs.config.agent, *tokenizer, folder);
+  if (!frame) return tl::unexpected(std::move(frame.error()));
+  end_turns_by(*frame, *tokenizer, inputs.model);
+  inputs.stop_tokens.assign(inputs.model.eos_tokens.begin(), inputs.model.eos_tokens.end());
+  inputs.frame = std::move(*frame);
+  inputs.tokenizer = std::make_shared<const policy::Tokenizer>(std::move(*tokenizer));
+  return {};
 }
 
 }  // namespace
@@ -61,10 +64,12 @@ Result<void> check_trainable(const RunConfig& config) {
 Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::path& model_folder) {
   auto model = policy::load_hf_model(model_folder);
   if (!model) return tl::unexpected(std::move(model.error()));
-  auto tokenizer = policy::read_tokenizer(model_folder);
-  if (!tokenizer) return tl::unexpected(std::move(tokenizer.error()));
-  if (auto fits = check_vocabulary(model->config(), *tokenizer, model_folder); !fits) {
-    return tl::unexpected(std::move(fits.error()));
+  RunInputs inputs;
+  inputs.config = config;
+  inputs.model = model->config();
+  inputs.weights = model->weights();
+  if (auto added = add_tokenizer(inputs, model_folder); !added) {
+    return tl::unexpected(std::move(added.error()));
   }
   if (auto fits = check_positions(config, model->config(), model_folder); !fits) {
     return tl::unexpected(std::move(fits.error()));
@@ -73,12 +78,6 @@ Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::pa
   if (!skill) return tl::unexpected(std::move(skill.error()));
   auto tasks = synthesis::load_tasks(config.synthesis.tasks);
   if (!tasks) return tl::unexpected(std::move(tasks.error()));
-  RunInputs inputs;
-  inputs.config = config;
-  inputs.model = model->config();
-  inputs.weights = model->weights();
-  inputs.stop_tokens = stop_tokens_of(config, inputs.model, *tokenizer);
-  inputs.tokenizer = std::make_shared<const policy::Tokenizer>(std::move(*tokenizer));
   inputs.skill = std::move(*skill);
   inputs.python = python_interpreter().string();
   inputs.tasks = std::move(*tasks);

@@ -7,6 +7,7 @@
 #include "actors/run/run_session.hpp"
 #include "policy/model/config.hpp"
 #include "policy/model/weights.hpp"
+#include "policy/text/chat_turns.hpp"
 #include "policy/text/tokenizer.hpp"
 #include "runtime/config/run_config.hpp"
 #include "sandbox/service/end_switch.hpp"
@@ -19,6 +20,7 @@ struct RunInputs {
   policy::ModelConfig model;
   policy::ModelWeights weights;  // a checkpoint replaces them in the learner
   std::shared_ptr<const policy::Tokenizer> tokenizer;
+  policy::ChatFrame frame;           // how the model's family writes messages
   std::vector<int32_t> stop_tokens;  // that end a turn: the chat frame's and the model's own
   std::string skill;                 // SKILL.md of the contract
   std::string python;                // interpreter that has torch

@@ -78,7 +78,8 @@ void add_sampling_actors(Spawners& s, const Inputs& inputs) {
   s.rollout = [inputs](caf::actor_system& system, Identity id) {
     return system.spawn(
         rollout, std::move(id),
-        rollout_settings(inputs->config, inputs->tokenizer, inputs->stop_tokens, inputs->skill));
+        rollout_settings(inputs->config, {inputs->tokenizer, inputs->frame, inputs->stop_tokens},
+                         inputs->skill));
   };
 }
 

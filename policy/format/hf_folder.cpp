@@ -108,9 +108,22 @@ std::string generation_config_json(const ModelConfig& config) {
   return object.dump(2) + "\n";
 }
 
+/// Adds those of `from`'s generation settings that `to` does not have.
+Result<void> merge_generation_config(const fs::path& from, const fs::path& to) {
+  constexpr const char* name = "generation_config.json";
+  const auto theirs = read_optional_json(from / name);
+  if (!theirs) return tl::unexpected(theirs.error());
+  const auto ours = read_optional_json(to / name);
+  if (!ours) return tl::unexpected(ours.error());
+  if (!*theirs) return {};
+  json merged = **theirs;
+  if (*ours) merged.update(**ours);
+  return write_text_file(to / name, merged.dump(2) + "\n");
+}
+
 }  // namespace
 
-Result<void> copy_tokenizer(const fs::path& from, const fs::path& to) {
+Result<void> copy_other_files(const fs::path& from, const fs::path& to) {
   for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
                            "chat_template.jinja"}) {
     if (!fs::exists(from / name)) continue;
@@ -118,7 +131,7 @@ Result<void> copy_tokenizer(const fs::path& from, const fs::path& to) {
     if (!text) return tl::unexpected(text.error());
     if (auto ok = write_text_file(to / name, *text); !ok) return ok;
   }
-  return {};
+  return merge_generation_config(from, to);
 }
 
 Result<ModelConfig> read_hf_config(const fs::path& folder) {
@@ -137,11 +150,14 @@ Result<ModelConfig> read_hf_config(const fs::path& folder) {
 }
 
 Result<WeightMap> read_hf_weights(const fs::path& folder) {
+  const fs::path whole = folder / "model.safetensors";
+  std::error_code ignored;
+  if (fs::exists(whole, ignored)) return read_safetensors(whole);
   const fs::path index_path = folder / "model.safetensors.index.json";
   const auto index = read_optional_json(index_path);
   if (!index) return tl::unexpected(index.error());
   if (*index) return read_shards(folder, index_path, **index);
-  return read_safetensors(folder / "model.safetensors");
+  return read_safetensors(whole);
 }
 
 Result<Transformer> load_hf_model(const fs::path& folder, at::ScalarType dtype) {
@@ -162,7 +178,7 @@ Result<Transformer> make_hf_model(const fs::path& folder, RandomStream& random) 
 }
 
 Result<void> save_hf_model(const fs::path& folder, const Transformer& model,
-                           const fs::path& tokenizer_folder) {
+                           const fs::path& others_from) {
   const ModelConfig& config = model.config();
   const bool wide = model.weights().embed.scalar_type() == at::kDouble;
   const auto text = config_json(config, wide ? "float64" : "float32");
@@ -171,8 +187,8 @@ Result<void> save_hf_model(const fs::path& folder, const Transformer& model,
   if (!ok) return ok;
   const WeightMap tensors = weights_to_map(config, model.weights());
   ok = write_safetensors(folder / "model.safetensors", tensors, {{"format", "pt"}});
-  if (!ok || tokenizer_folder.empty()) return ok;
-  return copy_tokenizer(tokenizer_folder, folder);
+  if (!ok || others_from.empty()) return ok;
+  return copy_other_files(others_from, folder);
 }
 
 }  // namespace warpsmith::policy

@@ -14,7 +14,8 @@ namespace warpsmith::policy {
 /// Reads config.json, with the stop tokens of generation_config.json if that file exists.
 Result<ModelConfig> read_hf_config(const std::filesystem::path& folder);
 
-/// Reads all tensors of model.safetensors, or of the shards in model.safetensors.index.json.
+/// Reads all tensors of model.safetensors or, if there is no such file, of the shards in
+/// model.safetensors.index.json.
 /// `not_found` for a missing file, `parse_failed` for a tensor that its shard lacks.
 Result<WeightMap> read_hf_weights(const std::filesystem::path& folder);
 
@@ -25,13 +26,14 @@ Result<Transformer> load_hf_model(const std::filesystem::path& folder,
 /// Makes a model with random weights from the folder's config.json.
 Result<Transformer> make_hf_model(const std::filesystem::path& folder, RandomStream& random);
 
-/// Copies those of the tokenizer's files and the chat template that exist.
-Result<void> copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to);
+/// Copies those of the tokenizer's files and the chat template that exist, and adds the generation
+/// settings that `to` does not have.
+Result<void> copy_other_files(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// Writes config.json, generation_config.json and model.safetensors into an existing folder, and
-/// copies the tokenizer's files from `tokenizer_folder` unless that is empty. `transformers` and
-/// vLLM open the result.
+/// Writes config.json, generation_config.json and model.safetensors into an existing folder, then
+/// copies the other files from `others_from` unless that is empty. `transformers` and vLLM open the
+/// result.
 Result<void> save_hf_model(const std::filesystem::path& folder, const Transformer& model,
-                           const std::filesystem::path& tokenizer_folder = {});
+                           const std::filesystem::path& others_from = {});
 
 }  // namespace warpsmith::policy

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/format/safetensors.hpp"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -31,8 +32,10 @@ at::ScalarType scalar_type(StoredType type) {
       return at::kHalf;
     case StoredType::bf16:
       return at::kBFloat16;
+    case StoredType::other:
+      return at::kByte;
   }
-  return at::kFloat;
+  return at::kByte;
 }
 
 std::optional<StoredType> stored_type(at::ScalarType type) {
@@ -54,16 +57,25 @@ Result<uint64_t> header_length(const MappedFile& file) {
     return fail(ErrorCode::parse_failed, "safetensors: header claims " + std::to_string(length) +
                                              " bytes, the file has " + std::to_string(file.size()));
   }
-  if (length % 8 == 0) return length;
-  return fail(ErrorCode::parse_failed, "safetensors: header of " + std::to_string(length) +
-                                           " bytes leaves the data unaligned");
+  return length;
 }
 
-at::Tensor view_of(const std::shared_ptr<MappedFile>& file, const StoredTensor& entry,
-                   uint64_t data_start) {
-  return at::from_blob(
-      file->data() + data_start + entry.begin, entry.shape, [file](void*) {},
-      at::TensorOptions(scalar_type(entry.type)));
+/// A view of the mapping, or a copy if the file does not align the tensor. Of type `other`: its
+/// bytes.
+at::Tensor tensor_of(const std::shared_ptr<MappedFile>& file, const StoredTensor& entry,
+                     uint64_t data_start) {
+  char* const data = file->data() + data_start + entry.begin;
+  const bool other = entry.type == StoredType::other;
+  const auto bytes = static_cast<int64_t>(entry.end - entry.begin);
+  const std::vector<int64_t> shape = other ? std::vector<int64_t>{bytes} : entry.shape;
+  const at::TensorOptions options(scalar_type(entry.type));
+  const auto alignment = static_cast<uintptr_t>(other ? 1 : byte_size(entry.type));
+  if (reinterpret_cast<uintptr_t>(data) % alignment == 0) {
+    return at::from_blob(data, shape, [file](void*) {}, options);
+  }
+  at::Tensor copy = at::empty(shape, options);
+  if (bytes > 0) std::memcpy(copy.mutable_data_ptr(), data, static_cast<size_t>(bytes));
+  return copy;
 }
 
 /// A file being written; the destructor removes it unless `finish` succeeded.
@@ -139,7 +151,7 @@ Result<WeightMap> read_safetensors(const std::filesystem::path& path) {
   if (!entries) return fail(path.string(), entries.error());
   WeightMap tensors;
   for (const auto& [name, entry] : *entries) {
-    tensors[name] = view_of(*file, entry, data_start);
+    tensors[name] = tensor_of(*file, entry, data_start);
   }
   return tensors;
 }

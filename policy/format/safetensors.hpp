@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in safetensors files: F64, F32, F16 and BF16.
+// Tensors in safetensors files: F64, F32, F16 and BF16; others are read as bytes.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,9 @@
 
 namespace warpsmith::policy {
 
-/// Every tensor of a file, as views of one private mapping that lives as long as the last of them.
-/// Data are read when used. `parse_safetensors_header` lists the errors.
+/// Every tensor of a file, as views of one private mapping that lives as long as the last of them;
+/// a copy of one that the file does not align. Data are read when used. A tensor of another type
+/// comes as its bytes, in one axis. `parse_safetensors_header` lists the errors.
 Result<WeightMap> read_safetensors(const std::filesystem::path& path);
 
 /// Writes or replaces a file. Tensors may be views or on a device. Removes the file on failure

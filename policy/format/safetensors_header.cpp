@@ -16,10 +16,16 @@ struct TypeName {
   int64_t bytes;
 };
 
-constexpr TypeName type_names[] = {{StoredType::f64, "F64", 8},
-                                   {StoredType::f32, "F32", 4},
-                                   {StoredType::f16, "F16", 2},
-                                   {StoredType::bf16, "BF16", 2}};
+constexpr TypeName type_names[] = {
+    {StoredType::f64, "F64", 8},       {StoredType::f32, "F32", 4},
+    {StoredType::f16, "F16", 2},       {StoredType::bf16, "BF16", 2},
+    {StoredType::other, "I64", 8},     {StoredType::other, "I32", 4},
+    {StoredType::other, "I16", 2},     {StoredType::other, "I8", 1},
+    {StoredType::other, "U64", 8},     {StoredType::other, "U32", 4},
+    {StoredType::other, "U16", 2},     {StoredType::other, "U8", 1},
+    {StoredType::other, "BOOL", 1},    {StoredType::other, "F8_E4M3", 1},
+    {StoredType::other, "F8_E5M2", 1}, {StoredType::other, "F8_E8M0", 1},
+    {StoredType::other, "C64", 8}};
 
 tl::unexpected<Error> wrong(const std::string& name, const std::string& what) {
   return fail(ErrorCode::parse_failed, "safetensors: tensor \"" + name + "\": " + what);
@@ -47,18 +53,18 @@ bool read_sizes(const json& array, std::vector<uint64_t>& out) {
   return true;
 }
 
-Result<StoredType> read_type(const std::string& name, const json& entry) {
+Result<TypeName> read_type(const std::string& name, const json& entry) {
   const auto it = entry.find("dtype");
   const std::string got = it != entry.end() && it->is_string() ? it->get<std::string>() : "";
   for (const TypeName& type : type_names) {
-    if (got == type.name) return type.type;
+    if (got == type.name) return type;
   }
-  return wrong(name, "expected dtype F64, F32, F16 or BF16, got \"" + got + "\"");
+  return wrong(name, "unknown dtype \"" + got + "\"; weights are F64, F32, F16 or BF16");
 }
 
 /// Bytes of a shape; empty if the number overflows.
-std::optional<uint64_t> bytes_of(const std::vector<uint64_t>& shape, StoredType type) {
-  uint64_t bytes = static_cast<uint64_t>(byte_size(type));
+std::optional<uint64_t> bytes_of(const std::vector<uint64_t>& shape, const TypeName& type) {
+  auto bytes = static_cast<uint64_t>(type.bytes);
   for (const uint64_t size : shape) {
     if (__builtin_mul_overflow(bytes, size, &bytes)) return std::nullopt;
   }
@@ -83,10 +89,7 @@ Result<StoredTensor> read_entry(const std::string& name, const json& entry) {
     return wrong(name, "shape and data_offsets disagree: offsets " + std::to_string(offsets[0]) +
                            " to " + std::to_string(offsets[1]));
   }
-  if (offsets[0] % static_cast<uint64_t>(byte_size(*type)) != 0) {
-    return wrong(name, "offset " + std::to_string(offsets[0]) + " is not aligned to its type");
-  }
-  return StoredTensor{*type, {shape.begin(), shape.end()}, offsets[0], offsets[1]};
+  return StoredTensor{type->type, {shape.begin(), shape.end()}, offsets[0], offsets[1]};
 }
 
 /// Checks that the tensors, by offset, fill the file without gap or overlap.
@@ -118,16 +121,16 @@ Result<void> check_layout(const StoredTensors& tensors, uint64_t data_bytes) {
 
 int64_t byte_size(StoredType type) noexcept {
   for (const TypeName& known : type_names) {
-    if (known.type == type) return known.bytes;
+    if (known.type == type && type != StoredType::other) return known.bytes;
   }
   return 0;
 }
 
 std::string_view to_string(StoredType type) noexcept {
   for (const TypeName& known : type_names) {
-    if (known.type == type) return known.name;
+    if (known.type == type && type != StoredType::other) return known.name;
   }
-  return "unknown";
+  return "other";
 }
 
 Result<StoredTensors> parse_safetensors_header(std::string_view text, uint64_t data_bytes) {

@@ -12,9 +12,10 @@
 
 namespace warpsmith::policy {
 
-enum class StoredType : uint8_t { f64, f32, f16, bf16 };
+/// `other`: integers, booleans and 8-bit floats, which hold no weights that are read here.
+enum class StoredType : uint8_t { f64, f32, f16, bf16, other };
 
-int64_t byte_size(StoredType type) noexcept;
+int64_t byte_size(StoredType type) noexcept;           // 0 for `other`
 std::string_view to_string(StoredType type) noexcept;  // as in files: "F32"
 
 /// The type, shape and place of one tensor; `begin` and `end` in bytes from the end of the header.
@@ -32,7 +33,7 @@ inline constexpr uint64_t max_safetensors_header = 100'000'000;
 
 /// Parses a header, which `data_bytes` bytes follow in the file. `parse_failed` for invalid JSON,
 /// duplicate names, unknown types, shapes whose size overflows or disagrees with the offsets, and
-/// offsets that are out of range, overlap, are unaligned or leave gaps.
+/// offsets that are out of range, overlap or leave gaps. Offsets need not be aligned.
 Result<StoredTensors> parse_safetensors_header(std::string_view json, uint64_t data_bytes);
 
 /// The text of a header for these tensors, padded with spaces so that data begins at a multiple

@@ -87,8 +87,14 @@ Result<void> read_merges(const json& model, BpeSpec& bpe) {
   return {};
 }
 
+/// Old files do not name the type; only BPE has merges.
+std::string model_type(const json& model) {
+  const bool has_merges = member(model, "merges").is_array();
+  return member(model, "type").is_null() && has_merges ? "BPE" : text_of(model, "type");
+}
+
 Result<void> read_model(const json& model, BpeSpec& bpe) {
-  const std::string type = text_of(model, "type");
+  const std::string type = model_type(model);
   if (type != "BPE") return unsupported("model", type);
   for (const char* key : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"}) {
     const json& value = member(model, key);

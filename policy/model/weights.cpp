@@ -93,14 +93,21 @@ Result<void> check_part(const NamedPart& part, const WeightMap& map) {
     return fail(ErrorCode::parse_failed,
                 "missing tensor \"" + part.hf_name + "\" of shape " + shape_text(part.shape));
   }
+  if (!it->second.is_floating_point()) {
+    return fail(ErrorCode::unsupported, "tensor \"" + part.hf_name +
+                                            "\": expected F64, F32, F16 or BF16; quantised "
+                                            "weights are not supported");
+  }
   if (it->second.sizes() == at::IntArrayRef(part.shape)) return {};
   return fail(ErrorCode::parse_failed, "tensor \"" + part.hf_name + "\": expected shape " +
                                            shape_text(part.shape) + ", got " +
                                            shape_text(it->second.sizes()));
 }
 
-/// Some files store a tied head, and old versions stored rotary buffers; both are ignored.
-bool is_harmless(const ModelConfig& config, const std::string& name) {
+/// Some files store a tied head, masks or positions, and old versions stored rotary buffers; all
+/// are ignored.
+bool is_harmless(const ModelConfig& config, const std::string& name, const at::Tensor& tensor) {
+  if (!tensor.is_floating_point()) return true;
   if (name == "lm_head.weight") return config.tied_embeddings;
   return name.ends_with(".rotary_emb.inv_freq");
 }
@@ -113,7 +120,7 @@ Result<void> check_names(const ModelConfig& config, const std::vector<NamedPart>
     known[part.hf_name] = true;
   }
   for (const auto& [name, tensor] : map) {
-    if (known.contains(name) || is_harmless(config, name)) continue;
+    if (known.contains(name) || is_harmless(config, name, tensor)) continue;
     return fail(ErrorCode::parse_failed, "tensor \"" + name + "\" does not belong to a " +
                                              to_string(config.family) + " model of this config");
   }

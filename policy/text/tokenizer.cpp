@@ -74,34 +74,76 @@ Tokenizer::Tokenizer(ByteLevelBpe bpe, TokenizerSpec spec)
   }
 }
 
-std::vector<int32_t> Tokenizer::encode(std::string_view text, SpecialTokens special) const {
-  const std::string valid = to_valid_utf8(text);
-  std::vector<int32_t> out;
-  if (special == SpecialTokens::add) out = prefix_;
-  for (const TextPart& part : raw_tokens_.split(valid)) {
-    if (part.token) {
-      out.push_back(*part.token);
-    } else {
-      encode_plain(part.text, out);
+std::string Tokenizer::normalized(std::string_view text) const {
+  return normalizer_ == Normalizer::none ? std::string(text) : normalize_nfc(text);
+}
+
+/// Collects tokens. Keeps the text since the last added token, which is merged as a whole.
+class Tokenizer::Encoding {
+ public:
+  Encoding(const Tokenizer& tokenizer, std::vector<int32_t> first)
+      : tokenizer_(tokenizer), tokens_(std::move(first)) {}
+
+  void add(const TextRun& run) {
+    const std::string valid = to_valid_utf8(run.text);
+    if (run.foreign) {
+      open_ += tokenizer_.normalized(valid);
+      return;
+    }
+    for (const TextPart& part : tokenizer_.raw_tokens_.split(valid)) {
+      if (part.token) {
+        add_token(*part.token);
+      } else {
+        add_normalized(tokenizer_.normalized(part.text));
+      }
     }
   }
-  if (special == SpecialTokens::add) out.insert(out.end(), suffix_.begin(), suffix_.end());
+
+  std::vector<int32_t> take() {
+    merge();
+    return std::move(tokens_);
+  }
+
+ private:
+  void add_normalized(std::string_view text) {
+    for (const TextPart& part : tokenizer_.normalized_tokens_.split(text)) {
+      if (part.token) {
+        add_token(*part.token);
+      } else {
+        open_ += part.text;
+      }
+    }
+  }
+  void add_token(int32_t id) {
+    merge();
+    tokens_.push_back(id);
+  }
+  void merge() {
+    if (open_.empty()) return;
+    for (const std::string& piece : tokenizer_.pre_tokenizer_.split(open_)) {
+      tokenizer_.bpe_.encode(piece, tokens_);
+    }
+    open_.clear();
+  }
+
+  const Tokenizer& tokenizer_;
+  std::vector<int32_t> tokens_;
+  std::string open_;  // normalised
+};
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text, SpecialTokens special) const {
+  const bool adds = special == SpecialTokens::add;
+  Encoding encoding(*this, adds ? prefix_ : std::vector<int32_t>{});
+  encoding.add({std::string(text), false});
+  std::vector<int32_t> out = encoding.take();
+  if (adds) out.insert(out.end(), suffix_.begin(), suffix_.end());
   return out;
 }
 
-void Tokenizer::encode_plain(std::string_view text, std::vector<int32_t>& out) const {
-  if (normalizer_ == Normalizer::none) return encode_normalized(text, out);
-  encode_normalized(normalize_nfc(text), out);
-}
-
-void Tokenizer::encode_normalized(std::string_view text, std::vector<int32_t>& out) const {
-  for (const TextPart& part : normalized_tokens_.split(text)) {
-    if (part.token) {
-      out.push_back(*part.token);
-      continue;
-    }
-    for (const std::string& piece : pre_tokenizer_.split(part.text)) bpe_.encode(piece, out);
-  }
+std::vector<int32_t> Tokenizer::encode(const MarkedText& text) const {
+  Encoding encoding(*this, {});
+  for (const TextRun& run : text.runs()) encoding.add(run);
+  return encoding.take();
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> tokens, Skip skip) const {

@@ -11,6 +11,7 @@
 
 #include "policy/text/added_tokens.hpp"
 #include "policy/text/byte_level_bpe.hpp"
+#include "policy/text/marked_text.hpp"
 #include "policy/text/pre_tokenizer.hpp"
 #include "runtime/result.hpp"
 
@@ -40,6 +41,9 @@ class Tokenizer {
   /// U+FFFD.
   std::vector<int32_t> encode(std::string_view text,
                               SpecialTokens special = SpecialTokens::leave_out) const;
+  /// The tokens of a text; recognises no added tokens, special or not, in its foreign parts. Merges
+  /// cross the borders of parts, as if the text were one.
+  std::vector<int32_t> encode(const MarkedText& text) const;
   /// Always valid UTF-8; invalid bytes become U+FFFD. Leaves out unknown ids.
   std::string decode(std::span<const int32_t> tokens, Skip skip = Skip::nothing) const;
   /// The bytes of one token, possibly parts of characters; empty if the token is unknown.
@@ -52,8 +56,8 @@ class Tokenizer {
 
  private:
   Tokenizer(ByteLevelBpe bpe, TokenizerSpec spec);
-  void encode_plain(std::string_view text, std::vector<int32_t>& out) const;
-  void encode_normalized(std::string_view text, std::vector<int32_t>& out) const;
+  class Encoding;
+  std::string normalized(std::string_view text) const;
 
   ByteLevelBpe bpe_;
   Normalizer normalizer_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/text/tool_call_grammar.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "policy/text/json_depth.hpp"
@@ -13,6 +14,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view open_call = "<tool_call>";
 constexpr std::string_view close_call = "</tool_call>";
+constexpr std::string_view open_thought = "<think>";
+constexpr std::string_view close_thought = "</think>";
 
 bool is_name(std::string_view name) {
   const auto allowed = [](char c) {
@@ -41,11 +44,34 @@ std::string without_frame(std::string_view value) {
   return std::string(value);
 }
 
+/// True if a value's closing tag may stand before this text.
+bool follows_value(std::string_view text) {
+  TextCursor cursor{text};
+  cursor.skip_space();
+  if (cursor.take("<parameter=")) return true;
+  if (!cursor.take("</function>")) return false;
+  cursor.skip_space();
+  return cursor.take(close_call);
+}
+
+/// Reads a value and its closing tag. A closing tag that nothing fitting follows belongs to the
+/// value.
+Result<std::string_view> take_value(TextCursor& cursor) {
+  constexpr std::string_view end = "</parameter>";
+  const std::string_view rest = cursor.rest();
+  for (size_t at = rest.find(end); at != std::string_view::npos; at = rest.find(end, at + 1)) {
+    if (!follows_value(rest.substr(at + end.size()))) continue;
+    cursor.take(rest.substr(0, at + end.size()));
+    return rest.substr(0, at);
+  }
+  return cursor.take_until(end);
+}
+
 Result<void> take_parameter(TextCursor& cursor, ParsedCall& call) {
   auto key = take_name(cursor, "parameter");
   if (!key) return tl::unexpected(std::move(key.error()));
   const TextCursor before = cursor;
-  const auto value = cursor.take_until("</parameter>");
+  const auto value = take_value(cursor);
   if (!value) return fail("parameter `" + *key + "`", value.error());
   if (!call.arguments.emplace(*key, without_frame(*value)).second) {
     return fail(ErrorCode::parse_failed, "line " + std::to_string(before.line()) + ": parameter `" +
@@ -73,8 +99,16 @@ Result<ParsedCall> xml_call(TextCursor& cursor) {
   return call;
 }
 
+/// The value's JSON text; of a string, its content. Whole numbers have no fraction: 1.0 is 1.
 std::string text_of(const Json& value) {
+  constexpr double exact = 9'007'199'254'740'992.0;  // 2^53
   if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) {
+    const auto number = value.get<double>();
+    if (std::abs(number) < exact && std::trunc(number) == number) {
+      return std::to_string(static_cast<int64_t>(number));
+    }
+  }
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -93,6 +127,22 @@ Result<Json> parse_json(std::string_view text) {
   }
 }
 
+/// The object with the arguments: `arguments` or, as some models write it, `parameters`; either may
+/// be a string that holds the object. Empty if there is none.
+Result<Json> arguments_of(const Json& call) {
+  const auto is_given = [&](const char* key) { return call.contains(key) && !call[key].is_null(); };
+  const char* key = is_given("arguments") ? "arguments" : "parameters";
+  if (!is_given(key)) return Json::object();
+  Json found = call[key];
+  if (found.is_string()) {
+    auto inner = parse_json(found.get_ref<const std::string&>());
+    if (inner) found = std::move(*inner);
+  }
+  if (found.is_object()) return found;
+  return fail(ErrorCode::parse_failed,
+              '"' + std::string(key) + "\" must be an object, got " + found.type_name());
+}
+
 Result<ParsedCall> call_of(const Json& json) {
   if (!json.is_object() || !json.contains("name") || !json["name"].is_string()) {
     return fail(ErrorCode::parse_failed,
@@ -102,33 +152,57 @@ Result<ParsedCall> call_of(const Json& json) {
   if (!is_name(call.name)) {
     return fail(ErrorCode::parse_failed, "the name must be letters, digits, _ or -");
   }
-  if (!json.contains("arguments")) return call;
-  if (!json["arguments"].is_object()) {
-    return fail(ErrorCode::parse_failed, std::string("\"arguments\" must be an object, got ") +
-                                             json["arguments"].type_name());
+  const auto arguments = arguments_of(json);
+  if (!arguments) return tl::unexpected(arguments.error());
+  for (const auto& [key, value] : arguments->items()) {
+    if (!value.is_null()) call.arguments[key] = text_of(value);
   }
-  for (const auto& [key, value] : json["arguments"].items()) call.arguments[key] = text_of(value);
   return call;
+}
+
+/// The JSON object that a text begins with; empty if there is none, or if it does not end.
+std::string_view leading_object(std::string_view text) {
+  size_t depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') in_string = !in_string;
+    if (in_string && c == '\\') ++i;
+    if (in_string) continue;
+    if (c == '{') ++depth;
+    if (c == '}') --depth;
+    if (depth == 0) return text.substr(0, c == '}' ? i + 1 : 0);
+  }
+  return {};
 }
 
 Result<ParsedCall> hermes_call(TextCursor& cursor) {
   const std::string place = "line " + std::to_string(cursor.line());
-  const auto body = cursor.take_until(close_call);
-  if (!body) return tl::unexpected(body.error());
-  const auto json = parse_json(*body);
+  cursor.skip_space();
+  // Tags in the object's strings do not end the call.
+  std::string_view body = leading_object(cursor.rest());
+  const bool whole = cursor.take(body) && !body.empty();
+  if (!whole) {
+    const auto rest = cursor.take_until(close_call);
+    if (!rest) return tl::unexpected(rest.error());
+    body = *rest;
+  }
+  const auto json = parse_json(body);
   if (!json) return fail(place, json.error());
   auto call = call_of(*json);
   if (!call) return fail(place, std::move(call.error()));
+  cursor.skip_space();
+  if (whole && !cursor.take(close_call)) return tl::unexpected(cursor.expected("`</tool_call>`"));
   return call;
 }
 
 /// Call syntax outside of a call is an error: probably a call without its frame.
-Result<void> check_words(std::string_view words, size_t first_line) {
+Result<void> check_words(std::string_view words, const TextCursor& cursor) {
   for (const std::string_view tag : {"</tool_call>", "<function=", "</function>", "<parameter="}) {
     const size_t at = words.find(tag);
     if (at == std::string_view::npos) continue;
     const auto line =
-        first_line + static_cast<size_t>(std::ranges::count(words.substr(0, at), '\n'));
+        cursor.line() + static_cast<size_t>(std::ranges::count(words.substr(0, at), '\n'));
     return fail(ErrorCode::parse_failed, "line " + std::to_string(line) + ": `" + std::string(tag) +
                                              "` stands outside of a call; expected `<tool_call>` " +
                                              "before it");
@@ -136,31 +210,78 @@ Result<void> check_words(std::string_view words, size_t first_line) {
   return {};
 }
 
-std::string_view without_thoughts(std::string_view text) {
-  constexpr std::string_view end = "</think>";
-  const size_t at = text.rfind(end);
-  return at == std::string_view::npos ? text : text.substr(at + end.size());
+/// The text up to the next call or tag of thoughts, or to the end.
+std::string_view words_before_tag(std::string_view text) {
+  size_t at = text.find('<');
+  for (; at != std::string_view::npos; at = text.find('<', at + 1)) {
+    const std::string_view rest = text.substr(at);
+    if (rest.starts_with(open_call) || rest.starts_with(open_thought)) break;
+    if (rest.starts_with(close_thought)) break;
+  }
+  return text.substr(0, at);
 }
 
-Result<AssistantTurn> parse_calls(std::string_view text, ToolSyntax syntax) {
-  TextCursor cursor{text};
-  AssistantTurn turn;
-  while (true) {
-    const size_t line = cursor.line();
-    const std::string_view words = cursor.rest().substr(0, cursor.rest().find(open_call));
-    if (auto fine = check_words(words, line); !fine) return tl::unexpected(std::move(fine.error()));
-    turn.words += words;
-    cursor.take(words);
-    if (!cursor.take(open_call)) return turn;
-    if (turn.calls.size() == max_calls_per_turn) {
+/// Reads a turn from the cursor to the end. After an error the cursor stands where a thought that
+/// the prompt opened may have gone on.
+class TurnReader {
+ public:
+  TurnReader(TextCursor& cursor, ToolSyntax syntax) : cursor_(cursor), syntax_(syntax) {}
+
+  Result<AssistantTurn> read() {
+    while (!cursor_.at_end()) {
+      if (auto taken = take_part(); !taken) return tl::unexpected(std::move(taken.error()));
+    }
+    return std::move(turn_);
+  }
+
+ private:
+  Result<void> take_part() {
+    if (cursor_.take(close_thought)) {
+      turn_ = {};  // the prompt opened the thought, which was all of the turn so far
+      return {};
+    }
+    if (cursor_.take(open_thought)) {
+      skip_thought();
+      return {};
+    }
+    return cursor_.take(open_call) ? take_call() : take_words();
+  }
+
+  /// A thought that is not closed is read like other text.
+  void skip_thought() {
+    const TextCursor inside = cursor_;
+    if (thoughts_close_) thoughts_close_ = cursor_.take_until(close_thought).has_value();
+    if (!thoughts_close_) cursor_ = inside;
+  }
+
+  Result<void> take_words() {
+    const std::string_view words = words_before_tag(cursor_.rest());
+    if (auto fine = check_words(words, cursor_); !fine) return fine;
+    cursor_.take(words);
+    turn_.words += words;
+    return {};
+  }
+
+  Result<void> take_call() {
+    if (turn_.calls.size() == max_calls_per_turn) {
       return fail(ErrorCode::parse_failed,
                   "more than " + std::to_string(max_calls_per_turn) + " calls in one turn");
     }
-    auto call = syntax == ToolSyntax::xml ? xml_call(cursor) : hermes_call(cursor);
-    if (!call) return tl::unexpected(std::move(call.error()));
-    turn.calls.push_back(std::move(*call));
+    const TextCursor inside = cursor_;
+    auto call = syntax_ == ToolSyntax::xml ? xml_call(cursor_) : hermes_call(cursor_);
+    if (!call) {
+      cursor_ = inside;
+      return tl::unexpected(std::move(call.error()));
+    }
+    turn_.calls.push_back(std::move(*call));
+    return {};
   }
-}
+
+  TextCursor& cursor_;
+  ToolSyntax syntax_;
+  AssistantTurn turn_;
+  bool thoughts_close_ = true;  // false: no closing tag follows
+};
 
 Json schema_of(const ToolSchema& tool) {
   Json properties = Json::object();
@@ -193,7 +314,14 @@ Result<AssistantTurn> parse_turn(std::string_view text, ToolSyntax syntax) {
     return fail(ErrorCode::parse_failed, "the turn has " + std::to_string(text.size()) +
                                              " bytes, at most " + std::to_string(max_turn_bytes));
   }
-  return parse_calls(without_thoughts(text), syntax);
+  TextCursor cursor{text};
+  auto turn = TurnReader(cursor, syntax).read();
+  // Text that does not parse may be a thought that the prompt opened: then it ends further down.
+  for (size_t tries = 0; !turn && tries < max_calls_per_turn; ++tries) {
+    if (!cursor.take_until(close_thought)) break;
+    turn = TurnReader(cursor, syntax).read();
+  }
+  return turn;
 }
 
 std::string tools_prompt(std::span<const ToolSchema> tools, ToolSyntax syntax) {

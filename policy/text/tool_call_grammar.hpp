@@ -25,8 +25,10 @@ struct AssistantTurn {
   std::vector<ParsedCall> calls;
 };
 
-/// Parses a turn without its end-of-turn token. Skips thoughts (up to the last `</think>`). The
-/// error message is for the model: the line, what was expected, what was found.
+/// Parses a turn without its end-of-turn token. Skips thoughts: between `<think>` and `</think>`,
+/// and up to a `</think>` outside of calls that nothing opened. Tags in a call's values are text. A
+/// JSON null counts as absent. The error message is for the model: the line, what was expected,
+/// what was found.
 Result<AssistantTurn> parse_turn(std::string_view text, ToolSyntax syntax);
 
 /// The part of a system message with the tools' JSON schemas and the call syntax.

@@ -22,7 +22,7 @@ enum class PromptStyle : uint8_t {
 struct AgentConfig {
   PromptStyle prompt = PromptStyle::full;
   ToolSyntax syntax = ToolSyntax::hermes;
-  std::string chat_template = "auto";  // "chatml", "llama3", or "auto": by the vocabulary
+  std::string chat_template = "auto";  // "chatml", "llama3", or "auto": the model folder's own
   std::vector<std::string> tools{"bash", "read",    "write",  "edit",    "multi_edit", "glob",
                                  "grep", "compile", "verify", "profile", "todo",       "submit"};
   int64_t max_turns = 150;

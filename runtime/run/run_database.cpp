@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/run/run_database.hpp"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "runtime/clock.hpp"
 #include "runtime/codec.hpp"
+#include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_schema.hpp"
 
 namespace warpsmith {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 int64_t number(uint64_t value) {
@@ -32,16 +38,51 @@ ShapeResult headline(const Verdict& verdict) {
   return verdict.shapes.empty() ? ShapeResult{} : verdict.shapes.front();
 }
 
-}  // namespace
-
-Result<RunDatabase> RunDatabase::open(const std::filesystem::path& path, SqlAccess access,
-                                      std::chrono::milliseconds busy_timeout) {
+Result<SqlConnection> connect(const fs::path& path, SqlAccess access,
+                              std::chrono::milliseconds busy_timeout) {
   auto connection = SqlConnection::open(path, access, busy_timeout);
-  if (!connection) return tl::unexpected(connection.error());
+  if (!connection) return connection;
   if (auto ready = prepare_schema(*connection, access); !ready) {
     return fail(path.string(), std::move(ready.error()));
   }
-  return RunDatabase{std::move(*connection)};
+  return connection;
+}
+
+/// True if files cannot be made beside `path`, as on a read-only mount.
+bool is_in_fixed_folder(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  return ::access(folder.c_str(), R_OK) == 0 && ::access(folder.c_str(), W_OK) != 0;
+}
+
+/// Copies the database, then its log.
+Result<OwnedFolder> copied(const fs::path& path) {
+  auto folder = OwnedFolder::make(fs::temp_directory_path());
+  if (!folder) return folder;
+  for (const char* part : {"", "-wal"}) {
+    const fs::path from = path.string() + part;
+    std::error_code error;
+    if (!fs::exists(from, error)) continue;
+    fs::copy_file(from, folder->path() / from.filename(), error);
+    if (error) return fail_with_errno("cannot copy", from, error.value());
+  }
+  return folder;
+}
+
+}  // namespace
+
+Result<RunDatabase> RunDatabase::open(const fs::path& path, SqlAccess access,
+                                      std::chrono::milliseconds busy_timeout) {
+  if (access == SqlAccess::read_write || !is_in_fixed_folder(path)) {
+    auto connection = connect(path, access, busy_timeout);
+    if (!connection) return tl::unexpected(std::move(connection.error()));
+    return RunDatabase{nullptr, std::move(*connection)};
+  }
+  auto folder = copied(path);
+  if (!folder) return tl::unexpected(std::move(folder.error()));
+  const auto copy = std::make_shared<const OwnedFolder>(std::move(*folder));
+  auto connection = connect(copy->path() / path.filename(), access, busy_timeout);
+  if (!connection) return fail("a copy of " + path.string(), std::move(connection.error()));
+  return RunDatabase{copy, std::move(*connection)};
 }
 
 Result<void> RunDatabase::check_integrity() {

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/policy_version.hpp"
+#include "runtime/run/owned_folder.hpp"
 #include "runtime/run/segment_file.hpp"
 #include "runtime/run/sqlite.hpp"
 #include "runtime/task.hpp"
@@ -42,8 +44,10 @@ struct VerdictRow {
   Verdict verdict;
 };
 
-/// Uses a synchronous write-ahead log. Outside begin … commit each call is a transaction of its
-/// own; a call that returned (or the commit after it) survives kill -9 and power loss. One owner.
+/// Uses a synchronous write-ahead log. SQLite reads such a log only where it may write beside it;
+/// where it may not, a reader gets a copy of the database and its log in the folder for temporary
+/// files. Outside begin … commit each call is a transaction of its own; a call that returned (or
+/// the commit after it) survives kill -9 and power loss. One owner.
 class RunDatabase {
  public:
   static Result<RunDatabase> open(const std::filesystem::path& path,
@@ -79,10 +83,12 @@ class RunDatabase {
   SqlConnection& connection() { return connection_; }
 
  private:
-  explicit RunDatabase(SqlConnection connection) : connection_(std::move(connection)) {}
+  RunDatabase(std::shared_ptr<const OwnedFolder> copy, SqlConnection connection)
+      : copy_(std::move(copy)), connection_(std::move(connection)) {}
   Result<void> change_one(std::string_view sql, const std::vector<SqlValue>& values,
                           TrajectoryId id);
 
+  std::shared_ptr<const OwnedFolder> copy_;  // the folder of the copy that is read; outlives it
   SqlConnection connection_;
 };
 

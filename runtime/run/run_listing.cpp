@@ -53,6 +53,12 @@ Result<RunEvents> read_events(const RunPaths& paths, uint32_t limit) {
   return RunEvents{std::move(*newest), count - std::min<uint64_t>(count, limit)};
 }
 
+Result<std::vector<CurvePoint>> read_curve(const RunPaths& paths, uint32_t points) {
+  auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
+  if (!db) return tl::unexpected(db.error());
+  return learning_curve(*db, points);
+}
+
 Result<std::vector<RunListing>> list_runs(const fs::path& root, uint32_t window) {
   auto folders = list_run_folders(root);
   if (!folders) return tl::unexpected(folders.error());

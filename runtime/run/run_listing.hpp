@@ -32,6 +32,9 @@ struct RunEvents {
 };
 Result<RunEvents> read_events(const RunPaths& paths, uint32_t limit);
 
+/// `learning_curve` of a run on disk.
+Result<std::vector<CurvePoint>> read_curve(const RunPaths& paths, uint32_t points);
+
 /// Finds a run by a folder's path, a name below `root`, or "latest". `not_found` lists the runs.
 Result<RunPaths> find_run(const std::filesystem::path& root, std::string_view name);
 

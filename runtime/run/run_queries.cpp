@@ -305,4 +305,19 @@ Result<RunSummary> summarize(RunDatabase& db, uint32_t window) {
   return summary;
 }
 
+Result<std::vector<CurvePoint>> learning_curve(RunDatabase& db, uint32_t points) {
+  std::vector<CurvePoint> curve;
+  const auto read = db.connection().each(
+      "SELECT avg(reward), avg(passed) FROM (SELECT reward, verdict = ? AS passed, "
+      "ntile(?) OVER (ORDER BY id) AS part FROM trajectories WHERE closed_at IS NOT NULL) "
+      "GROUP BY part ORDER BY part",
+      {std::string(to_string(VerdictClass::passed)), int64_t{std::max(points, 1U)}},
+      [&](const SqlRow& row) -> Result<void> {
+        curve.push_back({row.real(0), row.real(1)});
+        return {};
+      });
+  if (!read) return tl::unexpected(read.error());
+  return curve;
+}
+
 }  // namespace warpsmith

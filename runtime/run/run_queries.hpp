@@ -68,4 +68,12 @@ struct RunSummary {
 /// `window` is the N above. All counts are read in one transaction.
 Result<RunSummary> summarize(RunDatabase& db, uint32_t window = 128);
 
+/// A part of a run's closed trajectories, in order of admission.
+struct CurvePoint {
+  double reward = 0;  // mean
+  double passed = 0;  // share with a correct last verdict, from 0 to 1
+};
+/// At most `points` parts of equal size, oldest first; none if no trajectory was closed.
+Result<std::vector<CurvePoint>> learning_curve(RunDatabase& db, uint32_t points);
+
 }  // namespace warpsmith

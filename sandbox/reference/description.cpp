@@ -75,8 +75,19 @@ TaskDescription tensors_in(const Json& json) {
   return d;
 }
 
+std::vector<ConstantSpec> constants_in(const Json& json) {
+  std::vector<ConstantSpec> constants;
+  for (const Json& entry : json.at("constants")) {
+    constants.push_back(
+        {entry.at("name").get<std::string>(), entry.at("value").get<std::string>()});
+  }
+  check(constants.size() <= max_tensors, "more than 256 constants");
+  return constants;
+}
+
 TaskDescription description_of(const Json& json) {
   TaskDescription d = tensors_in(json);
+  d.signature.constants = constants_in(json);
   d.flops = number(json, "flops");
   d.mutants = json.at("mutants").get<std::vector<std::string>>();
   d.lower_precisions = json.at("lower_precisions").get<std::vector<std::string>>();

@@ -3,65 +3,16 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "runtime/task_options.hpp"
 #include "sandbox/contract/registry.hpp"
 #include "sandbox/reference/ragged.hpp"
+#include "sandbox/workspace/task_source.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    lines.push_back(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
-  }
-  return lines;
-}
-
-/// Tracks triple-quoted strings from line to line.
-class QuoteState {
- public:
-  bool inside() const { return !quote_.empty(); }
-  void feed(std::string_view line) {
-    for (size_t i = 0; i + 3 <= line.size();) {
-      const std::string_view three = line.substr(i, 3);
-      const bool is_quote = three == R"(""")" || three == "'''";
-      const bool turns = is_quote && (quote_.empty() || quote_ == three);
-      if (turns) quote_ = quote_.empty() ? std::string(three) : std::string();
-      i += turns ? 3 : 1;
-    }
-  }
-
- private:
-  std::string quote_;
-};
-
-bool starts_statement(std::string_view line) {
-  return !line.empty() && std::string_view(" \t#)]}").find(line[0]) == std::string_view::npos;
-}
-
-bool is_model(std::string_view line) {
-  constexpr std::string_view head = "class Model";
-  if (!line.starts_with(head) || line.size() == head.size()) return false;
-  return std::string_view("(: \t").find(line[head.size()]) != std::string_view::npos;
-}
-
-bool is_blank_or_comment(std::string_view line) {
-  const size_t first = line.find_first_not_of(" \t");
-  return first == std::string_view::npos || line[first] == '#';
-}
-
-std::string joined(const std::vector<std::string_view>& lines) {
-  std::string text;
-  for (const std::string_view line : lines) text.append(text.empty() ? "" : "\n").append(line);
-  return text;
-}
 
 std::string_view lane_name(PrecisionLane lane) {
   return lane == PrecisionLane::tf32_allowed ? "tf32-allowed" : "fp32-strict";
@@ -71,44 +22,32 @@ std::string_view lane_name(PrecisionLane lane) {
 constexpr const char* other_sizes =
     "\nThe kernel is verified on other sizes of the inputs too, parameters as they are.\n";
 
+/// The arguments of forward that are no tensors; nothing if there are none.
+std::string constant_lines(const TaskSignature& signature, std::string_view before) {
+  std::string text;
+  for (const ConstantSpec& constant : signature.constants) {
+    text.append(text.empty() ? before : "\n").append("always ");
+    text.append(constant.name).append(" = ").append(constant.value);
+  }
+  return text;
+}
+
 /// The heading says what the lines are for.
 std::string named_tensors(const Task& task, const TaskSignature& signature,
                           const ContractEntry& contract) {
   std::string text{contract.tensors_heading};
   if (contract.names_lane) text.append(", in the lane ").append(lane_name(task.lane));
-  return text + ":\n\n" + contract.tensor_lines(signature) + (ragged_task(task) ? other_sizes : "");
+  text += ":\n\n" + contract.tensor_lines(signature);
+  if (!signature.constants.empty()) text += constant_lines(signature, "") + "\n";
+  return text + (ragged_task(task) ? other_sizes : "");
 }
 
 }  // namespace
 
-Result<std::string> reference_class(std::string_view code) {
-  std::vector<std::string_view> taken;
-  QuoteState quotes;
-  for (const std::string_view line : lines_of(code)) {
-    const bool boundary = !quotes.inside() && starts_statement(line);
-    quotes.feed(line);
-    if (taken.empty() ? boundary && is_model(line) : !boundary) {
-      taken.push_back(line);
-    } else if (!taken.empty()) {
-      break;
-    }
-  }
-  while (!taken.empty() && is_blank_or_comment(taken.back())) taken.pop_back();
-  if (taken.empty()) return fail(ErrorCode::parse_failed, "the task has no `class Model`");
-  return joined(taken);
-}
-
 Result<std::string> reference_file(std::string_view code) {
-  auto text = reference_class(code);
-  if (!text) return text;
-  std::string file;
-  QuoteState quotes;
-  for (const std::string_view line : lines_of(code)) {
-    const bool is_import = line.starts_with("import ") || line.starts_with("from ");
-    if (!quotes.inside() && is_import) file.append(line).append("\n");
-    quotes.feed(line);
-  }
-  return file + "\n\n" + *text + "\n";
+  const auto source = TaskSource::parse(code);
+  if (!source) return tl::unexpected(source.error());
+  return source->imports() + "\n\n" + source->model_with_arguments() + "\n";
 }
 
 std::string task_json(const Task& task, const TaskSignature& signature, std::string_view contract) {
@@ -128,6 +67,9 @@ std::string task_json(const Task& task, const TaskSignature& signature, std::str
   }
   Json json{{"id", task.id}, {"contract", contract}, {"buffers", buffers}, {"dims", dims}};
   if (contract_named(contract).names_lane) json["lane"] = lane_name(task.lane);
+  for (const ConstantSpec& constant : signature.constants) {
+    json["constants"][constant.name] = constant.value;
+  }
   const auto options = read_task_options(task.code);
   if (options && options->custom_kernels_only) json["custom_kernels_only"] = true;
   if (ragged_task(task)) json["other_sizes"] = true;
@@ -135,9 +77,11 @@ std::string task_json(const Task& task, const TaskSignature& signature, std::str
 }
 
 Result<std::string> brief_prompt(const Task& task, const TaskSignature& signature) {
-  const auto text = reference_class(task.code);
-  if (!text) return fail("task " + task.id, text.error());
-  return *text + "\n" + buffer_lines(signature);
+  const auto source = TaskSource::parse(task.code);
+  if (!source) return fail("task " + task.id, source.error());
+  const bool whole = source->arguments_matter();
+  return (whole ? source->model_with_arguments() : source->model()) + "\n" +
+         buffer_lines(signature) + constant_lines(signature, "\n");
 }
 
 Result<FullPrompt> full_prompt(const Task& task, const TaskSignature& signature,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of a task for the agent: the reference's class, the buffers, task.json, the prompts.
+// The texts of a task for the agent: the reference, the buffers, task.json, the prompts.
 // The demonstrations' generator writes the same brief prompt; a golden test compares the two.
 #pragma once
 
@@ -13,19 +13,17 @@
 
 namespace warpsmith::sandbox {
 
-/// The source lines of `class Model`, without a trailing newline. Imports, sizes and get_inputs are
-/// left out: the agent must not learn how inputs are drawn. `parse_failed` if there is no such
-/// class.
-Result<std::string> reference_class(std::string_view code);
-
-/// The workspace's reference.py: the imports and the class.
+/// The workspace's reference.py: the imports, `Model`, `get_init_inputs`, and all that the two use.
+/// It runs. `get_inputs` is left out: the agent must not learn how inputs are drawn. `parse_failed`
+/// if there is no `Model`.
 Result<std::string> reference_file(std::string_view code);
 
-/// task.json: the buffers in order, as arguments of `solve` or names for a plan. Includes the lane
-/// for contracts where a plan chooses the library's arithmetic.
+/// task.json: the buffers in order, as arguments of `solve` or names for a plan; the constants if
+/// there are any. Includes the lane for contracts where a plan chooses the library's arithmetic.
 std::string task_json(const Task& task, const TaskSignature& signature, std::string_view contract);
 
-/// The prompt for small policies: the class and the buffers.
+/// The prompt for small policies: `Model`, what it uses, and the buffers. The constructor's
+/// arguments are left out where the buffers say as much.
 Result<std::string> brief_prompt(const Task& task, const TaskSignature& signature);
 
 /// The part of the prompt that depends only on the contract.

@@ -75,6 +75,18 @@ def model_class(tree, path):
     raise ValueError(f"{path}: no class Model")
 
 
+def check_alone(tree, cls, path):
+    """The prompt of demonstrations shows the class alone, so it must need nothing else of the file."""
+    definitions = (ast.ClassDef, ast.FunctionDef)
+    own = {node.name for node in tree.body if isinstance(node, definitions)} - {cls.name}
+    for node in tree.body:
+        if not isinstance(node, definitions):
+            own |= {t.id for t in ast.walk(node) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Store)}
+    for node in ast.walk(cls):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in own:
+            raise ValueError(f"{path}:{node.lineno}: class Model uses {node.id}; demonstrations show the class alone")
+
+
 def forward_body(cls, path):
     for node in cls.body:
         if isinstance(node, ast.FunctionDef) and node.name == "forward":
@@ -123,7 +135,9 @@ def read_task(path):
     """The task in the file. Raises ValueError with file and line if it is not a task of this kind."""
     path = Path(path)
     text = path.read_text(encoding="utf-8")
-    cls = model_class(ast.parse(text), path)
+    tree = ast.parse(text)
+    cls = model_class(tree, path)
+    check_alone(tree, cls, path)
     lines = text.splitlines()
     inputs, outputs = signature(load_module(path), input_names(cls))
     body = forward_body(cls, path)

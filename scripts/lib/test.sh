@@ -88,6 +88,5 @@ run_tests() {
   done
   note_time "all" "$started"
   python3 "$root/scripts/lib/test_summary.py" "$WARPSMITH_TIMES" "${results[@]}" || bad+=" summary"
-  [ -z "$bad" ] || say "failed above:$bad"
-  [ -z "$bad" ]
+  [ -z "$bad" ] || { say "failed above:$bad"; exit 1; }
 }

@@ -36,6 +36,14 @@ class TasksTest(unittest.TestCase):
     def test_there_are_24_for_training_and_8_held_out(self):
         self.assertEqual((len(TRAIN), len(HELD_OUT)), (24, 8))
 
+    def test_a_class_that_needs_more_of_its_file_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text = (TASKS / "train/square_mean.py").read_text(encoding="utf-8")
+            part = text.replace("x = x * x", "x = helper(x)", 1)
+            (Path(folder) / "task.py").write_text("def helper(x):\n    return x\n\n\n" + part, encoding="utf-8")
+            with self.assertRaisesRegex(ValueError, "class Model uses helper"):
+                read_folder(folder)
+
     def test_tensors_are_small_enough_to_verify_quickly(self):
         for task in TRAIN + HELD_OUT:
             for buffer in task.inputs + task.outputs:

@@ -174,6 +174,17 @@ class LauncherTest(unittest.TestCase):
     def test_the_launcher_ends_with_the_programs_exit_code(self):
         self.assertEqual(self.launch("check", "x", FAKE_EXIT="1")[0], 1)
 
+    def test_a_folder_or_file_that_cannot_be_made_is_infrastructure(self):
+        for blocked in ("tree/build", ".cache", "tree/build/dev.lock/x", ".cache/warpsmith/python.lock/x"):
+            with self.subTest(blocked):
+                for leftover in ("tree/build", ".cache"):
+                    path = os.path.join(self.fake, leftover)
+                    shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)
+                write(os.path.join(self.fake, blocked), "")
+                code, out, err = self.launch("check", "x")
+                self.assertEqual((code, out), (3, ""), err)
+                self.assertIn(os.path.dirname(blocked) if blocked.endswith("/x") else blocked, err)
+
     def test_missing_packages_are_installed_by_root(self):
         self.put("installed", " ".join(p for p in self.wanted() if p not in ("mold", "libcaf-dev")))
         self.assertEqual(self.launch("doctor")[0], 0)

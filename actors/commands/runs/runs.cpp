@@ -9,11 +9,14 @@
 
 #include "actors/commands/bench/bench_parts.hpp"
 #include "actors/commands/command.hpp"
+#include "actors/commands/runs/run_page.hpp"
 #include "actors/commands/runs/run_summary.hpp"
 #include "runtime/run/run_listing.hpp"
 
 namespace warpsmith::actors {
 namespace {
+
+constexpr uint32_t curve_points = 48;
 
 struct RunsArguments {
   std::string root = "runs";
@@ -78,7 +81,17 @@ ExitCode show(const RunsArguments& args) {
   if (!summary) return report(summary.error());
   const auto events = read_events(*paths, args.events);
   if (!events) return report(events.error());
-  std::cout << summary_json(*paths, *summary, *events, args.json ? -1 : 2) << '\n';
+  if (args.json) {
+    std::cout << summary_json(*paths, *summary, *events, -1) << '\n';
+    return ExitCode::success;
+  }
+  auto curve = read_curve(*paths, curve_points);
+  if (!curve) return report(curve.error());
+  std::cout << page_text({.name = paths->folder.string(),
+                          .running = owner_of(*paths).has_value(),
+                          .summary = *summary,
+                          .curve = std::move(*curve),
+                          .events = *events});
   return ExitCode::success;
 }
 
@@ -99,10 +112,11 @@ Command runs_command() {
                 "One line per run: state; trajectories admitted, trained, judged but not "
                 "trained, open;\nsteps; mean reward of the first and the last 128");
             CLI::App* one =
-                app.add_subcommand("show", "Figures and newest events of one run, as JSON");
+                app.add_subcommand("show", "Figures, sparklines and newest events of one run");
             one->add_option("RUN", args->name, "Its name, its folder, or \"latest\"")
                 ->capture_default_str();
-            one->add_flag("--json", args->json, "Print the JSON object on one line");
+            one->add_flag("--json", args->json,
+                          "Print figures and events as a JSON object on one line");
             one->add_option("--events", args->events,
                             "How many of the newest events: restarts, refused tasks, failures")
                 ->capture_default_str()

@@ -9,6 +9,7 @@
 #include "actors/base/script.hpp"
 #include "actors/commands/progress.hpp"
 #include "actors/commands/signals.hpp"
+#include "actors/run/chat_frame.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
 #include "policy/learn/stages/sft.hpp"
@@ -70,13 +71,16 @@ Result<policy::SftStage> make_stage(const RunConfig& config, const fs::path& fol
   if (!tokenizer) return tl::unexpected(tokenizer.error());
   auto model = start_model(config);
   if (!model) return tl::unexpected(std::move(model.error()));
+  const auto frame = chat_frame(config.agent, *tokenizer, config.model.folder);
+  if (!frame) return tl::unexpected(frame.error());
   std::vector<policy::Conversation> conversations;
-  const policy::ChatFrame frame = policy::frame_named(config.agent.chat_template, *tokenizer);
   for (const auto& one : *demonstrations) {
-    conversations.push_back(tokenised(one, *tokenizer, frame));
+    conversations.push_back(tokenised(one, *tokenizer, *frame));
   }
-  return policy::SftStage::make(config.sft, std::move(*model), std::move(conversations),
-                                static_cast<uint64_t>(config.run.seed));
+  policy::ModelConfig shape = model->config();
+  end_turns_by(*frame, *tokenizer, shape);
+  return policy::SftStage::make(config.sft, policy::Transformer(shape, model->weights()),
+                                std::move(conversations), static_cast<uint64_t>(config.run.seed));
 }
 
 /// A supervised stage and its checkpoints, numbered by optimiser step.
@@ -150,8 +154,7 @@ Result<void> save_model(const policy::SftStage& stage, const fs::path& to, const
     if (!error) fs::create_directories(folder, error);
   }
   if (error) return fail_with_errno("cannot prepare", to, error.value());
-  const bool same = fs::equivalent(to, from, error);
-  auto saved = policy::save_hf_model(beside, stage.model(), same ? fs::path{} : from);
+  auto saved = policy::save_hf_model(beside, stage.model(), from);
   if (saved) saved = sync_tree(beside);
   if (!saved) return saved;
   for (const auto& file : fs::directory_iterator{beside}) {

@@ -75,7 +75,7 @@ class Worker:
 
     def load(self, request):
         task, signature = self._ready(request)
-        return {"signature": signature, "flops": task.flops,
+        return {"signature": signature, "constants": task.constants(), "flops": task.flops,
                 "mutants": list(task.mutants), "lower_precisions": list(lower_precisions()),
                 "honest_orders": list(honest_orders()), "compiled": "default" in task.baselines}
 

@@ -28,6 +28,7 @@ DTYPES = {
     torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "boolean",
 }
 MAX_TENSORS, MAX_RANK, MAX_NAME = 256, 16, 256  # of a signature (description.cpp); the name is limited in bytes
+MAX_CONSTANT = 256  # characters of a constant's text
 REQUIRED = ("Model", "get_inputs", "get_init_inputs")
 MAX_ELEMENTS = 2**26  # of all tensors of a signature together; on a GPU its memory is the limit instead
 CORRELATED_SHARE = 1 / 8  # of the largest possible error; the bound's constant multiplies it by 8 or more
@@ -205,17 +206,26 @@ class Task:
             taken.add(free)
             return free
 
-        names = [p for p in inspect.signature(self.model.forward).parameters]
         tensors = []
         for at in self.tensor_at:
-            name = named(names[at] if at < len(names) else f"x{at}")
-            tensors.append(self._describe(name, "input", self.sample[at]))
+            tensors.append(self._describe(named(self._argument(at)), "input", self.sample[at]))
         tensors += [self._describe(named(n), "parameter", t) for n, t in self.named]
         for i, out in enumerate(self.outputs):
             tensors.append(self._describe(named("y" if len(self.outputs) == 1 else f"y{i}"), "output", out))
         if len(tensors) > MAX_TENSORS:
             raise Refused(f"the signature has {len(tensors)} tensors, more than {MAX_TENSORS}")
         return tensors
+
+    def _argument(self, at):
+        """The name of forward's argument in that place."""
+        names = list(inspect.signature(self.model.forward).parameters)
+        return names[at] if at < len(names) else f"x{at}"
+
+    def constants(self):
+        """Forward's arguments that are no tensors, as an agent reads them."""
+        given = [(at, v) for at, v in enumerate(self.sample) if at not in self.tensor_at]
+        with place("get_inputs"):
+            return [{"name": self._argument(at), "value": repr(v)[:MAX_CONSTANT]} for at, v in given]
 
     def _entry(self, name, role, value):
         if value.dtype not in DTYPES:

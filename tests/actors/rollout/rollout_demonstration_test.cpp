@@ -96,7 +96,7 @@ TEST_F(RolloutDemonstrationTest, ActingAndLearningUseTheSameTokens) {
   std::vector<int32_t> tokens;
   std::vector<uint8_t> mask;
   for (const policy::ChatPiece& piece : policy::chat_pieces(demonstration())) {
-    const auto encoded = encode_bytes(piece.text);
+    const auto encoded = encode_marked(piece.text);
     tokens.insert(tokens.end(), encoded.begin(), encoded.end());
     mask.insert(mask.end(), encoded.size(), piece.action ? 1 : 0);
   }

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -27,6 +29,20 @@ inline std::vector<int32_t> encode_bytes(std::string_view text) {
   return tokens;
 }
 
+/// Foreign text holds no stop token.
+inline std::vector<int32_t> encode_marked(const policy::MarkedText& text) {
+  std::vector<int32_t> tokens;
+  for (const policy::TextRun& run : text.runs()) {
+    const auto bytes = [](char c) { return static_cast<int32_t>(static_cast<unsigned char>(c)); };
+    if (run.foreign) {
+      std::ranges::transform(run.text, std::back_inserter(tokens), bytes);
+    } else {
+      std::ranges::copy(encode_bytes(run.text), std::back_inserter(tokens));
+    }
+  }
+  return tokens;
+}
+
 inline std::string decode_bytes(std::span<const int32_t> tokens) {
   std::string text;
   for (const int32_t token : tokens) {
@@ -37,7 +53,7 @@ inline std::string decode_bytes(std::span<const int32_t> tokens) {
 
 inline RolloutSetup toy_setup() {
   RolloutSetup setup;
-  setup.encode = encode_bytes;
+  setup.encode = encode_marked;
   setup.decode = decode_bytes;
   setup.stop_tokens = {stop_token};
   setup.max_turns = 4;
@@ -96,7 +112,8 @@ inline Verdict passed_verdict(double speedup = 2.0) {
 /// Plays the other actors.
 class RolloutFixture : public testing::Test {
  protected:
-  void make(RolloutSetup setup = toy_setup(), std::string prompt = "<|im_start|>user\ntask") {
+  void make(RolloutSetup setup = toy_setup(),
+            policy::MarkedText prompt = policy::MarkedText("<|im_start|>user\ntask")) {
     PreparedTask task;
     task.task.id = "softmax";
     machine_ = std::make_unique<RolloutMachine>(std::make_shared<RolloutSetup>(std::move(setup)),

@@ -219,7 +219,16 @@ TEST_F(RolloutMachineTest, LongResultsAreCutToTheTokenBudget) {
   say(write_text());
   const auto text = decode_bytes(only<GenerateCall>(answer(std::string(500, 'x'))).new_tokens);
   EXPECT_THAT(text, HasSubstr("bytes left out"));
-  EXPECT_LE(text.size(), 60U + policy::tool_responses(std::vector<std::string>{""}).size());
+  EXPECT_LE(text.size(), 60U + policy::tool_responses(std::vector<std::string>{""}).text().size());
+}
+
+TEST_F(RolloutMachineTest, ResultsHoldNoStopToken) {
+  make();
+  admit();
+  say(write_text());
+  const auto call = only<GenerateCall>(answer("</tool_response>" + std::string(stop_text) + "x"));
+  // One ends the message with the result.
+  EXPECT_EQ(std::ranges::count(call.new_tokens, stop_token), 1);
 }
 
 TEST_F(RolloutMachineTest, PromptWithoutRoomIsDropped) {

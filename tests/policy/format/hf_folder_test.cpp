@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "policy/format/config_json.hpp"
 #include "policy/format/safetensors.hpp"
 #include "policy/format/tokenizer_json.hpp"
@@ -85,6 +87,53 @@ TEST_F(HfFolderTest, ShardNamesCannotLeaveTheFolder) {
   index["weight_map"]["model.norm.weight"] = "../" + shard_name(1);
   std::ofstream(folder_ / "model.safetensors.index.json") << index;
   expect_refused(ErrorCode::parse_failed, "not a plain file name");
+}
+
+TEST_F(HfFolderTest, TheWholeFileWinsOverAnIndex) {
+  write_shards();
+  fs::copy(golden + "qwen3/model.safetensors", folder_ / "model.safetensors");
+  for (const size_t i : {0U, 1U}) fs::remove(folder_ / shard_name(i));
+  EXPECT_TRUE(load_hf_model(folder_));
+}
+
+TEST_F(HfFolderTest, TensorsThatHoldNoWeightsAreIgnored) {
+  fs::copy(golden + "qwen3/config.json", folder_ / "config.json");
+  std::string bytes = file_text(golden + "qwen3/model.safetensors");
+  uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), 8);
+  const std::string data = bytes.substr(8 + length);
+  json header = json::parse(bytes.substr(8, length));
+  header["model.mask"] = {
+      {"dtype", "U8"}, {"shape", {3}}, {"data_offsets", {data.size(), data.size() + 3}}};
+  const auto write = [&](const json& head) {
+    const std::string text = head.dump();
+    const uint64_t size = text.size();
+    std::ofstream(folder_ / "model.safetensors", std::ios::binary)
+        << std::string(reinterpret_cast<const char*>(&size), 8) << text << data << "abc";
+  };
+  write(header);
+  EXPECT_TRUE(load_hf_model(folder_));
+  header["model.norm.weight"]["dtype"] = "I32";
+  write(header);
+  expect_refused(ErrorCode::unsupported, "quantised weights are not supported");
+}
+
+TEST_F(HfFolderTest, OtherGenerationSettingsAreKept) {
+  const auto model = load_hf_model(golden + "llama");
+  ASSERT_TRUE(model) << model.error().message;
+  ModelConfig config = model->config();
+  config.eos_tokens = {7, 9};
+  const fs::path source = folder_ / "source";
+  fs::create_directory(source);
+  std::ofstream(source / "generation_config.json")
+      << R"({"temperature": 0.6, "pad_token_id": 3, "eos_token_id": 9, "do_sample": true})";
+  const Transformer changed(config, model->weights());
+  ASSERT_TRUE(save_hf_model(folder_, changed, source));
+  const json written = json_file((folder_ / "generation_config.json").string());
+  EXPECT_EQ(written["eos_token_id"], (json{7, 9}));
+  EXPECT_EQ(written["temperature"], 0.6);
+  EXPECT_EQ(written["pad_token_id"], 3);
+  EXPECT_EQ(written["do_sample"], true);
 }
 
 TEST_F(HfFolderTest, EmptyFolderIsNotAModelFolder) {
@@ -207,6 +256,14 @@ TEST(TokenizerJsonTest, DamagedTextsNeverBreakTheParser) {
     if (!tokenizer) continue;
     ASSERT_LE(tokenizer->encode("some text").size(), 9U);
   }
+}
+
+TEST(TokenizerJsonTest, AModelWithMergesNeedsNoType) {
+  json old = json_file("tests/golden/tokenizers/qwen/tokenizer.json");
+  old["model"].erase("type");
+  EXPECT_TRUE(parse_tokenizer_json(old.dump()));
+  old["model"].erase("merges");
+  EXPECT_FALSE(parse_tokenizer_json(old.dump()));
 }
 
 TEST(TokenizerJsonTest, ErrorsNameTheComponent) {

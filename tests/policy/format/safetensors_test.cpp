@@ -112,16 +112,42 @@ TEST_F(SafetensorsTest, WrongFilesAreRefusedWithTheReason) {
                              R"("data_offsets":[0,0]}})",
                              0),
                  "disagree");
-  expect_refused(with_header(R"({"a":{"dtype":"F16","shape":[1],"data_offsets":[0,2]},)"
-                             R"("b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})",
-                             6),
-                 "aligned");
+  expect_refused(with_header(R"({"x":{"dtype":"U8","shape":[7],"data_offsets":[0,8]}})", 8),
+                 "disagree");
 }
 
-TEST_F(SafetensorsTest, UnalignedHeaderIsRefused) {
-  const std::string header = "{ }";
-  const uint64_t length = header.size();
-  expect_refused(std::string(reinterpret_cast<const char*>(&length), 8) + header, "unaligned");
+/// A file whose header has `padding` spaces after its JSON.
+std::string padded(const std::string& header, size_t padding, const std::string& data) {
+  const uint64_t length = header.size() + padding;
+  return std::string(reinterpret_cast<const char*>(&length), 8) + header +
+         std::string(padding, ' ') + data;
+}
+
+TEST_F(SafetensorsTest, TensorsNeedNoAlignment) {
+  const std::vector<float> values{1.5F, -2.0F};
+  const std::string data(reinterpret_cast<const char*>(values.data()), 8);
+  const std::string header = R"({"mask":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},)"
+                             R"("x":{"dtype":"F32","shape":[2],"data_offsets":[3,11]}})";
+  for (size_t padding = 0; padding < 8; ++padding) {
+    const auto read = read_safetensors(file(padded(header, padding, "\x01\x02\x03" + data)));
+    ASSERT_TRUE(read) << read.error().message;
+    const at::Tensor& x = read->at("x");
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(x.const_data_ptr()) % alignof(float), 0U);
+    EXPECT_EQ(x[0].item<float>(), 1.5F);
+    EXPECT_EQ(x[1].item<float>(), -2.0F);
+  }
+}
+
+TEST_F(SafetensorsTest, TensorsOfOtherTypesComeAsBytes) {
+  const std::string header = R"({"a":{"dtype":"I64","shape":[1,2],"data_offsets":[0,16]},)"
+                             R"("b":{"dtype":"BOOL","shape":[3],"data_offsets":[16,19]},)"
+                             R"("c":{"dtype":"F8_E4M3","shape":[],"data_offsets":[19,20]}})";
+  const auto read = read_safetensors(file(with_header(header, 20)));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->at("a").scalar_type(), at::kByte);
+  EXPECT_EQ(read->at("a").numel(), 16);
+  EXPECT_EQ(read->at("b").numel(), 3);
+  EXPECT_EQ(read->at("c").numel(), 1);
 }
 
 TEST(SafetensorsHeaderTest, DamagedHeadersNeverBreakTheParser) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "policy/format/tokenizer_json.hpp"
 #include "tests/support/json_file.hpp"
 
@@ -51,6 +53,32 @@ TEST_P(TokenizerParityTest, PostProcessorAddsItsTokens) {
 INSTANTIATE_TEST_SUITE_P(Kinds, TokenizerParityTest,
                          testing::Values("digits", "qwen", "llama3", "lines"),
                          [](const auto& kind) { return std::string(kind.param); });
+
+TEST(TokenizerTest, ForeignTextHoldsNoAddedTokens) {
+  for (const char* name : {"digits", "qwen", "llama3", "lines"}) {
+    const Tokenizer tokenizer = load(name);
+    const auto json = json_file(golden_folder + name + "/tokenizer.json");
+    ASSERT_FALSE(json["added_tokens"].empty()) << name;
+    for (const auto& added : json["added_tokens"]) {
+      const auto content = added["content"].get<std::string>();
+      const auto id = added["id"].get<int32_t>();
+      const auto own = tokenizer.encode(MarkedText("a" + content + "b"));
+      EXPECT_EQ(own, tokenizer.encode("a" + content + "b")) << name << ": " << content;
+      const auto foreign = tokenizer.encode(MarkedText("a").add_foreign(content).add("b"));
+      EXPECT_EQ(std::ranges::count(foreign, id), 0) << name << ": " << content;
+      EXPECT_EQ(tokenizer.decode(foreign), "a" + content + "b");
+    }
+  }
+}
+
+TEST(TokenizerTest, BordersOfForeignTextSplitNoTokens) {
+  const Tokenizer tokenizer = load("qwen");
+  const std::string text = "The quick brown fox\n  jumps, 1234 times";
+  for (size_t at = 1; at < text.size(); ++at) {
+    EXPECT_EQ(tokenizer.encode(MarkedText(text.substr(0, at)).add_foreign(text.substr(at))),
+              tokenizer.encode(text));
+  }
+}
 
 TEST(TokenizerTest, InvalidUtf8IsReplaced) {
   const Tokenizer tokenizer = load("qwen");

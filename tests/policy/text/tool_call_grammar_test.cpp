@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "runtime/random_stream.hpp"
+#include "tests/support/json_file.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -103,16 +106,7 @@ TEST(ToolCallGrammarTest, MalformedHermesSaysWhatWasExpected) {
               HasSubstr("nested too deeply"));
 }
 
-TEST(ToolCallGrammarTest, LimitsOfATurnAreEnforced) {
-  const std::string call = "<tool_call><function=submit></function></tool_call>";
-  std::string many;
-  for (size_t i = 0; i <= max_calls_per_turn; ++i) many += call;
-  EXPECT_THAT(message_of(many), HasSubstr("more than 16 calls"));
-  EXPECT_THAT(message_of(std::string(max_turn_bytes + 1, 'x')),
-              HasSubstr("bytes, at most 1048576"));
-}
-
-/// The text of calls, for `parse_turn`. In xml a value must not contain "</parameter>".
+/// The text of calls, for `parse_turn`. In xml a value must not contain what may follow a value.
 std::string format_call(const ParsedCall& call, ToolSyntax syntax) {
   std::string text = std::string("<tool_call>") + '\n';
   if (syntax == ToolSyntax::hermes) {
@@ -126,6 +120,100 @@ std::string format_call(const ParsedCall& call, ToolSyntax syntax) {
     text.append("<parameter=").append(key).append(">\n").append(value).append("\n</parameter>\n");
   }
   return text + "</function>\n" + "</tool_call>";
+}
+
+ParsedCall only_call(const std::string& text, ToolSyntax syntax) {
+  const auto turn = parse_turn(text, syntax);
+  if (!turn) throw std::runtime_error(turn.error().message);
+  if (turn->calls.size() != 1) throw std::runtime_error("not one call");
+  return turn->calls[0];
+}
+
+TEST(ToolCallGrammarTest, TagsInTheStringsOfACallAreText) {
+  for (const char* value :
+       {"</tool_call>", "<tool_call>", "</think>", "<think>", "a }\"\\ </tool_call> {",
+        "// <think> x </think> </tool_call>\n<tool_call>{}</tool_call>"}) {
+    const ParsedCall call{"write", {{"content", value}, {"path", "a"}}};
+    EXPECT_EQ(only_call(format_call(call, ToolSyntax::hermes), ToolSyntax::hermes), call) << value;
+    EXPECT_EQ(only_call(format_call(call, ToolSyntax::xml), ToolSyntax::xml), call) << value;
+  }
+  const ParsedCall call{"write", {{"content", "a </parameter> b </function> c"}, {"path", "a"}}};
+  EXPECT_EQ(only_call(format_call(call, ToolSyntax::xml), ToolSyntax::xml), call);
+}
+
+TEST(ToolCallGrammarTest, AThoughtThatThePromptOpenedIsSkipped) {
+  const std::string call = "<tool_call>{\"name\": \"submit\"}</tool_call>";
+  for (const char* thought : {"I think.", "Maybe <tool_call> or <function=x>?",
+                              "<tool_call>{\"name\": \"verify\"}</tool_call> first?",
+                              "<think> <tool_call> {", "x </think> y"}) {
+    const auto turn = parse_turn(thought + ("\n</think>\nNow." + call), ToolSyntax::hermes);
+    ASSERT_TRUE(turn) << thought << ": " << turn.error().message;
+    ASSERT_EQ(turn->calls.size(), 1U) << thought;
+    EXPECT_EQ(turn->calls[0].name, "submit");
+    EXPECT_EQ(turn->words, "\nNow.") << thought;
+  }
+}
+
+TEST(ToolCallGrammarTest, AThoughtBetweenCallsKeepsBoth) {
+  const std::string call = "<tool_call><function=verify></function></tool_call>";
+  const auto turn = parse_turn(call + "<think> and </think>" + call, ToolSyntax::xml);
+  ASSERT_TRUE(turn) << turn.error().message;
+  EXPECT_EQ(turn->calls.size(), 2U);
+}
+
+TEST(ToolCallGrammarTest, ManyTagsTakeNoLongTime) {
+  for (const char* tags : {"</function></think>", "<think>", "</think>", "<tool_call></think>",
+                           "</parameter> ", "<think></think>"}) {
+    std::string text;
+    while (text.size() + 24 < max_turn_bytes) text += tags;
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_NE(message_of(text), "");
+    EXPECT_NE(message_of("<tool_call><function=w><parameter=a>" + text.substr(64)), "");
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{20}) << tags;
+  }
+}
+
+TEST(ToolCallGrammarTest, AThoughtThatIsNotClosedHidesNoCall) {
+  EXPECT_EQ(
+      only_call("<think> so <tool_call><function=submit></function></tool_call>", ToolSyntax::xml)
+          .name,
+      "submit");
+}
+
+TEST(ToolCallGrammarTest, HermesTakesOtherSpellingsOfArguments) {
+  const auto call = [](const std::string& body) {
+    return only_call("<tool_call>\n" + body + "\n</tool_call>", ToolSyntax::hermes);
+  };
+  const ParsedCall expected{"read", {{"path", "a"}}};
+  EXPECT_EQ(call(R"({"name": "read", "parameters": {"path": "a"}})"), expected);
+  EXPECT_EQ(call(R"({"name": "read", "arguments": null, "parameters": {"path": "a"}})"), expected);
+  EXPECT_EQ(call(R"({"name": "read", "arguments": "{\"path\": \"a\"}"})"), expected);
+  EXPECT_EQ(call(R"({"name": "read", "arguments": {"path": "a", "limit": null}})"), expected);
+  EXPECT_EQ(call(R"({"name": "read", "arguments": null})"), (ParsedCall{"read", {}}));
+  EXPECT_EQ(call(R"({"name": "r", "arguments": {"a": 1.0, "b": -2e3, "c": 1.5}})"),
+            (ParsedCall{"r", {{"a", "1"}, {"b", "-2000"}, {"c", "1.5"}}}));
+}
+
+TEST(ToolCallGrammarTest, CallsAfterReportsParse) {
+  const std::string folder = "../shared/cases/tool_calls/";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
+  const auto call = [&](const char* name) {
+    return only_call(test::file_text(folder + name), ToolSyntax::hermes);
+  };
+  EXPECT_EQ(call("parameters.txt"),
+            (ParsedCall{"write", {{"path", "solution/kernel.cpp"}, {"content", "int x;"}}}));
+  EXPECT_EQ(call("null.txt"), (ParsedCall{"read", {{"path", "reference.py"}}}));
+  EXPECT_EQ(call("float.txt"),
+            (ParsedCall{"read", {{"path", "reference.py"}, {"offset", "1"}, {"limit", "20"}}}));
+}
+
+TEST(ToolCallGrammarTest, LimitsOfATurnAreEnforced) {
+  const std::string call = "<tool_call><function=submit></function></tool_call>";
+  std::string many;
+  for (size_t i = 0; i <= max_calls_per_turn; ++i) many += call;
+  EXPECT_THAT(message_of(many), HasSubstr("more than 16 calls"));
+  EXPECT_THAT(message_of(std::string(max_turn_bytes + 1, 'x')),
+              HasSubstr("bytes, at most 1048576"));
 }
 
 TEST(ToolCallGrammarTest, FormattedCallsParseBackInBothSyntaxes) {

@@ -166,6 +166,22 @@ TEST_F(RunDatabaseTest, SummaryComparesFirstAndLastByAdmission) {
   EXPECT_TRUE(summary->law_holds());
 }
 
+TEST_F(RunDatabaseTest, CurveFollowsTheOrderOfAdmission) {
+  admit(1, 10);
+  for (TrajectoryId id = 1; id <= 9; ++id) {
+    const auto size = static_cast<double>(id);
+    close(id, id > 5 ? size : -size);
+  }
+  const auto curve = learning_curve(db_, 3);
+  ASSERT_TRUE(curve) << curve.error().message;
+  ASSERT_EQ(curve->size(), 3U);
+  EXPECT_EQ((*curve)[0].reward, -2.0);
+  EXPECT_EQ((*curve)[0].passed, 0.0);
+  EXPECT_EQ((*curve)[2].reward, 8.0);
+  EXPECT_EQ((*curve)[2].passed, 1.0);
+  EXPECT_EQ(learning_curve(db_, 48)->size(), 9U);
+}
+
 TEST_F(RunDatabaseTest, EmptyRunHasNoMeans) {
   const auto summary = summarize(db_);
   EXPECT_EQ(summary->reward_first, std::nullopt);

@@ -2,8 +2,13 @@
 #include "runtime/run/run_listing.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <functional>
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -96,6 +101,47 @@ TEST(RunListingTest, ARunWithoutADatabaseIsListedAndFound) {
   ASSERT_TRUE(found.has_value());
   EXPECT_NE(read_summary(*found).error().message.find("x-sft: no trajectories: a supervised run"),
             std::string::npos);
+}
+
+/// Mounts the folder read-only in this process's own name space; false if the kernel refuses.
+bool mount_read_only(const std::filesystem::path& folder) {
+  if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  const char* path = folder.c_str();
+  return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount(path, path, nullptr, MS_BIND, nullptr) == 0 &&
+         ::mount(nullptr, path, nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) == 0;
+}
+
+/// The exit code of `check` in a child that sees the folder read-only; 77 if it cannot.
+int on_read_only_mount(const std::filesystem::path& folder, const std::function<int()>& check) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(mount_read_only(folder) ? check() : 77);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(RunListingTest, RunsOnAReadOnlyMountAreListedAndShown) {
+  const TemporaryFolder root;
+  {
+    make_run(root.path(), "ended", "2026-01-01T00:00:00.000Z");
+  }
+  const RunFolder live = make_run(root.path(), "live", "2026-02-01T00:00:00.000Z");
+  auto db = RunDatabase::open(live.paths().database());  // so that its log is not empty
+  ASSERT_TRUE(db && db->put_event("restart", "generator/0", "told"));
+  const auto check = [&] {
+    const auto runs = list_runs(root.path());
+    if (!runs || runs->size() != 2) return 1;
+    const RunListing& ended = runs->at(0);
+    const RunListing& running = runs->at(1);
+    if (!ended.summary || ended.summary->incarnations != 1 || ended.owner) return 2;
+    if (!running.summary || running.summary->incarnations != 1 || !running.owner) return 3;
+    const auto events = read_events(running.paths, 5);
+    return events && events->newest.size() == 1 && events->newest[0].text == "told" ? 0 : 4;
+  };
+  const int outcome = on_read_only_mount(root.path(), check);
+  if (outcome == 77) GTEST_SKIP() << "this kernel or container allows no read-only mount";
+  EXPECT_EQ(outcome, 0);
 }
 
 TEST(RunListingTest, UnknownRunErrorNamesTheKnownOnes) {

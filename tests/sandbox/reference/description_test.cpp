@@ -14,6 +14,7 @@ const std::string valid =
     R"({"ok":true,"signature":[)"
     R"({"name":"x","role":"input","dtype":"f32","shape":[4,8],"elements":32,"mean":0.5},)"
     R"({"name":"y","role":"output","dtype":"f32","shape":[4],"elements":4}],)"
+    R"("constants":[{"name":"s","value":"0.5"}],)"
     R"("flops":100,"mutants":["zeros"],"lower_precisions":["tf32"],)"
     R"("honest_orders":["sequential"],"compiled":false})";
 
@@ -29,6 +30,8 @@ TEST(DescriptionTest, ReadsTensorsAndNamesExtents) {
   EXPECT_EQ(d->signature.tensors[0].symbols, (std::vector<std::string>{"d0", "d1"}));
   EXPECT_EQ(d->signature.tensors[1].symbols, (std::vector<std::string>{"d0"}));
   EXPECT_EQ(d->signature.dims, (std::vector<int64_t>{4, 8}));
+  ASSERT_EQ(d->signature.constants.size(), 1U);
+  EXPECT_EQ(d->signature.constants[0].name + d->signature.constants[0].value, "s0.5");
   EXPECT_EQ(d->values[0].mean, 0.5);
   EXPECT_EQ(d->honest_orders, std::vector<std::string>{"sequential"});
 }

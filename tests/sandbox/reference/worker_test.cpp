@@ -68,6 +68,21 @@ TEST_F(ReferenceWorkerTest, EveryTensorHasAUniqueName) {
   EXPECT_EQ(names, (std::vector<std::string>{"weight", "d1_2", "weight_2", "y.weight", "y"}));
 }
 
+TEST_F(ReferenceWorkerTest, DescribesArgumentsThatAreNoTensors) {
+  std::string code = simple_code("return x * s if mask is None else x");
+  const auto put = [&](const std::string& from, const std::string& to) {
+    code.replace(code.find(from), from.size(), to);
+  };
+  put("self, x", "self, x, s, mask=None");
+  put("[torch.randn(512, 256)]", "[torch.randn(512, 256), 0.5, None]");
+  auto task = worker->load(task_of("t", code), Deadline::after(seconds(60)));
+  ASSERT_TRUE(task) << task.error().message;
+  const auto& constants = task->signature.constants;
+  ASSERT_EQ(constants.size(), 2U);
+  EXPECT_EQ(constants[0].name + " = " + constants[0].value, "s = 0.5");
+  EXPECT_EQ(constants[1].name + " = " + constants[1].value, "mask = None");
+}
+
 TEST_F(ReferenceWorkerTest, RefusesATaskWithoutModel) {
   EXPECT_EQ(refusal("def get_inputs(): return []\ndef get_init_inputs(): return []\n"),
             "the task defines no Model");

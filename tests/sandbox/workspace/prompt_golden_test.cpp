@@ -79,7 +79,8 @@ TEST(PromptGoldenTest, EveryTaskHasItsClassAndKeepsItsInputsSecret) {
       const auto text = reference_file(content_of(entry.path()));
       ASSERT_TRUE(text) << entry.path() << text.error().message;
       EXPECT_NE(text->find("class Model("), std::string::npos) << entry.path();
-      EXPECT_EQ(text->find("get_in"), std::string::npos) << entry.path();
+      EXPECT_EQ(text->find("get_inputs"), std::string::npos) << entry.path();
+      EXPECT_EQ(text->find("get_ragged"), std::string::npos) << entry.path();
       ++tasks;
     }
   }

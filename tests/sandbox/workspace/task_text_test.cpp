@@ -43,6 +43,10 @@ class Other
 
 def get_inputs():
     return [torch.randn(R, C)]
+
+
+def get_init_inputs():
+    return [C]
 )py";
 
 Task sample_task() {
@@ -63,19 +67,70 @@ TaskSignature sample_signature() {
   return signature;
 }
 
-TEST(TaskTextTest, ClassEndsWithItsLastStatement) {
-  const auto text = reference_class(code);
-  ASSERT_TRUE(text) << text.error().message;
-  EXPECT_TRUE(text->starts_with("class Model(nn.Module):\n    \"\"\"Doc")) << *text;
-  EXPECT_TRUE(text->ends_with("        return x * self.w")) << *text;
-  EXPECT_THAT(*text, HasSubstr("class Other"));
-}
-
 TEST(TaskTextTest, ReferenceFileHasImportsAndNoInputs) {
   const auto text = reference_file(code);
   ASSERT_TRUE(text);
-  EXPECT_TRUE(text->starts_with("import torch\nimport torch.nn as nn\n\n\nclass Model("));
+  EXPECT_TRUE(
+      text->starts_with("import torch\nimport torch.nn as nn\n\n\nR, C = 2, 3\n\n\nclass Model("))
+      << *text;
+  EXPECT_THAT(*text, HasSubstr("class Other"));
+  EXPECT_THAT(*text, EndsWith("        return x * self.w\n\n\ndef get_init_inputs():\n"
+                              "    return [C]\n"));
   EXPECT_EQ(text->find("get_inputs"), std::string::npos);
+  EXPECT_EQ(text->find("ModelParts"), std::string::npos);
+}
+
+TEST(TaskTextTest, BriefPromptLeavesOutArgumentsThatOnlySizeParameters) {
+  Task task = sample_task();
+  const auto brief = brief_prompt(task, sample_signature());
+  ASSERT_TRUE(brief);
+  EXPECT_TRUE(brief->starts_with("class Model(nn.Module):\n    \"\"\"Doc")) << *brief;
+  EXPECT_THAT(*brief, HasSubstr("        return x * self.w\nin[0] x f32 [2, 3]\n"));
+}
+
+TEST(TaskTextTest, BriefPromptHasArgumentsThatDecideMore) {
+  Task task;
+  task.code = R"py(
+import torch
+import torch.nn as nn
+EPS = 1e-3
+SCALE = 0.37
+ROWS = 256
+class Gate(nn.Module):
+    def forward(self, x):
+        return x.sigmoid() + EPS
+class Model(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.gate, self.scale = Gate(), scale
+    def forward(self, x):
+        return self.gate(x) * self.scale
+def get_inputs():
+    return [torch.randn(ROWS, 4)]
+def get_init_inputs():
+    return [SCALE]
+)py";
+  const auto brief = brief_prompt(task, sample_signature());
+  ASSERT_TRUE(brief);
+  for (const char* part : {"EPS = 1e-3", "SCALE = 0.37", "class Gate", "return [SCALE]"}) {
+    EXPECT_THAT(*brief, HasSubstr(part));
+  }
+  EXPECT_THAT(*brief, Not(HasSubstr("ROWS")));
+  EXPECT_THAT(full_prompt(task, sample_signature(), {"cpu", ""}, "")->user,
+              HasSubstr("SCALE = 0.37"));
+}
+
+TEST(TaskTextTest, ConstantArgumentsOfForwardAreShown) {
+  TaskSignature signature = sample_signature();
+  signature.constants = {{"s", "0.5"}, {"mask", "None"}};
+  const std::string lines = "dims 2 3\nalways s = 0.5\nalways mask = None";
+  EXPECT_THAT(*brief_prompt(sample_task(), signature), EndsWith(lines));
+  EXPECT_THAT(full_prompt(sample_task(), signature, {"cpu", ""}, "")->user,
+              HasSubstr(lines + "\n\nWrite"));
+  EXPECT_THAT(full_prompt(sample_task(), signature, {"device", ""}, "")->user,
+              HasSubstr("(d0, d1)\nalways s = 0.5\nalways mask = None\n\nWrite"));
+  const auto json = nlohmann::json::parse(task_json(sample_task(), signature, "cpu"));
+  EXPECT_EQ(json["constants"]["s"], "0.5");
 }
 
 TEST(TaskTextTest, MissingClassIsNamed) {

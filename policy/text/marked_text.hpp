@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A text whose foreign parts hold no control tokens. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace warpsmith::policy {
+
+/// A part of a text. In a foreign one, a control token that is written out is ordinary text.
+struct TextRun {
+  std::string text;
+  bool foreign = false;
+};
+
+/// What the program wrote, and between it what tasks and tools wrote.
+class MarkedText {
+ public:
+  MarkedText() = default;
+  /// A text of the program's own.
+  explicit MarkedText(std::string own) { add(std::move(own)); }
+
+  MarkedText& add(std::string own) { return append({std::move(own), false}); }
+  MarkedText& add_foreign(std::string text) { return append({std::move(text), true}); }
+  MarkedText& add(MarkedText other) {
+    for (TextRun& run : other.runs_) append(std::move(run));
+    return *this;
+  }
+
+  /// Neighbours differ in kind; none is empty.
+  const std::vector<TextRun>& runs() const { return runs_; }
+  std::string text() const {
+    std::string all;
+    for (const TextRun& run : runs_) all += run.text;
+    return all;
+  }
+
+ private:
+  MarkedText& append(TextRun run) {
+    if (run.text.empty()) return *this;
+    if (!runs_.empty() && runs_.back().foreign == run.foreign) {
+      runs_.back().text += run.text;
+    } else {
+      runs_.push_back(std::move(run));
+    }
+    return *this;
+  }
+
+  std::vector<TextRun> runs_;
+};
+
+}  // namespace warpsmith::policy
