@@ -2,6 +2,7 @@
 // Block pool, prefix tree, scheduler and sampling parameters.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "policy/generate/engine/block_pool.hpp"
