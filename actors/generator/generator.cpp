@@ -6,6 +6,7 @@
 
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
+#include "policy/generate/cpu/cpu_engine.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -22,7 +23,9 @@ void GeneratorState::start(Self self, GeneratorSettings settings, WeightStoreAct
   settings_ = std::move(settings);
   store_ = std::move(store);
   at::set_num_threads(settings_.threads);
-  auto engine = policy::make_cpu_engine(settings_.model, settings_.engine);
+  auto engine = settings_.gpu
+                    ? policy::make_cuda_engine(settings_.model, settings_.engine, *settings_.gpu)
+                    : policy::make_cpu_engine(settings_.model, settings_.engine);
   if (!engine) throw ActorFailure(engine.error());
   engine_ = std::move(*engine);
   self->send(store_, atom::subscribe_v, caf::actor_cast<GeneratorActor>(self->ctrl()));
@@ -85,6 +88,7 @@ void GeneratorState::describe(ActorStatus& status) const {
   status.queued = static_cast<uint64_t>(stats.running);
   status.gauges = {{"sessions", static_cast<double>(stats.sessions)},
                    {"step", engine_->version().step},
+                   {"weights_pause_ms", pause_ms_},
                    {"sampled_tokens", static_cast<double>(stats.sampled_tokens)},
                    {"computed_tokens", static_cast<double>(stats.computed_tokens)},
                    {"reused_tokens", static_cast<double>(stats.reused_tokens)},

@@ -11,7 +11,8 @@
 
 #include "actors/base/actor_state.hpp"
 #include "actors/protocol/interfaces.hpp"
-#include "policy/generate/cpu/cpu_engine.hpp"
+#include "policy/generate/cuda/cuda_engine.hpp"
+#include "policy/generate/engine/engine.hpp"
 #include "policy/model/config.hpp"
 #include "policy/model/weights.hpp"
 
@@ -20,8 +21,9 @@ namespace warpsmith::actors {
 struct GeneratorSettings {
   policy::ModelConfig model;
   policy::EngineConfig engine;
-  policy::SamplingParams sampling;  // max_tokens and stream are set per call
-  size_t chunk_tokens = 16;         // sampled tokens per message
+  std::optional<policy::CudaEngineOptions> gpu;  // empty: on the CPU
+  policy::SamplingParams sampling;               // max_tokens and stream are set per call
+  size_t chunk_tokens = 16;                      // sampled tokens per message
   std::chrono::milliseconds pull_timeout{30'000};
   int threads = 1;
 };
@@ -67,6 +69,7 @@ class GeneratorState : public ActorState {
   std::optional<Pull> pull_;
   bool loaded_ = false;
   bool scheduled_ = false;  // a step message is in the mailbox
+  double pause_ms_ = 0;     // that sequences waited for the newest weights
 };
 
 GeneratorSelf::behavior_type generator(GeneratorState::Self self, Identity identity,

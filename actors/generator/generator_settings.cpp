@@ -2,6 +2,17 @@
 #include "actors/generator/generator_settings.hpp"
 
 namespace warpsmith::actors {
+namespace {
+
+std::optional<policy::CudaEngineOptions> gpu_options(const GeneratorConfig& c) {
+  if (c.device == GeneratorDevice::cpu) return std::nullopt;
+  const bool bf16 = c.precision == GeneratorPrecision::bf16;
+  return policy::CudaEngineOptions{
+      .gpu = static_cast<int>(c.gpu),
+      .precision = bf16 ? policy::cuda::Precision::bf16 : policy::cuda::Precision::fp32};
+}
+
+}  // namespace
 
 GeneratorSettings generator_settings(const RunConfig& config, const policy::ModelConfig& model,
                                      std::vector<int32_t> stop_tokens) {
@@ -11,8 +22,10 @@ GeneratorSettings generator_settings(const RunConfig& config, const policy::Mode
   settings.engine.max_sessions = c.max_sessions;
   settings.engine.max_session_tokens = config.agent.max_tokens;
   settings.engine.cache_tokens = c.cache_tokens;
+  settings.engine.step_rows = rows_of_step(c);
   settings.engine.max_batch = c.max_batch;
   settings.engine.prefix_reuse = c.prefix_reuse;
+  settings.gpu = gpu_options(c);
   settings.sampling.temperature = c.temperature;
   settings.sampling.top_p = c.top_p;
   settings.sampling.top_k = static_cast<int32_t>(c.top_k);

@@ -62,7 +62,10 @@ void GeneratorState::shard_arrived(const WeightShard& shard) {
 }
 
 void GeneratorState::load(PolicyVersion version, const policy::ModelWeights& weights) {
+  const auto start = std::chrono::steady_clock::now();
   engine_->load(version, weights);
+  const auto pause = std::chrono::steady_clock::now() - start;
+  pause_ms_ = std::chrono::duration<double, std::milli>(pause).count();
   loaded_ = true;
   go_on();
 }

@@ -4,6 +4,7 @@
 #include "actors/run/chat_frame.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
+#include "policy/generate/cuda/cuda_engine.hpp"
 #include "policy/model/transformer.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
@@ -39,6 +40,14 @@ Result<void> check_positions(const RunConfig& config, const policy::ModelConfig&
                   "), got " + std::to_string(config.agent.max_tokens));
 }
 
+/// So that a run ends at its start, not when its first generator fails.
+Result<void> check_generator(const GeneratorConfig& c) {
+  if (c.device == GeneratorDevice::cpu || policy::cuda_engine_is_built()) return {};
+  return fail(ErrorCode::unsupported,
+              "generator.device: expected \"cpu\", got \"cuda\": this was built without a CUDA "
+              "toolkit or without FlashInfer's headers");
+}
+
 Result<void> add_tokenizer(RunInputs& inputs, const std::filesystem::path& folder) {
   auto tokenizer = policy::read_tokenizer(folder);
   if (!tokenizer) return tl::unexpected(std::move(tokenizer.error()));
@@ -55,13 +64,22 @@ Result<void> add_tokenizer(RunInputs& inputs, const std::filesystem::path& folde
 }  // namespace
 
 Result<void> check_trainable(const RunConfig& config) {
-  if (config.generator.temperature > 0) return {};
+  const GeneratorConfig& c = config.generator;
+  if (c.temperature <= 0) {
+    return fail(ErrorCode::invalid_config,
+                "generator.temperature: expected more than 0 for training, got 0: the gradient is "
+                "taken of log-probabilities at this temperature; only `eval` can sample at 0");
+  }
+  if (c.top_k == 0 && c.top_p >= 1) return {};
   return fail(ErrorCode::invalid_config,
-              "generator.temperature: expected more than 0 for training, got 0: the gradient is "
-              "taken of log-probabilities at this temperature; only `eval` can sample at 0");
+              "generator.top_k and top_p: expected 0 and 1 for training, got " +
+                  std::to_string(c.top_k) + " and " + std::to_string(c.top_p) +
+                  ": the ratios of the loss are of the whole distribution; only `eval` can sample "
+                  "from a part of it");
 }
 
 Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::path& model_folder) {
+  if (auto fits = check_generator(config.generator); !fits) return tl::unexpected(fits.error());
   auto model = policy::load_hf_model(model_folder);
   if (!model) return tl::unexpected(std::move(model.error()));
   RunInputs inputs;

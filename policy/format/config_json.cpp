@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/format/config_json.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "policy/model/family.hpp"
@@ -109,6 +110,22 @@ void read_eos(Fields& fields, ModelConfig& config) {
   }
 }
 
+void read_yarn(Fields& fields, RopeScaling& rope) {
+  rope.kind = RopeScalingKind::yarn;
+  fields.need("factor", rope.factor);
+  fields.need("original_max_position_embeddings", rope.original_max_positions);
+  fields.read("beta_fast", rope.beta_fast);
+  fields.read("beta_slow", rope.beta_slow);
+  fields.read("attention_factor", rope.attention_factor);
+  fields.read("truncate", rope.truncate);
+  double mscale = 0, mscale_all = 0;
+  fields.read("mscale", mscale);
+  fields.read("mscale_all_dim", mscale_all);
+  if (rope.attention_factor > 0 || mscale == 0 || mscale_all == 0 || rope.factor <= 1) return;
+  const double growth = 0.1 * std::log(rope.factor);
+  rope.attention_factor = (growth * mscale + 1) / (growth * mscale_all + 1);
+}
+
 Result<void> read_rope_object(const json& object, ModelConfig& config) {
   Fields fields(object, "config.json: rope settings");
   std::string kind = "default";
@@ -125,9 +142,11 @@ Result<void> read_rope_object(const json& object, ModelConfig& config) {
     fields.need("low_freq_factor", rope.low_freq_factor);
     fields.need("high_freq_factor", rope.high_freq_factor);
     fields.need("original_max_position_embeddings", rope.original_max_positions);
+  } else if (kind == "yarn") {
+    read_yarn(fields, rope);
   } else if (kind != "default") {
-    return fail(ErrorCode::unsupported,
-                "config.json: rope type \"" + kind + "\": expected default, linear or llama3");
+    return fail(ErrorCode::unsupported, "config.json: rope type \"" + kind +
+                                            "\": expected default, linear, llama3 or yarn");
   }
   return fields.outcome();
 }
@@ -183,6 +202,15 @@ json rope_json(const ModelConfig& config) {
             {"low_freq_factor", r.low_freq_factor},
             {"high_freq_factor", r.high_freq_factor},
             {"original_max_position_embeddings", r.original_max_positions}};
+  }
+  if (r.kind == RopeScalingKind::yarn) {
+    rope = {{"rope_type", "yarn"},
+            {"factor", r.factor},
+            {"original_max_position_embeddings", r.original_max_positions},
+            {"beta_fast", r.beta_fast},
+            {"beta_slow", r.beta_slow},
+            {"truncate", r.truncate}};
+    if (r.attention_factor > 0) rope["attention_factor"] = r.attention_factor;
   }
   return rope;
 }

@@ -42,6 +42,16 @@ Result<void> check_positive(const char* name, double value) {
   return wrong(name, "a positive number", std::to_string(value));
 }
 
+Result<void> check_yarn(const RopeScaling& r) {
+  if (auto ok = check_positive("rope beta_slow", r.beta_slow); !ok) return ok;
+  if (!std::isfinite(r.attention_factor) || r.attention_factor < 0) {
+    return wrong("rope attention_factor", "a number of at least 0",
+                 std::to_string(r.attention_factor));
+  }
+  if (std::isfinite(r.beta_fast) && r.beta_fast > r.beta_slow) return {};
+  return wrong("rope beta_fast", "more than beta_slow", std::to_string(r.beta_fast));
+}
+
 Result<void> check_rope(const ModelConfig& c) {
   if (c.head_dim % 2 != 0) return wrong("head_dim", "an even number", std::to_string(c.head_dim));
   const RopeScaling& r = c.rope;
@@ -52,11 +62,12 @@ Result<void> check_rope(const ModelConfig& c) {
         std::pair{"rms_norm_eps", c.rms_eps}}) {
     if (auto ok = check_positive(name, value); !ok) return ok;
   }
-  if (r.kind != RopeScalingKind::llama3) return {};
+  if (r.kind == RopeScalingKind::none || r.kind == RopeScalingKind::linear) return {};
   if (r.original_max_positions < 1) {
     return wrong("original_max_position_embeddings", "at least 1",
                  std::to_string(r.original_max_positions));
   }
+  if (r.kind == RopeScalingKind::yarn) return check_yarn(r);
   if (r.high_freq_factor > r.low_freq_factor) return {};
   return wrong("rope high_freq_factor", "more than low_freq_factor",
                std::to_string(r.high_freq_factor));

@@ -17,6 +17,7 @@ enum class RopeScalingKind : uint8_t {
   none,    // HF "default"
   linear,  // every frequency divided by `factor`
   llama3,  // Llama 3.1: low frequencies divided, high ones kept, interpolated between
+  yarn,    // the same with bounds by rotations, and longer queries and keys (arXiv 2309.00071)
 };
 
 struct RopeScaling {
@@ -24,7 +25,11 @@ struct RopeScaling {
   double factor = 1.0;
   double low_freq_factor = 1.0;           // llama3 only
   double high_freq_factor = 4.0;          // llama3 only
-  int64_t original_max_positions = 8192;  // llama3 only
+  int64_t original_max_positions = 8192;  // llama3 and yarn
+  double beta_fast = 32.0;                // yarn: rotations from which a frequency is kept
+  double beta_slow = 1.0;                 // yarn: rotations up to which it is divided
+  double attention_factor = 0.0;          // yarn: of cosines and sines; 0: 0.1 ln(factor) + 1
+  bool truncate = true;                   // yarn: bounds are rounded to whole dimensions
 };
 
 /// Sizes count elements. Layers are pre-norm with SwiGLU, rotary and grouped-query attention.

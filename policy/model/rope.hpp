@@ -13,15 +13,19 @@ namespace warpsmith::policy {
 /// Computed in float32 as in `transformers`, so that long positions are rounded alike.
 at::Tensor rope_frequencies(const ModelConfig& config);
 
+/// The length of the vectors (cos, sin): 1 but for YaRN, which makes attention sharper by it.
+double rope_magnitude(const ModelConfig& config);
+
 /// Cosines and sines of T positions, (T, 1, head_dim / 2) each; broadcast over heads.
 struct RopeAngles {
   at::Tensor cos;
   at::Tensor sin;
 };
 
-/// `positions` (T) int64. Rounds angles to float32, then converts to `dtype`.
+/// `positions` (T) int64. Rounds angles to float32, multiplies cosines and sines by `magnitude`,
+/// then converts to `dtype`.
 RopeAngles rope_angles(const at::Tensor& frequencies, const at::Tensor& positions,
-                       at::ScalarType dtype);
+                       at::ScalarType dtype, double magnitude);
 
 /// Rotates x (T, n, head_dim): pair i is (x[i], x[i + head_dim / 2]).
 at::Tensor rotate(const at::Tensor& x, const RopeAngles& angles);

@@ -82,8 +82,8 @@ at::Tensor Transformer::run(const PackedBatch& batch,
                             std::span<SequenceCache* const> caches) const {
   check_lengths(batch);
   const SequenceLayout layout{batch.lengths, caches};
-  const RopeAngles angles =
-      rope_angles(frequencies_, positions_of(layout, batch.tokens), weights_.embed.scalar_type());
+  const RopeAngles angles = rope_angles(frequencies_, positions_of(layout, batch.tokens),
+                                        weights_.embed.scalar_type(), rope_magnitude(config_));
   const AttentionContext context{config_, angles, layout};
   at::Tensor hidden = at::embedding(weights_.embed, batch.tokens);
   for (int64_t i = 0; i < config_.layers; ++i) {

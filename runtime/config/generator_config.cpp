@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/generator_config.hpp"
 
+#include <array>
+
 namespace warpsmith {
+namespace {
+
+constexpr std::array<std::string_view, 2> device_names{"cpu", "cuda"};
+constexpr std::array<std::string_view, 2> precision_names{"bf16", "fp32"};
+
+}  // namespace
+
+int64_t rows_of_step(const GeneratorConfig& c) {
+  if (c.step_rows > 0) return c.step_rows;
+  return c.device == GeneratorDevice::cuda ? 4096 : 512;
+}
 
 void describe(Fields& fields, GeneratorConfig& c) {
   fields.integer("count", c.count, {.low = 1, .high = 4096});
+  fields.choice_of("device", c.device, device_names);
+  fields.integer("gpu", c.gpu, {.low = 0, .high = 63});
+  fields.choice_of("precision", c.precision, precision_names);
+  fields.integer("step_rows", c.step_rows, {.low = 0, .high = 65'536});
   fields.integer("threads", c.threads, {.low = 1, .high = 1024});
   fields.integer("max_sessions", c.max_sessions, {.low = 1, .high = 65'536});
   fields.integer("max_batch", c.max_batch, {.low = 1, .high = 65'536});

@@ -10,8 +10,18 @@
 
 namespace warpsmith {
 
+/// Where an engine computes.
+enum class GeneratorDevice : uint8_t { cpu, cuda };
+
+/// The type of an engine's weights, keys and values on a GPU. On a CPU it is always fp32.
+enum class GeneratorPrecision : uint8_t { bf16, fp32 };
+
 struct GeneratorConfig {
-  int64_t count = 1;               // engines on the CPU
+  int64_t count = 1;                                        // engines, each on its own thread
+  GeneratorDevice device = GeneratorDevice::cpu;            // "cpu", "cuda"
+  int64_t gpu = 0;                                          // number of the GPU, for "cuda"
+  GeneratorPrecision precision = GeneratorPrecision::bf16;  // "bf16", "fp32"; for "cuda"
+  int64_t step_rows = 0;           // tokens computed per step; 0: 512 on a CPU, 4096 on a GPU
   int64_t threads = 1;             // per engine
   int64_t max_sessions = 32;       // sequences held at once, per engine
   int64_t max_batch = 32;          // sequences decoded in one step
@@ -24,6 +34,9 @@ struct GeneratorConfig {
   int64_t max_new_tokens = 4'096;                                    // per turn
   std::chrono::milliseconds pull_timeout{std::chrono::seconds{30}};  // to fetch new weights
 };
+
+/// `step_rows` with 0 resolved.
+int64_t rows_of_step(const GeneratorConfig& c);
 
 void describe(Fields& fields, GeneratorConfig& c);
 void validate(const GeneratorConfig& c, Complaints& complaints);

@@ -19,7 +19,8 @@ namespace warpsmith::cuda {
   X(cuFuncSetAttribute) X(cuFuncGetAttribute) X(cuFuncGetParamInfo)                               \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                  \
   X(cuOccupancyMaxActiveClusters) X(cuLaunchKernel) X(cuLaunchKernelEx) X(cuTensorMapEncodeTiled) \
-  X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemGetInfo)                      \
+  X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemGetInfo) X(cuMemcpyAsync)     \
+  X(cuMemHostAlloc) X(cuMemFreeHost)                                                              \
   X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async)               \
   X(cuMemsetD32Async)                                                                             \
   X(cuMemGetAllocationGranularity) X(cuMemCreate) X(cuMemRelease) X(cuMemAddressReserve)          \

@@ -88,6 +88,17 @@ DeviceMemory::~DeviceMemory() {
   if (address_ != 0) (void)api_->cuMemFree(address_);
 }
 
+PinnedMemory::PinnedMemory(const Api& api, uint64_t bytes) : api_(&api) {
+  check(api, api.cuMemHostAlloc(&data_, bytes, 0), "cuMemHostAlloc");
+}
+
+PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept
+    : api_(other.api_), data_(std::exchange(other.data_, nullptr)) {}
+
+PinnedMemory::~PinnedMemory() {
+  if (data_ != nullptr) (void)api_->cuMemFreeHost(data_);
+}
+
 KernelModule::KernelModule(const Api& api, const void* image) : api_(&api) {
   check(api, api.cuModuleLoadData(&module_, image), "cuModuleLoadData");
 }

@@ -3,6 +3,7 @@
 // Everything here throws DeviceError if a call of the driver fails.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -85,6 +86,21 @@ class DeviceMemory {
   const Api* api_;
   CUdeviceptr address_ = 0;
   uint64_t bytes_;
+};
+
+/// Host memory that the GPU copies from and to without help of the processor.
+class PinnedMemory {
+ public:
+  PinnedMemory(const Api& api, uint64_t bytes);
+  PinnedMemory(PinnedMemory&& other) noexcept;
+  PinnedMemory& operator=(PinnedMemory&&) = delete;
+  ~PinnedMemory();
+
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  const Api* api_;
+  void* data_ = nullptr;
 };
 
 /// A loaded kernel image: cubin, fat binary or PTX.

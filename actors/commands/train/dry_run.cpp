@@ -5,10 +5,12 @@
 #include <iomanip>
 #include <iostream>
 
+#include "actors/generator/generator_settings.hpp"
 #include "actors/run/run_inputs.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
 #include "policy/format/hf_folder.hpp"
+#include "policy/generate/cuda/memory_plan.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -16,19 +18,28 @@ namespace {
 constexpr double mebibyte = 1024.0 * 1024.0;
 constexpr double float_bytes = 4;
 
-/// Memory in MiB, by owner. Everything is float32, as on the CPU back end.
+/// Memory in MiB, by owner. Everything on a CPU is float32.
 struct Memory {
   double weights = 0;    // one copy
   double learner = 0;    // weights, gradient, two moments, a published copy; twice for a critic
-  double generator = 0;  // weights and the KV cache, per engine
+  double generator = 0;  // weights and the KV cache, per engine; on a GPU all that it takes there
 };
+
+/// What one engine takes of its GPU.
+double gpu_memory(const RunConfig& config, const policy::ModelConfig& model) {
+  const GeneratorSettings settings = generator_settings(config, model, {});
+  const auto plan = policy::cuda::plan_memory(model, settings.engine, settings.gpu->precision);
+  return static_cast<double>(plan.total()) / mebibyte;
+}
 
 Memory memory_of(const RunConfig& config, const policy::ModelConfig& model) {
   const double weights = static_cast<double>(model.parameter_count()) * float_bytes / mebibyte;
   const double cache = 2.0 * static_cast<double>(model.layers * model.kv_size()) *
                        static_cast<double>(config.generator.cache_tokens) * float_bytes / mebibyte;
+  const bool gpu = config.generator.device == GeneratorDevice::cuda;
+  const double generator = gpu ? gpu_memory(config, model) : weights + cache;
   const double critics = config.learner.critic.kind == CriticKind::separate ? 2 : 1;
-  return {weights, weights * (4 * critics + 1), weights + cache};
+  return {weights, weights * (4 * critics + 1), generator};
 }
 
 void line(const std::string& name, int64_t count, const std::string& about) {
@@ -58,11 +69,14 @@ void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
   line("learner", 1,
        mib(memory.learner) + " plus the trajectories it holds, own thread, " +
            (c.run.mode == Mode::sync ? "a barrier after each step" : "no barrier"));
-  line("generator", c.generator.count, mib(memory.generator) + " each, own thread");
+  const bool gpu = c.generator.device == GeneratorDevice::cuda;
+  line("generator", c.generator.count,
+       mib(memory.generator) + (gpu ? " each of GPU " + std::to_string(c.generator.gpu) : " each") +
+           ", own thread");
   line("tool_executor", c.tool_executor.count, "own thread each");
   line("rollout", c.rollout.count, std::to_string(c.rollout.concurrent) + " trajectories each");
-  const double total =
-      memory.weights + memory.learner + memory.generator * static_cast<double>(c.generator.count);
+  const double total = memory.weights + memory.learner +
+                       (gpu ? 0 : memory.generator * static_cast<double>(c.generator.count));
   std::cout << "expected memory: " << mib(total) << " of tensors, about 400 MiB of libraries, "
             << "and about 1 GiB per sandbox for its reference worker\n";
 }

@@ -47,7 +47,8 @@ DecodeModel::DecodeModel(const ModelConfig& config, const ModelWeights& weights,
                        pack(l.gate_up, l.gate_up_bias), pack(l.down, l.down_bias)});
   }
   const RopeAngles angles =
-      rope_angles(rope_frequencies(config), at::arange(max_positions, at::kLong), at::kFloat);
+      rope_angles(rope_frequencies(config), at::arange(max_positions, at::kLong), at::kFloat,
+                  rope_magnitude(config));
   cos_ = floats_of(angles.cos);
   sin_ = floats_of(angles.sin);
 }

@@ -39,10 +39,15 @@ std::vector<int32_t> kept_tokens(std::span<const float> weights, double total,
   return order;
 }
 
-/// The token at `uniform` of the cumulative weights of `tokens`.
-int32_t pick(std::span<const float> weights, std::span<const int32_t> tokens, double uniform) {
+double total_of(std::span<const float> weights, std::span<const int32_t> tokens) {
   double total = 0;
   for (const int32_t token : tokens) total += weights[static_cast<size_t>(token)];
+  return total;
+}
+
+/// The token at `uniform` of the cumulative weights of `tokens`, which sum to `total`.
+int32_t pick(std::span<const float> weights, std::span<const int32_t> tokens, double total,
+             double uniform) {
   double left = uniform * total;
   for (const int32_t token : tokens) {
     left -= weights[static_cast<size_t>(token)];
@@ -77,15 +82,20 @@ SampledToken sample_token(std::span<const float> logits, const SamplingParams& p
   std::vector<float> weights(logits.begin(), logits.end());
   const kernels::SoftmaxSums sums = kernels::exponentials(weights, scale);
   SampledToken out;
+  double sampled_from = sums.total;
   if (greedy) {
     out.token = argmax_token(logits);
   } else if (params.top_k == 0 && params.top_p >= 1) {
     out.token = pick_any(weights, sums.total, uniform);
   } else {
-    out.token = pick(weights, kept_tokens(weights, sums.total, params), uniform);
+    const std::vector<int32_t> kept = kept_tokens(weights, sums.total, params);
+    sampled_from = total_of(weights, kept);
+    out.token = pick(weights, kept, sampled_from, uniform);
   }
-  const double scaled = static_cast<double>(logits[static_cast<size_t>(out.token)]) * scale;
-  out.log_prob = static_cast<float>(scaled - sums.maximum - std::log(sums.total));
+  const double below =
+      static_cast<double>(logits[static_cast<size_t>(out.token)]) * scale - sums.maximum;
+  out.log_prob = static_cast<float>(below - std::log(sums.total));
+  out.sampled_log_prob = greedy ? 0.0F : static_cast<float>(below - std::log(sampled_from));
   return out;
 }
 

@@ -231,7 +231,8 @@ EngineOutput Engine::add_sample(const Awaited& from, const SampledToken& sample,
   ++counters_.sampled_tokens;
   const FinishReason finish = finish_of(session, sample.token);
   if (finish != FinishReason::none) cancel(from.session);
-  return {from.session, {sample.token}, {sample.log_prob}, {version}, finish};
+  return {from.session, {sample.token}, {sample.log_prob}, {sample.sampled_log_prob},
+          {version},    finish};
 }
 
 FinishReason Engine::finish_of(const Session& session, int32_t token) const {

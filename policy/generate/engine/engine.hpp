@@ -30,6 +30,7 @@ struct EngineOutput {
   SessionId session = 0;
   std::vector<int32_t> tokens;
   std::vector<float> log_probs;              // see SampledToken::log_prob
+  std::vector<float> sampled_log_probs;      // see SampledToken::sampled_log_prob
   std::vector<PolicyVersion> versions;       // of the weights that sampled each token
   FinishReason finish = FinishReason::none;  // else this is the request's last output
 };

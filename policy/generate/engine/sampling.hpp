@@ -27,6 +27,9 @@ struct SampledToken {
   /// vocabulary, before top-k and top-p, as the learner recomputes it (`token_log_probs`). Greedy
   /// sampling records temperature 1.
   float log_prob = 0;
+  /// The same under the distribution that it was sampled from: after temperature, top-k and top-p.
+  /// 0 for greedy sampling.
+  float sampled_log_prob = 0;
 };
 
 }  // namespace warpsmith::policy

@@ -4,6 +4,7 @@
 
 #include "actors/run/run_inputs.hpp"
 #include "actors/tools/tool_executor_settings.hpp"
+#include "policy/generate/cuda/cuda_engine.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -36,6 +37,23 @@ TEST(RunInputsTest, TemperatureZeroSamplesButDoesNotTrain) {
   ASSERT_FALSE(good);
   EXPECT_NE(good.error().message.find("generator.temperature"), std::string::npos);
   EXPECT_TRUE(check_trainable(config({})));
+}
+
+TEST(RunInputsTest, TruncatedSamplingDoesNotTrain) {
+  for (const char* setting : {"generator.top_p=0.9", "generator.top_k=50"}) {
+    const auto good = check_trainable(config({setting}));
+    ASSERT_FALSE(good) << setting;
+    EXPECT_NE(good.error().message.find("generator.top_k and top_p: expected 0 and 1"),
+              std::string::npos);
+  }
+}
+
+TEST(RunInputsTest, GpuEngineThatIsNotBuiltIsRefusedAtTheStart) {
+  const RunConfig gpu = config({"generator.device=\"cuda\""});
+  const auto inputs = load_inputs(gpu, gpu.model.folder);
+  EXPECT_EQ(inputs.has_value(), policy::cuda_engine_is_built());
+  if (inputs) return;
+  EXPECT_NE(inputs.error().message.find("generator.device"), std::string::npos);
 }
 
 TEST(RunInputsTest, AgentsGetTheSkillAndTheFilesOfTheirContract) {

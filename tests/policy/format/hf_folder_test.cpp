@@ -190,6 +190,20 @@ TEST(ConfigJsonTest, OldAndNewRotarySpellingsMeanTheSame) {
   EXPECT_EQ(modern->rope_theta, 500'000.0);
 }
 
+TEST(ConfigJsonTest, YarnIsReadAndWritten) {
+  json config = json_file(golden + "llama/config.json");
+  config["rope_parameters"] = {{"rope_type", "yarn"}, {"rope_theta", 1e6},
+                               {"factor", 4.0},       {"original_max_position_embeddings", 32'768},
+                               {"mscale", 1.0},       {"mscale_all_dim", 0.5}};
+  const auto parsed = parse_config_json(config.dump());
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->rope.kind, RopeScalingKind::yarn);
+  EXPECT_EQ(parsed->rope.original_max_positions, 32'768);
+  EXPECT_NEAR(parsed->rope.attention_factor, 1.1386294361 / 1.0693147181, 1e-9);
+  const std::string written = config_json(*parsed);
+  EXPECT_EQ(config_json(*parse_config_json(written)), written);
+}
+
 TEST(ConfigJsonTest, ErrorsNameTheKey) {
   const json good = json_file(golden + "llama/config.json");
   const auto refused = [&](const char* key, const json& value, const std::string& words) {
@@ -206,7 +220,15 @@ TEST(ConfigJsonTest, ErrorsNameTheKey) {
   refused("vocab_size", 1LL << 60, "vocab_size");
   refused("model_type", "mamba", "expected one of llama, qwen2, qwen3");
   refused("hidden_act", "gelu", "expected silu");
-  refused("rope_scaling", json{{"rope_type", "yarn"}}, "yarn");
+  refused("rope_scaling", json{{"rope_type", "dynamic"}},
+          "expected default, linear, llama3 or yarn");
+  refused("rope_scaling", json{{"rope_type", "yarn"}}, "missing key \"factor\"");
+  refused("rope_scaling",
+          json{{"rope_type", "yarn"},
+               {"factor", 4},
+               {"original_max_position_embeddings", 64},
+               {"beta_fast", 1}},
+          "rope beta_fast: expected more than beta_slow");
   refused("tie_word_embeddings", 1, "true or false");
   refused("head_dim", 7, "even");
 }

@@ -58,6 +58,16 @@ TEST_F(SamplerTest, TopPKeepsTheSmallestSetThatReachesIt) {
   EXPECT_GT(histogram({.top_p = two + 0.01}, 1'000)[3], 0);
 }
 
+TEST_F(SamplerTest, SecondLogProbIsOfTheDistributionSampledFrom) {
+  const auto kept_two = sample_token(logits_, {.top_k = 2}, 0.9);
+  EXPECT_EQ(kept_two.token, 4);
+  EXPECT_NEAR(kept_two.sampled_log_prob, std::log(0.5), 1e-6);
+  EXPECT_NEAR(kept_two.log_prob, log_prob(4, 1.0), 1e-6);
+  const auto warm = sample_token(logits_, {.temperature = 0.5}, 0.9);
+  EXPECT_EQ(warm.sampled_log_prob, warm.log_prob);
+  EXPECT_EQ(sample_token(logits_, {.temperature = 0}, 0.9).sampled_log_prob, 0);
+}
+
 TEST_F(SamplerTest, HugeLogitsStayFinite) {
   const std::vector<float> logits{-30'000.0F, 30'000.0F, 29'999.0F};
   const auto sampled = sample_token(logits, {}, 0.9);

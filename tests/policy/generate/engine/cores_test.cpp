@@ -2,6 +2,7 @@
 // Block pool, prefix tree, scheduler and sampling parameters.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <ctime>
 #include <numeric>
 
