@@ -40,7 +40,7 @@ struct Setup {
   UniqueFd report;  // the write end of a pipe that closes at exec
   cpu_set_t cores{};
   bool pin = false;
-  bool die_with_thread = false;
+  pid_t die_with = 0;  // the parent whose spawning thread the child must not outlive; 0: none
   bool own_group = false;
   bool same_addresses = false;
 
@@ -49,7 +49,7 @@ struct Setup {
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (die_with_thread) (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (die_with != 0 && !dies_with_parent()) return "end with its parent";
     if (own_group && ::setpgid(0, 0) != 0) return "make its process group";
     if (same_addresses) (void)::personality(ADDR_NO_RANDOMIZE);
     for (const int fd : join) {
@@ -68,6 +68,14 @@ struct Setup {
       return ::setrlimit(static_cast<__rlimit_resource_t>(limit.resource), &value) == 0;
     });
     return limited ? nullptr : "set its limits";
+  }
+
+  /// The signal is not sent for a parent that ended before it was asked for. The spawning thread
+  /// waits for exec, so it ends only with its process.
+  bool dies_with_parent() const {
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
+    errno = ESRCH;
+    return ::getppid() == die_with;
   }
 
   /// Reports to the parent and ends the child: Boost would go on to exec after a failed set-up.
@@ -315,7 +323,7 @@ Result<Child> Child::start(const ChildSpec& spec) {
   setup.limits = spec.limits;
   setup.join = spec.join;
   setup.directory = spec.directory;
-  setup.die_with_thread = spec.die_with_thread;
+  setup.die_with = spec.die_with_thread ? ::getpid() : 0;
   setup.own_group = spec.own_group;
   setup.same_addresses = spec.same_addresses;
   PassedDescriptors given{setup};

@@ -60,6 +60,7 @@ struct JailSpec {
   bool capture_output = false;               // else they are discarded
   bool same_addresses = false;               // no address randomisation, if the kernel allows that
   JailLimits limits;
+  std::chrono::milliseconds start_within{10'000};  // until bubblewrap has begun
   std::optional<int> core;  // pinned to it; −1: every core; none: the calling thread's
   std::map<std::string, std::string> known;  // further entries of the report
 };

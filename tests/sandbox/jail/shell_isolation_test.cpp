@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -202,6 +203,38 @@ TEST(JailTest, ReportsAJailThatCouldNotBeMade) {
   ASSERT_FALSE(exit);
   EXPECT_EQ(exit.error().code, ErrorCode::unsupported);
   EXPECT_NE(exit.error().message.find("/nowhere/at/all"), std::string::npos);
+}
+
+/// A `bwrap` that starts its child and never reports.
+class SilentBubblewrap {
+ public:
+  explicit SilentBubblewrap(const std::string& child) : path_(::getenv("PATH")) {
+    const std::string program = folder_.path() + "/bwrap";
+    std::ofstream(program) << "#!/bin/sh\n/bin/" + child + " &\nwait\n";
+    fs::permissions(program, fs::perms::owner_all);
+    (void)::setenv("PATH", (folder_.path() + ":" + path_).c_str(), 1);
+  }
+  ~SilentBubblewrap() { (void)::setenv("PATH", path_.c_str(), 1); }
+  SilentBubblewrap(const SilentBubblewrap&) = delete;
+  SilentBubblewrap& operator=(const SilentBubblewrap&) = delete;
+
+ private:
+  std::string path_;
+  testing::ScratchFolder folder_;
+};
+
+/// Without a cgroup nothing else would end the child.
+TEST(JailTest, OneThatDoesNotStartInTimeLeavesNoProcess) {
+  const SilentBubblewrap silent("sleep " + seconds_of_our_own());
+  JailSpec spec = shell_jail("/tmp");
+  spec.argv = {"/bin/true"};
+  spec.start_within = std::chrono::milliseconds{500};
+  const auto jail = JailedProcess::start(spec);
+  ASSERT_FALSE(jail);
+  EXPECT_NE(jail.error().message.find("did not start in time"), std::string::npos);
+  const Deadline deadline = in_seconds(10);
+  while (somebody_runs(seconds_of_our_own()) && !deadline.passed()) std::this_thread::yield();
+  EXPECT_FALSE(somebody_runs(seconds_of_our_own()));
 }
 
 TEST(JailTest, AFailingProgramIsNoFailureOfTheJail) {
