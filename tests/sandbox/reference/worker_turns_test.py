@@ -90,6 +90,17 @@ class TurnsTest(unittest.TestCase):
             self.assertTrue(began.wait(_PATIENCE_S))
             trial.join()
 
+    def test_a_trial_that_waits_does_not_poll(self):
+        fcntl.flock(self.other, fcntl.LOCK_EX)
+        ended = threading.Event()
+        with unittest.mock.patch.object(turns.fcntl, "flock", wraps=fcntl.flock) as asked, self.turns.of_searches():
+            trial = threading.Thread(target=lambda: self.turns.trial(ended.set))
+            trial.start()
+            self.assertFalse(ended.wait(0.2))
+            self.assertLessEqual(asked.call_count, 1)
+            fcntl.flock(self.other, fcntl.LOCK_UN)
+            trial.join()
+
     def test_a_trial_that_raises_releases_the_device(self):
         with self.assertRaises(ZeroDivisionError), self.turns.of_searches():
             self.turns.trial(lambda: 1 / 0)
