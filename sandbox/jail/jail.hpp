@@ -55,6 +55,7 @@ struct JailSpec {
   std::vector<Bind> read_only, read_write;
   std::vector<std::string> devices;          // device nodes, under their own path
   std::map<std::string, std::string> files;  // path in the jail → content, read-only
+  std::map<std::string, std::string> links;  // path in the jail → what it names
   std::map<int, int> descriptors;            // number in the jail → our descriptor
   std::string standard_input;                // at most 64 KiB
   bool capture_output = false;               // else they are discarded
@@ -126,9 +127,9 @@ std::vector<std::string> missing_primitives(const std::map<std::string, std::str
 /// True if no primitive is missing.
 bool is_full_jail(const std::map<std::string, std::string>& report, JailKind kind = JailKind::run);
 
-/// The jail of the Python worker. It shows, read-only, the interpreter `python` (also one of a
-/// virtual environment) with the system's libraries and compilers; a private /tmp is its HOME. The
-/// caller adds arguments, descriptors and further binds.
-JailSpec worker_jail(const std::string& python);
+/// The jail of the Python worker. It shows, read-only, the interpreter `python` (interpreter.hpp)
+/// with the system's libraries and compilers; a private /tmp is its HOME. The caller adds
+/// arguments, descriptors and further binds.
+Result<JailSpec> worker_jail(const std::string& python);
 
 }  // namespace warpsmith::sandbox

@@ -51,7 +51,9 @@ Result<JailSpec> jail_for(const WorkerOptions& options, int socket) {
   std::error_code error;
   std::filesystem::create_directories(artefacts + "/headers", error);
   if (error) return fail(ErrorCode::io_failed, artefacts + ": " + error.message());
-  JailSpec spec = python_jail(options.python, options.folder, "main.py");
+  auto jail = python_jail(options.python, options.folder, "main.py");
+  if (!jail) return jail;
+  JailSpec& spec = *jail;
   const std::filesystem::path host = std::filesystem::absolute(artefacts);
   spec.read_write.push_back({host, inductor_folder});
   spec.read_write.push_back({host / "headers", headers_folder});
@@ -60,7 +62,7 @@ Result<JailSpec> jail_for(const WorkerOptions& options, int socket) {
   if (options.turns) spec.descriptors[turns_number] = *options.turns;
   spec.core = options.core;
   if (options.gpu) add_gpu_for_tasks(spec, *options.gpu);
-  return spec;
+  return jail;
 }
 
 Json layout_json(const BufferLayout& layout) {

@@ -50,8 +50,8 @@ class HostCompiler {
 
  private:
   HostCompiler(HostCompilerOptions options, CompileCache cache);
-  JailSpec extension_jail(const HostSubmission& submission) const;
-  JailSpec loaders_jail(const HostSubmission& submission, const std::string& task) const;
+  Result<JailSpec> extension_jail(const HostSubmission& submission) const;
+  Result<JailSpec> loaders_jail(const HostSubmission& submission, const std::string& task) const;
   Compiled judged(JailExit exit) const;
 
   HostCompilerOptions options_;

@@ -45,7 +45,7 @@ std::string printed_in(JailSpec spec, const std::string& program) {
 JailSpec jail_of(JailKind kind) {
   JailSpec spec = kind == JailKind::compile ? compile_jail()
                   : kind == JailKind::shell ? shell_jail("/tmp")
-                                            : worker_jail(interpreter);
+                                            : worker_jail(interpreter).value();
   spec.kind = kind;
   return spec;
 }
