@@ -38,8 +38,7 @@ struct Setup {
   std::vector<int> join;
   std::string directory;
   UniqueFd report;  // the write end of a pipe that closes at exec
-  cpu_set_t cores{};
-  bool pin = false;
+  std::optional<cpu_set_t> cores;
   pid_t die_with = 0;  // the parent whose spawning thread the child must not outlive; 0: none
   bool own_group = false;
   bool same_addresses = false;
@@ -55,7 +54,7 @@ struct Setup {
     for (const int fd : join) {
       if (::write(fd, "0", 1) != 1) return "join its cgroup";
     }
-    if (pin && ::sched_setaffinity(0, sizeof cores, &cores) != 0) return "pin it to its core";
+    if (cores && ::sched_setaffinity(0, sizeof *cores, &*cores) != 0) return "pin it to its cores";
     if (!directory.empty() && ::chdir(directory.c_str()) != 0) return "enter its directory";
     // Descriptors that the parent left open must not reach the child's program.
     constexpr unsigned close_on_exec = 4;  // CLOSE_RANGE_CLOEXEC
@@ -140,12 +139,10 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
 }
 
-cpu_set_t cores_of(int core) {
+cpu_set_t set_of(const std::vector<int>& cores) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  for (int i = 0; i < CPU_SETSIZE; ++i) {
-    if (core < 0 || i == core) CPU_SET(static_cast<unsigned>(i), &set);
-  }
+  for (const int core : cores) CPU_SET(static_cast<unsigned>(core), &set);
   return set;
 }
 
@@ -332,10 +329,7 @@ Result<Child> Child::start(const ChildSpec& spec) {
     return tl::unexpected(std::move(connected.error()));
   }
   for (const auto& [number, fd] : spec.descriptors) given.add(fd, number);
-  if (spec.core) {
-    setup.pin = true;
-    setup.cores = cores_of(*spec.core);
-  }
+  if (!spec.cores.empty()) setup.cores = set_of(spec.cores);
   const auto pid = launch(spec, setup);
   if (!pid) return tl::unexpected(pid.error());
   state->pid = *pid;

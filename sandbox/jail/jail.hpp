@@ -62,9 +62,14 @@ struct JailSpec {
   bool same_addresses = false;               // no address randomisation, if the kernel allows that
   JailLimits limits;
   std::chrono::milliseconds start_within{10'000};  // until bubblewrap has begun
-  std::optional<int> core;  // pinned to it; −1: every core; none: the calling thread's
-  std::map<std::string, std::string> known;  // further entries of the report
+  std::vector<int> cores;                          // it runs on these; empty: the calling thread's
+  std::map<std::string, std::string> known;        // further entries of the report
 };
+
+/// The cores of a jail that shares a slot's core; those of the calling thread if there is none.
+inline std::vector<int> pinned_to(std::optional<int> core) {
+  return core ? std::vector<int>{*core} : std::vector<int>{};
+}
 
 /// How the jailed process ended.
 struct JailExit {

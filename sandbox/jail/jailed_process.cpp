@@ -323,7 +323,7 @@ ChildSpec monitor_spec(const JailSpec& spec, const Handover& over, const std::st
   monitor.own_group = true;
   monitor.output_bytes = spec.limits.output_bytes;
   monitor.descriptors = over.descriptors;
-  monitor.core = spec.core;
+  monitor.cores = spec.cores;
   monitor.same_addresses = spec.same_addresses;
   return monitor;
 }

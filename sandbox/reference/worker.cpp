@@ -60,7 +60,7 @@ Result<JailSpec> jail_for(const WorkerOptions& options, int socket) {
   for (auto& [name, value] : inductor_environment()) spec.environment[name] = value;
   spec.descriptors[socket_number] = socket;
   if (options.turns) spec.descriptors[turns_number] = *options.turns;
-  spec.core = options.core;
+  spec.cores = pinned_to(options.core);
   if (options.gpu) add_gpu_for_tasks(spec, *options.gpu);
   return jail;
 }
@@ -149,7 +149,9 @@ OrFailure<ReferenceWorker> ReferenceWorker::start(const WorkerOptions& options, 
   {
     const FrameSocket theirs = std::move(ends->second);
   }  // closed, so that the worker's end is noticed
-  Json request{{"op", "hello"}, {"device", options.gpu ? "cuda" : "cpu"}};
+  Json request{{"op", "hello"},
+               {"device", options.gpu ? "cuda" : "cpu"},
+               {"compile_cores", options.compile_cores}};
   if (options.turns) request["turns"] = turns_number;
   auto hello = worker.ask(request.dump(), patience);
   if (!hello) return fail("start", hello.error());

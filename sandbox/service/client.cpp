@@ -125,7 +125,7 @@ Result<Client> Client::start(const SandboxOptions& options, Deadline deadline,
   ChildSpec spec;
   spec.argv = {effective.program, "serve"};
   spec.output = ChildOutput::shared;
-  spec.core = -1;
+  spec.cores = effective.cores;
   // A terminal's Ctrl-C must not reach the service: it ends when this program closes its socket.
   spec.own_group = true;
   spec.descriptors = {{service_socket_fd, ends->second.fd()}};

@@ -128,7 +128,7 @@ Result<Compiled> HostCompiler::compile(const HostSubmission& submission, const s
   return compile_once(cache_, key, [&]() -> Result<Compiled> {
     auto spec = ours ? extension_jail(submission) : loaders_jail(submission, task);
     if (!spec) return tl::unexpected(std::move(spec.error()));
-    spec->core = options_.core;
+    spec->cores = options_.cores;
     spec->limits = options_.limits;
     return run_compiler(*spec, compile_patience(options_.timeout, deadline), deadline,
                         [this](JailExit exit) { return judged(std::move(exit)); });

@@ -23,7 +23,7 @@ Result<JailSpec> runner_jail(const HostRunnerOptions& options, int socket) {
   spec->kind = JailKind::host;
   spec->files[filter_path] = std::move(*filter);
   spec->descriptors[socket_number] = socket;
-  spec->core = options.core;
+  spec->cores = pinned_to(options.core);
   spec->limits.cgroup_required = options.cgroup_required;
   if (options.gpu) {
     add_gpu(*spec, *options.gpu);

@@ -16,7 +16,7 @@ Result<JailSpec> syntax_jail(const FileSet& modules, const PythonSyntaxOptions& 
   spec->read_only.push_back({std::filesystem::absolute(options.worker_folder), "/worker"});
   spec->files["/modules.json"] =
       nlohmann::json(modules).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  spec->core = options.core;
+  spec->cores = options.cores;
   spec->limits = JailLimits{};
   spec->limits.cgroup_required = options.cgroup_required;
   return spec;

@@ -246,13 +246,22 @@ TEST(JailTest, AFailingProgramIsNoFailureOfTheJail) {
   EXPECT_FALSE(exit->never_began);
 }
 
+TEST(JailTest, RunsOnItsCoresAlone) {
+  JailSpec spec = shell_jail("/tmp");
+  spec.cores = {sched_getcpu()};
+  spec.argv = {"/bin/grep", "Cpus_allowed_list", "/proc/self/status"};
+  const auto exit = run_jailed(spec, in_seconds(20));
+  ASSERT_TRUE(exit) << exit.error().message;
+  EXPECT_EQ(exit->out, "Cpus_allowed_list:\t" + std::to_string(spec.cores[0]) + '\n');
+}
+
 TEST(JailTest, OnlyTheWorkerMayChangeItsCores) {
   for (const JailKind kind :
        {JailKind::shell, JailKind::compile, JailKind::launch, JailKind::worker}) {
     JailSpec spec = shell_jail("/tmp");
     spec.kind = kind;
-    spec.core = sched_getcpu();
-    spec.argv = {"/bin/sh", "-c", "exec taskset -c " + std::to_string(*spec.core) + " true"};
+    spec.cores = {sched_getcpu()};
+    spec.argv = {"/bin/sh", "-c", "exec taskset -c " + std::to_string(spec.cores[0]) + " true"};
     const auto exit = run_jailed(spec, in_seconds(20));
     ASSERT_TRUE(exit) << exit.error().message;
     EXPECT_EQ(exit->exit_code == 0, kind == JailKind::worker)

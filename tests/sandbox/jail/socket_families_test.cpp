@@ -30,8 +30,7 @@ for call, family in ((c, f) for c in calls for f in families):
 )";
 
 std::string program_of_attempts() {
-  const std::string calls =
-      std::to_string(SYS_socket) + ", " + std::to_string(SYS_socketpair);
+  const std::string calls = std::to_string(SYS_socket) + ", " + std::to_string(SYS_socketpair);
   return "calls = [" + calls + "]\nfamilies = [*range(" + std::to_string(AF_MAX) + " + 20), " +
          std::to_string(AF_VSOCK) + " + (1 << 32), -1]\n" + attempts;
 }
@@ -53,8 +52,8 @@ JailSpec jail_of(JailKind kind) {
 class SocketFamiliesTest : public ::testing::TestWithParam<JailKind> {};
 
 TEST_P(SocketFamiliesTest, OnlyUnixSocketsReachTheKernel) {
-  const std::string expected = std::to_string(SYS_socket) + " 1 EINVAL\n" +
-                               std::to_string(SYS_socketpair) + " 1 EINVAL\n";
+  const std::string expected =
+      std::to_string(SYS_socket) + " 1 EINVAL\n" + std::to_string(SYS_socketpair) + " 1 EINVAL\n";
   EXPECT_EQ(printed_in(jail_of(GetParam()), program_of_attempts()), expected);
 }
 
@@ -62,11 +61,11 @@ TEST_P(SocketFamiliesTest, HasNoWayToTheHostOfAVirtualMachine) {
   const std::string program =
       "import socket\n"
       "try:\n"
-      "    socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).connect((socket.VMADDR_CID_HOST, 1))\n"
+      "    socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).connect((socket.VMADDR_CID_HOST, "
+      "1))\n"
       "except OSError as error:\n"
       "    print(error.strerror)\n";
-  EXPECT_EQ(printed_in(jail_of(GetParam()), program),
-            "Address family not supported by protocol\n");
+  EXPECT_EQ(printed_in(jail_of(GetParam()), program), "Address family not supported by protocol\n");
 }
 
 TEST_P(SocketFamiliesTest, KeepsPairsForProgramsThatStartOthers) {

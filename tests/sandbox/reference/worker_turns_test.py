@@ -132,6 +132,13 @@ class SearchTest(unittest.TestCase):
                 self.assertEqual(benchmarker.benchmark(lambda: None, device="cuda"), 5.0)
             self.assertEqual(begun.call_count, 1)
 
+    def test_a_search_compiles_on_the_cores_for_that(self):
+        own = os.sched_getaffinity(0)
+        with unittest.mock.patch.dict(os.environ), baselines._on_cores([min(own)]):
+            self.assertEqual(os.sched_getaffinity(0), {min(own)})
+            self.assertEqual(os.environ["TORCHINDUCTOR_COMPILE_THREADS"], "1")
+        self.assertEqual(os.sched_getaffinity(0), own)
+
     @unittest.skipIf(NO_GPU, NO_GPU)
     def test_a_search_on_a_gpu_takes_turns(self):
         place = device("cuda")
