@@ -119,7 +119,6 @@ struct Verdict {
   std::string contract;  // "cpu", "device", "host"
   TrustClass trust = TrustClass::lowered;
   std::string submission_hash;
-  std::string seed_commitment;  // SHA-256 of the seed, published before the run
   std::vector<ShapeResult> shapes;
   std::string feedback;                     // for the agent: statistics, never expected values
   std::map<std::string, std::string> jail;  // primitive → what is in force
@@ -131,8 +130,8 @@ struct Verdict {
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(outcome, contract, trust, submission_hash, seed_commitment, shapes, feedback, jail,
-            phase_ms, device_held_ms, evidence);
+    archive(outcome, contract, trust, submission_hash, shapes, feedback, jail, phase_ms,
+            device_held_ms, evidence);
   }
 };
 

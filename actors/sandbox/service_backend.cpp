@@ -82,6 +82,7 @@ sandbox::SandboxOptions slot_options(const SandboxConfig& config, const std::str
                                      uint32_t index) {
   auto options = service_options(config, python);
   options.core = core_of(config, index);
+  options.cores = compile_cores_of(config, index);
   if (uses_gpus(config)) options.gpu = static_cast<int>(config.first_gpu + index % config.gpus);
   options.baselines = further_baselines(config);
   return options;

@@ -75,6 +75,12 @@ std::vector<int> cores_beside_slots(const SandboxConfig& config) {
   return cores;
 }
 
+std::vector<int> compile_cores_of(const SandboxConfig& config, uint32_t index) {
+  std::vector<int> cores = cores_beside_slots(config);
+  cores.push_back(core_of(config, index));
+  return cores;
+}
+
 void leave_slot_cores(const SandboxConfig& config) {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -29,6 +29,10 @@ int core_of(const SandboxConfig& config, uint32_t index);
 /// timed. Empty if there are more slots than cores.
 std::vector<int> cores_beside_slots(const SandboxConfig& config);
 
+/// The cores that slot `index` compiles on: its own, on which nothing is timed meanwhile, and those
+/// that no slot has. Requires check_slot_cores.
+std::vector<int> compile_cores_of(const SandboxConfig& config, uint32_t index);
+
 /// Moves this process, and what it starts from now on except sandboxes, off the slots' cores. If no
 /// core would be left, it logs a warning and does nothing.
 void leave_slot_cores(const SandboxConfig& config);

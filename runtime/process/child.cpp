@@ -38,9 +38,8 @@ struct Setup {
   std::vector<int> join;
   std::string directory;
   UniqueFd report;  // the write end of a pipe that closes at exec
-  cpu_set_t cores{};
-  bool pin = false;
-  bool die_with_thread = false;
+  std::optional<cpu_set_t> cores;
+  pid_t die_with = 0;  // the parent whose spawning thread the child must not outlive; 0: none
   bool own_group = false;
   bool same_addresses = false;
 
@@ -49,13 +48,13 @@ struct Setup {
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (die_with_thread) (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (die_with != 0 && !dies_with_parent()) return "end with its parent";
     if (own_group && ::setpgid(0, 0) != 0) return "make its process group";
     if (same_addresses) (void)::personality(ADDR_NO_RANDOMIZE);
     for (const int fd : join) {
       if (::write(fd, "0", 1) != 1) return "join its cgroup";
     }
-    if (pin && ::sched_setaffinity(0, sizeof cores, &cores) != 0) return "pin it to its core";
+    if (cores && ::sched_setaffinity(0, sizeof *cores, &*cores) != 0) return "pin it to its cores";
     if (!directory.empty() && ::chdir(directory.c_str()) != 0) return "enter its directory";
     // Descriptors that the parent left open must not reach the child's program.
     constexpr unsigned close_on_exec = 4;  // CLOSE_RANGE_CLOEXEC
@@ -68,6 +67,14 @@ struct Setup {
       return ::setrlimit(static_cast<__rlimit_resource_t>(limit.resource), &value) == 0;
     });
     return limited ? nullptr : "set its limits";
+  }
+
+  /// The signal is not sent for a parent that ended before it was asked for. The spawning thread
+  /// waits for exec, so it ends only with its process.
+  bool dies_with_parent() const {
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
+    errno = ESRCH;
+    return ::getppid() == die_with;
   }
 
   /// Reports to the parent and ends the child: Boost would go on to exec after a failed set-up.
@@ -132,12 +139,10 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
 }
 
-cpu_set_t cores_of(int core) {
+cpu_set_t set_of(const std::vector<int>& cores) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  for (int i = 0; i < CPU_SETSIZE; ++i) {
-    if (core < 0 || i == core) CPU_SET(static_cast<unsigned>(i), &set);
-  }
+  for (const int core : cores) CPU_SET(static_cast<unsigned>(core), &set);
   return set;
 }
 
@@ -315,7 +320,7 @@ Result<Child> Child::start(const ChildSpec& spec) {
   setup.limits = spec.limits;
   setup.join = spec.join;
   setup.directory = spec.directory;
-  setup.die_with_thread = spec.die_with_thread;
+  setup.die_with = spec.die_with_thread ? ::getpid() : 0;
   setup.own_group = spec.own_group;
   setup.same_addresses = spec.same_addresses;
   PassedDescriptors given{setup};
@@ -324,10 +329,7 @@ Result<Child> Child::start(const ChildSpec& spec) {
     return tl::unexpected(std::move(connected.error()));
   }
   for (const auto& [number, fd] : spec.descriptors) given.add(fd, number);
-  if (spec.core) {
-    setup.pin = true;
-    setup.cores = cores_of(*spec.core);
-  }
+  if (!spec.cores.empty()) setup.cores = set_of(spec.cores);
   const auto pid = launch(spec, setup);
   if (!pid) return tl::unexpected(pid.error());
   state->pid = *pid;

@@ -36,7 +36,7 @@ struct ChildSpec {
   std::map<int, int> descriptors;     // number in the child (3 to 63) → descriptor here
   std::vector<ResourceLimit> limits;  // set before exec
   std::vector<int> join;              // open cgroup files; the child writes "0" to each before exec
-  std::optional<int> core;            // pins the child to one core; −1: to all cores
+  std::vector<int> cores;             // it runs on these alone; empty: on the calling thread's
   bool die_with_thread = false;       // SIGKILL when the spawning thread ends
   bool own_group = false;             // in its own process group: gets no signals to this one's
   bool same_addresses = false;        // without random memory addresses, if the kernel allows it

@@ -222,13 +222,13 @@ Result<void> RunDatabase::put_verdict(const VerdictRow& row) {
   const ShapeResult shape = headline(v);
   const auto done = connection_.run(
       "INSERT INTO verdicts (trajectory, turn, at, final, outcome, contract, trust, "
-      "submission_hash, seed_commitment, candidate_ms, eager_ms, compile_ms, speedup_eager, "
+      "submission_hash, candidate_ms, eager_ms, compile_ms, speedup_eager, "
       "speedup_compile, feedback, evidence, record) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       {number(row.trajectory), int64_t{row.turn}, utc_timestamp(), int64_t{row.final},
        std::string(to_string(v.outcome)), v.contract, std::string(to_string(v.trust)),
-       v.submission_hash, v.seed_commitment, sql_value(shape.candidate_ms),
-       sql_value(shape.eager_ms), sql_value(shape.compile_ms), sql_value(shape.speedup_eager),
+       v.submission_hash, sql_value(shape.candidate_ms), sql_value(shape.eager_ms),
+       sql_value(shape.compile_ms), sql_value(shape.speedup_eager),
        sql_value(shape.speedup_compile), v.feedback, v.evidence, codec::pack(v)});
   return done.map([](int64_t) {});
 }

@@ -53,8 +53,8 @@ CREATE TABLE steps (
 CREATE TABLE verdicts (
   id INTEGER PRIMARY KEY, trajectory INTEGER NOT NULL, turn INTEGER NOT NULL, at TEXT NOT NULL,
   final INTEGER NOT NULL, outcome TEXT NOT NULL, contract TEXT NOT NULL, trust TEXT NOT NULL,
-  submission_hash TEXT NOT NULL, seed_commitment TEXT NOT NULL, candidate_ms REAL, eager_ms REAL,
-  compile_ms REAL, speedup_eager REAL, speedup_compile REAL, feedback TEXT NOT NULL,
+  submission_hash TEXT NOT NULL, candidate_ms REAL, eager_ms REAL, compile_ms REAL,
+  speedup_eager REAL, speedup_compile REAL, feedback TEXT NOT NULL,
   evidence TEXT NOT NULL, record BLOB NOT NULL);
 CREATE INDEX verdicts_by_trajectory ON verdicts (trajectory);
 

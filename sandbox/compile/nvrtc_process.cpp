@@ -37,7 +37,7 @@ Result<JailSpec> worker_spec(const NvrtcOptions& options, int socket) {
   }
   spec.descriptors = {{nvrtc_socket_fd, socket}};
   spec.limits = options.limits;
-  spec.core = options.core;
+  spec.cores = options.cores;
   spec.same_addresses = true;
   return spec;
 }

@@ -20,8 +20,8 @@ struct NvrtcOptions {
   std::vector<std::string> flags;     // of every source
   std::string precompiled_folder;     // of PrecompiledHeaders; empty: none
   JailLimits limits;
-  std::optional<int> core;
-  size_t ready = 1;  // workers kept waiting
+  std::vector<int> cores;  // empty: the calling thread's
+  size_t ready = 1;        // workers kept waiting
 };
 
 /// Where `precompiled_folder` appears in the jail, read-only.

@@ -16,10 +16,10 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t largest_bytes = 256ULL << 20U;
 
-JailSpec prelude_jail(const std::vector<std::string>& command) {
+JailSpec prelude_jail(const PreludeOptions& options) {
   JailSpec spec = compile_jail();
   spec.argv = {"/bin/sh", "-c", "\"$@\" >&2 && exec cat /tmp/prelude.gch", "sh"};
-  spec.argv.insert(spec.argv.end(), command.begin(), command.end());
+  spec.argv.insert(spec.argv.end(), options.command.begin(), options.command.end());
   for (const char* more : {"-x", "c++-header", "/include/prelude.h", "-o", "/tmp/prelude.gch"}) {
     spec.argv.emplace_back(more);
   }
@@ -27,7 +27,7 @@ JailSpec prelude_jail(const std::vector<std::string>& command) {
   spec.limits.file_bytes = largest_bytes;
   spec.limits.tmp_bytes = largest_bytes;
   spec.limits.output_bytes = largest_bytes;
-  spec.core = -1;
+  spec.cores = options.cores;
   return spec;
 }
 
@@ -75,16 +75,15 @@ bool wants_prelude(const FileSet& files) {
   });
 }
 
-Result<std::string> ready_prelude(const std::string& folder, const std::string& toolchain_hash,
-                                  const std::vector<std::string>& command, Deadline deadline) {
-  const fs::path path = fs::path(folder) / (toolchain_hash + ".gch");
+Result<std::string> ready_prelude(const PreludeOptions& options, Deadline deadline) {
+  const fs::path path = fs::path(options.folder) / (options.toolchain_hash + ".gch");
   std::error_code error;
   if (fs::exists(path, error)) {
     fs::last_write_time(path, fs::file_time_type::clock::now(),
                         error);  // keeps it from being removed
     return path.string();
   }
-  const auto exit = run_jailed(prelude_jail(command), deadline);
+  const auto exit = run_jailed(prelude_jail(options), deadline);
   if (!exit) return tl::unexpected(exit.error());
   if (exit->exit_code != 0 || exit->output_cut || exit->timed_out) {
     return fail(ErrorCode::process_failed, "precompiled header: " + exit->err.substr(0, 500));

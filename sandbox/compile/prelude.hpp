@@ -22,10 +22,15 @@ extern const char* const prelude_text;
 /// (-include), where alone a precompiled header works.
 bool wants_prelude(const FileSet& files);
 
-/// Makes `prelude.h.gch` in the compile jail unless `folder` holds one for this toolchain; returns
-/// its path. `command`: compiler and flags of a later compilation, without input and output.
-Result<std::string> ready_prelude(const std::string& folder, const std::string& toolchain_hash,
-                                  const std::vector<std::string>& command, Deadline deadline);
+struct PreludeOptions {
+  std::string folder;  // of preludes, one for each toolchain
+  std::string toolchain_hash;
+  std::vector<std::string> command;  // compiler and flags of a later compilation, without files
+  std::vector<int> cores;            // empty: the calling thread's
+};
+
+/// Makes `prelude.h.gch` in the compile jail unless the folder holds one; returns its path.
+Result<std::string> ready_prelude(const PreludeOptions& options, Deadline deadline);
 
 /// Shows the prelude to the compiler in the jail.
 void add_prelude(JailSpec& spec, const std::string& precompiled);

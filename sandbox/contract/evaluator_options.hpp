@@ -19,7 +19,9 @@ struct EvaluatorOptions {
   std::string worker_folder;  // sandbox/reference/worker: its Python files
   std::string cache_folder;   // facts of tasks, compiled baselines, compiled candidates
   std::optional<int> core;    // the slot's; empty: not pinned
-  std::optional<int> gpu;     // the slot's, as the driver numbers it; empty: a CPU slot
+  // Where compilers run, while nothing is timed here; empty: where the calling thread runs.
+  std::vector<int> compile_cores;
+  std::optional<int> gpu;  // the slot's, as the driver numbers it; empty: a CPU slot
   uint64_t candidate_memory_bytes = 2ULL << 30U;
   uint64_t compile_cache_bytes = 512ULL << 20U;
   uint64_t source_bytes = 256ULL << 10U;  // largest submission

@@ -2,19 +2,85 @@
 #include "sandbox/device/lease.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
-#include <thread>
+#include <memory>
 
 namespace warpsmith::sandbox {
 namespace {
 
-// A wait lasts as long as another evaluation, some hundred milliseconds.
-constexpr std::chrono::milliseconds between_tries{1};
+/// The signal that interrupts calls: its handler does nothing, and calls are not restarted.
+int interrupting_signal() {
+  static const int number = [] {
+    struct sigaction action{};
+    action.sa_handler = [](int /*number*/) {};
+    (void)::sigaction(SIGRTMIN, &action, nullptr);
+    return SIGRTMIN;
+  }();
+  return number;
+}
+
+/// Interrupts this thread's blocking calls from a deadline on. A lock has no wait with a deadline,
+/// and asking for it again and again would take time on a core that others are timed on.
+class Interruption {
+ public:
+  static Result<std::unique_ptr<Interruption>> at(Deadline deadline) {
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = interrupting_signal();
+    event._sigev_un._tid = ::gettid();
+    timer_t timer{};
+    if (::timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) {
+      return fail(ErrorCode::io_failed, std::string("timer: ") + std::strerror(errno));
+    }
+    return std::unique_ptr<Interruption>(new Interruption(timer, deadline));
+  }
+  ~Interruption() {
+    (void)::timer_delete(timer_);
+    (void)::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+ private:
+  Interruption(timer_t timer, Deadline deadline) : timer_(timer) {
+    sigset_t set;
+    (void)::sigemptyset(&set);
+    (void)::sigaddset(&set, interrupting_signal());
+    (void)::pthread_sigmask(SIG_UNBLOCK, &set, &before_);
+    // Again and again: the first may come just before the call that it should interrupt.
+    constexpr timespec interval{.tv_sec = 0, .tv_nsec = 100'000'000};
+    const auto first = std::max<int64_t>(1, deadline.left().count());  // zero would be never
+    const itimerspec times{
+        .it_interval = interval,
+        .it_value = {.tv_sec = first / 1000, .tv_nsec = first % 1000 * 1'000'000}};
+    (void)::timer_settime(timer_, 0, &times, nullptr);
+  }
+
+  timer_t timer_;
+  sigset_t before_{};
+};
+
+/// Waits for the lock in the kernel.
+Result<void> lock(int file, Deadline deadline) {
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return {};
+  const auto interruption = Interruption::at(deadline);
+  if (!interruption) return tl::unexpected(interruption.error());
+  while (::flock(file, LOCK_EX) != 0) {
+    if (errno != EINTR) return fail(ErrorCode::io_failed, std::strerror(errno));
+    if (deadline.passed()) return fail(ErrorCode::timeout, "not free in time");
+  }
+  return {};
+}
 
 /// All users put their lock files there.
 void make_folder(const std::string& folder) {
@@ -60,14 +126,8 @@ Result<DeviceLease> DeviceLease::acquire(const std::string& folder, const std::s
                                          Deadline deadline) {
   auto file = open_lease(folder, device);
   if (!file) return tl::unexpected(file.error());
-  while (::flock(file->get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) {
-      return fail(ErrorCode::io_failed, "lease " + device + ": " + std::strerror(errno));
-    }
-    if (deadline.passed()) {
-      return fail(ErrorCode::timeout, "device " + device + " was not free in time");
-    }
-    std::this_thread::sleep_for(between_tries);
+  if (auto locked = lock(file->get(), deadline); !locked) {
+    return fail("device " + device, std::move(locked.error()));
   }
   return DeviceLease{std::move(*file)};
 }

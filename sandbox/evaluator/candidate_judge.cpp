@@ -243,7 +243,6 @@ OrFailure<Verdict> CandidateJudge::judge(Verdict verdict, Deadline deadline) {
   while (true) {
     const auto seed = draw_seed();
     if (!seed) return tl::unexpected(seed.error());
-    verdict.seed_commitment = seed->commitment(verdict.submission_hash);
     auto trial = try_once(**record, *seed, deadline);
     if (trial) {
       for (const auto& [name, ms] : trial->shown.phase_ms) verdict.phase_ms[name] += ms;

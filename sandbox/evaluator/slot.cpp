@@ -59,7 +59,8 @@ Result<void> Slot::begin_worker() {
   WorkerOptions wanted{.python = options_.python,
                        .folder = options_.worker_folder,
                        .cache_folder = options_.cache_folder,
-                       .core = options_.core};
+                       .core = options_.core,
+                       .compile_cores = options_.compile_cores};
   if (gpu_) {
     wanted.gpu = gpu_->access();
     wanted.turns = turns->get();

@@ -27,10 +27,11 @@ std::vector<std::string> bubblewrap_arguments(const JailSpec& spec, const std::s
   }
   for (const std::string& node : spec.devices) add({"--dev-bind", node, node});
   add({"--proc", "/proc"});
-  // Before the binds: later it would hide those below /tmp.
+  // Before the binds: later it would hide those below /tmp, and links cannot be made in them.
   if (spec.limits.tmp_bytes > 0) {
     add({"--size", std::to_string(spec.limits.tmp_bytes), "--perms", "1777", "--tmpfs", "/tmp"});
   }
+  for (const auto& [path, target] : spec.links) add({"--symlink", target, path});
   for (const Bind& bind : spec.read_only) add({"--ro-bind", bind.host, bind.jail});
   for (const Bind& bind : spec.read_write) add({"--bind", bind.host, bind.jail});
   for (const auto& [path, fd] : descriptors.files) {

@@ -55,14 +55,21 @@ struct JailSpec {
   std::vector<Bind> read_only, read_write;
   std::vector<std::string> devices;          // device nodes, under their own path
   std::map<std::string, std::string> files;  // path in the jail → content, read-only
+  std::map<std::string, std::string> links;  // path in the jail → what it names
   std::map<int, int> descriptors;            // number in the jail → our descriptor
   std::string standard_input;                // at most 64 KiB
   bool capture_output = false;               // else they are discarded
   bool same_addresses = false;               // no address randomisation, if the kernel allows that
   JailLimits limits;
-  std::optional<int> core;  // pinned to it; −1: every core; none: the calling thread's
-  std::map<std::string, std::string> known;  // further entries of the report
+  std::chrono::milliseconds start_within{10'000};  // until bubblewrap has begun
+  std::vector<int> cores;                          // it runs on these; empty: the calling thread's
+  std::map<std::string, std::string> known;        // further entries of the report
 };
+
+/// The cores of a jail that shares a slot's core; those of the calling thread if there is none.
+inline std::vector<int> pinned_to(std::optional<int> core) {
+  return core ? std::vector<int>{*core} : std::vector<int>{};
+}
 
 /// How the jailed process ended.
 struct JailExit {
@@ -125,9 +132,9 @@ std::vector<std::string> missing_primitives(const std::map<std::string, std::str
 /// True if no primitive is missing.
 bool is_full_jail(const std::map<std::string, std::string>& report, JailKind kind = JailKind::run);
 
-/// The jail of the Python worker. It shows, read-only, the interpreter `python` (also one of a
-/// virtual environment) with the system's libraries and compilers; a private /tmp is its HOME. The
-/// caller adds arguments, descriptors and further binds.
-JailSpec worker_jail(const std::string& python);
+/// The jail of the Python worker. It shows, read-only, the interpreter `python` (interpreter.hpp)
+/// with the system's libraries and compilers; a private /tmp is its HOME. The caller adds
+/// arguments, descriptors and further binds.
+Result<JailSpec> worker_jail(const std::string& python);
 
 }  // namespace warpsmith::sandbox

@@ -87,8 +87,8 @@ std::map<std::string, std::string> limits_in_force(const JailSpec& spec, const J
   report["proc"] = "own";
   report["tmp"] = tmpfs_in_force(limits.tmp_bytes, cgroup.limits_memory());
   report["shm"] = tmpfs_in_force(alone ? 0 : shm_bytes, cgroup.limits_memory());
-  const bool pinned = spec.core && *spec.core >= 0;
-  report["core"] = pinned ? "pinned to " + std::to_string(*spec.core) : "any";
+  const bool pinned = spec.cores.size() == 1;
+  report["core"] = pinned ? "pinned to " + std::to_string(spec.cores.front()) : "any";
   return report;
 }
 

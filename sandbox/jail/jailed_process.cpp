@@ -98,6 +98,7 @@ class Jail final : public JailedProcess {
   const std::map<std::string, std::string>& report() const override { return report_; }
 
  private:
+  void kill_child_of_monitor();
   JailExit finish(ChildExit exit);
   /// Whether SIGKILL came from neither this program nor a limit.
   bool struck(const JailExit& ended) const {
@@ -244,11 +245,23 @@ Result<JailExit> Jail::wait(Deadline deadline) {
   return *exit_;
 }
 
+/// bubblewrap's child would wait for ever if its monitor ended before it may run.
+void Jail::kill_child_of_monitor() {
+  child_.signal(SIGSTOP);  // it cannot start a child once it is listed
+  const pid_t monitor = child_.pid();
+  const std::string stat = "/proc/" + std::to_string(monitor) + "/stat";
+  const UniqueFd state{::open(stat.c_str(), O_RDONLY | O_CLOEXEC)};
+  const Deadline deadline = Deadline::after(seconds{1});
+  while (!is_stopped(monitor, state.get()) && !deadline.passed()) (void)::sched_yield();
+  for (const pid_t pid : children_of(monitor)) (void)::kill(pid, SIGKILL);
+}
+
 JailExit Jail::kill() {
   if (exit_) return *exit_;
   child_.signal(SIGCONT);
   const bool attached = static_cast<bool>(pidfd_);
   killed_ = alive() || !attached;
+  if (!attached && child_.alive()) kill_child_of_monitor();
   if (pidfd_) (void)send_signal(pidfd_.get(), SIGKILL);
   ChildExit exit = child_.wait(Deadline::after(attached ? seconds{5} : seconds{0}));
   exit.timed_out = false;
@@ -319,7 +332,7 @@ ChildSpec monitor_spec(const JailSpec& spec, const Handover& over, const std::st
   monitor.own_group = true;
   monitor.output_bytes = spec.limits.output_bytes;
   monitor.descriptors = over.descriptors;
-  monitor.core = spec.core;
+  monitor.cores = spec.cores;
   monitor.same_addresses = spec.same_addresses;
   return monitor;
 }
@@ -329,7 +342,7 @@ ChildSpec monitor_spec(const JailSpec& spec, const Handover& over, const std::st
 Result<std::unique_ptr<JailedProcess>> JailedProcess::start(const JailSpec& spec) {
   const std::shared_lock starting{start_gate().inside};
   if (start_gate().shut) return fail(ErrorCode::peer_lost, "jail: this process is ending");
-  static const std::string program = find_program("bwrap");
+  const std::string program = find_program("bwrap");
   if (program.empty()) return fail(ErrorCode::unsupported, "jail: bubblewrap (bwrap) is missing");
   const auto filter = seccomp_program(spec.kind);
   if (!filter) return tl::unexpected(filter.error());
@@ -360,7 +373,7 @@ Result<std::unique_ptr<JailedProcess>> JailedProcess::start(const JailSpec& spec
     jail->note(primitive, in_force);
   }
   jail->hold(std::move(cgroup));
-  if (auto attached = jail->attach(std::move(status_read), Deadline::after(seconds{10}));
+  if (auto attached = jail->attach(std::move(status_read), Deadline::after(spec.start_within));
       !attached) {
     return tl::unexpected(std::move(attached.error()));
   }

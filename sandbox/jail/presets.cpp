@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "sandbox/jail/interpreter.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
@@ -22,28 +24,13 @@ void bind_system(JailSpec& spec) {
   }
 }
 
-/// The folders of an interpreter: its own, and that of the Python behind a virtual environment.
-std::vector<std::string> interpreter_folders(const std::string& python) {
-  std::vector<std::string> folders;
-  std::error_code error;
-  fs::path link = fs::absolute(python, error);
-  for (int hops = 0; hops < 8 && !error; ++hops) {
-    const fs::path root = link.parent_path().parent_path();
-    if (root != "/usr" && root != "/") folders.push_back(root.string());
-    if (!fs::is_symlink(link, error)) break;
-    const fs::path target = fs::read_symlink(link, error);
-    link = target.is_absolute() ? target : (link.parent_path() / target).lexically_normal();
-  }
-  return folders;
-}
-
 }  // namespace
 
-JailSpec worker_jail(const std::string& python) {
+Result<JailSpec> worker_jail(const std::string& python) {
   JailSpec spec;
   spec.kind = JailKind::worker;
   bind_system(spec);
-  for (const std::string& folder : interpreter_folders(python)) bind_if_there(spec, folder);
+  if (auto shown = show_interpreter(spec, python); !shown) return tl::unexpected(shown.error());
   spec.argv = {python};
   // torch.compile reads the user's name and home, and getpwuid fails in here.
   spec.environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", "/tmp"},

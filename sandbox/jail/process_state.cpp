@@ -14,6 +14,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/process/unique_fd.hpp"
+
 namespace warpsmith::sandbox {
 namespace {
 
@@ -28,6 +30,17 @@ std::optional<TaskState> read_stat(int fd) {
   const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
   if (n <= 0) return std::nullopt;
   return parse_stat({text.data(), static_cast<size_t>(n)});
+}
+
+/// Reads the number that begins `ahead` fields further on; drops what precedes it.
+template <class Number>
+bool read_field(std::string_view& rest, int ahead, Number& number) {
+  for (int field = 0; field < ahead; ++field) {
+    const size_t space = rest.find(' ');
+    if (space == std::string_view::npos) return false;
+    rest.remove_prefix(space + 1);
+  }
+  return std::from_chars(rest.data(), rest.data() + rest.size(), number).ec == std::errc{};
 }
 
 std::string_view value_of(std::string_view text, std::string_view key) {
@@ -52,14 +65,9 @@ std::optional<TaskState> parse_stat(std::string_view text) {
   std::string_view rest = text.substr(name_end + 2);
   TaskState state;
   state.letter = rest.front();
-  constexpr int threads_after_state = 17;  // field 20 of the line; the state is field 3
-  for (int field = 0; field < threads_after_state; ++field) {
-    const size_t space = rest.find(' ');
-    if (space == std::string_view::npos) return std::nullopt;
-    rest.remove_prefix(space + 1);
-  }
-  const auto parsed = std::from_chars(rest.data(), rest.data() + rest.size(), state.threads);
-  if (parsed.ec != std::errc{}) return std::nullopt;
+  // The state is field 3 of the line.
+  if (!read_field(rest, 4 - 3, state.parent)) return std::nullopt;
+  if (!read_field(rest, 20 - 4, state.threads)) return std::nullopt;
   return state;
 }
 
@@ -95,6 +103,22 @@ bool is_stopped(pid_t pid, int stat_fd) {
     if (state && !is_stopped_letter(state->letter)) return false;
   }
   return !error;
+}
+
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> children;
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error); !error && entry != fs::directory_iterator{};
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    pid_t number = 0;
+    (void)std::from_chars(name.data(), name.data() + name.size(), number);
+    const UniqueFd stat{number > 0 ? ::open((entry->path() / "stat").c_str(), O_RDONLY | O_CLOEXEC)
+                                   : -1};
+    const auto state = stat ? read_stat(stat.get()) : std::nullopt;
+    if (state && state->parent == pid) children.push_back(number);
+  }
+  return children;
 }
 
 Result<void> limit_addresses(pid_t pid, uint64_t more) {

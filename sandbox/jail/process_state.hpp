@@ -16,6 +16,7 @@ namespace warpsmith::sandbox {
 
 struct TaskState {
   char letter = '?';    // R, S, D, T (stopped), t (traced), Z, X, …
+  pid_t parent = 0;     // of the whole process
   int64_t threads = 0;  // of the whole process
 };
 
@@ -33,6 +34,9 @@ ConfinementState parse_status(std::string_view text);
 
 /// True if every task of the process is stopped (or dead). `stat_fd`: its open /proc/PID/stat.
 bool is_stopped(pid_t pid, int stat_fd);
+
+/// The processes whose parent is `pid`, also those in namespaces of their own.
+std::vector<pid_t> children_of(pid_t pid);
 
 /// Limits the process to `more` bytes of addresses beyond those that it has mapped. A larger
 /// allocation then fails at once, whereas a cgroup kills the process when it touches the memory.

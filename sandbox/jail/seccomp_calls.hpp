@@ -118,6 +118,11 @@ inline constexpr std::array denied_calls{
     SCMP_SYS(personality),
 };
 
+// Sockets of other families than AF_UNIX are refused. A network namespace has no devices, but vsock
+// passes it by and reaches the host of a virtual machine. Compilers, torch and the CUDA driver use
+// AF_UNIX at most.
+inline constexpr std::array socket_calls{SCMP_SYS(socket), SCMP_SYS(socketpair)};
+
 // A launcher no longer needs these once it has started and holds all its descriptors.
 inline constexpr std::array launcher_denied_calls{
     SCMP_SYS(execve),     SCMP_SYS(execveat), SCMP_SYS(fork),  SCMP_SYS(vfork),  SCMP_SYS(socket),

@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 #include <seccomp.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -30,9 +31,9 @@ bool keeps_its_cores(JailKind kind) {
   return kind != JailKind::worker;
 }
 
-/// The refused calls, with `clone3`, new namespaces and terminal input.
+/// The refused calls, with `clone3`, new namespaces, terminal input and other socket families.
 size_t denied_count(JailKind kind) {
-  return denied_calls.size() + 3 + (keeps_its_cores(kind) ? 1 : 0);
+  return denied_calls.size() + 3 + socket_calls.size() + (keeps_its_cores(kind) ? 1 : 0);
 }
 
 /// The refused calls, with `clone` of a process and each refused argument counted as one.
@@ -125,6 +126,16 @@ int refuse_terminal_input(scmp_filter_ctx filter) {
                           argument(1, SCMP_CMP_MASKED_EQ, 0xffffffffU, push_input));
 }
 
+/// Refuses every socket family but AF_UNIX, as a kernel does that was built without them.
+int refuse_other_families(scmp_filter_ctx filter) {
+  for (const int call : socket_calls) {
+    const int code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), call, 1,
+                                      argument(0, SCMP_CMP_NE, AF_UNIX));
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
 int deny_all(scmp_filter_ctx filter, std::span<const int> calls) {
   for (const int call : calls) {
     const int code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), call, 0);
@@ -142,6 +153,7 @@ Result<Filter> deny_list(JailKind kind) {
   if (code == 0) code = answer_enosys(filter.get());
   if (code == 0) code = refuse_new_namespaces(filter.get());
   if (code == 0) code = refuse_terminal_input(filter.get());
+  if (code == 0) code = refuse_other_families(filter.get());
   if (code != 0) return refused("deny-list", code);
   return filter;
 }

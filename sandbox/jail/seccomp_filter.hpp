@@ -12,8 +12,8 @@ namespace warpsmith::sandbox {
 /// The program that bubblewrap loads before it executes the jailed program.
 /// `run`: an allow-list without new processes or threads. The others: everything but a deny-list
 /// (tracing, other processes' memory, namespaces, mounts, modules, keys, bpf, perf, io_uring,
-/// userfaultfd, personality, clocks), since compilers and Python need threads and processes.
-/// Only `worker` may change which cores it runs on.
+/// userfaultfd, personality, clocks, sockets of other families than AF_UNIX), since compilers and
+/// Python need threads and processes. Only `worker` may change which cores it runs on.
 Result<std::string> seccomp_program(JailKind kind);
 
 /// The filter's entry in a jail's report.

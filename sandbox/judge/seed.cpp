@@ -17,10 +17,6 @@ std::string SecretSeed::reveal() const {
   return std::string(text) + to_hex(salt);
 }
 
-std::string SecretSeed::commitment(const std::string& submission_hash) const {
-  return sha256_hex("warpsmith seed " + reveal() + " for " + submission_hash);
-}
-
 std::array<uint8_t, 32> SecretSeed::key() const {
   const std::string text = "warpsmith inputs " + reveal();
   std::array<uint8_t, 32> out{};

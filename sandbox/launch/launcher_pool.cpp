@@ -68,7 +68,7 @@ Result<JailSpec> launch_jail(const LauncherOptions& options) {
   if (options.records_fd >= 0) jail.argv.emplace_back(recording_name);
   jail.limits = options.limits;
   jail.limits.tmp_bytes = 0;
-  jail.core = options.core;
+  jail.cores = pinned_to(options.core);
   jail.capture_output = true;  // holds the reason of a failed start
   const bool apart = gpu && gpu->host_memory_apart;
   jail.known["host_memory"] = apart ? cuda::out_of_reach : cuda::within_reach;

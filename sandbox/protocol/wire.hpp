@@ -11,7 +11,7 @@
 
 namespace warpsmith::sandbox {
 
-inline constexpr uint32_t wire_version = 3;
+inline constexpr uint32_t wire_version = 4;
 /// The number of the service's socket.
 inline constexpr int service_socket_fd = 3;
 

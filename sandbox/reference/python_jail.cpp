@@ -10,9 +10,11 @@ constexpr const char* counters_path = "/counters.so";  // kernel_counters.py loa
 
 }  // namespace
 
-JailSpec python_jail(const std::string& python, const std::string& folder,
-                     const std::string& script) {
-  JailSpec spec = worker_jail(python);
+Result<JailSpec> python_jail(const std::string& python, const std::string& folder,
+                             const std::string& script) {
+  auto jail = worker_jail(python);
+  if (!jail) return jail;
+  JailSpec& spec = *jail;
   spec.argv.insert(spec.argv.end(), {"-P", "-s", "/worker/" + script});
   spec.read_only.push_back({std::filesystem::absolute(folder), "/worker"});
   spec.environment["PYTHONPATH"] = "/worker";
@@ -21,7 +23,7 @@ JailSpec python_jail(const std::string& python, const std::string& folder,
   spec.environment["MALLOC_MMAP_THRESHOLD_"] = "1073741824";
   spec.environment["MALLOC_TRIM_THRESHOLD_"] = "2147483647";
   spec.environment["MALLOC_TOP_PAD_"] = "67108864";
-  return spec;
+  return jail;
 }
 
 void add_gpu(JailSpec& spec, const GpuAccess& gpu) {

@@ -13,8 +13,8 @@ namespace warpsmith::sandbox {
 /// A jail that runs `script`, a file of `folder`, which it shows as /worker. One thread. malloc
 /// keeps freed memory, as in a long-running program; else each call would pay page faults for its
 /// outputs.
-JailSpec python_jail(const std::string& python, const std::string& folder,
-                     const std::string& script);
+Result<JailSpec> python_jail(const std::string& python, const std::string& folder,
+                             const std::string& script);
 
 /// Shows a GPU's nodes and driver; torch brings its other libraries.
 void add_gpu(JailSpec& spec, const GpuAccess& gpu);

@@ -51,16 +51,18 @@ Result<JailSpec> jail_for(const WorkerOptions& options, int socket) {
   std::error_code error;
   std::filesystem::create_directories(artefacts + "/headers", error);
   if (error) return fail(ErrorCode::io_failed, artefacts + ": " + error.message());
-  JailSpec spec = python_jail(options.python, options.folder, "main.py");
+  auto jail = python_jail(options.python, options.folder, "main.py");
+  if (!jail) return jail;
+  JailSpec& spec = *jail;
   const std::filesystem::path host = std::filesystem::absolute(artefacts);
   spec.read_write.push_back({host, inductor_folder});
   spec.read_write.push_back({host / "headers", headers_folder});
   for (auto& [name, value] : inductor_environment()) spec.environment[name] = value;
   spec.descriptors[socket_number] = socket;
   if (options.turns) spec.descriptors[turns_number] = *options.turns;
-  spec.core = options.core;
+  spec.cores = pinned_to(options.core);
   if (options.gpu) add_gpu_for_tasks(spec, *options.gpu);
-  return spec;
+  return jail;
 }
 
 Json layout_json(const BufferLayout& layout) {
@@ -143,7 +145,9 @@ Result<ReferenceWorker> ReferenceWorker::begin(const WorkerOptions& options) {
   if (!spec) return tl::unexpected(spec.error());
   auto process = JailedProcess::start(*spec);
   if (!process) return fail("reference worker", process.error());
-  Json request{{"op", "hello"}, {"device", options.gpu ? "cuda" : "cpu"}};
+  Json request{{"op", "hello"},
+               {"device", options.gpu ? "cuda" : "cpu"},
+               {"compile_cores", options.compile_cores}};
   if (options.turns) request["turns"] = turns_number;
   ReferenceWorker worker{std::move(*process), std::move(ends->first)};
   worker.hello_ = request.dump();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/clock.hpp"
 #include "runtime/process/frame_socket.hpp"
@@ -25,8 +26,9 @@ struct WorkerOptions {
   std::string folder;        // sandbox/reference/worker
   std::string cache_folder;  // holds a folder with inductor's artefacts
   std::optional<int> core;
-  std::optional<GpuAccess> gpu;  // none: everything runs on the CPU
-  std::optional<int> turns;      // lock of a GPU shared with other services (open_lease); not owned
+  std::vector<int> compile_cores;  // for a search's compilers; empty: its own core
+  std::optional<GpuAccess> gpu;    // none: everything runs on the CPU
+  std::optional<int> turns;  // lock of a GPU shared with other services (open_lease); not owned
 };
 
 /// The result of `ReferenceWorker::compile`.

@@ -132,13 +132,13 @@ struct Started {
   FrameSocket socket;
 };
 
-Result<Started> start_service(const std::string& program) {
+Result<Started> start_service(const SandboxOptions& options) {
   auto ends = FrameSocket::pair();
   if (!ends) return tl::unexpected(std::move(ends.error()));
   ChildSpec spec;
-  spec.argv = {program, "serve"};
+  spec.argv = {options.program, "serve"};
   spec.output = ChildOutput::shared;
-  spec.core = -1;
+  spec.cores = options.cores;
   // A terminal's Ctrl-C must not reach the service: it ends when this program closes its socket.
   spec.own_group = true;
   const FrameSocket theirs = std::move(ends->second);
@@ -177,7 +177,7 @@ Result<Client> Client::start(const SandboxOptions& options, Deadline deadline,
     if (client) return client;
     log::info("no kept sandbox: " + client.error().message);
   }
-  auto started = start_service(effective.program);
+  auto started = start_service(effective);
   if (!started) return tl::unexpected(std::move(started.error()));
   return greet(std::move(started->child), std::move(started->socket), effective, start);
 }

@@ -23,8 +23,10 @@ struct SandboxOptions {
   std::string python;       // interpreter that holds torch; empty: no reference worker
   std::string cache_dir;    // compile cache and ingest facts
   std::optional<int> core;  // the slot's core; none: not pinned
-  std::vector<int> cores;   // for a service without a slot and its jails; empty: every core
-  std::optional<int> gpu;   // the slot's GPU; none: a CPU slot
+  // Where the compilers of a slot run, or everything of a service without a core; empty: where the
+  // calling thread runs.
+  std::vector<int> cores;
+  std::optional<int> gpu;  // the slot's GPU; none: a CPU slot
   uint64_t compile_cache_bytes = 512ULL << 20U;
   uint64_t candidate_memory_bytes = 2ULL << 30U;
   uint64_t source_bytes = 256ULL << 10U;  // largest submission compiled

@@ -44,7 +44,7 @@ Result<void> start_kept_service(const SandboxOptions& options, const fs::path& s
                                 Deadline deadline) {
   ChildSpec spec;
   spec.argv = {options.program, "keep", socket.string(), std::to_string(options.keep_s)};
-  spec.core = -1;
+  spec.cores = options.cores;
   spec.own_group = true;
   auto exit = run_child(spec, deadline);
   if (!exit) return tl::unexpected(std::move(exit.error()));

@@ -48,6 +48,7 @@ warpsmith::Result<sandbox::EvaluatorOptions> evaluator_options(
                                    .worker_folder = WARPSMITH_WORKER_FOLDER,
                                    .cache_folder = options.cache_dir,
                                    .core = options.core,
+                                   .compile_cores = options.cores,
                                    .gpu = options.gpu,
                                    .candidate_memory_bytes = options.candidate_memory_bytes,
                                    .compile_cache_bytes = options.compile_cache_bytes,

@@ -2,7 +2,6 @@
 #include "sandbox/service/server.hpp"
 
 #include <poll.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -73,14 +72,6 @@ class ClientWatch {
   std::atomic<bool> over_ = false;
   std::thread thread_;  // uses the members above
 };
-
-/// Pins this thread and everything that it starts from now on.
-bool stay_on(const std::vector<int>& cores) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int core : cores) CPU_SET(static_cast<unsigned>(core), &set);
-  return ::sched_setaffinity(0, sizeof set, &set) == 0;
-}
 
 WireAnswer failed(const Error& error) {
   WireAnswer answer;
@@ -169,10 +160,6 @@ struct Server::State {
     options_ = std::move(*options);
     if (options_.require_cgroups) {
       if (auto in_force = probe_cgroups(); !in_force) return failed(in_force.error());
-    }
-    if (!options_.cores.empty() && !stay_on(options_.cores)) {
-      return failed(
-          {ErrorCode::unsupported, "this process may not use the cores beside the slots"});
     }
     if (options_.core && !pin_.emplace(*options_.core).in_force()) {
       return failed({ErrorCode::unsupported, "core " + std::to_string(*options_.core) +

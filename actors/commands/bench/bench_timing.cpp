@@ -34,7 +34,7 @@ Result<sandbox::CudaCompiler> open_compiler(const sandbox::SandboxOptions& optio
                                       .toolchain = std::move(*toolchain),
                                       .architecture = slot.architecture(),
                                       .cache_dir = options.cache_dir + "/compiled",
-                                      .core = -1},
+                                      .cores = options.cores},
                                      deadline);
 }
 

@@ -97,7 +97,6 @@ json verdict_json(const Verdict& v, Request request) {
   out["correct"] = runs(request) || !v.correct() ? json(v.correct()) : json(nullptr);
   out["reward"] =
       is_rewarded(request) ? json(policy::reward_of(v, RewardRule::milestone)) : json(nullptr);
-  out["seed_commitment"] = v.seed_commitment.empty() ? json(nullptr) : json(v.seed_commitment);
   out["submission_hash"] = v.submission_hash;
   out["feedback"] = v.feedback;
   out["jail"] = v.jail;
@@ -109,8 +108,8 @@ json verdict_json(const Verdict& v, Request request) {
 
 json failure_json(const InfraFailure& failure) {
   json out = times({});
-  for (const char* key : {"contract", "trust", "correct", "reward", "seed_commitment", "jail",
-                          "evidence", "clocks", "hidden_shapes"}) {
+  for (const char* key :
+       {"contract", "trust", "correct", "reward", "jail", "evidence", "clocks", "hidden_shapes"}) {
     out[key] = nullptr;
   }
   out["verdict"] = to_string(failure.kind);

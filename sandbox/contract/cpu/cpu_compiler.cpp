@@ -94,8 +94,10 @@ Result<CpuCompiler> CpuCompiler::create(CompilerOptions options) {
 }
 
 void CpuCompiler::ready_prelude() {
-  auto path = sandbox::ready_prelude(options_.cache_dir + "-prelude", toolchain_hash_,
-                                     compiler_and_flags(options_.compiler),
+  auto path = sandbox::ready_prelude({.folder = options_.cache_dir + "-prelude",
+                                      .toolchain_hash = toolchain_hash_,
+                                      .command = compiler_and_flags(options_.compiler),
+                                      .cores = options_.cores},
                                      Deadline::after(std::chrono::seconds{60}));
   if (path) {
     prelude_ = std::move(*path);
@@ -112,7 +114,7 @@ JailSpec CpuCompiler::jail_for(const FileSet& files) const {
   spec.argv = command_line(options_.compiler, with_prelude);
   if (with_prelude) add_prelude(spec, prelude_);
   spec.directory = "/src";
-  spec.core = options_.core;
+  spec.cores = options_.cores;
   spec.limits.output_bytes = options_.limits.file_bytes;  // the artefact comes on standard output
   for (const auto& [name, content] : files) spec.files["/src/" + name] = content;
   spec.files[std::string("/include/") + cpu_header_file] = cpu_header_text;

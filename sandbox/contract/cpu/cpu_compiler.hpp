@@ -24,7 +24,7 @@ struct CompilerOptions {
   uint64_t source_bytes = 256ULL << 10U;      // largest source taken
   uint64_t message_bytes = 64ULL << 10U;      // kept of the compiler's messages
   std::chrono::milliseconds timeout{20'000};  // of one compilation
-  std::optional<int> core;  // -1: every core, also the slot's; none: as the calling thread
+  std::vector<int> cores;                     // empty: the calling thread's
   JailLimits limits{.memory_bytes = 1ULL << 30U, .file_bytes = 32ULL << 20U};
 };
 

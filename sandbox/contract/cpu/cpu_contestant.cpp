@@ -17,7 +17,7 @@ Result<JailSpec> runner_jail(const CpuContestantSpec& spec) {
     return tl::unexpected(std::move(added.error()));
   }
   jail.files[runner_artefact_path] = spec.artefact;
-  jail.core = spec.core;
+  jail.cores = pinned_to(spec.core);
   jail.limits = spec.limits;
   jail.limits.tmp_bytes = 0;
   return jail;

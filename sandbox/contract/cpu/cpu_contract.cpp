@@ -16,12 +16,10 @@ CompilerOptions compiler_options(const EvaluatorOptions& options) {
                           .cache_bytes = options.compile_cache_bytes,
                           .source_bytes = options.source_bytes,
                           .message_bytes = options.message_bytes,
-                          .timeout = options.compile_timeout};
+                          .timeout = options.compile_timeout,
+                          .cores = options.compile_cores};
   compile.limits.processes = options.compile_tasks;
   compile.limits.cgroup_required = options.require_cgroups;
-  // While a slot compiles nothing is timed on it, so every core is free for that. A compiler that
-  // works beside slots has no core of its own and stays where the program was put.
-  if (options.core) compile.core = -1;
   return compile;
 }
 

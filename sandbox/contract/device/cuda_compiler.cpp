@@ -44,7 +44,7 @@ NvrtcOptions pool_options(const CudaCompilerOptions& options) {
           .flags = flags(options),
           .precompiled_folder = options.cache_bytes > 0 ? options.cache_dir + "/precompiled" : "",
           .limits = options.limits,
-          .core = options.core,
+          .cores = options.cores,
           .ready = options.ready};
 }
 
@@ -73,7 +73,7 @@ JailSpec nvcc_jail(const CudaCompilerOptions& options, const FileSet& files) {
   }
   for (const auto& [name, content] : files) spec.files["/src/" + name] = content;
   spec.directory = "/src";
-  spec.core = options.core;
+  spec.cores = options.cores;
   spec.limits = options.limits;
   spec.limits.output_bytes = options.limits.file_bytes;
   return spec;

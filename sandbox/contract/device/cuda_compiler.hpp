@@ -27,7 +27,7 @@ struct CudaCompilerOptions {
   uint64_t message_bytes = 64ULL << 10U;
   uint64_t global_bytes = 64ULL << 20U;       // of __device__ variables
   std::chrono::milliseconds timeout{30'000};  // of one compilation
-  std::optional<int> core;
+  std::vector<int> cores;                     // empty: the calling thread's
   /// While it runs, NVRTC keeps up to 256 MB of precompiled headers in /tmp.
   JailLimits limits{
       .memory_bytes = 2ULL << 30U, .file_bytes = 64ULL << 20U, .tmp_bytes = 512ULL << 20U};

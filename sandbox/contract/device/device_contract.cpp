@@ -25,10 +25,10 @@ CudaCompilerOptions compiler_options(const ContractSlot& slot, CudaToolchain too
                            .cache_bytes = options.compile_cache_bytes,
                            .source_bytes = options.source_bytes,
                            .message_bytes = options.message_bytes,
-                           .timeout = options.compile_timeout};
+                           .timeout = options.compile_timeout,
+                           .cores = options.compile_cores};
   cuda.limits.processes = options.compile_tasks;
   cuda.limits.cgroup_required = options.require_cgroups;
-  if (options.core) cuda.core = -1;  // nothing is timed on the slot meanwhile
   return cuda;
 }
 

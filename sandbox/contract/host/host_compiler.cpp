@@ -56,7 +56,7 @@ Result<HostCompiler> HostCompiler::open(HostCompilerOptions options) {
   return HostCompiler{std::move(options), std::move(*cache)};
 }
 
-JailSpec HostCompiler::extension_jail(const HostSubmission& submission) const {
+Result<JailSpec> HostCompiler::extension_jail(const HostSubmission& submission) const {
   JailSpec spec = compile_jail();
   const HostToolchain& chain = options_.toolchain;
   bind_toolkit(spec, chain);
@@ -75,9 +75,11 @@ JailSpec HostCompiler::extension_jail(const HostSubmission& submission) const {
   return spec;
 }
 
-JailSpec HostCompiler::loaders_jail(const HostSubmission& submission,
-                                    const std::string& task) const {
-  JailSpec spec = worker_jail(options_.toolchain.python);
+Result<JailSpec> HostCompiler::loaders_jail(const HostSubmission& submission,
+                                            const std::string& task) const {
+  auto jail = worker_jail(options_.toolchain.python);
+  if (!jail) return jail;
+  JailSpec& spec = *jail;
   spec.kind = JailKind::host;  // model_new.py runs here and may end as if it had been killed
   bind_toolkit(spec, options_.toolchain);
   spec.argv.insert(spec.argv.end(), {"-P", "-s", "/worker/host_builder.py"});
@@ -92,7 +94,7 @@ JailSpec HostCompiler::loaders_jail(const HostSubmission& submission,
   spec.environment["CUDA_HOME"] = jail_toolkit;
   spec.environment["TORCH_CUDA_ARCH_LIST"] = torch_architecture(options_.architecture);
   spec.environment["MAX_JOBS"] = std::to_string(build_of(options_).jobs);
-  return spec;
+  return jail;
 }
 
 Compiled HostCompiler::judged(JailExit exit) const {
@@ -123,11 +125,12 @@ Result<Compiled> HostCompiler::compile(const HostSubmission& submission, const s
   const std::string content =
       ours ? content_of(submission.sources) : content_of(submission.modules) + '\0' + task;
   const std::string key = sha256_hex(toolchain_hash_ + content);
-  return compile_once(cache_, key, [&] {
-    JailSpec spec = ours ? extension_jail(submission) : loaders_jail(submission, task);
-    spec.core = options_.core;
-    spec.limits = options_.limits;
-    return run_compiler(spec, compile_patience(options_.timeout, deadline), deadline,
+  return compile_once(cache_, key, [&]() -> Result<Compiled> {
+    auto spec = ours ? extension_jail(submission) : loaders_jail(submission, task);
+    if (!spec) return tl::unexpected(std::move(spec.error()));
+    spec->cores = options_.cores;
+    spec->limits = options_.limits;
+    return run_compiler(*spec, compile_patience(options_.timeout, deadline), deadline,
                         [this](JailExit exit) { return judged(std::move(exit)); });
   });
 }

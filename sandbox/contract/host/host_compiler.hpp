@@ -29,7 +29,7 @@ struct HostCompilerOptions {
   uint64_t cache_bytes = 512ULL << 20U;
   uint64_t message_bytes = 64ULL << 10U;       // kept of the compilers' messages
   std::chrono::milliseconds timeout{180'000};  // less where the caller has less time
-  std::optional<int> core;                     // as of CompilerOptions
+  std::vector<int> cores;                      // empty: the calling thread's
   JailLimits limits{.memory_bytes = 8ULL << 30U,
                     .processes = 256,
                     .file_bytes = 256ULL << 20U,
@@ -50,8 +50,8 @@ class HostCompiler {
 
  private:
   HostCompiler(HostCompilerOptions options, CompileCache cache);
-  JailSpec extension_jail(const HostSubmission& submission) const;
-  JailSpec loaders_jail(const HostSubmission& submission, const std::string& task) const;
+  Result<JailSpec> extension_jail(const HostSubmission& submission) const;
+  Result<JailSpec> loaders_jail(const HostSubmission& submission, const std::string& task) const;
   Compiled judged(JailExit exit) const;
 
   HostCompilerOptions options_;

@@ -18,15 +18,16 @@ constexpr const char* filter_path = "/filter.bpf";  // and puts this in force
 Result<JailSpec> runner_jail(const HostRunnerOptions& options, int socket) {
   auto filter = host_candidate_program();
   if (!filter) return tl::unexpected(std::move(filter.error()));
-  JailSpec spec = python_jail(options.python, options.folder, "host_runner.py");
-  spec.kind = JailKind::host;
-  spec.files[filter_path] = std::move(*filter);
-  spec.descriptors[socket_number] = socket;
-  spec.core = options.core;
-  spec.limits.cgroup_required = options.cgroup_required;
+  auto spec = python_jail(options.python, options.folder, "host_runner.py");
+  if (!spec) return spec;
+  spec->kind = JailKind::host;
+  spec->files[filter_path] = std::move(*filter);
+  spec->descriptors[socket_number] = socket;
+  spec->cores = pinned_to(options.core);
+  spec->limits.cgroup_required = options.cgroup_required;
   if (options.gpu) {
-    add_gpu(spec, *options.gpu);
-    spec.limits.memory_bytes = 32ULL << 30U;
+    add_gpu(*spec, *options.gpu);
+    spec->limits.memory_bytes = 32ULL << 30U;
   }
   return spec;
 }

@@ -34,19 +34,18 @@ HostCompilerOptions compiler_options(const ContractSlot& slot, HostToolchain too
                            .cache_dir = options.cache_folder + "/compiled",
                            .cache_bytes = options.compile_cache_bytes,
                            .message_bytes = options.message_bytes,
-                           .timeout = slower_to_compile * options.compile_timeout};
+                           .timeout = slower_to_compile * options.compile_timeout,
+                           .cores = options.compile_cores};
   host.limits.cgroup_required = options.require_cgroups;
-  if (options.core) host.core = -1;  // nothing is timed on the slot meanwhile
   return host;
 }
 
 PythonSyntaxOptions syntax_options(const EvaluatorOptions& options) {
-  PythonSyntaxOptions syntax{.python = options.python,
-                             .worker_folder = options.worker_folder,
-                             .message_bytes = options.message_bytes,
-                             .cgroup_required = options.require_cgroups};
-  if (options.core) syntax.core = -1;
-  return syntax;
+  return {.python = options.python,
+          .worker_folder = options.worker_folder,
+          .message_bytes = options.message_bytes,
+          .cores = options.compile_cores,
+          .cgroup_required = options.require_cgroups};
 }
 
 HostRunnerOptions runner_options(const ContractSlot& slot) {

@@ -9,15 +9,16 @@
 namespace warpsmith::sandbox {
 namespace {
 
-JailSpec syntax_jail(const FileSet& modules, const PythonSyntaxOptions& options) {
-  JailSpec spec = worker_jail(options.python);
-  spec.argv.insert(spec.argv.end(), {"-I", "-S", "-B", "/worker/host_syntax.py"});
-  spec.read_only.push_back({std::filesystem::absolute(options.worker_folder), "/worker"});
-  spec.files["/modules.json"] =
+Result<JailSpec> syntax_jail(const FileSet& modules, const PythonSyntaxOptions& options) {
+  auto spec = worker_jail(options.python);
+  if (!spec) return spec;
+  spec->argv.insert(spec->argv.end(), {"-I", "-S", "-B", "/worker/host_syntax.py"});
+  spec->read_only.push_back({std::filesystem::absolute(options.worker_folder), "/worker"});
+  spec->files["/modules.json"] =
       nlohmann::json(modules).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  spec.core = options.core;
-  spec.limits = JailLimits{};
-  spec.limits.cgroup_required = options.cgroup_required;
+  spec->cores = options.cores;
+  spec->limits = JailLimits{};
+  spec->limits.cgroup_required = options.cgroup_required;
   return spec;
 }
 
@@ -25,14 +26,14 @@ JailSpec syntax_jail(const FileSet& modules, const PythonSyntaxOptions& options)
 
 Result<Compiled> parse_python(const FileSet& modules, const PythonSyntaxOptions& options,
                               Deadline deadline) {
-  return run_compiler(syntax_jail(modules, options), options.timeout, deadline,
-                      [&](const JailExit& exit) {
-                        if (exit.exit_code == 0) return Compiled{};
-                        std::string why = exit.err.substr(0, options.message_bytes);
-                        while (why.ends_with('\n')) why.pop_back();
-                        return failed_compiling(VerdictClass::compile_error,
-                                                why.empty() ? "the parser crashed" : why);
-                      });
+  const auto jail = syntax_jail(modules, options);
+  if (!jail) return tl::unexpected(jail.error());
+  return run_compiler(*jail, options.timeout, deadline, [&](const JailExit& exit) {
+    if (exit.exit_code == 0) return Compiled{};
+    std::string why = exit.err.substr(0, options.message_bytes);
+    while (why.ends_with('\n')) why.pop_back();
+    return failed_compiling(VerdictClass::compile_error, why.empty() ? "the parser crashed" : why);
+  });
 }
 
 }  // namespace warpsmith::sandbox

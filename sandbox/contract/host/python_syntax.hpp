@@ -16,7 +16,7 @@ struct PythonSyntaxOptions {
   std::string worker_folder;  // host_syntax.py
   uint64_t message_bytes = 64ULL << 10U;
   std::chrono::milliseconds timeout{20'000};
-  std::optional<int> core;  // as of CompilerOptions
+  std::vector<int> cores;  // empty: the calling thread's
   bool cgroup_required = false;
 };
 

@@ -41,13 +41,13 @@ def _checked(task, function, arguments):
 
 
 @contextlib.contextmanager
-def _on_every_core():
-    """A search compiles hundreds of kernels: use all cores instead of only the core that is timed."""
+def _on_cores(cores):
+    """A search compiles hundreds of kernels: use more cores than only the one that is timed. Empty: stay."""
     import torch._inductor.config  # read the variable at import: no helper processes
 
     own = os.sched_getaffinity(0)
-    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = str(os.cpu_count())
-    os.sched_setaffinity(0, range(os.cpu_count()))
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = str(len(cores) or len(own))
+    os.sched_setaffinity(0, cores or own)
     try:
         yield
     finally:
@@ -57,7 +57,7 @@ def _on_every_core():
 def _compiled(task, which):
     function = torch.compile(task.model, dynamic=False, mode=_MODES[which])
     wide = task.device.remote and which == "tuned"
-    with _on_every_core() if wide else contextlib.nullcontext(), task.device.searching():
+    with _on_cores(task.device.compile_cores) if wide else contextlib.nullcontext(), task.device.searching():
         _checked(task, function, task.example())
     return function
 

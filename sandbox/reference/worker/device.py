@@ -120,6 +120,7 @@ class Cuda:
 
     memory = "device"
     remote = True
+    compile_cores = []  # where a search compiles; empty: where this process runs
     turns = None  # object that takes turns with others on this GPU, if any
 
     def __init__(self):

@@ -52,6 +52,7 @@ class Worker:
         device = device_named(request.get("device", "cpu"))
         facts = device.facts()
         self.device = device
+        device.compile_cores = request.get("compile_cores", [])
         if "turns" in request:
             device.turns = Turns(request["turns"])
         if device.remote:

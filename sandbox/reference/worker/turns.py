@@ -8,7 +8,7 @@ import time
 
 _TURN = 0.5  # seconds: about as long as others hold the GPU for an evaluation
 _IDLE = 0.02  # seconds without a trial, while the next kernel is compiled
-_BETWEEN_TRIES, _PAUSE = 0.001, 0.01  # seconds; a waiting process tries every millisecond
+_PAUSE = 0.01  # seconds between two turns, in which a process that waits wakes up and takes the lock
 
 
 class Turns:
@@ -58,16 +58,9 @@ class Turns:
         self.soon.cancel()
         with self.guard:
             self.trials += 1
-        while self.since is None and not self._taken():
-            time.sleep(_BETWEEN_TRIES)
-
-    def _taken(self):
-        try:
-            fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        self.since = time.monotonic()
-        return True
+        if self.since is None:
+            fcntl.flock(self.fd, fcntl.LOCK_EX)
+            self.since = time.monotonic()
 
     def _done(self):
         with self.guard:

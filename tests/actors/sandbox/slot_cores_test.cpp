@@ -49,6 +49,19 @@ TEST(SlotCoresTest, ServicesBesideTheSlotsKeepOffTheirCores) {
   EXPECT_TRUE(beside_slots_options(slots(static_cast<int64_t>(all.size())), "").cores.empty());
 }
 
+TEST(SlotCoresTest, ASlotCompilesOnNoOtherSlotsCore) {
+  const auto count = static_cast<int64_t>(allowed_cores().size());
+  for (const SandboxConfig& config : {slots(1), slots(count)}) {
+    for (uint32_t slot = 0; slot < config.count; ++slot) {
+      const std::vector<int> cores = slot_options(config, "", slot).cores;
+      EXPECT_EQ(std::ssize(cores), count - config.count + 1);
+      for (uint32_t other = 0; other < config.count; ++other) {
+        EXPECT_EQ(std::ranges::count(cores, core_of(config, other)), other == slot ? 1 : 0);
+      }
+    }
+  }
+}
+
 TEST(SlotCoresTest, MoreSlotsThanCoresLeaveNone) {
   SandboxConfig config;
   config.count = 4096;

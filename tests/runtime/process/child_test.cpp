@@ -4,12 +4,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 
 #include "runtime/process/memory_file.hpp"
@@ -159,6 +162,42 @@ TEST(ChildTest, IsKilledIfItsProgramDoesNotStartInTime) {
             std::string::npos)
       << child.error().message;
   EXPECT_FALSE(has_children());
+}
+
+/// Called in a child between fork and its set-up.
+void outlive_the_parent() {
+  const pid_t parent = ::getppid();
+  (void)::kill(parent, SIGKILL);
+  while (::getppid() == parent) (void)::sched_yield();
+}
+
+std::string all_of(int fd) {
+  std::string text;
+  std::array<char, 64> chunk{};
+  for (ssize_t n = 0; (n = ::read(fd, chunk.data(), chunk.size())) > 0;) {
+    text.append(chunk.data(), static_cast<size_t>(n));
+  }
+  return text;
+}
+
+TEST(ChildTest, RunsNoProgramForAParentThatHasEnded) {
+  for (const bool bound : {false, true}) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    const UniqueFd output{ends[0]};
+    const pid_t parent = ::fork();
+    if (parent == 0) {
+      (void)::pthread_atfork(nullptr, nullptr, outlive_the_parent);
+      ChildSpec spec{.argv = {"/bin/sh", "-c", "echo runs >&5"}, .die_with_thread = bound};
+      spec.descriptors = {{5, ends[1]}};
+      ::_exit(Child::start(spec) ? 0 : 1);
+    }
+    ::close(ends[1]);
+    EXPECT_EQ(all_of(output.get()), bound ? "" : "runs\n");
+    int status = 0;
+    ASSERT_EQ(::waitpid(parent, &status, 0), parent);
+    EXPECT_TRUE(WIFSIGNALED(status));
+  }
 }
 
 TEST(ChildTest, FailedStartsLeaveNoChildWhateverItsDescriptors) {

@@ -24,8 +24,7 @@ TEST(TimingAgreementGpuTest, ClocksAgreeAboutLongKernels) {
   auto compiler = CudaCompiler::open({.program = testing::sandbox_program(),
                                       .toolchain = std::move(*toolchain),
                                       .architecture = (*slot)->architecture(),
-                                      .cache_dir = folder.path() + "/cubins",
-                                      .core = -1},
+                                      .cache_dir = folder.path() + "/cubins"},
                                      in_seconds(60));
   ASSERT_TRUE(compiler) << compiler.error().message;
   DeviceLaunchers launchers(

@@ -2,13 +2,17 @@
 #include "sandbox/device/lease.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <optional>
+#include <thread>
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -54,6 +58,54 @@ TEST(DeviceLeaseTest, AKilledHolderReleasesIt) {
   (void)::kill(holder, SIGKILL);
   (void)::waitpid(holder, nullptr, 0);
   EXPECT_TRUE(DeviceLease::acquire(place, "gpu", soon()));
+}
+
+/// The holder times a candidate, perhaps on the waiter's core.
+TEST(DeviceLeaseTest, AWaiterSleepsUntilItsDeadline) {
+  const TemporaryFolder folder;
+  const std::string place = folder.path().string();
+  const auto held = DeviceLease::acquire(place, "gpu", soon()).value();
+  const auto switches = [] {
+    rusage used{};
+    (void)::getrusage(RUSAGE_THREAD, &used);
+    return used.ru_nvcsw;
+  };
+  const long before = switches();
+  const auto began = SteadyClock::now();
+  const auto second = DeviceLease::acquire(place, "gpu", Deadline::after(milliseconds{400}));
+  const double waited_ms = in_ms(SteadyClock::now() - began);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::timeout);
+  EXPECT_GE(waited_ms, 400);
+  EXPECT_LT(switches() - before, 20);
+}
+
+TEST(DeviceLeaseTest, AWaiterGetsWhatItsHolderReleases) {
+  const TemporaryFolder folder;
+  const std::string place = folder.path().string();
+  std::optional<DeviceLease> held = DeviceLease::acquire(place, "gpu", soon()).value();
+  std::atomic<bool> begun{false};
+  bool got = false;
+  std::thread waiter([&] {
+    begun = true;
+    got = DeviceLease::acquire(place, "gpu", Deadline::after(std::chrono::seconds{60})).has_value();
+  });
+  while (!begun) std::this_thread::yield();
+  held.reset();
+  waiter.join();
+  EXPECT_TRUE(got);
+}
+
+TEST(DeviceLeaseTest, AWaitEndsInAThreadThatBlocksSignals) {
+  const TemporaryFolder folder;
+  const std::string place = folder.path().string();
+  const auto held = DeviceLease::acquire(place, "gpu", soon()).value();
+  sigset_t all, before, after;
+  (void)::sigfillset(&all);
+  (void)::pthread_sigmask(SIG_BLOCK, &all, &before);
+  EXPECT_FALSE(DeviceLease::acquire(place, "gpu", soon()));
+  (void)::pthread_sigmask(SIG_SETMASK, &before, &after);
+  EXPECT_TRUE(::sigismember(&after, SIGRTMIN)) << "the mask is as it was";
 }
 
 TEST(DeviceLeaseTest, AFolderThatCannotBeWrittenIsNamed) {

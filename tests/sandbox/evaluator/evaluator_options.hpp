@@ -7,7 +7,8 @@
 
 namespace warpsmith::sandbox::test {
 
-/// The built program, pinned to no core; the cache goes when the program ends.
+/// The built program, pinned to no core; compilers on every core; the cache goes when the program
+/// ends.
 EvaluatorOptions evaluator_options();
 
 }  // namespace warpsmith::sandbox::test

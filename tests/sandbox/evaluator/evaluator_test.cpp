@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "runtime/checksum.hpp"
 #include "runtime/run/durable_file.hpp"
@@ -65,8 +66,10 @@ class EvaluatorTest : public testing::Test {
   static EvaluatorOptions on_core() {
     EvaluatorOptions options = test::evaluator_options();
     options.core = 0;
+    options.compile_cores = {compile_core()};
     return options;
   }
+  static int compile_core() { return static_cast<int>(std::thread::hardware_concurrency()) - 1; }
   static void open(EvaluatorOptions options) {
     if (!std::filesystem::exists(python_interpreter())) return;
     auto opened = Evaluator::open(std::move(options));
@@ -114,9 +117,15 @@ TEST_F(EvaluatorTest, PassesAnHonestKernelWithEvidence) {
   const Verdict v = verdict(kernel(honest_body));
   EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
   EXPECT_THAT(v.feedback, testing::StartsWith("passed: 6 of 6 sets, worst error 0."));
-  EXPECT_EQ(v.seed_commitment.size(), 64U);
   EXPECT_THAT(v.evidence, testing::HasSubstr("\"seed\""));
   EXPECT_FALSE(v.jail.empty());
+}
+
+TEST_F(EvaluatorTest, CompilesOnTheCoresForThatAndRunsOnItsOwn) {
+  const std::string source = kernel(honest_body) + "// compiled by this test alone\n";
+  EXPECT_EQ(verdict(source, Request::compile).jail.at("core"),
+            "pinned to " + std::to_string(compile_core()));
+  EXPECT_EQ(verdict(source).jail.at("core"), "pinned to 0");
 }
 
 TEST_F(EvaluatorTest, WaitsForAnotherRunOnItsCore) {

@@ -49,5 +49,19 @@ TEST(BubblewrapTest, BindsComeAfterTheTmpfsThatWouldHideThem) {
   EXPECT_LT(place_of(args, "--tmpfs"), place_of(args, "--ro-bind"));
 }
 
+/// They would be made in a folder that is read-only by then.
+TEST(BubblewrapTest, LinksComeBeforeTheBinds) {
+  JailSpec spec;
+  spec.argv = {"/bin/sh"};
+  spec.read_only = {{"/opt/py", "/opt/py"}};
+  spec.links = {{"/bin/python", "/opt/py/bin/python3"}};
+  const auto args = arguments_of(spec);
+  const size_t at = place_of(args, "--symlink");
+  ASSERT_LT(at, place_of(args, "--ro-bind"));
+  const auto last = args.begin() + static_cast<std::ptrdiff_t>(place_of(args, "--ro-bind"));
+  EXPECT_EQ(std::vector<std::string>(last - 2, last),
+            (std::vector<std::string>{"/opt/py/bin/python3", "/bin/python"}));
+}
+
 }  // namespace
 }  // namespace warpsmith::sandbox

@@ -3,15 +3,18 @@
 #include "sandbox/jail/process_state.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace warpsmith::sandbox {
 namespace {
 
-TEST(ProcessStateTest, ReadsStateAndThreadsAfterAnyName) {
+TEST(ProcessStateTest, ReadsStateParentAndThreadsAfterAnyName) {
   const auto state =
       parse_stat("17 (a) R 9 (b) T 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 42 0 99\n");
   ASSERT_TRUE(state);
   EXPECT_EQ(state->letter, 'T');
+  EXPECT_EQ(state->parent, 1);
   EXPECT_EQ(state->threads, 42);
 }
 
@@ -20,6 +23,14 @@ TEST(ProcessStateTest, RefusesCutLines) {
   EXPECT_FALSE(parse_stat("17 (x"));
   EXPECT_FALSE(parse_stat("17 (x) "));
   EXPECT_FALSE(parse_stat("17 (x) T 1 2 3"));
+}
+
+TEST(ProcessStateTest, ListsChildrenUntilTheyAreReaped) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  EXPECT_EQ(children_of(::getpid()), std::vector<pid_t>{child});
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_TRUE(children_of(::getpid()).empty());
 }
 
 TEST(ProcessStateTest, ReadsConfinement) {

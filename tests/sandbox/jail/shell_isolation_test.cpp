@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -204,6 +205,38 @@ TEST(JailTest, ReportsAJailThatCouldNotBeMade) {
   EXPECT_NE(exit.error().message.find("/nowhere/at/all"), std::string::npos);
 }
 
+/// A `bwrap` that starts its child and never reports.
+class SilentBubblewrap {
+ public:
+  explicit SilentBubblewrap(const std::string& child) : path_(::getenv("PATH")) {
+    const std::string program = folder_.path() + "/bwrap";
+    std::ofstream(program) << "#!/bin/sh\n/bin/" + child + " &\nwait\n";
+    fs::permissions(program, fs::perms::owner_all);
+    (void)::setenv("PATH", (folder_.path() + ":" + path_).c_str(), 1);
+  }
+  ~SilentBubblewrap() { (void)::setenv("PATH", path_.c_str(), 1); }
+  SilentBubblewrap(const SilentBubblewrap&) = delete;
+  SilentBubblewrap& operator=(const SilentBubblewrap&) = delete;
+
+ private:
+  std::string path_;
+  testing::ScratchFolder folder_;
+};
+
+/// Without a cgroup nothing else would end the child.
+TEST(JailTest, OneThatDoesNotStartInTimeLeavesNoProcess) {
+  const SilentBubblewrap silent("sleep " + seconds_of_our_own());
+  JailSpec spec = shell_jail("/tmp");
+  spec.argv = {"/bin/true"};
+  spec.start_within = std::chrono::milliseconds{500};
+  const auto jail = JailedProcess::start(spec);
+  ASSERT_FALSE(jail);
+  EXPECT_NE(jail.error().message.find("did not start in time"), std::string::npos);
+  const Deadline deadline = in_seconds(10);
+  while (somebody_runs(seconds_of_our_own()) && !deadline.passed()) std::this_thread::yield();
+  EXPECT_FALSE(somebody_runs(seconds_of_our_own()));
+}
+
 TEST(JailTest, AFailingProgramIsNoFailureOfTheJail) {
   JailSpec spec = shell_jail("/tmp");
   spec.argv = {"/bin/sh", "-c", "echo 'bwrap: forged' >&2; exit 1"};
@@ -213,13 +246,22 @@ TEST(JailTest, AFailingProgramIsNoFailureOfTheJail) {
   EXPECT_FALSE(exit->never_began);
 }
 
+TEST(JailTest, RunsOnItsCoresAlone) {
+  JailSpec spec = shell_jail("/tmp");
+  spec.cores = {sched_getcpu()};
+  spec.argv = {"/bin/grep", "Cpus_allowed_list", "/proc/self/status"};
+  const auto exit = run_jailed(spec, in_seconds(20));
+  ASSERT_TRUE(exit) << exit.error().message;
+  EXPECT_EQ(exit->out, "Cpus_allowed_list:\t" + std::to_string(spec.cores[0]) + '\n');
+}
+
 TEST(JailTest, OnlyTheWorkerMayChangeItsCores) {
   for (const JailKind kind :
        {JailKind::shell, JailKind::compile, JailKind::launch, JailKind::worker}) {
     JailSpec spec = shell_jail("/tmp");
     spec.kind = kind;
-    spec.core = sched_getcpu();
-    spec.argv = {"/bin/sh", "-c", "exec taskset -c " + std::to_string(*spec.core) + " true"};
+    spec.cores = {sched_getcpu()};
+    spec.argv = {"/bin/sh", "-c", "exec taskset -c " + std::to_string(spec.cores[0]) + " true"};
     const auto exit = run_jailed(spec, in_seconds(20));
     ASSERT_TRUE(exit) << exit.error().message;
     EXPECT_EQ(exit->exit_code == 0, kind == JailKind::worker)

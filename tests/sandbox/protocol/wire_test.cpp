@@ -51,14 +51,16 @@ TEST(WireTest, OptionsAndVerdictsCarryFurtherBaselines) {
   EXPECT_FALSE(further[1].ms);
 }
 
-TEST(WireTest, OptionsCarryTheNumerics) {
+TEST(WireTest, OptionsCarryNumericsAndCores) {
   SandboxOptions options;
   options.numerics = Numerics::paper;
   options.require_cgroups = true;
+  options.cores = {1, 5};
   const auto read = unpack_body<SandboxOptions>(pack_body(options));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->numerics, Numerics::paper);
   EXPECT_TRUE(read->require_cgroups);
+  EXPECT_EQ(read->cores, options.cores);
 }
 
 TEST(WireTest, RefusesForeignVersionsAndKinds) {

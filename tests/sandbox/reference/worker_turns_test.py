@@ -90,6 +90,17 @@ class TurnsTest(unittest.TestCase):
             self.assertTrue(began.wait(_PATIENCE_S))
             trial.join()
 
+    def test_a_trial_that_waits_does_not_poll(self):
+        fcntl.flock(self.other, fcntl.LOCK_EX)
+        ended = threading.Event()
+        with unittest.mock.patch.object(turns.fcntl, "flock", wraps=fcntl.flock) as asked, self.turns.of_searches():
+            trial = threading.Thread(target=lambda: self.turns.trial(ended.set))
+            trial.start()
+            self.assertFalse(ended.wait(0.2))
+            self.assertLessEqual(asked.call_count, 1)
+            fcntl.flock(self.other, fcntl.LOCK_UN)
+            trial.join()
+
     def test_a_trial_that_raises_releases_the_device(self):
         with self.assertRaises(ZeroDivisionError), self.turns.of_searches():
             self.turns.trial(lambda: 1 / 0)
@@ -120,6 +131,13 @@ class SearchTest(unittest.TestCase):
             with taken.of_searches(), unittest.mock.patch.object(taken, "_begin", wraps=taken._begin) as begun:
                 self.assertEqual(benchmarker.benchmark(lambda: None, device="cuda"), 5.0)
             self.assertEqual(begun.call_count, 1)
+
+    def test_a_search_compiles_on_the_cores_for_that(self):
+        own = os.sched_getaffinity(0)
+        with unittest.mock.patch.dict(os.environ), baselines._on_cores([min(own)]):
+            self.assertEqual(os.sched_getaffinity(0), {min(own)})
+            self.assertEqual(os.environ["TORCHINDUCTOR_COMPILE_THREADS"], "1")
+        self.assertEqual(os.sched_getaffinity(0), own)
 
     @unittest.skipIf(NO_GPU, NO_GPU)
     def test_a_search_on_a_gpu_takes_turns(self):
