@@ -3,10 +3,12 @@
 import math
 
 import torch
+from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
 import operators as op
+from places import storage_of
 
 U = 2.0**-24  # half a unit in the last place of float32
 # Amplitude of a perturbation in units of u: at least one unit in the last place of float32 after rounding.
@@ -273,17 +275,20 @@ class Cut(TorchDispatchMode):
 
 
 class Survey(TorchDispatchMode):
-    """Counts operations and finds random operators, which make a task unfit."""
+    """Counts operations, finds random operators, which make a task unfit, and notes which tensors are read."""
 
     def __init__(self):
         super().__init__()
         self.flops = 0
         self.random = None
+        self.read = set()  # addresses of the tensors' memory
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         from torch.utils.flop_counter import flop_registry
 
         kwargs = kwargs or {}
+        if not op.is_view(func):
+            self.read.update(storage_of(t) for t in _pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor))
         out = func(*args, **kwargs)
         if op.is_random(func, args, kwargs):
             self.random = self.random or str(func)
