@@ -75,11 +75,12 @@ struct TaskFacts {
   double compile_ms = 0;
   double bytes_moved = 0;  // what any implementation must read and write
   double flops = 0;        // counted by the reference worker; 0 if unknown
-  double roofline_ms = 0;  // lower bound: no honest kernel is faster
+  double floor_ms = 0;     // lower bound: no honest kernel is faster
+  double roofline_ms = 0;  // what the bytes and operations take at this machine's measured rates
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(signature, eager_ms, compile_ms, bytes_moved, flops, roofline_ms);
+    archive(signature, eager_ms, compile_ms, bytes_moved, flops, floor_ms, roofline_ms);
   }
 };
 

@@ -24,7 +24,7 @@ enum class VerdictClass : uint8_t {
   out_of_memory,
   oob_write,  // a guard zone changed
   input_mutated,
-  too_fast,         // below the roofline floor: impossible
+  too_fast,         // below the floor that the machine sets: impossible
   unstable_timing,  // after a retry infra_noise, unless the candidate itself causes it
 };
 inline constexpr size_t verdict_class_count = 13;
@@ -114,6 +114,17 @@ struct ShapeResult {
   }
 };
 
+/// What numerics `strict` say of a kernel that passed numerics `paper`.
+struct StrictResult {
+  bool passed = false;
+  std::string why;  // why it did not pass, or could not be judged
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(passed, why);
+  }
+};
+
 struct Verdict {
   VerdictClass outcome = VerdictClass::wrong;
   std::string contract;  // "cpu", "device", "host"
@@ -125,13 +136,17 @@ struct Verdict {
   std::map<std::string, double> phase_ms;   // "compile", "verify", "timing", …
   std::optional<double> device_held_ms;     // how long the evaluation had the GPU to itself
   std::string evidence;                     // JSON: seed, raw samples, clocks, bounds
+  std::optional<StrictResult> strict;       // only for a pass by numerics `paper`
+  std::string weakness;  // wrong answers that numerics `paper` accept for this task; else empty
 
   bool correct() const { return outcome == VerdictClass::passed; }
+  /// Whether a pass proves enough for a reward.
+  bool is_rewarded() const { return correct() && (weakness.empty() || (strict && strict->passed)); }
 
   template <class Archive>
   void serialize(Archive& archive) {
     archive(outcome, contract, trust, submission_hash, shapes, feedback, jail, phase_ms,
-            device_held_ms, evidence);
+            device_held_ms, evidence, strict, weakness);
   }
 };
 

@@ -40,7 +40,7 @@ double milestone(const Verdict& verdict) {
 }  // namespace
 
 double reward_of(const Verdict& verdict, RewardRule rule) {
-  if (!verdict.correct()) return rejected;
+  if (!verdict.is_rewarded()) return rejected;
   if (rule == RewardRule::milestone) return milestone(verdict);
   const double low = worst_low(verdict, &ShapeResult::speedup_eager_ci).value_or(0.0);
   return rule == RewardRule::speedup ? low : logarithmic(low);

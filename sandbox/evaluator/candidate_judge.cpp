@@ -18,7 +18,25 @@ namespace {
 /// The contents of an evaluation are numbered from here on.
 constexpr std::array<uint64_t, 3> first_contents{0, uint64_t{1} << 40U, uint64_t{1} << 41U};
 
-constexpr const char* paper_note = " (numerics paper: within 1e-2 + 1e-2 |y|)";
+/// What a reader of a pass by numerics `paper` must know.
+std::string paper_note(const Verdict& verdict) {
+  std::string note = " (numerics paper: within 1e-2 + 1e-2 |y|";
+  if (verdict.strict) {
+    note += verdict.strict->passed ? "; strict passes too" : "; strict: " + verdict.strict->why;
+  }
+  if (!verdict.weakness.empty()) {
+    note += "; for this task the tolerance accepts wrong answers: " + verdict.weakness;
+    if (!verdict.is_rewarded()) note += "; so no reward";
+  }
+  return note + ")";
+}
+
+/// What `strict` says of the shown and the hidden sizes together.
+std::optional<StrictResult> both(const std::optional<StrictResult>& shown, const Decision* hidden) {
+  const bool fails_hidden = hidden != nullptr && hidden->strict && !hidden->strict->passed;
+  if (!shown || !shown->passed || !fails_hidden) return shown;
+  return StrictResult{.why = "on other sizes of the task's inputs than those shown"};
+}
 
 /// Without the candidate's own words and numbers, which might tell the sizes: only its class is
 /// said.
@@ -136,6 +154,11 @@ Decision CandidateJudge::decide_on(const Run& run, EvaluationOutcome& outcome) {
   RandomStream random(run.seed.seed, "bootstrap");
   Decision decision = decide(outcome.measured, run.record.facts,
                              wanted_sets(options.numerics, options.verified_sets), random);
+  if (options.numerics == Numerics::paper) {
+    const std::string& why = run.record.strict_refusal;
+    decision.strict = why.empty() ? strict_result(outcome.measured)
+                                  : StrictResult{.why = "cannot judge this task: " + why};
+  }
   if (outcome.stage) {
     weigh_subtracted(*outcome.stage, decision.shape);
     run.candidate.review(*outcome.stage, decision);
@@ -218,7 +241,14 @@ OrFailure<Verdict> CandidateJudge::conclude(Verdict verdict, Trial trial, const 
   const Decision& decisive = only_hidden ? trial.hidden->decision : trial.decision;
   verdict.outcome = decisive.outcome;
   verdict.feedback = decisive.feedback;
-  if (slot_.options().numerics == Numerics::paper) verdict.feedback += paper_note;
+  if (slot_.options().numerics == Numerics::paper) {
+    if (verdict.correct()) {
+      verdict.strict =
+          both(trial.decision.strict, trial.hidden ? &trial.hidden->decision : nullptr);
+      verdict.weakness = run.record.weakness;
+    }
+    verdict.feedback += paper_note(verdict);
+  }
   verdict.shapes = {std::move(trial.decision.shape)};
   verdict.jail = std::move(trial.shown.jail);
   verdict.trust = trust_of(verdict, judged_.entry, judged_.candidate, trial.shown);

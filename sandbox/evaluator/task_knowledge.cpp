@@ -40,10 +40,9 @@ OrFailure<IngestRecord> TaskKnowledge::measure(const Task& task, IngestScope sco
                                                Deadline deadline) {
   auto ready = slot_.ready_worker(deadline);
   if (!ready) return tl::unexpected(std::move(ready.error()));
-  const std::vector<Baseline> timed_too =
-      scope == IngestScope::whole ? slot_.options().further : std::vector<Baseline>{};
-  const std::string key =
-      record_key(task, slot_.machine().key(), (*ready)->stack(), scope, timed_too);
+  IngestWish wish{.scope = scope, .numerics = slot_.options().numerics};
+  if (scope == IngestScope::whole) wish.further = slot_.options().further;
+  const std::string key = record_key(task, slot_.machine().key(), (*ready)->stack(), wish);
   if (auto known = read_record(facts_folder(), key)) return std::move(*known);
   slot_.make_room_for(task);
   const IngestJob job{.worker = **ready,
@@ -53,6 +52,7 @@ OrFailure<IngestRecord> TaskKnowledge::measure(const Task& task, IngestScope sco
                       .make_bench = [this](const TaskSignature& s) { return slot_.make_bench(s); },
                       .lease = [this](Deadline by) { return slot_.lease(by); },
                       .scope = scope,
+                      .numerics = wish.numerics,
                       .on_device = slot_.gpu() != nullptr,
                       .budget = slot_.options().ingest_timeout,
                       .further = &further_of(task)};

@@ -40,6 +40,9 @@ struct IngestJob {
   /// Acquired before the first measurement; empty on a slot that shares nothing.
   AcquireLease lease;
   IngestScope scope = IngestScope::whole;
+  /// `paper` also takes what `strict` refuses to judge, and looks for wrong answers that the
+  /// tolerance accepts.
+  Numerics numerics = Numerics::strict;
   bool on_device = false;                     // the worker and the bench use a GPU
   std::chrono::milliseconds budget{300'000};  // for everything; a fifth of it for loading
   /// Further baselines to make ready and time; those that fail are dropped from it. Null: none.

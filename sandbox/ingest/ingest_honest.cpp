@@ -32,7 +32,7 @@ OrFailure<IngestStay::Trial> IngestStay::trial(Distribution distribution) {
   if (auto ready = prepare(distribution); !ready) return tl::unexpected(ready.error());
   if (auto done = baseline(false); !done) return tl::unexpected(done.error());
   if (auto done = session_.collect(0, patience_); !done) return tl::unexpected(done.error());
-  if (auto done = session_.reference(0, patience_); !done) return tl::unexpected(done.error());
+  if (auto done = refer(); !done) return tl::unexpected(done.error());
   ErrorStats stats = bench_.compare_with_reference(Side::worker, 0, bound_);
   facts.eager_error = stats.worst;
   for (uint32_t order = 0; order < description_.honest_orders.size(); ++order) {

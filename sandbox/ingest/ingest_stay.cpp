@@ -19,19 +19,34 @@ IngestStay::IngestStay(const IngestJob& job, const TaskDescription& description,
 OrFailure<IngestRecord> IngestStay::run(const StreamKey& key) {
   key_ = key;
   record_.facts.signature = description_.signature;
-  if (auto done = choose_domain(); !done) return tl::unexpected(done.error());
+  if (auto done = take(strict_steps()); !done) return tl::unexpected(done.error());
+  if (job_.numerics == Numerics::paper) std::swap(record_.refusal, record_.strict_refusal);
   if (!record_.refusal.empty()) return record_;
-  for (const Step step : steps()) {
-    if (auto done = (this->*step)(); !done) return tl::unexpected(done.error());
-    if (!record_.refusal.empty()) return record_;
-  }
+  if (auto done = take(further_steps()); !done) return tl::unexpected(done.error());
   return record_;
 }
 
-std::vector<IngestStay::Step> IngestStay::steps() const {
-  if (job_.scope == IngestScope::verified) return {&IngestStay::gate, &IngestStay::try_dense};
-  return {&IngestStay::gate, &IngestStay::try_dense, &IngestStay::calibrate_dense,
-          &IngestStay::time_baselines};
+/// Takes steps until one refuses the task.
+OrFailure<void> IngestStay::take(const std::vector<Step>& steps) {
+  for (const Step step : steps) {
+    if (auto done = (this->*step)(); !done) return done;
+    if (!record_.refusal.empty()) break;
+  }
+  return {};
+}
+
+/// What `strict` needs.
+std::vector<IngestStay::Step> IngestStay::strict_steps() const {
+  std::vector<Step> steps{&IngestStay::choose_domain, &IngestStay::gate, &IngestStay::try_dense};
+  if (job_.scope == IngestScope::whole) steps.push_back(&IngestStay::calibrate_dense);
+  return steps;
+}
+
+std::vector<IngestStay::Step> IngestStay::further_steps() const {
+  std::vector<Step> steps;
+  if (job_.numerics == Numerics::paper) steps.push_back(&IngestStay::gate_paper);
+  if (job_.scope == IngestScope::whole) steps.push_back(&IngestStay::time_baselines);
+  return steps;
 }
 
 void IngestStay::say(const std::string& what) {
@@ -39,15 +54,25 @@ void IngestStay::say(const std::string& what) {
   if (job_.progress) job_.progress(job_.task.id + ": " + what);
 }
 
-/// Writes new contents into set 0.
+/// Writes new contents into set 0, as `strict` does.
 OrFailure<void> IngestStay::prepare(Distribution distribution) {
-  const bool draws = std::any_of(record_.rules.begin(), record_.rules.end(),
-                                 [](const InputRule& rule) { return rule.drawn; });
-  if (draws) {
+  return fill(distribution, record_.rules);
+}
+
+OrFailure<void> IngestStay::fill(Distribution distribution, const std::vector<InputRule>& rules) {
+  if (std::ranges::any_of(rules, &InputRule::drawn)) {
     if (auto drawn = session_.draw(patience_); !drawn) return drawn;
-    bench_.take_drawn(0, record_.rules);
+    bench_.take_drawn(0, rules);
   }
-  bench_.fill(0, {key_, ++contents_, distribution}, record_.rules);
+  bench_.fill(0, {key_, ++contents_, distribution}, rules);
+  return {};
+}
+
+/// Makes the reference of set 0, unless it is there: only a draw overwrites it.
+OrFailure<void> IngestStay::refer() {
+  if (referred_ == contents_) return {};
+  if (auto done = session_.reference(0, patience_); !done) return done;
+  referred_ = contents_;
   return {};
 }
 

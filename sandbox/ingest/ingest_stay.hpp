@@ -31,10 +31,14 @@ class IngestStay {
   using Step = OrFailure<void> (IngestStay::*)();
 
   // ingest_stay.cpp
-  std::vector<Step> steps() const;
+  std::vector<Step> strict_steps() const;
+  std::vector<Step> further_steps() const;
+  OrFailure<void> take(const std::vector<Step>& steps);
   void say(const std::string& what);
   OrFailure<void> prepare(Distribution distribution);
+  OrFailure<void> fill(Distribution distribution, const std::vector<InputRule>& rules);
   OrFailure<void> baseline(bool compiled);
+  OrFailure<void> refer();
 
   // ingest_honest.cpp
   struct Trial {
@@ -55,6 +59,11 @@ class IngestStay {
   OrFailure<void> gate_timed();
   OrFailure<void> try_timed(size_t mutant, MutantTrial& trial);
 
+  // ingest_paper.cpp
+  OrFailure<void> gate_paper();
+  OrFailure<void> try_paper(std::vector<MutantTrial>& trials);
+  OrFailure<void> complete_for_paper();
+
   // ingest_times.cpp
   OrFailure<void> calibrate_dense();
   OrFailure<void> time_baselines();
@@ -67,6 +76,7 @@ class IngestStay {
   Patience patience_;
   StreamKey key_{};
   uint64_t contents_ = 0;
+  uint64_t referred_ = 0;  // the contents whose reference lies in the result memory
   BoundRule bound_ = bound_for(spread_evaluations);
   double charged_ms_ = 0;  // of the last baseline call
   std::vector<MutantTrial> trials_;

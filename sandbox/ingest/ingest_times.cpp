@@ -13,13 +13,22 @@ constexpr int profile_sets = 4;     // dense sets for a profile
 constexpr int baseline_calls = 11;  // of each baseline
 constexpr double least_ms = 1e-3;   // shorter times are lost in the noise of an empty call
 
+/// The operations that the machine's rate for float32 bounds: none where narrower arithmetic may
+/// compute them.
+double float32_flops(const Task& task, const TaskDescription& description) {
+  const auto& tensors = description.signature.tensors;
+  const bool narrow = std::ranges::any_of(
+      tensors, [](const TensorSpec& spec) { return unit_of(spec.dtype) > unit_of(Dtype::f32); });
+  return narrow || task.lane == PrecisionLane::tf32_allowed ? 0 : description.flops;
+}
+
 }  // namespace
 
 /// Measures the bound of timed calls, and checks that torch.compile's outputs keep to it.
 OrFailure<void> IngestStay::calibrate_dense() {
   for (int i = 0; i < profile_sets; ++i) {
     if (auto ready = prepare(Distribution::dense); !ready) return ready;
-    if (auto done = session_.reference(0, patience_); !done) return done;
+    if (auto done = refer(); !done) return done;
     bench_.raise_profiles(record_.profiles);
   }
   if (auto done = baseline(false); !done) return done;
@@ -69,7 +78,9 @@ OrFailure<void> IngestStay::time_baselines() {
     if (spec.role == TensorRole::output) written += bytes;
   }
   facts.flops = description_.flops;
-  facts.roofline_ms = roofline_floor_ms(written, job_.machine.limits);
+  facts.floor_ms = floor_ms(written, job_.machine.limits);
+  facts.roofline_ms =
+      roofline_ms(facts.bytes_moved, float32_flops(job_.task, description_), job_.machine.limits);
   return {};
 }
 

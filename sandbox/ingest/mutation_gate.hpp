@@ -10,6 +10,9 @@
 
 namespace warpsmith::sandbox {
 
+/// The mutant with the lowest precision.
+inline constexpr const char* coarsest = "bf16";
+
 /// The judgement of one wrong answer over all sets so far.
 struct MutantTrial {
   std::string name;

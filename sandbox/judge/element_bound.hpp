@@ -27,7 +27,7 @@ struct ErrorStats {
   double worst = 0;      // largest error / bound over elements that are finite on both sides
   size_t wrong = 0;      // elements beyond the bound, including `nonfinite`
   size_t nonfinite = 0;  // exactly one of output and reference is NaN or infinite
-  size_t undefined = 0;  // elements with a reference that is not finite
+  size_t undefined = 0;  // elements with a reference that is NaN
   size_t undecided = 0;  // elements with a deviation that is not finite: any finite value passes
   size_t elements = 0;
 
@@ -67,7 +67,7 @@ WARPSMITH_HOST_DEVICE inline Scale scale_of(Dtype dtype, const BoundRule& rule) 
 WARPSMITH_HOST_DEVICE inline void judge_element(double y, double expected, double spread,
                                                 const Scale& s, ErrorStats& stats) {
   if (!std::isfinite(expected) || !std::isfinite(y)) {
-    stats.undefined += std::isfinite(expected) ? 0 : 1;
+    stats.undefined += std::isnan(expected) ? 1 : 0;
     const bool same = std::isnan(expected) ? std::isnan(y) : y == expected;
     if (!same) ++stats.nonfinite, ++stats.wrong;
     return;

@@ -14,11 +14,6 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds load_patience{30};  // the code may import any module
 
-/// Skips evaluations whose spread the bound does not use.
-int evaluations_of(Numerics numerics) {
-  return numerics == Numerics::paper ? 0 : spread_evaluations;
-}
-
 /// Seeds integer and boolean inputs.
 uint64_t draw_seed_of(const EvaluationJob& job) {
   return job.seed.seed ^ job.seed.salt[0] ^ job.contents_before;
@@ -27,7 +22,7 @@ uint64_t draw_seed_of(const EvaluationJob& job) {
 /// The verifier's clock includes a host candidate's launches, so it must include the baselines'
 /// too.
 SessionOptions session_options(const EvaluationJob& job) {
-  return {.evaluations = evaluations_of(job.numerics),
+  return {.evaluations = spread_evaluations,
           .draw_seed = draw_seed_of(job),
           .by_clock = job.on_device && job.stage != nullptr};
 }
@@ -60,6 +55,7 @@ std::vector<Fault> faults_of(const Measurements& measured) {
   };
   take(measured.early);
   for (const VerifiedSet& set : measured.sets) take(set.fault);
+  for (const VerifiedSet& set : measured.strict_sets) take(set.fault);
   if (measured.timings) take(measured.timings->fault);
   return faults;
 }
@@ -205,14 +201,11 @@ OrFailure<void> conclude(const EvaluationJob& job, Contestant candidate, HeldLea
 }  // namespace
 
 bool ended_badly(const Measurements& measured) {
+  const auto any_fault = [](const std::vector<VerifiedSet>& sets) {
+    return std::ranges::any_of(sets, [](const VerifiedSet& set) { return set.fault.has_value(); });
+  };
   return measured.early || (measured.timings && measured.timings->fault) ||
-         std::ranges::any_of(measured.sets,
-                             [](const VerifiedSet& set) { return set.fault.has_value(); });
-}
-
-std::vector<InputRule> paper_rules(std::vector<InputRule> rules) {
-  for (InputRule& rule : rules) rule.parameter = rule.parameter || rule.domain != Domain::unit;
-  return rules;
+         any_fault(measured.sets) || any_fault(measured.strict_sets);
 }
 
 OrFailure<EvaluationOutcome> run_evaluation(const EvaluationJob& job, Deadline deadline) {

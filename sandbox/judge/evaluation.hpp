@@ -26,17 +26,10 @@ namespace warpsmith::sandbox {
 
 /// Verified sets with the distribution of timed sets, besides `verified_sets` with the others.
 inline constexpr int verified_dense_sets = 1;
-/// The number of sets that numerics `paper` verifies.
-inline constexpr int paper_sets = 5;
-
 /// How many sets must be right for a pass; `sets` is the number for `strict` besides the dense one.
 constexpr int wanted_sets(Numerics numerics, int sets) {
   return numerics == Numerics::paper ? paper_sets : sets + verified_dense_sets;
 }
-
-/// Rules for the sets of numerics `paper`: inputs get the mean and the deviation of the task's own,
-/// as parameters do. Values that must lie in (0, 1) still do.
-std::vector<InputRule> paper_rules(std::vector<InputRule> rules);
 
 /// Takes over a candidate's process, which continues with other sizes of the task's inputs.
 using KeepCandidate = std::function<void(Contestant, Deadline)>;
@@ -75,7 +68,9 @@ struct EvaluationJob {
   std::string no_clocks;                // otherwise the reason why not
   OwnTime* own = nullptr;               // counts the time of the candidate's import and calls
   uint64_t contents_before = 0;  // other evaluations with the same seed used numbers up to this
-  Numerics numerics = Numerics::strict;  // the record is measured with `strict` in any case
+  /// `paper` verifies a kernel that passes by `strict` too, if the record says that this is
+  /// possible.
+  Numerics numerics = Numerics::strict;
 };
 
 /// Facts about a candidate that ran on a stage.

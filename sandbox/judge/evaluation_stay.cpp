@@ -14,8 +14,7 @@ constexpr int slower_than_before = 4;
 
 /// The kept distributions, repeated up to `count`, and the one of timed sets, in a secret order, so
 /// that a candidate cannot tell from its inputs when only the cheap check follows.
-std::vector<Distribution> distributions_for(const EvaluationJob& job, RandomStream& random) {
-  if (job.numerics == Numerics::paper) return std::vector(paper_sets, Distribution::normal);
+std::vector<Distribution> strict_distributions(const EvaluationJob& job, RandomStream& random) {
   const int count = job.verified_sets;
   std::vector<Distribution> kept;
   for (const DistributionFacts& facts : job.record.distributions) {
@@ -27,6 +26,18 @@ std::vector<Distribution> distributions_for(const EvaluationJob& job, RandomStre
   chosen.insert(chosen.end(), verified_dense_sets, Distribution::dense);
   std::shuffle(chosen.begin(), chosen.end(), random);
   return chosen;
+}
+
+std::vector<Distribution> distributions_for(const EvaluationJob& job, RandomStream& random) {
+  if (job.numerics == Numerics::paper) return std::vector(paper_sets, Distribution::normal);
+  return strict_distributions(job, random);
+}
+
+// Numbers of the contents by which `strict` judges what `paper` passed.
+constexpr uint64_t first_strict = 1 << 18;
+
+bool is_right(const VerifiedSet& set) {
+  return !set.fault && !set.inputs_changed && !set.guards_changed && set.errors.right();
 }
 
 CallMeter candidate_meter(const EvaluationJob& job, Contestant& candidate) {
@@ -63,9 +74,7 @@ EvaluationStay::EvaluationStay(const EvaluationJob& job, CandidateCalls& calls,
       random_(job.seed.seed, "schedule"),
       candidate_(calls.candidate()),
       calls_(calls),
-      verified_rules_(job.numerics == Numerics::paper ? paper_rules(job.record.rules)
-                                                      : job.record.rules),
-      bound_(bound_for(job.numerics, spread_evaluations)),
+      measure_(measure_of(job, job.numerics)),
       session_(session),
       further_(further),
       outcome_(outcome),
@@ -82,7 +91,14 @@ OrFailure<void> EvaluationStay::run() {
   if (job_.timed && all_right()) {
     if (auto done = time(); !done) return tl::unexpected(done.error());
   }
-  return {};
+  const bool passes = job_.numerics == Numerics::paper && all_right() && timed_well();
+  return passes && job_.record.strict_refusal.empty() ? verify_strictly() : OrFailure<void>{};
+}
+
+EvaluationStay::Measure EvaluationStay::measure_of(const EvaluationJob& job, Numerics numerics) {
+  const bool paper = numerics == Numerics::paper;
+  return {numerics, paper ? paper_rules(job.record.rules) : job.record.rules,
+          bound_for(numerics, spread_evaluations)};
 }
 
 Patience EvaluationStay::patience() const {
@@ -107,9 +123,13 @@ CallResult EvaluationStay::call_candidate(uint32_t set) {
 bool EvaluationStay::all_right() const {
   const auto& sets = outcome_.measured.sets;
   return static_cast<int>(sets.size()) == wanted_sets(job_.numerics, job_.verified_sets) &&
-         std::all_of(sets.begin(), sets.end(), [](const VerifiedSet& set) {
-           return !set.fault && !set.inputs_changed && !set.guards_changed && set.errors.right();
-         });
+         std::ranges::all_of(sets, is_right);
+}
+
+/// False if a timed call showed that the candidate is wrong.
+bool EvaluationStay::timed_well() const {
+  const auto& timings = outcome_.measured.timings;
+  return !timings || (!timings->fault && !timings->guards_changed && timings->errors.right());
 }
 
 OrFailure<void> EvaluationStay::fill(uint32_t set, uint64_t number, Distribution distribution,
@@ -126,7 +146,7 @@ OrFailure<void> EvaluationStay::fill(uint32_t set, uint64_t number, Distribution
 OrFailure<void> EvaluationStay::verify() {
   uint64_t number = job_.contents_before;
   for (const Distribution d : distributions_for(job_, random_)) {
-    auto set = verify_one(++number, d);
+    auto set = verify_one(++number, d, measure_);
     if (!set) return tl::unexpected(set.error());
     outcome_.measured.sets.push_back(std::move(*set));
     const VerifiedSet& last = outcome_.measured.sets.back();
@@ -138,13 +158,27 @@ OrFailure<void> EvaluationStay::verify() {
   return {};
 }
 
-OrFailure<VerifiedSet> EvaluationStay::verify_one(uint64_t number, Distribution distribution) {
+/// Comes last: a kernel that fails here has passed and was timed.
+OrFailure<void> EvaluationStay::verify_strictly() {
+  const Measure strict = measure_of(job_, Numerics::strict);
+  uint64_t number = job_.contents_before + first_strict;
+  for (const Distribution d : strict_distributions(job_, random_)) {
+    auto set = verify_one(++number, d, strict);
+    if (!set) return tl::unexpected(set.error());
+    outcome_.measured.strict_sets.push_back(std::move(*set));
+    if (!is_right(outcome_.measured.strict_sets.back())) break;
+  }
+  return {};
+}
+
+OrFailure<VerifiedSet> EvaluationStay::verify_one(uint64_t number, Distribution distribution,
+                                                  const Measure& measure) {
   const uint32_t k = next_set();
   VerifiedSet set{.distribution = distribution};
   uint64_t hash = 0;
   {
     const auto clock = phase("inputs");
-    if (auto filled = fill(k, number, distribution, verified_rules_); !filled)
+    if (auto filled = fill(k, number, distribution, measure.rules); !filled)
       return tl::unexpected(filled.error());
     job_.bench.reset(k);
     hash = job_.bench.inputs_hash(k);
@@ -160,14 +194,16 @@ OrFailure<VerifiedSet> EvaluationStay::verify_one(uint64_t number, Distribution 
   set.guards_changed = !job_.bench.guards_intact(k);
   {
     const auto clock = phase("references");
-    if (auto done = session_.reference(k, deadline_); !done) return tl::unexpected(done.error());
+    const auto done = measure.bound.tolerance > 0 ? session_.values(k, deadline_)
+                                                  : session_.reference(k, deadline_);
+    if (!done) return tl::unexpected(done.error());
   }
   const auto clock = phase("comparison");
-  set.errors = job_.bench.compare_with_reference(Side::candidate, k, bound_);
+  set.errors = job_.bench.compare_with_reference(Side::candidate, k, measure.bound);
   // Ingest tried only the distributions of `strict`.
-  if (job_.numerics == Numerics::paper && set.errors.undefined > 0) {
+  if (measure.numerics == Numerics::paper && set.errors.undefined > 0) {
     return tl::unexpected(
-        refusal("numerics paper: the reference is not finite on inputs like the task's own"));
+        refusal("numerics paper: the reference is not a number on inputs like the task's own"));
   }
   return set;
 }

@@ -53,9 +53,19 @@ class EvaluationStay {
                        std::span<const InputRule> rules);
 
   // evaluation_stay.cpp
+  /// How sets are made and compared.
+  struct Measure {
+    Numerics numerics = Numerics::strict;
+    std::vector<InputRule> rules;
+    BoundRule bound;
+  };
+  static Measure measure_of(const EvaluationJob& job, Numerics numerics);
   bool all_right() const;
+  bool timed_well() const;
   OrFailure<void> verify();
-  OrFailure<VerifiedSet> verify_one(uint64_t number, Distribution distribution);
+  OrFailure<void> verify_strictly();
+  OrFailure<VerifiedSet> verify_one(uint64_t number, Distribution distribution,
+                                    const Measure& measure);
 
   // evaluation_timing.cpp
   OrFailure<void> time();
@@ -72,8 +82,7 @@ class EvaluationStay {
   RandomStream random_;
   Contestant& candidate_;
   CandidateCalls& calls_;
-  std::vector<InputRule> verified_rules_;
-  BoundRule bound_;
+  Measure measure_;
   WorkerSession& session_;
   FurtherBaselines& further_;
   EvaluationOutcome& outcome_;

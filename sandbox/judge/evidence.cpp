@@ -34,21 +34,24 @@ Json set_json(const VerifiedSet& set) {
   return json;
 }
 
-/// A task's mutation gate and distributions are those of `strict` whatever the numerics.
 Json bound_json(Numerics numerics) {
   const BoundRule bound = bound_for(numerics, spread_evaluations);
   if (numerics == Numerics::paper) {
-    return {{"atol", bound.tolerance}, {"rtol", bound.tolerance}, {"mutation_gate", "strict"}};
+    return {{"atol", bound.tolerance}, {"rtol", bound.tolerance}};
   }
   return {{"c", bound.c}, {"u", bound.u}, {"evaluations", spread_evaluations}};
 }
 
+Json sets_json(const std::vector<VerifiedSet>& sets) {
+  Json json = Json::array();
+  for (const VerifiedSet& set : sets) json.push_back(set_json(set));
+  return json;
+}
+
 /// Also for a candidate that was never called.
 Json sets_json(const Measurements& measured) {
-  Json sets = Json::array();
-  if (measured.early) sets.push_back({{"fault", measured.early->detail}});
-  for (const VerifiedSet& set : measured.sets) sets.push_back(set_json(set));
-  return sets;
+  if (measured.early) return Json::array({{{"fault", measured.early->detail}}});
+  return sets_json(measured.sets);
 }
 
 /// The parties' letters in the order of their calls.
@@ -204,6 +207,7 @@ std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& 
             {"bound", bound_json(outcome.numerics)},
             {"noop_ms",
              {{"candidate", outcome.candidate_noop_ms}, {"baselines", outcome.baseline_noop_ms}}},
+            {"floor_ms", record.facts.floor_ms},
             {"roofline_ms", record.facts.roofline_ms},
             {"ingest",
              {{"eager_ms", record.facts.eager_ms},
@@ -217,6 +221,11 @@ std::string evidence_json(const EvaluationOutcome& outcome, const IngestRecord& 
               {"gflops_per_s", machine.limits.gflops_per_s}}}};
   if (outcome.stage) json["stage"] = stage_json(*outcome.stage);
   json["sets"] = sets_json(outcome.measured);
+  if (outcome.numerics == Numerics::paper) {
+    json["strict_sets"] = sets_json(outcome.measured.strict_sets);
+    json["accepted_mutants"] = record.weakness;
+    json["strict_refusal"] = record.strict_refusal;
+  }
   if (ragged != nullptr) json["hidden_sets"] = sets_json(ragged->measured);
   const auto& timings = outcome.measured.timings;
   json["timing"] = timings ? samples_json(*timings, clock_of(outcome, *timings)) : Json();

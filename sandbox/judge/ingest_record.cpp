@@ -15,7 +15,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 // Part of every key. Change it when ingest measures or judges differently, to drop old records.
-constexpr const char* ingest_version = "ingest 10";
+constexpr const char* ingest_version = "ingest 11";
 constexpr size_t digest_digits = 64;
 
 std::string path_of(const std::string& folder, const std::string& key) {
@@ -25,12 +25,18 @@ std::string path_of(const std::string& folder, const std::string& key) {
 }  // namespace
 
 std::string record_key(const Task& task, const std::string& machine, const std::string& stack,
-                       IngestScope scope, const std::vector<Baseline>& further) {
-  const char* of = scope == IngestScope::verified ? " verified\n" : "\n";
-  std::string text =
-      ingest_version + std::string(of) + task_key(task) + '\n' + machine + '\n' + stack;
-  for (const Baseline which : further) text.append(1, '\n').append(to_string(which));
+                       const IngestWish& wish) {
+  std::string text = ingest_version;
+  if (wish.scope == IngestScope::verified) text += " verified";
+  if (wish.numerics == Numerics::paper) text += " paper";
+  text += '\n' + task_key(task) + '\n' + machine + '\n' + stack;
+  for (const Baseline which : wish.further) text.append(1, '\n').append(to_string(which));
   return sha256_hex(text);
+}
+
+std::vector<InputRule> paper_rules(std::vector<InputRule> rules) {
+  for (InputRule& rule : rules) rule.parameter = rule.parameter || rule.domain != Domain::unit;
+  return rules;
 }
 
 std::optional<IngestRecord> read_record(const std::string& folder, const std::string& key) {

@@ -8,6 +8,7 @@
 
 #include "runtime/result.hpp"
 #include "runtime/task.hpp"
+#include "runtime/verdict.hpp"
 #include "sandbox/judge/inputs.hpp"
 #include "sandbox/reference/baseline.hpp"
 
@@ -62,10 +63,13 @@ struct IngestRecord {
   std::vector<std::vector<float>> profiles;  // per output: S of dense sets, per block of elements
   std::vector<BaselineFacts> further;        // one for each wanted baseline
   std::string refusal;  // why the task is refused or quarantined; otherwise empty
+  // Only for numerics `paper`:
+  std::string strict_refusal;  // why `strict` cannot judge the task; otherwise empty
+  std::string weakness;        // the wrong answers that the tolerance accepts, with commas between
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(facts, rules, distributions, profiles, further, refusal);
+    archive(facts, rules, distributions, profiles, further, refusal, strict_refusal, weakness);
   }
 };
 
@@ -75,10 +79,20 @@ enum class IngestScope : uint8_t {
   verified,  // only what verifying needs: no compiled baseline, no times, no profiles
 };
 
-/// Content hash of all that a record depends on: task, machine, stack, scope, wanted further
-/// baselines.
+/// What an ingest was asked for.
+struct IngestWish {
+  IngestScope scope = IngestScope::whole;
+  Numerics numerics = Numerics::strict;
+  std::vector<Baseline> further;
+};
+
+/// Content hash of all that a record depends on.
 std::string record_key(const Task& task, const std::string& machine, const std::string& stack,
-                       IngestScope scope, const std::vector<Baseline>& further);
+                       const IngestWish& wish);
+
+/// Rules for the sets of numerics `paper`: inputs get the mean and the deviation of the task's own,
+/// as parameters do. Values that must lie in (0, 1) still do.
+std::vector<InputRule> paper_rules(std::vector<InputRule> rules);
 
 /// Empty if the record is missing or damaged.
 std::optional<IngestRecord> read_record(const std::string& folder, const std::string& key);

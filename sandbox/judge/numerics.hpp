@@ -20,6 +20,8 @@ inline constexpr int spread_evaluations = 4;
 
 /// The absolute and relative tolerance of numerics `paper`, from published numbers on KernelBench.
 inline constexpr double paper_tolerance = 1e-2;
+/// The number of sets that numerics `paper` verifies.
+inline constexpr int paper_sets = 5;
 /// `evaluations`: how many S is made from; only `strict` uses it.
 BoundRule bound_for(Numerics numerics, int evaluations);
 

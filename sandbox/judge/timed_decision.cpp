@@ -159,10 +159,10 @@ Decision decide_timed(Decision decision, const Timings& measured, const TaskFact
   const bool stable = put_times(decision.shape, timings, random);
   put_rates(decision.shape, facts);
   const double candidate = median_of(timings, &TimedBlock::candidate_ms);
-  if (candidate + timings.grain_ms < facts.roofline_ms) {
+  if (candidate + timings.grain_ms < facts.floor_ms) {
     return failing(decision, VerdictClass::too_fast,
                    number("%.4f", candidate) + " ms is below the floor of " +
-                       number("%.4f", facts.roofline_ms) + " ms");
+                       number("%.4f", facts.floor_ms) + " ms");
   }
   decision.feedback = timed_text(decision.shape, timings.on_device);
   if (stable) return decision;

@@ -35,10 +35,11 @@ std::optional<Decision> failure_of(size_t index, const VerifiedSet& set) {
     return failing({}, VerdictClass::oob_write, where + ": wrote outside the outputs");
   }
   if (set.errors.nonfinite > 0) {
-    return failing({}, VerdictClass::nonfinite,
-                   where + ": " + std::to_string(set.errors.nonfinite) + " of " +
-                       std::to_string(set.errors.elements) +
-                       " elements are not finite or not written");
+    return failing(
+        {}, VerdictClass::nonfinite,
+        where + ": " + std::to_string(set.errors.nonfinite) + " of " +
+            std::to_string(set.errors.elements) +
+            " elements are not finite or not written, or finite where the reference is infinite");
   }
   if (!set.errors.right()) {
     return failing({}, VerdictClass::wrong, where + ": " + error_text(set.errors));
@@ -47,6 +48,14 @@ std::optional<Decision> failure_of(size_t index, const VerifiedSet& set) {
 }
 
 }  // namespace
+
+StrictResult strict_result(const Measurements& measured) {
+  if (measured.strict_sets.empty()) return {.why = "not judged"};
+  for (size_t i = 0; i < measured.strict_sets.size(); ++i) {
+    if (auto failure = failure_of(i, measured.strict_sets[i])) return {.why = failure->feedback};
+  }
+  return {.passed = true};
+}
 
 Decision decide(const Measurements& measured, const TaskFacts& facts, int wanted_sets,
                 RandomStream& random) {

@@ -83,6 +83,7 @@ struct Timings {
 struct Measurements {
   std::optional<Fault> early;  // a failure to compile or load
   std::vector<VerifiedSet> sets;
+  std::vector<VerifiedSet> strict_sets;  // by `strict`, of what numerics `paper` passed
   std::optional<Timings> timings;
 };
 
@@ -93,7 +94,11 @@ struct Decision {
   ShapeResult shape;
   // Set if the timing is unstable although the baselines' times agree, so the candidate's own vary.
   std::string feedback_if_still_unstable;
+  std::optional<StrictResult> strict;  // only by numerics `paper`
 };
+
+/// What `strict` found. Sets end at the first that is wrong.
+StrictResult strict_result(const Measurements& measured);
 
 /// `wanted_sets`: the number of verified sets that a pass needs. `random` is for the bootstrap.
 Decision decide(const Measurements& measured, const TaskFacts& facts, int wanted_sets,

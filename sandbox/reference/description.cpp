@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 10> dtype_names{"f32", "f64", "f16", "bf1
                                                        "i32", "i16", "i8",  "u8",   "boolean"};
 constexpr std::array<std::string_view, 3> role_names{"input", "parameter", "output"};
 constexpr int64_t max_elements = int64_t{1} << 34U;  // the worker checks how many fit
-constexpr size_t max_tensors = 256;
+constexpr size_t max_tensors = 4096;                 // far beyond the largest networks
 constexpr size_t max_rank = 16;
 
 template <size_t N>
@@ -69,7 +69,7 @@ TaskDescription tensors_in(const Json& json) {
                         number(entry, "high")});
   }
   check(!d.values.empty() && d.values.size() <= max_tensors,
-        "signature: 1 to 256 tensors expected");
+        "signature: 1 to " + std::to_string(max_tensors) + " tensors expected");
   check(last_role == static_cast<int>(TensorRole::output), "signature: no output");
   name_extents(d.signature);
   return d;
@@ -93,7 +93,7 @@ TaskDescription description_of(const Json& json) {
   d.lower_precisions = json.at("lower_precisions").get<std::vector<std::string>>();
   d.honest_orders = json.at("honest_orders").get<std::vector<std::string>>();
   check(d.honest_orders.size() <= 16, "more than 16 orders");
-  check(d.mutants.size() + d.lower_precisions.size() <= 256, "more than 256 mutants");
+  check(d.mutants.size() + d.lower_precisions.size() <= 2 * max_tensors, "too many mutants");
   d.compiled = json.at("compiled").get<bool>();
   return d;
 }

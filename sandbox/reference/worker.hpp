@@ -49,7 +49,7 @@ struct SessionMemory {
 
 /// How a session runs.
 struct SessionOptions {
-  int evaluations = 4;  // perturbed ones for each spread; 0: references only
+  int evaluations = 4;  // perturbed ones for each spread
   uint64_t draw_seed = 0;
   bool graphs = false;    // for baseline `graphed`: a graph per buffer set takes memory
   bool by_clock = false;  // on a GPU: a baseline's time ends when the processor sees its end
@@ -80,6 +80,8 @@ class WorkerSession {
   OrFailure<void> collect(uint32_t set, Patience patience) { return aside(2, set, 0, patience); }
   /// Float64 outputs of `set`'s contents, then spreads, into the result memory (`reference_of`).
   OrFailure<void> reference(uint32_t set, Patience patience) { return aside(3, set, 0, patience); }
+  /// The same without the spreads.
+  OrFailure<void> values(uint32_t set, Patience patience) { return aside(3, set, 1, patience); }
   /// Integer and boolean inputs of a further draw, then the parameters of such types as they are,
   /// into the result memory one after the other, each at a multiple of 64 bytes.
   OrFailure<void> draw(Patience patience) { return aside(4, 0, 0, patience); }
@@ -106,7 +108,7 @@ class WorkerSession {
 
  private:
   CallResult order(uint32_t what, uint32_t set, uint32_t argument, Patience patience) {
-    return contestant_.call(set | (what << 16U) | (argument << 24U), patience);
+    return contestant_.call(set | (what << 12U) | (argument << 16U), patience);
   }
   OrFailure<void> aside(uint32_t what, uint32_t set, uint32_t argument, Patience patience);
 

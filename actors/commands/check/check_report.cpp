@@ -97,6 +97,8 @@ json verdict_json(const Verdict& v, Request request) {
   out["correct"] = runs(request) || !v.correct() ? json(v.correct()) : json(nullptr);
   out["reward"] =
       is_rewarded(request) ? json(policy::reward_of(v, RewardRule::milestone)) : json(nullptr);
+  out["strict"] = v.strict ? json{{"passed", v.strict->passed}, {"why", v.strict->why}} : json();
+  out["accepted_mutants"] = v.weakness.empty() ? json(nullptr) : json(v.weakness);
   out["submission_hash"] = v.submission_hash;
   out["feedback"] = v.feedback;
   out["jail"] = v.jail;
@@ -108,8 +110,8 @@ json verdict_json(const Verdict& v, Request request) {
 
 json failure_json(const InfraFailure& failure) {
   json out = times({});
-  for (const char* key :
-       {"contract", "trust", "correct", "reward", "jail", "evidence", "clocks", "hidden_shapes"}) {
+  for (const char* key : {"contract", "trust", "correct", "reward", "strict", "accepted_mutants", "jail",
+                          "evidence", "clocks", "hidden_shapes"}) {
     out[key] = nullptr;
   }
   out["verdict"] = to_string(failure.kind);

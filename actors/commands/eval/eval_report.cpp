@@ -16,15 +16,43 @@ namespace {
 constexpr uint64_t bootstrap_seed = 1;  // fixed, so that equal samples give equal intervals
 constexpr size_t most_bytes = 64U << 20U;
 
-std::vector<EvalSample> samples_of(const std::vector<TrajectoryRow>& rows) {
+/// The times of one task's correct final verdicts, in milliseconds.
+struct Times {
+  std::vector<double> candidate_ms, eager_ms, compile_ms;
+
+  void add(const ShapeResult& shape) {
+    if (shape.candidate_ms) candidate_ms.push_back(*shape.candidate_ms);
+    if (shape.eager_ms) eager_ms.push_back(*shape.eager_ms);
+    if (shape.compile_ms) compile_ms.push_back(*shape.compile_ms);
+  }
+};
+
+/// What an evaluation's trajectories hold.
+struct Results {
   std::vector<EvalSample> samples;
+  std::map<std::string, Times> times;  // by task
+};
+
+Result<Results> results_of(RunDatabase& db, const std::vector<TrajectoryRow>& rows) {
+  Results results;
   for (const TrajectoryRow& row : rows) {
     if (!row.outcome) continue;
     const Outcome& o = *row.outcome;
-    samples.push_back({row.task_id, o.reward, o.verdict == VerdictClass::passed, o.speedup_eager,
-                       o.speedup_compile});
+    EvalSample sample{.task_id = row.task_id,
+                      .reward = o.reward,
+                      .passed = o.verdict == VerdictClass::passed,
+                      .speedup_eager = o.speedup_eager,
+                      .speedup_compile = o.speedup_compile};
+    const auto verdicts = verdict_rows(db, row.id);
+    if (!verdicts) return tl::unexpected(verdicts.error());
+    for (const VerdictRow& one : *verdicts) {
+      if (!one.final || !one.verdict.correct() || one.verdict.shapes.empty()) continue;
+      if (one.verdict.strict) sample.strict = one.verdict.strict->passed;
+      results.times[row.task_id].add(one.verdict.shapes.front());
+    }
+    results.samples.push_back(std::move(sample));
   }
-  return samples;
+  return results;
 }
 
 /// Means are null if there are no samples.
@@ -34,6 +62,7 @@ nlohmann::json figures_json(const EvalFigures& f) {
   };
   return {{"samples", f.samples},
           {"pass_rate", mean(f.pass_rate)},
+          {"strict_pass_rate", nullable(f.strict_pass_rate)},
           {"mean_reward", mean(f.mean_reward)},
           {"fast_eager", mean(f.fast_eager)},
           {"fast_compile", mean(f.fast_compile)},
@@ -51,35 +80,10 @@ nlohmann::json summary_json(const EvalSummary& summary) {
   return out;
 }
 
-/// The times of one task's correct final verdicts, in milliseconds.
-struct Times {
-  std::vector<double> candidate_ms, eager_ms, compile_ms;
-
-  void add(const ShapeResult& shape) {
-    if (shape.candidate_ms) candidate_ms.push_back(*shape.candidate_ms);
-    if (shape.eager_ms) eager_ms.push_back(*shape.eager_ms);
-    if (shape.compile_ms) compile_ms.push_back(*shape.compile_ms);
-  }
-};
-
 nlohmann::json times_json(const Times& times) {
   return {{"candidate_ms", nullable(median_of(times.candidate_ms))},
           {"eager_ms", nullable(median_of(times.eager_ms))},
           {"compile_ms", nullable(median_of(times.compile_ms))}};
-}
-
-Result<std::map<std::string, Times>> times_by_task(RunDatabase& db,
-                                                   const std::vector<TrajectoryRow>& rows) {
-  std::map<std::string, Times> out;
-  for (const TrajectoryRow& row : rows) {
-    const auto verdicts = verdict_rows(db, row.id);
-    if (!verdicts) return tl::unexpected(verdicts.error());
-    for (const VerdictRow& one : *verdicts) {
-      if (!one.final || !one.verdict.correct() || one.verdict.shapes.empty()) continue;
-      out[row.task_id].add(one.verdict.shapes.front());
-    }
-  }
-  return out;
 }
 
 nlohmann::json difference_json(const EvalDifference& d) {
@@ -99,7 +103,9 @@ Result<EvalReport> eval_report(const RunPaths& paths, const EvalExtent& extent,
   if (!db) return tl::unexpected(std::move(db.error()));
   const auto rows = trajectory_rows(*db, 1, UINT64_MAX >> 1U);
   if (!rows) return tl::unexpected(rows.error());
-  const std::vector<EvalSample> samples = samples_of(*rows);
+  auto results = results_of(*db, *rows);
+  if (!results) return tl::unexpected(std::move(results.error()));
+  const std::vector<EvalSample>& samples = results->samples;
   const EvalSummary summary = summarize_eval(samples, bootstrap_seed);
   const RewardsByTask rewards = rewards_by_task(samples);
   nlohmann::json out = summary_json(summary);
@@ -112,12 +118,10 @@ Result<EvalReport> eval_report(const RunPaths& paths, const EvalExtent& extent,
     out["against"] = difference_json(paired_difference(*before, rewards, bootstrap_seed));
   }
   if (!whole) return EvalReport{out.dump(2), samples.size()};
-  auto times = times_by_task(*db, *rows);
-  if (!times) return tl::unexpected(std::move(times.error()));
   for (const auto& [task, figures] : summary.by_task) {
     nlohmann::json& entry = out["by_task"][task] = figures_json(figures);
     entry["rewards"] = rewards.at(task);
-    entry["times"] = times_json((*times)[task]);
+    entry["times"] = times_json(results->times[task]);
   }
   return EvalReport{out.dump(), samples.size()};
 }

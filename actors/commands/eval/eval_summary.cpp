@@ -77,6 +77,9 @@ EvalFigures figures_of(const std::vector<EvalSample>& samples) {
            static_cast<double>(samples.size());
   };
   figures.pass_rate = share([](const EvalSample& s) { return s.passed; });
+  if (std::ranges::any_of(samples, [](const EvalSample& s) { return s.strict.has_value(); })) {
+    figures.strict_pass_rate = share([](const EvalSample& s) { return s.strict.value_or(false); });
+  }
   const auto faster = [&](std::optional<double> EvalSample::* speedup) {
     return share([speedup](const EvalSample& s) { return is_faster(s, speedup); });
   };

@@ -16,12 +16,14 @@ struct EvalSample {
   double reward = 0;
   bool passed = false;
   std::optional<double> speedup_eager, speedup_compile;  // lower ends of the intervals
+  std::optional<bool> strict;  // of a pass by numerics `paper`: whether `strict` passes it too
 };
 
 /// The figures of one task, or of all tasks.
 struct EvalFigures {
   size_t samples = 0;
   double pass_rate = 0;
+  std::optional<double> strict_pass_rate;  // only by numerics `paper`
   double mean_reward = 0;
   double fast_eager = 0, fast_compile = 0;               // shares that are correct and > 5 % faster
   std::optional<double> geomean_eager, geomean_compile;  // over correct samples

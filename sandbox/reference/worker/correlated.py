@@ -58,6 +58,7 @@ class CorrelatedErrors:
     def _error(self, terms, total):
         """`total` holds the sums. Partial sums of mixed signs exceed it by a random walk."""
         reach = np.abs(total) + 2 * np.sqrt(np.einsum("...i,...i->...", terms, terms))
+        reach = np.nan_to_num(reach, nan=0, posinf=0, neginf=0)  # a sum of infinite terms has no rounding error
         error = np.float32(next(self.signs) * _U) * reach * self._count(terms, reach)
         self.sums_hit += int(error.any())
         return error
@@ -111,6 +112,7 @@ class DeviceCorrelatedErrors(CorrelatedErrors):
         shares = n / share
         walk = torch.linalg.vector_norm(x, dim=dims, keepdim=True)  # random walk of partial sums with mixed signs
         reach = total.abs().div_(shares).add_(walk, alpha=2 / math.sqrt(shares))
+        reach.nan_to_num_(nan=0, posinf=0, neginf=0)  # a sum of infinite terms has no rounding error
         kept = [d for d in range(x.dim()) if d not in dims]
         pairs = self._pairs(n)
         axis = max(kept, key=lambda d: x.shape[d], default=None)

@@ -28,7 +28,7 @@ class Deviations:
         self.count += 1
         for tensors in zip(self.sums, self.largest, self.reference, outs):
             for total, largest, exact, out in chunks.chunks(*tensors):
-                deviation = (out.float() - exact.float()).abs_()
+                deviation = chunks.deviation(out, exact)
                 total.add_(deviation)  # not squares, which underflow below 1e-19
                 if self.narrow:
                     torch.maximum(largest, deviation, out=largest)

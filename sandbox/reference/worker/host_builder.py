@@ -44,12 +44,13 @@ def _run(code):
     import importlib
 
     import host_task
+    import program
 
     os.chdir(FOLDER)
     sys.path.insert(0, FOLDER)
     try:
         module = importlib.import_module("model_new")
-        args, kwargs = host_task.init_arguments(host_task.module_of(code))
+        args, kwargs = host_task.init_arguments(program.read(code))
         module.ModelNew(*args, **kwargs)
     except BaseException as error:
         return _reported(error)

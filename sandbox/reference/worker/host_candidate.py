@@ -17,6 +17,7 @@ import commit
 import confinement
 import fault_hint
 import kernel_trace
+import model_parts
 from host_extensions import place_artefact
 from task import DTYPES
 
@@ -35,8 +36,8 @@ def _described(value):
 
 
 def _tensors_of(model):
-    """Maps each name to a setter. Counts tensors that are plain attributes, as the reference worker does."""
-    setters = {}
+    """Maps each name to a setter. Counts what modules keep as plain attributes, as the reference worker does."""
+    setters = {name: (None, "", value) for name, value in model_parts.contained(model)}
     for prefix, module in model.named_modules():
         for key, value in [*module._parameters.items(), *module._buffers.items(), *vars(module).items()]:
             if isinstance(value, torch.Tensor):
@@ -46,7 +47,7 @@ def _tensors_of(model):
 
 def _set(entry, value):
     module, key, tensor = entry
-    if key in vars(module):
+    if module is not None and key in vars(module):
         vars(module)[key] = value
     else:
         tensor.data = value
@@ -78,9 +79,10 @@ class Candidate:
         self.inputs, self.parameters, self.outputs = views["input"], views["parameter"], views["output"]
         if len(self.inputs) != len(facts.tensor_at):
             raise ValueError(f"get_inputs gives {len(facts.tensor_at)} tensors, the signature has {len(self.inputs)}")
-        self.arguments = list(facts.constants)
+        leaves = list(facts.constants)
         for at, value in zip(facts.tensor_at, self.inputs):
-            self.arguments[at] = value
+            leaves[at] = value
+        self.arguments = facts.given.filled(leaves)
         self.blank = [torch.zeros_like(o) for o in self.outputs]
         self.model, self.confined = None, False
         self.records = None  # memory for the records of a call, if wanted

@@ -1,37 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 # The parts of the task's own text that a candidate's process needs: constructor arguments and forward's constants.
-import types
 from typing import NamedTuple
 
 import torch
 
 import model_parts
+import program
 
 
 class Facts(NamedTuple):
     init: tuple  # (args, kwargs) of the constructor
-    constants: list  # forward's arguments, with None for tensors
+    constants: list  # the leaves of get_inputs' values, with None for tensors
     tensor_at: list
-
-
-def module_of(code):
-    module = types.ModuleType("task")
-    exec(compile(code, "task.py", "exec"), module.__dict__)
-    return module
+    given: model_parts.Given
 
 
 def init_arguments(module):
-    torch.manual_seed(0)
-    return model_parts.split_init(module.get_init_inputs())
+    program.seed(0)
+    return program.split_init(module.get_init_inputs())
 
 
-def _inputs(module):
+def _inputs(module, device):
     """Only the constants are needed, so tensors take no memory where the task's code allows that."""
-    try:
-        with torch.device("meta"):
-            return list(module.get_inputs())
-    except Exception:
-        return list(module.get_inputs())
+    for place in (torch.device("meta"), device.place):
+        try:
+            program.seed(1)  # as the reference worker does
+            with place:
+                return model_parts.Given(module.get_inputs(), [])
+        except Exception:
+            continue
+    program.seed(1)
+    return model_parts.Given(module.get_inputs(), [])
 
 
 def _placed(value, place):
@@ -39,10 +38,10 @@ def _placed(value, place):
 
 
 def facts_of(code, device):
-    module = module_of(code)
+    module = program.read(code)
     args, kwargs = init_arguments(module)
     place = device.place
-    inputs = _inputs(module)
-    tensor_at = [i for i, value in enumerate(inputs) if isinstance(value, torch.Tensor)]
+    given = _inputs(module, device)
+    tensor_at = [i for i, value in enumerate(given.leaves) if isinstance(value, torch.Tensor)]
     return Facts(([_placed(a, place) for a in args], {k: _placed(v, place) for k, v in kwargs.items()}),
-                 [None if isinstance(v, torch.Tensor) else v for v in inputs], tensor_at)
+                 [None if isinstance(v, torch.Tensor) else v for v in given.leaves], tensor_at, given)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a torch module holds, takes and returns.
-import types
+import re
 
 import torch
+from torch.utils import _pytree
 
 from refusals import Refused
 
@@ -23,19 +24,69 @@ def as_outputs(result):
     return outs
 
 
-def split_init(init):
-    if len(init) == 2 and isinstance(init[0], (list, tuple)) and isinstance(init[1], dict):
-        return list(init[0]), init[1]
-    return list(init), {}
+class Given:
+    """What get_inputs gives, flat: `leaves` lie in nested lists, tuples and dicts. `names[k]`: the place of leaf k."""
+
+    def __init__(self, values, arguments):
+        """`arguments`: the names of forward's arguments."""
+        paths, self.structure = _pytree.tree_flatten_with_path(list(values))
+        self.leaves = [leaf for _, leaf in paths]
+        self.names = [self._name(path, arguments) for path, _ in paths]
+
+    @staticmethod
+    def _name(path, arguments):
+        at = path[0].idx
+        parts = [getattr(key, "idx", getattr(key, "key", getattr(key, "name", ""))) for key in path[1:]]
+        first = arguments[at] if at < len(arguments) else f"x{at}"
+        return re.sub(r"\W", "_", "_".join(map(str, [first, *parts])))
+
+    def filled(self, leaves):
+        """Forward's arguments with other leaves."""
+        return _pytree.tree_unflatten(leaves, self.structure)
 
 
-def holds_closures(model):
-    """A function kept as an attribute still uses its original model after a copy."""
-    return any(isinstance(v, types.FunctionType) and v.__closure__ for m in model.modules() for v in vars(m).values())
+def is_tensor(value):
+    return isinstance(value, torch.Tensor)
+
+
+def _contained(name, value):
+    """Pairs (name, tensor) in nested lists, tuples and dicts, and in modules that are kept there."""
+    if is_tensor(value):
+        yield name, value
+    elif isinstance(value, torch.nn.Module):
+        yield from ((f"{name}.{n}", t) for n, t in tensors_of(value).items())
+    elif isinstance(value, (list, tuple, dict)):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _contained(f"{name}.{key}", item)
+
+
+def contained(model):
+    """Pairs (name, tensor) in the lists, tuples and dicts that the modules keep. Names are as in `layers.0`."""
+    for path, module in model.named_modules():
+        for key, value in vars(module).items():
+            if isinstance(value, (list, tuple, dict)):
+                yield from _contained(f"{path}.{key}".lstrip("."), value)
 
 
 def tensors_of(model):
-    return dict([*model.named_parameters(), *model.named_buffers()])
+    """Parameters, buffers, and tensors in lists, tuples and dicts that the modules keep, each once."""
+    found = dict([*model.named_parameters(), *model.named_buffers()])
+    known = {id(t) for t in found.values()}
+    for name, tensor in contained(model):
+        if id(tensor) not in known:
+            known.add(id(tensor))
+            found[name] = tensor
+    return found
+
+
+def place_all(model, where):
+    """Moves the model to a device, with what its lists, tuples and dicts hold."""
+    model.to(where)
+    for tensor in tensors_of(model).values():
+        if tensor.is_leaf:
+            tensor.requires_grad_(False)
+        if tensor.device != where:
+            tensor.data = tensor.data.to(where)
 
 
 def park(named):

@@ -3,14 +3,20 @@
 import math
 
 import torch
+from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
 import operators as op
+from places import storage_of
 
 U = 2.0**-24  # half a unit in the last place of float32
 # Amplitude of a perturbation in units of u: at least one unit in the last place of float32 after rounding.
 AMPLITUDE = 3.0
+# Tensor cores cut off the partial sums of a product instead of rounding them, so that their errors add up. From so many
+# terms on they exceed random errors: where the terms' signs differ, and where the terms add up to the result. Then they
+# grow with the length instead of its root. docs/verdicts.md has the margins.
+CUT_OFF_MIXED, CUT_OFF_ALIKE = 512, 1024
 # Half of the relative error of rounding to TF32's ten bits. Where bits are cut off instead, each factor is on average
 # too small by as much, and a product by twice that, in all its elements alike. With these values the bound is about
 # twice the error of honest products, and half of the error of bfloat16 ones; more evaluations keep it from being small
@@ -98,6 +104,8 @@ class Perturbed(TorchDispatchMode):
 
     def _operands(self, func, args, n):
         """The values that the operator reads."""
+        if op.is_product(func):
+            n *= 1 + n / CUT_OFF_MIXED
         read = [self._read(a, n) for a in args]
         for at in self._factors(func):
             if read[at].dtype == torch.float32:
@@ -127,6 +135,8 @@ class Perturbed(TorchDispatchMode):
             if n == 1:
                 first = out if isinstance(out, torch.Tensor) else None
                 n = self._terms(func, args, first)
+        if op.is_product(func):
+            n *= max(1, n / CUT_OFF_ALIKE)
         if op.logs_a_sum(func):
             self._write_log(out, n)
         else:
@@ -273,17 +283,20 @@ class Cut(TorchDispatchMode):
 
 
 class Survey(TorchDispatchMode):
-    """Counts operations and finds random operators, which make a task unfit."""
+    """Counts operations, finds random operators, which make a task unfit, and notes which tensors are read."""
 
     def __init__(self):
         super().__init__()
         self.flops = 0
         self.random = None
+        self.read = set()  # addresses of the tensors' memory
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         from torch.utils.flop_counter import flop_registry
 
         kwargs = kwargs or {}
+        if not op.is_view(func):
+            self.read.update(storage_of(t) for t in _pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor))
         out = func(*args, **kwargs)
         if op.is_random(func, args, kwargs):
             self.random = self.random or str(func)

@@ -21,6 +21,7 @@ COMPOSED = {"binary_cross_entropy_with_logits", "binary_cross_entropy"}
 RANGES = {"sigmoid": (0.0, 1.0), "hardsigmoid": (0.0, 1.0), "_softmax": (0.0, 1.0), "tanh": (-1.0, 1.0)}
 # Matrix products, with the argument whose last axis is summed over.
 _PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1, "mv": 0, "dot": 0, "addmv": 1}
+_CONVOLUTIONS = {"convolution", "_convolution", "mkldnn_convolution"}
 # Functions whose zero arguments stay zero, and whose other arguments rounding never moves past zero.
 OF_NO_LESS_THAN_ZERO = {"sqrt", "rsqrt", "log", "log2", "log10", "pow"}
 
@@ -84,12 +85,16 @@ def keep_in_range(func, out):
         out.clamp_(*ends)
 
 
-def float_tensors(args):
+def tensors(args):
     for arg in args:
-        if is_float(arg):
+        if isinstance(arg, torch.Tensor):
             yield arg
         elif isinstance(arg, (list, tuple)):
-            yield from float_tensors(arg)
+            yield from tensors(arg)
+
+
+def float_tensors(args):
+    return filter(is_float, tensors(args))
 
 
 _SUMS = {"sum", "mean", "var", "var_mean", "std", "prod", "logsumexp", "amax", "amin"}
@@ -175,7 +180,7 @@ def reduction_length(func, args, out):
     name = name_of(func)
     if (length := _special_length(func, args)) is not None:
         return length
-    if name in {"convolution", "_convolution", "mkldnn_convolution"}:
+    if name in _CONVOLUTIONS:
         weight = args[1]
         return max(1, weight.numel() // max(1, weight.shape[1 if args[6] else 0]))
     if name == "native_group_norm":
@@ -189,14 +194,18 @@ def reduction_length(func, args, out):
     return read // out.numel() if is_float(out) and 0 < out.numel() < read else 1
 
 
-# Sums that a single thread adds term by term, whatever their length.
-_UNSHARED = {*_PRODUCTS, "convolution", "_convolution", "mkldnn_convolution", "cumsum", "cumprod", "logcumsumexp"}
+_SCANS = {"cumsum", "cumprod", "logcumsumexp"}  # a single thread adds them term by term, whatever their length
 SHARE = 4096  # the most terms that one thread of a GPU adds; threads share longer sums
+
+
+def is_product(func):
+    """Whether this is a product of matrices or a convolution."""
+    return name_of(func) in _PRODUCTS or name_of(func) in _CONVOLUTIONS or name_of(func) == "addbmm"
 
 
 def shared(func):
     """Whether threads of a GPU share a long sum of this operator."""
-    return name_of(func) not in _UNSHARED
+    return not is_product(func) and name_of(func) not in _SCANS
 
 
 def chain(n):

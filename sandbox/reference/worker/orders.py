@@ -54,9 +54,8 @@ class Sums:
     def replace(self, func, args):
         """The operator's result, or None if it is not such a reduction."""
         make = getattr(self, "_op_" + op.name_of(func), None)
-        if make is None or op.writes_input(func) or any(t.dtype != torch.float32 for t in op.float_tensors(args)):
-            return None
-        return make(func, args)
+        types = {t.dtype for t in op.tensors(args)}
+        return None if make is None or op.writes_input(func) or types != {torch.float32} else make(func, args)
 
     def _sum(self, x, dims):
         """Sums over `dims`, which stay with extent 1."""

@@ -34,10 +34,9 @@ class Outline(Task):
 
     def __init__(self, code):
         self.device, self.lane, self.makes_on_device = _Nowhere(), LANES[0], True
-        self._read(code)
-        self.model = self._build()
-        self.sample = self.draw(1)
-        self.tensor_at = [i for i, v in enumerate(self.sample) if isinstance(v, torch.Tensor)]
+        self.module = self._read(code)
+        self.model = self._build(self.module)
+        self._draw_sample()
         self._survey()
         self.named = self._named(self.model)
 
@@ -46,7 +45,7 @@ class Outline(Task):
         before = {n: t._version for n, t in state.items()}
         statistics = _Statistics()
         with place("forward"), torch.no_grad(), self.device.place, statistics:
-            self.outputs = as_outputs(self.model(*self.sample))
+            self.outputs = as_outputs(self.model(*self.given.filled(self.sample)))
         self.private = {n for n, t in state.items() if t._version != before[n] or id(t) in statistics.changed}
 
     def _describe(self, name, role, value):

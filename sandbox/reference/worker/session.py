@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One session of the sequential commit: maps buffers, runs baselines, writes references.
 import gc
+import os
 import traceback
 
 import torch
@@ -16,7 +17,7 @@ from refusals import Refused, words_of
 from task import DTYPES
 
 _TORCH = {name: dtype for dtype, name in DTYPES.items()}
-# The fields of a call's `set` word: bits 0-15 the buffer set, 16-23 one of these, 24-31 its argument.
+# The fields of a call's `set` word: bits 0-11 the buffer set, 12-15 one of these, 16-31 its argument.
 EAGER, COMPILED, COLLECT, REFERENCE, DRAW, MUTANT, FORGET, HONEST, TUNED, GRAPHED = range(10)
 _BASELINES = {COMPILED: "default", TUNED: "tuned"}
 _PADDING = 64  # bytes; each tensor of the result memory begins at a multiple
@@ -97,7 +98,7 @@ class Session:
         return [value if own is None else own for value, own in zip(inputs, self.own)]
 
     def run(self, word):
-        index, what, argument = word & 0xFFFF, (word >> 16) & 0xFF, word >> 24
+        index, what, argument = word & 0xFFF, (word >> 12) & 0xF, word >> 16
         try:
             if what == EAGER:
                 return self._call(self.task.model, index)
@@ -108,7 +109,7 @@ class Session:
             return self._aside(index, what, argument)
         except BaseException as error:
             at = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"({at.filename}, line {at.lineno}, in {at.name})"
+            where = f"({os.path.basename(at.filename)}, line {at.lineno}, in {at.name})"
             self.error = f"{type(error).__name__}: {words_of(error, 300)} {where}"
             return commit.Answer(commit.FAILED, text=self.error)
 
@@ -162,7 +163,7 @@ class Session:
         elif what == FORGET:
             self.last = None
         elif what == REFERENCE:
-            self._reference(index)
+            self._reference(index, spreads=argument == 0)
         elif what == DRAW:
             self._draw()
         elif what == MUTANT:
@@ -187,14 +188,14 @@ class Session:
             offset = _padded(offset + count * dtype.itemsize)
         return views, offset
 
-    def _reference(self, index):
+    def _reference(self, index, spreads):
         inputs, parameters = self.inputs[index], self.parameters[index]
         counts = [t["elements"] for t in self.signature if t["role"] == "output"]
         exact, offset = self._in_result(torch.float64, counts, 0)
         for view, value in zip(exact, self.task.reference(inputs, parameters)):
             view.copy_(value.reshape(-1))
             del value
-        if self.evaluations:
+        if spreads:
             sums, _ = self._in_result(torch.float32, counts, offset)
             self.task.spread(inputs, parameters, exact, sums, self.evaluations)
 

@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # A task in KernelBench's format: its model, its signature, and the ways in which the judge runs it.
-import copy
 import gc
 import inspect
 import math
 import re
-import types
+import weakref
 
-import numpy as np
 import torch
 
 import chunks
 import footprint
 import model_parts
 import modes
-import noise
-import orders
+import places
+import program
+import spread
 from by_parts import by_parts
-from correlated import errors_for
-from deviations import Deviations
 from device import LANES, Cpu
 from mutants import mutants_of
 from refusals import DoesNotFit, Refused, place
@@ -27,11 +24,10 @@ DTYPES = {
     torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
     torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "boolean",
 }
-MAX_TENSORS, MAX_RANK, MAX_NAME = 256, 16, 256  # of a signature (description.cpp); the name is limited in bytes
+MAX_TENSORS, MAX_RANK, MAX_NAME = 4096, 16, 256  # of a signature (description.cpp); the name is limited in bytes
 MAX_CONSTANT = 256  # characters of a constant's text
 REQUIRED = ("Model", "get_inputs", "get_init_inputs")
 MAX_ELEMENTS = 2**26  # of all tensors of a signature together; on a GPU its memory is the limit instead
-CORRELATED_SHARE = 1 / 8  # of the largest possible error; the bound's constant multiplies it by 8 or more
 
 
 class Task:
@@ -40,20 +36,19 @@ class Task:
     On a GPU no large tensor is kept between loading, compiling and sessions: parameters are parked, inputs redrawn.
     """
 
+    given = None  # the structure of get_inputs' values, once drawn
+
     def __init__(self, code, device=None, lane=LANES[0]):
         self.device, self.lane = device or Cpu(), lane
         self.makes_on_device = self.device.remote  # until the task's code fails there
-        self._read(code)
-        self.model = self._build()
+        self.module = self._read(code)
+        self.model = self._build(self.module)
         self._refuse_the_impossible()
-        self.sample = self.draw(1)
-        self.tensor_at = [i for i, v in enumerate(self.sample) if isinstance(v, torch.Tensor)]
+        self._draw_sample()
         for at in self.tensor_at:
-            model_parts.check_dense(f"input {at}", self.sample[at])
+            model_parts.check_dense(f"input {self.given.names[at]}", self.sample[at])
         self._survey()
-        with place("a copy of Model"):
-            other = self._build() if model_parts.holds_closures(self.model) else copy.deepcopy(self.model)
-            self.double = other.double()
+        self.double = self._built_again(code).double()
         self.named = self._named(self.model)
         self.named_double = self._named(self.double)
         # Index tables, masks and the like. Copied, because a session maps `named` to shared memory.
@@ -64,12 +59,13 @@ class Task:
         self.strides = [self._own_strides(self.sample[at]) for at in self.tensor_at]
 
     def _read(self, code):
-        self.module = types.ModuleType("task")
         with place("the task's text"):
-            exec(compile(code, "task.py", "exec"), self.module.__dict__)
+            module = program.read(code)
+        weakref.finalize(self, program.forget, module.__name__, module.__file__)
         for name in REQUIRED:
-            if not hasattr(self.module, name):
+            if not hasattr(module, name):
                 raise Refused(f"the task defines no {name}")
+        return module
 
     def _made(self, make):
         """Runs the task's own code: on the device where that works, else moves the result there."""
@@ -83,19 +79,35 @@ class Task:
                 self.makes_on_device = False
         return make()
 
-    def _construct(self):
-        torch.manual_seed(0)
+    def _construct(self, module, seed):
+        program.seed(seed)
         with place("get_init_inputs"):
-            args, kwargs = model_parts.split_init(self.module.get_init_inputs())
+            args, kwargs = program.split_init(module.get_init_inputs())
         with place("Model.__init__"):
-            return self.module.Model(*args, **kwargs).to(self.device.place)
+            return module.Model(*args, **kwargs).to(self.device.place)
 
-    def _build(self):
-        model = self._made(self._construct)
+    def _build(self, module, seed=0):
+        model = self._made(lambda: self._construct(module, seed))
         with place("Model"):
             self._register_plain_tensors(model)
-            model.requires_grad_(False)
-            return model.to(self.device.place)
+            model_parts.place_all(model, self.device.place)
+            return model
+
+    def _built_again(self, code):
+        """A model that shares no tensor with the first one, from other seeds. All its tensors are set before it runs.
+
+        Refuses numbers that the seeds decide: a candidate cannot know them.
+        """
+        module = self._read(code)
+        model = self._build(module, seed=1)
+        with place("Model"):
+            found = [places.numbers({"": places.globals_of(m) | {"Model": b}}, m.__name__)
+                     for m, b in ((self.module, self.model), (module, model))]
+            where = places.difference(*found)
+        if where is not None:
+            raise Refused(f"{where} has another value each time that the task is loaded: write it as a constant, or "
+                          "pass it as an input")
+        return model
 
     @staticmethod
     def _register_plain_tensors(model):
@@ -106,14 +118,24 @@ class Task:
                 module.register_buffer(key, value)
 
     def _inputs(self, seed):
-        torch.manual_seed(seed)
+        """The leaves of what get_inputs gives."""
+        program.seed(seed)
         with place("get_inputs"):
-            return list(self.module.get_inputs())
+            given = model_parts.Given(self.module.get_inputs(), list(inspect.signature(self.model.forward).parameters))
+        self.given = self.given or given
+        if given.structure != self.given.structure:
+            raise Refused("get_inputs gives lists or dicts of another shape each time")
+        return given.leaves
 
     def draw(self, seed):
+        """The leaves of what get_inputs gives, tensors on the device."""
         values = self._made(lambda: self._inputs(seed))
         with place("get_inputs"):
             return [v.to(self.device.place) if isinstance(v, torch.Tensor) else v for v in values]
+
+    def _draw_sample(self):
+        self.sample = self.draw(1)
+        self.tensor_at = [i for i, v in enumerate(self.sample) if isinstance(v, torch.Tensor)]
 
     def _refuse_the_impossible(self):
         """Refuses inputs that alone exceed the device before drawing them; sizes take no memory where possible."""
@@ -140,9 +162,13 @@ class Task:
         inputs = [v.clone() if isinstance(v, torch.Tensor) else v for v in self.sample]
         state = model_parts.tensors_of(self.model)
         before = {n: (t._version, t.detach().clone()) for n, t in state.items()}
+        elsewhere = self._tensors_elsewhere(state)
         survey = modes.Survey()
         with place("forward"), torch.no_grad(), survey:
-            result, self.narrow_peak = self.device.peak(lambda: self.model(*inputs))
+            result, self.narrow_peak = self.device.peak(lambda: self.model(*self.given.filled(inputs)))
+        for where in (elsewhere[memory] for memory in survey.read if memory in elsewhere):
+            raise Refused(f"forward reads {where}, a tensor that is neither an input nor part of Model's state: pass "
+                          "it to forward, or keep it in Model, for example by register_buffer")
         outs = model_parts.as_outputs(result)
         if survey.random:
             raise Refused(f"forward is random: it calls {survey.random}")
@@ -156,6 +182,15 @@ class Task:
         self.flops = survey.flops
         self._check_outputs(outs)
 
+    def _tensors_elsewhere(self, state):
+        """Maps the memory of each tensor that is not part of Model's state to its place."""
+        roots = {"": places.globals_of(self.module) | {"Model": self.model, "get_inputs()": self.sample}}
+        with place("Model"):
+            found = places.tensors(roots, self.module.__name__)
+        for tensor in (*state.values(), *(self.sample[at] for at in self.tensor_at)):
+            found.pop(places.storage_of(tensor), None)
+        return found
+
     def _check_outputs(self, outs):
         same = chunks.nearly_equal if self.device.remote else chunks.equal  # sums by atomic additions are honest
         for i, a in enumerate(outs):
@@ -167,7 +202,7 @@ class Task:
         for i, (a, b) in enumerate(zip(outs, self._again(lambda: self.sample, outs))):
             if not same(a, b):
                 raise Refused(f"output {i} differs between two runs on equal inputs")
-        for i, (a, c) in enumerate(zip(outs, self._again(lambda: self.draw(2), outs))):
+        for i, (a, c) in enumerate(zip(outs, self._again(self._other_draw, outs))):
             if a.shape != c.shape:
                 raise Refused(f"output {i} changes its shape with the inputs' values")
             if a.numel() and chunks.equal(a, c):
@@ -175,10 +210,22 @@ class Task:
             if a.numel() > 1 and chunks.constant(a):
                 raise Refused(f"output {i} is constant")
 
+    def _other_draw(self):
+        """Other inputs. Numbers among them may depend on the seed; it must decide them alone."""
+        values = self.draw(2)
+        first = self._numbers(self.sample)
+        if places.difference(first, self._numbers(values)) is not None:
+            if (where := places.difference(first, self._numbers(self.draw(1)))) is not None:
+                raise Refused(f"get_inputs gives {where} another value each time: write it as a constant")
+        return [self.sample[at] if at not in self.tensor_at else v for at, v in enumerate(values)]
+
+    def _numbers(self, leaves):
+        return places.numbers(dict(zip(self.given.names, leaves)), self.module.__name__)
+
     @torch.no_grad()
     def _again(self, arguments, before):
         with place("forward, called again"):
-            outs = model_parts.as_outputs(self.model(*arguments()))
+            outs = model_parts.as_outputs(self.model(*self.given.filled(arguments())))
         if len(outs) != len(before):
             raise Refused(f"forward gave {len(before)} outputs, then {len(outs)}")
         return outs
@@ -217,9 +264,8 @@ class Task:
         return tensors
 
     def _argument(self, at):
-        """The name of forward's argument in that place."""
-        names = list(inspect.signature(self.model.forward).parameters)
-        return names[at] if at < len(names) else f"x{at}"
+        """The name of the place of a leaf of get_inputs."""
+        return self.given.names[at]
 
     def constants(self):
         """Forward's arguments that are no tensors, as an agent reads them."""
@@ -279,10 +325,10 @@ class Task:
         """Arguments as the task makes them, with such parameters set, until `done_with_example`."""
         if not self.device.remote:
             self.set_parameters(self.named, [t.clone() for _, t in self.named])
-            return self.sample
-        fresh = dict(self._named(self._build()))
+            return self.given.filled(self.sample)
+        fresh = dict(self._named(self._build(self.module)))
         self.set_parameters(self.named, [fresh[n].detach() for n, _ in self.named])
-        return self.draw(1)
+        return self.given.filled(self.draw(1))
 
     def done_with_example(self):
         if self.device.remote:
@@ -303,7 +349,7 @@ class Task:
         args = list(self.sample)
         for at, value in zip(self.tensor_at, inputs):
             args[at] = value
-        return args
+        return self.given.filled(args)
 
     @torch.no_grad()
     def restore(self):
@@ -342,57 +388,5 @@ class Task:
         with by_parts(), mode:
             return model_parts.as_outputs(self.model(*self.arguments(inputs)))
 
-    def _perturbed(self, bank, inputs, parameters):
-        """Outputs of a perturbed evaluation, in float64 for a task of half types."""
-        if not modes.any_narrow(inputs, parameters):
-            mode = modes.Perturbed(bank, self.device.remote, self.tf32)
-            return self.run_in(mode, inputs, parameters)
-        mode = modes.Narrow(bank, self.device.remote)
-        return mode.twin(self.run_in(mode, inputs, parameters))
-
     def spread(self, inputs, parameters, reference, sums, evaluations):
-        """Writes to `sums` the deviations of perturbed evaluations from the float64 reference, plus correlated errors.
-
-        Repeats with `sparing` if an element is undecided, for example because of a mask's infinities.
-        """
-        self._spread(inputs, parameters, reference, sums, evaluations)
-        if not self.sparing and not chunks.decided(sums, reference):
-            self.sparing = True
-            self._spread(inputs, parameters, reference, sums, evaluations)
-
-    def _spread(self, inputs, parameters, reference, sums, evaluations):
-        elements = max(t.numel() for t in (*inputs, *parameters, *reference))
-        bank = noise.noise_for(elements, self.device.place, self.sparing)
-        narrow = modes.any_narrow(inputs, parameters)
-        deviations = Deviations(sums, reference, narrow)
-        for _ in range(evaluations * self._share(narrow)):
-            deviations.add(self._perturbed(bank, inputs, parameters))
-        deviations.settle()
-        for total, share in zip(sums, self._correlated(inputs, parameters, reference) or []):
-            total.add_(share)
-
-    @property
-    def tf32(self):
-        return self.lane == LANES[1]
-
-    def _share(self, narrow):
-        """The factor on the number of evaluations, greater than 1 where the bound lies close to honest errors."""
-        if narrow:
-            return modes.NARROW_SHARE
-        return modes.TF32_SHARE if self.tf32 else 1
-
-    def _correlated(self, inputs, parameters, reference):
-        """The part of correlated errors of all sums in the spread: deviations with equal and with alternating signs."""
-        generator, shares = np.random.default_rng(20261), []
-        for signs in ((1,), (1, -1)):
-            errors = errors_for(self.device.place, generator, signs)
-            outs = self.run_in(orders.Ordered(errors.sums), inputs, parameters)
-            if errors.sums_hit == 0:
-                break
-            shares = shares or [torch.zeros(r.shape, dtype=torch.float32, device=r.device) for r in reference]
-            for share, exact, out in zip(shares, reference, outs):
-                for s, e, o in chunks.chunks(share, exact, out):
-                    torch.maximum(s, (o.float() - e.float()).abs_().mul_(CORRELATED_SHARE), out=s)
-            if errors.sums_hit == 1:
-                break
-        return shares
+        spread.write(self, inputs, parameters, reference, sums, evaluations)

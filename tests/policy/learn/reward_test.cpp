@@ -32,6 +32,18 @@ TEST(RewardTest, EveryOtherVerdictIsRejected) {
   }
 }
 
+TEST(RewardTest, AWeakPassEarnsOnlyWhatStrictConfirms) {
+  Verdict verdict = passed(9, 9);
+  verdict.strict = StrictResult{.why = "wrong: set 1 (wide)"};
+  EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 3.0);
+  verdict.weakness = "zeros (0.3 of the bound)";
+  EXPECT_EQ(reward_of(verdict, RewardRule::milestone), -1.0);
+  verdict.strict->passed = true;
+  EXPECT_EQ(reward_of(verdict, RewardRule::milestone), 3.0);
+  verdict.strict.reset();
+  EXPECT_EQ(reward_of(verdict, RewardRule::milestone), -1.0);
+}
+
 TEST(RewardTest, SlowButCorrectEarnsMoreThanWrong) {
   Verdict wrong = passed(9, 9);
   wrong.outcome = VerdictClass::wrong;

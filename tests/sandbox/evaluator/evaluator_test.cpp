@@ -1,117 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole judgements: real compiler, real jails, real torch.
 #include "sandbox/evaluator/evaluator.hpp"
-#include "runtime/environment.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
-#include <filesystem>
-#include <thread>
-
-#include "runtime/checksum.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/device/lease.hpp"
-#include "tests/sandbox/evaluator/evaluator_options.hpp"
+#include "tests/sandbox/evaluator/evaluator_fixture.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-constexpr const char* task_code = R"(
-import torch
-import torch.nn as nn
-class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.bias = nn.Parameter(torch.rand(256))
-    def forward(self, x):
-        x = x + self.bias
-        return x - x.mean(-1, keepdim=True)
-def get_inputs():
-    return [torch.randn(512, 256)]
-def get_init_inputs():
-    return []
-)";
-
-std::string solve(const std::string& body) {
-  return "#include <cstdint>\nextern \"C\" void solve(const void* const* in, void* const* out, "
-         "const int64_t*) {" +
-         body + "}\n";
-}
-
-/// A kernel whose inner part is `body`, with r, row (input), y (output row), b (bias), C in scope.
-std::string kernel(const std::string& body) {
-  return "#include <cstdint>\n"
-         "extern \"C\" void solve(const void* const* in, void* const* out, const int64_t* dims) {\n"
-         "  const float* x = (const float*)in[0]; const float* b = (const float*)in[1];\n"
-         "  float* o = (float*)out[0];\n"
-         "  const int64_t R = dims[0], C = dims[1];\n"
-         "  for (int64_t r = 0; r < R; ++r) {\n"
-         "    const float* row = x + r * C; float* y = o + r * C;\n" +
-         body + "  }\n}\n";
-}
-
-constexpr const char* honest_body =
-    "    float s = 0; for (int64_t c = 0; c < C; ++c) s += row[c] + b[c];\n"
-    "    s /= (float)C;\n"
-    "    for (int64_t c = 0; c < C; ++c) y[c] = row[c] + b[c] - s;\n";
-
-class EvaluatorTest : public testing::Test {
- protected:
-  static void SetUpTestSuite() { open(on_core()); }
-  static EvaluatorOptions on_core() {
-    EvaluatorOptions options = test::evaluator_options();
-    options.core = 0;
-    options.compile_cores = {compile_core()};
-    return options;
-  }
-  static int compile_core() { return static_cast<int>(std::thread::hardware_concurrency()) - 1; }
-  static void open(EvaluatorOptions options) {
-    if (!std::filesystem::exists(python_interpreter())) return;
-    auto opened = Evaluator::open(std::move(options));
-    ASSERT_TRUE(opened) << opened.error().message;
-    evaluator = std::make_unique<Evaluator>(std::move(*opened));
-  }
-  static void TearDownTestSuite() { evaluator.reset(); }
-  void SetUp() override {
-    if (evaluator == nullptr) GTEST_SKIP() << "no WARPSMITH_PYTHON";
-  }
-
-  static Judgement judge(const std::string& source, Request want = Request::verify,
-                         const std::string& code = task_code, milliseconds patience = seconds(500),
-                         const Progress& progress = {}) {
-    const Task task{.id = "task", .code = code, .content_hash = sha256_hex(code)};
-    return evaluator->evaluate(request_for(task, source, want), Deadline::after(patience),
-                               progress);
-  }
-
-  static EvaluateRequest request_for(const Task& task, const std::string& source, Request want) {
-    EvaluateRequest request;
-    request.task = task;
-    request.submission = {.task_id = task.id, .files = {{"kernel.cpp", source}}};
-    request.want = want;
-    return request;
-  }
-
-  static Verdict verdict(const std::string& source, Request want = Request::verify,
-                         const std::string& code = task_code) {
-    Judgement judgement = judge(source, want, code);
-    if (const auto* infra = std::get_if<InfraFailure>(&judgement)) {
-      ADD_FAILURE() << to_string(infra->kind) << ": " << infra->detail;
-      return {};
-    }
-    return std::get<Verdict>(std::move(judgement));
-  }
-
-  static VerdictClass outcome(const std::string& body) { return verdict(kernel(body)).outcome; }
-
-  static std::unique_ptr<Evaluator> evaluator;
-};
-std::unique_ptr<Evaluator> EvaluatorTest::evaluator;
+using test::coarse_body;
+using test::EvaluatorTest;
+using test::honest_body;
+using test::kernel;
+using test::milliseconds;
+using test::seconds;
+using test::solve;
+using test::task_code;
 
 TEST_F(EvaluatorTest, PassesAnHonestKernelWithEvidence) {
   const Verdict v = verdict(kernel(honest_body));
@@ -153,7 +61,8 @@ TEST_F(EvaluatorTest, TimesAgainstBothBaselines) {
   const Verdict& v = std::get<Verdict>(judgement);
   ASSERT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
   const ShapeResult& shape = v.shapes.at(0);
-  EXPECT_GT(*shape.candidate_ms, *shape.roofline_ms);
+  EXPECT_GT(*shape.candidate_ms, nlohmann::json::parse(v.evidence).at("floor_ms").get<double>());
+  EXPECT_GT(*shape.roofline_ms, nlohmann::json::parse(v.evidence).at("floor_ms").get<double>());
   EXPECT_LE(shape.speedup_eager_ci->low, *shape.speedup_eager);
   EXPECT_GE(shape.speedup_eager_ci->high, *shape.speedup_eager);
 }
@@ -303,12 +212,6 @@ TEST_F(EvaluatorTest, RefusesHiddenShapesOfOtherInputs) {
       "t.py: get_ragged_inputs: get_inputs raised NameError: name 'undefined' is not defined");
 }
 
-/// Right to three digits, which `strict` refuses.
-constexpr const char* coarse_body =
-    "    float s = 0; for (int64_t c = 0; c < C; ++c) s += row[c] + b[c];\n"
-    "    s /= (float)C;\n"
-    "    for (int64_t c = 0; c < C; ++c) y[c] = (row[c] + b[c] - s) * 1.005f;\n";
-
 TEST_F(EvaluatorTest, StrictRefusesWhatPublishedNumbersAllow) {
   const Verdict v = verdict(kernel(coarse_body));
   EXPECT_EQ(v.outcome, VerdictClass::wrong);
@@ -336,56 +239,6 @@ TEST_F(EvaluatorTest, NamesATaskThatEndsItsWorker) {
   EXPECT_EQ(facts.error().message,
             "tasks/ends.py: loading: the reference worker ended: exit code 0");
   EXPECT_EQ(outcome(honest_body), VerdictClass::passed);  // the next task gets a fresh one
-}
-
-/// Evaluators of numerics `paper`; tasks are measured as for `strict`.
-class PaperEvaluatorTest : public EvaluatorTest {
- protected:
-  static void SetUpTestSuite() {
-    EvaluatorOptions options = on_core();
-    options.numerics = Numerics::paper;
-    open(options);
-  }
-};
-
-TEST_F(PaperEvaluatorTest, PassesWhatPublishedNumbersAllowAndSaysSo) {
-  const Verdict v = verdict(kernel(coarse_body));
-  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
-  EXPECT_EQ(v.trust, TrustClass::paper);
-  EXPECT_THAT(v.feedback, testing::StartsWith("passed: 5 of 5 sets, worst error 0."));
-  EXPECT_THAT(v.feedback, testing::HasSubstr("numerics paper"));
-  EXPECT_THAT(v.evidence, testing::HasSubstr(R"("numerics":"paper")"));
-  EXPECT_THAT(v.evidence,
-              testing::HasSubstr(R"("bound":{"atol":0.01,"mutation_gate":"strict","rtol":0.01})"));
-}
-
-TEST_F(PaperEvaluatorTest, GivesWrongKernelsTheirClassToo) {
-  EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = 0;"), VerdictClass::wrong);
-  EXPECT_EQ(outcome("for (int64_t c = 0; c < C; ++c) y[c] = row[c] + b[c];"), VerdictClass::wrong);
-  EXPECT_EQ(outcome("for (int64_t c = 0; c + 1 < C; ++c) y[c] = row[c];"), VerdictClass::nonfinite);
-  EXPECT_EQ(outcome("((volatile float*)row)[0] = 1;"), VerdictClass::input_mutated);
-  EXPECT_EQ(outcome(std::string(honest_body) + "o[R * C] = 1;"), VerdictClass::oob_write);
-}
-
-TEST_F(PaperEvaluatorTest, ChecksEveryTimedOutputToo) {
-  const Judgement judgement = judge(
-      kernel("    static int calls = 0; if (r == 0) ++calls;\n"
-             "    if (calls > 5) { for (int64_t c = 0; c < C; ++c) y[c] = row[c]; continue; }\n" +
-             std::string(honest_body)),
-      Request::final);
-  ASSERT_TRUE(std::holds_alternative<Verdict>(judgement));
-  const Verdict& v = std::get<Verdict>(judgement);
-  EXPECT_EQ(v.outcome, VerdictClass::wrong) << v.feedback;
-  EXPECT_THAT(v.feedback, testing::StartsWith("wrong: timed call:"));
-}
-
-TEST_F(PaperEvaluatorTest, InputsVaryAboutTheTasksOwnMean) {
-  std::string code = task_code;
-  code.replace(code.find("torch.randn(512, 256)"), 21, "torch.randn(512, 256) * 0.001 + 7");
-  const std::string narrow_body =
-      "    if (!(row[0] > 6.9f && row[0] < 7.1f)) { y[0] = 1e9f; continue; }\n";
-  const Verdict v = verdict(kernel(narrow_body + honest_body), Request::verify, code);
-  EXPECT_EQ(v.outcome, VerdictClass::passed) << v.feedback;
 }
 
 }  // namespace

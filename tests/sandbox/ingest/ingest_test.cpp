@@ -10,51 +10,11 @@
 
 #include "runtime/environment.hpp"
 #include "sandbox/ingest/ingest_stay.hpp"
-#include "tests/sandbox/reference/support.hpp"
+#include "tests/sandbox/ingest/ingest_fixture.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
 
 namespace warpsmith::sandbox::test {
 namespace {
-
-class IngestTest : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    if (python_interpreter().empty()) return;
-    folder = std::make_unique<TemporaryFolder>();
-    auto started =
-        ReferenceWorker::start(worker_options(folder->path()), Deadline::after(seconds(120)));
-    ASSERT_TRUE(started) << started.error().message;
-    worker = std::make_unique<ReferenceWorker>(std::move(*started));
-  }
-  static void TearDownTestSuite() {
-    worker.reset();
-    folder.reset();
-  }
-  void SetUp() override { REQUIRE_TORCH(); }
-
-  static OrFailure<IngestRecord> ingest_code(const std::string& code,
-                                             PrecisionLane lane = PrecisionLane::fp32_strict,
-                                             IngestScope scope = IngestScope::whole) {
-    const Machine machine{.limits = {100, 10, 50}};
-    Task task = task_of("t", code);
-    task.lane = lane;
-    return ingest_task({.worker = *worker, .machine = machine, .task = task, .scope = scope},
-                       Deadline::after(seconds(300)));
-  }
-  static OrFailure<IngestRecord> ingest(const std::string& forward) {
-    return ingest_code(simple_code(forward));
-  }
-  /// An ingest without torch.compile and timing, which take longest. Other load would hide the
-  /// times of very small tasks.
-  static OrFailure<IngestRecord> verified(const std::string& code) {
-    return ingest_code(code, PrecisionLane::fp32_strict, IngestScope::verified);
-  }
-
-  static std::unique_ptr<TemporaryFolder> folder;
-  static std::unique_ptr<ReferenceWorker> worker;
-};
-std::unique_ptr<TemporaryFolder> IngestTest::folder;
-std::unique_ptr<ReferenceWorker> IngestTest::worker;
 
 /// A worker that refuses every task for lack of memory.
 constexpr const char* full_worker = R"(
@@ -93,7 +53,9 @@ TEST_F(IngestTest, MeasuresAnHonestTask) {
   EXPECT_TRUE(holds_precompiled_header(folder->path() / "inductor/headers")) << "for later workers";
   EXPECT_EQ(record->facts.bytes_moved, 2.0 * 512 * 256 * 4 + 2 * 256 * 4);
   // The time to write the outputs at 100 GB/s, halved.
-  EXPECT_DOUBLE_EQ(record->facts.roofline_ms, 0.5 * 512 * 256 * 4 / 1e8);
+  EXPECT_DOUBLE_EQ(record->facts.floor_ms, 0.5 * 512 * 256 * 4 / 1e8);
+  // All tensors at 10 GB/s take longer than the operations at 50 GFLOP/s.
+  EXPECT_DOUBLE_EQ(record->facts.roofline_ms, record->facts.bytes_moved / 1e7);
   for (const DistributionFacts& facts : record->distributions) {
     SCOPED_TRACE(to_string(facts.distribution));
     EXPECT_TRUE(facts.kept);
@@ -282,7 +244,8 @@ TEST_F(IngestTest, AcceptsATaskWithWorkThatACleverKernelAvoids) {
   ASSERT_TRUE(record) << record.error().message;
   ASSERT_EQ(record->refusal, "");
   EXPECT_GT(record->facts.flops, 2.0 * 256 * 256 * 256 - 1);
-  EXPECT_DOUBLE_EQ(record->facts.roofline_ms, 0.5 * 256 * 256 * 4 / 1e8);
+  EXPECT_DOUBLE_EQ(record->facts.floor_ms, 0.5 * 256 * 256 * 4 / 1e8);
+  EXPECT_DOUBLE_EQ(record->facts.roofline_ms, record->facts.flops / 5e7);
 }
 
 TEST_F(IngestTest, DrawsIntegerInputsAndKeepsIntegerBuffers) {
@@ -347,14 +310,14 @@ TEST_F(IngestTest, ReportsTheTasksExceptionAndTheWorkerContinues) {
   EXPECT_TRUE(worker->load(task_of("t", diagonal_product_code), Deadline::after(seconds(60))));
 }
 
-TEST(IngestRecordTest, TheKeyDependsOnTheWantedBaselines) {
+TEST(IngestRecordTest, TheKeyDependsOnTheWantedBaselinesAndTheNumerics) {
   const Task task = task_of("t", "code");
-  const std::string none = record_key(task, "machine", "stack", IngestScope::whole, {});
-  const std::string tuned =
-      record_key(task, "machine", "stack", IngestScope::whole, {Baseline::tuned});
+  const std::string none = record_key(task, "machine", "stack", {});
+  const std::string tuned = record_key(task, "machine", "stack", {.further = {Baseline::tuned}});
   EXPECT_NE(none, tuned);
-  EXPECT_NE(tuned, record_key(task, "machine", "stack", IngestScope::whole,
-                              {Baseline::tuned, Baseline::graphed}));
+  EXPECT_NE(tuned, record_key(task, "machine", "stack",
+                              {.further = {Baseline::tuned, Baseline::graphed}}));
+  EXPECT_NE(none, record_key(task, "machine", "stack", {.numerics = Numerics::paper}));
 }
 
 TEST(IngestRecordTest, AFailedWriteLeavesNothingBehind) {

@@ -52,7 +52,9 @@ TEST(NumericsTest, NonFinitePositionsMustMatchExactly) {
   EXPECT_TRUE(judged<float>(Dtype::f32, {f(inf), f(NAN)}, {inf, NAN}, {0, 0}).right());
   EXPECT_FALSE(judged<float>(Dtype::f32, {f(-inf)}, {inf}, {0}).right());
   EXPECT_FALSE(judged<float>(Dtype::f32, {1.0F}, {NAN}, {0}).right());
-  EXPECT_EQ(judged<float>(Dtype::f32, {f(inf)}, {inf}, {0}).undefined, 1U);
+  EXPECT_FALSE(judged<float>(Dtype::f32, {1.0F}, {-inf}, {0}).right());
+  EXPECT_EQ(judged<float>(Dtype::f32, {f(inf)}, {inf}, {0}).undefined, 0U);
+  EXPECT_EQ(judged<float>(Dtype::f32, {f(NAN)}, {NAN}, {0}).undefined, 1U);
 }
 
 TEST(NumericsTest, CountsElementsWithoutAFiniteDeviation) {

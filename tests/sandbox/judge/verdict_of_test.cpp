@@ -10,7 +10,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 TaskFacts facts() {
-  TaskFacts facts{.bytes_moved = 4e6, .flops = 1e6, .roofline_ms = 0.01};
+  TaskFacts facts{.bytes_moved = 4e6, .flops = 1e6, .floor_ms = 0.01};
   facts.signature.dims = {512, 256};
   facts.signature.dim_names = {"d0", "d1"};
   return facts;
@@ -43,6 +43,16 @@ TEST(VerdictOfTest, PassesFiveGoodSets) {
   EXPECT_EQ(decision.feedback, "passed: 5 of 5 sets, worst error 0.03 of the bound");
   EXPECT_EQ(decision.shape.shape, "d0=512 d1=256");
   EXPECT_FALSE(decision.shape.candidate_ms);
+}
+
+TEST(VerdictOfTest, SaysWhatStrictFoundOfAPaperPass) {
+  Measurements measured = five_good_sets();
+  EXPECT_FALSE(strict_result(measured).passed);
+  measured.strict_sets = measured.sets;
+  EXPECT_TRUE(strict_result(measured).passed);
+  measured.strict_sets[2].errors = {.worst = 41.2, .wrong = 3, .elements = 10};
+  EXPECT_EQ(strict_result(measured).why, "wrong: set 3 (wide): error 41.2 times the bound");
+  EXPECT_EQ(decided(measured).outcome, VerdictClass::passed);
 }
 
 TEST(VerdictOfTest, NamesTheFirstWrongSetWithStatisticsOnly) {

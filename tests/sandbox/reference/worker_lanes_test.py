@@ -56,7 +56,7 @@ class LanesTest(unittest.TestCase):
         task = tasks.Task(code(forward, "[torch.randn(64, 256)]", made), device(place), lane)
         task.settle(task.signature(), 1)
         inputs = [DISTRIBUTIONS[distribution]((64, 256)).to(task.device.place)]
-        parameters = [t.detach().clone() for _, t in task._named(task._build())]
+        parameters = [t.detach().clone() for _, t in task._named(task._build(task.module))]
         exact = task.reference(inputs, parameters)
         bounds = [bound_of(s, e, torch.float32) for s, e in zip(spread_of(task, inputs, parameters, exact), exact)]
         return [error_of(task.run_in(Products(way), inputs, parameters), exact, bounds) for way in ways]

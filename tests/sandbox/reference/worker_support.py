@@ -182,7 +182,7 @@ class Stay:
         return commit.Answer(page.status, page.device_ns, page.answer, page.text.decode())
 
     def call(self, what, index=0, argument=0):
-        return self.order(commit.RUN, index | what << 16 | argument << 24)
+        return self.order(commit.RUN, index | what << 12 | argument << 16)
 
     def result(self):
         """References and spreads, in the shapes of the outputs."""

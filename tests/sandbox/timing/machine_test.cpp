@@ -10,11 +10,19 @@
 namespace warpsmith::sandbox {
 namespace {
 
-TEST(RooflineTest, WritesOutputsIntoTheCacheWithSlack) {
-  const MachineLimits limits{
-      .cache_gbytes_per_s = 100, .memory_gbytes_per_s = 10, .gflops_per_s = 50};
-  EXPECT_DOUBLE_EQ(roofline_floor_ms(2e6, limits), 0.01);
-  EXPECT_EQ(roofline_floor_ms(2e6, {}), 0);
+constexpr MachineLimits rates{
+    .cache_gbytes_per_s = 100, .memory_gbytes_per_s = 10, .gflops_per_s = 50};
+
+TEST(RooflineTest, TheFloorWritesOutputsIntoTheCacheWithSlack) {
+  EXPECT_DOUBLE_EQ(floor_ms(2e6, rates), 0.01);
+  EXPECT_EQ(floor_ms(2e6, {}), 0);
+}
+
+TEST(RooflineTest, IsTheLongerOfMovingAllBytesAndComputing) {
+  EXPECT_DOUBLE_EQ(roofline_ms(2e6, 0, rates), 0.2);
+  EXPECT_DOUBLE_EQ(roofline_ms(2e6, 5e6, rates), 0.2);
+  EXPECT_DOUBLE_EQ(roofline_ms(2e6, 5e7, rates), 1);
+  EXPECT_EQ(roofline_ms(2e6, 5e7, {}), 0);
 }
 
 TEST(MachineTest, KeepsItsMeasurementsAndRepairsDamage) {

@@ -20,6 +20,16 @@ TEST(EvalSummaryTest, FiguresAreSharesMeansAndGeometricMeans) {
   EXPECT_EQ(summary.by_task.at("a").samples, 2U);
 }
 
+TEST(EvalSummaryTest, ReportsWhatStrictPassesBesideWhatPaperPasses) {
+  EXPECT_FALSE(figures_of(samples()).strict_pass_rate);
+  std::vector<EvalSample> some = samples();
+  some[0].strict = true;
+  some[2].strict = false;
+  const EvalFigures figures = figures_of(some);
+  EXPECT_NEAR(figures.pass_rate, 2.0 / 3, 1e-12);
+  EXPECT_NEAR(*figures.strict_pass_rate, 1.0 / 3, 1e-12);
+}
+
 TEST(EvalSummaryTest, FasterSharesDoNotDependOnTheRewardRule) {
   // Rewards are speed-ups here.
   const EvalFigures figures = figures_of({{"a", 1.2, true, 1.2, 1.1}, {"a", 1.0, true, 1.0, 2.5}});

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# The spread behind a bound: how far rounding in float32 may move each output of a task.
+import numpy as np
+import torch
+
+import chunks
+import modes
+import noise
+import orders
+from correlated import errors_for
+from deviations import Deviations
+from device import LANES
+
+CORRELATED_SHARE = 1 / 8  # of the largest possible error; the bound's constant multiplies it by 8 or more
+
+
+def write(task, inputs, parameters, reference, sums, evaluations):
+    """Writes to `sums` the deviations of perturbed evaluations from the float64 reference, plus correlated errors.
+
+    Repeats with `sparing` if an element is undecided, for example because of a mask's infinities.
+    """
+    _write(task, inputs, parameters, reference, sums, evaluations)
+    if not task.sparing and not chunks.decided(sums, reference):
+        task.sparing = True
+        _write(task, inputs, parameters, reference, sums, evaluations)
+
+
+def _write(task, inputs, parameters, reference, sums, evaluations):
+    elements = max(t.numel() for t in (*inputs, *parameters, *reference))
+    bank = noise.noise_for(elements, task.device.place, task.sparing)
+    narrow, tf32 = modes.any_narrow(inputs, parameters), task.lane == LANES[1]
+    deviations = Deviations(sums, reference, narrow)
+    for _ in range(evaluations * _share(narrow, tf32)):
+        deviations.add(_perturbed(task, bank, inputs, parameters, narrow, tf32))
+    deviations.settle()
+    for total, share in zip(sums, _correlated(task, inputs, parameters, reference) or []):
+        total.add_(share)
+
+
+def _share(narrow, tf32):
+    """The factor on the number of evaluations, greater than 1 where the bound lies close to honest errors."""
+    if narrow:
+        return modes.NARROW_SHARE
+    return modes.TF32_SHARE if tf32 else 1
+
+
+def _perturbed(task, bank, inputs, parameters, narrow, tf32):
+    """Outputs of a perturbed evaluation, in float64 for a task of half types."""
+    if not narrow:
+        return task.run_in(modes.Perturbed(bank, task.device.remote, tf32), inputs, parameters)
+    mode = modes.Narrow(bank, task.device.remote)
+    return mode.twin(task.run_in(mode, inputs, parameters))
+
+
+def _correlated(task, inputs, parameters, reference):
+    """The part of correlated errors of all sums in the spread: deviations with equal and with alternating signs."""
+    generator, shares = np.random.default_rng(20261), []
+    for signs in ((1,), (1, -1)):
+        errors = errors_for(task.device.place, generator, signs)
+        outs = task.run_in(orders.Ordered(errors.sums), inputs, parameters)
+        if errors.sums_hit == 0:
+            break
+        shares = shares or [torch.zeros(r.shape, dtype=torch.float32, device=r.device) for r in reference]
+        for share, exact, out in zip(shares, reference, outs):
+            for s, e, o in chunks.chunks(share, exact, out):
+                torch.maximum(s, chunks.deviation(o, e).mul_(CORRELATED_SHARE), out=s)
+        if errors.sums_hit == 1:
+            break
+    return shares
