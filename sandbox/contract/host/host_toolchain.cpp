@@ -22,7 +22,7 @@ constexpr const char* script =
 Result<std::string> answer_of(const std::string& python) {
   ChildSpec ask;
   ask.argv = {python, "-I", "-c", script};
-  ask.environment = worker_jail(python).environment;  // a user's variables do not reach the jail
+  ask.environment = compile_jail().environment;  // a user's variables do not reach the jail
   auto answer = run_child(ask, Deadline::after(std::chrono::seconds{60}));
   if (!answer) return fail("interpreter " + python, std::move(answer.error()));
   if (answer->exit_code == 0) return std::move(answer->out);
