@@ -51,4 +51,11 @@ std::string jail_remedy(std::string_view bubblewrap_says, Container container) {
   return {};
 }
 
+Error jail_not_made(std::string bubblewrap_says) {
+  while (bubblewrap_says.ends_with('\n')) bubblewrap_says.pop_back();
+  const std::string remedy = jail_remedy(bubblewrap_says, this_container());
+  return {ErrorCode::unsupported, "jail: bubblewrap could not make it: " + bubblewrap_says +
+                                      (remedy.empty() ? "" : "; " + remedy)};
+}
+
 }  // namespace warpsmith::sandbox

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/result.hpp"
+
 namespace warpsmith::sandbox {
 
 /// Which runtime's container this process runs in, as far as that can be seen.
@@ -14,5 +16,8 @@ Container this_container();
 
 /// The remedy for bubblewrap's message; empty if the message is unknown. Pure.
 std::string jail_remedy(std::string_view bubblewrap_says, Container container);
+
+/// The error for the user: bubblewrap's message and the remedy here.
+Error jail_not_made(std::string bubblewrap_says);
 
 }  // namespace warpsmith::sandbox

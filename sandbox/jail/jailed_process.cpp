@@ -141,14 +141,6 @@ tl::unexpected<Error> no_hold(const std::string& what) {
   return fail(ErrorCode::io_failed, "jail: " + what + ": " + std::strerror(errno));
 }
 
-/// An error with bubblewrap's message and its remedy.
-Error not_made(std::string says) {
-  while (says.ends_with('\n')) says.pop_back();
-  const std::string remedy = jail_remedy(says, this_container());
-  return {ErrorCode::unsupported, "jail: bubblewrap could not make it: " + says +
-                                      (remedy.empty() ? "" : "; " + remedy)};
-}
-
 bool Jail::read_status(std::chrono::milliseconds within) {
   pollfd poll{status_.get(), POLLIN, 0};
   if (::poll(&poll, 1, static_cast<int>(within.count())) <= 0) return true;
@@ -169,7 +161,7 @@ Result<void> Jail::attach(UniqueFd status, Deadline deadline) {
   pid_ = parse_child_pid(status_text_);
   if (pid_ <= 0) {
     const ChildExit exit = child_.wait(Deadline::after(seconds{5}));
-    return tl::unexpected(not_made(exit.err));
+    return tl::unexpected(jail_not_made(exit.err));
   }
   // Both are needed to control the process, unless it has ended already.
   pidfd_ = UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))};
@@ -384,7 +376,7 @@ Result<JailExit> run_jailed(const JailSpec& spec, Deadline deadline) {
   auto jail = JailedProcess::start(spec);
   if (!jail) return tl::unexpected(std::move(jail.error()));
   auto exit = (*jail)->wait(deadline);
-  if (exit && exit->never_began) return tl::unexpected(not_made(exit->err));
+  if (exit && exit->never_began) return tl::unexpected(jail_not_made(exit->err));
   return exit;
 }
 

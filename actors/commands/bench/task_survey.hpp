@@ -19,8 +19,8 @@ struct SolutionPair {
   Submission right, wrong;
 };
 
-/// Reads SOLUTIONS/ID/ and, for the wrong one, the mistake in SOLUTIONS/ID/wrong.json. Either may be
-/// missing.
+/// Reads SOLUTIONS/ID/ and, for the wrong one, the mistake in SOLUTIONS/ID/wrong.json. Either may
+/// be missing.
 Result<SolutionPair> solutions_of(const Task& task, const std::filesystem::path& solutions,
                                   const std::string& contract);
 

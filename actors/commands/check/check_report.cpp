@@ -110,8 +110,8 @@ json verdict_json(const Verdict& v, Request request) {
 
 json failure_json(const InfraFailure& failure) {
   json out = times({});
-  for (const char* key : {"contract", "trust", "correct", "reward", "strict", "accepted_mutants", "jail",
-                          "evidence", "clocks", "hidden_shapes"}) {
+  for (const char* key : {"contract", "trust", "correct", "reward", "strict", "accepted_mutants",
+                          "jail", "evidence", "clocks", "hidden_shapes"}) {
     out[key] = nullptr;
   }
   out["verdict"] = to_string(failure.kind);

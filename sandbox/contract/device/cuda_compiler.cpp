@@ -48,8 +48,8 @@ NvrtcOptions pool_options(const CudaCompilerOptions& options) {
           .ready = options.ready};
 }
 
-/// Whether NVRTC failed where nvcc may not: for want of the host's C++ headers, or inside one of the
-/// toolkit's.
+/// Whether NVRTC failed where nvcc may not: for want of the host's C++ headers, or inside one of
+/// the toolkit's.
 bool may_compile_by_nvcc(const std::string& log) {
   return log.find("open source file") != std::string::npos ||
          log.find(toolkit_headers) != std::string::npos;

@@ -8,10 +8,10 @@ namespace {
 
 constexpr const char* implicit_header = "warpsmith_implicit.h";
 
-constexpr std::array standard_headers{
-    "assert.h", "cassert",  "cfloat",   "climits", "cmath",    "cstddef",  "cstdint",
-    "cstdio",   "cstdlib",  "cstring",  "float.h", "limits.h", "math.h",   "stddef.h",
-    "stdint.h", "stdio.h",  "stdlib.h", "string.h"};
+constexpr std::array standard_headers{"assert.h", "cassert",  "cfloat",  "climits",  "cmath",
+                                      "cstddef",  "cstdint",  "cstdio",  "cstdlib",  "cstring",
+                                      "float.h",  "limits.h", "math.h",  "stddef.h", "stdint.h",
+                                      "stdio.h",  "stdlib.h", "string.h"};
 
 // Integer types come from CUDA's own headers, or a source that includes these would declare them
 // differently. NVRTC brings assert, printf, malloc, memcpy and the mathematical functions itself.

@@ -134,7 +134,8 @@ TEST_F(EvaluatorHostTest, ATaskMayForbidLibraries) {
 /// A candidate can evade the rule, so that a pass under it is trusted less.
 TEST_F(EvaluatorHostTest, TheRuleOfCustomKernelsLowersTrust) {
   const std::string custom = std::string(test::centred_code) + "custom_kernels_only = True\n";
-  const std::string sums = model_new("y = x * scale + self.bias; return y - y.mean(-1, keepdim=True)");
+  const std::string sums =
+      model_new("y = x * scale + self.bias; return y - y.mean(-1, keepdim=True)");
   const Verdict ruled = verdict(sums, Request::verify, custom);
   EXPECT_EQ(ruled.outcome, VerdictClass::passed) << ruled.feedback;
   EXPECT_EQ(ruled.trust, TrustClass::lowered);

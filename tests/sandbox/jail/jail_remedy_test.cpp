@@ -55,8 +55,8 @@ TEST(JailRemedyTest, ACoveredProcIsNamed) {
       },
       [](int status) {
         // 6 and 8: this machine lets tests mount nothing.
-        return WIFEXITED(status) && (WEXITSTATUS(status) == 7 || WEXITSTATUS(status) == 6 ||
-                                     WEXITSTATUS(status) == 8);
+        return WIFEXITED(status) &&
+               (WEXITSTATUS(status) == 7 || WEXITSTATUS(status) == 6 || WEXITSTATUS(status) == 8);
       },
       "");
 }

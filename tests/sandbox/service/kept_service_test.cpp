@@ -94,8 +94,8 @@ TEST_F(KeptServiceTest, EndsWithAClientThatLeavesDuringARequest) {
     while (!std::filesystem::exists(mark) && !patience.passed()) std::this_thread::yield();
     ender->end_services();
   });
-  EXPECT_FALSE(client->shell({scratch_.path(), "touch started; sleep 60", 60'000, 1000},
-                             in_seconds(70)));
+  EXPECT_FALSE(
+      client->shell({scratch_.path(), "touch started; sleep 60", 60'000, 1000}, in_seconds(70)));
   leaves.join();
   EXPECT_TRUE(client->lost());
   EXPECT_TRUE(ends(pid));

@@ -207,8 +207,9 @@ TEST_F(CheckProgramTest, VariablesOfCompilersDoNotReachThem) {
   ::setenv("GCC_EXEC_PREFIX", "/nowhere/", 1);
   ::setenv("CPATH", "/nowhere", 1);
   const ChildExit end = check({"--compile-only", "--task", cpu_task,
-                               file("kernel.cpp", "extern \"C\" void solve(const void* const*, "
-                                                  "void* const*, const long*) {}")});
+                               file("kernel.cpp",
+                                    "extern \"C\" void solve(const void* const*, "
+                                    "void* const*, const long*) {}")});
   ::unsetenv("GCC_EXEC_PREFIX");
   ::unsetenv("CPATH");
   EXPECT_EQ(end.exit_code, 0) << end.out << end.err;

@@ -233,16 +233,37 @@ TEST_F(CudaCompilerTest, ForbiddenConstructsAreNamed) {
 
 TEST_F(CudaCompilerTest, NamesThatNvccHasWithoutAnIncludeCompile) {
   std::string source;
-  for (const char* use :
-       {"*x = INFINITY;", "*x = -NAN;", "*x = HUGE_VALF;", "*x = M_PI;", "int a = INT_MAX;",
-        "unsigned a = UINT_MAX;", "long long a = LLONG_MIN;", "int a = CHAR_BIT;",
-        "int a = RAND_MAX;", "int8_t a = 0;", "int32_t a = 0;", "int64_t a = 0;", "size_t a = 0;",
-        "std::size_t a = 0;", "ptrdiff_t a = 0;", "std::nullptr_t a = nullptr;", "uint a = 0;",
-        "ushort a = 0;", "*x = std::exp(1.f);", "*x = std::isnan(*x);", "if (*x > 9) abort();",
-        "size_t a = offsetof(float4, y);", "clock_t a = clock();", "dim3 a;", "uint4 a{};",
-        "*x = fmaxf(*x, 2);", "*x = max(1, 2);", "memcpy(x, x + 1, 4);", "*x = abs(-1);"}) {
-    source += "extern \"C\" __global__ void k" + std::to_string(source.size()) +
-              "(float* x) { " + use + " }\n";
+  for (const char* use : {"*x = INFINITY;",
+                          "*x = -NAN;",
+                          "*x = HUGE_VALF;",
+                          "*x = M_PI;",
+                          "int a = INT_MAX;",
+                          "unsigned a = UINT_MAX;",
+                          "long long a = LLONG_MIN;",
+                          "int a = CHAR_BIT;",
+                          "int a = RAND_MAX;",
+                          "int8_t a = 0;",
+                          "int32_t a = 0;",
+                          "int64_t a = 0;",
+                          "size_t a = 0;",
+                          "std::size_t a = 0;",
+                          "ptrdiff_t a = 0;",
+                          "std::nullptr_t a = nullptr;",
+                          "uint a = 0;",
+                          "ushort a = 0;",
+                          "*x = std::exp(1.f);",
+                          "*x = std::isnan(*x);",
+                          "if (*x > 9) abort();",
+                          "size_t a = offsetof(float4, y);",
+                          "clock_t a = clock();",
+                          "dim3 a;",
+                          "uint4 a{};",
+                          "*x = fmaxf(*x, 2);",
+                          "*x = max(1, 2);",
+                          "memcpy(x, x + 1, 4);",
+                          "*x = abs(-1);"}) {
+    source += "extern \"C\" __global__ void k" + std::to_string(source.size()) + "(float* x) { " +
+              use + " }\n";
   }
   const Compiled compiled = compile(source);
   EXPECT_FALSE(compiled.failure) << compiled.text;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole evaluations of contract `device` without a GPU: the CPU's bench and reference worker, and
-// the jailed launcher on the software device. Its times tell nothing about a GPU, but its timed
-// outputs are checked all the same. The software device keeps variables from call to call, where a
-// GPU's launcher restores them (`software` lines of `expect`).
+// the jailed launcher on the software device. Its timed outputs are checked. It keeps variables
+// from call to call, where a GPU's launcher restores them (`software` lines of `expect`).
 #include <gtest/gtest.h>
 
 #include <memory>
