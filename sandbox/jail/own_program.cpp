@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "runtime/process/child.hpp"
-#include "sandbox/jail/presets.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -19,7 +18,6 @@ Result<std::vector<std::string>> runner_files(const std::string& runner) {
   if (const auto found = known.find(runner); found != known.end()) return found->second;
   ChildSpec ask;
   ask.argv = {runner, "libraries"};
-  ask.environment = compile_jail().environment;
   const auto answer = run_child(ask, Deadline::after(std::chrono::seconds{30}));
   if (!answer) return fail("runner " + runner, answer.error());
   if (answer->exit_code != 0) {
