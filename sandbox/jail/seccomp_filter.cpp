@@ -26,7 +26,7 @@ struct FilterRelease {
 };
 using Filter = std::unique_ptr<void, FilterRelease>;
 
-/// Only the worker may change its cores: max-autotune compiles on more than the one that is timed.
+/// Only the worker may change its cores: max-autotune compiles on all of them.
 bool keeps_its_cores(JailKind kind) {
   return kind != JailKind::worker;
 }
@@ -36,9 +36,10 @@ size_t denied_count(JailKind kind) {
   return denied_calls.size() + 3 + socket_calls.size() + (keeps_its_cores(kind) ? 1 : 0);
 }
 
-/// The allowed calls, with `clone` and those of which some arguments are allowed.
-constexpr size_t process_call_count() {
-  return candidate_calls.size() + process_calls.size() + 6;
+/// The refused calls, with `clone` of a process and each refused argument counted as one.
+constexpr size_t candidate_denied_count() {
+  return launcher_denied_calls.size() + lasting_calls.size() + lasting_requests.size() +
+         lasting_hints.size() + lasting_advice.size() + 1;
 }
 
 /// Replaces libseccomp's macros, which need C's compound literals.
@@ -92,34 +93,16 @@ int answer_enosys(scmp_filter_ctx filter) {
   return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
-/// Allows `call` if its argument number `index` is one of `values`, as the kernel's 32 bits of it.
-int allow_values(scmp_filter_ctx filter, int call, unsigned index,
-                 std::span<const uint64_t> values) {
-  for (const uint64_t value : values) {
-    const int code = seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
-                                      argument(index, SCMP_CMP_MASKED_EQ, 0xffffffffU, value));
-    if (code != 0) return code;
-  }
-  return 0;
-}
-
-/// What every allow-list has.
-int allow_computing(scmp_filter_ctx filter) {
-  int code = allow_all(filter, candidate_calls);
-  if (code == 0) code = allow_values(filter, SCMP_SYS(madvise), 2, memory_advice);
-  if (code == 0) code = allow_limit_query(filter);
-  if (code == 0) code = answer_enosys(filter);
-  return code;
-}
-
 Result<Filter> allow_list(bool for_runner) {
   Filter filter{seccomp_init(SCMP_ACT_ERRNO(EPERM))};
   if (!filter) return fail(ErrorCode::unsupported, "seccomp: no filter can be made");
-  int code = allow_computing(filter.get());
+  int code = allow_all(filter.get(), candidate_calls);
   if (code == 0 && for_runner) code = allow_all(filter.get(), runner_calls);
   if (code == 0) code = allow_reading(filter.get());
   if (code == 0) code = allow_abort(filter.get());
   if (code == 0) code = allow_exit(filter.get());
+  if (code == 0) code = allow_limit_query(filter.get());
+  if (code == 0) code = answer_enosys(filter.get());
   if (code != 0) return refused("allow-list", code);
   return filter;
 }
@@ -175,24 +158,41 @@ Result<Filter> deny_list(JailKind kind) {
   return filter;
 }
 
-/// Allows new threads (the driver needs them), but no new processes.
-int allow_threads(scmp_filter_ctx filter) {
-  return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-                          argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+/// Allows new threads (the driver needs them); refuses new processes.
+int refuse_new_processes(scmp_filter_ctx filter) {
+  return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+                          argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+}
+
+/// Refuses `call` if its argument number `index` is one of `values`.
+int refuse_values(scmp_filter_ctx filter, int call, unsigned index,
+                  std::span<const uint64_t> values) {
+  for (const uint64_t value : values) {
+    const int code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), call, 1,
+                                      argument(index, SCMP_CMP_MASKED_EQ, 0xffffffffU, value));
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
+/// Refuses everything that continues while the process is stopped.
+int refuse_what_lasts(scmp_filter_ctx filter) {
+  int code = deny_all(filter, lasting_calls);
+  if (code == 0) code = refuse_values(filter, SCMP_SYS(fcntl), 1, lasting_requests);
+  if (code == 0) code = refuse_values(filter, SCMP_SYS(fadvise64), 3, lasting_hints);
+  if (code == 0) code = refuse_values(filter, SCMP_SYS(madvise), 2, lasting_advice);
+  return code;
 }
 
 Result<Filter> threads_only() {
-  Filter filter{seccomp_init(SCMP_ACT_ERRNO(EPERM))};
+  Filter filter{seccomp_init(SCMP_ACT_ALLOW)};
   if (!filter) return fail(ErrorCode::unsupported, "seccomp: no filter can be made");
   // For the driver's threads, which exist already.
   int code = seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1);
-  if (code == 0) code = allow_computing(filter.get());
-  if (code == 0) code = allow_all(filter.get(), process_calls);
-  if (code == 0) code = allow_threads(filter.get());
-  if (code == 0) code = allow_values(filter.get(), SCMP_SYS(fcntl), 1, file_requests);
-  if (code == 0) code = allow_values(filter.get(), SCMP_SYS(fadvise64), 3, read_hints);
-  if (code == 0) code = allow_values(filter.get(), SCMP_SYS(prctl), 0, process_options);
-  if (code != 0) return refused("allow-list", code);
+  if (code == 0) code = deny_all(filter.get(), launcher_denied_calls);
+  if (code == 0) code = refuse_new_processes(filter.get());
+  if (code == 0) code = refuse_what_lasts(filter.get());
+  if (code != 0) return refused("deny-list", code);
   return filter;
 }
 
@@ -217,11 +217,11 @@ Result<std::string> seccomp_program(JailKind kind) {
 
 std::string seccomp_name(JailKind kind) {
   if (kind == JailKind::launch || kind == JailKind::host) {
-    return "deny-list of " + std::to_string(denied_count(kind)) + " calls, then an allow-list of " +
-           std::to_string(process_call_count());
+    return "deny-list of " + std::to_string(denied_count(kind)) + " calls, then of " +
+           std::to_string(candidate_denied_count()) + " more";
   }
   return kind == JailKind::run
-             ? "allow-list of " + std::to_string(candidate_calls.size() + 6) + " calls"
+             ? "allow-list of " + std::to_string(candidate_calls.size() + 5) + " calls"
              : "deny-list of " + std::to_string(denied_count(kind)) + " calls";
 }
 

@@ -24,8 +24,9 @@ std::string seccomp_name(JailKind kind);
 Result<void> enter_candidate_filter();
 
 /// The launcher calls this before it loads a candidate's kernels. On all threads, and on top of the
-/// jail's filter, it allows what Python, torch and the CUDA driver call once they are loaded
-/// (`process_calls`), and nothing else.
+/// jail's filter, it refuses new programs and processes, sockets, signals to other processes, and
+/// everything with which the kernel works for a stopped process (delayed signals, timers, polling
+/// sets, asynchronous reads).
 Result<void> enter_launcher_filter();
 
 /// The same filter as a BPF program: the candidate's own Python process (contract `host`) puts it

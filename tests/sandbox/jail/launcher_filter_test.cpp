@@ -5,8 +5,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -17,8 +15,6 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
@@ -27,12 +23,9 @@
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/jail/presets.hpp"
 #include "sandbox/jail/seccomp_filter.hpp"
-#include "tests/sandbox/support/sandbox_fixture.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// The result of `holds` under the filter, in its own process.
 bool under_the_filter(const std::function<bool()>& holds) {
@@ -100,62 +93,6 @@ TEST(LauncherFilterTest, RefusesCallsThatContinueWhileItIsStopped) {
     EXPECT_TRUE(under_the_filter([n = number] { return refused(::syscall(n, 0, 0, 0, 0, 0)); }))
         << name;
   }
-}
-
-/// A list of what is allowed also refuses calls that are not known yet.
-TEST(LauncherFilterTest, RefusesWhatNoCandidateNeeds) {
-  const std::map<std::string, long> calls{
-      {"a call of a later kernel", 1000},
-      {"epoll_wait", SYS_epoll_wait},
-      {"getxattr", SYS_getxattr},
-      {"ioprio_set", SYS_ioprio_set},
-      {"landlock_create_ruleset", 444},
-      {"msgget", SYS_msgget},
-      {"msync", SYS_msync},
-      {"rt_sigqueueinfo", SYS_rt_sigqueueinfo},
-      {"sched_setscheduler", SYS_sched_setscheduler},
-      {"seccomp", SYS_seccomp},
-      {"semget", SYS_semget},
-      {"setpriority", SYS_setpriority},
-      {"setrlimit", SYS_setrlimit},
-      {"shmget", SYS_shmget},
-      {"signalfd4", SYS_signalfd4},
-      {"splice", SYS_splice},
-      {"sync", SYS_sync},
-      {"sync_file_range", SYS_sync_file_range},
-      {"tee", SYS_tee},
-      {"vmsplice", SYS_vmsplice},
-  };
-  for (const auto& [name, number] : calls) {
-    EXPECT_TRUE(under_the_filter([n = number] { return refused(::syscall(n, 0, 0, 0, 0, 0)); }))
-        << name;
-  }
-}
-
-TEST(LauncherFilterTest, LetsLimitsBeReadButNotLowered) {
-  EXPECT_TRUE(under_the_filter([] {
-    rlimit limit{};
-    return ::getrlimit(RLIMIT_CPU, &limit) == 0 && refused(::setrlimit(RLIMIT_CPU, &limit));
-  }));
-}
-
-TEST(LauncherFilterTest, RefusesOptionsOfTheProcessButNames) {
-  EXPECT_TRUE(under_the_filter([] {
-    return ::prctl(PR_SET_NAME, "worker") == 0 && refused(::prctl(PR_SET_TIMERSLACK, 1)) &&
-           refused(::prctl(PR_SET_PDEATHSIG, SIGCONT));
-  }));
-}
-
-TEST(LauncherFilterTest, LetsACandidateKeepFilesOfItsOwn) {
-  const testing::ScratchFolder folder;
-  EXPECT_TRUE(under_the_filter([&] {
-    std::error_code error;
-    const fs::path place = fs::path(folder.path()) / "extensions";
-    fs::create_directories(place, error);
-    std::ofstream(place / "a.so") << "text";
-    fs::rename(place / "a.so", place / "b.so", error);
-    return !error && fs::file_size(place / "b.so", error) == 4 && fs::remove_all(place, error) == 2;
-  }));
 }
 
 TEST(LauncherFilterTest, RefusesLeasesAndEventsOfFolders) {
