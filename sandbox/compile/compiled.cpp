@@ -41,7 +41,6 @@ void keep(CompileCache& cache, const std::string& key, const Compiled& result) {
 /// Why a file cannot be compiled as it is; empty if it can. Compilers read a text up to its first
 /// zero byte, or say something about the second.
 std::string no_source(std::string_view content) {
-  if (content.find_first_not_of(" \t\r\n") == content.npos) return "is empty";
   if (content.starts_with("\xFF\xFE") || content.starts_with("\xFE\xFF")) {
     return "is UTF-16: save it as UTF-8";
   }
@@ -128,16 +127,21 @@ std::optional<Compiled> unfit_sources(const FileSet& files, const std::string& m
     return failed_compiling(VerdictClass::compile_error, "solution/" + main + " is missing");
   }
   size_t bytes = 0;  // counted as in sandbox/workspace
-  for (const auto& [name, content] : files) {
-    if (const std::string why = no_source(content); !why.empty()) {
-      return failed_compiling(VerdictClass::compile_error, name + ' ' + why);
-    }
-    bytes += content.size();
+  for (const auto& [name, content] : files) bytes += content.size();
+  std::string why;
+  if (bytes > most_bytes) {
+    why = "the source has " + std::to_string(bytes) + " bytes, more than " +
+          std::to_string(most_bytes);
+  } else if (files.at(main).find_first_not_of(" \t\r\n") == std::string::npos) {
+    why = main + " is empty";
   }
-  if (bytes <= most_bytes) return std::nullopt;
-  return failed_compiling(VerdictClass::compile_error, "the source has " + std::to_string(bytes) +
-                                                           " bytes, more than " +
-                                                           std::to_string(most_bytes));
+  for (const auto& [name, content] : files) {
+    if (const std::string odd = no_source(content); why.empty() && !odd.empty()) {
+      why = name + ' ' + odd;
+    }
+  }
+  if (why.empty()) return std::nullopt;
+  return failed_compiling(VerdictClass::compile_error, std::move(why));
 }
 
 Result<Compiled> compile_once(CompileCache& cache, const std::string& key,

@@ -111,7 +111,7 @@ TEST(BoundVariantsTest, AccessesAndLanesAreCheckedInEveryVariant) {
       "k = \"d1\"\ntrans_b = true\n";
   EXPECT_EQ(mistake_in(gemm), "");
   EXPECT_EQ(mistake_in(gemm + "compute = \"tf32\"\n"),
-            "plan.toml:3:1: this task's lane is fp32-strict: compute = \"tf32\" is not allowed");
+            "plan.toml:11:11: this task's lane is fp32-strict: compute = \"tf32\" is not allowed");
   EXPECT_EQ(mistake_in(gemm + "beta = 1.0\n"),
             "plan.toml:4:8: \"out\" is read before any step has written it");
   EXPECT_EQ(misfit_of(gemm + "row_a = \"d1 + 1\"\n"),

@@ -186,9 +186,9 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
   fs::create_symlink(file("elsewhere.cu", ""), folder() / "linked/kernels.cu");
   EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "linked").string()}),
               HasSubstr("linked/kernels.cu: symbolic links are not followed"));
-  fs::create_symlink("/etc/passwd", folder() / "kernel.cpp");
-  EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "kernel.cpp").string()}),
-              HasSubstr("kernel.cpp: symbolic links are not followed; copy the file\n"));
+  fs::create_symlink("/etc/passwd", folder() / "linked.cpp");
+  EXPECT_THAT(refusal({"--task", cpu_task, (folder() / "linked.cpp").string()}),
+              HasSubstr("linked.cpp: symbolic links are not followed; copy the file\n"));
 }
 
 TEST_F(CheckProgramTest, SourcesThatAreNoTextAreNamed) {
