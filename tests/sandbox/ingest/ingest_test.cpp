@@ -33,8 +33,8 @@ class IngestTest : public testing::Test {
   void SetUp() override { REQUIRE_TORCH(); }
 
   static OrFailure<IngestRecord> ingest_code(const std::string& code,
-                                          PrecisionLane lane = PrecisionLane::fp32_strict,
-                                          IngestScope scope = IngestScope::whole) {
+                                             PrecisionLane lane = PrecisionLane::fp32_strict,
+                                             IngestScope scope = IngestScope::whole) {
     const Machine machine{.limits = {100, 10, 50}};
     Task task = task_of("t", code);
     task.lane = lane;
