@@ -2,11 +2,10 @@
 // Takes requests and streams chunks; generator_weights.cpp loads newer weights.
 #include "actors/generator/generator.hpp"
 
-#include <ATen/Parallel.h>
-
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
 #include "policy/generate/cpu/cpu_engine.hpp"
+#include "policy/model/threads.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -22,7 +21,7 @@ void GeneratorState::start(Self self, GeneratorSettings settings, WeightStoreAct
   self_ = self;
   settings_ = std::move(settings);
   store_ = std::move(store);
-  at::set_num_threads(settings_.threads);
+  policy::use_threads(1);
   auto engine = settings_.gpu
                     ? policy::make_cuda_engine(settings_.model, settings_.engine, *settings_.gpu)
                     : policy::make_cpu_engine(settings_.model, settings_.engine);

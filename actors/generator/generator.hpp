@@ -25,7 +25,6 @@ struct GeneratorSettings {
   policy::SamplingParams sampling;               // max_tokens and stream are set per call
   size_t chunk_tokens = 16;                      // sampled tokens per message
   std::chrono::milliseconds pull_timeout{30'000};
-  int threads = 1;
 };
 
 /// The generator with its message to itself: one decode step, sent while there is work.
@@ -56,7 +55,8 @@ class GeneratorState : public ActorState {
   void describe(ActorStatus& status) const override;
   void go_on();
   void gather(const policy::EngineOutput& sampled);
-  void pull_by_reference();
+  bool has(PolicyVersion version) const;
+  void pull_by_reference(PolicyVersion version);
   void pull_shard();
   void shard_arrived(const WeightShard& shard);
   void load(PolicyVersion version, const policy::ModelWeights& weights);

@@ -33,7 +33,6 @@ GeneratorSettings generator_settings(const RunConfig& config, const policy::Mode
   settings.sampling.stop_tokens = std::move(stop_tokens);
   settings.chunk_tokens = static_cast<size_t>(c.chunk_tokens);
   settings.pull_timeout = c.pull_timeout;
-  settings.threads = static_cast<int>(c.threads);
   return settings;
 }
 

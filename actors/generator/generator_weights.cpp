@@ -15,21 +15,27 @@ constexpr std::chrono::seconds pull_again{1};  // after a failed pull: rollouts 
 }  // namespace
 
 void GeneratorState::weights_ready(const WeightsReady& ready) {
-  if (store_.node() == self_->node()) return pull_by_reference();
-  // A repeated pull of an older version must not replace the pull of a newer one.
-  if (pull_ && ready.version < pull_->version) return;
-  RandomStream unused{0, "pull"};
-  pull_.emplace(Pull{ready.version, policy::make_weights(settings_.model, unused), 0});
+  if (has(ready.version)) return;
+  if (store_.node() == self_->node()) return pull_by_reference(ready.version);
+  // A repeated notice must replace neither the pull of its own version nor that of a newer one.
+  if (pull_ && ready.version <= pull_->version) return;
+  pull_.emplace(Pull{ready.version, policy::allocate_weights(settings_.model), 0});
   pull_shard();
 }
 
-void GeneratorState::pull_by_reference() {
+bool GeneratorState::has(PolicyVersion version) const {
+  return loaded_ && version <= engine_->version();
+}
+
+/// Pulls the newest weights, which are of `version` or a later one.
+void GeneratorState::pull_by_reference(PolicyVersion version) {
   const auto store = caf::actor_cast<LocalWeightStoreActor>(store_);
   ask(self_, *this, "pulled", store, settings_.pull_timeout, atom::pull_v)
       .then([this](const LocalWeights& newest) { load(newest.version, *newest.weights); },
-            [this](const caf::error& error) {
+            [this, version](const caf::error& error) {
               log::warn(label() + ": no new weights: " + from_caf(error).message);
-              if (!receiver_is_gone(error)) self_->delayed_send(self_, pull_again, WeightsReady{});
+              if (receiver_is_gone(error)) return;
+              self_->delayed_send(self_, pull_again, WeightsReady{version});
             });
 }
 
@@ -61,7 +67,9 @@ void GeneratorState::shard_arrived(const WeightShard& shard) {
   pull_.reset();
 }
 
+/// Loading a version again would only forget the prefixes that were computed with it.
 void GeneratorState::load(PolicyVersion version, const policy::ModelWeights& weights) {
+  if (has(version)) return;
   const auto start = std::chrono::steady_clock::now();
   engine_->load(version, weights);
   const auto pause = std::chrono::steady_clock::now() - start;

@@ -2,11 +2,10 @@
 // Takes segments and makes steps; learner_checkpoint.cpp makes the steps durable.
 #include "actors/learner/learner.hpp"
 
-#include <ATen/Parallel.h>
-
 #include "actors/base/ask.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
+#include "policy/model/threads.hpp"
 
 namespace warpsmith::actors {
 
@@ -16,7 +15,7 @@ void LearnerState::start(Self self, LearnerSettings settings, LedgerActor ledger
   settings_ = std::move(settings);
   ledger_ = std::move(ledger);
   store_ = std::move(store);
-  at::set_num_threads(settings_.threads);
+  policy::use_threads(settings_.threads);
   auto made = settings_.make_trainer();
   if (!made) throw ActorFailure(made.error());
   trainer_ = std::move(*made);

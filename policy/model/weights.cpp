@@ -58,19 +58,6 @@ std::map<std::string, std::vector<int64_t>> fused_shapes(const std::vector<Named
   return shapes;
 }
 
-/// Uninitialised tensors for every parameter of the configuration.
-ModelWeights allocate(const ModelConfig& config, at::ScalarType dtype) {
-  ModelWeights weights;
-  weights.layers.resize(static_cast<size_t>(config.layers));
-  const auto shapes = fused_shapes(traits_of(config.family).parts(config));
-  for_each_slot(weights, [&](const std::string& name, at::Tensor& slot) {
-    const auto it = shapes.find(name);
-    if (it != shapes.end()) slot = at::empty(it->second, at::TensorOptions(dtype));
-  });
-  if (config.tied_embeddings) weights.head = weights.embed;
-  return weights;
-}
-
 std::map<std::string, at::Tensor> slots_by_name(const ModelWeights& weights) {
   std::map<std::string, at::Tensor> slots;
   for_each_slot(weights, [&](const std::string& name, const at::Tensor& slot) {
@@ -164,9 +151,21 @@ void ModelWeights::require_grad() {
   for (auto& [name, tensor] : parameters()) tensor.set_requires_grad(true);
 }
 
+ModelWeights allocate_weights(const ModelConfig& config, at::ScalarType dtype) {
+  ModelWeights weights;
+  weights.layers.resize(static_cast<size_t>(config.layers));
+  const auto shapes = fused_shapes(traits_of(config.family).parts(config));
+  for_each_slot(weights, [&](const std::string& name, at::Tensor& slot) {
+    const auto it = shapes.find(name);
+    if (it != shapes.end()) slot = at::empty(it->second, at::TensorOptions(dtype));
+  });
+  if (config.tied_embeddings) weights.head = weights.embed;
+  return weights;
+}
+
 ModelWeights make_weights(const ModelConfig& config, RandomStream& random, at::ScalarType dtype) {
   const at::NoGradGuard no_grad;
-  ModelWeights weights = allocate(config, dtype);
+  ModelWeights weights = allocate_weights(config, dtype);
   for (auto& [name, tensor] : weights.parameters()) {
     if (tensor.dim() == 2) {
       fill_normal(tensor, config.init_std, random);
@@ -195,7 +194,7 @@ Result<ModelWeights> weights_from_map(const ModelConfig& config, const WeightMap
   if (auto ok = check_names(config, traits_of(config.family).parts(config), map); !ok) {
     return tl::unexpected(ok.error());
   }
-  ModelWeights weights = allocate(config, dtype);
+  ModelWeights weights = allocate_weights(config, dtype);
   if (auto ok = assign_weights(config, map, weights); !ok) return tl::unexpected(ok.error());
   return weights;
 }

@@ -50,6 +50,9 @@ struct ModelWeights {
   void require_grad();
 };
 
+/// Parameters of the configuration's shapes with undefined content.
+ModelWeights allocate_weights(const ModelConfig& config, at::ScalarType dtype = at::kFloat);
+
 /// Random parameters: matrices normal(0, init_std), norms 1, biases 0. Equal streams give equal
 /// parameters on every machine.
 ModelWeights make_weights(const ModelConfig& config, RandomStream& random,

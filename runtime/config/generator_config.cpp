@@ -22,7 +22,6 @@ void describe(Fields& fields, GeneratorConfig& c) {
   fields.integer("gpu", c.gpu, {.low = 0, .high = 63});
   fields.choice_of("precision", c.precision, precision_names);
   fields.integer("step_rows", c.step_rows, {.low = 0, .high = 65'536});
-  fields.integer("threads", c.threads, {.low = 1, .high = 1024});
   fields.integer("max_sessions", c.max_sessions, {.low = 1, .high = 65'536});
   fields.integer("max_batch", c.max_batch, {.low = 1, .high = 65'536});
   fields.integer("cache_tokens", c.cache_tokens, {.low = 64, .high = int64_t{1} << 36});

@@ -17,12 +17,11 @@ enum class GeneratorDevice : uint8_t { cpu, cuda };
 enum class GeneratorPrecision : uint8_t { bf16, fp32 };
 
 struct GeneratorConfig {
-  int64_t count = 1;                                        // engines, each on its own thread
+  int64_t count = 1;                                        // engines; on a CPU each on one thread
   GeneratorDevice device = GeneratorDevice::cpu;            // "cpu", "cuda"
   int64_t gpu = 0;                                          // number of the GPU, for "cuda"
   GeneratorPrecision precision = GeneratorPrecision::bf16;  // "bf16", "fp32"; for "cuda"
   int64_t step_rows = 0;           // tokens computed per step; 0: 512 on a CPU, 4096 on a GPU
-  int64_t threads = 1;             // per engine
   int64_t max_sessions = 32;       // sequences held at once, per engine
   int64_t max_batch = 32;          // sequences decoded in one step
   int64_t cache_tokens = 262'144;  // size of the key-value cache, per engine

@@ -92,6 +92,19 @@ INSTANTIATE_TEST_SUITE_P(Families, TransformerTest,
                          testing::Values(Family::llama, Family::qwen2, Family::qwen3),
                          [](const auto& family) { return to_string(family.param); });
 
+TEST(WeightsTest, AllocatedParametersHaveTheShapesOfRandomOnes) {
+  for (const Family family : {Family::llama, Family::qwen2, Family::qwen3}) {
+    const Transformer model = test::small_model(family);
+    const auto allocated = allocate_weights(model.config()).parameters();
+    const auto random = model.weights().parameters();
+    ASSERT_EQ(allocated.size(), random.size());
+    for (size_t i = 0; i < random.size(); ++i) {
+      EXPECT_EQ(allocated[i].first, random[i].first);
+      EXPECT_EQ(allocated[i].second.sizes(), random[i].second.sizes());
+    }
+  }
+}
+
 TEST(WeightsTest, MissingTensorIsNamed) {
   const Transformer model = test::small_model(Family::llama);
   WeightMap map = weights_to_map(model.config(), model.weights());
