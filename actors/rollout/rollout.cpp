@@ -59,6 +59,7 @@ void RolloutState::check(TrajectoryId id, Run& run) {
   const uint32_t request = run.machine.request();
   const auto now = SteadyClock::now();
   if (std::exchange(run.no_room, 0) == request && request != 0) {
+    leave_full_generator(run);
     return send(id, run.machine.repeat());
   }
   if (run.held == request && request != 0) {
@@ -71,6 +72,16 @@ void RolloutState::check(TrajectoryId id, Run& run) {
   const InfraFailure failure{InfraKind::deadline, "no tokens within generate_timeout"};
   run.last_chunk = now;
   send(id, run.machine.failed(request, failure));
+}
+
+/// The next generator may have room. It gets the whole prefix.
+void RolloutState::leave_full_generator(Run& run) {
+  const std::vector<GeneratorActor>& all = peers_->generators;
+  if (run.machine.phase() != RolloutPhase::generating || all.size() < 2) return;
+  self_->send(run.generator, atom::release_v, run.machine.id());
+  const auto at = static_cast<size_t>(std::ranges::find(all, run.generator) - all.begin());
+  run.generator = all[(at + 1) % all.size()];
+  run.machine.session_lost();
 }
 
 void RolloutState::replace_lost_peers() {

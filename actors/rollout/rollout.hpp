@@ -87,6 +87,7 @@ class RolloutState : public ActorState {
 
   // Deadlines and lost peers
   void check(TrajectoryId id, Run& run);
+  void leave_full_generator(Run& run);
   void replace_lost_peers();
   void replace_lost_peers(TrajectoryId id, Run& run);
   void repeat_task_requests(const SynthesisActor& former);

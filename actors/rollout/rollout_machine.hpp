@@ -92,8 +92,8 @@ class RolloutMachine {
   /// The executor that held the workspace is gone: rebuilds it before the next call. A request to
   /// that executor needs `failed` besides.
   void workspace_lost() { workspace_gone_ = true; }
-  /// The generator that held the session is gone: the next request has the whole prefix.
-  void session_lost() { seen_ = 0; }
+  /// Another generator is asked from now on: the next request has the whole prefix.
+  void session_lost() { seen_ = seen_before_ = 0; }
 
   RolloutPhase phase() const { return phase_; }
   bool over() const { return phase_ == RolloutPhase::finished || phase_ == RolloutPhase::dropped; }

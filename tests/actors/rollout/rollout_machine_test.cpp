@@ -323,6 +323,19 @@ TEST_F(RolloutMachineTest, GeneratorWithoutRoomGetsTheSameRequestAgain) {
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(holds<Dropped>(machine_->repeat()));
 }
 
+TEST_F(RolloutMachineTest, AnotherGeneratorGetsTheWholePrefix) {
+  make();
+  const auto first = only<GenerateCall>(admit());
+  say(write_text());
+  const auto next = only<GenerateCall>(answer("wrote"));
+  EXPECT_FALSE(next.whole);
+  machine_->session_lost();
+  const auto elsewhere = only<GenerateCall>(machine_->repeat());
+  EXPECT_TRUE(elsewhere.whole);
+  EXPECT_EQ(elsewhere.new_tokens, machine_->transcript().tokens());
+  EXPECT_GT(elsewhere.new_tokens.size(), first.new_tokens.size());
+}
+
 TEST_F(RolloutMachineTest, StaleAnswersAreIgnored) {
   make();
   admit();
