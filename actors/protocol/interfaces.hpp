@@ -139,7 +139,9 @@ using SupervisorActor = caf::typed_actor<
     // Ends the run as failed, with this reason.
     caf::reacts_to<FailureReport>,
     // Stops the run: drains, writes a checkpoint, ends every actor in order.
-    caf::reacts_to<atom::stop>>;
+    caf::reacts_to<atom::stop>,
+    // Answers what the present telemetry answers.
+    caf::replies_to<atom::snapshot>::with<Observation>>;
 
 // clang-format on
 

@@ -38,16 +38,13 @@ struct RunTree::Parts {
         system(config),
         self(system) {
     Spawners spawners = make_spawners(inputs);
-    // The supervisor spawns these two; their handles are kept here for `counts` and `numbers`.
+    // Kept for `counts`. The ledger is never restarted, so the handle stays right.
     spawners.ledger = [this, spawn = spawners.ledger](caf::actor_system& sys, Identity id) {
       return ledger = spawn(sys, std::move(id));
     };
-    spawners.telemetry = [this, spawn = spawners.telemetry](caf::actor_system& sys, Identity id) {
-      return telemetry = spawn(sys, std::move(id));
-    };
     root = system.spawn(supervisor, Identity{"supervisor", tap.get()}, std::move(spawners),
                         supervisor_settings(inputs->config));
-    // The first answer comes after the first handler, so `ledger` and `telemetry` are set then.
+    // The first answer comes after the first handler, so `ledger` is set then.
     if (auto up = ask<ActorStatus>(root, std::chrono::seconds{60}, atom::status_v); !up) {
       throw std::runtime_error("the supervisor does not start: " + up.error().message);
     }
@@ -70,7 +67,6 @@ struct RunTree::Parts {
   caf::actor_system system;
   std::optional<caf::scoped_actor> self;  // counts as an actor: goes first at the end
   LedgerActor ledger;  // written by the supervisor's first handler, read after its first answer
-  TelemetryActor telemetry;
   SupervisorActor root;
 };
 
@@ -105,7 +101,7 @@ Result<ActorStatus> RunTree::status(std::chrono::milliseconds bound) {
 }
 
 Result<Observation> RunTree::numbers(std::chrono::milliseconds bound) {
-  return parts_->ask<Observation>(parts_->telemetry, bound, atom::snapshot_v);
+  return parts_->ask<Observation>(parts_->root, bound, atom::snapshot_v);
 }
 
 Result<LedgerCounts> RunTree::counts(std::chrono::milliseconds bound) {

@@ -60,15 +60,33 @@ void SupervisorState::ask_status(Child& child) {
               const auto found = children_.find(address);
               if (found == children_.end()) return;
               found->second.asked = false;
-              if (found->second.leaving) return;
-              log::warn(label() + ": " + found->second.label +
-                        " does not answer: " + from_caf(error).message);
+              if (!found->second.leaving) unanswered(found->second, from_caf(error));
             });
+}
+
+/// Counts requests instead of reading a clock, so that a stopped process does not look stuck.
+void SupervisorState::unanswered(Child& child, const Error& error) {
+  log::warn(label() + ": " + child.label + " does not answer: " + error.message);
+  if (error.code != ErrorCode::timeout) return;
+  if (settings_.status_bound * ++child.unanswered >= settings_.stuck_timeout) let_go(Child{child});
+}
+
+/// Takes a stuck actor for ended. It gets an exit in case it comes back.
+void SupervisorState::let_go(const Child& child) {
+  self_->send_exit(child.handle, caf::exit_reason::user_shutdown);
+  children_.erase(child.handle.address());
+  const auto silent = settings_.status_bound * child.unanswered;
+  const Error cause{ErrorCode::timeout, "stuck: no answer for " + std::to_string(silent.count()) +
+                                            " ms (supervisor.stuck_timeout)"};
+  if (child.kind != Kind::rollout) return lost(child, cause);
+  // The ledger gives its trajectories to no other rollout while it lives.
+  give_up({cause.code, child.label + ": " + cause.message + "; resume the run"});
 }
 
 void SupervisorState::answered(const caf::actor_addr& child, ActorStatus& status) {
   if (const auto found = children_.find(child); found != children_.end()) {
     found->second.asked = false;
+    found->second.unanswered = 0;
   }
   Observation seen{status.name, std::move(status.gauges), {}};
   seen.texts["phase"] = std::move(status.phase);
@@ -139,6 +157,10 @@ void SupervisorState::stop(atom::stop /*unused*/) {
   take_checkpoint(RunPhase::done);
 }
 
+caf::result<Observation> SupervisorState::numbers(atom::snapshot /*unused*/) {
+  return self_->delegate(telemetry_, atom::snapshot_v);
+}
+
 void SupervisorState::failure(const FailureReport& report) {
   give_up({report.code, report.actor + ": " + report.message});
 }
@@ -196,9 +218,10 @@ SupervisorSelf::behavior_type supervisor(SupervisorState::Self self, Identity id
     self->quit(exit.reason);
   });
   self->state.start(self, std::move(spawners), settings);
-  return {on(self, "status", &SupervisorState::status),
-          on(self, "failure", &SupervisorState::failure), on(self, "tick", &SupervisorState::tick),
-          on(self, "respawn", &SupervisorState::respawn), on(self, "stop", &SupervisorState::stop)};
+  return {
+      on(self, "status", &SupervisorState::status), on(self, "failure", &SupervisorState::failure),
+      on(self, "tick", &SupervisorState::tick),     on(self, "respawn", &SupervisorState::respawn),
+      on(self, "stop", &SupervisorState::stop),     on(self, "numbers", &SupervisorState::numbers)};
 }
 
 }  // namespace warpsmith::actors

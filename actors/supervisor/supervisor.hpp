@@ -16,9 +16,10 @@ namespace warpsmith::actors {
 
 struct SupervisorSettings {
   ActorCounts counts;
-  std::chrono::milliseconds heartbeat{2'000};      // between two rounds of status requests
-  std::chrono::milliseconds status_bound{10'000};  // a later answer is reported as stuck
-  std::chrono::milliseconds stop_timeout{60'000};  // for the last checkpoint
+  std::chrono::milliseconds heartbeat{2'000};        // between two rounds of status requests
+  std::chrono::milliseconds status_bound{10'000};    // a later answer is none
+  std::chrono::milliseconds stuck_timeout{600'000};  // without an answer; see `unanswered`
+  std::chrono::milliseconds stop_timeout{60'000};    // for the last checkpoint
   RestartTable restarts = default_restart_table();
 };
 
@@ -48,6 +49,7 @@ class SupervisorState : public ActorState {
   void tick(atom::tick);
   void respawn(atom::respawn, uint8_t kind, uint32_t index);
   void stop(atom::stop);
+  caf::result<Observation> numbers(atom::snapshot);
   /// Ends every child; called when the supervisor itself ends.
   void end_all();
   void child_ended(const caf::down_msg& down);
@@ -69,8 +71,9 @@ class SupervisorState : public ActorState {
     uint32_t index = 0;
     std::string label;
     caf::actor handle;
-    bool leaving = false;  // was sent an exit: its end is no failure
-    bool asked = false;    // has an unanswered status request
+    bool leaving = false;    // was sent an exit: its end is no failure
+    bool asked = false;      // has an unanswered status request
+    int64_t unanswered = 0;  // status requests in a row
   };
 
   void describe(ActorStatus& status) const override;
@@ -87,7 +90,10 @@ class SupervisorState : public ActorState {
   // Health
   void ask_status(Child& child);
   void answered(const caf::actor_addr& child, ActorStatus& status);
+  void unanswered(Child& child, const Error& error);
+  void let_go(const Child& child);
   void ask_counts();
+  void lost(const Child& child, const Error& cause);
   void restart(const Child& child, const Error& cause);
   void give_up(const Error& reason);
   void record(const std::string& kind, const std::string& actor, const std::string& text);

@@ -14,6 +14,7 @@ SupervisorSettings supervisor_settings(const RunConfig& config) {
                      static_cast<uint32_t>(config.rollout.count)};
   settings.heartbeat = c.heartbeat;
   settings.status_bound = c.status_bound;
+  settings.stuck_timeout = c.stuck_timeout;
   settings.stop_timeout = c.stop_timeout;
   for (RestartLimits& limits : settings.restarts) {
     limits.max_restarts = std::min(limits.max_restarts, static_cast<uint32_t>(c.max_restarts));

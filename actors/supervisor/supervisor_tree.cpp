@@ -28,8 +28,8 @@ Identity SupervisorState::identity_of(Kind kind, uint32_t index) const {
 template <class Handle>
 Handle SupervisorState::watch(Kind kind, uint32_t index, Handle handle) {
   self_->monitor(handle);
-  children_[handle.address()] = Child{kind, index, identity_of(kind, index).label,
-                                      caf::actor_cast<caf::actor>(handle), false};
+  children_[handle.address()] =
+      Child{kind, index, identity_of(kind, index).label, caf::actor_cast<caf::actor>(handle)};
   return handle;
 }
 
@@ -79,7 +79,7 @@ void SupervisorState::spawn_one(Kind kind, uint32_t index) {
     case Kind::weight_store:
     case Kind::ledger:
     case Kind::learner:
-      break;  // never restarted: see child_ended
+      break;  // never restarted: see `lost`
   }
 }
 
@@ -101,7 +101,11 @@ void SupervisorState::child_ended(const caf::down_msg& down) {
   const Child child = found->second;
   children_.erase(found);
   if (child.leaving || phase_ == RunPhase::done || phase_ == RunPhase::failed) return;
-  const Error cause = from_caf(down.reason);
+  lost(child, from_caf(down.reason));
+}
+
+/// Restarts a child that has ended, or ends the run with it.
+void SupervisorState::lost(const Child& child, const Error& cause) {
   log::warn(label() + ": " + child.label + " ended: " + cause.message);
   if (child.kind == Kind::ledger || child.kind == Kind::learner ||
       child.kind == Kind::weight_store) {

@@ -11,6 +11,7 @@ void describe(Fields& fields, SupervisorConfig& c) {
   fields.duration("last_backoff", c.last_backoff, {.low = milliseconds{1}});
   fields.duration("heartbeat", c.heartbeat, {.low = milliseconds{50}});
   fields.duration("status_bound", c.status_bound, {.low = milliseconds{100}});
+  fields.duration("stuck_timeout", c.stuck_timeout, {.low = milliseconds{100}});
   fields.duration("stop_timeout", c.stop_timeout, {.low = milliseconds{100}});
 }
 
@@ -19,6 +20,8 @@ void validate(const SupervisorConfig& c, Complaints& complaints) {
                      "expected at most supervisor.last_backoff");
   complaints.require(c.heartbeat <= c.status_bound, "supervisor.heartbeat",
                      "expected at most supervisor.status_bound");
+  complaints.require(c.status_bound <= c.stuck_timeout, "supervisor.stuck_timeout",
+                     "expected at least supervisor.status_bound");
 }
 
 }  // namespace warpsmith

@@ -16,8 +16,10 @@ struct SupervisorConfig {
   std::chrono::milliseconds first_backoff{200};  // doubled at each restart within the window
   std::chrono::milliseconds last_backoff{std::chrono::seconds{30}};
   std::chrono::milliseconds heartbeat{std::chrono::seconds{2}};  // between two status requests
-  // An actor that answers later than this is reported as stuck.
+  // An actor that answers later than this is named in the log.
   std::chrono::milliseconds status_bound{std::chrono::seconds{10}};
+  // After so long without an answer it is replaced; if it keeps the run's state, the run stops.
+  std::chrono::milliseconds stuck_timeout{std::chrono::minutes{10}};
   std::chrono::milliseconds stop_timeout{std::chrono::seconds{60}};  // for a clean stop
 };
 

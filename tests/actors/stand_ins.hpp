@@ -134,7 +134,8 @@ inline RolloutActor::behavior_type rollout(Self<RolloutActor> self) {
 
 inline SupervisorActor::behavior_type supervisor(Self<SupervisorActor> self) {
   return {answers_status<SupervisorActor>(self), counts<FailureReport>(self),
-          counts<atom::stop>(self)};
+          counts<atom::stop>(self),
+          [](atom::snapshot) { return Observation{"root", {{"x", 2.5}}}; }};
 }
 
 }  // namespace warpsmith::actors::stand_in

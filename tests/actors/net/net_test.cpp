@@ -159,6 +159,7 @@ TEST_F(NetTest, Supervisor) {
   self->send(far, FailureReport{"rollout-0", ErrorCode::timeout, "x"});
   self->send(far, atom::stop_v);
   EXPECT_EQ(received(far), 2U);
+  EXPECT_EQ(ask<Observation>(far, atom::snapshot_v).values.at("x"), 2.5);
 }
 
 TEST_F(NetTest, AnotherInterfaceIsRefusedByName) {

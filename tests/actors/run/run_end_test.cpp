@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <future>
+#include <thread>
 
 #include "actors/run/run_tree.hpp"
 #include "tests/actors/run/run_fixture.hpp"
@@ -56,6 +57,24 @@ TEST_F(RunEndTest, EndComesWithTheLastActor) {
     EXPECT_TRUE(tree.counts(seconds{20}).has_value());
   });
   EXPECT_LT(took, c.supervisor.stop_timeout);
+}
+
+TEST_F(RunEndTest, NumbersComeFromTheSuccessorOfADeadTelemetry) {
+  const RunConfig c = config({"supervisor.stop_timeout=60000"});
+  end_of(c, std::make_unique<FaultTap>(Fault{"telemetry-0", "observe", 3}), [](RunTree& tree) {
+    const auto restarts = [&tree] {
+      const auto status = tree.status(seconds{20});
+      return status ? status->gauges.at("restarts") : 0;
+    };
+    const auto deadline = Deadline::after(seconds{20});
+    while (restarts() == 0 && !deadline.passed()) std::this_thread::yield();
+    bool answers = false;
+    while (!answers && !deadline.passed()) {
+      const auto numbers = tree.numbers(seconds{20});
+      answers = numbers && !numbers->values.empty();
+    }
+    EXPECT_TRUE(answers);
+  });
 }
 
 TEST_F(RunEndTest, EndLeavesAHangingActorBehind) {

@@ -41,7 +41,8 @@ class FlakyBackend : public PickyBackend {
 SupervisorActor::behavior_type listener(SupervisorActor::pointer /*self*/,
                                         std::vector<FailureReport>* heard) {
   return {[](atom::status) { return ActorStatus{}; },
-          [heard](const FailureReport& report) { heard->push_back(report); }, [](atom::stop) {}};
+          [heard](const FailureReport& report) { heard->push_back(report); }, [](atom::stop) {},
+          [](atom::snapshot) { return Observation{}; }};
 }
 
 class SynthesisTest : public ActorTest {
