@@ -72,6 +72,7 @@ Result<std::vector<fs::path>> files_of(const fs::path& place) {
 std::optional<std::string> constant(const std::string& code, std::string_view mark) {
   std::istringstream lines{code};
   for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();  // a line end of Windows
     if (line.starts_with(mark)) return line.substr(mark.size());
   }
   return std::nullopt;

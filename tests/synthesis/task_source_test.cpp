@@ -93,6 +93,7 @@ TEST_F(TaskSourceTest, ReadsTheDeviceThatATaskNames) {
   EXPECT_EQ(device_of("")->device, DeviceClass::cpu);
   EXPECT_EQ(device_of("DEVICE = \"cpu\"")->device, DeviceClass::cpu);
   EXPECT_EQ(device_of("DEVICE = \"cuda\"")->device, DeviceClass::cuda);
+  EXPECT_EQ(device_of("DEVICE = \"cuda\"\r")->device, DeviceClass::cuda);
   EXPECT_EQ(device_of("  DEVICE = \"cuda\"")->device, DeviceClass::cpu);
   EXPECT_EQ(device_of("\xef\xbb\xbf"
                       "DEVICE = \"cuda\"")
@@ -111,6 +112,7 @@ TEST_F(TaskSourceTest, ReadsTheLaneThatATaskNames) {
   EXPECT_EQ(lane_of("")->lane, PrecisionLane::fp32_strict);
   EXPECT_EQ(lane_of("LANE = \"fp32-strict\"")->lane, PrecisionLane::fp32_strict);
   EXPECT_EQ(lane_of("LANE = \"tf32-allowed\"")->lane, PrecisionLane::tf32_allowed);
+  EXPECT_EQ(lane_of("LANE = \"tf32-allowed\"\r")->lane, PrecisionLane::tf32_allowed);
   const auto unknown = lane_of("LANE = \"bf16\"");
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().code, ErrorCode::parse_failed);
