@@ -15,6 +15,25 @@ void append(std::vector<T>& to, const std::vector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
+// Between two looks whether a measurement is over; measurements last some hundred milliseconds.
+constexpr std::chrono::milliseconds between_looks{5};
+
+std::string device_of(const GeneratorSettings& settings) {
+  if (!settings.shared_device.empty() || !settings.gpu) return settings.shared_device;
+  const auto driver = cuda::Driver::load();
+  const auto gpus = driver ? driver->gpus() : tl::unexpected(driver.error());
+  if (!gpus) throw ActorFailure(gpus.error());
+  return gpu_device(gpus->at(static_cast<size_t>(settings.gpu->gpu)));
+}
+
+std::optional<DeviceShare> share_of(const GeneratorSettings& settings) {
+  const std::string device = device_of(settings);
+  if (device.empty()) return std::nullopt;
+  auto share = DeviceShare::open(settings.lease_folder, device);
+  if (!share) throw ActorFailure(share.error());
+  return std::move(*share);
+}
+
 }  // namespace
 
 void GeneratorState::start(Self self, GeneratorSettings settings, WeightStoreActor store) {
@@ -27,6 +46,7 @@ void GeneratorState::start(Self self, GeneratorSettings settings, WeightStoreAct
                     : policy::make_cpu_engine(settings_.model, settings_.engine);
   if (!engine) throw ActorFailure(engine.error());
   engine_ = std::move(*engine);
+  share_ = share_of(settings_);
   self->send(store_, atom::subscribe_v, caf::actor_cast<GeneratorActor>(self->ctrl()));
 }
 
@@ -49,16 +69,34 @@ caf::result<bool> GeneratorState::generate(const GenerateCall& call) {
 }
 
 /// One message per step, so that new requests and weights are handled between two steps.
-void GeneratorState::go_on() {
-  if (scheduled_ || !loaded_ || !engine_->has_work()) return;
+void GeneratorState::go_on(std::chrono::milliseconds later) {
+  const bool can_step = loaded_ && engine_->has_work();
+  if (scheduled_ || (!can_step && !newest_)) return;
   scheduled_ = true;
-  self_->send(self_, atom::step_v);
+  if (later.count() == 0) return self_->send(self_, atom::step_v);
+  self_->delayed_send(self_, later, atom::step_v);
 }
 
 void GeneratorState::step(atom::step /*unused*/) {
   scheduled_ = false;
+  if (!has_share()) return go_on(between_looks);
+  if (newest_) load_newest();
   for (const policy::EngineOutput& sampled : engine_->step()) gather(sampled);
+  if (!engine_->has_work()) give_share_back();
   go_on();
+}
+
+/// Whether the device may be used for a step.
+bool GeneratorState::has_share() {
+  if (!share_) return true;
+  if (share_->is_held() && share_->is_wanted()) give_share_back();
+  return share_->try_hold();
+}
+
+void GeneratorState::give_share_back() {
+  if (!share_ || !share_->is_held()) return;
+  for (const policy::EngineOutput& sampled : engine_->settle()) gather(sampled);
+  share_->give_back();
 }
 
 void GeneratorState::gather(const policy::EngineOutput& sampled) {

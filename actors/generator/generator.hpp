@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generator: one inference engine on its own thread. Owns the sessions' KV caches; spawned and
 // watched by the supervisor; bounded by the engine's sessions and cache (then error capacity). A
-// handler runs at most one decode step. When it dies, rollouts continue at another generator with
-// whole prefixes.
+// handler runs at most one decode step. On a GPU it computes while it holds a share of it, and
+// gives the share back between two steps when a measurement wants the GPU. When it dies, rollouts
+// continue at another generator with whole prefixes.
 #pragma once
 
 #include <map>
@@ -15,6 +16,7 @@
 #include "policy/generate/engine/engine.hpp"
 #include "policy/model/config.hpp"
 #include "policy/model/weights.hpp"
+#include "runtime/device/lease.hpp"
 
 namespace warpsmith::actors {
 
@@ -22,6 +24,8 @@ struct GeneratorSettings {
   policy::ModelConfig model;
   policy::EngineConfig engine;
   std::optional<policy::CudaEngineOptions> gpu;  // empty: on the CPU
+  std::string shared_device;                     // held in shares; empty: that of `gpu`, if any
+  std::string lease_folder = machine_leases;     // of the shares
   policy::SamplingParams sampling;               // max_tokens and stream are set per call
   size_t chunk_tokens = 16;                      // sampled tokens per message
   std::chrono::milliseconds pull_timeout{30'000};
@@ -45,28 +49,37 @@ class GeneratorState : public ActorState {
     RolloutActor asker;
     TokenChunk chunk;  // sampled since the last message
   };
+  struct Newest {
+    PolicyVersion version;
+    std::shared_ptr<const policy::ModelWeights> weights;
+  };
   /// A version that is being copied from another node.
   struct Pull {
     PolicyVersion version;
-    policy::ModelWeights weights;
+    std::shared_ptr<policy::ModelWeights> weights;
     uint32_t next = 0;
   };
 
   void describe(ActorStatus& status) const override;
-  void go_on();
+  void go_on(std::chrono::milliseconds later = {});
+  bool has_share();
+  void give_share_back();
   void gather(const policy::EngineOutput& sampled);
   bool has(PolicyVersion version) const;
   void pull_by_reference(PolicyVersion version);
   void pull_shard();
   void shard_arrived(const WeightShard& shard);
-  void load(PolicyVersion version, const policy::ModelWeights& weights);
+  void arrived(Newest newest);
+  void load_newest();
 
   Self self_ = nullptr;
   GeneratorSettings settings_;
   WeightStoreActor store_;
   std::unique_ptr<policy::Engine> engine_;
+  std::optional<DeviceShare> share_;
   std::map<TrajectoryId, Stream> streams_;
   std::optional<Pull> pull_;
+  std::optional<Newest> newest_;  // not loaded yet
   bool loaded_ = false;
   bool scheduled_ = false;  // a step message is in the mailbox
   double pause_ms_ = 0;     // that sequences waited for the newest weights

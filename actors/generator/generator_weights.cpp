@@ -19,19 +19,20 @@ void GeneratorState::weights_ready(const WeightsReady& ready) {
   if (store_.node() == self_->node()) return pull_by_reference(ready.version);
   // A repeated notice must replace neither the pull of its own version nor that of a newer one.
   if (pull_ && ready.version <= pull_->version) return;
-  pull_.emplace(Pull{ready.version, policy::allocate_weights(settings_.model), 0});
+  auto weights = policy::allocate_weights(settings_.model);
+  pull_.emplace(Pull{ready.version, std::make_shared<policy::ModelWeights>(std::move(weights)), 0});
   pull_shard();
 }
 
 bool GeneratorState::has(PolicyVersion version) const {
-  return loaded_ && version <= engine_->version();
+  return (loaded_ && version <= engine_->version()) || (newest_ && version <= newest_->version);
 }
 
 /// Pulls the newest weights, which are of `version` or a later one.
 void GeneratorState::pull_by_reference(PolicyVersion version) {
   const auto store = caf::actor_cast<LocalWeightStoreActor>(store_);
   ask(self_, *this, "pulled", store, settings_.pull_timeout, atom::pull_v)
-      .then([this](const LocalWeights& newest) { load(newest.version, *newest.weights); },
+      .then([this](const LocalWeights& newest) { arrived({newest.version, newest.weights}); },
             [this, version](const caf::error& error) {
               log::warn(label() + ": no new weights: " + from_caf(error).message);
               if (receiver_is_gone(error)) return;
@@ -56,26 +57,34 @@ void GeneratorState::pull_shard() {
 
 void GeneratorState::shard_arrived(const WeightShard& shard) {
   if (!pull_ || shard.version != pull_->version || shard.index != pull_->next) return;
-  if (auto applied = apply_shard(shard, pull_->weights); !applied) {
+  if (auto applied = apply_shard(shard, *pull_->weights); !applied) {
     log::warn(label() + ": " + applied.error().message);
     pull_.reset();
     self_->delayed_send(self_, pull_again, WeightsReady{shard.version});
     return;
   }
   if (++pull_->next < shard.count) return pull_shard();
-  load(pull_->version, pull_->weights);
+  arrived({pull_->version, std::move(pull_->weights)});
   pull_.reset();
 }
 
 /// Loading a version again would only forget the prefixes that were computed with it.
-void GeneratorState::load(PolicyVersion version, const policy::ModelWeights& weights) {
-  if (has(version)) return;
+void GeneratorState::arrived(Newest newest) {
+  if (has(newest.version)) return;
+  newest_ = std::move(newest);
+  if (has_share()) load_newest();
+  go_on();
+}
+
+void GeneratorState::load_newest() {
+  const Newest newest = std::move(*newest_);
+  newest_.reset();
   const auto start = std::chrono::steady_clock::now();
-  engine_->load(version, weights);
+  engine_->load(newest.version, *newest.weights);
   const auto pause = std::chrono::steady_clock::now() - start;
   pause_ms_ = std::chrono::duration<double, std::milli>(pause).count();
   loaded_ = true;
-  go_on();
+  if (!engine_->has_work()) give_share_back();
 }
 
 }  // namespace warpsmith::actors

@@ -25,16 +25,6 @@ Machine identity_of(const cuda::Gpu& gpu, int cuda_version) {
           .limits = {}};
 }
 
-/// The name of the lease's file, the same for all services on this machine.
-std::string lease_name(const cuda::Gpu& gpu) {
-  std::string name =
-      "gpu-" + (gpu.bus_address.empty() ? std::to_string(gpu.index) : gpu.bus_address);
-  for (char& c : name) {
-    if (c == ':' || c == '/') c = '_';
-  }
-  return name;
-}
-
 }  // namespace
 
 GpuSlot::GpuSlot(std::shared_ptr<GpuVerifier> verifier, Machine machine, GpuAccess access,
@@ -73,11 +63,11 @@ std::string GpuSlot::architecture() const {
 }
 
 Result<DeviceLease> GpuSlot::lease(Deadline deadline) const {
-  return DeviceLease::acquire(lease_folder_, lease_name(verifier_->facts()), deadline);
+  return DeviceLease::acquire(lease_folder_, gpu_device(verifier_->facts()), deadline);
 }
 
 Result<UniqueFd> GpuSlot::open_lease() const {
-  return sandbox::open_lease(lease_folder_, lease_name(verifier_->facts()));
+  return warpsmith::open_lease(lease_folder_, gpu_device(verifier_->facts()));
 }
 
 Result<std::unique_ptr<Bench>> GpuSlot::make_bench(const TaskSignature& signature) {

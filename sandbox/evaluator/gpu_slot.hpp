@@ -8,9 +8,9 @@
 
 #include "runtime/clock.hpp"
 #include "runtime/cuda/clock_sample.hpp"
+#include "runtime/device/lease.hpp"
 #include "runtime/result.hpp"
 #include "sandbox/device/gpu_access.hpp"
-#include "sandbox/device/lease.hpp"
 #include "sandbox/judge/gpu/gpu_bench.hpp"
 #include "sandbox/timing/machine.hpp"
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "runtime/device/lease.hpp"
 #include "sandbox/contract/contract.hpp"
-#include "sandbox/device/lease.hpp"
 #include "sandbox/evaluator/gpu_slot.hpp"
 #include "sandbox/judge/host_bench.hpp"
 #include "sandbox/reference/worker.hpp"

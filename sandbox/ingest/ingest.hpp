@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "runtime/clock.hpp"
+#include "runtime/device/lease.hpp"
 #include "runtime/result.hpp"
-#include "sandbox/device/lease.hpp"
 #include "sandbox/ingest/mutation_gate.hpp"
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/protocol/progress.hpp"

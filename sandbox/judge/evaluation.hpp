@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "runtime/clock.hpp"
+#include "runtime/device/lease.hpp"
 #include "runtime/result.hpp"
 #include "runtime/submission.hpp"
 #include "sandbox/commit/contestant.hpp"
-#include "sandbox/device/lease.hpp"
 #include "sandbox/failure/own_time.hpp"
 #include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/ingest_record.hpp"

@@ -164,6 +164,14 @@ std::vector<EngineOutput> Engine::step() {
   return started_.size() > ahead ? finish_batch() : std::vector<EngineOutput>{};
 }
 
+std::vector<EngineOutput> Engine::settle() {
+  std::vector<EngineOutput> outputs;
+  while (!started_.empty()) {
+    for (EngineOutput& output : finish_batch()) outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
 bool Engine::start_batch() {
   counters_.reused_tokens += static_cast<uint64_t>(store_.adopt_prefixes());
   const auto plan = store_.reserve(

@@ -79,6 +79,8 @@ class Engine {
   /// Starts a batch of pending rows and returns the oldest unfinished batch's samples: at most one
   /// per session. With a backend that runs ahead, that is the batch of the step before.
   std::vector<EngineOutput> step();
+  /// Finishes the batches that were started and starts none: the device is idle afterwards.
+  std::vector<EngineOutput> settle();
 
   /// Ends a session's request but keeps its tokens, so that it can be continued. No effect if idle.
   void cancel(SessionId session);

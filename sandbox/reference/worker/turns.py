@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Takes turns on the GPU (device/lease.hpp), so that trials of a search for the fastest kernel and the timings of other
+# Takes turns on the GPU (runtime/device/lease.hpp), so that trials of a search for the fastest kernel and the timings of other
 # processes do not disturb each other.
 import contextlib
 import fcntl
+import struct
 import threading
 import time
 
@@ -59,6 +60,7 @@ class Turns:
         with self.guard:
             self.trials += 1
         if self.since is None:
+            self._lock_byte(fcntl.F_WRLCK)
             fcntl.flock(self.fd, fcntl.LOCK_EX)
             self.since = time.monotonic()
 
@@ -77,4 +79,9 @@ class Turns:
             if self.trials or self.since is None:
                 return
             fcntl.flock(self.fd, fcntl.LOCK_UN)
+            self._lock_byte(fcntl.F_UNLCK)
             self.since = None
+
+    def _lock_byte(self, kind):
+        """Tells the holders of shares, a policy on this GPU, that the whole GPU is wanted."""
+        fcntl.fcntl(self.fd, fcntl.F_OFD_SETLKW, struct.pack("hhqqi", kind, 0, 0, 1, 0))

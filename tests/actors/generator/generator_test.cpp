@@ -14,20 +14,22 @@ using std::chrono::seconds;
 class GeneratorTest : public RunFixture {
  protected:
   GeneratorTest() {
-    const RunConfig c = config();
-    auto inputs = load_inputs(c, c.model.folder);
+    auto inputs = load_inputs(config_, config_.model.folder);
     if (!inputs) throw std::runtime_error(inputs.error().message);
     const auto weights = std::make_shared<const policy::ModelWeights>(inputs->weights.clone());
     store_ = system_.spawn(weight_store, Identity{"weight_store-0", tap.get()}, 1U << 20U);
     self_->send(store_, LocalWeights{{1, 4}, weights});
-    generator_ = system_.spawn<caf::detached>(generator, Identity{"generator-0", tap.get()},
-                                              generator_settings(c, inputs->model, {}), store_);
+    settings_ = generator_settings(config_, inputs->model, {});
   }
   ~GeneratorTest() override {
     self_->send_exit(generator_, caf::exit_reason::user_shutdown);
     self_->send_exit(store_, caf::exit_reason::user_shutdown);
   }
 
+  void start() {
+    generator_ = system_.spawn<caf::detached>(generator, Identity{"generator-0", tap.get()},
+                                              settings_, store_);
+  }
   template <class Handle>
   ActorStatus status_of(const Handle& actor) {
     ActorStatus out;
@@ -44,14 +46,21 @@ class GeneratorTest : public RunFixture {
   }
   /// Samples one token after a prompt of 64 tokens.
   void sample(TrajectoryId session) {
-    GenerateCall call{session, 1, true, std::vector<int32_t>(64, 5), 1};
+    ask({session, 1, true, std::vector<int32_t>(64, 5), 1});
+    expect_chunk();
+  }
+  void ask(const GenerateCall& call) {
     self_->request(generator_, seconds{20}, call)
         .receive([](bool) {},
                  [&](const caf::error& error) { ADD_FAILURE() << system_.render(error); });
+  }
+  void expect_chunk() {
     self_->receive([](const TokenChunk& chunk) { EXPECT_EQ(chunk.tokens.size(), 1U); },
                    caf::after(seconds{20}) >> [] { ADD_FAILURE() << "no token"; });
   }
 
+  const RunConfig config_ = config();
+  GeneratorSettings settings_;
   RunTestConfig system_config_;
   caf::actor_system system_{system_config_};
   caf::scoped_actor self_{system_};
@@ -60,6 +69,7 @@ class GeneratorTest : public RunFixture {
 };
 
 TEST_F(GeneratorTest, RepeatedNoticesOfAVersionKeepItsPrefixes) {
+  start();
   settle();
   sample(1);
   for (int i = 0; i < 2; ++i) self_->send(generator_, WeightsReady{{1, 4}});
@@ -68,6 +78,48 @@ TEST_F(GeneratorTest, RepeatedNoticesOfAVersionKeepItsPrefixes) {
   const ActorStatus status = status_of(generator_);
   EXPECT_EQ(status.gauges.at("step"), 4);
   EXPECT_EQ(status.gauges.at("reused_tokens"), 48);
+}
+
+class SharedGeneratorTest : public GeneratorTest {
+ protected:
+  SharedGeneratorTest() {
+    settings_.lease_folder = leases_.path().string();
+    settings_.shared_device = "gpu";
+  }
+  DeviceLease lease() const {
+    return DeviceLease::acquire(settings_.lease_folder, "gpu", Deadline::after(seconds{20}))
+        .value();
+  }
+
+ private:
+  test_support::TemporaryFolder leases_;
+};
+
+TEST_F(SharedGeneratorTest, AnIdleGeneratorKeepsNoMeasurementOut) {
+  start();
+  sample(1);
+  settle();
+  (void)lease();
+}
+
+TEST_F(SharedGeneratorTest, WeightsAndStepsWaitForTheEndOfAMeasurement) {
+  std::optional<DeviceLease> measuring = lease();
+  start();
+  settle();
+  EXPECT_EQ(status_of(generator_).phase, "waiting for weights") << "and it still answers";
+  ask({1, 1, true, std::vector<int32_t>(64, 5), 1});
+  self_->receive([](const TokenChunk&) { ADD_FAILURE() << "computed during a measurement"; },
+                 caf::after(std::chrono::milliseconds{100}) >> [] {});
+  measuring.reset();
+  expect_chunk();
+}
+
+TEST_F(SharedGeneratorTest, AMeasurementGetsTheDeviceBetweenTwoSteps) {
+  start();
+  settle();
+  ask({1, 1, true, std::vector<int32_t>(64, 5), 400});
+  (void)lease();
+  EXPECT_EQ(status_of(generator_).phase, "decoding") << "it goes on afterwards";
 }
 
 /// A generator that never has room.

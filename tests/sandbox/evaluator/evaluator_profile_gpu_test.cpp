@@ -12,9 +12,9 @@
 
 #include "runtime/cuda/canary.hpp"
 #include "runtime/cuda/driver.hpp"
+#include "runtime/device/lease.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
-#include "sandbox/device/lease.hpp"
 #include "sandbox/evaluator/evaluator.hpp"
 #include "sandbox/profile/profile.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/device/lease.hpp"
 #include "runtime/run/durable_file.hpp"
-#include "sandbox/device/lease.hpp"
 #include "tests/sandbox/evaluator/evaluator_fixture.hpp"
 #include "tests/sandbox/support/task_texts.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The jailed Python worker: refusals name the place; crashes and hangs are noticed.
 #include "sandbox/reference/worker.hpp"
+#include "runtime/device/lease.hpp"
 #include "runtime/environment.hpp"
-#include "sandbox/device/lease.hpp"
 
 #include "support.hpp"
 

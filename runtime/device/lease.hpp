@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases: one service at a time uses a GPU or a core. Several services can share one GPU, and the
-// slots of two runs can have the same core. While one verifies and times, the others compile and
-// start their jails.
+// Leases: one service at a time measures on a GPU or a core. Several services can share one GPU,
+// and the slots of two runs can have the same core. While one verifies and times, the others
+// compile and start their jails. A policy on the same GPU holds shares, and gives them back when
+// asked.
 #pragma once
 
 #include <functional>
@@ -9,10 +10,11 @@
 #include <string>
 
 #include "runtime/clock.hpp"
+#include "runtime/cuda/driver.hpp"
 #include "runtime/process/unique_fd.hpp"
 #include "runtime/result.hpp"
 
-namespace warpsmith::sandbox {
+namespace warpsmith {
 
 /// The folder of the lock files. Fixed, because all users of a GPU must share its lease; TMPDIR
 /// differs between users.
@@ -20,9 +22,12 @@ inline constexpr const char* machine_leases = "/tmp/warpsmith-leases";
 
 /// The name of a core in leases, for slots without a GPU.
 std::string core_device(int core);
+/// The name of a GPU in leases: its PCI address.
+std::string gpu_device(const cuda::Gpu& gpu);
 
 /// The open lock file of `device`, for a process that cannot see `folder` and calls flock(2)
-/// itself. The lock is free once all copies of the descriptor are closed.
+/// itself. The lock is free once all copies of the descriptor are closed. Before it waits in flock,
+/// it takes an open-file-description lock of byte 0, which tells the holders of shares.
 Result<UniqueFd> open_lease(const std::string& folder, const std::string& device);
 
 /// Holds the lock. The kernel drops it when the process ends, however it ends.
@@ -40,7 +45,25 @@ class DeviceLease {
   SteadyClock::time_point since_ = SteadyClock::now();
 };
 
+/// A share of a device: work that needs no quiet device, beside others that hold shares. Its holder
+/// looks often whether a lease is wanted, and then gives the share back. A lease goes first.
+class DeviceShare {
+ public:
+  static Result<DeviceShare> open(const std::string& folder, const std::string& device);
+  /// Holds the share if nothing holds or waits for a lease; does not wait.
+  bool try_hold();
+  bool is_held() const { return held_; }
+  /// Whether something holds or waits for a lease. One system call.
+  bool is_wanted() const;
+  void give_back();
+
+ private:
+  explicit DeviceShare(UniqueFd file) : file_(std::move(file)) {}
+  UniqueFd file_;
+  bool held_ = false;
+};
+
 /// Acquires the slot's lease; returns nothing for a slot without a GPU or core of its own.
 using AcquireLease = std::function<Result<std::optional<DeviceLease>>(Deadline)>;
 
-}  // namespace warpsmith::sandbox
+}  // namespace warpsmith

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/device/lease.hpp"
+#include "runtime/device/lease.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <memory>
 
-namespace warpsmith::sandbox {
+namespace warpsmith {
 namespace {
 
 /// The signal that interrupts calls: its handler does nothing, and calls are not restarted.
@@ -70,16 +70,36 @@ class Interruption {
   sigset_t before_{};
 };
 
-/// Waits for the lock in the kernel.
-Result<void> lock(int file, Deadline deadline) {
-  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return {};
-  const auto interruption = Interruption::at(deadline);
-  if (!interruption) return tl::unexpected(interruption.error());
-  while (::flock(file, LOCK_EX) != 0) {
+/// Byte 0 of a lock file: its lock says that a lease is held or wanted. Open-file-description locks
+/// and those of flock(2) do not meet.
+struct flock turn(short type) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = 1;
+  return lock;
+}
+
+/// Takes a lock by a call that blocks in the kernel.
+template <class Call>
+Result<void> wait_in(const Call& call, Deadline deadline) {
+  while (call() != 0) {
     if (errno != EINTR) return fail(ErrorCode::io_failed, std::strerror(errno));
     if (deadline.passed()) return fail(ErrorCode::timeout, "not free in time");
   }
   return {};
+}
+
+/// Waits for the turn, then until all shares are given back.
+Result<void> lock(int file, Deadline deadline) {
+  struct flock wanted = turn(F_WRLCK);
+  const bool first = ::fcntl(file, F_OFD_SETLK, &wanted) == 0;
+  if (first && ::flock(file, LOCK_EX | LOCK_NB) == 0) return {};
+  const auto interruption = Interruption::at(deadline);
+  if (!interruption) return tl::unexpected(interruption.error());
+  const auto take_turn = [&] { return ::fcntl(file, F_OFD_SETLKW, &wanted); };
+  if (auto taken = wait_in(take_turn, deadline); !taken) return taken;
+  return wait_in([&] { return ::flock(file, LOCK_EX); }, deadline);
 }
 
 /// All users put their lock files there.
@@ -108,6 +128,15 @@ std::string core_device(int core) {
   return "core-" + std::to_string(core);
 }
 
+std::string gpu_device(const cuda::Gpu& gpu) {
+  std::string name =
+      "gpu-" + (gpu.bus_address.empty() ? std::to_string(gpu.index) : gpu.bus_address);
+  for (char& c : name) {
+    if (c == ':' || c == '/') c = '_';
+  }
+  return name;
+}
+
 Result<UniqueFd> open_lease(const std::string& folder, const std::string& device) {
   make_folder(folder);
   const std::string path = folder + "/" + device + ".lock";
@@ -132,4 +161,25 @@ Result<DeviceLease> DeviceLease::acquire(const std::string& folder, const std::s
   return DeviceLease{std::move(*file)};
 }
 
-}  // namespace warpsmith::sandbox
+Result<DeviceShare> DeviceShare::open(const std::string& folder, const std::string& device) {
+  auto file = open_lease(folder, device);
+  if (!file) return tl::unexpected(std::move(file.error()));
+  return DeviceShare{std::move(*file)};
+}
+
+bool DeviceShare::is_wanted() const {
+  struct flock seen = turn(F_WRLCK);
+  return ::fcntl(file_.get(), F_OFD_GETLK, &seen) == 0 && seen.l_type != F_UNLCK;
+}
+
+bool DeviceShare::try_hold() {
+  if (!held_) held_ = !is_wanted() && ::flock(file_.get(), LOCK_SH | LOCK_NB) == 0;
+  return held_;
+}
+
+void DeviceShare::give_back() {
+  (void)::flock(file_.get(), LOCK_UN);
+  held_ = false;
+}
+
+}  // namespace warpsmith

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/device/lease.hpp"
+#include "runtime/device/lease.hpp"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 #include "tests/support/temporary_folder.hpp"
 
-namespace warpsmith::sandbox {
+namespace warpsmith {
 namespace {
 
 using std::chrono::milliseconds;
@@ -108,6 +108,41 @@ TEST(DeviceLeaseTest, AWaitEndsInAThreadThatBlocksSignals) {
   EXPECT_TRUE(::sigismember(&after, SIGRTMIN)) << "the mask is as it was";
 }
 
+TEST(DeviceShareTest, SharesMeetButNoLeaseBesideThem) {
+  const TemporaryFolder folder;
+  const std::string place = folder.path().string();
+  auto one = DeviceShare::open(place, "gpu").value(), two = DeviceShare::open(place, "gpu").value();
+  EXPECT_TRUE(one.try_hold());
+  EXPECT_TRUE(two.try_hold());
+  EXPECT_FALSE(DeviceLease::acquire(place, "gpu", soon()));
+  EXPECT_FALSE(one.is_wanted()) << "the waiter has given up";
+  one.give_back();
+  EXPECT_FALSE(DeviceLease::acquire(place, "gpu", soon()));
+  two.give_back();
+  const auto lease = DeviceLease::acquire(place, "gpu", soon());
+  ASSERT_TRUE(lease);
+  EXPECT_FALSE(one.try_hold());
+}
+
+/// Else a policy that takes a share at every step would keep measurements out for ever.
+TEST(DeviceShareTest, AWaitingLeaseGoesBeforeNewShares) {
+  const TemporaryFolder folder;
+  const std::string place = folder.path().string();
+  auto held = DeviceShare::open(place, "gpu").value(),
+       later = DeviceShare::open(place, "gpu").value();
+  ASSERT_TRUE(held.try_hold());
+  bool got = false;
+  std::thread waiter([&] {
+    got = DeviceLease::acquire(place, "gpu", Deadline::after(std::chrono::seconds{60})).has_value();
+  });
+  while (!held.is_wanted()) std::this_thread::yield();
+  EXPECT_FALSE(later.try_hold());
+  held.give_back();
+  waiter.join();
+  EXPECT_TRUE(got);
+  EXPECT_TRUE(later.try_hold()) << "the lease is over";
+}
+
 TEST(DeviceLeaseTest, AFolderThatCannotBeWrittenIsNamed) {
   const auto lease = DeviceLease::acquire("/proc/nowhere", "gpu", soon());
   ASSERT_FALSE(lease);
@@ -168,4 +203,4 @@ TEST(DeviceLeaseTest, RefreshesTheTimeOfItsFile) {
 }
 
 }  // namespace
-}  // namespace warpsmith::sandbox
+}  // namespace warpsmith
