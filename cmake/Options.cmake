@@ -29,6 +29,16 @@ function(warpsmith_optimise_little target)
   endif()
 endfunction()
 
+# Sources of a target are compiled eight at a time, since their headers take most of the time. Off: each alone, for
+# work on a few files.
+option(WARPSMITH_UNITY "Compile several sources of a target at a time" ON)
+if(WARPSMITH_UNITY)
+  set(CMAKE_UNITY_BUILD ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+  # GCC takes members whose types are of a source's anonymous namespace for those of a header.
+  target_compile_options(warpsmith_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
+
 find_program(CCACHE ccache)
 if(CCACHE)
   # Paths relative to the checkout let clones and worktrees share one cache. Without this sloppiness ccache

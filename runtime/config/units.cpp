@@ -22,7 +22,7 @@ constexpr std::array<Unit, 5> byte_units{
     {{"TiB", 1LL << 40}, {"GiB", 1LL << 30}, {"MiB", 1LL << 20}, {"KiB", 1LL << 10}, {"B", 1}}};
 
 // Doubles are exact up to here, and 2^53 ms is 285,000 years.
-constexpr double largest = 9'007'199'254'740'992.0;
+constexpr double largest_exact = 9'007'199'254'740'992.0;
 
 std::optional<int64_t> size_of(std::span<const Unit> units, std::string_view name) {
   for (const Unit& unit : units) {
@@ -60,7 +60,7 @@ std::optional<int64_t> parse(std::string_view text, std::span<const Unit> units)
     if (!part) return std::nullopt;
     total += *part;
   }
-  if (!(total <= largest)) return std::nullopt;
+  if (!(total <= largest_exact)) return std::nullopt;
   return std::llround(total);
 }
 

@@ -15,31 +15,31 @@ namespace fs = std::filesystem;
 constexpr const char* file_name = "libnvidia-ml.so.1";
 
 // The parts of NVML's binary interface that are used here (NVML API reference; 0 is success).
-using Device = void*;
+using NvmlDevice = void*;
 enum ClockType : int { sm_clock = 1, memory_clock = 2 };
 constexpr int board_sensor = 0;
 
 struct Calls {
   int (*init)() = nullptr;
   const char* (*error_text)(int) = nullptr;
-  int (*device)(const char*, Device*) = nullptr;
-  int (*clock)(Device, int, unsigned*) = nullptr;
-  int (*power)(Device, unsigned*) = nullptr;
-  int (*temperature)(Device, int, unsigned*) = nullptr;
-  int (*reasons)(Device, unsigned long long*) = nullptr;
+  int (*device)(const char*, NvmlDevice*) = nullptr;
+  int (*clock)(NvmlDevice, int, unsigned*) = nullptr;
+  int (*power)(NvmlDevice, unsigned*) = nullptr;
+  int (*temperature)(NvmlDevice, int, unsigned*) = nullptr;
+  int (*reasons)(NvmlDevice, unsigned long long*) = nullptr;
 
   explicit Calls(const DynamicLibrary& library)
       : init(library.function<int()>("nvmlInit_v2")),
         error_text(library.function<const char*(int)>("nvmlErrorString")),
-        device(library.function<int(const char*, Device*)>("nvmlDeviceGetHandleByPciBusId_v2")),
-        clock(library.function<int(Device, int, unsigned*)>("nvmlDeviceGetClockInfo")),
-        power(library.function<int(Device, unsigned*)>("nvmlDeviceGetPowerUsage")),
-        temperature(library.function<int(Device, int, unsigned*)>("nvmlDeviceGetTemperature")),
-        reasons(library.function<int(Device, unsigned long long*)>(
+        device(library.function<int(const char*, NvmlDevice*)>("nvmlDeviceGetHandleByPciBusId_v2")),
+        clock(library.function<int(NvmlDevice, int, unsigned*)>("nvmlDeviceGetClockInfo")),
+        power(library.function<int(NvmlDevice, unsigned*)>("nvmlDeviceGetPowerUsage")),
+        temperature(library.function<int(NvmlDevice, int, unsigned*)>("nvmlDeviceGetTemperature")),
+        reasons(library.function<int(NvmlDevice, unsigned long long*)>(
             "nvmlDeviceGetCurrentClocksEventReasons")) {
     if (reasons != nullptr) return;
     // The name before driver 535.
-    reasons = library.function<int(Device, unsigned long long*)>(
+    reasons = library.function<int(NvmlDevice, unsigned long long*)>(
         "nvmlDeviceGetCurrentClocksThrottleReasons");
   }
   bool complete() const {
@@ -62,7 +62,7 @@ std::optional<int> answer_of(const auto& call) {
 
 class NvmlReader final : public ClockReader {
  public:
-  NvmlReader(const Calls& calls, Device device) : calls_(calls), device_(device) {}
+  NvmlReader(const Calls& calls, NvmlDevice device) : calls_(calls), device_(device) {}
 
   ClockSample read() override {
     ClockSample sample;
@@ -80,7 +80,7 @@ class NvmlReader final : public ClockReader {
 
  private:
   Calls calls_;
-  Device device_;
+  NvmlDevice device_;
 };
 
 }  // namespace
@@ -114,7 +114,7 @@ Result<std::unique_ptr<ClockReader>> open_clocks(const std::string& bus_address,
   if (const int code = calls.init(); code != 0) {
     return fail(ErrorCode::unsupported, calls.failed("nvmlInit", code));
   }
-  Device device = nullptr;
+  NvmlDevice device = nullptr;
   if (const int code = calls.device(bus_address.c_str(), &device); code != 0) {
     return fail(ErrorCode::not_found, "NVML, GPU " + bus_address + ": " +
                                           calls.failed("nvmlDeviceGetHandleByPciBusId", code));

@@ -44,7 +44,7 @@ Result<std::vector<std::string>> names_in(const fs::path& folder) {
   return names;
 }
 
-Result<void> remove_tree(const fs::path& folder) {
+Result<void> remove_whole(const fs::path& folder) {
   std::error_code error;
   fs::remove_all(folder, error);
   if (error) return fail_with_errno("cannot remove", folder, error.value());
@@ -142,7 +142,7 @@ Result<CheckpointStore> CheckpointStore::open(const fs::path& folder) {
   if (!names) return tl::unexpected(names.error());
   for (const std::string& name : *names) {
     if (name.rfind(temporary_prefix, 0) != 0) continue;
-    if (auto removed = remove_tree(folder / name); !removed) return tl::unexpected(removed.error());
+    if (auto removed = remove_whole(folder / name); !removed) return tl::unexpected(removed.error());
   }
   return CheckpointStore{folder};
 }
@@ -153,16 +153,16 @@ Result<Checkpoint> CheckpointStore::write(PolicyVersion version, const Writer& w
     return fail(ErrorCode::already_exists, target.string() + " already exists");
   }
   const fs::path temporary = folder_ / (std::string(temporary_prefix) + target.filename().string());
-  if (auto cleared = remove_tree(temporary); !cleared) return tl::unexpected(cleared.error());
+  if (auto cleared = remove_whole(temporary); !cleared) return tl::unexpected(cleared.error());
   auto manifest = fill(temporary, version, writer);
   if (!manifest) {
-    (void)remove_tree(temporary);
+    (void)remove_whole(temporary);
     return fail("checkpoint " + target.filename().string(), std::move(manifest.error()));
   }
   auto placed = rename_path(temporary, target);
   if (placed) placed = sync_path(folder_);
   if (!placed) {
-    (void)remove_tree(temporary);
+    (void)remove_whole(temporary);
     return tl::unexpected(placed.error());
   }
   return Checkpoint{target, std::move(*manifest)};
@@ -226,7 +226,7 @@ Result<void> CheckpointStore::prune(size_t keep) const {
     // Renamed first, so that a crash in the middle leaves no partial checkpoint under its name.
     const fs::path doomed = folder_ / (std::string(temporary_prefix) + std::to_string((*all)[i]));
     auto removed = rename_path(path_of((*all)[i]), doomed);
-    if (removed) removed = remove_tree(doomed);
+    if (removed) removed = remove_whole(doomed);
     if (!removed) return removed;
   }
   return {};
@@ -243,7 +243,7 @@ Result<void> CheckpointStore::set_aside_after(uint32_t step) const {
     const bool old = any && name.rfind(aside_prefix, 0) == 0;
     const bool left = number && *number > step && *number != all->back();
     if (!old && !left) continue;
-    if (auto removed = remove_tree(folder_ / name); !removed) return removed;
+    if (auto removed = remove_whole(folder_ / name); !removed) return removed;
   }
   if (!any) return {};
   const fs::path newest = path_of(all->back());

@@ -4,7 +4,14 @@
 import functools
 import json
 import os
+import re
 import shlex
+
+
+@functools.cache
+def text_of(source):
+    with open(source, encoding="utf-8") as file:
+        return file.read()
 
 
 def load(build):
@@ -14,9 +21,17 @@ def load(build):
         entries = json.load(file)
     commands = {}
     for entry in entries:
-        path = os.path.relpath(os.path.join(entry["directory"], entry["file"]))
-        commands[path] = flags_of(shlex.split(entry["command"]), entry["directory"])
+        flags = flags_of(shlex.split(entry["command"]), entry["directory"])
+        for source in sources_of(os.path.join(entry["directory"], entry["file"])):
+            commands[os.path.relpath(source)] = flags
     return commands
+
+
+def sources_of(file):
+    """The sources that are compiled together as `file`; usually the file alone."""
+    if "/Unity/unity_" not in file:
+        return [file]
+    return re.findall(r'#include "(.*)"', text_of(file))
 
 
 def flags_of(words, directory):
@@ -34,12 +49,6 @@ def flags_of(words, directory):
         else:
             flags.append(word)
     return flags
-
-
-@functools.cache
-def text_of(source):
-    with open(source, encoding="utf-8") as file:
-        return file.read()
 
 
 def includes(source, header):

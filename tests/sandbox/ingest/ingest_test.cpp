@@ -127,7 +127,7 @@ TEST_F(IngestTest, AcceptsTasksWithHalvesAndDetectsBfloat16InFloat16) {
       {"bfloat16", norm}, {"bfloat16", softmax}, {"bfloat16", gelu}};
   for (const auto& [type, forward] : tasks) {
     SCOPED_TRACE(::testing::Message() << type << ": " << forward);
-    const auto record = ingest_code(halves_code(type, forward));
+    const auto record = verified(halves_code(type, forward));
     ASSERT_TRUE(record) << record.error().message;
     ASSERT_EQ(record->refusal, "");
     double bf16 = 0;
@@ -165,7 +165,7 @@ def get_init_inputs():
 TEST_F(IngestTest, TheLaneSetsTheBoundOfProducts) {
   for (const auto lane : {PrecisionLane::fp32_strict, PrecisionLane::tf32_allowed}) {
     const bool allowed = lane == PrecisionLane::tf32_allowed;
-    const auto record = ingest_code(linear_code, lane);
+    const auto record = ingest_code(linear_code, lane, IngestScope::verified);
     ASSERT_TRUE(record) << record.error().message;
     ASSERT_EQ(record->refusal, "");
     double tf32 = 0, bf16 = 0;

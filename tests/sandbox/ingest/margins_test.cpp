@@ -58,7 +58,9 @@ TEST_P(MarginsTest, HonestOrdersPassLowerPrecisionsFailAndNoMutantPasses) {
   if (python_interpreter().empty()) GTEST_SKIP() << "no WARPSMITH_PYTHON";
   const Machine machine{.limits = {100, 10, 50}};
   const Task task = task_at(GetParam());
-  const auto record = ingest_task({*worker, machine, task, {}}, Deadline::after(seconds(300)));
+  const auto record = ingest_task(
+      {.worker = *worker, .machine = machine, .task = task, .scope = IngestScope::verified},
+      Deadline::after(seconds(300)));
   ASSERT_TRUE(record) << record.error().message;
   EXPECT_EQ(record->refusal, "");
   double tf32 = 0, bf16 = 0;
