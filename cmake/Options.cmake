@@ -35,9 +35,16 @@ option(WARPSMITH_UNITY "Compile several sources of a target at a time" ON)
 if(WARPSMITH_UNITY)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
-  # GCC takes members whose types are of a source's anonymous namespace for those of a header.
-  target_compile_options(warpsmith_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  # GCC takes members whose types are of a source's anonymous namespace for those of a header. A local name may be
+  # that of another source's constant.
+  target_compile_options(warpsmith_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage -Wno-shadow -Wshadow=local>)
 endif()
+
+# warpsmith_compile_alone(TARGET SOURCE…): for sources whose local names others of the target have too.
+function(warpsmith_compile_alone target)
+  set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
 
 find_program(CCACHE ccache)
 if(CCACHE)

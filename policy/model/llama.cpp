@@ -5,7 +5,7 @@
 namespace warpsmith::policy {
 namespace {
 
-Result<void> apply(const DeclaredOptions& options, ModelConfig& config) {
+Result<void> llama_options(const DeclaredOptions& options, ModelConfig& config) {
   config.qkv_bias = options.attention_bias;
   config.out_bias = options.attention_bias;
   config.mlp_bias = options.mlp_bias;
@@ -16,7 +16,7 @@ Result<void> apply(const DeclaredOptions& options, ModelConfig& config) {
 }  // namespace
 
 FamilyTraits llama_traits() {
-  return {Family::llama, "llama", "LlamaForCausalLM", apply, llama_style_parts};
+  return {Family::llama, "llama", "LlamaForCausalLM", llama_options, llama_style_parts};
 }
 
 }  // namespace warpsmith::policy

@@ -5,7 +5,7 @@
 namespace warpsmith::policy {
 namespace {
 
-Result<void> apply(const DeclaredOptions& options, ModelConfig& config) {
+Result<void> qwen2_options(const DeclaredOptions& options, ModelConfig& config) {
   if (options.use_sliding_window) {
     return fail(ErrorCode::unsupported, "qwen2: use_sliding_window = true is not supported");
   }
@@ -17,7 +17,7 @@ Result<void> apply(const DeclaredOptions& options, ModelConfig& config) {
 }  // namespace
 
 FamilyTraits qwen2_traits() {
-  return {Family::qwen2, "qwen2", "Qwen2ForCausalLM", apply, llama_style_parts};
+  return {Family::qwen2, "qwen2", "Qwen2ForCausalLM", qwen2_options, llama_style_parts};
 }
 
 }  // namespace warpsmith::policy

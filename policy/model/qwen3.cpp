@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t default_head_dim = 128;  // of transformers' Qwen3Config
 
-Result<void> apply(const DeclaredOptions& options, ModelConfig& config) {
+Result<void> qwen3_options(const DeclaredOptions& options, ModelConfig& config) {
   if (options.use_sliding_window) {
     return fail(ErrorCode::unsupported, "qwen3: use_sliding_window = true is not supported");
   }
@@ -21,7 +21,7 @@ Result<void> apply(const DeclaredOptions& options, ModelConfig& config) {
 }  // namespace
 
 FamilyTraits qwen3_traits() {
-  return {Family::qwen3, "qwen3", "Qwen3ForCausalLM", apply, llama_style_parts};
+  return {Family::qwen3, "qwen3", "Qwen3ForCausalLM", qwen3_options, llama_style_parts};
 }
 
 }  // namespace warpsmith::policy

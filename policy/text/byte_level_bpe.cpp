@@ -20,7 +20,7 @@ const std::unordered_map<char32_t, char>& bytes_of_characters() {
   return table;
 }
 
-tl::unexpected<Error> wrong(const std::string& what) {
+tl::unexpected<Error> wrong_vocabulary(const std::string& what) {
   return fail(ErrorCode::parse_failed, "tokenizer: " + what);
 }
 
@@ -82,7 +82,8 @@ Result<ByteLevelBpe> ByteLevelBpe::make(const BpeSpec& spec) {
   std::unordered_set<int32_t> used;
   for (const auto& [entry, id] : spec.vocabulary) {
     if (id < 0 || !used.insert(id).second) {
-      return wrong("entry \"" + entry + "\": id " + std::to_string(id) + " is taken or negative");
+      return wrong_vocabulary("entry \"" + entry + "\": id " + std::to_string(id) +
+                              " is taken or negative");
     }
     ids[entry] = id;
     if (spec.ignore_merges) bpe.pieces_[token_bytes(entry)] = id;
@@ -90,7 +91,7 @@ Result<ByteLevelBpe> ByteLevelBpe::make(const BpeSpec& spec) {
   if (!spec.unknown.empty()) {
     const auto it = ids.find(spec.unknown);
     if (it == ids.end())
-      return wrong("unk_token \"" + spec.unknown + "\" is not in the vocabulary");
+      return wrong_vocabulary("unk_token \"" + spec.unknown + "\" is not in the vocabulary");
     bpe.unknown_ = it->second;
     bpe.fuse_unknown_ = spec.fuse_unknown;
   }
@@ -106,7 +107,7 @@ Result<ByteLevelBpe> ByteLevelBpe::make(const BpeSpec& spec) {
     const auto b = ids.find(right);
     const auto result = ids.find(left + right);
     if (a == ids.end() || b == ids.end() || result == ids.end()) {
-      return wrong(unknown_merge(rank, left, right));
+      return wrong_vocabulary(unknown_merge(rank, left, right));
     }
     bpe.merges_[key(a->second, b->second)] = {static_cast<int32_t>(rank), result->second};
   }

@@ -112,7 +112,7 @@ void make_folder(const std::string& folder) {
 
 /// Without O_CREAT if the file exists: in a folder that all users can write, the kernel refuses it
 /// for another user's file (fs.protected_regular).
-UniqueFd open_file(const std::string& path) {
+UniqueFd open_lock(const std::string& path) {
   constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   UniqueFd file{::open(path.c_str(), flags)};
   if (file || errno != ENOENT) return file;
@@ -140,7 +140,7 @@ std::string gpu_device(const cuda::Gpu& gpu) {
 Result<UniqueFd> open_lease(const std::string& folder, const std::string& device) {
   make_folder(folder);
   const std::string path = folder + "/" + device + ".lock";
-  UniqueFd file = open_file(path);
+  UniqueFd file = open_lock(path);
   if (!file) {
     const std::string why = std::strerror(errno);
     return fail(ErrorCode::io_failed,

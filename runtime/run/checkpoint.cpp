@@ -142,7 +142,8 @@ Result<CheckpointStore> CheckpointStore::open(const fs::path& folder) {
   if (!names) return tl::unexpected(names.error());
   for (const std::string& name : *names) {
     if (name.rfind(temporary_prefix, 0) != 0) continue;
-    if (auto removed = remove_whole(folder / name); !removed) return tl::unexpected(removed.error());
+    if (auto removed = remove_whole(folder / name); !removed)
+      return tl::unexpected(removed.error());
   }
   return CheckpointStore{folder};
 }

@@ -17,10 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-int64_t number(uint64_t value) {
-  return static_cast<int64_t>(value);
-}
-
 std::string dumped(const nlohmann::json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -156,8 +152,8 @@ Result<void> RunDatabase::put_admission(TrajectoryId id, const Task& task, Polic
   const auto done = connection_.run(
       "INSERT INTO trajectories (id, task_id, task_hash, admitted_incarnation, admitted_step, "
       "admitted_at) VALUES (?, ?, ?, ?, ?, ?)",
-      {number(id), task.id, task.content_hash, int64_t{version.incarnation}, int64_t{version.step},
-       utc_timestamp()});
+      {sql_number(id), task.id, task.content_hash, int64_t{version.incarnation},
+       int64_t{version.step}, utc_timestamp()});
   return done.map([](int64_t) {});
 }
 
@@ -165,14 +161,15 @@ Result<void> RunDatabase::put_segment(const SegmentRow& row) {
   const auto done = connection_.run(
       "INSERT INTO segments (trajectory, number, file, offset, length, checksum, tokens) "
       "VALUES (?, ?, ?, ?, ?, ?, ?)",
-      {number(row.trajectory), int64_t{row.number}, int64_t{row.place.file},
-       number(row.place.offset), int64_t{row.place.length}, number(row.place.checksum),
+      {sql_number(row.trajectory), int64_t{row.number}, int64_t{row.place.file},
+       sql_number(row.place.offset), int64_t{row.place.length}, sql_number(row.place.checksum),
        int64_t{row.tokens}});
   if (!done) return tl::unexpected(done.error());
   return change_one(
       "UPDATE trajectories SET segments = segments + 1, tokens = tokens + ?, "
       "action_tokens = action_tokens + ? WHERE id = ?",
-      {int64_t{row.tokens}, int64_t{row.action_tokens}, number(row.trajectory)}, row.trajectory);
+      {int64_t{row.tokens}, int64_t{row.action_tokens}, sql_number(row.trajectory)},
+      row.trajectory);
 }
 
 Result<void> RunDatabase::put_outcome(TrajectoryId id, const Outcome& outcome) {
@@ -181,14 +178,14 @@ Result<void> RunDatabase::put_outcome(TrajectoryId id, const Outcome& outcome) {
       "tool_calls = ?, truncated = ?, speedup_eager = ?, speedup_compile = ? WHERE id = ?",
       {utc_timestamp(), outcome.reward, std::string(verdict_name(outcome)), outcome.source_hash,
        int64_t{outcome.turns}, int64_t{outcome.tool_calls}, int64_t{outcome.truncated},
-       sql_value(outcome.speedup_eager), sql_value(outcome.speedup_compile), number(id)},
+       sql_value(outcome.speedup_eager), sql_value(outcome.speedup_compile), sql_number(id)},
       id);
 }
 
 Result<void> RunDatabase::put_drop(TrajectoryId id, DropReason reason, const std::string& detail) {
   return change_one(
       "UPDATE trajectories SET drop_reason = ?, drop_detail = ?, dropped_at = ? WHERE id = ?",
-      {std::string(to_string(reason)), detail, utc_timestamp(), number(id)}, id);
+      {std::string(to_string(reason)), detail, utc_timestamp(), sql_number(id)}, id);
 }
 
 Result<void> RunDatabase::put_step(const StepRow& step) {
@@ -196,16 +193,16 @@ Result<void> RunDatabase::put_step(const StepRow& step) {
   const int64_t at = step.version.step;
   const auto done = connection_.run(
       "INSERT INTO steps (incarnation, step, at, trajectories, metrics) VALUES (?, ?, ?, ?, ?)",
-      {incarnation, at, utc_timestamp(), number(step.trajectories.size()),
+      {incarnation, at, utc_timestamp(), sql_number(step.trajectories.size()),
        metrics_json(step.metrics)});
   if (!done) return tl::unexpected(done.error());
   for (const TrajectoryId id : step.trajectories) {
     const auto used =
         connection_.run("INSERT INTO trainings (trajectory, incarnation, step) VALUES (?, ?, ?)",
-                        {number(id), incarnation, at});
+                        {sql_number(id), incarnation, at});
     if (!used) return tl::unexpected(used.error());
-    auto marked =
-        change_one("UPDATE trajectories SET trained_step = ? WHERE id = ?", {at, number(id)}, id);
+    auto marked = change_one("UPDATE trajectories SET trained_step = ? WHERE id = ?",
+                             {at, sql_number(id)}, id);
     if (!marked) return marked;
   }
   return {};
@@ -225,7 +222,7 @@ Result<void> RunDatabase::put_verdict(const VerdictRow& row) {
       "submission_hash, candidate_ms, eager_ms, compile_ms, speedup_eager, "
       "speedup_compile, feedback, evidence, record) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      {number(row.trajectory), int64_t{row.turn}, utc_timestamp(), int64_t{row.final},
+      {sql_number(row.trajectory), int64_t{row.turn}, utc_timestamp(), int64_t{row.final},
        std::string(to_string(v.outcome)), v.contract, std::string(to_string(v.trust)),
        v.submission_hash, sql_value(shape.candidate_ms), sql_value(shape.eager_ms),
        sql_value(shape.compile_ms), sql_value(shape.speedup_eager),

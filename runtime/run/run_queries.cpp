@@ -11,10 +11,6 @@
 namespace warpsmith {
 namespace {
 
-int64_t number(uint64_t value) {
-  return static_cast<int64_t>(value);
-}
-
 Result<Outcome> outcome_of(const SqlRow& row, int first) {
   Outcome outcome;
   outcome.reward = row.real(first);
@@ -176,7 +172,7 @@ Result<std::vector<TrajectoryRow>> trajectory_rows(RunDatabase& db, TrajectoryId
       "action_tokens, closed_at, reward, verdict, source_hash, turns, tool_calls, truncated, "
       "speedup_eager, speedup_compile, drop_reason, trained_step FROM trajectories "
       "WHERE id BETWEEN ? AND ? ORDER BY id",
-      {number(first), number(std::min<uint64_t>(last, INT64_MAX))},
+      {sql_number(first), sql_number(std::min<uint64_t>(last, INT64_MAX))},
       [&](const SqlRow& row) -> Result<void> {
         auto one = trajectory_of(row);
         if (!one) return tl::unexpected(one.error());
@@ -201,7 +197,7 @@ Result<std::vector<SegmentRow>> segment_rows(RunDatabase& db, TrajectoryId id) {
   const auto read = db.connection().each(
       "SELECT number, file, offset, length, checksum, tokens FROM segments WHERE trajectory = ? "
       "ORDER BY number",
-      {number(id)}, [&](const SqlRow& row) -> Result<void> {
+      {sql_number(id)}, [&](const SqlRow& row) -> Result<void> {
         SegmentRow segment{.trajectory = id, .number = static_cast<uint32_t>(row.integer(0))};
         segment.place = {
             static_cast<uint32_t>(row.integer(1)), static_cast<uint64_t>(row.integer(2)),
@@ -245,7 +241,7 @@ Result<Task> stored_task(RunDatabase& db, const std::string& id, const std::stri
 Result<std::vector<VerdictRow>> verdict_rows(RunDatabase& db, TrajectoryId id) {
   std::vector<VerdictRow> rows;
   const auto read = db.connection().each(
-      "SELECT turn, final, record FROM verdicts WHERE trajectory = ? ORDER BY id", {number(id)},
+      "SELECT turn, final, record FROM verdicts WHERE trajectory = ? ORDER BY id", {sql_number(id)},
       [&](const SqlRow& row) -> Result<void> {
         auto verdict = codec::unpack<Verdict>(row.blob(2));
         if (!verdict) return tl::unexpected(verdict.error());

@@ -24,6 +24,10 @@ namespace warpsmith {
 
 /// A value of a column or parameter; monostate is NULL.
 using SqlValue = std::variant<std::monostate, int64_t, double, std::string, ByteBuffer>;
+/// SQLite has signed integers alone.
+inline int64_t sql_number(uint64_t value) {
+  return static_cast<int64_t>(value);
+}
 
 template <class T>
 SqlValue sql_value(const std::optional<T>& value) {

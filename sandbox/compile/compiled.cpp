@@ -10,7 +10,7 @@ namespace warpsmith::sandbox {
 namespace {
 
 /// The content of a cache entry.
-struct Entry {
+struct KeptResult {
   std::optional<VerdictClass> failure;
   std::string text, artefact;
 
@@ -23,7 +23,7 @@ struct Entry {
 std::optional<Compiled> known(CompileCache& cache, const std::string& key) {
   const auto stored = cache.find(key);
   if (!stored) return std::nullopt;
-  auto entry = codec::unpack<Entry>(stored->data(), stored->size());
+  auto entry = codec::unpack<KeptResult>(stored->data(), stored->size());
   if (!entry) return std::nullopt;
   Compiled result;
   result.failure = entry->failure;
@@ -34,7 +34,7 @@ std::optional<Compiled> known(CompileCache& cache, const std::string& key) {
 }
 
 void keep(CompileCache& cache, const std::string& key, const Compiled& result) {
-  const ByteBuffer bytes = codec::pack(Entry{result.failure, result.text, result.artefact});
+  const ByteBuffer bytes = codec::pack(KeptResult{result.failure, result.text, result.artefact});
   cache.insert(key, {bytes.data(), bytes.size()});
 }
 

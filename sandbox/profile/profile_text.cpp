@@ -9,7 +9,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr size_t name_bytes = 44, reason_bytes = 120;
+constexpr size_t most_name_columns = 44, reason_bytes = 120;
 constexpr size_t candidate_lines = 5, baseline_lines = 3;
 
 template <class... Args>
@@ -88,7 +88,7 @@ std::string group_line(const Group& group, const Profile& profile) {
   const ProfiledKernel& kernel = *group.first;
   std::string line = print("  %.2f us  ", group.time_us);
   if (group.count > 1) line += std::to_string(group.count) + " x ";
-  line += cut(kernel.name, name_bytes);
+  line += cut(kernel.name, most_name_columns);
   if (kernel.bytes) return line + print(" %.3g MB\n", static_cast<double>(*kernel.bytes) / 1e6);
   line += " grid " + extents_text(kernel.grid) + " block " + extents_text(kernel.block);
   line += print(": %u registers, %u B shared", kernel.registers, kernel.shared_bytes);

@@ -9,14 +9,14 @@ namespace {
 
 using cuda::RecordKind;
 
-constexpr size_t name_bytes = 200;
+constexpr size_t kept_name_bytes = 200;
 constexpr double most_counted = 1e18;       // bytes or operations of one kernel
 constexpr double most_warps_active = 1.01;  // a fraction; measured values may exceed 1
 
 }  // namespace
 
 std::string clean_name(const std::string& name) {
-  std::string clean = name.substr(0, name_bytes);
+  std::string clean = name.substr(0, kept_name_bytes);
   for (char& c : clean) {
     if (c < ' ' || c > '~') c = '?';
   }

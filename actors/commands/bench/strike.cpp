@@ -13,7 +13,7 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr std::chrono::milliseconds poll_interval{5};
+constexpr std::chrono::milliseconds between_polls{5};
 
 bool runs(const ProcessSeen& process, Piece piece) {
   const auto& argv = process.argv;
@@ -72,7 +72,7 @@ void Strike::run(std::chrono::microseconds delay) {
   const Deadline begin = Deadline::after(delay);
   while (!over_ && !hit_) {
     if (begin.passed() && try_once()) hit_ = true;
-    std::this_thread::sleep_for(poll_interval);
+    std::this_thread::sleep_for(between_polls);
   }
 }
 

@@ -16,13 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* const area = "device";
-constexpr std::chrono::seconds patience{60};  // NVRTC's first start on a loaded machine
+const char* const device_area = "device";
+constexpr std::chrono::seconds device_patience{60};  // NVRTC's first start on a loaded machine
 const char* const environment_advice = "./warpsmith build makes the environment that contains it";
 
 void add_absent(Findings& findings, const std::string& name, const std::string& what,
                 const std::string& advice) {
-  findings.push_back({area, name, what, FindingState::absent, advice});
+  findings.push_back({device_area, name, what, FindingState::absent, advice});
 }
 
 /// Starts the compiler in its jail, as the first submission would.
@@ -30,12 +30,12 @@ void check_nvrtc(Findings& findings, const sandbox::CudaToolchain& toolchain) {
   const auto pool = sandbox::NvrtcPool::open({.program = sandbox_program().string(),
                                               .library_folder = toolchain.library_folder,
                                               .includes = toolchain.includes},
-                                             Deadline::after(patience));
+                                             Deadline::after(device_patience));
   if (!pool) {
     return add_absent(findings, "nvrtc", pool.error().message,
                       "contract device cannot compile kernels here");
   }
-  findings.push_back({area, "nvrtc", pool->version() + " in " + toolchain.library_folder});
+  findings.push_back({device_area, "nvrtc", pool->version() + " in " + toolchain.library_folder});
 }
 
 void check_toolchain(Findings& findings) {
@@ -45,9 +45,9 @@ void check_toolchain(Findings& findings) {
     return add_absent(findings, "nvrtc", toolchain.error().message, environment_advice);
   }
   check_nvrtc(findings, *toolchain);
-  findings.push_back({area, "headers", toolchain->includes.front()});
+  findings.push_back({device_area, "headers", toolchain->includes.front()});
   if (!toolchain->root.empty()) {
-    findings.push_back({area, "toolkit", toolchain->root});
+    findings.push_back({device_area, "toolkit", toolchain->root});
     return;
   }
   add_absent(
@@ -78,7 +78,7 @@ void check_clocks(Findings& findings, const cuda::Gpu& gpu) {
   const std::string name = "clocks_" + std::to_string(gpu.index);
   const auto clocks = cuda::open_clocks(gpu.bus_address);
   if (clocks) {
-    findings.push_back({area, name, reading_text((*clocks)->read())});
+    findings.push_back({device_area, name, reading_text((*clocks)->read())});
   } else {
     add_absent(findings, name, clocks.error().message,
                "verdicts do not record this GPU's clocks and throttling");
@@ -99,7 +99,7 @@ void check_math_libraries(Findings& findings, const std::vector<std::string>& fo
     const auto found =
         std::ranges::find_if(folders, [&](const auto& one) { return holds(one, library.file); });
     if (found != folders.end()) {
-      findings.push_back({area, library.name, *found});
+      findings.push_back({device_area, library.name, *found});
     } else {
       add_absent(findings, library.name, std::string(library.file) + " not found",
                  std::string(library.step) + " steps do not work; " + environment_advice);
@@ -111,7 +111,7 @@ void check_device_nodes(Findings& findings, const fs::path& dev) {
   const std::string lacking = cuda::lacking_nodes(dev);
   if (lacking.empty()) {
     findings.push_back(
-        {area, "device_nodes", std::string{"nvidiactl, nvidia-uvm, nvidia-uvm-tools"}});
+        {device_area, "device_nodes", std::string{"nvidiactl, nvidia-uvm, nvidia-uvm-tools"}});
     return;
   }
   add_absent(findings, "device_nodes", lacking,
@@ -131,7 +131,7 @@ void check_gpus(Findings& findings) {
 void check_host_memory(Findings& findings, const cuda::Gpu& gpu) {
   const std::string name = "host_memory_" + std::to_string(gpu.index);
   if (gpu.host_memory_apart) {
-    findings.push_back({area, name, std::string{cuda::out_of_reach}});
+    findings.push_back({device_area, name, std::string{cuda::out_of_reach}});
     return;
   }
   add_absent(

@@ -13,7 +13,7 @@
 namespace warpsmith::actors {
 namespace {
 
-const char* const area = "machine";
+const char* const hardware_area = "machine";
 
 std::string first_line(const std::string& file) {
   std::ifstream in{file};
@@ -58,17 +58,18 @@ void check_caches(Findings& findings) {
     const std::string level = first_line(cache + "/level");
     const std::string type = first_line(cache + "/type");
     if (level.empty() || type == "Instruction") continue;
-    findings.push_back({area, "cache_l" + level + "_bytes", bytes_of(first_line(cache + "/size"))});
+    findings.push_back(
+        {hardware_area, "cache_l" + level + "_bytes", bytes_of(first_line(cache + "/size"))});
   }
 }
 
 void check_memory(Findings& findings) {
   constexpr int64_t quickstart_needs = int64_t{6} << 30;
   const int64_t total = bytes_of(value_in("/proc/meminfo", "MemTotal"));
-  findings.push_back({area, "memory_bytes", total});
+  findings.push_back({hardware_area, "memory_bytes", total});
   const int64_t available = bytes_of(value_in("/proc/meminfo", "MemAvailable"));
   const bool enough = available >= quickstart_needs;
-  findings.push_back({area, "memory_available_bytes", available,
+  findings.push_back({hardware_area, "memory_available_bytes", available,
                       enough ? FindingState::good : FindingState::absent,
                       enough ? "" : "the quickstart needs up to 6 GiB; close other programs"});
 }
@@ -76,9 +77,9 @@ void check_memory(Findings& findings) {
 /// The limits of one core, measured once per machine and kept in the cache folder.
 void check_bandwidth(Findings& findings) {
   const sandbox::Machine machine = sandbox::known_machine(cache_folder());
-  findings.push_back({area, "cache_gbytes_per_s", machine.limits.cache_gbytes_per_s});
-  findings.push_back({area, "memory_gbytes_per_s", machine.limits.memory_gbytes_per_s});
-  findings.push_back({area, "gflops_per_s", machine.limits.gflops_per_s});
+  findings.push_back({hardware_area, "cache_gbytes_per_s", machine.limits.cache_gbytes_per_s});
+  findings.push_back({hardware_area, "memory_gbytes_per_s", machine.limits.memory_gbytes_per_s});
+  findings.push_back({hardware_area, "gflops_per_s", machine.limits.gflops_per_s});
 }
 
 void check_disk(Findings& findings) {
@@ -92,7 +93,7 @@ void check_disk(Findings& findings) {
   constexpr int64_t environment_needs = int64_t{8} << 30;
   const auto free = static_cast<int64_t>(space.available);
   const bool enough = free >= environment_needs;
-  findings.push_back({area, "disk_free_bytes", free,
+  findings.push_back({hardware_area, "disk_free_bytes", free,
                       enough ? FindingState::good : FindingState::absent,
                       enough ? "" : "a fresh Python environment takes 6 GB in " + folder.string()});
 }
@@ -100,11 +101,12 @@ void check_disk(Findings& findings) {
 }  // namespace
 
 void check_machine(Findings& findings) {
-  findings.push_back({area, "kernel", first_line("/proc/sys/kernel/osrelease")});
-  findings.push_back({area, "processor", value_in("/proc/cpuinfo", "model name")});
+  findings.push_back({hardware_area, "kernel", first_line("/proc/sys/kernel/osrelease")});
+  findings.push_back({hardware_area, "processor", value_in("/proc/cpuinfo", "model name")});
   const int64_t cores = usable_cores();
   const bool enough = cores >= 2;
-  findings.push_back({area, "cores", cores, enough ? FindingState::good : FindingState::absent,
+  findings.push_back({hardware_area, "cores", cores,
+                      enough ? FindingState::good : FindingState::absent,
                       enough ? "" : "timing needs a core of its own beside the learner's"});
   check_memory(findings);
   check_caches(findings);

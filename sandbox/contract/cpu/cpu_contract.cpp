@@ -80,7 +80,7 @@ class CpuContract final : public Contract {
   CpuCompiler compiler_;
 };
 
-Result<std::unique_ptr<Contract>> open(const ContractSlot& slot) {
+Result<std::unique_ptr<Contract>> open_cpu(const ContractSlot& slot) {
   auto compiler = CpuCompiler::create(compiler_options(slot.options));
   if (!compiler) return tl::unexpected(std::move(compiler.error()));
   return std::make_unique<CpuContract>(slot.options, std::move(*compiler));
@@ -110,7 +110,7 @@ const ContractEntry& cpu_contract() {
                                    .tensors_heading = "Buffers that `solve` receives, in order",
                                    .names_lane = false,
                                    .tensor_lines = tensor_lines,
-                                   .open = open};
+                                   .open = open_cpu};
   return entry;
 }
 

@@ -171,7 +171,7 @@ OrFailure<Build> DeviceContract::build_anywhere(const BuildContext& context, Dea
   return build;
 }
 
-Result<std::unique_ptr<Contract>> open(const ContractSlot& slot) {
+Result<std::unique_ptr<Contract>> open_device(const ContractSlot& slot) {
   return std::make_unique<DeviceContract>(slot);
 }
 
@@ -190,7 +190,7 @@ const ContractEntry& device_contract() {
       .explains = true,
       .jail = JailKind::launch,
       .trust = TrustClass::device,
-      .open = open};
+      .open = open_device};
   return entry;
 }
 

@@ -206,7 +206,7 @@ OrFailure<Build> HostContract::build(const BuildContext& context, Deadline deadl
   return build;
 }
 
-Result<std::unique_ptr<Contract>> open(const ContractSlot& slot) {
+Result<std::unique_ptr<Contract>> open_host(const ContractSlot& slot) {
   return std::make_unique<HostContract>(slot);
 }
 
@@ -226,7 +226,7 @@ const ContractEntry& host_contract() {
       .runs_on = RunsOn::task,
       .staged = true,
       .jail = JailKind::host,
-      .open = open};
+      .open = open_host};
   return entry;
 }
 

@@ -8,7 +8,7 @@
 namespace warpsmith::policy {
 namespace {
 
-constexpr double tolerance = 1e-5;  // samples are kept as float32
+constexpr double ratio_tolerance = 1e-5;  // samples are kept as float32
 
 std::vector<TokenSample> golden_samples() {
   const auto& g = golden()["statistics"];
@@ -32,20 +32,20 @@ TEST(RatioStatisticsTest, MatchesNumpyReference) {
   const RatioStatistics got = ratio_statistics(golden_samples());
   const auto& want = golden()["statistics"]["expect"];
   for (size_t i = 0; i < ratio_levels.size(); ++i) {
-    EXPECT_NEAR(got.ratio_quantiles[i], want["quantiles"][i], tolerance * 10);
+    EXPECT_NEAR(got.ratio_quantiles[i], want["quantiles"][i], ratio_tolerance * 10);
   }
-  EXPECT_NEAR(got.effective_sample_size, want["ess"], tolerance);
-  EXPECT_NEAR(got.k3, want["k3"], tolerance);
-  EXPECT_NEAR(got.proximal_k3, want["proximal_k3"], tolerance);
-  EXPECT_NEAR(got.clip_fraction, want["clip_fraction"], tolerance);
-  EXPECT_NEAR(got.mismatch_mean, want["mismatch_mean"], tolerance);
-  EXPECT_NEAR(got.mismatch_max, want["mismatch_max"], tolerance);
-  EXPECT_NEAR(got.entropy, want["entropy"], tolerance);
-  EXPECT_NEAR(got.explained_variance, want["explained_variance"], tolerance);
-  EXPECT_NEAR(got.value_error, want["value_error"], tolerance);
-  EXPECT_NEAR(got.mean_lag, want["mean_lag"], tolerance);
+  EXPECT_NEAR(got.effective_sample_size, want["ess"], ratio_tolerance);
+  EXPECT_NEAR(got.k3, want["k3"], ratio_tolerance);
+  EXPECT_NEAR(got.proximal_k3, want["proximal_k3"], ratio_tolerance);
+  EXPECT_NEAR(got.clip_fraction, want["clip_fraction"], ratio_tolerance);
+  EXPECT_NEAR(got.mismatch_mean, want["mismatch_mean"], ratio_tolerance);
+  EXPECT_NEAR(got.mismatch_max, want["mismatch_max"], ratio_tolerance);
+  EXPECT_NEAR(got.entropy, want["entropy"], ratio_tolerance);
+  EXPECT_NEAR(got.explained_variance, want["explained_variance"], ratio_tolerance);
+  EXPECT_NEAR(got.value_error, want["value_error"], ratio_tolerance);
+  EXPECT_NEAR(got.mean_lag, want["mean_lag"], ratio_tolerance);
   for (uint32_t age = 0; age < 4; ++age) {
-    EXPECT_NEAR(got.by_age.at(age).clip_fraction(), want["clip_by_age"][age], tolerance);
+    EXPECT_NEAR(got.by_age.at(age).clip_fraction(), want["clip_by_age"][age], ratio_tolerance);
   }
 }
 
