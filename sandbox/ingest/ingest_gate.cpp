@@ -17,7 +17,7 @@ constexpr const char* lower = "tf32";
 // Deep networks have hundreds of parameters to drop. Where there are more mutants than this, one
 // run of each serves both checks.
 constexpr size_t many_mutants = 64;
-constexpr const char* dropped = "dropped_";
+constexpr const char* dropped_prefix = "dropped_";
 
 // A lower precision with an error of so many exact bounds is detected surely, not by chance.
 constexpr double surely_told = 2;
@@ -36,7 +36,7 @@ void IngestStay::start_gate() {
   const bool many = job_.scope == IngestScope::whole && trials_.size() > many_mutants;
   for (size_t m = 0; m < trials_.size(); ++m) {
     trials_[m].name = description_.mutants[m];
-    trials_[m].later = many && trials_[m].name.starts_with(dropped);
+    trials_[m].later = many && trials_[m].name.starts_with(dropped_prefix);
   }
 }
 

@@ -11,7 +11,7 @@ namespace warpsmith::actors {
 namespace {
 
 constexpr const char* line_start = "\r\x1b[K";  // erases the line
-constexpr const char* between = " | ";
+constexpr const char* slot_separator = " | ";
 constexpr size_t usual_columns = 80;
 
 }  // namespace
@@ -41,7 +41,7 @@ std::string StateLines::joined() const {
   std::string line;
   for (const std::string& state : states_) {
     if (state.empty()) continue;
-    line += (line.empty() ? "" : between) + state.substr(0, most);
+    line += (line.empty() ? "" : slot_separator) + state.substr(0, most);
   }
   return line;
 }

@@ -201,7 +201,8 @@ class _Taps:
         self.x = x.unflatten(1, (groups, -1, threads))
         self.weight = weight.unflatten(1, (-1, threads)).unflatten(0, (groups, -1))
         self.extents, self.stride, self.dilation = extents, stride, dilation
-        self.places = list(itertools.product(*(range(size) for size in (weight.shape[1] // threads, *weight.shape[2:]))))
+        sizes = (weight.shape[1] // threads, *weight.shape[2:])
+        self.places = list(itertools.product(*(range(size) for size in sizes)))
         self.count = len(self.places)
 
     @staticmethod

@@ -126,8 +126,8 @@ class Worker:
         return {"error_seen": session.error}
 
     def answer(self, request):
-        handler = {"hello": self.hello, "load": self.load, "signature": self.signature, "size": self.size, "turns": self.turns, "compile": self.compile,
-                   "enter": self.enter, "profile": self.profile}
+        handler = {"hello": self.hello, "load": self.load, "signature": self.signature, "size": self.size,
+                   "turns": self.turns, "compile": self.compile, "enter": self.enter, "profile": self.profile}
         try:
             return {"ok": True, **handler[request["op"]](request)}
         except (Refused, torch.OutOfMemoryError) as error:
