@@ -93,7 +93,7 @@ SftStage::Sum SftStage::run(const std::vector<size_t>& indices) const {
     const ActionPack plan = plan_actions(pack);
     const at::Tensor rows = model_.forward(plan.batch).index_select(0, plan.rows);
     const at::Tensor loss =
-        token_log_probs(rows, model_.weights().head, plan.targets).log_probs.sum().neg();
+        token_log_probs(rows, model_.head(), plan.targets).log_probs.sum().neg();
     if (at::GradMode::is_enabled()) loss.backward();
     sum.loss += loss.item<double>();
     sum.actions += plan.targets.size(0);
