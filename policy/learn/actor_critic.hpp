@@ -40,8 +40,8 @@ struct WeightsMark {
 class ActorCritic {
  public:
   /// Uses the actor's weights without a copy and marks them as leaves. A separate critic starts
-  /// from a copy of the policy's body. Log-probabilities are of softmax(logits / temperature), as in
-  /// sampling.
+  /// from a copy of the policy's body. Log-probabilities are of softmax(logits / temperature), as
+  /// in sampling.
   ActorCritic(Transformer actor, const CriticConfig& critic, double temperature);
   ActorCritic(ModelConfig config, ModelWeights weights, const CriticConfig& critic,
               double temperature)
@@ -63,8 +63,8 @@ class ActorCritic {
   /// The critic's values (N) of whole trajectories in one packed forward pass, with gradients if
   /// autograd is on. Only for a critic with a body of its own.
   at::Tensor evaluate_values(std::span<const HeldTrajectory* const> pack) const;
-  /// Scores whole trajectories in one packed forward pass of each network, with gradients if autograd
-  /// is on.
+  /// Scores whole trajectories in one packed forward pass of each network, with gradients if
+  /// autograd is on.
   TokenEvaluation evaluate(std::span<const HeldTrajectory* const> pack, Reach reach) const;
 
   /// The policy's scores alone; `value` stays undefined.

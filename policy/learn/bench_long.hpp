@@ -23,9 +23,9 @@ struct UpdateShape {
 };
 
 struct UpdateFigures {
-  double streaming_seconds = 0;    // of all segments but the last
-  double gap_seconds = 0;          // from the last segment to the begin of the gradient pass
-  double gradient_seconds = 0;     // from there to new weights
+  double streaming_seconds = 0;  // of all segments but the last
+  double gap_seconds = 0;        // from the last segment to the begin of the gradient pass
+  double gradient_seconds = 0;   // from there to new weights
   int64_t peak_bytes = 0;
 };
 

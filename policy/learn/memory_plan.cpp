@@ -18,7 +18,8 @@ int64_t layer_work(const ModelConfig& m, int64_t tokens, int64_t element) {
   return element * (tokens * attention + block);
 }
 
-/// What scoring makes and frees again: hidden rows and their gradients, logits, the head's gradient.
+/// What scoring makes and frees again: hidden rows and their gradients, logits, the head's
+/// gradient.
 int64_t head_work(const ModelConfig& m, int64_t tokens, int64_t element) {
   const int64_t rows = std::min(tokens, head_rows);
   return 3 * tokens * m.hidden * element + rows * m.vocab * (3 * wide + element) +

@@ -12,8 +12,8 @@
 namespace warpsmith::policy {
 
 /// Holds trajectories until they are taken or forgotten. With streamed forwards, the kept prefixes
-/// are bounded: beyond `max_held_bytes` the shortest are released, which cost least to compute again
-/// when they are needed.
+/// are bounded: beyond `max_held_bytes` the shortest are released, which cost least to compute
+/// again when they are needed.
 class RunningTrajectories {
  public:
   explicit RunningTrajectories(const LearnerConfig& config) : config_(config) {}

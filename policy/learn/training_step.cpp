@@ -178,8 +178,8 @@ void TrainingStep::skip(TrainerState& state, const UpdateNumbers& numbers) {
   state.optimiser.clear_gradients();
   ++report_.skipped_updates;
   ++state.skipped.in_a_row;
-  state.skipped.last = text_of(numbers) +
-                       (has_finite_weights(state.networks) ? "" : "; weights are not finite");
+  state.skipped.last =
+      text_of(numbers) + (has_finite_weights(state.networks) ? "" : "; weights are not finite");
 }
 
 StepReport TrainingStep::finish(TrainerState& state) {

@@ -13,18 +13,13 @@ namespace {
 
 Projected project(const PackContext& pack, const LayerWeights& layer, const at::Tensor& x) {
   const ModelConfig& c = pack.config;
-  const int64_t rotated = c.heads + c.kv_heads;
-  const at::Tensor all =
-      at::linear(x, layer.qkv, layer.qkv_bias).view({x.size(0), rotated + c.kv_heads, c.head_dim});
-  at::Tensor queries_keys = all.narrow(1, 0, rotated);
-  if (c.qk_norm) {
-    queries_keys = at::cat({rms_norm(all.narrow(1, 0, c.heads), layer.q_norm, c.rms_eps),
-                            rms_norm(all.narrow(1, c.heads, c.kv_heads), layer.k_norm, c.rms_eps)},
-                           1);
-  }
-  queries_keys = rotate(queries_keys, pack.angles);
-  return {queries_keys.narrow(1, 0, c.heads), queries_keys.narrow(1, c.heads, c.kv_heads),
-          all.narrow(1, rotated, c.kv_heads)};
+  const at::Tensor all = at::linear(x, layer.qkv, layer.qkv_bias)
+                             .view({x.size(0), c.heads + 2 * c.kv_heads, c.head_dim});
+  const std::vector<at::Tensor> parts = all.split_with_sizes({c.heads, c.kv_heads, c.kv_heads}, 1);
+  const auto turned = [&](const at::Tensor& part, const at::Tensor& norm) {
+    return rotate(c.qk_norm ? rms_norm(part, norm, c.rms_eps) : part, pack.angles);
+  };
+  return {turned(parts[0], layer.q_norm), turned(parts[1], layer.k_norm), parts[2]};
 }
 
 /// (rows, columns) true where query row i, at position past + i, may see key column j.
@@ -48,9 +43,9 @@ at::Tensor masked_continuation(const Projected& all) {
 
 /// One sequence: queries (n, heads, d) against keys (m >= n, kv_heads, d) → (n, heads x d).
 at::Tensor attend_one(const Projected& all) {
-  const auto continuation = is_fusable(all.queries)   ? fused_continuation
+  const auto continuation = is_fusable(all.queries) ? fused_continuation
                             : all.queries.is_cuda() ? wide_continuation
-                                                      : masked_continuation;
+                                                    : masked_continuation;
   return continuation(all).reshape({all.queries.size(0), -1});
 }
 
@@ -81,8 +76,8 @@ at::Tensor attend(const PackContext& pack, const LayerWeights& layer, const at::
                   const LayerPast& past) {
   const Projected all = project(pack, layer, x);
   const bool packed = past.caches.empty() && is_fusable(all.queries);
-  return project_out(
-      layer, packed ? fused_attention(pack, all).output : attend_each(pack, all, past));
+  return project_out(layer,
+                     packed ? fused_attention(pack, all).output : attend_each(pack, all, past));
 }
 
 at::Tensor attend_and_keep(const PackContext& pack, const LayerWeights& layer, const at::Tensor& x,

@@ -52,9 +52,9 @@ Projected cudnn_backward(const at::Tensor& grad, const Projected& all, const Kep
 }
 
 KeptAttention flash_forward(const Projected& all, const at::Tensor& bounds, int64_t longest) {
-  const auto out = at::_flash_attention_forward(
-      all.queries, all.keys, all.values, bounds, bounds, longest, longest, /*dropout_p=*/0.0,
-      /*is_causal=*/true, /*return_debug_mask=*/false);
+  const auto out = at::_flash_attention_forward(all.queries, all.keys, all.values, bounds, bounds,
+                                                longest, longest, /*dropout_p=*/0.0,
+                                                /*is_causal=*/true, /*return_debug_mask=*/false);
   return {std::get<0>(out), std::get<1>(out), std::get<2>(out), std::get<3>(out)};
 }
 

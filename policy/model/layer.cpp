@@ -78,8 +78,8 @@ class LayerBackward {
     const at::Tensor middle =
         x_ + attend_again(pack_, layer_, input_of_attention(pack_, layer_, x_), kept);
     auto [grad_middle, rest] = feed_forward_half(middle.detach(), grad);
-    variable_list all = torch::autograd::grad({middle}, joined(x_, leaves_, 0, split_),
-                                              {std::move(grad_middle)});
+    variable_list all =
+        torch::autograd::grad({middle}, joined(x_, leaves_, 0, split_), {std::move(grad_middle)});
     all.insert(all.end(), std::make_move_iterator(rest.begin()),
                std::make_move_iterator(rest.end()));
     return all;
@@ -92,14 +92,27 @@ class LayerBackward {
     at::Tensor grad_input = at::empty_like(input);
     variable_list sums(leaves_.size() - split_);
     for_each_chunk(input.size(0), chunk_rows, [&](int64_t first, int64_t count) {
-      const at::Tensor part = leaf_of(input.narrow(0, first, count));
-      const variable_list grads = torch::autograd::grad(
-          {add_feed_forward(pack_, layer_, part)}, joined(part, leaves_, split_, leaves_.size()),
-          {grad.narrow(0, first, count)});
+      const variable_list grads =
+          feed_forward_chunk(input.narrow(0, first, count), grad.narrow(0, first, count));
       grad_input.narrow(0, first, count).copy_(grads[0]);
       for (size_t i = 0; i < sums.size(); ++i) add_to(sums[i], grads[i + 1]);
     });
     return {grad_input, sums};
+  }
+
+  /// Gradients of x + down(units(x)) in x and the parameters. Does not compute the sum itself.
+  variable_list feed_forward_chunk(const at::Tensor& input, const at::Tensor& grad) const {
+    const at::Tensor part = leaf_of(input);
+    const at::Tensor units =
+        gated_units(layer_, rms_norm(part, layer_.post_norm, pack_.config.rms_eps));
+    const size_t down = split_ + (layer_.gate_up_bias.defined() ? 3 : 2);
+    variable_list grads = torch::autograd::grad({units}, joined(part, leaves_, split_, down),
+                                                {grad.mm(layer_.down.detach())});
+    const at::NoGradGuard no_grad;
+    grads[0] = grads[0] + grad;
+    grads.push_back(grad.t().mm(units));
+    if (layer_.down_bias.defined()) grads.push_back(grad.sum(0));
+    return grads;
   }
 
   static void add_to(at::Tensor& sum, const at::Tensor& part) {
@@ -139,8 +152,8 @@ struct LayerFunction : torch::autograd::Function<LayerFunction> {
     const variable_list saved = ctx->get_saved_variables();
     const auto call =
         c10::static_intrusive_pointer_cast<LayerCall>(ctx->saved_data["call"].toCapsule());
-    variable_list all = LayerBackward{*call, saved[0]}.run(
-        grads[0], {saved[1], saved[2], saved[3], saved[4]});
+    variable_list all =
+        LayerBackward{*call, saved[0]}.run(grads[0], {saved[1], saved[2], saved[3], saved[4]});
     all.emplace_back();  // `call` has no gradient
     return all;
   }
@@ -150,8 +163,7 @@ struct LayerFunction : torch::autograd::Function<LayerFunction> {
 
 at::Tensor run_layer(const PackContext& pack, const LayerWeights& layer, const at::Tensor& x,
                      const LayerPast& past) {
-  const at::Tensor middle =
-      x + attend(pack, layer, input_of_attention(pack, layer, x), past);
+  const at::Tensor middle = x + attend(pack, layer, input_of_attention(pack, layer, x), past);
   return add_feed_forward(pack, layer, middle);
 }
 

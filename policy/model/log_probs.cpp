@@ -3,6 +3,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_log_softmax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/exp.h>
@@ -29,6 +30,15 @@ at::ScalarType wide_type(const at::Tensor& x) {
 at::Tensor chunk_logits(const at::Tensor& hidden, const at::Tensor& head, double temperature) {
   at::Tensor logits = at::linear(hidden, head).to(wide_type(hidden));
   return temperature == 1.0 ? logits : logits.div_(temperature);
+}
+
+/// One kernel of a GPU goes from half precision to log-probabilities in float32.
+bool is_fused(const at::Tensor& hidden, double temperature) {
+  return hidden.is_cuda() && hidden.element_size() == 2 && temperature == 1.0;
+}
+
+at::Tensor fused_log_softmax(const at::Tensor& hidden, const at::Tensor& head) {
+  return at::_log_softmax(at::linear(hidden, head), 1, /*half_to_float=*/true);
 }
 
 /// Rows of logits that are held at once.
@@ -58,6 +68,12 @@ struct HeadFunction : torch::autograd::Function<HeadFunction> {
     at::Tensor normaliser = at::empty({rows}, wide);
     for_each_chunk(rows, how.rows, [&](int64_t first, int64_t count) {
       const auto part = [&](const at::Tensor& x) { return x.narrow(0, first, count); };
+      if (is_fused(hidden, how.temperature)) {
+        const at::Tensor log_p = fused_log_softmax(part(hidden), head);
+        part(log_probs).copy_(log_p.gather(1, part(targets).unsqueeze(1)).squeeze(1));
+        part(entropy).copy_(log_p.exp().mul_(log_p).sum(1).neg_());
+        return;
+      }
       const at::Tensor logits = chunk_logits(part(hidden), head, how.temperature);
       const at::Tensor lse = at::logsumexp(logits, 1, /*keepdim=*/true);
       const at::Tensor chosen = logits.gather(1, part(targets).unsqueeze(1));
@@ -85,8 +101,9 @@ struct HeadFunction : torch::autograd::Function<HeadFunction> {
     for_each_chunk(hidden.size(0), rows, [&](int64_t first, int64_t count) {
       const auto part = [&](const at::Tensor& x) { return x.narrow(0, first, count); };
       const auto column = [&](const at::Tensor& x) { return part(x).unsqueeze(1); };
-      at::Tensor log_p = chunk_logits(part(hidden), head, temperature);
-      log_p.sub_(column(saved[3]));
+      at::Tensor log_p = is_fused(hidden, temperature)
+                             ? fused_log_softmax(part(hidden), head)
+                             : chunk_logits(part(hidden), head, temperature).sub_(column(saved[3]));
       at::Tensor d_logits = log_p.exp();
       if (grads[1].defined()) {
         log_p.add_(column(saved[4])).mul_(column(grads[1]));

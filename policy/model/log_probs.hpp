@@ -32,9 +32,9 @@ struct LogProbOptions {
 
 /// log softmax(hidden head^T / temperature)[target] for each row, and the distribution's entropy.
 /// The generator records the same for every sampled token: the softmax over the whole vocabulary,
-/// before top-k and top-p. hidden (T, H), targets (T) int64. Differentiable in hidden and the trained
-/// head; the backward pass recomputes each chunk's logits and adds up the head's gradient in its
-/// own type.
+/// before top-k and top-p. hidden (T, H), targets (T) int64. Differentiable in hidden and the
+/// trained head; the backward pass recomputes each chunk's logits and adds up the head's gradient
+/// in its own type.
 TokenLogProbs token_log_probs(const at::Tensor& hidden, const HeadPair& head,
                               const at::Tensor& targets, const LogProbOptions& options = {});
 

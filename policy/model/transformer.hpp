@@ -28,8 +28,8 @@ PackedBatch pack_sequences(std::span<const std::vector<int32_t>> sequences);
 /// How a model computes.
 struct ComputeOptions {
   std::optional<at::ScalarType> type;  // of a copy of the weights; absent: the weights themselves
-  bool recompute = false;  // gradients keep each layer's input and compute the rest again; always so
-                           // with a copy
+  bool recompute = false;  // gradients keep each layer's input and compute the rest again; always
+                           // so with a copy
 };
 
 /// A model with its parameters; copies share them. Computes on their device. Has no other state, so
@@ -66,7 +66,7 @@ class Transformer {
   ModelConfig config_;
   ModelWeights weights_;
   ComputeOptions compute_;
-  ModelWeights computed_;  // shares its tensors with `weights_` unless it has another type
+  ModelWeights computed_;   // shares its tensors with `weights_` unless it has another type
   at::Tensor frequencies_;  // see rope_frequencies
 };
 

@@ -7,8 +7,7 @@
 namespace warpsmith::policy {
 
 at::Tensor ValueHead::values(const at::Tensor& hidden) const {
-  const at::Tensor scores =
-      at::linear(hidden.to(weight.scalar_type()), weight, bias).squeeze(-1);
+  const at::Tensor scores = at::linear(hidden.to(weight.scalar_type()), weight, bias).squeeze(-1);
   return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
 }
 

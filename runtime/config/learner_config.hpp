@@ -105,7 +105,7 @@ struct LearnerConfig {
   LearnerDevice device = LearnerDevice::cpu;            // "cpu", "cuda"
   int64_t gpu = 0;                                      // number of the GPU, for "cuda"
   LearnerPrecision precision = LearnerPrecision::bf16;  // "bf16", "fp32"; for "cuda"
-  int64_t threads = 1;                        // of the tensor library
+  int64_t threads = 1;                                  // of the tensor library
   int64_t max_lag = 2;                        // versions; older tokens have no policy loss
   int64_t max_held_bytes = int64_t{2} << 30;  // of running trajectories with their kept prefixes
   int64_t pack_tokens = 2048;                 // of one forward and backward pass

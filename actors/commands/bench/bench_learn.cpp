@@ -105,8 +105,7 @@ ExitCode bench_on_gpu(Arguments args) {
   options.seed = static_cast<uint64_t>(args.seed);
   const auto figures = measure_long(options);
   if (!figures) return report(figures.error());
-  std::cout << (args.json ? to_json(*figures, options).dump() + '\n'
-                          : to_text(*figures, options));
+  std::cout << (args.json ? to_json(*figures, options).dump() + '\n' : to_text(*figures, options));
   return ExitCode::success;
 }
 
@@ -160,7 +159,8 @@ const char* const footer =
     "Made-up trajectories are trained like real ones: streamed forwards as turns arrive, values,\n"
     "advantages, gradients of policy and critic, the optimiser's step. A trained token counts\n"
     "once, however often it is used. On a GPU the figures are of one long trajectory with random\n"
-    "weights: forward and backward of the policy loss in bf16, with float32 master weights, beside\n"
+    "weights: forward and backward of the policy loss in bf16, with float32 master weights, "
+    "beside\n"
     "transformers with gradient checkpointing and log-probabilities in chunks.";
 
 }  // namespace

@@ -21,10 +21,10 @@ LearnerConfig on_gpu(const LongBenchOptions& options) {
 policy::PassFigures measure_pass(const LongBenchOptions& options,
                                  const policy::ModelConfig& config) {
   const policy::Placement place = policy::placement_of(on_gpu(options));
-  policy::Transformer model{config,
-                            policy::random_weights_on(config, options.gpu)
-                                .converted(at::TensorOptions(at::kFloat)),
-                            place.compute};
+  policy::Transformer model{
+      config,
+      policy::random_weights_on(config, options.gpu).converted(at::TensorOptions(at::kFloat)),
+      place.compute};
   model.weights().require_grad();
   (void)policy::bench_pass(model, options.tokens, options.seed);  // loads and plans kernels
   return policy::bench_pass(model, options.tokens, options.seed);
@@ -46,11 +46,11 @@ policy::UpdateFigures measure_update(const LongBenchOptions& options,
 
 Result<policy::PassFigures> run_peer(const LongBenchOptions& options) {
   const std::string script = "scripts/bench_learn_peer.py";
-  const auto output = run_script(
-      source_folder() / script,
-      {options.model.string(), "--tokens", std::to_string(options.tokens), "--device",
-       "cuda:" + std::to_string(options.gpu), "--seed", std::to_string(options.seed)},
-      std::chrono::minutes{30});
+  const auto output =
+      run_script(source_folder() / script,
+                 {options.model.string(), "--tokens", std::to_string(options.tokens), "--device",
+                  "cuda:" + std::to_string(options.gpu), "--seed", std::to_string(options.seed)},
+                 std::chrono::minutes{30});
   if (!output) return tl::unexpected(output.error());
   const auto numbers = numbers_of(script, *output, {"seconds", "peak_bytes"});
   if (!numbers) return tl::unexpected(numbers.error());

@@ -21,8 +21,8 @@ struct LongBenchOptions {
 
 struct LongBenchFigures {
   int64_t parameters = 0;
-  policy::PassFigures pass;                             // the second of two
-  std::optional<policy::PassFigures> peer;              // likewise
+  policy::PassFigures pass;                               // the second of two
+  std::optional<policy::PassFigures> peer;                // likewise
   std::optional<policy::UpdateFigures> streamed, at_use;  // with --update
 };
 

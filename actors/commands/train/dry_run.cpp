@@ -43,8 +43,7 @@ Memory memory_of(const RunConfig& config, const policy::ModelConfig& model) {
                        static_cast<double>(config.generator.cache_tokens) * float_bytes / mebibyte;
   const bool gpu = config.generator.device == GeneratorDevice::cuda;
   const double generator = gpu ? gpu_memory(config, model) : weights + cache;
-  const auto learner =
-      policy::plan_learner_memory(model, config.learner, config.agent.max_tokens);
+  const auto learner = policy::plan_learner_memory(model, config.learner, config.agent.max_tokens);
   return {in_mib(learner.published), learner, generator};
 }
 

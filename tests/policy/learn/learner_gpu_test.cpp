@@ -79,9 +79,8 @@ double streaming_error(LearnerPrecision precision) {
   const Placement place = placement_of(config);
   const ModelWeights weights =
       tiny_weights(1).converted(at::TensorOptions(place.device).dtype(at::kFloat));
-  const ActorCritic networks{Transformer{tiny_config(), weights, place.compute},
-                             {.kind = CriticKind::separate},
-                             1.0};
+  const ActorCritic networks{
+      Transformer{tiny_config(), weights, place.compute}, {.kind = CriticKind::separate}, 1.0};
   const auto published = std::make_shared<const ModelWeights>(networks.actor().computed().clone());
   const Trajectory played = TinyWorld{5}.play({{}, published});
   HeldTrajectory held;
