@@ -32,13 +32,13 @@ at::Tensor chunk_logits(const at::Tensor& hidden, const at::Tensor& head, double
   return temperature == 1.0 ? logits : logits.div_(temperature);
 }
 
-/// One kernel of a GPU goes from half precision to log-probabilities in float32.
-bool is_fused(const at::Tensor& hidden, double temperature) {
-  return hidden.is_cuda() && hidden.element_size() == 2 && temperature == 1.0;
+/// On a GPU one kernel goes from logits to log-probabilities.
+bool is_fused(const at::Tensor& hidden) {
+  return hidden.is_cuda();
 }
 
-at::Tensor fused_log_softmax(const at::Tensor& hidden, const at::Tensor& head) {
-  return at::_log_softmax(at::linear(hidden, head), 1, /*half_to_float=*/true);
+at::Tensor fused_log_softmax(const at::Tensor& hidden, const at::Tensor& head, double temperature) {
+  return at::_log_softmax(chunk_logits(hidden, head, temperature), 1, /*half_to_float=*/false);
 }
 
 /// Rows of logits that are held at once.
@@ -68,8 +68,8 @@ struct HeadFunction : torch::autograd::Function<HeadFunction> {
     at::Tensor normaliser = at::empty({rows}, wide);
     for_each_chunk(rows, how.rows, [&](int64_t first, int64_t count) {
       const auto part = [&](const at::Tensor& x) { return x.narrow(0, first, count); };
-      if (is_fused(hidden, how.temperature)) {
-        const at::Tensor log_p = fused_log_softmax(part(hidden), head);
+      if (is_fused(hidden)) {
+        const at::Tensor log_p = fused_log_softmax(part(hidden), head, how.temperature);
         part(log_probs).copy_(log_p.gather(1, part(targets).unsqueeze(1)).squeeze(1));
         part(entropy).copy_(log_p.exp().mul_(log_p).sum(1).neg_());
         return;
@@ -101,8 +101,8 @@ struct HeadFunction : torch::autograd::Function<HeadFunction> {
     for_each_chunk(hidden.size(0), rows, [&](int64_t first, int64_t count) {
       const auto part = [&](const at::Tensor& x) { return x.narrow(0, first, count); };
       const auto column = [&](const at::Tensor& x) { return part(x).unsqueeze(1); };
-      at::Tensor log_p = is_fused(hidden, temperature)
-                             ? fused_log_softmax(part(hidden), head)
+      at::Tensor log_p = is_fused(hidden)
+                             ? fused_log_softmax(part(hidden), head, temperature)
                              : chunk_logits(part(hidden), head, temperature).sub_(column(saved[3]));
       at::Tensor d_logits = log_p.exp();
       if (grads[1].defined()) {
