@@ -13,7 +13,7 @@ constexpr int64_t block_rows = 16'384;  // of a feed-forward block at once; see 
 /// What the backward pass of one layer makes and frees again: the projections, their rotated
 /// copies and the gradients of both, and the widest part of the feed-forward block.
 int64_t layer_work(const ModelConfig& m, int64_t tokens, int64_t element) {
-  const int64_t attention = 6 * m.qkv_size() + 4 * m.hidden;
+  const int64_t attention = 5 * m.qkv_size() + 4 * m.hidden;
   const int64_t block = std::min(tokens, block_rows) * (8 * m.ffn + 6 * m.hidden);
   return element * (tokens * attention + block);
 }

@@ -58,13 +58,13 @@ KeptAttention flash_forward(const Projected& all, const at::Tensor& bounds, int6
   return {std::get<0>(out), std::get<1>(out), std::get<2>(out), std::get<3>(out)};
 }
 
-/// `autograd` calls it with the gradient of the output.
+/// Forward hands out what is kept; backward is that of the kernel which made it.
 struct AgainFunction : torch::autograd::Function<AgainFunction> {
-  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& queries, const at::Tensor& keys,
-                            const at::Tensor& values, const PackContext& pack,
+  /// `projected`: queries, keys, values.
+  static at::Tensor forward(AutogradContext* ctx, at::TensorList projected, const PackContext& pack,
                             const KeptAttention& kept) {
-    ctx->save_for_backward({queries, keys, values, kept.output, kept.log_sum_exp, kept.seed,
-                            kept.offset, pack.bounds});
+    ctx->save_for_backward({projected[0], projected[1], projected[2], kept.output, kept.log_sum_exp,
+                            kept.seed, kept.offset, pack.bounds});
     ctx->saved_data["longest"] = std::ranges::max(pack.lengths);
     return kept.output.detach();
   }
@@ -106,7 +106,8 @@ KeptAttention fused_attention(const PackContext& pack, const Projected& all) {
 
 at::Tensor fused_attention_again(const PackContext& pack, const Projected& all,
                                  const KeptAttention& kept) {
-  return AgainFunction::apply(all.queries, all.keys, all.values, pack, kept);
+  const variable_list projected{all.queries, all.keys, all.values};
+  return AgainFunction::apply(at::TensorList(projected), pack, kept);
 }
 
 at::Tensor fused_continuation(const Projected& all) {

@@ -52,15 +52,16 @@ int64_t rows_at_once(const at::Tensor& head, int64_t elements) {
 /// The arguments of HeadFunction that have no gradient.
 struct HeadChunks {
   at::Tensor head;  // the computed one
+  at::Tensor targets;
   double temperature;
   int64_t rows;  // at once
 };
 
 struct HeadFunction : torch::autograd::Function<HeadFunction> {
   static variable_list forward(AutogradContext* ctx, const at::Tensor& hidden,
-                               const at::Tensor& trained, const HeadChunks& how,
-                               const at::Tensor& targets) {
+                               const at::Tensor& trained, const HeadChunks& how) {
     const at::Tensor& head = how.head;
+    const at::Tensor& targets = how.targets;
     const int64_t rows = hidden.size(0);
     const auto wide = hidden.options().dtype(wide_type(hidden));
     at::Tensor log_probs = at::empty({rows}, wide);
@@ -122,7 +123,7 @@ struct HeadFunction : torch::autograd::Function<HeadFunction> {
         d_head.add_(d_logits.t().mm(part(hidden)));
       }
     });
-    return {d_hidden, d_head, at::Tensor(), at::Tensor()};
+    return {d_hidden, d_head, at::Tensor()};
   }
 };
 
@@ -130,9 +131,9 @@ struct HeadFunction : torch::autograd::Function<HeadFunction> {
 
 TokenLogProbs token_log_probs(const at::Tensor& hidden, const HeadPair& head,
                               const at::Tensor& targets, const LogProbOptions& options) {
-  const HeadChunks how{head.computed, options.temperature,
+  const HeadChunks how{head.computed, targets, options.temperature,
                        rows_at_once(head.computed, options.chunk_elements)};
-  const variable_list both = HeadFunction::apply(hidden, head.trained, how, targets);
+  const variable_list both = HeadFunction::apply(hidden, head.trained, how);
   return {both[0], both[1]};
 }
 

@@ -18,7 +18,7 @@ namespace warpsmith::actors {
 namespace {
 
 struct Arguments {
-  std::string model, device = "cpu";
+  std::string model, device = "cpu", critic = "separate";
   LongBenchOptions trajectory;  // on a GPU
   policy::LearnBenchOptions shape;
   int64_t epochs = 1, seed = 1;
@@ -103,6 +103,7 @@ ExitCode bench_on_gpu(Arguments args) {
   options.model = args.model.empty() ? source_folder() / "configs/policy/qwen3-1.7b-shape"
                                      : std::filesystem::path{args.model};
   options.seed = static_cast<uint64_t>(args.seed);
+  options.critic = args.critic == "shared" ? CriticKind::shared : CriticKind::separate;
   const auto figures = measure_long(options);
   if (!figures) return report(figures.error());
   std::cout << (args.json ? to_json(*figures, options).dump() + '\n' : to_text(*figures, options));
@@ -140,6 +141,10 @@ void add_gpu(CLI::App& app, Arguments& args) {
   app.add_flag("--update", options.update,
                "On a GPU: a whole PPO update of policy and critic, too (100 GiB for 1.7B "
                "parameters and 131,072 tokens)");
+  app.add_option("--critic", args.critic,
+                 "Critic of that update: separate, or shared with the policy")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"separate", "shared"}));
   app.add_flag("--no-peer", options.no_peer, "On a GPU: do not run transformers");
 }
 

@@ -36,7 +36,7 @@ policy::UpdateFigures measure_update(const LongBenchOptions& options,
   setup.seed = options.seed;
   setup.learner = on_gpu(options);
   setup.learner.forwards = forwards;
-  setup.learner.critic.kind = CriticKind::separate;
+  setup.learner.critic.kind = options.critic;
   setup.learner.step.trajectories = 1;
   setup.learner.max_held_bytes = int64_t{1} << 40U;
   policy::Trainer trainer{setup, config, policy::random_weights_on(config, options.gpu)};

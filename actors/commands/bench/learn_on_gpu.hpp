@@ -14,8 +14,9 @@ struct LongBenchOptions {
   int gpu = 0;
   int64_t tokens = 131'072;
   int64_t turns = 128;
-  bool update = false;   // measure a whole update, too
-  bool no_peer = false;  // do not run transformers
+  bool update = false;                       // measure a whole update, too
+  CriticKind critic = CriticKind::separate;  // of that update
+  bool no_peer = false;                      // do not run transformers
   uint64_t seed = 1;
 };
 
