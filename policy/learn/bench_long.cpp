@@ -9,26 +9,17 @@
 
 #include <array>
 #include <cmath>
-#include <stdexcept>
 
 #include "policy/learn/action_pack.hpp"
+#include "policy/learn/bench_support.hpp"
 #include "policy/learn/device_memory.hpp"
 #include "policy/learn/losses.hpp"
 #include "policy/learn/placement.hpp"
 #include "policy/model/log_probs.hpp"
-#include "runtime/clock.hpp"
 #include "runtime/random_stream.hpp"
 
 namespace warpsmith::policy {
 namespace {
-
-double seconds_since(SteadyClock::time_point start) {
-  return std::chrono::duration<double>(SteadyClock::now() - start).count();
-}
-
-void must(const Result<void>& done) {
-  if (!done) throw std::runtime_error("bench: " + done.error().message);
-}
 
 std::vector<int32_t> random_tokens(int64_t count, int64_t vocab, RandomStream& random) {
   std::vector<int32_t> tokens(static_cast<size_t>(count));

@@ -139,7 +139,7 @@ void add_gpu(CLI::App& app, Arguments& args) {
       ->capture_default_str()
       ->check(CLI::Range(512, 1 << 24));
   app.add_flag("--update", options.update,
-               "On a GPU: a whole PPO update of policy and critic, too (100 GiB for 1.7B "
+               "On a GPU: a whole PPO update of policy and critic, too (92 GiB for 1.7B "
                "parameters and 131,072 tokens)");
   app.add_option("--critic", args.critic,
                  "Critic of that update: separate, or shared with the policy")
