@@ -36,8 +36,8 @@ int64_t activation_bytes(const ModelConfig& m, int64_t tokens, int64_t element) 
 
 LearnerMemory plan_learner_memory(const ModelConfig& model, const LearnerConfig& config,
                                   int64_t longest) {
-  const bool gpu = config.device == LearnerDevice::cuda;
-  const bool narrow = gpu && config.precision == LearnerPrecision::bf16;
+  const bool gpu = config.device == ComputeDevice::cuda;
+  const bool narrow = gpu && config.precision == ComputePrecision::bf16;
   const int64_t element = narrow ? 2 : wide;
   const int64_t networks = config.critic.kind == CriticKind::separate ? 2 : 1;
   const int64_t count = model.parameter_count();

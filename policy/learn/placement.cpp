@@ -9,15 +9,15 @@
 namespace warpsmith::policy {
 
 Placement placement_of(const LearnerConfig& config) {
-  if (config.device == LearnerDevice::cpu) return {};
+  if (config.device == ComputeDevice::cpu) return {};
   Placement placement{.device = at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(config.gpu)),
                       .compute = {.type = std::nullopt, .recompute = true}};
-  if (config.precision == LearnerPrecision::bf16) placement.compute.type = at::kBFloat16;
+  if (config.precision == ComputePrecision::bf16) placement.compute.type = at::kBFloat16;
   return placement;
 }
 
 Result<void> check_placement(const LearnerConfig& config) {
-  if (config.device == LearnerDevice::cpu) return {};
+  if (config.device == ComputeDevice::cpu) return {};
   if (!at::hasCUDA()) {
     return fail(ErrorCode::unsupported,
                 "learner.device: expected \"cpu\", got \"cuda\": LibTorch finds no GPU here (no "

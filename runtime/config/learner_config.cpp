@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::array<std::string_view, 6> loss_names{"ppo",  "decoupled_ppo", "two_sided_mask",
                                                      "dppo", "tis",           "cispo"};
-constexpr std::array<std::string_view, 2> device_names{"cpu", "cuda"};
-constexpr std::array<std::string_view, 2> precision_names{"bf16", "fp32"};
 constexpr std::array<std::string_view, 2> aggregation_names{"token_mean", "trajectory_mean"};
 constexpr std::array<std::string_view, 2> forward_names{"streamed", "at_use"};
 constexpr std::array<std::string_view, 2> critic_names{"separate", "shared"};

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "runtime/config/compute_place.hpp"
+
 namespace warpsmith {
 
 class Complaints;
@@ -12,13 +14,6 @@ class Fields;
 
 /// The policy losses; policy/learn/losses.hpp has the formulas.
 enum class LossKind : uint8_t { ppo, decoupled_ppo, two_sided_mask, dppo, tis, cispo };
-
-/// Where the learner computes.
-enum class LearnerDevice : uint8_t { cpu, cuda };
-
-/// The type that the learner computes in on a GPU; master weights, gradients and the optimiser's
-/// state are fp32. On a CPU everything is.
-enum class LearnerPrecision : uint8_t { bf16, fp32 };
 
 /// How token losses become one number.
 enum class Aggregation : uint8_t {
@@ -102,9 +97,9 @@ struct OptimizerConfig {
 };
 
 struct LearnerConfig {
-  LearnerDevice device = LearnerDevice::cpu;            // "cpu", "cuda"
+  ComputeDevice device = ComputeDevice::cpu;            // "cpu", "cuda"
   int64_t gpu = 0;                                      // number of the GPU, for "cuda"
-  LearnerPrecision precision = LearnerPrecision::bf16;  // "bf16", "fp32"; for "cuda"
+  ComputePrecision precision = ComputePrecision::bf16;  // "bf16", "fp32"; for "cuda"
   int64_t threads = 1;                                  // of the tensor library
   int64_t max_lag = 2;                        // versions; older tokens have no policy loss
   int64_t max_held_bytes = int64_t{2} << 30;  // of running trajectories with their kept prefixes

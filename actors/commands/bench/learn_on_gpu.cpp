@@ -13,7 +13,7 @@ namespace {
 
 LearnerConfig on_gpu(const LongBenchOptions& options) {
   LearnerConfig config;
-  config.device = LearnerDevice::cuda;
+  config.device = ComputeDevice::cuda;
   config.gpu = options.gpu;
   return config;
 }

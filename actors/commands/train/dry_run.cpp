@@ -41,7 +41,7 @@ Memory memory_of(const RunConfig& config, const policy::ModelConfig& model) {
   const double weights = static_cast<double>(model.parameter_count()) * float_bytes / mebibyte;
   const double cache = 2.0 * static_cast<double>(model.layers * model.kv_size()) *
                        static_cast<double>(config.generator.cache_tokens) * float_bytes / mebibyte;
-  const bool gpu = config.generator.device == GeneratorDevice::cuda;
+  const bool gpu = config.generator.device == ComputeDevice::cuda;
   const double generator = gpu ? gpu_memory(config, model) : weights + cache;
   const auto learner = policy::plan_learner_memory(model, config.learner, config.agent.max_tokens);
   return {in_mib(learner.published), learner, generator};
@@ -66,7 +66,7 @@ std::string place_text(const SandboxConfig& c) {
 
 std::string learner_text(const LearnerConfig& c, const policy::LearnerMemory& plan) {
   const std::string all = mib(in_mib(plan.total()));
-  if (c.device == LearnerDevice::cpu) return all + " plus the trajectories it holds";
+  if (c.device == ComputeDevice::cpu) return all + " plus the trajectories it holds";
   return all + " of GPU " + std::to_string(c.gpu) + " (parameters with their state " +
          mib(in_mib(plan.parameters)) + ", published " + mib(in_mib(plan.published)) +
          ", kept prefixes " + mib(in_mib(plan.kept)) + ", activations " +
@@ -83,13 +83,13 @@ void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
   line("learner", 1,
        learner_text(c.learner, memory.learner) + ", own thread, " +
            (c.run.mode == Mode::sync ? "a barrier after each step" : "no barrier"));
-  const bool gpu = c.generator.device == GeneratorDevice::cuda;
+  const bool gpu = c.generator.device == ComputeDevice::cuda;
   line("generator", c.generator.count,
        mib(memory.generator) + (gpu ? " each of GPU " + std::to_string(c.generator.gpu) : " each") +
            ", own thread");
   line("tool_executor", c.tool_executor.count, "own thread each");
   line("rollout", c.rollout.count, std::to_string(c.rollout.concurrent) + " trajectories each");
-  const bool learns_on_gpu = c.learner.device == LearnerDevice::cuda;
+  const bool learns_on_gpu = c.learner.device == ComputeDevice::cuda;
   const double total = (learns_on_gpu ? 0 : in_mib(memory.learner.total())) +
                        (gpu ? 0 : memory.generator * static_cast<double>(c.generator.count));
   std::cout << "expected memory: " << mib(total) << " of tensors, about 400 MiB of libraries, "

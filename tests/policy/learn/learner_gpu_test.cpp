@@ -19,7 +19,7 @@ class LearnerGpuTest : public testing::Test {
     if (!at::hasCUDA()) GTEST_SKIP() << "LibTorch finds no GPU";
   }
 
-  static TrainerSetup setup(LearnerDevice device, LearnerPrecision precision) {
+  static TrainerSetup setup(ComputeDevice device, ComputePrecision precision) {
     TrainerSetup s;
     s.seed = 3;
     s.learner.device = device;
@@ -42,8 +42,8 @@ ModelWeights on_cpu(const ModelWeights& weights) {
 }
 
 TEST_F(LearnerGpuTest, StepInFp32EqualsTheCpus) {
-  Trainer cpu{setup(LearnerDevice::cpu, LearnerPrecision::fp32), tiny_config(), tiny_weights(1)};
-  Trainer gpu{setup(LearnerDevice::cuda, LearnerPrecision::fp32), tiny_config(), tiny_weights(1)};
+  Trainer cpu{setup(ComputeDevice::cpu, ComputePrecision::fp32), tiny_config(), tiny_weights(1)};
+  Trainer gpu{setup(ComputeDevice::cuda, ComputePrecision::fp32), tiny_config(), tiny_weights(1)};
   Progress on_cpu_step;
   Progress on_gpu_step;
   for (const Trajectory& played : TinyWorld{5}.play(cpu.weights(), 8)) {
@@ -59,7 +59,7 @@ TEST_F(LearnerGpuTest, StepInFp32EqualsTheCpus) {
 }
 
 TEST_F(LearnerGpuTest, RewardRisesInBf16) {
-  TrainerSetup s = setup(LearnerDevice::cuda, LearnerPrecision::bf16);
+  TrainerSetup s = setup(ComputeDevice::cuda, ComputePrecision::bf16);
   s.learner.step = {.trajectories = 32, .epochs = 2};
   s.learner.optimizer.epsilon = 1e-8;
   s.learner.advantage.lambda = 1.0;
@@ -72,9 +72,9 @@ TEST_F(LearnerGpuTest, RewardRisesInBf16) {
 }
 
 /// The largest difference between scores segment by segment and of the whole trajectory.
-double streaming_error(LearnerPrecision precision) {
+double streaming_error(ComputePrecision precision) {
   LearnerConfig config;
-  config.device = LearnerDevice::cuda;
+  config.device = ComputeDevice::cuda;
   config.precision = precision;
   const Placement place = placement_of(config);
   const ModelWeights weights =
@@ -102,8 +102,8 @@ double streaming_error(LearnerPrecision precision) {
 }
 
 TEST_F(LearnerGpuTest, SegmentBySegmentEqualsWhole) {
-  EXPECT_LT(streaming_error(LearnerPrecision::fp32), 1e-5);
-  EXPECT_LT(streaming_error(LearnerPrecision::bf16), 0.03) << "bf16 keeps 8 bits";
+  EXPECT_LT(streaming_error(ComputePrecision::fp32), 1e-5);
+  EXPECT_LT(streaming_error(ComputePrecision::bf16), 0.03) << "bf16 keeps 8 bits";
 }
 
 /// Gradients of the mean log-probability of random tokens.

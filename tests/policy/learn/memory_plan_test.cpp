@@ -11,10 +11,10 @@ namespace {
 TEST(LearnerMemoryTest, CountsEveryCopyOfTheParameters) {
   const int64_t count = tiny_config().parameter_count();
   LearnerConfig config;
-  config.device = LearnerDevice::cuda;
+  config.device = ComputeDevice::cuda;
   EXPECT_EQ(plan_learner_memory(tiny_config(), config, 64).parameters, 18 * count);
   EXPECT_EQ(plan_learner_memory(tiny_config(), config, 64).published, 2 * count);
-  config.precision = LearnerPrecision::fp32;
+  config.precision = ComputePrecision::fp32;
   EXPECT_EQ(plan_learner_memory(tiny_config(), config, 64).parameters, 16 * count);
   config.critic.kind = CriticKind::separate;
   config.loss.kl = 0.1;
@@ -24,14 +24,14 @@ TEST(LearnerMemoryTest, CountsEveryCopyOfTheParameters) {
 
 TEST(LearnerMemoryTest, ActivationsGrowWithTheLongestTrajectory) {
   LearnerConfig config;
-  config.device = LearnerDevice::cuda;
+  config.device = ComputeDevice::cuda;
   config.pack_tokens = 100;
   const auto at = [&](int64_t longest) {
     return plan_learner_memory(tiny_config(), config, longest).activations;
   };
   EXPECT_EQ(at(50), at(100));
   EXPECT_GT(at(1000), 5 * at(100));
-  config.device = LearnerDevice::cpu;
+  config.device = ComputeDevice::cpu;
   EXPECT_EQ(at(1000), 0);
 }
 

@@ -16,7 +16,7 @@ TEST(PlacementTest, CpuIsAlwaysThereAndComputesWithTheWeightsThemselves) {
 
 TEST(PlacementTest, GpuThatIsNotThereIsAnErrorThatNamesTheKey) {
   LearnerConfig config;
-  config.device = LearnerDevice::cuda;
+  config.device = ComputeDevice::cuda;
   config.gpu = 63;
   const auto there = check_placement(config);
   ASSERT_FALSE(there);
@@ -26,11 +26,11 @@ TEST(PlacementTest, GpuThatIsNotThereIsAnErrorThatNamesTheKey) {
 
 TEST(PlacementTest, PrecisionDecidesTheCopyOnAGpu) {
   LearnerConfig config;
-  config.device = LearnerDevice::cuda;
+  config.device = ComputeDevice::cuda;
   config.gpu = 1;
   EXPECT_EQ(placement_of(config).device, at::Device(at::kCUDA, 1));
   EXPECT_EQ(placement_of(config).compute.type, at::kBFloat16);
-  config.precision = LearnerPrecision::fp32;
+  config.precision = ComputePrecision::fp32;
   EXPECT_FALSE(placement_of(config).compute.type);
   EXPECT_TRUE(placement_of(config).compute.recompute);
 }
