@@ -2,6 +2,7 @@
 #include "runtime/config/generator_config.hpp"
 
 namespace warpsmith {
+
 int64_t rows_of_step(const GeneratorConfig& c) {
   if (c.step_rows > 0) return c.step_rows;
   return c.device == ComputeDevice::cuda ? 4096 : 512;
