@@ -18,6 +18,9 @@ from demonstrations.variants import recombinations  # noqa: E402
 def arguments():
     parser = demonstration_parser(__doc__, 32000, "JSONL file, or with --prompts a folder")
     parser.add_argument("--own-statements-only", action="store_true", help="no chains across tasks")
+    parser.add_argument(
+        "--answers", type=float, default=0.0, help="share of conversations with one answer that holds the files"
+    )
     parser.add_argument("--prompts", action="store_true", help="write each task's prompt as a text file")
     return parser.parse_args()
 
@@ -35,7 +38,7 @@ def write_conversations(tasks, apart, args):
     mixtures = []
     for task in tasks:
         more = [] if args.own_statements_only else headed(task, known, apart) or plain
-        mixtures.append(Mixture(task, random.Random(f"{args.seed}/{task.id}"), more))
+        mixtures.append(Mixture(task, random.Random(f"{args.seed}/{task.id}"), more, args.answers))
     with open(args.out, "w", encoding="utf-8") as out:
         for number in range(args.count):
             out.write(json.dumps(mixtures[number % len(tasks)].draw()) + "\n")

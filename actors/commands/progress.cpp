@@ -73,6 +73,14 @@ std::optional<std::chrono::seconds> time_left(const std::optional<ProgressView>&
   return left ? std::min(*left, limit) : limit;
 }
 
+/// The early warnings in force, as names of learner.warnings; empty if there is none.
+std::string warnings_text(const ProgressView& view) {
+  std::string text;
+  for (const std::string& name : early_warnings(view.seen))
+    text += (text.empty() ? " | WARNING: " : ", ") + name;
+  return text;
+}
+
 std::string left_text(const std::optional<ProgressView>& first, const ProgressView& view) {
   const auto left = time_left(first, view);
   return left ? duration_text(*left) + " left" : duration_text(view.elapsed);
@@ -84,6 +92,16 @@ std::string duration_text(std::chrono::seconds span) {
   const auto s = static_cast<long long>(span.count());
   if (s >= 3600) return print("%lldh%02lldm", s / 3600, s / 60 % 60);
   return s >= 60 ? print("%lldm%02llds", s / 60, s % 60) : print("%llds", s);
+}
+
+std::vector<std::string> early_warnings(const Observation& seen) {
+  const std::string prefix = "learner-0.warning.";
+  std::vector<std::string> names;
+  for (auto it = seen.values.lower_bound(prefix); it != seen.values.end(); ++it) {
+    if (!it->first.starts_with(prefix)) break;
+    if (it->second > 0) names.push_back(it->first.substr(prefix.size()));
+  }
+  return names;
 }
 
 uint64_t trajectories_done(const ProgressView& view) {
@@ -146,7 +164,7 @@ std::string ProgressLine::figures(const ProgressView& view) const {
   line +=
       print("idle gen %.0f%% judge %.0f%% learn %.0f%% | ", 100 * idle_share(view, "generator-0"),
             100 * idle_share(view, "sandbox-0"), 100 * idle_share(view, "learner-0"));
-  return line + left_text(first_done_, view) + special_work(view);
+  return line + left_text(first_done_, view) + special_work(view) + warnings_text(view);
 }
 
 std::string ProgressLine::samples(const ProgressView& view) const {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/protocol/messages.hpp"
 
@@ -20,6 +21,9 @@ struct ProgressView {
   std::chrono::seconds elapsed{0};
   std::chrono::seconds limit{0};  // of the run; 0: none
 };
+
+/// The names of the early warnings that the learner has in force.
+std::vector<std::string> early_warnings(const Observation& seen);
 
 /// The number of trajectories that need no more work.
 uint64_t trajectories_done(const ProgressView& view);

@@ -59,6 +59,17 @@ void handle_signal(RunTree& tree, bool& stopping) {
   tree.stop();
 }
 
+/// Stops the run if the learner has an early warning in force.
+void pause_on_warning(RunTree& tree, bool& stopping) {
+  const auto numbers = tree.numbers(seconds{5});
+  const auto warnings = numbers ? early_warnings(*numbers) : std::vector<std::string>{};
+  if (warnings.empty()) return;
+  stopping = true;
+  std::cerr << "\npausing on the early warning " << warnings.front()
+            << " (learner.warnings.pause)\n";
+  tree.stop();
+}
+
 uint64_t refused_tasks(RunTree& tree) {
   auto numbers = tree.numbers(seconds{5});
   return numbers ? static_cast<uint64_t>(numbers->values["synthesis-0.refused"]) : 0;
@@ -79,6 +90,7 @@ LoopResult run_loop(RunTree& tree, const SignalWait& signals, const LoopOptions&
   bool stopping = false, drained = false;
   while (true) {
     if (signals.wait(options.interval)) handle_signal(tree, stopping);
+    if (options.pause_on_warnings && !stopping) pause_on_warning(tree, stopping);
     const auto elapsed = SteadyClock::now() - begin;
     if (options.time_limit.count() > 0 && elapsed > options.time_limit && !drained) {
       drained = true;

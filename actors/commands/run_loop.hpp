@@ -18,6 +18,7 @@ struct LoopOptions {
   std::chrono::milliseconds time_limit{0};    // after it nothing more is admitted; 0: none
   std::chrono::milliseconds window{30'000};   // over which the shown rates are taken
   bool quiet = false;
+  bool pause_on_warnings = false;  // an early warning stops the run
 };
 
 /// How the run ended.

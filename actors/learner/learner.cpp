@@ -13,6 +13,7 @@ void LearnerState::start(Self self, LearnerSettings settings, LedgerActor ledger
                          LocalWeightStoreActor store) {
   self_ = self;
   settings_ = std::move(settings);
+  watch_.emplace(settings_.warnings);
   ledger_ = std::move(ledger);
   store_ = std::move(store);
   policy::use_threads(settings_.threads);
@@ -87,7 +88,8 @@ void LearnerState::record_drop(const policy::DroppedTrajectory& dropped) {
 void LearnerState::step_made(const policy::StepReport& report) {
   recording_ = true;
   publish();
-  last_numbers_ = policy::numbers_of(report);
+  const auto before = std::exchange(last_numbers_, policy::numbers_of(report));
+  warn_early(report, before);
   trained_tokens_ += report.forward_tokens;
   StepDone done{report.version, report.trained, last_numbers_};
   ask(self_, *this, "step_recorded", ledger_, settings_.ledger_timeout, std::move(done))
@@ -96,6 +98,21 @@ void LearnerState::step_made(const policy::StepReport& report) {
               const Error why = from_caf(error);
               throw ActorFailure({why.code, "step not recorded: " + why.message});
             });
+}
+
+void LearnerState::warn_early(const policy::StepReport& report, const Numbers& before) {
+  for (size_t i = 0; i < policy::warning_count; ++i) {
+    last_numbers_["warning." + std::string{to_string(static_cast<policy::Warning>(i))}] = 0;
+  }
+  for (const policy::Warning warning : watch_->observe(report)) {
+    const std::string name{to_string(warning)};
+    last_numbers_["warning." + name] = 1;
+    const auto found = before.find("warning." + name);
+    if (found != before.end() && found->second > 0) continue;
+    const std::string text = name + " at step " + std::to_string(report.version.step);
+    log::warn(label() + ": early warning: " + text);
+    self_->send(ledger_, Event{"warning", label(), text});
+  }
 }
 
 void LearnerState::describe(ActorStatus& status) const {

@@ -9,10 +9,12 @@
 #include <caf/typed_response_promise.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "actors/base/actor_state.hpp"
 #include "actors/protocol/local_messages.hpp"
+#include "policy/learn/early_warnings.hpp"
 #include "policy/learn/trainer.hpp"
 #include "runtime/run/checkpoint.hpp"
 
@@ -26,6 +28,7 @@ struct LearnerSettings {
   std::function<Result<void>(const std::filesystem::path&)> copy_fixed_files;
   uint32_t checkpoint_steps = 10;  // steps between two checkpoints
   uint32_t keep_checkpoints = 2;
+  WarningsConfig warnings;
   std::chrono::milliseconds ledger_timeout{60'000};
   int threads = 1;  // LibTorch's, for this actor's work
 };
@@ -53,6 +56,10 @@ class LearnerState : public ActorState {
   void handle(policy::Progress progress);
   void record_drop(const policy::DroppedTrajectory& dropped);
   void step_made(const policy::StepReport& report);
+  using Numbers = std::map<std::string, double>;
+  /// Adds "warning.NAME", 1 or 0, to the step's numbers. Records as events those that `before`, the
+  /// numbers of the step before, does not have.
+  void warn_early(const policy::StepReport& report, const Numbers& before);
   void step_recorded();
   void publish();
   bool checkpoint_due() const;
@@ -72,6 +79,7 @@ class LearnerState : public ActorState {
   uint32_t last_checkpoint_ = 0;
   std::vector<Promise> askers_;  // wait for a checkpoint
   std::map<std::string, double> last_numbers_;
+  std::optional<policy::EarlyWarnings> watch_;
   int64_t trained_tokens_ = 0;  // of all forward passes so far
 };
 

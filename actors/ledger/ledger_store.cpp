@@ -7,6 +7,7 @@
 #include "runtime/checksum.hpp"
 #include "runtime/codec.hpp"
 #include "runtime/run/run_queries.hpp"
+#include "runtime/run/trajectory_reader.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -231,24 +232,7 @@ Result<void> LedgerStore::record_wall_seconds(double seconds) {
 }
 
 Result<Trajectory> LedgerStore::load(TrajectoryId id) {
-  auto row = trajectory_row(db_, id);
-  if (!row) return tl::unexpected(row.error());
-  const auto places = segment_rows(db_, id);
-  if (!places) return tl::unexpected(places.error());
-  Trajectory trajectory{id, row->task_id, {}, row->outcome.value_or(Outcome{})};
-  for (const SegmentRow& place : *places) {
-    const auto bytes = log_.read(place.place);
-    if (!bytes) return tl::unexpected(bytes.error());
-    auto segment = codec::unpack<Segment>(*bytes);
-    if (!segment) return fail(ErrorCode::corrupt, segment.error().message);
-    if (segment->trajectory != id || segment->number != place.number) {
-      return fail(ErrorCode::corrupt, "run.db: the record of trajectory " + std::to_string(id) +
-                                          " segment " + std::to_string(place.number) +
-                                          " holds another segment");
-    }
-    trajectory.segments.push_back(std::move(*segment));
-  }
-  return trajectory;
+  return read_trajectory(db_, id, [this](const RecordPlace& place) { return log_.read(place); });
 }
 
 Result<Task> LedgerStore::task_of(TrajectoryId id) {

@@ -252,7 +252,7 @@ struct Observation {
 
 /// Something that happened to an actor or a task, for the record.
 struct Event {
-  std::string kind;   // "restart", "stop", "give_up", "task_refused"
+  std::string kind;   // "restart", "stop", "give_up", "task_refused", "warning"
   std::string actor;  // label of the actor that it is about
   std::string text;   // the reason
   template <class Archive>

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "policy/text/fenced_files.hpp"
 #include "policy/text/tool_call_grammar.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
 #include "sandbox/workspace/truncate.hpp"
@@ -84,16 +85,16 @@ bool RolloutMachine::recall(const Segment& segment) {
   ++turns_;
   const std::vector<int32_t> turn = sampled_in(segment);
   if (!is_complete(turn)) return false;
-  const auto parsed = policy::parse_turn(text_of(turn), setup_->syntax);
-  if (!parsed) return false;
+  const auto calls = calls_in(turn);
+  if (!calls) return false;
   const bool was_last = segment.action_mask.back() != 0;
-  for (const ParsedCall& call : parsed->calls) {
+  for (const ParsedCall& call : *calls) {
     ++tool_calls_;
     if (sandbox::changes_files(call)) history_.push_back(call);
     if (was_last && call.name == "submit" && !history_.empty())
       return true;  // the calls after it never ran
   }
-  return parsed->calls.empty();
+  return calls->empty();
 }
 
 RolloutCommands RolloutMachine::begin_turn() {
@@ -139,6 +140,15 @@ std::string RolloutMachine::text_of(std::span<const int32_t> turn) const {
   return setup_->decode(is_complete(turn) ? turn.first(turn.size() - 1) : turn);
 }
 
+Result<std::vector<ParsedCall>> RolloutMachine::calls_in(std::span<const int32_t> turn) const {
+  const std::string text = text_of(turn);
+  if (setup_->answer == AnswerForm::files)
+    return policy::calls_of_files(policy::fenced_files(text));
+  auto parsed = policy::parse_turn(text, setup_->syntax);
+  if (!parsed) return tl::unexpected(std::move(parsed.error()));
+  return std::move(parsed->calls);
+}
+
 RolloutCommands RolloutMachine::end_turn(FinishReason finish) {
   const std::span<const int32_t> turn = transcript_.turn();
   if (finish == FinishReason::stop_token && !is_complete(turn)) {
@@ -155,19 +165,22 @@ RolloutCommands RolloutMachine::end_turn(FinishReason finish) {
                 " tokens; say less in one turn"};
     return observe();
   }
-  auto parsed = policy::parse_turn(text_of(turn), setup_->syntax);
-  if (!parsed) {
-    results_ = {"error: malformed tool call: " + parsed.error().message};
+  auto calls = calls_in(turn);
+  if (!calls) {
+    results_ = {"error: malformed tool call: " + calls.error().message};
     return observe();
   }
-  if (parsed->calls.empty()) return stop_acting(false);  // the agent has finished
-  calls_ = std::move(parsed->calls);
+  if (calls->empty()) return stop_acting(false);  // the agent has finished
+  calls_ = std::move(*calls);
   return next_call();
 }
 
 /// Appends the results of the calls and begins the next turn, if the limits leave room for both.
 RolloutCommands RolloutMachine::observe() {
-  if (turns_ >= static_cast<uint64_t>(setup_->max_turns)) return stop_acting(true);
+  if (turns_ >= static_cast<uint64_t>(setup_->max_turns)) {
+    // A whole answer of files has used its one turn; nothing cut it short.
+    return stop_acting(setup_->answer == AnswerForm::calls || !is_complete(transcript_.turn()));
+  }
   for (std::string& result : results_) result = fitted(result);
   policy::MarkedText results(is_complete(transcript_.turn()) ? "" : setup_->frame.end);
   results.add(policy::tool_responses(results_, setup_->frame));

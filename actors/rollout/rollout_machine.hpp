@@ -16,6 +16,7 @@
 #include "actors/protocol/messages.hpp"
 #include "actors/rollout/transcript.hpp"
 #include "policy/text/chat_turns.hpp"
+#include "runtime/config/agent_config.hpp"
 #include "runtime/parsed_call.hpp"
 #include "runtime/reward_rule.hpp"
 
@@ -43,6 +44,7 @@ struct RolloutSetup {
   std::vector<int32_t> stop_tokens;  // that end a turn; the generator streams them too
   policy::ChatFrame frame;           // how the model's family writes messages
 
+  AnswerForm answer = AnswerForm::calls;  // files: one turn, whose files are written and submitted
   ToolSyntax syntax = ToolSyntax::xml;
   int64_t max_turns = 16;
   int64_t max_tokens = 2048;       // of a trajectory, prompt and results included
@@ -121,6 +123,8 @@ class RolloutMachine {
   size_t token_count(const std::string& result) const;
   bool is_complete(std::span<const int32_t> turn) const;
   std::string text_of(std::span<const int32_t> turn) const;
+  /// The calls of a complete turn; those that its files stand for if the answer holds files.
+  Result<std::vector<ParsedCall>> calls_in(std::span<const int32_t> turn) const;
 
   // Tools
   RolloutCommands next_call();

@@ -29,15 +29,16 @@ struct PromptWriter {
   }
   policy::MarkedText brief(const PreparedTask& task) const {
     const auto text = value_or_throw(sandbox::brief_prompt(task.task, task.facts.signature));
-    return policy::chat_prompt("", text, frame);
+    return policy::chat_prompt("", in_files() ? text + sandbox::brief_files_line : text, frame);
   }
   policy::MarkedText full(const PreparedTask& task) const {
     const auto tools = value_or_throw(sandbox::tools_named(agent.tools));
-    const auto text =
-        value_or_throw(sandbox::full_prompt(task.task, task.facts.signature, {contract, skill},
-                                            policy::tools_prompt(tools, agent.syntax)));
+    const auto text = value_or_throw(
+        sandbox::full_prompt(task.task, task.facts.signature, {contract, skill},
+                             in_files() ? "" : policy::tools_prompt(tools, agent.syntax)));
     return policy::chat_prompt(text.system, text.user, frame);
   }
+  bool in_files() const { return agent.answer == AnswerForm::files; }
 };
 
 RolloutSetup rollout_setup(const RunConfig& c, ModelText text) {
@@ -47,8 +48,9 @@ RolloutSetup rollout_setup(const RunConfig& c, ModelText text) {
   setup.decode = [tokenizer](std::span<const int32_t> tokens) { return tokenizer->decode(tokens); };
   setup.stop_tokens = std::move(text.stop_tokens);
   setup.frame = std::move(text.frame);
+  setup.answer = c.agent.answer;
   setup.syntax = c.agent.syntax;
-  setup.max_turns = c.agent.max_turns;
+  setup.max_turns = c.agent.answer == AnswerForm::files ? 1 : c.agent.max_turns;
   setup.max_tokens = c.agent.max_tokens;
   setup.max_turn_tokens = c.generator.max_new_tokens;
   setup.result_tokens = c.agent.result_tokens;

@@ -102,6 +102,15 @@ Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::pa
   return inputs;
 }
 
+Result<void> add_critic(RunInputs& inputs) {
+  const CriticConfig& c = inputs.config.learner.critic;
+  if (c.folder.empty()) return {};
+  auto critic = policy::read_critic(c.folder, inputs.model, c.kind);
+  if (!critic) return tl::unexpected(std::move(critic.error()));
+  inputs.critic = std::make_shared<const policy::CriticWeights>(std::move(*critic));
+  return {};
+}
+
 std::shared_ptr<const RunInputs> with_session(RunInputs inputs, const RunSession& session) {
   inputs.ledger = session.ledger;
   inputs.checkpoints = session.checkpoints;

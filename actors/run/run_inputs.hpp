@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "actors/run/run_session.hpp"
+#include "policy/learn/critic_folder.hpp"
 #include "policy/model/config.hpp"
 #include "policy/model/weights.hpp"
 #include "policy/text/chat_turns.hpp"
@@ -18,7 +19,8 @@ namespace warpsmith::actors {
 struct RunInputs {
   RunConfig config;
   policy::ModelConfig model;
-  policy::ModelWeights weights;  // a checkpoint replaces them in the learner
+  policy::ModelWeights weights;                         // a checkpoint replaces them in the learner
+  std::shared_ptr<const policy::CriticWeights> critic;  // likewise; none: a new one
   std::shared_ptr<const policy::Tokenizer> tokenizer;
   policy::ChatFrame frame;           // how the model's family writes messages
   std::vector<int32_t> stop_tokens;  // that end a turn: the chat frame's and the model's own
@@ -40,6 +42,9 @@ Result<void> check_trainable(const RunConfig& config);
 /// Reads model, tokenizer, skill and tasks; every error names its file. The session's fields stay
 /// empty.
 Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::path& model_folder);
+
+/// Reads the critic that `learner.critic.folder` names, if it does; the error names the file.
+Result<void> add_critic(RunInputs& inputs);
 
 /// The inputs of a run whose folder is open.
 std::shared_ptr<const RunInputs> with_session(RunInputs inputs, const RunSession& session);

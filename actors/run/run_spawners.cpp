@@ -45,7 +45,8 @@ void add_run_state(Spawners& s, const Inputs& inputs) {
                        LocalWeightStoreActor store) {
     return system.spawn<caf::detached>(
         learner, std::move(id),
-        learner_settings(inputs->config, {inputs->model, inputs->weights, inputs->origin},
+        learner_settings(inputs->config,
+                         {inputs->model, inputs->weights, inputs->origin, inputs->critic},
                          inputs->checkpoints),
         std::move(ledger), std::move(store));
   };

@@ -58,6 +58,16 @@ void describe_ratios(const std::vector<TokenSample>& samples, RatioStatistics& o
   out.effective_sample_size = sum * sum / (static_cast<double>(ratios.size()) * squares);
 }
 
+void describe_unlikely(const std::vector<TokenSample>& samples, RatioStatistics& out) {
+  std::vector<double> ratios;
+  for (const TokenSample& s : samples) {
+    if (s.stale || std::exp(double{s.behaviour}) >= unlikely) continue;
+    ratios.push_back(std::exp(std::abs(double{s.log_prob} - double{s.behaviour})));
+  }
+  std::sort(ratios.begin(), ratios.end());
+  out.unlikely_ratio = quantile_of(ratios, 0.99);
+}
+
 void describe_ages(const std::vector<TokenSample>& samples, RatioStatistics& out) {
   AgeBin all;
   Mean lag;
@@ -122,6 +132,7 @@ RatioStatistics ratio_statistics(const std::vector<TokenSample>& samples) {
   RatioStatistics out;
   out.tokens = static_cast<int64_t>(samples.size());
   describe_ratios(samples, out);
+  describe_unlikely(samples, out);
   describe_ages(samples, out);
   describe_mismatch(samples, out);
   describe_critic(samples, out);

@@ -38,14 +38,19 @@ struct AgeBin {
 /// Quantiles of π/μ at these levels.
 inline constexpr std::array<double, 7> ratio_levels{0.0, 0.01, 0.05, 0.5, 0.95, 0.99, 1.0};
 
+/// Tokens below this probability under μ are the ones whose ratios were seen to explode first.
+inline constexpr double unlikely = 0.05;
+
 struct RatioStatistics {
   int64_t tokens = 0;                       // all action tokens, including stale ones
   int64_t stale_tokens = 0;                 // m = 0
   int64_t filtered_tokens = 0;              // removed by the sequence filter
   std::array<double, 7> ratio_quantiles{};  // of π/μ over trained tokens, at ratio_levels
-  double effective_sample_size = 0;         // (Σρ)² / (n Σρ²) in (0, 1]
-  double k3 = 0;                            // mean of e^d − d − 1, d = log π − log μ: KL(μ ‖ π)
-  double proximal_k3 = 0;                   // the same with d = log π − log π_p
+  double unlikely_ratio = 0;  // 99th percentile of max(π/μ, μ/π) over trained tokens with μ below
+                              // `unlikely`; 0 if there are none
+  double effective_sample_size = 0;  // (Σρ)² / (n Σρ²) in (0, 1]
+  double k3 = 0;                     // mean of e^d − d − 1, d = log π − log μ: KL(μ ‖ π)
+  double proximal_k3 = 0;            // the same with d = log π − log π_p
   double clip_fraction = 0;
   std::map<uint32_t, AgeBin> by_age;  // lag → tokens (the lag histogram) and clips
   double mean_lag = 0;

@@ -33,6 +33,7 @@ void add_tokens(const RatioStatistics& t, std::map<std::string, double>& out) {
   out["tokens"] = static_cast<double>(t.tokens);
   out["stale_tokens"] = static_cast<double>(t.stale_tokens);
   out["filtered_tokens"] = static_cast<double>(t.filtered_tokens);
+  out["unlikely_ratio"] = t.unlikely_ratio;
   out["effective_sample_size"] = t.effective_sample_size;
   out["k3"] = t.k3;
   out["proximal_k3"] = t.proximal_k3;

@@ -21,6 +21,7 @@ TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeig
   }
   ActorCritic networks{Transformer{std::move(config), std::move(weights), place.compute},
                        setup.learner.critic, setup.temperature};
+  if (setup.critic) assign_critic(networks, *setup.critic);
   AdamW optimiser{setup.learner.optimizer, parameter_groups(networks)};
   TrainerState state{.networks = std::move(networks), .optimiser = std::move(optimiser)};
   state.mark.version = setup.start;

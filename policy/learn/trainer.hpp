@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "policy/learn/critic_folder.hpp"
 #include "policy/learn/running_trajectories.hpp"
 #include "policy/learn/trainer_state.hpp"
 #include "policy/learn/training_step.hpp"
@@ -23,6 +24,7 @@ struct TrainerSetup {
   double temperature = 1.0;  // of the generator; log-probabilities use the same
   uint64_t seed = 0;         // of the run; orders the trajectories of later epochs
   PolicyVersion start;       // of the initial weights
+  std::shared_ptr<const CriticWeights> critic;  // to start from; none: a new one
 };
 
 /// Weights of one version, shared and immutable.

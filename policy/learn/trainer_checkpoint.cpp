@@ -8,6 +8,7 @@
 
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/safetensors.hpp"
+#include "policy/learn/critic_folder.hpp"
 #include "policy/learn/trainer_json.hpp"
 #include "runtime/run/durable_file.hpp"
 
@@ -63,11 +64,7 @@ Result<void> save_checkpoint(const TrainerState& state, const fs::path& folder) 
   if (auto r = save_model(folder, networks.actor()); !r) return r;
   const fs::path critic = folder / "critic";
   if (auto r = make_folder(critic); !r) return r;
-  if (networks.has_own_critic_body()) {
-    if (auto r = save_model(critic, networks.critic_body()); !r) return r;
-  }
-  const WeightMap head = value_head_to_map(networks.value_head());
-  if (auto r = write_safetensors(critic / "value_head.safetensors", head); !r) return r;
+  if (auto r = save_critic(critic, networks); !r) return r;
   if (state.reference) {
     if (auto r = save_model(folder / "reference", *state.reference); !r) return r;
   }

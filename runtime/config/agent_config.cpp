@@ -8,6 +8,7 @@
 namespace warpsmith {
 namespace {
 constexpr std::array<std::string_view, 2> prompt_names{"brief", "full"};
+constexpr std::array<std::string_view, 2> answer_names{"calls", "files"};
 constexpr std::array<std::string_view, 2> syntax_names{"xml", "hermes"};
 constexpr std::array<std::string_view, 3> template_names{"auto", "chatml", "llama3"};
 constexpr std::array<std::string_view, 12> tool_names{"bash",       "read",   "write",   "edit",
@@ -17,6 +18,7 @@ constexpr std::array<std::string_view, 12> tool_names{"bash",       "read",   "w
 
 void describe(Fields& fields, AgentConfig& c) {
   fields.choice_of("prompt", c.prompt, prompt_names);
+  fields.choice_of("answer", c.answer, answer_names);
   fields.choice_of("syntax", c.syntax, syntax_names);
   fields.text("chat_template", c.chat_template);
   fields.texts("tools", c.tools, tool_names);

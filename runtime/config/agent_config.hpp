@@ -19,8 +19,15 @@ enum class PromptStyle : uint8_t {
   full,   // SKILL.md and the tools' schemas first
 };
 
+/// What one turn of the agent is.
+enum class AnswerForm : uint8_t {
+  calls,  // tool calls, over several turns
+  files,  // one turn, no tools: the files of the solution in fenced blocks
+};
+
 struct AgentConfig {
   PromptStyle prompt = PromptStyle::full;
+  AnswerForm answer = AnswerForm::calls;  // "files" if run.stage = "warmup"
   ToolSyntax syntax = ToolSyntax::hermes;
   std::string chat_template = "auto";  // "chatml", "llama3", or "auto": the model folder's own
   std::vector<std::string> tools{"bash", "read",    "write",  "edit",    "multi_edit", "glob",

@@ -20,6 +20,15 @@ void Complaints::about(std::string_view key, const std::string& message) {
   at(place_of(name), name + ": " + message);
 }
 
+std::vector<std::string> Complaints::names_after(const std::string& prefix) const {
+  std::vector<std::string> names;
+  for (auto it = places_.lower_bound(prefix); it != places_.end(); ++it) {
+    if (!it->first.starts_with(prefix)) break;
+    names.push_back(it->first.substr(prefix.size()));
+  }
+  return names;
+}
+
 void Complaints::require(bool holds, std::string_view key, const std::string& message) {
   if (!holds) about(key, message);
 }

@@ -43,6 +43,8 @@ class Complaints {
 
   void remember(const std::string& key, Place place) { places_[key] = std::move(place); }
   bool was_set(const std::string& key) const { return places_.contains(key); }
+  /// The remembered keys that begin with `prefix`, without it.
+  std::vector<std::string> names_after(const std::string& prefix) const;
 
   bool empty() const { return list_.empty(); }
   /// One line per complaint, sorted by place.

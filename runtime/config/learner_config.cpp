@@ -59,6 +59,7 @@ void describe_overlong(Fields& fields, OverlongConfig& c) {
 
 void describe_critic(Fields& fields, CriticConfig& c) {
   fields.choice_of("kind", c.kind, critic_names);
+  fields.path("folder", c.folder);
   fields.flag("stop_gradient", c.stop_gradient);
   fields.real("value_weight", c.value_weight, weight);
   fields.real("value_clip", c.value_clip, weight);
@@ -75,6 +76,15 @@ void describe_optimizer(Fields& fields, OptimizerConfig& c) {
   fields.real("epsilon", c.epsilon, rate);
   fields.real("weight_decay", c.weight_decay, share);
   fields.real("gradient_clip", c.gradient_clip, {.low = 0, .high = 1e6, .above_low = true});
+}
+
+void describe_warnings(Fields& fields, WarningsConfig& c) {
+  fields.real("entropy_change", c.entropy_change, weight);
+  fields.real("explained_variance", c.explained_variance, {.low = -1000, .high = 1});
+  fields.real("truncated", c.truncated, share);
+  fields.real("ratio", c.ratio, {.low = 0, .high = 1e6});
+  fields.integer("patience", c.patience, {.low = 1, .high = 1000});
+  fields.flag("pause", c.pause);
 }
 
 void validate_loss(const LossConfig& c, Complaints& complaints) {
@@ -105,6 +115,7 @@ void describe(Fields& fields, LearnerConfig& c) {
   fields.table("overlong", [&c](Fields& table) { describe_overlong(table, c.overlong); });
   fields.table("critic", [&c](Fields& table) { describe_critic(table, c.critic); });
   fields.table("optimizer", [&c](Fields& table) { describe_optimizer(table, c.optimizer); });
+  fields.table("warnings", [&c](Fields& table) { describe_warnings(table, c.warnings); });
 }
 
 void validate(const LearnerConfig& c, Complaints& complaints) {

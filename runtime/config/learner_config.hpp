@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 
 #include "runtime/config/compute_place.hpp"
 
@@ -76,6 +77,9 @@ struct OverlongConfig {
 
 /// [learner.critic]: the value function.
 struct CriticConfig {
+  // A critic to start from, as stage `value` or a checkpoint's critic/ holds it. Empty: a separate
+  // one starts as the policy, and every head as zero.
+  std::filesystem::path folder;
   CriticKind kind = CriticKind::shared;
   bool stop_gradient = false;    // the value loss leaves a shared trunk unchanged
   double value_weight = 0.5;     // of the value loss, added to the policy loss
@@ -94,6 +98,17 @@ struct OptimizerConfig {
   double epsilon = 1e-8;
   double weight_decay = 0.0;   // of matrices; norms and biases do not decay
   double gradient_clip = 1.0;  // largest gradient norm, for policy and critic separately
+};
+
+/// [learner.warnings]: signs that came before collapses.
+struct WarningsConfig {
+  double entropy_change = 0.5;  // relative to its mean over the 8 steps before, either way; 0: off
+  double explained_variance = 0.0;  // of the critic, below this after the first 8 steps; -1000: off
+  double truncated = 0.5;           // share of trajectories that a limit ended, above this; 1: off
+  double ratio = 10.0;   // 99th percentile of π/μ or μ/π, whichever is larger, over tokens with μ <
+                         // 5 %, above this; 0: off
+  int64_t patience = 3;  // steps in a row with the sign before it is a warning
+  bool pause = false;    // a warning stops the run with a checkpoint
 };
 
 struct LearnerConfig {
@@ -115,6 +130,7 @@ struct LearnerConfig {
   OverlongConfig overlong;
   CriticConfig critic;
   OptimizerConfig optimizer;
+  WarningsConfig warnings;
 };
 
 void describe(Fields& fields, LearnerConfig& c);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/run_config.hpp"
 
+#include <algorithm>
+
 #include "runtime/config/toml.hpp"
 #include "runtime/run/durable_file.hpp"
 
@@ -17,14 +19,16 @@ void validate_mode(const RunConfig& c, Complaints& complaints) {
   const bool sync = c.run.mode == Mode::sync;
   complaints.require(!sync || c.learner.max_lag == 0, "learner.max_lag",
                      "run.mode = \"sync\" means lag 0, got " + number(c.learner.max_lag));
-  complaints.require(sync || c.learner.max_lag > 0 || c.run.stage == Stage::sft, "learner.max_lag",
+  complaints.require(sync || c.learner.max_lag > 0 || !samples(c.run.stage), "learner.max_lag",
                      "run.mode = \"async\" needs at least 1; use run.mode = \"sync\" for lag 0");
 }
 
 void validate_sizes(const RunConfig& c, Complaints& complaints) {
-  complaints.require(c.learner.step.trajectories <= c.run.trajectories, "learner.step.trajectories",
-                     "expected at most run.trajectories (" + number(c.run.trajectories) +
-                         "), or no step is ever taken; got " + number(c.learner.step.trajectories));
+  complaints.require(
+      !learns_online(c.run.stage) || c.learner.step.trajectories <= c.run.trajectories,
+      "learner.step.trajectories",
+      "expected at most run.trajectories (" + number(c.run.trajectories) +
+          "), or no step is ever taken; got " + number(c.learner.step.trajectories));
   complaints.require(c.agent.max_tokens <= c.generator.cache_tokens, "agent.max_tokens",
                      "expected at most generator.cache_tokens (" +
                          number(c.generator.cache_tokens) +
@@ -54,7 +58,30 @@ void validate_stage(const RunConfig& c, Complaints& complaints) {
     return;
   }
   complaints.require(c.model.weights == InitialWeights::load, "model.weights",
-                     "run.stage = \"agentic\" starts from trained weights: expected \"load\"");
+                     "run.stage = \"" + std::string{to_string(c.run.stage)} +
+                         "\" starts from trained weights: expected \"load\"");
+  complaints.require(c.run.stage != Stage::warmup || c.agent.answer == AnswerForm::files,
+                     "agent.answer", "run.stage = \"warmup\" has one turn: expected \"files\"");
+}
+
+/// A stage of a chain may have a table whether it is in run.stages or not, so that one can be left
+/// out by the list alone.
+void validate_stage_tables(const RunConfig& c, const std::string& stage, Complaints& complaints) {
+  for (const std::string& name : complaints.names_after("stage.")) {
+    const bool listed =
+        name == stage || std::ranges::find(c.run.stages, name) != c.run.stages.end();
+    complaints.require(listed || stage_named(name).has_value(), "stage." + name,
+                       "expected the name of a stage in run.stages, or of a kind of stage");
+  }
+}
+
+/// What a stage implies for keys that nothing sets.
+void apply_stage(RunConfig& c, const std::string& stage, const Complaints& complaints) {
+  if (const auto kind = stage_named(stage)) c.run.stage = *kind;
+  if (!stage.empty()) c.run.stages.clear();
+  if (c.run.mode == Mode::sync && !complaints.was_set("learner.max_lag")) c.learner.max_lag = 0;
+  const bool set = complaints.was_set("agent.answer");
+  if (c.run.stage == Stage::warmup && !set) c.agent.answer = AnswerForm::files;
 }
 
 /// Names what was found where a file was expected.
@@ -79,6 +106,9 @@ void describe(Fields& fields, RunConfig& c) {
   component("synthesis", c.synthesis);
   component("learner", c.learner);
   component("sft", c.sft);
+  component("collect", c.collect);
+  component("rft", c.rft);
+  component("value", c.value);
   component("ledger", c.ledger);
   component("telemetry", c.telemetry);
   component("supervisor", c.supervisor);
@@ -98,6 +128,7 @@ void validate(const RunConfig& c, Complaints& complaints) {
   validate(c.ledger, complaints);
   validate(c.telemetry, complaints);
   validate(c.supervisor, complaints);
+  if (!c.run.stages.empty()) return;
   validate_mode(c, complaints);
   validate_sizes(c, complaints);
   validate_timeouts(c, complaints);
@@ -105,21 +136,25 @@ void validate(const RunConfig& c, Complaints& complaints) {
 }
 
 Result<RunConfig> parse_run_config(const std::string& name, const std::string& text,
-                                   const std::vector<std::string>& overrides) {
+                                   const std::vector<std::string>& overrides,
+                                   const std::string& stage) {
   RunConfig config;
   Complaints complaints{name};
   const bool read = read_toml(
-      {name, text}, overrides, [&config](Fields& fields) { describe(fields, config); }, complaints);
-  if (config.run.mode == Mode::sync && !complaints.was_set("learner.max_lag")) {
-    config.learner.max_lag = 0;
+      {name, text, stage}, overrides, [&config](Fields& fields) { describe(fields, config); },
+      complaints);
+  if (read) {
+    validate_stage_tables(config, stage, complaints);
+    apply_stage(config, stage, complaints);
+    validate(config, complaints);
   }
-  if (read) validate(config, complaints);
   if (auto good = complaints.result(); !good) return tl::unexpected(std::move(good.error()));
   return config;
 }
 
 Result<RunConfig> load_run_config(const std::filesystem::path& file,
-                                  const std::vector<std::string>& overrides) {
+                                  const std::vector<std::string>& overrides,
+                                  const std::string& stage) {
   std::error_code error;
   const auto found = std::filesystem::status(file, error);
   if (!std::filesystem::is_regular_file(found)) {
@@ -128,7 +163,7 @@ Result<RunConfig> load_run_config(const std::filesystem::path& file,
   }
   const auto text = read_text_file(file, max_config_bytes);
   if (!text) return tl::unexpected(text.error());
-  return parse_run_config(file.string(), *text, overrides);
+  return parse_run_config(file.string(), *text, overrides, stage);
 }
 
 std::string to_toml(const RunConfig& config) {

@@ -6,6 +6,7 @@ namespace warpsmith {
 void describe(Fields& fields, SftConfig& c) {
   fields.path("data", c.data);
   fields.path("script", c.script);
+  fields.texts("arguments", c.arguments, {});
   fields.integer("epochs", c.epochs, {.low = 1, .high = 10'000});
   fields.integer("batch_tokens", c.batch_tokens, {.low = 64, .high = 1 << 28});
   fields.integer("context", c.context, {.low = 16, .high = 1 << 24});

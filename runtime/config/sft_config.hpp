@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// [sft]: the supervised stage that makes the first policy from demonstrations.
+// [sft]: the supervised stage that makes the first policy from demonstrations. Stage `rft`
+// optimises by the same keys.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "runtime/config/complaints.hpp"
 #include "runtime/config/fields.hpp"
@@ -11,8 +14,9 @@
 namespace warpsmith {
 
 struct SftConfig {
-  std::filesystem::path data;    // JSONL of conversations; if empty, `script` writes it
-  std::filesystem::path script;  // Python, run as: script --tasks DIR... --seed N --out FILE
+  std::filesystem::path data;          // JSONL of conversations; if empty, `script` writes it
+  std::filesystem::path script;        // Python, run as: script --tasks DIR... --seed N --out FILE
+  std::vector<std::string> arguments;  // further ones of the script
   int64_t epochs = 1;
   int64_t batch_tokens = 8'192;   // per optimiser step, packed
   int64_t context = 2'048;        // longer conversations are left out and counted

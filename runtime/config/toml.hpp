@@ -18,13 +18,15 @@ using Describe = std::function<void(Fields&)>;
 struct TomlSource {
   std::string name;
   std::string text;
+  std::string section = "";  // NAME of a table [stage.NAME]; empty: none
 };
 
 /// Fills the fields that `describe` lists. Unknown keys (with the nearest valid one), wrong types,
 /// values out of range and missing required keys all go to `complaints`; a field with a complaint
 /// keeps its default. `overrides` are "a.b=value", applied in order; the value is in TOML's syntax
-/// or a bare word. Returns false if a text is not TOML: then no field was read, and missing keys
-/// are not reported.
+/// or a bare word. The keys of [stage.SECTION] replace those of the same text; other tables
+/// [stage.NAME] are not read, but `complaints` remembers the place of each as "stage.NAME". Returns
+/// false if a text is not TOML: then no field was read, and missing keys are not reported.
 bool read_toml(const TomlSource& source, const std::vector<std::string>& overrides,
                const Describe& describe, Complaints& complaints);
 

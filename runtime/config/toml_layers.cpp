@@ -2,6 +2,7 @@
 #include "runtime/config/toml_layers.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 
 #include "runtime/config/toml_depth.hpp"
@@ -93,6 +94,46 @@ std::vector<TomlLayer> parse_layers(const TomlSource& source,
     if (parse_override(layer, option, complaints)) layers.push_back(std::move(layer));
   }
   return layers;
+}
+
+namespace {
+
+/// The keys of [stage.`section`] in a layer's `stages`; none if it has no such table.
+std::optional<toml::table> table_of(const toml::table& stages, const std::string& section) {
+  const auto* table = stages.get_as<toml::table>(section);
+  return table == nullptr ? std::nullopt : std::optional{*table};
+}
+
+void remember_stages(const TomlLayer& layer, const toml::table& stages, Complaints& complaints) {
+  for (const auto& [key, node] : stages) {
+    const std::string name = "stage." + std::string{key.str()};
+    if (node.is_table()) {
+      complaints.remember(name, place_of(layer, node));
+    } else {
+      complaints.at(place_of(layer, node), name + ": expected a table, got " + show(node));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<TomlLayer> with_section(std::vector<TomlLayer> layers, const std::string& section,
+                                    Complaints& complaints) {
+  std::vector<TomlLayer> all;
+  for (TomlLayer& layer : layers) {
+    std::optional<toml::table> own;
+    if (const auto* stages = layer.table.get_as<toml::table>("stage")) {
+      remember_stages(layer, *stages, complaints);
+      own = table_of(*stages, section);
+      layer.table.erase("stage");
+    }
+    all.push_back(std::move(layer));
+    if (own) {
+      TomlLayer inner{all.back().name, all.back().has_lines, all.back().folder, std::move(*own)};
+      all.push_back(std::move(inner));
+    }
+  }
+  return all;
 }
 
 }  // namespace warpsmith

@@ -29,4 +29,9 @@ std::vector<TomlLayer> parse_layers(const TomlSource& source,
                                     const std::vector<std::string>& overrides,
                                     Complaints& complaints);
 
+/// Takes the tables [stage.NAME] out of all layers and remembers their places. That of `section`
+/// becomes a layer after its own.
+std::vector<TomlLayer> with_section(std::vector<TomlLayer> layers, const std::string& section,
+                                    Complaints& complaints);
+
 }  // namespace warpsmith

@@ -48,8 +48,9 @@ void report_unknown(const TomlView& view, const std::string& prefix, TomlReading
 
 bool read_toml(const TomlSource& source, const std::vector<std::string>& overrides,
                const Describe& describe, Complaints& complaints) {
-  const std::vector<TomlLayer> layers = parse_layers(source, overrides, complaints);
-  if (layers.size() != overrides.size() + 1) return false;
+  std::vector<TomlLayer> parsed = parse_layers(source, overrides, complaints);
+  if (parsed.size() != overrides.size() + 1) return false;
+  const auto layers = with_section(std::move(parsed), source.section, complaints);
   std::vector<TomlView> views;
   views.reserve(layers.size());
   for (const TomlLayer& layer : layers) views.push_back({&layer, &layer.table});

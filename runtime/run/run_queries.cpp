@@ -266,6 +266,24 @@ Result<std::vector<EventRow>> recent_events(RunDatabase& db, uint32_t limit) {
   return rows;
 }
 
+Result<std::vector<std::map<std::string, double>>> step_metrics(RunDatabase& db) {
+  std::vector<std::map<std::string, double>> all;
+  const auto read = db.connection().each(
+      "SELECT metrics FROM steps WHERE rolled_back = 0 ORDER BY step", {},
+      [&](const SqlRow& row) -> Result<void> {
+        const auto json = nlohmann::json::parse(row.text(0), nullptr, /*allow_exceptions=*/false);
+        if (!json.is_object())
+          return fail(ErrorCode::corrupt, "run.db: a step's metrics are no object");
+        std::map<std::string, double>& metrics = all.emplace_back();
+        for (const auto& [name, value] : json.items()) {
+          if (value.is_number()) metrics[name] = value.get<double>();
+        }
+        return {};
+      });
+  if (!read) return tl::unexpected(read.error());
+  return all;
+}
+
 Result<uint32_t> durable_step_of(RunDatabase& db) {
   return db.connection()
       .integer("SELECT value FROM meta WHERE key = 'durable_step'")

@@ -44,6 +44,10 @@ struct EventRow {
 /// The newest `limit` events, oldest first.
 Result<std::vector<EventRow>> recent_events(RunDatabase& db, uint32_t limit);
 
+/// The metrics of every step of the surviving lineage, in order; without those that were not
+/// finite.
+Result<std::vector<std::map<std::string, double>>> step_metrics(RunDatabase& db);
+
 Result<uint32_t> durable_step_of(RunDatabase& db);
 /// The newest step of the surviving lineage; the restored step if none came after it.
 Result<uint32_t> last_step_of(RunDatabase& db);

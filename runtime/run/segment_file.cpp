@@ -205,7 +205,11 @@ Result<void> SegmentLog::discard_unsynced() {
 }
 
 Result<ByteBuffer> SegmentLog::read(const RecordPlace& place) const {
-  const fs::path path = segment_file_path(folder_, place.file);
+  return read_record(folder_, place);
+}
+
+Result<ByteBuffer> read_record(const fs::path& folder, const RecordPlace& place) {
+  const fs::path path = segment_file_path(folder, place.file);
   const auto file = open_file(path, O_RDONLY);
   if (!file) return tl::unexpected(file.error());
   Frame frame;

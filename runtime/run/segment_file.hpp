@@ -92,6 +92,9 @@ using RecordVisitor = std::function<void(const RecordPlace&, std::string_view pa
 Result<SegmentScan> scan_segment_file(const std::filesystem::path& folder, uint32_t number,
                                       const RecordVisitor& visit);
 
+/// Returns the payload of a record after checking it; `corrupt` names file and offset.
+Result<ByteBuffer> read_record(const std::filesystem::path& folder, const RecordPlace& place);
+
 std::filesystem::path segment_file_path(const std::filesystem::path& folder, uint32_t number);
 
 }  // namespace warpsmith

@@ -42,6 +42,12 @@ std::string named_tensors(const Task& task, const TaskSignature& signature,
   return text + (ragged_task(task) ? other_sizes : "");
 }
 
+std::string files_request(const std::string& files) {
+  return "No tools are offered. Answer once, with " + files +
+         ": each file whole, in a fenced block whose first line ends with its path, like "
+         "```cpp solution/kernel.cpp";
+}
+
 }  // namespace
 
 Result<std::string> reference_file(std::string_view code) {
@@ -92,9 +98,11 @@ Result<FullPrompt> full_prompt(const Task& task, const TaskSignature& signature,
   FullPrompt prompt;
   const bool ends = contract.skill.ends_with('\n');
   prompt.system = std::string(contract.skill) + (ends ? "\n" : "\n\n") + std::string(tools);
+  const std::string files{entry.solution_files};
   prompt.user = "Write a faster kernel for this PyTorch module:\n\n```python\n" + *text +
-                "```\n\n" + named_tensors(task, signature, entry) + "\nWrite " +
-                std::string(entry.solution_files) + ", verify it, make it fast, then submit.";
+                "```\n\n" + named_tensors(task, signature, entry) + "\n" +
+                (tools.empty() ? files_request(files)
+                               : "Write " + files + ", verify it, make it fast, then submit.");
   return prompt;
 }
 

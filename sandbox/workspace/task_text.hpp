@@ -26,13 +26,18 @@ std::string task_json(const Task& task, const TaskSignature& signature, std::str
 /// arguments are left out where the buffers say as much.
 Result<std::string> brief_prompt(const Task& task, const TaskSignature& signature);
 
+/// Ends a brief prompt whose answer holds the files of the solution. The demonstrations' generator
+/// has it too.
+inline constexpr const char* brief_files_line = "\nanswer: files";
+
 /// The part of the prompt that depends only on the contract.
 struct ContractText {
   std::string_view name;   // of a contract
   std::string_view skill;  // SKILL.md
 };
 
-/// System and user message for models that follow instructions. `tools` describes the tools.
+/// System and user message for models that follow instructions. `tools` describes the tools;
+/// without them the prompt asks for one answer that holds the files of the solution.
 struct FullPrompt {
   std::string system;
   std::string user;

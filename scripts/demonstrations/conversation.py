@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field
 
 KERNEL = "solution/kernel.cpp"
+FILES_LINE = "\nanswer: files"  # ends the prompt of an answer that holds the files
 DISTRIBUTIONS = ("normal", "shifted", "wide", "outlier", "sparse")
 
 
@@ -11,6 +12,11 @@ def call(tool, **arguments):
     """One tool call in the xml syntax: no escaping, a value between newlines."""
     parameters = "".join(f"<parameter={k}>\n{v}\n</parameter>\n" for k, v in arguments.items())
     return f"<tool_call>\n<function={tool}>\n{parameters}</function>\n</tool_call>"
+
+
+def file_block(source, path=KERNEL):
+    """A whole file in an answer without tools."""
+    return f"```cpp {path}\n{source.removesuffix(chr(10))}\n```"
 
 
 @dataclass

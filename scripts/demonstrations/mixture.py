@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Draws conversations of mixed quality, so that much is left for reinforcement learning.
-from .conversation import Conversation, judged_wrong, profiled, verified
+from .conversation import FILES_LINE, Conversation, file_block, judged_wrong, profiled, verified
 from .faults import changed_line, mistakes_of, uncompilable, with_mistake
 from .kernel import STYLES, write_kernel
 from .variants import resized, variants_of
@@ -47,9 +47,10 @@ def pick(rng, shares):
 class Mixture:
     """Draws conversations for one task; `rng` is its only source of chance."""
 
-    def __init__(self, task, rng, recombined=()):
-        """`recombined`: further tasks to take variants from, as `recombinations` makes them."""
-        self.rng, self.recombined = rng, list(recombined)
+    def __init__(self, task, rng, recombined=(), answers=0.0):
+        """`recombined`: further tasks to take variants from, as `recombinations` makes them; `answers`: share
+        of conversations with one answer that holds the files."""
+        self.rng, self.recombined, self.answers = rng, list(recombined), answers
         self.choices = [task, *variants_of(task)]
         self.take(task)
 
@@ -77,20 +78,26 @@ class Mixture:
             self.take(resized(self.rng.choice(self.recombined if more else self.choices), self.rng))
         else:
             self.take(self.choices[0])
+        if self.answers and self.rng.random() < self.answers:
+            talk = Conversation(self.choices[0].id).user(self.task.prompt() + FILES_LINE)
+            return talk.says(file_block(self.first_source())).record()
         conversation = Conversation(self.choices[0].id).user(self.task.prompt())
         getattr(self, pick(self.rng, SHAPES))(conversation)
         return conversation.submits().record()
 
     # One method per shape, up to the submission.
 
-    def blind(self, talk):
+    def first_source(self):
+        """A kernel that nothing has checked: right, wrong or broken."""
         fate = self.rng.random()
         if fate < BLIND_WRONG:
-            talk.writes(self.wrong_pair()[0])
-        elif fate < BLIND_WRONG + BLIND_BROKEN:
-            talk.writes(self.broken_pair()[0])
-        else:
-            talk.writes(self.right())
+            return self.wrong_pair()[0]
+        if fate < BLIND_WRONG + BLIND_BROKEN:
+            return self.broken_pair()[0]
+        return self.right()
+
+    def blind(self, talk):
+        talk.writes(self.first_source())
 
     def verified(self, talk):
         talk.writes(self.right()).asks("verify", verified(self.rng))

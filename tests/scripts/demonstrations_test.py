@@ -178,6 +178,16 @@ class ScriptTest(unittest.TestCase):
             self.assertEqual(ids, {t.id for t in TRAIN})
 
 
+    def test_answers_hold_one_file_and_no_call(self):
+        task = TRAIN[0]
+        talks = [Mixture(task, random.Random(n), answers=1.0).draw()["messages"] for n in range(20)]
+        for user, answer in talks:
+            self.assertTrue(user["content"].endswith("\nanswer: files"))
+            self.assertTrue(answer["content"].startswith("```cpp solution/kernel.cpp\n"))
+            self.assertTrue(answer["content"].endswith("\n```"))
+            self.assertNotIn("<tool_call>", answer["content"])
+
+
 class PromptTest(unittest.TestCase):
     def test_prompts_equal_the_golden_bytes(self):
         golden = ROOT / "tests/golden/prompts"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpsmith runs list` and `warpsmith runs show`: read runs from disk without disturbing them.
+// `warpsmith runs list`, `show` and `trajectories`: read runs from disk without disturbing them.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
@@ -11,7 +11,9 @@
 #include "actors/commands/command.hpp"
 #include "actors/commands/runs/run_page.hpp"
 #include "actors/commands/runs/run_summary.hpp"
+#include "actors/commands/runs/trajectory_text.hpp"
 #include "runtime/run/run_listing.hpp"
+#include "runtime/run/trajectory_reader.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -23,6 +25,9 @@ struct RunsArguments {
   std::string name = "latest";
   bool json = false;
   uint32_t events = 20;
+  TrajectoryChoice choice;
+  bool best = false, worst = false;
+  uint64_t shown = 0;  // id of one trajectory; 0: a list
 };
 
 template <class... Args>
@@ -44,7 +49,10 @@ std::string reward_text(const std::optional<double>& reward) {
 void print_line(const RunListing& run) {
   const std::string name = run.paths.folder.filename().string();
   if (!run.summary && run.summary.error().code == ErrorCode::not_found) {
-    print("%-36s %-10s supervised\n", name.c_str(), state_of(run));
+    std::error_code ignored;
+    const bool is_chain = std::filesystem::is_directory(run.paths.folder / "stages", ignored);
+    print("%-36s %-10s %s\n", name.c_str(), state_of(run),
+          is_chain ? "chain: its stages are runs in stages/" : "no trajectories");
     return;
   }
   if (!run.summary) {
@@ -95,10 +103,52 @@ ExitCode show(const RunsArguments& args) {
   return ExitCode::success;
 }
 
+ExitCode show_whole(TrajectoryReader& reader, TrajectoryId id) {
+  const auto text = text_model_of_run(reader.paths());
+  if (!text) return report(text.error());
+  const auto trajectory = reader.load(id);
+  if (!trajectory) return report(trajectory.error());
+  const auto verdicts = reader.verdicts(id);
+  if (!verdicts) return report(verdicts.error());
+  std::cout << whole_text(*trajectory, *verdicts, *text);
+  return ExitCode::success;
+}
+
+ExitCode trajectories(const RunsArguments& args) {
+  const auto paths = find_run(args.root, args.name);
+  if (!paths) return report(paths.error());
+  auto reader = TrajectoryReader::open(*paths);
+  if (!reader) return report(reader.error());
+  if (args.shown > 0) return show_whole(*reader, args.shown);
+  const auto rows = reader->closed();
+  if (!rows) return report(rows.error());
+  TrajectoryChoice choice = args.choice;
+  if (args.best) choice.order = TrajectoryChoice::Order::best;
+  if (args.worst) choice.order = TrajectoryChoice::Order::worst;
+  std::cout << list_text(chosen(*rows, choice));
+  return ExitCode::success;
+}
+
+void add_trajectory_options(CLI::App& app, const std::shared_ptr<RunsArguments>& args) {
+  app.add_option("RUN", args->name,
+                 "Its name, its folder (of a chain's stage: CHAIN/stages/N-NAME), or \"latest\"")
+      ->capture_default_str();
+  auto* best = app.add_flag("--best", args->best, "Highest rewards first, not the newest ones");
+  app.add_flag("--worst", args->worst, "Lowest rewards first")->excludes(best);
+  app.add_option("--task", args->choice.task, "Only those of this task")->type_name("ID");
+  app.add_option("--limit", args->choice.limit, "How many")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--show", args->shown, "One of them turn by turn, with its verdicts")
+      ->type_name("ID")
+      ->check(CLI::PositiveNumber);
+}
+
 }  // namespace
 
 Command runs_command() {
-  return {"runs", "List runs, or show one", [](CLI::App& app) -> std::function<ExitCode()> {
+  return {"runs", "List runs, show one, or read its trajectories",
+          [](CLI::App& app) -> std::function<ExitCode()> {
             auto args = std::make_shared<RunsArguments>();
             app.require_subcommand(1);
             app.add_option("--root", args->root, "Folder with the runs")->capture_default_str();
@@ -106,6 +156,8 @@ Command runs_command() {
                 "Examples:\n"
                 "  warpsmith runs list\n"
                 "  warpsmith runs show latest --events 50\n"
+                "  warpsmith runs trajectories latest --best\n"
+                "  warpsmith runs trajectories latest --show 12\n"
                 "Exit codes: 0 done, 2 no such run or folder, 3 unreadable.");
             app.add_subcommand(
                 "list",
@@ -121,7 +173,14 @@ Command runs_command() {
                             "How many of the newest events: restarts, refused tasks, failures")
                 ->capture_default_str()
                 ->check(CLI::Range(0, 100'000));
-            return [args, one] { return one->parsed() ? show(*args) : list(*args); };
+            CLI::App* each = app.add_subcommand(
+                "trajectories",
+                "Trajectories of one run, also while it runs: a list, or one as text");
+            add_trajectory_options(*each, args);
+            return [args, one, each] {
+              if (each->parsed()) return trajectories(*args);
+              return one->parsed() ? show(*args) : list(*args);
+            };
           }};
 }
 

@@ -80,27 +80,30 @@ void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
   line("ledger", 1, "run database and segments, own thread");
   line("sandbox", c.sandbox.count, "contract " + c.sandbox.contract + ", " + place_text(c.sandbox));
   line("synthesis", 1, std::to_string(tasks) + " tasks");
-  line("learner", 1,
-       learner_text(c.learner, memory.learner) + ", own thread, " +
-           (c.run.mode == Mode::sync ? "a barrier after each step" : "no barrier"));
+  const bool learns = learns_online(c.run.stage);
+  if (learns) {
+    line("learner", 1,
+         learner_text(c.learner, memory.learner) + ", own thread, " +
+             (c.run.mode == Mode::sync ? "a barrier after each step" : "no barrier"));
+  }
   const bool gpu = c.generator.device == ComputeDevice::cuda;
   line("generator", c.generator.count,
        mib(memory.generator) + (gpu ? " each of GPU " + std::to_string(c.generator.gpu) : " each") +
            ", own thread");
   line("tool_executor", c.tool_executor.count, "own thread each");
   line("rollout", c.rollout.count, std::to_string(c.rollout.concurrent) + " trajectories each");
-  const bool learns_on_gpu = c.learner.device == ComputeDevice::cuda;
-  const double total = (learns_on_gpu ? 0 : in_mib(memory.learner.total())) +
+  const bool learns_here = learns && c.learner.device != ComputeDevice::cuda;
+  const double total = (learns_here ? in_mib(memory.learner.total()) : 0) +
                        (gpu ? 0 : memory.generator * static_cast<double>(c.generator.count));
   std::cout << "expected memory: " << mib(total) << " of tensors, about 400 MiB of libraries, "
             << "and about 1 GiB per sandbox for its reference worker\n";
 }
 
-/// Prints the memory of the supervised stage: weights, gradient and two moments.
-void print_supervised(const policy::ModelConfig& model) {
+/// Prints the memory of a stage that learns from given data: weights, gradient and two moments.
+void print_data_stage(const policy::ModelConfig& model, Stage stage) {
   const auto parameters = static_cast<double>(model.parameter_count());
-  std::cout << "supervised fine-tuning of " << model.parameter_count()
-            << " parameters, without actors\nexpected memory: "
+  std::cout << (stage == Stage::value ? "value pre-training" : "supervised fine-tuning") << " of "
+            << model.parameter_count() << " parameters, without actors\nexpected memory: "
             << mib(4 * parameters * float_bytes / mebibyte)
             << " of tensors, plus the activations of a batch and about 400 MiB of libraries\n";
 }
@@ -108,13 +111,15 @@ void print_supervised(const policy::ModelConfig& model) {
 }  // namespace
 
 ExitCode print_dry_run(const RunConfig& config) {
-  if (config.run.stage == Stage::sft) {
+  if (!samples(config.run.stage)) {
     const auto model = policy::read_hf_config(config.model.folder);
     if (!model) return report(model.error());
-    print_supervised(*model);
+    print_data_stage(*model, config.run.stage);
     return ExitCode::success;
   }
-  if (auto good = check_trainable(config); !good) return report(good.error());
+  if (auto good = check_trainable(config); learns_online(config.run.stage) && !good) {
+    return report(good.error());
+  }
   if (!uses_gpus(config.sandbox)) {  // print_tree names a core
     if (auto fits = check_slot_cores(config.sandbox); !fits) return report(fits.error());
   }

@@ -2,7 +2,8 @@
 // Runs the supervised stage: demonstrations, fine-tuning, export.
 #pragma once
 
-#include "actors/commands/train/train_run.hpp"
+#include "actors/commands/train/stage_end.hpp"
+#include "runtime/config/run_config.hpp"
 
 namespace warpsmith::actors {
 
@@ -10,6 +11,6 @@ namespace warpsmith::actors {
 /// run folder and, at the end, into `sft.export_to`. Writes a checkpoint every
 /// `ledger.checkpoint_steps` steps and at a stop (Ctrl-C, time limit); a resume continues from the
 /// newest as if there had been no stop.
-ExitCode run_sft(const RunConfig& config, const RunPlace& place, const Output& output);
+StageEnd run_sft(const RunConfig& config, const RunPlace& place, const Output& output);
 
 }  // namespace warpsmith::actors

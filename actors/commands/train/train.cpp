@@ -2,13 +2,14 @@
 // `warpsmith train CONFIG` and `warpsmith train --resume RUN`: trains a policy.
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 
 #include "actors/commands/command.hpp"
 #include "actors/commands/config_options.hpp"
+#include "actors/commands/train/chain_run.hpp"
 #include "actors/commands/train/dry_run.hpp"
-#include "actors/commands/train/sft_run.hpp"
-#include "actors/commands/train/train_run.hpp"
+#include "actors/commands/train/stage_run.hpp"
 #include "actors/run/run_session.hpp"
 #include "runtime/run/run_listing.hpp"
 
@@ -54,23 +55,38 @@ Result<std::string> resumed_folder(const std::string& name) {
   return found->folder.string();
 }
 
+/// Each stage by its own configuration. What earlier stages make is not there yet, so each is shown
+/// with the policy that the configuration names.
+ExitCode dry_run_chain(const RunConfig& config, const RunPlace& place,
+                       const std::vector<std::string>& overrides) {
+  const auto stages = stages_of(config, place, overrides);
+  if (!stages) return report(stages.error());
+  for (const ChainStage& stage : *stages) {
+    std::cout << "\nstage " << stage.name << '\n';
+    if (const ExitCode code = print_dry_run(stage.config); code != ExitCode::success) return code;
+  }
+  return ExitCode::success;
+}
+
 ExitCode train(TrainArguments args) {
   auto folder = resumed_folder(args.resume);
   if (!folder) return report(folder.error());
   args.resume = std::move(*folder);
   const auto config = load(args);
   if (!config) return report(config.error());
-  if (args.dry_run) return print_dry_run(*config);
   const RunPlace place{args.config, args.resume};
-  if (config->run.stage == Stage::sft) return run_sft(*config, place, args.output);
-  return run_training(*config, place, args.output);
+  if (config->run.stages.empty()) {
+    return args.dry_run ? print_dry_run(*config) : run_stage(*config, place, args.output).code;
+  }
+  if (args.dry_run) return dry_run_chain(*config, place, args.overrides);
+  return run_chain(*config, place, args.output, args.overrides);
 }
 
 }  // namespace
 
 Command train_command() {
   return {
-      "train", "Train a policy as CONFIG describes, or resume a run",
+      "train", "Train a policy as CONFIG describes, in one run or a chain of stages, or resume it",
       [](CLI::App& app) -> std::function<ExitCode()> {
         auto args = std::make_shared<TrainArguments>();
         app.add_option("CONFIG", args->config, "Configuration file (TOML)")->type_name("");
@@ -91,6 +107,8 @@ Command train_command() {
             "  warpsmith train configs/quickstart.toml --set run.trajectories=256 --set "
             "run.seed=7\n"
             "  warpsmith train --resume latest\n"
+            "  warpsmith train configs/paper-stages.toml\n"
+            "  warpsmith train configs/paper-stages.toml --set stage.agentic.run.trajectories=256\n"
             "Ctrl-C stops cleanly: a checkpoint is written, and the run can be resumed. A second\n"
             "Ctrl-C ends at once.\n"
             "Exit codes: 0 done, or stopped with a checkpoint; 2 bad input; 3 infrastructure "

@@ -30,18 +30,25 @@ void record_end(LedgerSource& ledger) {
   if (!recorded) log::warn("the run's wall time was not recorded: " + recorded.error().message);
 }
 
-void print_text(const RunPaths& paths, const RunSummary& s, const LoopResult& loop) {
-  std::cerr << paths.folder.string() << ": " << s.admitted << " trajectories = " << s.trained
-            << " trained + " << s.dropped_total() << " dropped + " << s.in_flight << " in flight, "
-            << s.last_step << " steps";
-  if (s.reward_first && s.reward_last) {
+/// Without a learner, what is closed stays in flight.
+void print_counts(const RunSummary& s, bool learns) {
+  if (!learns) {
+    std::cerr << s.admitted << " trajectories = " << s.closed << " collected + "
+              << s.dropped_total() << " dropped + " << s.open << " open";
+    return;
+  }
+  std::cerr << s.admitted << " trajectories = " << s.trained << " trained + " << s.dropped_total()
+            << " dropped + " << s.in_flight << " in flight, " << s.last_step << " steps";
+}
+
+void print_text(const RunPaths& paths, const RunSummary& s, bool learns) {
+  std::cerr << paths.folder.string() << ": ";
+  print_counts(s, learns);
+  if (learns && s.reward_first && s.reward_last) {
     std::cerr << ", reward " << *s.reward_first << " (first 128) -> " << *s.reward_last
               << " (last 128)";
   }
   std::cerr << '\n';
-  if (loop.end == LoopEnd::stopped) {
-    std::cerr << "resume with: ./warpsmith train --resume " << paths.folder.string() << '\n';
-  }
 }
 
 Result<RunSession> open_run(const RunConfig& config, const RunPlace& place) {
@@ -50,11 +57,30 @@ Result<RunSession> open_run(const RunConfig& config, const RunPlace& place) {
   return begin_run(config, std::filesystem::path{place.config_file}.stem().string(), stack);
 }
 
+/// A stage that collects draws each task equally often, and has no learner.
+void adapt_to_stage(RunInputs& inputs) {
+  RunConfig& c = inputs.config;
+  inputs.learns = learns_online(c.run.stage);
+  if (c.run.stage != Stage::collect) return;
+  c.run.trajectories = c.collect.samples * static_cast<int64_t>(inputs.tasks.size());
+  c.synthesis.curriculum = Curriculum::rounds;
+  if (c.collect.greedy) c.generator.temperature = 0;
+}
+
+Result<RunInputs> read_inputs(const RunConfig& config, const std::filesystem::path& model) {
+  auto inputs = load_inputs(config, model);
+  if (!inputs) return inputs;
+  adapt_to_stage(*inputs);
+  if (!inputs->learns) return inputs;
+  if (auto added = add_critic(*inputs); !added) return tl::unexpected(std::move(added.error()));
+  return inputs;
+}
+
 /// A new run reads its model and tasks before it makes a folder, so that bad input leaves nothing
 /// behind. A resumed run finds its weights only after its folder is open.
 Result<std::optional<RunInputs>> early_inputs(const RunConfig& config, const RunPlace& place) {
   if (!place.resume.empty()) return std::nullopt;
-  auto inputs = load_inputs(config, config.model.folder);
+  auto inputs = read_inputs(config, config.model.folder);
   if (!inputs) return tl::unexpected(std::move(inputs.error()));
   return std::optional{std::move(*inputs)};
 }
@@ -64,23 +90,24 @@ Result<std::shared_ptr<const RunInputs>> inputs_of(const RunConfig& config,
                                                    std::optional<RunInputs> early) {
   if (!early) {
     const auto& checkpoint = session.origin.checkpoint;
-    auto inputs = load_inputs(config, checkpoint.empty() ? config.model.folder : checkpoint);
+    auto inputs = read_inputs(config, checkpoint.empty() ? config.model.folder : checkpoint);
     if (!inputs) return tl::unexpected(std::move(inputs.error()));
     early = std::move(*inputs);
   }
   return with_session(std::move(*early), session);
 }
 
-/// The parts of an tree.
+/// The parts of a tree.
 struct TreeParts {
   std::shared_ptr<const RunInputs> inputs;
   std::unique_ptr<Tap> tap;
 };
 
-LoopResult run_tree(const RunConfig& config, TreeParts parts, const SignalWait& signals,
-                    const Output& output) {
+LoopResult run_tree(TreeParts parts, const SignalWait& signals, const Output& output) {
+  const RunConfig& config = parts.inputs->config;
   RunTree tree{parts.inputs, std::move(parts.tap)};
   LoopOptions options;
+  options.pause_on_warnings = config.learner.warnings.pause;
   options.trajectories = static_cast<uint64_t>(config.run.trajectories);
   options.interval = config.telemetry.interval;
   options.time_limit = config.run.time_limit;
@@ -97,13 +124,24 @@ Result<std::unique_ptr<Tap>> tap_of(const RunConfig& config, const RunPaths& pat
   return make_trace_tap((paths.folder / ("trace" + number + ".json")).string());
 }
 
-ExitCode finish(const RunPaths& paths, const LoopResult& loop, const Output& output) {
+StageEnd finish(const RunPaths& paths, const LoopResult& loop, const RunInputs& inputs,
+                const Output& output) {
   const auto summary = summary_of(paths);
-  if (!summary) return report(summary.error());
-  print_text(paths, *summary, loop);
+  if (!summary) return failed_stage(summary.error());
+  print_text(paths, *summary, inputs.learns);
   if (output.json) std::cout << summary_json(paths, *summary, -1) << '\n';
-  if (loop.end != LoopEnd::failed) return ExitCode::success;
-  return report({loop.error.code, paths.log().string() + ": " + loop.error.message});
+  StageEnd end{ExitCode::success, loop.end == LoopEnd::finished, paths.folder};
+  if (loop.end != LoopEnd::failed) return end;
+  end.code = report({loop.error.code, paths.log().string() + ": " + loop.error.message});
+  return end;
+}
+
+Result<void> check_samplable(const RunConfig& config) {
+  if (learns_online(config.run.stage)) {
+    if (auto good = check_trainable(config); !good) return good;
+    if (auto there = policy::check_placement(config.learner); !there) return there;
+  }
+  return check_slots(config.sandbox);
 }
 
 log::Sinks sinks_of(const RunConfig& config, const RunPaths& paths) {
@@ -116,28 +154,30 @@ log::Sinks sinks_of(const RunConfig& config, const RunPaths& paths) {
 
 }  // namespace
 
-ExitCode run_training(const RunConfig& config, const RunPlace& place, const Output& output) {
+StageEnd run_training(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
-  if (auto good = check_trainable(config); !good) return report(good.error());
-  if (auto there = policy::check_placement(config.learner); !there) return report(there.error());
-  if (auto fits = check_slots(config.sandbox); !fits) return report(fits.error());
+  if (auto good = check_samplable(config); !good) return failed_stage(good.error());
   leave_slot_cores(config.sandbox);
   auto early = early_inputs(config, place);
-  if (!early) return report(early.error());
+  if (!early) return failed_stage(early.error());
   auto session = open_run(config, place);
-  if (!session) return report(session.error());
+  if (!session) return failed_stage(session.error());
   const RunPaths paths = session->folder.paths();
   log::start(sinks_of(config, paths));
   auto inputs = inputs_of(config, *session, std::move(*early));
-  if (!inputs) return report(inputs.error());
-  if (auto kept = keep_config(*session, config); !kept) return report(kept.error());
+  if (!inputs) return failed_stage(inputs.error());
+  if (auto kept = keep_config(*session, config); !kept) return failed_stage(kept.error());
   std::cerr << "run folder " << paths.folder.string() << ", log in " << paths.log().string()
             << '\n';
   auto tap = tap_of(config, paths, session->origin.version.incarnation);
-  if (!tap) return report(tap.error());
-  const LoopResult loop = run_tree(config, {*inputs, std::move(*tap)}, signals, output);
+  if (!tap) return failed_stage(tap.error());
+  const LoopResult loop = run_tree({*inputs, std::move(*tap)}, signals, output);
   record_end(*session->ledger);
-  return finish(paths, loop, output);
+  if (loop.end == LoopEnd::stopped) {
+    std::cerr << "resume with: ./warpsmith train --resume " << resumable(place, paths.folder)
+              << '\n';
+  }
+  return finish(paths, loop, **inputs, output);
 }
 
 }  // namespace warpsmith::actors

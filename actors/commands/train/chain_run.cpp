@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/train/chain_run.hpp"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "actors/commands/train/stage_files.hpp"
+#include "actors/commands/train/stage_run.hpp"
+#include "actors/sandbox/slot_cores.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "runtime/run/run_folder.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t max_record_bytes = size_t{1} << 20U;
+
+/// The files of one stage of a chain, by its place in it.
+struct StagePlace {
+  fs::path root;     // stages/ of the chain
+  std::string name;  // "2-warmup"
+
+  fs::path run() const { return root / name; }
+  fs::path config() const { return root / (name + ".toml"); }
+  fs::path record() const { return root / (name + ".json"); }
+};
+
+StagePlace place_of(const fs::path& chain, size_t index, const std::string& name) {
+  return {chain / "stages", std::to_string(index + 1) + '-' + name};
+}
+
+/// The record of a finished stage; nullopt if it is not finished.
+Result<std::optional<StageRecord>> stored_record(const StagePlace& place) {
+  std::error_code ignored;
+  if (!fs::exists(place.record(), ignored)) return std::nullopt;
+  const auto text = read_text_file(place.record(), max_record_bytes);
+  if (!text) return tl::unexpected(text.error());
+  auto record = stage_record_from_json(*text);
+  if (!record) return fail(place.record().string(), record.error());
+  return std::optional{std::move(*record)};
+}
+
+/// True if there is a run to resume. A folder that holds none yet, of a start that was cut short,
+/// goes.
+bool has_run(const StagePlace& place, Stage kind) {
+  const RunPaths paths{place.run()};
+  std::error_code ignored;
+  if (fs::exists(samples(kind) ? paths.database() : paths.config(), ignored)) return true;
+  fs::remove_all(place.run(), ignored);
+  return false;
+}
+
+Result<void> write_configs(const RunFolder& folder, const RunConfig& config,
+                           const std::vector<ChainStage>& stages) {
+  const fs::path root = folder.paths().folder / "stages";
+  std::error_code error;
+  fs::create_directories(root, error);
+  if (error) return fail_with_errno("cannot make the folder", root, error.value());
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const fs::path file = place_of(folder.paths().folder, i, stages[i].name).config();
+    if (auto written = write_file_durably(file, to_toml(stages[i].config)); !written)
+      return written;
+  }
+  return folder.write_config(to_toml(config));  // last: with it the folder is a chain to resume
+}
+
+Result<RunFolder> open_chain(const RunConfig& config, const RunPlace& place,
+                             const std::vector<ChainStage>& stages) {
+  auto folder = place.resume.empty()
+                    ? RunFolder::create(config.run.folder, config.run.name,
+                                        fs::path{place.config_file}.stem().string())
+                    : RunFolder::open(place.resume, "config.toml");
+  if (!folder) return folder;
+  if (auto written = write_configs(*folder, config, stages); !written) {
+    return tl::unexpected(written.error());
+  }
+  return folder;
+}
+
+class Chain {
+ public:
+  Chain(fs::path folder, const Output& output) : folder_(fs::absolute(folder)), output_(output) {}
+
+  /// Runs one stage, or takes over the result of an earlier process. False: it stopped before its
+  /// end.
+  Result<bool> advance(const ChainStage& stage, size_t index, size_t count) {
+    const StagePlace place = place_of(folder_, index, stage.name);
+    auto stored = stored_record(place);
+    if (!stored) return tl::unexpected(std::move(stored.error()));
+    const std::string title =
+        "stage " + std::to_string(index + 1) + '/' + std::to_string(count) + ' ' + stage.name;
+    std::cerr << title << (*stored ? ": done before" : "") << '\n';
+    if (*stored) {
+      take(std::move(**stored));
+      return true;
+    }
+    return run(stage, place);
+  }
+
+  ExitCode code() const { return code_; }
+
+  Result<void> finish() const {
+    const std::string table = table_text(records_);
+    if (auto written = write_file_durably(folder_ / "table.txt", table); !written) return written;
+    std::cerr << '\n' << table;
+    if (output_.json) print_json();
+    return {};
+  }
+
+ private:
+  Result<bool> run(const ChainStage& stage, const StagePlace& place) {
+    RunConfig config = inherited(stage.config, inheritance_);
+    config.run.folder = place.root;
+    config.run.name = place.name;
+    RunPlace where{place.name, "", folder_.string()};
+    if (has_run(place, config.run.stage)) where.resume = place.run().string();
+    const StageEnd end = run_stage(config, where, {output_.quiet, false});
+    code_ = end.code;
+    if (!end.complete) return false;
+    auto record = record_of(stage, end);
+    if (!record) return tl::unexpected(std::move(record.error()));
+    if (auto kept = write_file_durably(place.record(), to_json(*record)); !kept) {
+      return tl::unexpected(kept.error());
+    }
+    take(std::move(*record));
+    return true;
+  }
+
+  void take(StageRecord record) {
+    inheritance_ = with_stage(std::move(inheritance_), record);
+    records_.push_back(std::move(record));
+  }
+
+  void print_json() const {
+    nlohmann::json list = nlohmann::json::array();
+    for (const StageRecord& record : records_)
+      list.push_back(nlohmann::json::parse(to_json(record)));
+    std::cout << nlohmann::json{{"run", folder_.string()}, {"stages", list}}.dump() << '\n';
+  }
+
+  fs::path folder_;
+  Output output_;
+  Inheritance inheritance_;
+  std::vector<StageRecord> records_;
+  ExitCode code_ = ExitCode::success;
+};
+
+/// Before the tensor library starts its threads, which must not run on the cores of slots.
+void leave_cores(const std::vector<ChainStage>& stages) {
+  for (const ChainStage& stage : stages) {
+    if (samples(stage.config.run.stage)) return leave_slot_cores(stage.config.sandbox);
+  }
+}
+
+}  // namespace
+
+Result<std::vector<ChainStage>> stages_of(const RunConfig& config, const RunPlace& place,
+                                          const std::vector<std::string>& overrides) {
+  if (place.resume.empty()) return load_chain(place.config_file, overrides, config.run.stages);
+  std::vector<ChainStage> stages;
+  for (size_t i = 0; i < config.run.stages.size(); ++i) {
+    const std::string& name = config.run.stages[i];
+    auto own = load_run_config(place_of(place.resume, i, name).config(), overrides, name);
+    if (!own) return tl::unexpected(std::move(own.error()));
+    stages.push_back({name, std::move(*own)});
+  }
+  if (auto good = check_chain(stages); !good) return tl::unexpected(good.error());
+  return stages;
+}
+
+ExitCode run_chain(const RunConfig& config, const RunPlace& place, const Output& output,
+                   const std::vector<std::string>& overrides) {
+  const auto stages = stages_of(config, place, overrides);
+  if (!stages) return report(stages.error());
+  const auto folder = open_chain(config, place, *stages);
+  if (!folder) return report(folder.error());
+  leave_cores(*stages);
+  Chain chain{folder->paths().folder, output};
+  for (size_t i = 0; i < stages->size(); ++i) {
+    const auto complete = chain.advance((*stages)[i], i, stages->size());
+    if (!complete) return report(complete.error());
+    if (!*complete) return chain.code();
+  }
+  if (auto finished = chain.finish(); !finished) return report(finished.error());
+  return ExitCode::success;
+}
+
+}  // namespace warpsmith::actors

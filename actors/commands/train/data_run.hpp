@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run of a stage that learns from data which are there before it starts: steps, checkpoints,
+// Ctrl-C.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "actors/commands/signals.hpp"
+#include "actors/commands/train/stage_end.hpp"
+#include "runtime/config/run_config.hpp"
+#include "runtime/run/checkpoint.hpp"
+#include "runtime/run/run_folder.hpp"
+
+namespace warpsmith::actors {
+
+class DataStage {
+ public:
+  DataStage() = default;
+  DataStage(const DataStage&) = delete;
+  DataStage& operator=(const DataStage&) = delete;
+  virtual ~DataStage() = default;
+
+  virtual bool done() const = 0;
+  virtual int64_t step_number() const = 0;
+  virtual int64_t steps() const = 0;  // at most
+  /// One optimiser step; returns its figures as text. Requires !done().
+  virtual std::string step() = 0;
+  /// Writes a checkpoint into an existing folder; `restore` continues from it.
+  virtual Result<void> save(const std::filesystem::path& folder) const = 0;
+  virtual Result<void> restore(const std::filesystem::path& folder) = 0;
+};
+
+/// What a run was asked for.
+struct DataRun {
+  const RunConfig& config;
+  const RunPlace& place;
+  const Output& output;
+  const SignalWait& signals;
+};
+
+/// The folder of a new run, or the one to resume. Its configuration is `config` from now on. `name`
+/// is part of a new folder's name if the configuration has none.
+Result<RunFolder> open_data_folder(const RunConfig& config, const RunPlace& place,
+                                   const std::string& name);
+
+/// Restores the newest checkpoint in the run's folder, if there is one. Then trains until the end,
+/// the time limit or Ctrl-C, and writes a checkpoint every `ledger.checkpoint_steps` steps and at
+/// the end.
+Result<void> run_data_stage(DataStage& stage, const DataRun& run, const RunPaths& paths);
+
+/// Reports that the stage is not finished, and how to go on. `when`: "after step 3 of 9".
+void print_stopped(const DataRun& run, const RunPaths& paths, const std::string& when);
+
+/// Replaces the files of the folder `to` by those that `write` makes in an empty folder: each is
+/// whole, whatever happens. Other files in `to` stay.
+Result<void> replace_files(const std::filesystem::path& to, const CheckpointStore::Writer& write);
+
+}  // namespace warpsmith::actors

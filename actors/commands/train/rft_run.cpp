@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/train/rft_run.hpp"
+
+#include <ATen/Parallel.h>
+
+#include "actors/commands/train/selected_run.hpp"
+#include "actors/commands/train/supervised_run.hpp"
+#include "policy/format/hf_folder.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+Result<policy::SftStage> make_stage(const Selection& selection, const RunConfig& config) {
+  auto conversations = conversations_of(selection, config);
+  if (!conversations) return tl::unexpected(std::move(conversations.error()));
+  auto model = policy::load_hf_model(config.model.folder);
+  if (!model) return tl::unexpected(std::move(model.error()));
+  return policy::SftStage::make(config.sft, std::move(*model), std::move(*conversations),
+                                static_cast<uint64_t>(config.run.seed));
+}
+
+}  // namespace
+
+StageEnd run_rft(const RunConfig& config, const RunPlace& place, const Output& output) {
+  const SignalWait signals;
+  const DataRun run{config, place, output, signals};
+  at::set_num_threads(static_cast<int>(config.learner.threads));
+  auto opened = open_selected(run, "rft", select_for_rft);
+  if (!opened) return failed_stage(opened.error());
+  auto stage = make_stage(opened->selection, config);
+  if (!stage) return failed_stage(stage.error());
+  return run_supervised(std::move(*stage), run, opened->folder.paths());
+}
+
+}  // namespace warpsmith::actors

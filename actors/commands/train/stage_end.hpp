@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the runs of all stages take and return.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "actors/commands/command.hpp"
+
+namespace warpsmith::actors {
+
+/// What to print: progress on standard error, results on standard output.
+struct Output {
+  bool quiet = false;
+  bool json = false;
+};
+
+/// A configuration file for a new run, or a folder to resume.
+struct RunPlace {
+  std::string config_file;
+  std::string resume;
+  std::string whole = "";  // the chain that the run belongs to; empty: it is a run of its own
+};
+
+/// How the run of a stage ended.
+struct StageEnd {
+  ExitCode code = ExitCode::success;
+  bool complete = false;         // false: stopped or failed, to be resumed
+  std::filesystem::path folder;  // of the run; empty if there is none
+  std::map<std::string, double> figures =
+      {};  // that run.db does not have: "steps", "held_out_loss", …
+};
+
+/// The run to name in "resume with: …".
+inline std::string resumable(const RunPlace& place, const std::filesystem::path& run) {
+  return place.whole.empty() ? run.string() : place.whole;
+}
+
+/// A stage that ended with an error.
+inline StageEnd failed_stage(const Error& error) {
+  return {.code = report(error)};
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what a finished stage made: the policy, the critic, and its figures.
+#pragma once
+
+#include "actors/commands/train/chain_table.hpp"
+#include "actors/commands/train/stage_end.hpp"
+#include "runtime/config/chain_config.hpp"
+
+namespace warpsmith::actors {
+
+/// What earlier stages leave to the next one. Paths are empty, and lists too, until a stage makes
+/// them.
+struct Inheritance {
+  std::filesystem::path model, critic;
+  std::vector<std::filesystem::path> collected;  // runs of stage `collect`
+};
+
+/// The record of a stage that is complete.
+Result<StageRecord> record_of(const ChainStage& stage, const StageEnd& end);
+
+/// `before`, and what the stage made.
+Inheritance with_stage(Inheritance before, const StageRecord& record);
+
+/// A stage's configuration with what it inherits: the policy; the critic for stages that train
+/// online; for `rft` and `value` the collected runs, unless they name runs themselves.
+RunConfig inherited(RunConfig config, const Inheritance& from);
+
+}  // namespace warpsmith::actors

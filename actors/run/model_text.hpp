@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a run's model reads and writes: what makes one run's tokens mean the same in another.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policy/text/chat_turns.hpp"
+#include "policy/text/tokenizer.hpp"
+#include "runtime/config/run_config.hpp"
+#include "runtime/run/run_folder.hpp"
+
+namespace warpsmith::actors {
+
+struct TextModel {
+  std::filesystem::path folder;  // of the model
+  std::string tokenizer_sha256;  // of its tokenizer.json
+  std::shared_ptr<const policy::Tokenizer> tokenizer;
+  policy::ChatFrame frame;
+  std::vector<int32_t> stop_tokens;  // that end a turn
+  AgentConfig agent;
+};
+
+/// Reads what `config` names; every error names its file.
+Result<TextModel> read_text_model(const RunConfig& config);
+
+/// The same for a run on disk, by its own configuration. The error names the run.
+Result<TextModel> text_model_of_run(const RunPaths& run);
+
+/// Fails if tokens of `run` would mean something else to `reader`: another tokenizer, chat
+/// template, or syntax of calls. The message names both folders and the remedy.
+Result<void> check_same_text(const TextModel& reader, const TextModel& source, const RunPaths& run);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/run/selection.hpp"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "actors/run/turn_facts.hpp"
+#include "policy/learn/losses.hpp"
+#include "runtime/run/trajectory_reader.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+using Runs = std::vector<fs::path>;
+
+/// A run whose trajectories fit the model that learns from them.
+struct Source {
+  TrajectoryReader reader;
+  TextModel text;
+};
+
+Result<Source> open_source(const fs::path& run, const TextModel& learner) {
+  auto reader = TrajectoryReader::open({run});
+  if (!reader) return tl::unexpected(std::move(reader.error()));
+  auto text = text_model_of_run({run});
+  if (!text) return tl::unexpected(std::move(text.error()));
+  if (auto same = check_same_text(learner, *text, {run}); !same)
+    return tl::unexpected(same.error());
+  return Source{std::move(*reader), std::move(*text)};
+}
+
+Result<std::vector<Source>> open_sources(const Runs& runs, const RunConfig& config,
+                                         const char* key) {
+  if (runs.empty()) {
+    return fail(
+        ErrorCode::invalid_config,
+        std::string{key} + ": expected at least one run folder with trajectories, got none");
+  }
+  const auto learner = read_text_model(config);
+  if (!learner) return tl::unexpected(learner.error());
+  std::vector<Source> sources;
+  for (const fs::path& run : runs) {
+    auto source = open_source(run, *learner);
+    if (!source) return tl::unexpected(std::move(source.error()));
+    sources.push_back(std::move(*source));
+  }
+  return sources;
+}
+
+/// A closed trajectory of one of the sources.
+struct Candidate {
+  size_t source = 0;
+  TrajectoryId id = 0;
+};
+
+Result<void> add_candidates(Source& source, size_t index, std::vector<Candidate>& candidates,
+                            std::vector<policy::TrajectoryFacts>& facts) {
+  const auto rows = source.reader.closed();
+  if (!rows) return tl::unexpected(rows.error());
+  for (const TrajectoryRow& row : *rows) {
+    const auto whole = source.reader.load(row.id);
+    if (!whole) return tl::unexpected(whole.error());
+    const auto verdicts = source.reader.verdicts(row.id);
+    if (!verdicts) return tl::unexpected(verdicts.error());
+    candidates.push_back({index, row.id});
+    facts.push_back(facts_of(*whole, *verdicts, source.text));
+  }
+  return {};
+}
+
+Result<Selection> unless_empty(Selection selection, const char* key) {
+  if (kept_in(selection) > 0) return selection;
+  std::string runs;
+  for (const SourceSelection& one : selection)
+    runs += (runs.empty() ? "" : ", ") + one.run.string();
+  return fail(ErrorCode::invalid_config,
+              std::string{key} + ": no trajectory of " + runs + " is left to learn from: " +
+                  selection_text(selection) + "; collect more, or loosen [rft]");
+}
+
+Result<Trajectory> load_kept(TrajectoryReader& reader, TrajectoryId id) {
+  auto trajectory = reader.load(id);
+  if (trajectory) return trajectory;
+  return fail("a trajectory that this run was learning from", trajectory.error());
+}
+
+policy::Conversation conversation_of(const Trajectory& trajectory,
+                                     const policy::TrajectoryFacts& facts, InvalidCalls invalid) {
+  policy::Conversation conversation;
+  for (size_t n = 0; n < trajectory.segments.size(); ++n) {
+    const Segment& segment = trajectory.segments[n];
+    const bool silent = invalid == InvalidCalls::turn && facts.turns[n].invalid;
+    conversation.tokens.insert(conversation.tokens.end(), segment.tokens.begin(),
+                               segment.tokens.end());
+    for (const uint8_t sampled : segment.action_mask) {
+      conversation.mask.push_back(silent ? 0 : sampled);
+    }
+  }
+  return conversation;
+}
+
+}  // namespace
+
+Result<Selection> select_for_rft(const RunConfig& config) {
+  auto sources = open_sources(config.rft.runs, config, "rft.runs");
+  if (!sources) return tl::unexpected(std::move(sources.error()));
+  std::vector<Candidate> candidates;
+  std::vector<policy::TrajectoryFacts> facts;
+  Selection selection;
+  for (size_t i = 0; i < sources->size(); ++i) {
+    if (auto added = add_candidates((*sources)[i], i, candidates, facts); !added) {
+      return tl::unexpected(std::move(added.error()));
+    }
+    selection.push_back({fs::absolute(config.rft.runs[i]), {}, {}});
+  }
+  const auto results = policy::reject(facts, config.rft, config.sft.context);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    SourceSelection& of = selection[candidates[i].source];
+    auto& list = results[i] ? of.rejected[std::string{to_string(*results[i])}] : of.kept;
+    list.push_back(candidates[i].id);
+  }
+  return unless_empty(std::move(selection), "rft.runs");
+}
+
+Result<Selection> select_for_value(const RunConfig& config) {
+  auto sources = open_sources(config.value.runs, config, "value.runs");
+  if (!sources) return tl::unexpected(std::move(sources.error()));
+  Selection selection;
+  for (size_t i = 0; i < sources->size(); ++i) {
+    const auto rows = (*sources)[i].reader.closed();
+    if (!rows) return tl::unexpected(rows.error());
+    SourceSelection one{fs::absolute(config.value.runs[i]), {}, {}};
+    for (const TrajectoryRow& row : *rows) one.kept.push_back(row.id);
+    selection.push_back(std::move(one));
+  }
+  return unless_empty(std::move(selection), "value.runs");
+}
+
+size_t kept_in(const Selection& selection) {
+  size_t kept = 0;
+  for (const SourceSelection& one : selection) kept += one.kept.size();
+  return kept;
+}
+
+std::string selection_text(const Selection& selection) {
+  std::map<std::string, size_t> rejected;
+  for (const SourceSelection& one : selection) {
+    for (const auto& [reason, ids] : one.rejected) rejected[reason] += ids.size();
+  }
+  std::string text = std::to_string(kept_in(selection)) + " kept; rejected: ";
+  if (rejected.empty()) return text + "none";
+  bool first = true;
+  for (const auto& [reason, count] : rejected) {
+    text += (std::exchange(first, false) ? "" : ", ") + reason + ' ' + std::to_string(count);
+  }
+  return text;
+}
+
+std::string to_json(const Selection& selection) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const SourceSelection& one : selection) {
+    list.push_back({{"run", one.run.string()}, {"kept", one.kept}, {"rejected", one.rejected}});
+  }
+  return list.dump(1) + "\n";
+}
+
+Result<Selection> selection_from_json(std::string_view text) {
+  try {
+    Selection selection;
+    for (const auto& one : nlohmann::json::parse(text)) {
+      selection.push_back({fs::path{one.at("run").get<std::string>()},
+                           one.at("kept").get<std::vector<TrajectoryId>>(),
+                           one.at("rejected").get<decltype(SourceSelection::rejected)>()});
+    }
+    return selection;
+  } catch (const nlohmann::json::exception& error) {
+    return fail(ErrorCode::parse_failed, error.what());
+  }
+}
+
+Result<std::vector<policy::Conversation>> conversations_of(const Selection& selection,
+                                                           const RunConfig& config) {
+  const auto learner = read_text_model(config);
+  if (!learner) return tl::unexpected(learner.error());
+  std::vector<policy::Conversation> conversations;
+  for (const SourceSelection& one : selection) {
+    auto source = open_source(one.run, *learner);
+    if (!source) return tl::unexpected(std::move(source.error()));
+    for (const TrajectoryId id : one.kept) {
+      const auto whole = load_kept(source->reader, id);
+      if (!whole) return tl::unexpected(whole.error());
+      conversations.push_back(
+          conversation_of(*whole, facts_of(*whole, {}, source->text), config.rft.invalid_calls));
+    }
+  }
+  return conversations;
+}
+
+Result<std::vector<policy::ValueExample>> examples_of(const Selection& selection,
+                                                      const RunConfig& config) {
+  std::vector<policy::ValueExample> examples;
+  for (const SourceSelection& one : selection) {
+    auto reader = TrajectoryReader::open({one.run});
+    if (!reader) return tl::unexpected(std::move(reader.error()));
+    for (const TrajectoryId id : one.kept) {
+      const auto whole = load_kept(*reader, id);
+      if (!whole) return tl::unexpected(whole.error());
+      policy::ValueExample example;
+      example.held.id = id;
+      for (const Segment& segment : whole->segments) {
+        if (auto joined = example.held.append(segment); !joined) {
+          return fail(one.run.string(), joined.error());
+        }
+      }
+      example.reward =
+          whole->outcome.reward +
+          policy::overlong_penalty(example.held.action_tokens(), config.learner.overlong);
+      examples.push_back(std::move(example));
+    }
+  }
+  return examples;
+}
+
+}  // namespace warpsmith::actors

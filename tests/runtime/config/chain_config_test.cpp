@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/config/chain_config.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith {
+namespace {
+
+using testing::HasSubstr;
+
+class ChainConfigTest : public ::testing::Test {
+ protected:
+  Result<std::vector<ChainStage>> load(const std::string& stages, const std::string& more = "",
+                                       const std::vector<std::string>& overrides = {}) const {
+    std::ofstream{file()} << "[run]\nseed = 1\nstages = " << stages
+                          << "\n[model]\nfolder = \"m\"\n[synthesis]\ntasks = [\"t\"]\n"
+                             "[learner.step]\ntrajectories = 16\n"
+                          << more;
+    const auto base = load_run_config(file(), overrides);
+    if (!base) return tl::unexpected(base.error());
+    return load_chain(file(), overrides, base->run.stages);
+  }
+  std::string error(const std::string& stages, const std::string& more = "",
+                    const std::vector<std::string>& overrides = {}) const {
+    const auto chain = load(stages, more, overrides);
+    return chain ? "" : chain.error().message;
+  }
+  std::string file() const { return (folder_.path() / "chain.toml").string(); }
+
+  test_support::TemporaryFolder folder_;
+};
+
+TEST_F(ChainConfigTest, AStagesTableReplacesKeysForItAlone) {
+  const auto chain = load(R"(["collect", "agentic"])",
+                          "[stage.agentic]\nrun.trajectories = 64\nlearner.step.trajectories = 8\n");
+  ASSERT_TRUE(chain) << chain.error().message;
+  ASSERT_EQ(chain->size(), 2U);
+  EXPECT_EQ((*chain)[0].config.run.stage, Stage::collect);
+  EXPECT_EQ((*chain)[0].config.learner.step.trajectories, 16);
+  EXPECT_EQ((*chain)[1].config.run.stage, Stage::agentic);
+  EXPECT_EQ((*chain)[1].config.run.trajectories, 64);
+  EXPECT_EQ((*chain)[1].config.learner.step.trajectories, 8);
+  EXPECT_TRUE((*chain)[1].config.run.stages.empty()) << "a stage is a run of its own";
+}
+
+TEST_F(ChainConfigTest, OptionsReachOneStageOrAll) {
+  const auto chain = load(R"(["collect", "agentic"])", "[stage.agentic]\nrun.trajectories = 64\n",
+                          {"stage.agentic.run.trajectories=99", "run.seed=5"});
+  ASSERT_TRUE(chain) << chain.error().message;
+  EXPECT_EQ((*chain)[1].config.run.trajectories, 99);
+  EXPECT_EQ((*chain)[0].config.run.seed, 5);
+  EXPECT_EQ((*chain)[1].config.run.seed, 5);
+}
+
+TEST_F(ChainConfigTest, AStageIsLeftOutByTheListAlone) {
+  const auto chain = load(R"(["collect", "rft", "agentic"])", "[stage.rft]\nrft.per_task = 3\n",
+                          {R"(run.stages=["agentic"])"});
+  ASSERT_TRUE(chain) << chain.error().message;
+  EXPECT_EQ(chain->size(), 1U);
+}
+
+TEST_F(ChainConfigTest, MistakesInAStagesTableHaveTheirLine) {
+  EXPECT_THAT(error(R"(["agentic"])", "[stage.agentic]\nrun.trajectoires = 64\n"),
+              HasSubstr("chain.toml:11: unknown key run.trajectoires"));
+  EXPECT_THAT(error(R"(["agentic"])", "[stage.agentic]\nrun.trajectories = 4\n"),
+              HasSubstr("learner.step.trajectories: expected at most run.trajectories (4)"));
+  EXPECT_THAT(error(R"(["agentic"])", "[stage.agentik]\nrun.seed = 4\n"),
+              HasSubstr("chain.toml:10: stage.agentik: expected the name of a stage in run.stages"));
+  EXPECT_THAT(error(R"(["agentic"])", "[stage]\nagentic = 4\n"),
+              HasSubstr("stage.agentic: expected a table, got 4"));
+}
+
+TEST_F(ChainConfigTest, AStageNamedTwiceIsRefused) {
+  EXPECT_THAT(error(R"(["collect", "collect"])"),
+              HasSubstr("chain.toml: run.stages: \"collect\" comes twice; give the second another name"));
+  EXPECT_EQ(error(R"(["collect", "again"])", "[stage.again]\nrun.stage = \"collect\"\n"), "");
+}
+
+TEST_F(ChainConfigTest, AStageWithoutItsPredecessorIsRefused) {
+  EXPECT_THAT(error(R"(["rft", "agentic"])"),
+              HasSubstr("stage \"rft\" has no trajectories: put a stage \"collect\" before it, or set "
+                        "rft.runs"));
+  EXPECT_THAT(error(R"(["value", "collect"])"), HasSubstr("set value.runs"));
+  EXPECT_EQ(error(R"(["rft"])", "[stage.rft]\nrft.runs = [\"runs/a\"]\n"), "");
+}
+
+TEST_F(ChainConfigTest, WarmupHasOneTurnOfFiles) {
+  const auto chain = load(R"(["warmup", "agentic"])");
+  ASSERT_TRUE(chain) << chain.error().message;
+  EXPECT_EQ((*chain)[0].config.agent.answer, AnswerForm::files);
+  EXPECT_EQ((*chain)[1].config.agent.answer, AnswerForm::calls);
+  EXPECT_THAT(error(R"(["warmup"])", "[agent]\nanswer = \"calls\"\n"),
+              HasSubstr("run.stage = \"warmup\" has one turn: expected \"files\""));
+}
+
+TEST_F(ChainConfigTest, AStagesEffectiveConfigurationReadsBackToItself) {
+  const auto chain = load(R"(["value", "agentic"])", "[stage.value]\nvalue.runs = [\"/runs/a\"]\n");
+  ASSERT_TRUE(chain) << chain.error().message;
+  for (const ChainStage& stage : *chain) {
+    const std::string text = to_toml(stage.config);
+    const auto again = parse_run_config("again.toml", text, {});
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(to_toml(*again), text);
+  }
+}
+
+}  // namespace
+}  // namespace warpsmith
