@@ -13,7 +13,7 @@ struct TrainerStart {
   policy::ModelConfig model;
   policy::ModelWeights weights;  // replaced by the origin's checkpoint, if it has one
   Origin origin;
-  std::shared_ptr<const policy::CriticWeights> critic;  // likewise; none: a new one
+  std::shared_ptr<const policy::CriticWeights> critic = nullptr;  // likewise; none: a new one
 };
 
 LearnerSettings learner_settings(const RunConfig& config, TrainerStart start,

@@ -43,9 +43,9 @@ std::string named_tensors(const Task& task, const TaskSignature& signature,
 }
 
 std::string files_request(const std::string& files) {
-  return "No tools are offered. Answer once, with " + files +
-         ": each file whole, in a fenced block whose first line ends with its path, like "
-         "```cpp solution/kernel.cpp";
+  return "Write " + files +
+         " in one answer, without tools: each file whole, in a fenced block whose first line ends with its "
+         "path, like\n```cpp solution/kernel.cpp";
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ Train and judge
   eval CONFIG        sample a model on tasks and report pass rate, rewards and speed-ups
   check DIR          judge one kernel: reference.py beside solution/ with kernel.cpp, or kernels.cu
                      and plan.toml for GPUs, or model_new.py
-  runs list|show     list runs, or show one: what was trained and how it went
+  runs list|show|trajectories
+                     list runs, show one, or read its trajectories
   config CONFIG      check a configuration and print it with every default
   bench PART         measure a part beside its peer or its bar
   doctor             show what this machine offers and lacks, and how to get the rest

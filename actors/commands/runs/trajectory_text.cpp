@@ -12,7 +12,7 @@ namespace warpsmith::actors {
 namespace {
 
 template <class... Args>
-std::string print(const char* format, Args... args) {
+std::string formatted(const char* format, Args... args) {
   std::array<char, 256> text{};
   (void)std::snprintf(text.data(), text.size(), format, args...);
   return text.data();
@@ -24,7 +24,7 @@ std::string speedup_text(const std::optional<double>& speedup) {
 
 std::string line_of(const TrajectoryRow& row) {
   const Outcome& o = *row.outcome;
-  return print("%8llu  %-28.28s %7.2f  %-16s %5u %6u %8llu %8s %8s\n",
+  return formatted("%8llu  %-28.28s %7.2f  %-16s %5u %6u %8llu %8s %8s\n",
                static_cast<unsigned long long>(row.id), row.task_id.c_str(), o.reward,
                std::string{verdict_name(o)}.c_str(), o.turns, o.tool_calls,
                static_cast<unsigned long long>(row.tokens), speedup_text(o.speedup_eager).c_str(),
@@ -94,7 +94,7 @@ std::vector<TrajectoryRow> chosen(std::vector<TrajectoryRow> rows, const Traject
 }
 
 std::string list_text(std::span<const TrajectoryRow> rows) {
-  std::string text = print("%8s  %-28s %7s  %-16s %5s %6s %8s %8s %8s\n", "id", "task", "reward",
+  std::string text = formatted("%8s  %-28s %7s  %-16s %5s %6s %8s %8s %8s\n", "id", "task", "reward",
                            "verdict", "turns", "calls", "tokens", "/eager", "/compile");
   for (const TrajectoryRow& row : rows) text += line_of(row);
   return for_terminal(text);

@@ -19,8 +19,8 @@
 namespace warpsmith::policy {
 namespace {
 
-constexpr int64_t pack_tokens = 2048;  // of one forward pass; more would not fit into the cache
-constexpr double gradient_clip = 1.0;
+constexpr int64_t value_pack_tokens = 2048;  // of one forward pass; more would not fit into the cache
+constexpr double largest_gradient = 1.0;
 constexpr const char* state_file = "optimizer.safetensors";
 
 std::vector<int64_t> sizes_of(const std::vector<ValueExample>& examples) {
@@ -87,7 +87,7 @@ ValueStage::ValueStage(const ValueConfig& config, ActorCritic networks,
                                            .epochs = config.epochs,
                                            .batch_tokens = config.batch_tokens,
                                            .held_out_share = config.held_out_share})),
-      optimiser_({.gradient_clip = gradient_clip}, {{"critic", critic_parameters(networks_)}}) {
+      optimiser_({.gradient_clip = largest_gradient}, {{"critic", critic_parameters(networks_)}}) {
   note(explained_variance());
 }
 
@@ -100,7 +100,7 @@ std::vector<ValueStage::Pack> ValueStage::packs_of(const std::vector<size_t>& in
   int64_t packed = 0;
   for (const size_t i : indices) {
     const int64_t size = examples_[i].held.useful_length();
-    if (packs.empty() || packed + size > pack_tokens) {
+    if (packs.empty() || packed + size > value_pack_tokens) {
       packs.emplace_back();
       packed = 0;
     }

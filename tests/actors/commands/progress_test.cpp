@@ -52,6 +52,19 @@ TEST(ProgressLineTest, ShowsTheWorkInProgressUntilTheFirstStep) {
   EXPECT_THAT(ProgressLine{}.next(early), Not(HasSubstr("sandbox")));
 }
 
+TEST(ProgressLineTest, EarlyWarningsStandAtTheEnd) {
+  ProgressView now = view(40, seconds{40});
+  now.seen.values = {{"learner-0.step", 9},
+                     {"learner-0.reward", 1},
+                     {"learner-0.warning.entropy_falls", 1},
+                     {"learner-0.warning.unlikely_ratios", 0}};
+  const std::string line = ProgressLine{}.next(now);
+  EXPECT_TRUE(line.ends_with(" | WARNING: entropy_falls")) << line;
+  EXPECT_EQ(early_warnings(now.seen), std::vector<std::string>{"entropy_falls"});
+  now.seen.values["learner-0.warning.entropy_falls"] = 0;
+  EXPECT_THAT(ProgressLine{}.next(now), Not(HasSubstr("WARNING")));
+}
+
 TEST(ProgressLineTest, RatesAreThoseOfTheWindow) {
   ProgressLine line{seconds{10}};
   const double tokens[] = {1000, 2000, 7000, 8000};  // at 10, 15, 20 and 25 seconds

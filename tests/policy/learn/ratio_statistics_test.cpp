@@ -64,6 +64,15 @@ TEST(RatioStatisticsTest, EqualPoliciesHaveFullSampleSizeAndNoDivergence) {
   EXPECT_DOUBLE_EQ(got.ratio_quantiles.front(), 1.0);
 }
 
+TEST(RatioStatisticsTest, UnlikelyTokensHaveARatioOfTheirOwn) {
+  std::vector<TokenSample> samples(50, {.log_prob = 0, .behaviour = -2});  // μ = 0.14: not unlikely
+  EXPECT_EQ(ratio_statistics(samples).unlikely_ratio, 0);
+  samples.push_back({.log_prob = -5, .behaviour = -4});  // either way counts
+  EXPECT_NEAR(ratio_statistics(samples).unlikely_ratio, std::exp(1.0), 1e-6);
+  samples.push_back({.log_prob = 0, .behaviour = -9, .stale = true});
+  EXPECT_NEAR(ratio_statistics(samples).unlikely_ratio, std::exp(1.0), 1e-6);
+}
+
 TEST(RatioStatisticsTest, StaleTokensAreCountedAndLeftOutOfRatios) {
   std::vector<TokenSample> samples(3, {.log_prob = -1, .behaviour = -1, .proximal = -1});
   samples[1] = {.log_prob = 0, .behaviour = -9, .proximal = -1, .lag = 7, .stale = true};

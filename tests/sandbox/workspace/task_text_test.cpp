@@ -133,6 +133,14 @@ TEST(TaskTextTest, ConstantArgumentsOfForwardAreShown) {
   EXPECT_EQ(json["constants"]["s"], "0.5");
 }
 
+TEST(TaskTextTest, WithoutToolsTheAnswerHoldsTheFiles) {
+  const auto prompt = full_prompt(sample_task(), sample_signature(), {"device", "skill"}, "");
+  EXPECT_THAT(prompt->user, HasSubstr("solution/kernels.cu and solution/plan.toml in one answer"));
+  EXPECT_THAT(prompt->user, Not(HasSubstr("submit")));
+  const auto with = full_prompt(sample_task(), sample_signature(), {"device", "skill"}, "tools");
+  EXPECT_THAT(with->user, EndsWith("verify it, make it fast, then submit."));
+}
+
 TEST(TaskTextTest, MissingClassIsNamed) {
   Task task = sample_task();
   task.code = "class Modeller:\n    pass\n";

@@ -53,19 +53,19 @@ class SftRunTest : public ::testing::Test {
 
 TEST_F(SftRunTest, StoppedAndResumedEndsWithTheSameWeights) {
   const RunConfig whole = config("whole");
-  ASSERT_EQ(run_sft(whole, {"c.toml", ""}, quiet_), ExitCode::success);
+  ASSERT_EQ(run_sft(whole, {"c.toml", ""}, quiet_).code, ExitCode::success);
   RunConfig parts = config("parts");
   parts.run.time_limit = milliseconds{0};  // a step per start
-  ASSERT_EQ(run_sft(parts, {"c.toml", ""}, quiet_), ExitCode::success);
+  ASSERT_EQ(run_sft(parts, {"c.toml", ""}, quiet_).code, ExitCode::success);
   const RunPaths paths{root_.path() / "parts"};
   EXPECT_FALSE(fs::exists(parts.sft.export_to)) << "only a finished model is exported";
   EXPECT_EQ(CheckpointStore::open(paths.checkpoints())->steps().value(),
             (std::vector<uint32_t>{1}));
-  ASSERT_EQ(run_sft(parts, {"", paths.folder.string()}, quiet_), ExitCode::success);
+  ASSERT_EQ(run_sft(parts, {"", paths.folder.string()}, quiet_).code, ExitCode::success);
   EXPECT_EQ(CheckpointStore::open(paths.checkpoints())->steps().value(),
             (std::vector<uint32_t>{1, 2}));
   parts.run.time_limit = whole.run.time_limit;
-  ASSERT_EQ(run_sft(parts, {"", paths.folder.string()}, quiet_), ExitCode::success);
+  ASSERT_EQ(run_sft(parts, {"", paths.folder.string()}, quiet_).code, ExitCode::success);
   EXPECT_EQ(hash(parts.sft.export_to), hash(whole.sft.export_to));
   EXPECT_TRUE(fs::exists(parts.sft.export_to / "tokenizer.json"));
 }
@@ -73,10 +73,10 @@ TEST_F(SftRunTest, StoppedAndResumedEndsWithTheSameWeights) {
 TEST_F(SftRunTest, DamagedCheckpointsDoNotRestartTheRun) {
   RunConfig c = config("damaged");
   c.run.time_limit = milliseconds{0};
-  ASSERT_EQ(run_sft(c, {"c.toml", ""}, quiet_), ExitCode::success);
+  ASSERT_EQ(run_sft(c, {"c.toml", ""}, quiet_).code, ExitCode::success);
   const RunPaths paths{root_.path() / "damaged"};
   fs::resize_file(paths.checkpoints() / "step-1" / "model.safetensors", 100);
-  EXPECT_NE(run_sft(c, {"", paths.folder.string()}, quiet_), ExitCode::success);
+  EXPECT_NE(run_sft(c, {"", paths.folder.string()}, quiet_).code, ExitCode::success);
 }
 
 TEST_F(SftRunTest, AStopWhileTheScriptRunsSucceeds) {
@@ -86,14 +86,14 @@ TEST_F(SftRunTest, AStopWhileTheScriptRunsSucceeds) {
   c.sft.data.clear();
   c.sft.script = root_.path() / "script";
   std::ofstream{c.sft.script} << "kill -INT $PPID; kill -INT $$";  // as a terminal does
-  EXPECT_EQ(run_sft(c, {"c.toml", ""}, quiet_), ExitCode::success);
+  EXPECT_EQ(run_sft(c, {"c.toml", ""}, quiet_).code, ExitCode::success);
   std::ofstream{c.sft.script} << "kill -INT $$";
-  EXPECT_EQ(run_sft(c, {"", (root_.path() / "early").string()}, quiet_), ExitCode::infrastructure);
+  EXPECT_EQ(run_sft(c, {"", (root_.path() / "early").string()}, quiet_).code, ExitCode::infrastructure);
   ::setenv("WARPSMITH_PYTHON", before.c_str(), 1);
 }
 
 TEST_F(SftRunTest, AFolderWithoutARunIsNotResumed) {
-  EXPECT_NE(run_sft(config("none"), {"", (root_.path() / "none").string()}, quiet_),
+  EXPECT_NE(run_sft(config("none"), {"", (root_.path() / "none").string()}, quiet_).code,
             ExitCode::success);
   EXPECT_FALSE(fs::exists(root_.path() / "none"));
 }

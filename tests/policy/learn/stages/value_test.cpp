@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Prompt token p, then two action tokens and a masked one; the reward follows from p.
-std::vector<ValueExample> examples(size_t count) {
+std::vector<ValueExample> value_examples(size_t count) {
   std::vector<ValueExample> all;
   for (size_t i = 0; i < count; ++i) {
     const auto p = static_cast<int32_t>(i % 4);
@@ -31,7 +31,7 @@ std::vector<ValueExample> examples(size_t count) {
   return all;
 }
 
-ValueConfig config() {
+ValueConfig value_config() {
   ValueConfig c;
   c.epochs = 10;
   c.batch_tokens = 64;
@@ -46,12 +46,12 @@ ActorCritic networks(CriticKind kind) {
   return {tiny_config(), tiny_weights(1), CriticConfig{.kind = kind}, 1.0};
 }
 
-ValueStage stage(CriticKind kind = CriticKind::separate, const ValueConfig& c = config()) {
-  return std::move(ValueStage::make(c, networks(kind), examples(100), 3).value());
+ValueStage value_stage(CriticKind kind = CriticKind::separate, const ValueConfig& c = value_config()) {
+  return std::move(ValueStage::make(c, networks(kind), value_examples(100), 3).value());
 }
 
 TEST(ValueStageTest, ExplainsTheRewardsOfHeldOutTrajectories) {
-  ValueStage learning = stage();
+  ValueStage learning = value_stage();
   EXPECT_NEAR(learning.explained_variance(), 0, 1e-6) << "a new head predicts 0";
   ValueReport last;
   while (!learning.done()) last = learning.step();
@@ -60,7 +60,7 @@ TEST(ValueStageTest, ExplainsTheRewardsOfHeldOutTrajectories) {
 }
 
 TEST(ValueStageTest, ASharedTrunkStaysThePolicys) {
-  ValueStage learning = stage(CriticKind::shared);
+  ValueStage learning = value_stage(CriticKind::shared);
   const test_support::TemporaryFolder folder;
   while (!learning.done()) learning.step();
   EXPECT_GT(learning.best_explained_variance(), 0.3);
@@ -69,29 +69,29 @@ TEST(ValueStageTest, ASharedTrunkStaysThePolicys) {
 }
 
 TEST(ValueStageTest, EndsOnceTheExplainedVarianceNoLongerRises) {
-  ValueConfig c = config();
+  ValueConfig c = value_config();
   c.patience = 3;
   c.learning_rate = 1e-12;  // nothing changes
-  ValueStage learning = stage(CriticKind::separate, c);
+  ValueStage learning = value_stage(CriticKind::separate, c);
   int steps = 0;
   for (; !learning.done(); ++steps) learning.step();
   EXPECT_LT(steps, learning.steps());
 }
 
 TEST(ValueStageTest, TargetsFollowLambda) {
-  ValueConfig c = config();
+  ValueConfig c = value_config();
   c.lambda = 0;  // every token but the last learns the next token's value, which is 0 at the start
-  ValueStage bootstrapped = stage(CriticKind::separate, c);
-  ValueStage monte_carlo = stage();
+  ValueStage bootstrapped = value_stage(CriticKind::separate, c);
+  ValueStage monte_carlo = value_stage();
   EXPECT_NEAR(bootstrapped.step().loss * 2, monte_carlo.step().loss, 1e-6);
 }
 
 TEST(ValueStageTest, ARestoredStageContinuesIdentically) {
   const test_support::TemporaryFolder folder;
-  ValueStage first = stage();
+  ValueStage first = value_stage();
   for (int i = 0; i < 5; ++i) first.step();
   ASSERT_TRUE(first.save(folder.path()));
-  ValueStage second = stage();
+  ValueStage second = value_stage();
   const auto restored = second.restore(folder.path());
   ASSERT_TRUE(restored) << restored.error().message;
   EXPECT_EQ(second.step_number(), 5);
@@ -105,15 +105,15 @@ TEST(ValueStageTest, ARestoredStageContinuesIdentically) {
 
 TEST(ValueStageTest, ACheckpointOfAnotherCriticIsRefused) {
   const test_support::TemporaryFolder folder;
-  ASSERT_TRUE(stage(CriticKind::shared).save(folder.path()));
-  ValueStage other = stage(CriticKind::separate);
+  ASSERT_TRUE(value_stage(CriticKind::shared).save(folder.path()));
+  ValueStage other = value_stage(CriticKind::separate);
   const auto restored = other.restore(folder.path());
   ASSERT_FALSE(restored);
   EXPECT_THAT(restored.error().message, testing::HasSubstr("not a checkpoint of this critic"));
 }
 
 TEST(ValueStageTest, TooFewTrajectoriesAreRefused) {
-  const auto made = ValueStage::make(config(), networks(CriticKind::shared), examples(3), 1);
+  const auto made = ValueStage::make(value_config(), networks(CriticKind::shared), value_examples(3), 1);
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message, testing::HasSubstr("value.held_out_share of 3"));
 }
@@ -122,7 +122,7 @@ class CriticFolderTest : public ::testing::Test {
  protected:
   /// A trained critic of that kind in the folder.
   void make(CriticKind kind) {
-    ValueStage learning = stage(kind);
+    ValueStage learning = value_stage(kind);
     for (int i = 0; i < 4; ++i) learning.step();
     ASSERT_TRUE(learning.save_best(folder_.path()));
   }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program as a child process, with a small configuration and a cache of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/environment.hpp"
+#include "runtime/process/child.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "runtime/run/run_listing.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith::actors {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using test_support::TemporaryFolder;
+
+/// One task, few trajectories and short turns: tests what the program does, not how well.
+inline std::string configuration(const fs::path& folder) {
+  const fs::path configs = fs::current_path() / "configs";
+  const std::string task = (configs / "tasks/cpu/train/square_mean.py").string();
+  return "[run]\nseed = 1\ntrajectories = 24\nfolder = \"" + (folder / "runs").string() +
+         "\"\n[model]\nfolder = \"" + (configs / "policy/tiny").string() +
+         "\"\n[agent]\nprompt = \"brief\"\nsyntax = \"xml\"\nchat_template = \"chatml\"\n"
+         "max_turns = 2\nmax_tokens = 512\nresult_tokens = 64\n"
+         "[rollout]\ncount = 1\nconcurrent = 4\n[generator]\nmax_new_tokens = 200\n"
+         "[learner.step]\ntrajectories = 8\n[ledger]\ncheckpoint_steps = 1\n"
+         "[synthesis]\ntasks = [\"" +
+         task + "\"]\n";
+}
+
+inline testing::AssertionResult has_keys(const json& object, const std::vector<const char*>& keys) {
+  for (const char* key : keys) {
+    if (!object.contains(key)) {
+      return testing::AssertionFailure() << "no " << key << " in " << object.dump();
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
+class ProgramTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::error_code error;
+    if (!fs::exists(python_interpreter(), error)) GTEST_SKIP() << "no Python environment";
+    ::setenv("XDG_CACHE_HOME", WARPSMITH_TEST_CACHE, 1);
+    ::setenv("WARPSMITH_PYTHON", python_interpreter().c_str(), 1);
+    std::ofstream{config()} << configuration(folder_.path());
+  }
+
+  std::string config() const { return (folder_.path() / "tiny.toml").string(); }
+  fs::path runs() const { return folder_.path() / "runs"; }
+
+  static Child start(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), WARPSMITH_TEST_PROGRAM);
+    ChildSpec spec;
+    spec.argv = std::move(arguments);
+    auto child = Child::start(spec);
+    if (!child) throw std::runtime_error(child.error().message);
+    return std::move(*child);
+  }
+  static ChildExit run(std::vector<std::string> arguments) {
+    return start(std::move(arguments)).wait(Deadline::after(patience));
+  }
+
+  /// The newest run's figures; nullopt while there is no run.
+  std::optional<RunSummary> summary() const {
+    const auto paths = find_run(runs(), "latest");
+    if (!paths) return std::nullopt;
+    auto read = read_summary(*paths);
+    if (!read) return std::nullopt;
+    return *read;
+  }
+  fs::path newest_run() const { return find_run(runs(), "latest").value().folder; }
+
+  /// Waits until the run fulfils `condition`; fails if the child ends before, or at the deadline.
+  testing::AssertionResult reaches(Child& child,
+                                   const std::function<bool(const RunSummary&)>& condition) const {
+    const Deadline deadline = Deadline::after(patience);
+    while (!deadline.passed()) {
+      const auto now = summary();
+      if (now && condition(*now)) return testing::AssertionSuccess();
+      if (child.finished(milliseconds{100})) break;
+    }
+    child.signal(SIGKILL);
+    return testing::AssertionFailure() << child.wait(deadline).err;
+  }
+
+  static constexpr minutes patience{4};  // includes the first ingest of a task
+
+ private:
+  TemporaryFolder folder_;
+};
+
+}  // namespace warpsmith::actors
