@@ -30,11 +30,18 @@ std::string known_runs(const fs::path& root) {
 
 }  // namespace
 
+bool is_chain(const RunPaths& paths) {
+  std::error_code ignored;
+  return fs::is_directory(paths.folder / "stages", ignored);
+}
+
 Result<RunSummary> read_summary(const RunPaths& paths, uint32_t window) {
   std::error_code ignored;
   if (!fs::exists(paths.database(), ignored)) {
     return fail(ErrorCode::not_found,
-                paths.folder.string() + ": no trajectories: a supervised run has none");
+                paths.folder.string() + ": no trajectories: " +
+                    (is_chain(paths) ? "a chain has none; its stages are runs in stages/"
+                                     : "a supervised run has none"));
   }
   auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
   if (!db) return tl::unexpected(db.error());

@@ -18,6 +18,9 @@ struct RunListing {
   Result<RunSummary> summary;
 };
 
+/// True if the run is a chain, whose stages are runs of their own.
+bool is_chain(const RunPaths& paths);
+
 /// All runs below `root`, sorted by their start, oldest first; unreadable ones last.
 Result<std::vector<RunListing>> list_runs(const std::filesystem::path& root, uint32_t window = 128);
 

@@ -49,10 +49,8 @@ std::string reward_text(const std::optional<double>& reward) {
 void print_line(const RunListing& run) {
   const std::string name = run.paths.folder.filename().string();
   if (!run.summary && run.summary.error().code == ErrorCode::not_found) {
-    std::error_code ignored;
-    const bool is_chain = std::filesystem::is_directory(run.paths.folder / "stages", ignored);
     print("%-36s %-10s %s\n", name.c_str(), state_of(run),
-          is_chain ? "chain: its stages are runs in stages/" : "no trajectories");
+          is_chain(run.paths) ? "chain: its stages are runs in stages/" : "no trajectories");
     return;
   }
   if (!run.summary) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
 
 #include "actors/commands/bench/bench_parts.hpp"
 #include "actors/commands/terminal_text.hpp"

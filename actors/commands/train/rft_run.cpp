@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/train/rft_run.hpp"
 
-#include <ATen/Parallel.h>
-
 #include "actors/commands/train/selected_run.hpp"
 #include "actors/commands/train/supervised_run.hpp"
 #include "policy/format/hf_folder.hpp"
+#include "policy/model/threads.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -24,7 +23,7 @@ Result<policy::SftStage> make_stage(const Selection& selection, const RunConfig&
 StageEnd run_rft(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
   const DataRun run{config, place, output, signals};
-  at::set_num_threads(static_cast<int>(config.learner.threads));
+  policy::use_threads(static_cast<int>(config.learner.threads));
   auto opened = open_selected(run, "rft", select_for_rft);
   if (!opened) return failed_stage(opened.error());
   auto stage = make_stage(opened->selection, config);

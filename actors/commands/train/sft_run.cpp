@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/train/sft_run.hpp"
 
-#include <ATen/Parallel.h>
-
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +9,7 @@
 #include "actors/run/chat_frame.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
+#include "policy/model/threads.hpp"
 #include "policy/text/conversation_file.hpp"
 #include "runtime/run/durable_file.hpp"
 
@@ -101,7 +100,7 @@ StageEnd run_sft(const RunConfig& config, const RunPlace& place, const Output& o
   const auto folder = open_data_folder(config, place, "sft");
   if (!folder) return failed_stage(folder.error());
   const RunPaths& paths = folder->paths();
-  at::set_num_threads(static_cast<int>(config.learner.threads));
+  policy::use_threads(static_cast<int>(config.learner.threads));
   auto stage = make_stage(config, paths.folder);
   if (!stage && stopped_script(stage.error(), signals)) return finish_early(run, paths);
   if (!stage) return failed_stage(stage.error());

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/train/value_run.hpp"
 
-#include <ATen/Parallel.h>
-
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -11,6 +9,7 @@
 #include "policy/format/hf_folder.hpp"
 #include "policy/learn/critic_folder.hpp"
 #include "policy/learn/stages/value.hpp"
+#include "policy/model/threads.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -90,7 +89,7 @@ StageEnd finish(const ValueTraining& training, const DataRun& run, const RunPath
 StageEnd run_value(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
   const DataRun run{config, place, output, signals};
-  at::set_num_threads(static_cast<int>(config.learner.threads));
+  policy::use_threads(static_cast<int>(config.learner.threads));
   auto networks = make_networks(config);
   if (!networks) return failed_stage(networks.error());
   auto opened = open_selected(run, "value", select_for_value);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/policy/learn/golden.hpp"
 
 namespace warpsmith::policy {

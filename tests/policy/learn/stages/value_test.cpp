@@ -71,7 +71,7 @@ TEST(ValueStageTest, ASharedTrunkStaysThePolicys) {
 TEST(ValueStageTest, EndsOnceTheExplainedVarianceNoLongerRises) {
   ValueConfig c = value_config();
   c.patience = 3;
-  c.learning_rate = 1e-12;  // nothing changes
+  c.learning_rate = 1e-30;  // too little to change an error
   ValueStage learning = value_stage(CriticKind::separate, c);
   int steps = 0;
   for (; !learning.done(); ++steps) learning.step();
