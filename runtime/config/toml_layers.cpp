@@ -98,10 +98,11 @@ std::vector<TomlLayer> parse_layers(const TomlSource& source,
 
 namespace {
 
-/// The keys of [stage.`section`] in a layer's `stages`; none if it has no such table.
-std::optional<toml::table> table_of(const toml::table& stages, const std::string& section) {
-  const auto* table = stages.get_as<toml::table>(section);
-  return table == nullptr ? std::nullopt : std::optional{*table};
+/// Takes the keys of [stage.`section`] out of a layer's `stages`; none if it has no such table. A copy
+/// would lose the lines.
+std::optional<toml::table> table_of(toml::table& stages, const std::string& section) {
+  auto* table = stages.get_as<toml::table>(section);
+  return table == nullptr ? std::nullopt : std::optional{std::move(*table)};
 }
 
 void remember_stages(const TomlLayer& layer, const toml::table& stages, Complaints& complaints) {
@@ -122,7 +123,7 @@ std::vector<TomlLayer> with_section(std::vector<TomlLayer> layers, const std::st
   std::vector<TomlLayer> all;
   for (TomlLayer& layer : layers) {
     std::optional<toml::table> own;
-    if (const auto* stages = layer.table.get_as<toml::table>("stage")) {
+    if (auto* stages = layer.table.get_as<toml::table>("stage")) {
       remember_stages(layer, *stages, complaints);
       own = table_of(*stages, section);
       layer.table.erase("stage");

@@ -25,7 +25,9 @@ class TrajectoryReaderTest : public ::testing::Test {
     EXPECT_TRUE(db_->begin_incarnation(0));
   }
   void record(TrajectoryId id, uint32_t segments) {
-    ASSERT_TRUE(db_->put_admission(id, {.id = "t", .code = "c", .content_hash = "h"}, {1, 0}));
+    const Task task{.id = "t", .code = "c", .content_hash = "h"};
+    ASSERT_TRUE(db_->put_task(task));
+    ASSERT_TRUE(db_->put_admission(id, task, {1, 0}));
     for (uint32_t n = 0; n < segments; ++n) {
       const ByteBuffer bytes = codec::pack(segment_of(id, n));
       const auto place = log_->append({bytes.data(), bytes.size()});
