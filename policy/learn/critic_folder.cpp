@@ -63,6 +63,7 @@ void assign_critic(ActorCritic& networks, const CriticWeights& from) {
   const auto to = networks.critic_body().weights().parameters();
   const auto source = from.body->parameters();
   for (size_t i = 0; i < to.size(); ++i) to[i].second.copy_(source[i].second);
+  networks.refresh();
 }
 
 Result<void> save_critic(const fs::path& folder, const ActorCritic& networks) {

@@ -98,8 +98,8 @@ std::vector<TomlLayer> parse_layers(const TomlSource& source,
 
 namespace {
 
-/// Takes the keys of [stage.`section`] out of a layer's `stages`; none if it has no such table. A copy
-/// would lose the lines.
+/// Takes the keys of [stage.`section`] out of a layer's `stages`; none if it has no such table. A
+/// copy would lose the lines.
 std::optional<toml::table> table_of(toml::table& stages, const std::string& section) {
   auto* table = stages.get_as<toml::table>(section);
   return table == nullptr ? std::nullopt : std::optional{std::move(*table)};

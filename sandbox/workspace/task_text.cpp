@@ -44,7 +44,8 @@ std::string named_tensors(const Task& task, const TaskSignature& signature,
 
 std::string files_request(const std::string& files) {
   return "Write " + files +
-         " in one answer, without tools: each file whole, in a fenced block whose first line ends with its "
+         " in one answer, without tools: each file whole, in a fenced block whose first line ends "
+         "with its "
          "path, like\n```cpp solution/kernel.cpp";
 }
 

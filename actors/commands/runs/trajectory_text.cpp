@@ -26,10 +26,10 @@ std::string speedup_text(const std::optional<double>& speedup) {
 std::string line_of(const TrajectoryRow& row) {
   const Outcome& o = *row.outcome;
   return formatted("%8llu  %-28.28s %7.2f  %-16s %5u %6u %8llu %8s %8s\n",
-               static_cast<unsigned long long>(row.id), row.task_id.c_str(), o.reward,
-               std::string{verdict_name(o)}.c_str(), o.turns, o.tool_calls,
-               static_cast<unsigned long long>(row.tokens), speedup_text(o.speedup_eager).c_str(),
-               speedup_text(o.speedup_compile).c_str());
+                   static_cast<unsigned long long>(row.id), row.task_id.c_str(), o.reward,
+                   std::string{verdict_name(o)}.c_str(), o.turns, o.tool_calls,
+                   static_cast<unsigned long long>(row.tokens),
+                   speedup_text(o.speedup_eager).c_str(), speedup_text(o.speedup_compile).c_str());
 }
 
 /// The tokens of a segment whose mask is `sampled`, as text.
@@ -95,8 +95,9 @@ std::vector<TrajectoryRow> chosen(std::vector<TrajectoryRow> rows, const Traject
 }
 
 std::string list_text(std::span<const TrajectoryRow> rows) {
-  std::string text = formatted("%8s  %-28s %7s  %-16s %5s %6s %8s %8s %8s\n", "id", "task", "reward",
-                           "verdict", "turns", "calls", "tokens", "/eager", "/compile");
+  std::string text =
+      formatted("%8s  %-28s %7s  %-16s %5s %6s %8s %8s %8s\n", "id", "task", "reward", "verdict",
+                "turns", "calls", "tokens", "/eager", "/compile");
   for (const TrajectoryRow& row : rows) text += line_of(row);
   return for_terminal(text);
 }

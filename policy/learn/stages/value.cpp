@@ -19,7 +19,8 @@
 namespace warpsmith::policy {
 namespace {
 
-constexpr int64_t value_pack_tokens = 2048;  // of one forward pass; more would not fit into the cache
+constexpr int64_t value_pack_tokens =
+    2048;  // of one forward pass; more would not fit into the cache
 constexpr double largest_gradient = 1.0;
 constexpr const char* state_file = "optimizer.safetensors";
 
@@ -156,6 +157,7 @@ ValueReport ValueStage::step() {
   const double scale = 1.0 / static_cast<double>(tokens);
   const double rate = config_.learning_rate * warmup_share(step_, config_.warmup);
   const double norm = optimiser_.step(0, rate, scale);
+  networks_.refresh();
   ++step_;
   const double explained = explained_variance();
   note(explained);
@@ -226,6 +228,7 @@ Result<void> ValueStage::restore(const std::filesystem::path& folder) {
   for (const auto& [name, tensor] : critic_parameters(networks_))
     whole &= copy("now/" + name, tensor);
   for (const auto& [name, tensor] : best_weights_) whole &= copy("best/" + name, tensor);
+  networks_.refresh();
   at::Tensor step = number(-1), best_step = number(0), best = number(0);
   whole = whole && copy("step", step) && copy("best_step", best_step) &&
           copy("best_explained_variance", best);

@@ -36,7 +36,8 @@ TEST_F(RolloutFilesTest, TheFilesAreWrittenAndSubmitted) {
 
 TEST_F(RolloutFilesTest, AnAnswerWithoutFilesEndsUnrewarded) {
   admit();
-  const auto closed = only<Closed>(say("<tool_call>\n<function=submit>\n</function>\n</tool_call>"));
+  const auto closed =
+      only<Closed>(say("<tool_call>\n<function=submit>\n</function>\n</tool_call>"));
   EXPECT_EQ(closed.outcome.reward, -1);
   EXPECT_FALSE(closed.outcome.verdict.has_value());
   EXPECT_FALSE(closed.outcome.truncated) << "nothing cut the answer";

@@ -149,7 +149,8 @@ TEST_F(SelectionTest, AnotherTokenizerIsRefused) {
   std::ofstream{other / "tokenizer.json", std::ios::app} << '\n';
   const auto selection = select_for_rft(config({"model.folder=" + other.string()}));
   ASSERT_FALSE(selection);
-  EXPECT_THAT(selection.error().message, HasSubstr("/collect: its trajectories have another tokenizer"));
+  EXPECT_THAT(selection.error().message,
+              HasSubstr("/collect: its trajectories have another tokenizer"));
   EXPECT_THAT(selection.error().message, HasSubstr("collect with this model"));
 }
 

@@ -27,14 +27,22 @@ class ChainProgramTest : public ProgramTest {
   std::vector<std::string> start_words() const {
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "\"" : ", \"") + name + '"';
-    return {"train", config(), "--quiet", "--set", "run.name=chain", "--set", "run.stages=[" + list + "]"};
+    return {"train",
+            config(),
+            "--quiet",
+            "--set",
+            "run.name=chain",
+            "--set",
+            "run.stages=[" + list + "]"};
   }
   fs::path chain() const { return runs() / "chain"; }
   fs::path stage(size_t index) const {
     return chain() / "stages" / (std::to_string(index + 1) + '-' + names[index]);
   }
   fs::path record(size_t index) const { return stage(index).string() + ".json"; }
-  std::string text_of(const fs::path& file) const { return read_text_file(file, 1U << 20U).value_or(""); }
+  std::string text_of(const fs::path& file) const {
+    return read_text_file(file, 1U << 20U).value_or("");
+  }
 
   /// True once the stage has something to lose: trajectories, or a selection to learn from.
   bool is_under_way(size_t index) const {
@@ -61,8 +69,9 @@ TEST_F(ChainProgramTest, KilledInEachStageItLosesNothingAndTrainsNothingTwice) {
   std::vector<std::string> finished;  // records of stages that were complete at a kill
   for (size_t i = 0; i < names.size(); ++i) {
     const bool first = i == 0;
-    ASSERT_TRUE(kill_in(i, first ? start_words()
-                                 : std::vector<std::string>{"train", "--resume", chain().string(), "--quiet"}));
+    ASSERT_TRUE(kill_in(
+        i, first ? start_words()
+                 : std::vector<std::string>{"train", "--resume", chain().string(), "--quiet"}));
     for (size_t k = 0; k < finished.size(); ++k) EXPECT_EQ(text_of(record(k)), finished[k]);
     for (size_t k = finished.size(); k < i; ++k) finished.push_back(text_of(record(k)));
   }
@@ -86,7 +95,8 @@ TEST_F(ChainProgramTest, KilledInEachStageItLosesNothingAndTrainsNothingTwice) {
   EXPECT_THAT(text_of(stage(4) / "config.toml"), HasSubstr((stage(3) / "critic").string()));
   EXPECT_THAT(text_of(chain() / "table.txt"), HasSubstr("agentic"));
 
-  const ChildExit listed = run({"runs", "trajectories", stage(1).string(), "--best", "--limit", "3"});
+  const ChildExit listed =
+      run({"runs", "trajectories", stage(1).string(), "--best", "--limit", "3"});
   EXPECT_EQ(listed.exit_code, 0) << listed.err;
   EXPECT_THAT(listed.out, HasSubstr("square_mean"));
   const ChildExit shown = run({"runs", "trajectories", stage(1).string(), "--show", "1"});
@@ -109,7 +119,8 @@ TEST_F(ChainProgramTest, BadChainsLeaveNothing) {
     EXPECT_FALSE(fs::exists(runs()));
     return end.err;
   };
-  EXPECT_THAT(single("rft", "rft.runs=[\"/no/run\"]"), HasSubstr("/no/run: no run with trajectories"));
+  EXPECT_THAT(single("rft", "rft.runs=[\"/no/run\"]"),
+              HasSubstr("/no/run: no run with trajectories"));
   EXPECT_THAT(single("value", "value.runs=[]"), HasSubstr("value.runs: expected at least one run"));
   EXPECT_THAT(single("agentic", "learner.critic.folder=/no/critic"),
               HasSubstr("set learner.critic.folder to a critic of this model"));
@@ -118,7 +129,8 @@ TEST_F(ChainProgramTest, BadChainsLeaveNothing) {
 TEST_F(ChainProgramTest, AChainThatRunsIsLocked) {
   Child first = start(start_words());
   const Deadline deadline = Deadline::after(patience);
-  while (!deadline.passed() && !fs::exists(chain() / "config.toml")) (void)first.finished(milliseconds{50});
+  while (!deadline.passed() && !fs::exists(chain() / "config.toml"))
+    (void)first.finished(milliseconds{50});
   const ChildExit second = run({"train", "--resume", chain().string()});
   EXPECT_EQ(second.exit_code, 2);
   EXPECT_THAT(second.err, HasSubstr("is in use by process"));

@@ -27,15 +27,29 @@ TEST(ChainTableTest, FiguresAreOfTheNewestOutcomes) {
 }
 
 TEST(ChainTableTest, WhatAStageDoesNotHaveIsADash) {
-  const std::string table = table_text(
-      {{"sft", "sft", "/r", "/m", "", {{"steps", 40}}},
-       {"agentic", "agentic", "/r", "/m", "", {{"trajectories", 64}, {"steps", 2}, {"reward", 1.25},
-         {"pass_rate", 0.5}, {"faster_eager", 0.25}, {"faster_compile", 0}, {"truncated", 0.1},
-         {"explained_variance_first", 0.4}, {"explained_variance", 0.55}, {"entropy", 0.125}}}});
+  const std::string table = table_text({{"sft", "sft", "/r", "/m", "", {{"steps", 40}}},
+                                        {"agentic",
+                                         "agentic",
+                                         "/r",
+                                         "/m",
+                                         "",
+                                         {{"trajectories", 64},
+                                          {"steps", 2},
+                                          {"reward", 1.25},
+                                          {"pass_rate", 0.5},
+                                          {"faster_eager", 0.25},
+                                          {"faster_compile", 0},
+                                          {"truncated", 0.1},
+                                          {"explained_variance_first", 0.4},
+                                          {"explained_variance", 0.55},
+                                          {"entropy", 0.125}}}});
   EXPECT_EQ(table,
-            "stage    trajectories  steps  reward  correct  >eager  >compile  expl. variance  entropy  cut\n"
-            "sft                 -     40       -        -       -         -               -        -    -\n"
-            "agentic            64      2    1.25      50%     25%        0%     0.40 > 0.55    0.125  10%\n");
+            "stage    trajectories  steps  reward  correct  >eager  >compile  expl. variance  "
+            "entropy  cut\n"
+            "sft                 -     40       -        -       -         -               -       "
+            " -    -\n"
+            "agentic            64      2    1.25      50%     25%        0%     0.40 > 0.55    "
+            "0.125  10%\n");
 }
 
 TEST(ChainTableTest, ARecordReadsBackToItself) {

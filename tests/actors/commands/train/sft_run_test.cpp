@@ -88,7 +88,8 @@ TEST_F(SftRunTest, AStopWhileTheScriptRunsSucceeds) {
   std::ofstream{c.sft.script} << "kill -INT $PPID; kill -INT $$";  // as a terminal does
   EXPECT_EQ(run_sft(c, {"c.toml", ""}, quiet_).code, ExitCode::success);
   std::ofstream{c.sft.script} << "kill -INT $$";
-  EXPECT_EQ(run_sft(c, {"", (root_.path() / "early").string()}, quiet_).code, ExitCode::infrastructure);
+  EXPECT_EQ(run_sft(c, {"", (root_.path() / "early").string()}, quiet_).code,
+            ExitCode::infrastructure);
   ::setenv("WARPSMITH_PYTHON", before.c_str(), 1);
 }
 

@@ -71,7 +71,8 @@ TEST(RejectionTest, AStallEndsWithABetterVerdictOnly) {
 
 TEST(RejectionTest, OfOneTaskTheHighestRewardsStay) {
   std::vector<TrajectoryFacts> facts;
-  for (const double reward : {1.0, 3.0, 2.0, 3.0}) facts.push_back({"t", reward, 10, {turn("submit")}});
+  for (const double reward : {1.0, 3.0, 2.0, 3.0})
+    facts.push_back({"t", reward, 10, {turn("submit")}});
   RftConfig config;
   config.per_task = 2;
   const auto results = reject(facts, config, 100);

@@ -21,7 +21,8 @@ std::vector<ValueExample> value_examples(size_t count) {
   std::vector<ValueExample> all;
   for (size_t i = 0; i < count; ++i) {
     const auto p = static_cast<int32_t>(i % 4);
-    const Segment segment{i + 1, 0, {p + 8, p, 1, 2}, {0, 1, 1, 0}, {0, -1, -1, 0}, std::vector<PolicyVersion>(4)};
+    const Segment segment{
+        i + 1, 0, {p + 8, p, 1, 2}, {0, 1, 1, 0}, {0, -1, -1, 0}, std::vector<PolicyVersion>(4)};
     ValueExample example;
     example.held.id = i + 1;
     if (!example.held.append(segment)) throw std::runtime_error("the segment is refused");
@@ -46,7 +47,8 @@ ActorCritic networks(CriticKind kind) {
   return {tiny_config(), tiny_weights(1), CriticConfig{.kind = kind}, 1.0};
 }
 
-ValueStage value_stage(CriticKind kind = CriticKind::separate, const ValueConfig& c = value_config()) {
+ValueStage value_stage(CriticKind kind = CriticKind::separate,
+                       const ValueConfig& c = value_config()) {
   return std::move(ValueStage::make(c, networks(kind), value_examples(100), 3).value());
 }
 
@@ -113,7 +115,8 @@ TEST(ValueStageTest, ACheckpointOfAnotherCriticIsRefused) {
 }
 
 TEST(ValueStageTest, TooFewTrajectoriesAreRefused) {
-  const auto made = ValueStage::make(value_config(), networks(CriticKind::shared), value_examples(3), 1);
+  const auto made =
+      ValueStage::make(value_config(), networks(CriticKind::shared), value_examples(3), 1);
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message, testing::HasSubstr("value.held_out_share of 3"));
 }
