@@ -2,7 +2,6 @@
 // Ingest of a network with more parameters than mutants are tried twice of.
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <set>
 
 #include "tests/sandbox/ingest/ingest_fixture.hpp"
