@@ -30,8 +30,15 @@ function(warpsmith_optimise_little target)
 endfunction()
 
 # Sources of a target are compiled eight at a time, since their headers take most of the time. Off: each alone, for
-# work on a few files.
-option(WARPSMITH_UNITY "Compile several sources of a target at a time" ON)
+# work on a few files, and where parts are left out: other sources would come together then, whose local names may
+# be the same.
+include(CudaToolkit)
+include(FlashInfer)
+set(all_parts OFF)
+if(WARPSMITH_NVCC AND WARPSMITH_FLASHINFER AND WARPSMITH_TENSORS)
+  set(all_parts ON)
+endif()
+option(WARPSMITH_UNITY "Compile several sources of a target at a time" ${all_parts})
 if(WARPSMITH_UNITY)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
