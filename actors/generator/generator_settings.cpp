@@ -5,8 +5,8 @@ namespace warpsmith::actors {
 namespace {
 
 std::optional<policy::CudaEngineOptions> gpu_options(const GeneratorConfig& c) {
-  if (c.device == GeneratorDevice::cpu) return std::nullopt;
-  const bool bf16 = c.precision == GeneratorPrecision::bf16;
+  if (c.device == ComputeDevice::cpu) return std::nullopt;
+  const bool bf16 = c.precision == ComputePrecision::bf16;
   return policy::CudaEngineOptions{
       .gpu = static_cast<int>(c.gpu),
       .precision = bf16 ? policy::cuda::Precision::bf16 : policy::cuda::Precision::fp32};

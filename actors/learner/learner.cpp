@@ -71,6 +71,7 @@ bool LearnerState::flush(atom::flush /*unused*/) {
 
 void LearnerState::handle(policy::Progress progress) {
   for (const policy::DroppedTrajectory& dropped : progress.dropped) record_drop(dropped);
+  if (progress.halt) throw ActorFailure(std::move(*progress.halt));
   if (progress.step) step_made(*progress.step);
 }
 

@@ -2,12 +2,16 @@
 #include "actors/learner/learner_settings.hpp"
 
 #include "policy/format/hf_folder.hpp"
+#include "policy/learn/placement.hpp"
 
 namespace warpsmith::actors {
 namespace {
 
 Result<std::unique_ptr<policy::Trainer>> make_trainer(const policy::TrainerSetup& setup,
                                                       const TrainerStart& start) {
+  if (auto there = policy::check_placement(setup.learner); !there) {
+    return tl::unexpected(std::move(there.error()));
+  }
   auto trainer = std::make_unique<policy::Trainer>(setup, start.model, start.weights.clone());
   const Origin& origin = start.origin;
   if (!origin.checkpoint.empty()) {

@@ -42,7 +42,7 @@ Result<void> check_positions(const RunConfig& config, const policy::ModelConfig&
 
 /// So that a run ends at its start, not when its first generator fails.
 Result<void> check_generator(const GeneratorConfig& c) {
-  if (c.device == GeneratorDevice::cpu || policy::cuda_engine_is_built()) return {};
+  if (c.device == ComputeDevice::cpu || policy::cuda_engine_is_built()) return {};
   return fail(ErrorCode::unsupported,
               "generator.device: expected \"cpu\", got \"cuda\": this was built without a CUDA "
               "toolkit or without FlashInfer's headers");

@@ -52,7 +52,13 @@ WeightShard make_shard(const policy::ModelWeights& weights, PolicyVersion versio
     }
     const uint64_t offset = (index - before) * chunk_bytes;
     const uint64_t size = std::min<uint64_t>(chunk_bytes, tensor.nbytes() - offset);
-    const auto* data = static_cast<const char*>(tensor.const_data_ptr()) + offset;
+    // A learner on a GPU publishes tensors there; only this piece is copied to the host.
+    const at::Tensor piece =
+        tensor.view({-1})
+            .view(at::kByte)
+            .narrow(0, static_cast<int64_t>(offset), static_cast<int64_t>(size))
+            .cpu();
+    const auto* data = static_cast<const char*>(piece.const_data_ptr());
     WeightShard shard{version,
                       index,
                       shard_count(weights, chunk_bytes),

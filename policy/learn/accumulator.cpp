@@ -37,12 +37,12 @@ T at_action(const std::vector<T>& array, const TrainingItem& item, size_t i) {
   return array[static_cast<size_t>(item.actions[i])];
 }
 
-at::Tensor trajectory_index(Pack pack) {
+at::Tensor trajectory_index(Pack pack, at::Device device) {
   std::vector<int64_t> index;
   for (size_t k = 0; k < pack.size(); ++k) {
     index.insert(index.end(), pack[k]->actions.size(), static_cast<int64_t>(k));
   }
-  return index_tensor(index);
+  return index_tensor(index).to(device);
 }
 
 PolicyTokens tokens_of(const TokenEvaluation& now, Pack pack) {
@@ -61,7 +61,7 @@ PolicyTokens tokens_of(const TokenEvaluation& now, Pack pack) {
   if (!pack.front()->reference.empty()) {
     t.reference = column(pack, like, [](const Item& item, size_t i) { return item.reference[i]; });
   }
-  t.trajectory = trajectory_index(pack);
+  t.trajectory = trajectory_index(pack, like.device());
   return t;
 }
 
@@ -100,28 +100,31 @@ void append_samples(Pack pack, Rows rows, std::vector<TokenSample>& out) {
   }
 }
 
-}  // namespace
+bool is_scored(const TrainingItem* item) {
+  return item->held.scored > 0;
+}
 
-/// Without the step's first policy, `now` is of it.
-void Accumulator::score_at_use(Pack pack, TokenEvaluation now, const PassOptions& pass,
-                               double temperature) const {
-  const auto is_scored = [](const TrainingItem* item) { return item->held.scored > 0; };
-  if (std::all_of(pack.begin(), pack.end(), is_scored)) return;
-  if (pass.first != nullptr) {
-    now.log_prob = log_probs_under(*pass.first, held_of(pack), temperature);
-  }
+/// Calls `visit` with each item that no streamed forward scored and its part of `rows` (N).
+template <class Visit>
+void for_each_unscored(Pack pack, const at::Tensor& rows, const Visit& visit) {
   int64_t begin = 0;
   for (TrainingItem* item : pack) {
-    const int64_t n = item->token_count();
-    if (!is_scored(item)) {
-      const auto part = [&](const at::Tensor& x) { return x.narrow(0, begin, n); };
-      record_scores(item->held, item->actions,
-                    {part(now.log_prob), part(now.entropy), part(now.value)},
-                    {.version = pass.version});
-      item->held.scored = item->held.size();
-    }
-    begin += n;
+    if (!is_scored(item)) visit(*item, rows.narrow(0, begin, item->token_count()));
+    begin += item->token_count();
   }
+}
+
+}  // namespace
+
+/// Without the step's first policy, `log_probs` are of it.
+void Accumulator::score_at_use(Pack pack, at::Tensor log_probs, const PassOptions& pass,
+                               double temperature) {
+  if (std::all_of(pack.begin(), pack.end(), is_scored)) return;
+  if (pass.first != nullptr) log_probs = log_probs_under(*pass.first, held_of(pack), temperature);
+  for_each_unscored(pack, log_probs, [&](TrainingItem& item, const at::Tensor& part) {
+    record_log_probs(item.held, item.actions, part, {.version = pass.version});
+    item.held.scored = item.held.size();
+  });
 }
 
 void Accumulator::add_reference(Pack pack, const Transformer* reference, double temperature) const {
@@ -140,40 +143,65 @@ void Accumulator::add_reference(Pack pack, const Transformer* reference, double 
 void Accumulator::add(const ActorCritic& networks, Pack pack, const PassOptions& pass) {
   if (pack.empty()) return;
   const std::vector<const HeldTrajectory*> held = held_of(pack);
-  const TokenEvaluation now = networks.evaluate(held, pass.reach);
-  score_at_use(pack, now, pass, networks.temperature());
+  const bool apart = networks.has_own_critic_body();
+  TokenEvaluation now = apart ? TokenEvaluation{.value = networks.evaluate_values(held)}
+                              : networks.evaluate(held, pass.reach);
+  prepare(pack, now.value, pass);
+  at::Tensor loss = config_.critic.value_weight * value_loss_of(now.value, pack);
+  if (apart) {
+    loss.backward();  // frees the critic's activations before the policy's are made
+    loss = at::Tensor();
+    const TokenEvaluation policy = networks.evaluate_policy(held, pass.reach);
+    now.log_prob = policy.log_prob;
+    now.entropy = policy.entropy;
+  }
+  score_at_use(pack, now.log_prob, pass, networks.temperature());
+  add_reference(pack, pass.reference, networks.temperature());
+  const at::Tensor of_policy = policy_loss_of(now, pack, pass);
+  if (pass.reach == Reach::everything) loss = loss.defined() ? of_policy + loss : of_policy;
+  if (loss.defined()) loss.backward();
+}
+
+void Accumulator::prepare(Pack pack, const at::Tensor& values, const PassOptions& pass) {
+  for_each_unscored(pack, values, [](TrainingItem& item, const at::Tensor& part) {
+    record_values(item.held, item.actions, part);
+  });
   for (TrainingItem* item : pack) {
     if (item->advantages.empty()) compute_advantages(*item, config_.advantage, pass.divisor);
     sums_.tokens += item->token_count();
   }
   sums_.trajectories += static_cast<int64_t>(pack.size());
-  add_reference(pack, pass.reference, networks.temperature());
-  loss_of(now, pack, pass).backward();
 }
 
-at::Tensor Accumulator::loss_of(const TokenEvaluation& now, Pack pack, const PassOptions& pass) {
-  const at::Tensor& like = now.value;
-  const at::Tensor target = column(pack, like, [](const TrainingItem& item, size_t i) {
-    return double{item.targets[i]} - item.baseline;
-  });
-  const at::Tensor first = column(pack, like, [](const TrainingItem& item, size_t i) {
-    return at_action(item.held.values, item, i);
-  });
+at::Tensor Accumulator::weights_of(Pack pack, const at::Tensor& like) const {
   const bool per_trajectory = config_.loss.aggregation == Aggregation::trajectory_mean;
-  const at::Tensor weight = column(pack, like, [&](const TrainingItem& item, size_t) {
+  return column(pack, like, [&](const TrainingItem& item, size_t) {
     return per_trajectory ? 1.0 / static_cast<double>(item.actions.size()) : 1.0;
   });
-  const at::Tensor value =
-      (weight * value_loss(now.value, target, first, config_.critic.value_clip)).sum();
+}
+
+at::Tensor Accumulator::value_loss_of(const at::Tensor& now, Pack pack) {
+  const at::Tensor target = column(pack, now, [](const TrainingItem& item, size_t i) {
+    return double{item.targets[i]} - item.baseline;
+  });
+  const at::Tensor first = column(pack, now, [](const TrainingItem& item, size_t i) {
+    return at_action(item.held.values, item, i);
+  });
+  const at::Tensor per_token = value_loss(now, target, first, config_.critic.value_clip);
+  const at::Tensor value = (weights_of(pack, now) * per_token).sum();
   sums_.value += value.item<double>();
+  return value;
+}
+
+at::Tensor Accumulator::policy_loss_of(const TokenEvaluation& now, Pack pack,
+                                       const PassOptions& pass) {
   const PolicyLoss policy = policy_loss(config_.loss, tokens_of(now, pack));
-  const at::Tensor weighted = (weight * policy.per_token).sum();
+  const at::Tensor weighted = (weights_of(pack, now.log_prob) * policy.per_token).sum();
   sums_.policy += weighted.item<double>();
   if (pass.sample) {
     append_samples(pack, {now.log_prob, now.entropy, policy.clipped, policy.filtered}, samples_);
   }
-  if (pass.reach == Reach::value_only) return config_.critic.value_weight * value;
-  return weighted + config_.critic.value_weight * value;
+  return weighted;
 }
 
 double Accumulator::scale() const {

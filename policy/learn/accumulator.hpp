@@ -34,7 +34,8 @@ class Accumulator {
  public:
   explicit Accumulator(const LearnerConfig& config) : config_(config) {}
 
-  /// Forward and backward of whole trajectories in one pack. Scores items that no streamed forward
+  /// Forward and backward of whole trajectories in one pack, of a separate critic before the
+  /// policy. Scores items that no streamed forward
   /// scored: by the step's first policy and the current critic. Computes advantages at an item's
   /// first use. Adds to the gradients of the networks' leaves.
   void add(const ActorCritic& networks, std::span<TrainingItem* const> pack,
@@ -49,12 +50,17 @@ class Accumulator {
   std::vector<TokenSample> take_samples();
 
  private:
-  at::Tensor loss_of(const TokenEvaluation& now, std::span<TrainingItem* const> pack,
-                     const PassOptions& pass);
-  void score_at_use(std::span<TrainingItem* const> pack, TokenEvaluation now,
-                    const PassOptions& pass, double temperature) const;
-  void add_reference(std::span<TrainingItem* const> pack, const Transformer* reference,
-                     double temperature) const;
+  using Pack = std::span<TrainingItem* const>;
+
+  /// Advantages of items at their first use, and counts.
+  void prepare(Pack pack, const at::Tensor& values, const PassOptions& pass);
+  static void score_at_use(Pack pack, at::Tensor log_probs, const PassOptions& pass,
+                           double temperature);
+  void add_reference(Pack pack, const Transformer* reference, double temperature) const;
+  /// The weight (N) of each token in the summed loss.
+  at::Tensor weights_of(Pack pack, const at::Tensor& like) const;
+  at::Tensor value_loss_of(const at::Tensor& now, Pack pack);
+  at::Tensor policy_loss_of(const TokenEvaluation& now, Pack pack, const PassOptions& pass);
 
   LearnerConfig config_;
   LossSums sums_;

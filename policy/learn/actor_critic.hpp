@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "policy/learn/action_pack.hpp"
@@ -38,10 +39,13 @@ struct WeightsMark {
 
 class ActorCritic {
  public:
-  /// Uses the weights without a copy and marks them as leaves. A separate critic starts from a copy
-  /// of the policy's body. Log-probabilities are of softmax(logits / temperature), as in sampling.
+  /// Uses the actor's weights without a copy and marks them as leaves. A separate critic starts
+  /// from a copy of the policy's body. Log-probabilities are of softmax(logits / temperature), as
+  /// in sampling.
+  ActorCritic(Transformer actor, const CriticConfig& critic, double temperature);
   ActorCritic(ModelConfig config, ModelWeights weights, const CriticConfig& critic,
-              double temperature);
+              double temperature)
+      : ActorCritic(Transformer{std::move(config), std::move(weights)}, critic, temperature) {}
 
   const ModelConfig& config() const { return actor_.config(); }
   double temperature() const { return temperature_; }
@@ -53,11 +57,21 @@ class ActorCritic {
   bool has_own_critic_body() const { return critic_.has_value(); }
   ValueHead& value_head() { return head_; }
   const ValueHead& value_head() const { return head_; }
+  /// Call it after each change of the parameters; see Transformer::refresh.
+  void refresh();
 
-  /// Scores whole trajectories in one packed forward pass, with gradients if autograd is on.
+  /// The critic's values (N) of whole trajectories in one packed forward pass, with gradients if
+  /// autograd is on. Only for a critic with a body of its own.
+  at::Tensor evaluate_values(std::span<const HeldTrajectory* const> pack) const;
+  /// Scores whole trajectories in one packed forward pass of each network, with gradients if
+  /// autograd is on.
   TokenEvaluation evaluate(std::span<const HeldTrajectory* const> pack, Reach reach) const;
 
+  /// The policy's scores alone; `value` stays undefined.
+  TokenEvaluation evaluate_policy(std::span<const HeldTrajectory* const> pack, Reach reach) const;
+
   /// Scores from hidden rows (N, H) of policy and critic; `targets` (N) are the tokens after them.
+  /// Without `value_rows`, `value` stays undefined.
   TokenEvaluation score(const at::Tensor& policy_rows, const at::Tensor& value_rows,
                         const at::Tensor& targets) const;
 
@@ -74,9 +88,13 @@ class ActorCritic {
 at::Tensor log_probs_under(const Transformer& model, std::span<const HeldTrajectory* const> pack,
                            double temperature);
 
-/// Writes proximal log-probabilities and values at the given action positions of `held`, and sets
+/// Writes values at the given action positions of `held`.
+void record_values(HeldTrajectory& held, const std::vector<int64_t>& actions,
+                   const at::Tensor& values);
+
+/// Writes proximal log-probabilities at the given action positions of `held`, and sets
 /// `same_weights` where published weights of the token's own version scored it.
-void record_scores(HeldTrajectory& held, const std::vector<int64_t>& actions,
-                   const TokenEvaluation& scores, WeightsMark mark);
+void record_log_probs(HeldTrajectory& held, const std::vector<int64_t>& actions,
+                      const at::Tensor& log_probs, WeightsMark mark);
 
 }  // namespace warpsmith::policy

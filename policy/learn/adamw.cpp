@@ -6,6 +6,7 @@
 #include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -23,9 +24,10 @@ std::vector<at::Tensor> gradients_of(const NamedParameters& parameters) {
 }
 
 double norm_of(const std::vector<at::Tensor>& gradients) {
+  const at::Tensor norms = at::stack(at::_foreach_norm(gradients)).to(at::kCPU, at::kDouble);
   double squares = 0;
-  for (const at::Tensor& norm : at::_foreach_norm(gradients)) {
-    const double n = norm.item<double>();
+  for (int64_t i = 0; i < norms.size(0); ++i) {
+    const double n = norms.const_data_ptr<double>()[i];
     squares += n * n;
   }
   return std::sqrt(squares);
@@ -69,21 +71,34 @@ std::vector<size_t> AdamW::with_gradient(const Group& group, bool decays) const 
   return which;
 }
 
+double AdamW::gradient_norm(size_t index) const {
+  const at::NoGradGuard no_grad;
+  const std::vector<at::Tensor> gradients = gradients_of(groups_.at(index).names.parameters);
+  return gradients.empty() ? 0 : norm_of(gradients);
+}
+
 double AdamW::step(size_t index, double learning_rate, double scale) {
+  const double norm = gradient_norm(index);
+  if (std::isfinite(norm * scale)) {
+    apply(index, learning_rate, scale, norm);
+  } else {
+    clear(groups_.at(index).names.parameters);
+  }
+  return norm * scale;
+}
+
+void AdamW::apply(size_t index, double learning_rate, double scale, double norm) {
   Group& group = groups_.at(index);
   std::vector<at::Tensor> gradients = gradients_of(group.names.parameters);
-  if (gradients.empty()) return 0;
+  if (gradients.empty()) return;
   const at::NoGradGuard no_grad;
-  const double norm = norm_of(gradients) * scale;
-  if (std::isfinite(norm)) {
-    const double limit = config_.gradient_clip;
-    at::_foreach_mul_(gradients, scale * (norm > limit ? limit / norm : 1.0));
-    ++group.updates;
-    update(group, with_gradient(group, true), learning_rate, config_.weight_decay);
-    update(group, with_gradient(group, false), learning_rate, 0.0);
-  }
+  const double scaled = norm * scale;
+  const double limit = config_.gradient_clip;
+  at::_foreach_mul_(gradients, scale * (scaled > limit ? limit / scaled : 1.0));
+  ++group.updates;
+  update(group, with_gradient(group, true), learning_rate, config_.weight_decay);
+  update(group, with_gradient(group, false), learning_rate, 0.0);
   clear(group.names.parameters);
-  return norm;
 }
 
 void AdamW::update(Group& group, const std::vector<size_t>& which, double rate, double decay) {
@@ -99,7 +114,8 @@ void AdamW::update(Group& group, const std::vector<size_t>& which, double rate, 
     first.push_back(group.first[i]);
     second.push_back(group.second[i]);
   }
-  const at::Tensor count = at::full({}, static_cast<double>(group.updates), at::kFloat);
+  const at::Tensor count =
+      at::full({}, static_cast<double>(group.updates), weights.front().options().dtype(at::kFloat));
   const std::vector<at::Tensor> counts(which.size(), count);
   at::_fused_adamw_(weights, gradients, first, second, {}, counts, rate, config_.beta1,
                     config_.beta2, decay, config_.epsilon, /*amsgrad=*/false, /*maximize=*/false);

@@ -33,6 +33,10 @@ class AdamW {
   /// the scaled gradient before clipping. If that is not finite, the gradients are cleared and
   /// nothing else changes. Returns 0 if there is no gradient.
   double step(size_t index, double learning_rate, double scale);
+  /// The norm of the group's gradient; 0 if there is none.
+  double gradient_norm(size_t index) const;
+  /// Updates the group as `step` does; `norm` is its finite gradient_norm.
+  void apply(size_t index, double learning_rate, double scale, double norm);
   void clear_gradients();
 
   size_t groups() const { return groups_.size(); }

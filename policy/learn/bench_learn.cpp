@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/learn/bench_learn.hpp"
 
-#include <chrono>
 #include <cmath>
-#include <stdexcept>
 
-#include "runtime/clock.hpp"
+#include "policy/learn/bench_support.hpp"
 #include "runtime/random_stream.hpp"
 
 namespace warpsmith::policy {
@@ -26,14 +24,6 @@ Segment random_turn(const LearnBenchOptions& o, int64_t turn, int64_t vocab, Ran
   add(o.action_tokens, true);
   add(o.result_tokens, false);
   return s;
-}
-
-void must(const Result<void>& done) {
-  if (!done) throw std::runtime_error("bench: " + done.error().message);
-}
-
-double seconds_since(SteadyClock::time_point start) {
-  return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
 struct Sums {

@@ -2,6 +2,7 @@
 #include "policy/learn/running_trajectories.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -42,9 +43,20 @@ void RunningTrajectories::score(Running& running, const ActorCritic& networks, W
   if (running.held.size() == 0) return;
   if (!running.prefix) running.prefix.emplace(networks);
   running.prefix->extend(networks, running.held, mark, config_.refresh_prefix);
-  if (bytes() <= config_.max_held_bytes) return;
-  running.prefix.reset();
-  ++released_prefixes_;
+  release_prefixes();
+}
+
+void RunningTrajectories::release_prefixes() {
+  const auto length = [](const auto& entry) {
+    const auto& prefix = entry.second.prefix;
+    return prefix ? prefix->length() : std::numeric_limits<int64_t>::max();
+  };
+  while (bytes() > config_.max_held_bytes) {
+    const auto shortest = std::ranges::min_element(running_, {}, length);
+    if (shortest == running_.end() || !shortest->second.prefix) return;
+    shortest->second.prefix.reset();
+    ++released_prefixes_;
+  }
 }
 
 HeldTrajectory RunningTrajectories::take(TrajectoryId id) {

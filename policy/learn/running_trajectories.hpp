@@ -12,7 +12,8 @@
 namespace warpsmith::policy {
 
 /// Holds trajectories until they are taken or forgotten. With streamed forwards, the kept prefixes
-/// are bounded: one that would exceed `max_held_bytes` is released and recomputed when needed.
+/// are bounded: beyond `max_held_bytes` the shortest are released, which cost least to compute
+/// again when they are needed.
 class RunningTrajectories {
  public:
   explicit RunningTrajectories(const LearnerConfig& config) : config_(config) {}
@@ -41,6 +42,7 @@ class RunningTrajectories {
   };
 
   void score(Running& running, const ActorCritic& networks, WeightsMark mark);
+  void release_prefixes();
 
   LearnerConfig config_;
   std::map<TrajectoryId, Running> running_;

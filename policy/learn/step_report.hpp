@@ -36,7 +36,7 @@ struct StepReport {
   double value_loss = 0;
   double gradient_norm = 0;         // of the policy, largest over the step's updates
   double critic_gradient_norm = 0;  // likewise
-  int64_t skipped_updates = 0;      // because the gradient was not finite
+  int64_t skipped_updates = 0;      // because a loss or a gradient was not finite
   int64_t updates = 0;
   double learning_rate = 0;
   double advantage_divisor = 1;

@@ -64,11 +64,12 @@ void KeptPrefix::extend(const ActorCritic& networks, HeldTrajectory& held, Weigh
     from.push_back(t - 1 - first);
     targets.push_back(held.tokens[static_cast<size_t>(t)]);
   }
-  const at::Tensor at = index_tensor(from);
+  const at::Tensor at = index_tensor(from).to(rows.device());
   const TokenEvaluation scored = networks.score(
       rows.index_select(0, at), value_rows.index_select(0, at), index_tensor(targets));
   const bool exact = oldest_updates_ == mark.updates;
-  record_scores(held, actions, scored, exact ? mark : WeightsMark{.published = false});
+  record_values(held, actions, scored.value);
+  record_log_probs(held, actions, scored.log_prob, exact ? mark : WeightsMark{.published = false});
 }
 
 }  // namespace warpsmith::policy

@@ -7,6 +7,7 @@
 
 #include "policy/learn/losses.hpp"
 #include "policy/learn/parameter_groups.hpp"
+#include "policy/learn/placement.hpp"
 #include "policy/learn/trainer_checkpoint.hpp"
 
 namespace warpsmith::policy {
@@ -14,15 +15,21 @@ namespace {
 
 TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeights weights,
                         const std::optional<ModelWeights>& reference) {
-  ActorCritic networks{std::move(config), std::move(weights), setup.learner.critic,
-                       setup.temperature};
+  const Placement place = placement_of(setup.learner);
+  if (place.device.is_cuda()) {
+    weights = weights.converted(at::TensorOptions(place.device).dtype(at::kFloat));
+  }
+  ActorCritic networks{Transformer{std::move(config), std::move(weights), place.compute},
+                       setup.learner.critic, setup.temperature};
   AdamW optimiser{setup.learner.optimizer, parameter_groups(networks)};
   TrainerState state{.networks = std::move(networks), .optimiser = std::move(optimiser)};
   state.mark.version = setup.start;
   state.restored = {{setup.start.incarnation, setup.start.step}};
   if (setup.learner.loss.kl > 0) {
     const Transformer& actor = state.networks.actor();
-    state.reference.emplace(actor.config(), (reference ? *reference : actor.weights()).clone());
+    state.reference.emplace(actor.config(), (reference ? *reference : actor.weights())
+                                                .clone()
+                                                .converted(actor.computed().embed.options()));
   }
   return state;
 }
@@ -71,6 +78,7 @@ TrainingItem Trainer::make_training_item(HeldTrajectory held, const Outcome& out
 Progress Trainer::advance() {
   Progress progress;
   step_->advance(state_, closed_, progress.dropped);
+  progress.halt = halt();
   if (!step_->is_finished()) return progress;
   progress.step = step_->finish(state_);
   begin_step();
@@ -79,15 +87,32 @@ Progress Trainer::advance() {
 
 Progress Trainer::flush() {
   Progress all;
-  while (!all.step && has_work()) {
+  while (!all.step && !all.halt && has_work()) {
     Progress one = advance();
     all.step = std::move(one.step);
+    all.halt = std::move(one.halt);
     all.dropped.insert(all.dropped.end(), one.dropped.begin(), one.dropped.end());
   }
-  if (all.step || step_->collected() == 0) return all;
+  if (all.step || all.halt || step_->collected() == 0) return all;
   step_->close();
-  while (!all.step) all.step = advance().step;
+  while (!all.step && !all.halt) {
+    Progress one = advance();
+    all.step = std::move(one.step);
+    all.halt = std::move(one.halt);
+  }
   return all;
+}
+
+std::optional<Error> Trainer::halt() const {
+  const SkippedUpdates& skipped = state_.skipped;
+  if (skipped.in_a_row < setup_.learner.max_skipped) return std::nullopt;
+  return Error{ErrorCode::infrastructure,
+               "learner: " + std::to_string(skipped.in_a_row) +
+                   " updates in a row were skipped, as learner.max_skipped allows no more; the "
+                   "last one: " +
+                   skipped.last +
+                   ". The run can be resumed from its last checkpoint: lower "
+                   "learner.optimizer.learning_rate or learner.optimizer.gradient_clip"};
 }
 
 TrainerStatus Trainer::status() const {
@@ -113,8 +138,9 @@ Result<void> Trainer::restore(const std::filesystem::path& folder, uint32_t inca
 
 /// Publishes the weights that the step begins with.
 void Trainer::begin_step() {
-  published_ = {state_.mark.version,
-                std::make_shared<const ModelWeights>(state_.networks.actor().weights().clone())};
+  const ModelWeights& newest = state_.networks.actor().computed();
+  published_ = {state_.mark.version, std::make_shared<const ModelWeights>(newest.clone())};
+  wait_for(newest.embed.device());  // readers use streams of their own
   step_.emplace(setup_.learner, setup_.seed, Transformer{model_config(), *published_.weights});
 }
 

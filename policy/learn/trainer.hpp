@@ -35,6 +35,7 @@ struct WeightSnapshot {
 struct Progress {
   std::optional<StepReport> step;  // if it completed a step
   std::vector<DroppedTrajectory> dropped;
+  std::optional<Error> halt;  // too many updates in a row were skipped: training must stop
 };
 
 /// What is held at present.
@@ -49,8 +50,8 @@ struct TrainerStatus {
 /// same weights. Receives only the trajectories of its own rank.
 class Trainer {
  public:
-  /// Uses the weights without a copy. The KL term's reference is `reference`, else a copy of
-  /// `weights`.
+  /// Uses the weights without a copy if they are float32 on the configured device; see
+  /// check_placement. The KL term's reference is `reference`, else a copy of `weights`.
   Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights,
           const std::optional<ModelWeights>& reference = std::nullopt);
 
@@ -74,7 +75,8 @@ class Trainer {
   /// Completes the current step with what it has, at the end of a run.
   Progress flush();
 
-  /// The newest published weights; copied once per step.
+  /// The newest published weights, in the type and on the device that the learner computes with;
+  /// copied once per step, and complete.
   WeightSnapshot weights() const { return published_; }
   PolicyVersion version() const { return state_.mark.version; }
   TrainerStatus status() const;
@@ -93,6 +95,7 @@ class Trainer {
  private:
   TrainingItem make_training_item(HeldTrajectory held, const Outcome& outcome) const;
   void begin_step();
+  std::optional<Error> halt() const;
 
   TrainerSetup setup_;
   TrainerState state_;

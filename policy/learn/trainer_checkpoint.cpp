@@ -90,6 +90,7 @@ Result<void> restore_checkpoint(TrainerState& state, const fs::path& folder, uin
   }
   const fs::path head = critic / "value_head.safetensors";
   if (auto r = load_head(head, networks.config(), networks.value_head()); !r) return r;
+  networks.refresh();
   if (state.reference) {
     if (auto r = load_into(folder / "reference", *state.reference); !r) return r;
   }

@@ -23,6 +23,27 @@ double mean_square_advantage(const std::deque<TrainingItem>& items) {
   return count == 0 ? 0 : sum / count;
 }
 
+bool are_finite(const UpdateNumbers& n) {
+  return std::isfinite(n.policy_loss) && std::isfinite(n.value_loss) &&
+         std::isfinite(n.policy_norm) && std::isfinite(n.critic_norm);
+}
+
+std::string text_of(const UpdateNumbers& n) {
+  return "policy loss " + std::to_string(n.policy_loss) + ", value loss " +
+         std::to_string(n.value_loss) + ", gradient norm of the policy " +
+         std::to_string(n.policy_norm) + ", of the critic " + std::to_string(n.critic_norm);
+}
+
+bool has_finite_weights(const ActorCritic& networks) {
+  const auto all_finite = [](const ParameterGroup& group) {
+    return std::all_of(group.parameters.begin(), group.parameters.end(), [](const auto& entry) {
+      return entry.second.detach().isfinite().all().template item<bool>();
+    });
+  };
+  const std::vector<ParameterGroup> groups = parameter_groups(networks);
+  return std::all_of(groups.begin(), groups.end(), all_finite);
+}
+
 }  // namespace
 
 bool TrainingStep::has_work(const std::deque<TrainingItem>& closed) const {
@@ -119,32 +140,46 @@ void TrainingStep::run_pack(TrainerState& state, const Pack& pack) {
 }
 
 void TrainingStep::update(TrainerState& state) {
-  const OptimizerConfig& c = config_.optimizer;
   const double scale = accumulator_.scale();
   if (scale > 0) {
-    const double share = warmup_share(state.mark.version.step, c.warmup);
-    const double policy = state.optimiser.step(policy_group, c.learning_rate * share, scale);
-    const double critic = state.optimiser.step(critic_group, c.critic_learning_rate * share, scale);
-    ++state.mark.updates;
-    state.mark.published = false;
-    report_.learning_rate = c.learning_rate * share;
-    report_.policy_loss = accumulator_.sums().policy * scale;
-    report_.value_loss = accumulator_.sums().value * scale;
-    note_update(policy, critic);
+    ++report_.updates;
+    const UpdateNumbers numbers{.policy_loss = accumulator_.sums().policy * scale,
+                                .value_loss = accumulator_.sums().value * scale,
+                                .policy_norm = state.optimiser.gradient_norm(policy_group),
+                                .critic_norm = state.optimiser.gradient_norm(critic_group)};
+    if (are_finite(numbers)) {
+      apply(state, numbers, scale);
+    } else {
+      skip(state, numbers);
+    }
   }
   accumulator_.reset();
   cycle_.updated();
 }
 
-void TrainingStep::note_update(double policy_norm, double critic_norm) {
-  ++report_.updates;
-  if (!std::isfinite(policy_norm) || !std::isfinite(critic_norm)) ++report_.skipped_updates;
-  if (std::isfinite(policy_norm)) {
-    report_.gradient_norm = std::max(report_.gradient_norm, policy_norm);
-  }
-  if (std::isfinite(critic_norm)) {
-    report_.critic_gradient_norm = std::max(report_.critic_gradient_norm, critic_norm);
-  }
+void TrainingStep::apply(TrainerState& state, const UpdateNumbers& numbers, double scale) {
+  const OptimizerConfig& c = config_.optimizer;
+  const double share = warmup_share(state.mark.version.step, c.warmup);
+  state.optimiser.apply(policy_group, c.learning_rate * share, scale, numbers.policy_norm);
+  state.optimiser.apply(critic_group, c.critic_learning_rate * share, scale, numbers.critic_norm);
+  state.networks.refresh();
+  ++state.mark.updates;
+  state.mark.published = false;
+  state.skipped = {};
+  report_.learning_rate = c.learning_rate * share;
+  report_.policy_loss = numbers.policy_loss;
+  report_.value_loss = numbers.value_loss;
+  report_.gradient_norm = std::max(report_.gradient_norm, numbers.policy_norm * scale);
+  report_.critic_gradient_norm =
+      std::max(report_.critic_gradient_norm, numbers.critic_norm * scale);
+}
+
+void TrainingStep::skip(TrainerState& state, const UpdateNumbers& numbers) {
+  state.optimiser.clear_gradients();
+  ++report_.skipped_updates;
+  ++state.skipped.in_a_row;
+  state.skipped.last =
+      text_of(numbers) + (has_finite_weights(state.networks) ? "" : "; weights are not finite");
 }
 
 StepReport TrainingStep::finish(TrainerState& state) {

@@ -22,6 +22,14 @@ struct DroppedTrajectory {
   DropReason reason = DropReason::stale;
 };
 
+/// What decides whether an update is applied: all must be finite.
+struct UpdateNumbers {
+  double policy_loss = 0;
+  double value_loss = 0;
+  double policy_norm = 0;  // of the summed gradient
+  double critic_norm = 0;
+};
+
 class TrainingStep {
  public:
   /// `seed` orders the trajectories of later epochs. `first`: a copy of the policy that the step
@@ -36,7 +44,8 @@ class TrainingStep {
   /// True if `advance` has work to do with `closed` trajectories waiting.
   bool has_work(const std::deque<TrainingItem>& closed) const;
   /// Does one pack (`pack_tokens`) forward and backward, and the update that it may complete. While
-  /// the step collects, the pack comes from the front of `closed`. Tokens with a lag beyond
+  /// the step collects, the pack comes from the front of `closed`. An update whose losses or
+  /// gradients are not finite is skipped and counted in `state.skipped`. Tokens with a lag beyond
   /// `max_lag` get m = 0. Trajectories without a token to train go to `dropped`.
   void advance(TrainerState& state, std::deque<TrainingItem>& closed,
                std::vector<DroppedTrajectory>& dropped);
@@ -58,7 +67,8 @@ class TrainingStep {
   void order_epoch(uint32_t step);
   void run_pack(TrainerState& state, const Pack& pack);
   void update(TrainerState& state);
-  void note_update(double policy_norm, double critic_norm);
+  void apply(TrainerState& state, const UpdateNumbers& numbers, double scale);
+  void skip(TrainerState& state, const UpdateNumbers& numbers);
   void update_baselines(TrainerState& state) const;
 
   Reach reach(const TrainerState& state) const;

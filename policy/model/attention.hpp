@@ -6,27 +6,28 @@
 
 #include <span>
 
-#include "policy/model/rope.hpp"
+#include "policy/model/fused_attention.hpp"
+#include "policy/model/pack_context.hpp"
 #include "policy/model/sequence_cache.hpp"
 #include "policy/model/weights.hpp"
 
 namespace warpsmith::policy {
 
-/// The lengths of the packed sequences, and their caches if they have a past.
-struct SequenceLayout {
-  std::span<const int64_t> lengths;        // new tokens of each sequence, in order
+/// The pasts of a pack's sequences in one layer.
+struct LayerPast {
   std::span<SequenceCache* const> caches;  // empty, or one per sequence
+  int64_t layer = 0;
 };
 
-/// The arguments that all layers of one forward pass share.
-struct AttentionContext {
-  const ModelConfig& config;
-  const RopeAngles& angles;
-  const SequenceLayout& layout;
-};
+/// x (T, H), normalised → (T, H). Appends keys and values to the caches of `past`.
+at::Tensor attend(const PackContext& pack, const LayerWeights& layer, const at::Tensor& x,
+                  const LayerPast& past = {});
 
-/// x (T, H), normalised → (T, H). Appends keys and values to layer `index` of the caches.
-at::Tensor attend(const AttentionContext& context, const LayerWeights& layer, int64_t index,
-                  const at::Tensor& x);
+/// The same without a past, in two passes over the same values. The first, without gradients, fills
+/// `kept` if fused kernels compute it; the second, with gradients, takes the output from there.
+at::Tensor attend_and_keep(const PackContext& pack, const LayerWeights& layer, const at::Tensor& x,
+                           KeptAttention& kept);
+at::Tensor attend_again(const PackContext& pack, const LayerWeights& layer, const at::Tensor& x,
+                        const KeptAttention& kept);
 
 }  // namespace warpsmith::policy

@@ -8,7 +8,10 @@
 
 namespace warpsmith::policy {
 
-/// x (T, H) → (T, H): down(silu(gate(x)) * up(x)).
+/// x (T, H) → (T, F): silu(gate(x)) * up(x).
+at::Tensor gated_units(const LayerWeights& layer, const at::Tensor& x);
+
+/// x (T, H) → (T, H): down(gated_units(x)).
 at::Tensor feed_forward(const LayerWeights& layer, const at::Tensor& x);
 
 }  // namespace warpsmith::policy

@@ -87,9 +87,9 @@ RopeAngles rope_angles(const at::Tensor& frequencies, const at::Tensor& position
 }
 
 at::Tensor rotate(const at::Tensor& x, const RopeAngles& angles) {
-  const int64_t half = x.size(-1) / 2;
-  const at::Tensor low = x.narrow(-1, 0, half);
-  const at::Tensor high = x.narrow(-1, half, half);
+  const std::vector<at::Tensor> halves = x.chunk(2, -1);
+  const at::Tensor& low = halves[0];
+  const at::Tensor& high = halves[1];
   return at::cat({low * angles.cos - high * angles.sin, high * angles.cos + low * angles.sin}, -1);
 }
 

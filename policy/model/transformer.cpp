@@ -7,12 +7,12 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 
+#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
 
-#include "policy/model/attention.hpp"
-#include "policy/model/mlp.hpp"
+#include "policy/model/layer.hpp"
 #include "policy/model/norm.hpp"
 #include "policy/model/rope.hpp"
 
@@ -20,15 +20,28 @@ namespace warpsmith::policy {
 namespace {
 
 /// The position of every packed token in its sequence, including the past: (T) int64.
-at::Tensor positions_of(const SequenceLayout& layout, const at::Tensor& tokens) {
-  at::Tensor positions = at::empty({tokens.size(0)}, at::TensorOptions(at::kLong));
+at::Tensor positions_of(const PackedBatch& batch, std::span<SequenceCache* const> caches) {
+  at::Tensor positions = at::empty({batch.tokens.size(0)}, at::TensorOptions(at::kLong));
   int64_t* out = positions.mutable_data_ptr<int64_t>();
-  for (size_t i = 0; i < layout.lengths.size(); ++i) {
-    const int64_t past = layout.caches.empty() ? 0 : layout.caches[i]->length();
-    std::iota(out, out + layout.lengths[i], past);
-    out += layout.lengths[i];
+  for (size_t i = 0; i < batch.lengths.size(); ++i) {
+    const int64_t past = caches.empty() ? 0 : caches[i]->length();
+    std::iota(out, out + batch.lengths[i], past);
+    out += batch.lengths[i];
   }
-  return positions.to(tokens.device());
+  return positions;
+}
+
+/// (B + 1) int32.
+at::Tensor bounds_of(const std::vector<int64_t>& lengths) {
+  at::Tensor bounds =
+      at::empty({static_cast<int64_t>(lengths.size()) + 1}, at::TensorOptions(at::kInt));
+  int32_t* out = bounds.mutable_data_ptr<int32_t>();
+  *out = 0;
+  for (const int64_t length : lengths) {
+    out[1] = *out + static_cast<int32_t>(length);
+    ++out;
+  }
+  return bounds;
 }
 
 void check_lengths(const PackedBatch& batch) {
@@ -58,10 +71,20 @@ PackedBatch pack_sequences(std::span<const std::vector<int32_t>> sequences) {
   return batch;
 }
 
-Transformer::Transformer(ModelConfig config, ModelWeights weights)
+Transformer::Transformer(ModelConfig config, ModelWeights weights, ComputeOptions compute)
     : config_(std::move(config)),
       weights_(std::move(weights)),
-      frequencies_(rope_frequencies(config_).to(weights_.embed.device())) {}
+      compute_(compute),
+      computed_(weights_),
+      frequencies_(rope_frequencies(config_).to(weights_.embed.device())) {
+  if (!compute.type || *compute.type == weights_.embed.scalar_type()) return;
+  computed_ = weights_.converted(at::TensorOptions(*compute.type));
+  compute_.recompute = true;
+}
+
+void Transformer::refresh() {
+  if (!computed_.embed.is_same(weights_.embed)) computed_.copy_from(weights_);
+}
 
 at::Tensor Transformer::forward(const PackedBatch& batch) const {
   return run(batch, {});
@@ -81,22 +104,30 @@ at::Tensor Transformer::forward(const PackedBatch& batch,
 at::Tensor Transformer::run(const PackedBatch& batch,
                             std::span<SequenceCache* const> caches) const {
   check_lengths(batch);
-  const SequenceLayout layout{batch.lengths, caches};
-  const RopeAngles angles = rope_angles(frequencies_, positions_of(layout, batch.tokens),
-                                        weights_.embed.scalar_type(), rope_magnitude(config_));
-  const AttentionContext context{config_, angles, layout};
-  at::Tensor hidden = at::embedding(weights_.embed, batch.tokens);
-  for (int64_t i = 0; i < config_.layers; ++i) {
-    const LayerWeights& layer = weights_.layers[static_cast<size_t>(i)];
-    hidden =
-        hidden + attend(context, layer, i, rms_norm(hidden, layer.input_norm, config_.rms_eps));
-    hidden = hidden + feed_forward(layer, rms_norm(hidden, layer.post_norm, config_.rms_eps));
+  const at::Device device = computed_.embed.device();
+  const auto pack = std::make_shared<const PackContext>(PackContext{
+      config_,
+      rope_angles(frequencies_, positions_of(batch, caches).to(device),
+                  computed_.embed.scalar_type(), rope_magnitude(config_)),
+      batch.lengths, device.is_cuda() ? bounds_of(batch.lengths).to(device) : at::Tensor()});
+  const bool again = compute_.recompute && at::GradMode::is_enabled() && caches.empty();
+  at::Tensor hidden = embed(batch.tokens.to(device));
+  for (size_t i = 0; i < computed_.layers.size(); ++i) {
+    const LayerWeights& layer = computed_.layers[i];
+    hidden = again ? run_layer_again(pack, {weights_.layers[i], layer}, hidden)
+                   : run_layer(*pack, layer, hidden, {caches, static_cast<int64_t>(i)});
   }
-  return rms_norm(hidden, weights_.final_norm, config_.rms_eps);
+  return rms_norm(hidden, weights_.final_norm.to(hidden.scalar_type()), config_.rms_eps);
+}
+
+/// With gradients in the trained embedding.
+at::Tensor Transformer::embed(const at::Tensor& tokens) const {
+  if (!at::GradMode::is_enabled()) return at::embedding(computed_.embed, tokens);
+  return at::embedding(weights_.embed, tokens).to(computed_.embed.scalar_type());
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
-  return at::linear(hidden, weights_.head);
+  return at::linear(hidden, computed_.head);
 }
 
 }  // namespace warpsmith::policy

@@ -5,10 +5,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "policy/model/config.hpp"
+#include "policy/model/log_probs.hpp"
 #include "policy/model/sequence_cache.hpp"
 #include "policy/model/weights.hpp"
 
@@ -20,18 +22,32 @@ struct PackedBatch {
   std::vector<int64_t> lengths;  // of each sequence; all at least 1
 };
 
-/// Packs token vectors. Throws if one is empty.
+/// Packs token vectors, on the CPU. Throws if one is empty.
 PackedBatch pack_sequences(std::span<const std::vector<int32_t>> sequences);
 
-/// A model with its parameters; copies share them. Has no other state, so const calls from several
-/// threads are safe.
+/// How a model computes.
+struct ComputeOptions {
+  std::optional<at::ScalarType> type;  // of a copy of the weights; absent: the weights themselves
+  bool recompute = false;  // gradients keep each layer's input and compute the rest again; always
+                           // so with a copy
+};
+
+/// A model with its parameters; copies share them. Computes on their device. Has no other state, so
+/// const calls from several threads are safe.
 class Transformer {
  public:
-  Transformer(ModelConfig config, ModelWeights weights);
+  Transformer(ModelConfig config, ModelWeights weights, ComputeOptions compute = {});
 
   const ModelConfig& config() const { return config_; }
   const ModelWeights& weights() const { return weights_; }
   ModelWeights& weights() { return weights_; }
+  const ComputeOptions& compute() const { return compute_; }
+  /// The weights in the type that the model computes in.
+  const ModelWeights& computed() const { return computed_; }
+  /// The output head, for `token_log_probs`.
+  HeadPair head() const { return {weights_.head, computed_.head}; }
+  /// Brings `computed` up to date. Call it after each change of the weights.
+  void refresh();
 
   /// Hidden states after the final norm, (T, hidden). Differentiable in the weights.
   at::Tensor forward(const PackedBatch& batch) const;
@@ -45,9 +61,12 @@ class Transformer {
 
  private:
   at::Tensor run(const PackedBatch& batch, std::span<SequenceCache* const> caches) const;
+  at::Tensor embed(const at::Tensor& tokens) const;
 
   ModelConfig config_;
   ModelWeights weights_;
+  ComputeOptions compute_;
+  ModelWeights computed_;   // shares its tensors with `weights_` unless it has another type
   at::Tensor frequencies_;  // see rope_frequencies
 };
 

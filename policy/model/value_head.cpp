@@ -7,7 +7,7 @@
 namespace warpsmith::policy {
 
 at::Tensor ValueHead::values(const at::Tensor& hidden) const {
-  const at::Tensor scores = at::linear(hidden, weight, bias).squeeze(-1);
+  const at::Tensor scores = at::linear(hidden.to(weight.scalar_type()), weight, bias).squeeze(-1);
   return scores.scalar_type() == at::kDouble ? scores : scores.to(at::kFloat);
 }
 
@@ -15,9 +15,8 @@ std::vector<std::pair<std::string, at::Tensor>> ValueHead::parameters() const {
   return {{"score.weight", weight}, {"score.bias", bias}};
 }
 
-ValueHead make_value_head(const ModelConfig& config, at::ScalarType dtype) {
-  return {at::zeros({1, config.hidden}, at::TensorOptions(dtype)),
-          at::zeros({1}, at::TensorOptions(dtype))};
+ValueHead make_value_head(const ModelConfig& config, const at::TensorOptions& options) {
+  return {at::zeros({1, config.hidden}, options), at::zeros({1}, options)};
 }
 
 WeightMap value_head_to_map(const ValueHead& head) {

@@ -15,13 +15,13 @@ struct ValueHead {
   at::Tensor weight;  // (1, H)
   at::Tensor bias;    // (1)
 
-  /// hidden (T, H) → values (T), at least float32.
+  /// hidden (T, H) → values (T), computed in the head's type, at least float32.
   at::Tensor values(const at::Tensor& hidden) const;
   std::vector<std::pair<std::string, at::Tensor>> parameters() const;
 };
 
 /// All zero, so that a new critic predicts 0.
-ValueHead make_value_head(const ModelConfig& config, at::ScalarType dtype = at::kFloat);
+ValueHead make_value_head(const ModelConfig& config, const at::TensorOptions& options = at::kFloat);
 
 /// Named as in a one-label token classifier of `transformers`: "score.weight", "score.bias".
 WeightMap value_head_to_map(const ValueHead& head);

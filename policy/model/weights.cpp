@@ -125,7 +125,45 @@ void fill_normal(at::Tensor& tensor, double std, RandomStream& random) {
   tensor.copy_(flat.view(tensor.sizes()));
 }
 
+/// `weights` with each tensor replaced by `change(tensor)`; a tied head stays tied.
+template <class Change>
+ModelWeights changed(ModelWeights weights, const Change& change) {
+  const bool tied = weights.head.is_same(weights.embed);
+  if (tied) weights.head = at::Tensor();
+  for_each_slot(weights, [&](const std::string&, at::Tensor& slot) {
+    if (slot.defined()) slot = change(slot.detach());
+  });
+  if (tied) weights.head = weights.embed;
+  return weights;
+}
+
 }  // namespace
+
+std::vector<at::Tensor> LayerWeights::parameters() const {
+  std::vector<at::Tensor> all;
+  for (const LayerField& f : layer_fields) {
+    if ((this->*f.field).defined()) all.push_back(this->*f.field);
+  }
+  return all;
+}
+
+size_t LayerWeights::attention_parameters() const {
+  size_t count = 0;
+  for (const LayerField& f : layer_fields) {
+    if (f.field == &LayerWeights::post_norm) break;
+    if ((this->*f.field).defined()) ++count;
+  }
+  return count;
+}
+
+LayerWeights LayerWeights::with(const std::vector<at::Tensor>& others) const {
+  LayerWeights layer;
+  size_t next = 0;
+  for (const LayerField& f : layer_fields) {
+    if ((this->*f.field).defined()) layer.*f.field = others.at(next++);
+  }
+  return layer;
+}
 
 std::vector<std::pair<std::string, at::Tensor>> ModelWeights::parameters() const {
   std::vector<std::pair<std::string, at::Tensor>> all;
@@ -137,14 +175,18 @@ std::vector<std::pair<std::string, at::Tensor>> ModelWeights::parameters() const
 }
 
 ModelWeights ModelWeights::clone() const {
-  ModelWeights copy = *this;
-  const bool tied = head.is_same(embed);
-  if (tied) copy.head = at::Tensor();
-  for_each_slot(copy, [&](const std::string&, at::Tensor& slot) {
-    if (slot.defined()) slot = slot.detach().clone();
-  });
-  if (tied) copy.head = copy.embed;
-  return copy;
+  return changed(*this, [](const at::Tensor& tensor) { return tensor.clone(); });
+}
+
+ModelWeights ModelWeights::converted(const at::TensorOptions& options) const {
+  return changed(*this, [&](const at::Tensor& tensor) { return tensor.to(options); });
+}
+
+void ModelWeights::copy_from(const ModelWeights& other) {
+  const at::NoGradGuard no_grad;
+  const auto from = other.parameters();
+  auto into = parameters();
+  for (size_t i = 0; i < into.size(); ++i) into[i].second.copy_(from.at(i).second);
 }
 
 void ModelWeights::require_grad() {

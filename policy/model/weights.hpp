@@ -32,6 +32,13 @@ struct LayerWeights {
   at::Tensor gate_up_bias;  // (2F)
   at::Tensor down;          // (H, F)
   at::Tensor down_bias;     // (H)
+
+  /// The defined parameters, in the order above; attention's come first.
+  std::vector<at::Tensor> parameters() const;
+  /// How many of `parameters` come before `post_norm`.
+  size_t attention_parameters() const;
+  /// The same layer with the tensors of `others`, which stand in the order of `parameters`.
+  LayerWeights with(const std::vector<at::Tensor>& others) const;
 };
 
 /// All parameters of a model. Copies share storage; `clone` does not.
@@ -46,6 +53,10 @@ struct ModelWeights {
   std::vector<std::pair<std::string, at::Tensor>> parameters() const;
   /// A deep copy without gradients.
   ModelWeights clone() const;
+  /// A copy without gradients of that type and device; tensors that have both already are shared.
+  ModelWeights converted(const at::TensorOptions& options) const;
+  /// Copies the values of weights of the same shapes, of any type and device.
+  void copy_from(const ModelWeights& other);
   /// Marks every parameter as a leaf that collects gradients.
   void require_grad();
 };

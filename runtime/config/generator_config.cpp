@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/generator_config.hpp"
 
-#include <array>
-
 namespace warpsmith {
-namespace {
-
-constexpr std::array<std::string_view, 2> device_names{"cpu", "cuda"};
-constexpr std::array<std::string_view, 2> precision_names{"bf16", "fp32"};
-
-}  // namespace
 
 int64_t rows_of_step(const GeneratorConfig& c) {
   if (c.step_rows > 0) return c.step_rows;
-  return c.device == GeneratorDevice::cuda ? 4096 : 512;
+  return c.device == ComputeDevice::cuda ? 4096 : 512;
 }
 
 void describe(Fields& fields, GeneratorConfig& c) {

@@ -6,21 +6,16 @@
 #include <cstdint>
 
 #include "runtime/config/complaints.hpp"
+#include "runtime/config/compute_place.hpp"
 #include "runtime/config/fields.hpp"
 
 namespace warpsmith {
 
-/// Where an engine computes.
-enum class GeneratorDevice : uint8_t { cpu, cuda };
-
-/// The type of an engine's weights, keys and values on a GPU. On a CPU it is always fp32.
-enum class GeneratorPrecision : uint8_t { bf16, fp32 };
-
 struct GeneratorConfig {
-  int64_t count = 1;                                        // engines; on a CPU each on one thread
-  GeneratorDevice device = GeneratorDevice::cpu;            // "cpu", "cuda"
-  int64_t gpu = 0;                                          // number of the GPU, for "cuda"
-  GeneratorPrecision precision = GeneratorPrecision::bf16;  // "bf16", "fp32"; for "cuda"
+  int64_t count = 1;                                    // engines; on a CPU each on one thread
+  ComputeDevice device = ComputeDevice::cpu;            // "cpu", "cuda"
+  int64_t gpu = 0;                                      // number of the GPU, for "cuda"
+  ComputePrecision precision = ComputePrecision::bf16;  // "bf16", "fp32"; for "cuda"
   int64_t step_rows = 0;           // tokens computed per step; 0: 512 on a CPU, 4096 on a GPU
   int64_t max_sessions = 32;       // sequences held at once, per engine
   int64_t max_batch = 32;          // sequences decoded in one step

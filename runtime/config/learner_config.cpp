@@ -89,12 +89,16 @@ void validate_loss(const LossConfig& c, Complaints& complaints) {
 }  // namespace
 
 void describe(Fields& fields, LearnerConfig& c) {
+  fields.choice_of("device", c.device, device_names);
+  fields.integer("gpu", c.gpu, {.low = 0, .high = 63});
+  fields.choice_of("precision", c.precision, precision_names);
   fields.integer("threads", c.threads, {.low = 1, .high = 1024});
   fields.integer("max_lag", c.max_lag, {.low = 0, .high = 1024});
   fields.bytes("max_held", c.max_held_bytes, {.low = 1 << 20});
   fields.integer("pack_tokens", c.pack_tokens, {.low = 1, .high = 1 << 24});
   fields.choice_of("forwards", c.forwards, forward_names);
   fields.flag("refresh_prefix", c.refresh_prefix);
+  fields.integer("max_skipped", c.max_skipped, {.low = 1, .high = 1000});
   fields.table("step", [&c](Fields& table) { describe_step(table, c.step); });
   fields.table("loss", [&c](Fields& table) { describe_loss(table, c.loss); });
   fields.table("advantage", [&c](Fields& table) { describe_advantage(table, c.advantage); });

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "runtime/config/compute_place.hpp"
+
 namespace warpsmith {
 
 class Complaints;
@@ -95,12 +97,17 @@ struct OptimizerConfig {
 };
 
 struct LearnerConfig {
-  int64_t threads = 1;                        // of the tensor library
+  ComputeDevice device = ComputeDevice::cpu;            // "cpu", "cuda"
+  int64_t gpu = 0;                                      // number of the GPU, for "cuda"
+  ComputePrecision precision = ComputePrecision::bf16;  // "bf16", "fp32"; for "cuda"
+  int64_t threads = 1;                                  // of the tensor library
   int64_t max_lag = 2;                        // versions; older tokens have no policy loss
   int64_t max_held_bytes = int64_t{2} << 30;  // of running trajectories with their kept prefixes
   int64_t pack_tokens = 2048;                 // of one forward and backward pass
   ForwardMode forwards = ForwardMode::streamed;
   bool refresh_prefix = false;  // recompute a kept prefix when the weights have changed
+  int64_t max_skipped = 3;      // updates in a row that may be skipped for numbers that are not
+                                // finite; then the run stops
 
   StepConfig step;
   LossConfig loss;

@@ -15,6 +15,10 @@ using std::chrono::milliseconds;
 
 constexpr int loading_share = 5;  // loading may take a fifth of the budget
 
+/// A task with so many bytes of tensors has the device to itself from its loading on: loading and
+/// compiling take several times as much memory, which two slots may not have side by side.
+constexpr uint64_t large_task = 1ULL << 29U;
+
 bool is_float(Dtype dtype) {
   return unit_of(dtype) != 0;
 }
@@ -123,22 +127,66 @@ std::vector<InputRule> rules_for(const TaskDescription& description, Domain doma
   return rules;
 }
 
-OrFailure<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline) {
+namespace {
+
+/// `capacity` where the device has no room.
+OrFailure<IngestRecord> load_and_measure(const IngestJob& job, Deadline deadline) {
   const Patience whole{Blame::task, job.budget, deadline};
   const Patience first{Blame::task, job.budget / loading_share, deadline};
   const auto most = first.by.left();
-  if (job.progress) job.progress(job.task.id + ": loading");
   auto description = job.worker.load(job.task, first);
   if (!description && description.error().code == ErrorCode::capacity) {
-    // Not recorded as a refusal: there may be room once other services leave the device.
-    return tl::unexpected(refusal(description.error().message));
+    return tl::unexpected(description.error());
   }
   if (!description) return refused_or(failed_in("loading", description.error(), most, job));
+  if (job.scope == IngestScope::whole) return measure_whole(job, *description, whole, deadline);
+  return measure_alone(job, *description, whole.by.left(), deadline);
+}
+
+/// Whether the worker goes on after the failure.
+bool leaves_worker(const Failure& failure) {
+  return failure.is_refusal() || failure.code == ErrorCode::capacity;
+}
+
+/// The same under the lease, which the parts then do not acquire themselves.
+OrFailure<IngestRecord> load_and_measure_alone(IngestJob job, Deadline deadline) {
+  const auto held = job.lease(deadline);
+  if (!held) return tl::unexpected(held.error());
+  job.lease = {};
+  if (auto done = job.worker.take_turns(false, deadline); !done) {
+    return tl::unexpected(done.error());
+  }
+  auto record = load_and_measure(job, deadline);
+  if (!record && !leaves_worker(record.error())) return record;  // a new one takes turns
+  if (auto done = job.worker.take_turns(true, deadline); !done) {
+    return tl::unexpected(done.error());
+  }
+  return record;
+}
+
+OrFailure<IngestRecord> ingest_on_device(const IngestJob& job, Deadline deadline) {
+  const Patience sizing{Blame::task, job.budget / loading_share, deadline};
+  const auto most = sizing.by.left();
+  const auto bytes = job.worker.size(job.task, sizing);
+  if (!bytes) return refused_or(failed_in("loading", bytes.error(), most, job));
+  if (*bytes >= large_task) return load_and_measure_alone(job, deadline);
+  auto record = load_and_measure(job, deadline);
+  const bool full = !record && record.error().code == ErrorCode::capacity;
+  return full ? load_and_measure_alone(job, deadline) : record;
+}
+
+}  // namespace
+
+OrFailure<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline) {
   FurtherBaselines none;
   IngestJob filled = job;
+  if (job.progress) job.progress(job.task.id + ": loading");
   if (filled.further == nullptr || job.scope == IngestScope::verified) filled.further = &none;
-  if (job.scope == IngestScope::whole) return measure_whole(filled, *description, whole, deadline);
-  return measure_alone(filled, *description, whole.by.left(), deadline);
+  auto record = job.on_device && job.lease ? ingest_on_device(filled, deadline)
+                                           : load_and_measure(filled, deadline);
+  if (record || record.error().code != ErrorCode::capacity) return record;
+  // Not recorded as a refusal: there may be room once other services leave the device.
+  return tl::unexpected(refusal(record.error().message));
 }
 
 }  // namespace warpsmith::sandbox

@@ -22,6 +22,8 @@ std::string listed(Distribution distribution, const std::string& shortfall) {
   return std::string(to_string(distribution)) + " (" + shortfall + ")";
 }
 
+constexpr size_t most_dropped = verified_distributions.size() - least_distributions;
+
 constexpr const char* no_judge = "honest evaluations are not well within a finite bound on ";
 
 }  // namespace
@@ -47,35 +49,56 @@ OrFailure<IngestStay::Trial> IngestStay::trial(Distribution distribution) {
   return Trial{facts, std::move(shortfall)};
 }
 
-/// Chooses the widest domain in which enough distributions are kept.
+/// Chooses the widest domain in which enough distributions are kept. Mutants are judged on the same
+/// contents, so that the reference is computed once for both.
 OrFailure<void> IngestStay::choose_domain() {
-  std::string short_ones;
+  std::vector<std::string> dropped;
   for (const Domain domain : {Domain::free, Domain::non_negative, Domain::unit}) {
-    say("input sets (" + std::string(to_string(domain)) + ")");
     record_.rules = rules_for(description_, domain);
-    record_.distributions.clear();
-    short_ones.clear();
-    int kept = 0;
-    for (const Distribution distribution : verified_distributions) {
-      auto tried = trial(distribution);
-      if (!tried) return tl::unexpected(tried.error());
-      record_.distributions.push_back(tried->facts);
-      kept += tried->facts.kept ? 1 : 0;
-      if (tried->facts.kept) continue;
-      short_ones += (short_ones.empty() ? "" : ", ") + listed(distribution, tried->shortfall);
-    }
-    if (kept >= least_distributions) return {};
+    auto tried = try_domain(domain);
+    if (!tried) return tl::unexpected(tried.error());
+    dropped = std::move(*tried);
+    if (dropped.size() <= most_dropped) return {};
   }
-  record_.refusal =
-      no_judge +
-      ("more than " + std::to_string(verified_distributions.size() - least_distributions)) +
-      " of " + std::to_string(verified_distributions.size()) + " distributions: " + short_ones;
+  std::string list;
+  for (const std::string& each : dropped) list += (list.empty() ? "" : ", ") + each;
+  record_.refusal = no_judge + ("more than " + std::to_string(most_dropped)) + " of " +
+                    std::to_string(verified_distributions.size()) + " distributions: " + list;
   return {};
+}
+
+/// The distributions that are dropped, each with the reason. Ends once they are too many.
+OrFailure<std::vector<std::string>> IngestStay::try_domain(Domain domain) {
+  std::vector<std::string> dropped;
+  record_.distributions.clear();
+  start_gate();
+  for (const Distribution distribution : verified_distributions) {
+    if (dropped.size() > most_dropped || is_enough()) break;
+    say("input sets, " + std::string(to_string(domain)) + ", " +
+        std::string(to_string(distribution)));
+    const auto began = SteadyClock::now();
+    auto tried = trial(distribution);
+    if (!tried) return tl::unexpected(tried.error());
+    set_time_ = SteadyClock::now() - began;
+    record_.distributions.push_back(tried->facts);
+    if (!tried->facts.kept) {
+      dropped.push_back(listed(distribution, tried->shortfall));
+    } else if (auto done = try_mutants(record_.distributions.back()); !done) {
+      return tl::unexpected(done.error());
+    }
+  }
+  return dropped;
+}
+
+/// Whether no further distribution is tried, because one takes long and enough are kept.
+bool IngestStay::is_enough() const {
+  const auto kept = std::ranges::count_if(record_.distributions, &DistributionFacts::kept);
+  return set_time_ > slow_set && kept >= least_distributions;
 }
 
 /// Tries dense inputs, which one verified set has. Eager's time there bounds a candidate's calls.
 OrFailure<void> IngestStay::try_dense() {
-  say("dense sets");
+  say("input sets, dense");
   const auto tried = trial(Distribution::dense);
   if (!tried) return tl::unexpected(tried.error());
   record_.facts.eager_ms = charged_ms_;

@@ -11,7 +11,7 @@ namespace warpsmith::sandbox {
 OrFailure<void> IngestStay::gate_paper() {
   std::vector<MutantTrial> trials;
   for (const std::string& name : description_.mutants) trials.push_back({.name = name});
-  say("mutation gate (numerics paper)");
+  say("mutation gate, numerics paper");
   for (int i = 0; i < paper_sets; ++i) {
     if (auto ready = fill(Distribution::normal, paper_rules(record_.rules)); !ready) return ready;
     if (auto done = try_paper(trials); !done) return done;

@@ -3,7 +3,23 @@
 
 #include <algorithm>
 
+#include "sandbox/judge/number_text.hpp"
+
 namespace warpsmith::sandbox {
+
+namespace {
+
+/// "1.6e+09 elements".
+std::string elements_text(const TaskSignature& signature) {
+  double elements = 0;
+  for (const TensorSpec& spec : signature.tensors) {
+    elements +=
+        static_cast<double>(tensor_bytes(spec)) / static_cast<double>(element_bytes(spec.dtype));
+  }
+  return brief(elements) + " elements";
+}
+
+}  // namespace
 
 IngestStay::IngestStay(const IngestJob& job, const TaskDescription& description, Bench& bench,
                        WorkerSession& session, FurtherBaselines& further, Patience patience)
@@ -50,8 +66,13 @@ std::vector<IngestStay::Step> IngestStay::further_steps() const {
 }
 
 void IngestStay::say(const std::string& what) {
+  if (what == doing_) return;
   doing_ = what;
-  if (job_.progress) job_.progress(job_.task.id + ": " + what);
+  if (!job_.progress) return;
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(SteadyClock::now() - began_);
+  job_.progress(job_.task.id + ": " + what + ", " + elements_text(description_.signature) + ", " +
+                std::to_string(seconds.count()) + " s");
 }
 
 /// Writes new contents into set 0, as `strict` does.

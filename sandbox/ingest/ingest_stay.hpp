@@ -14,6 +14,10 @@
 
 namespace warpsmith::sandbox {
 
+/// Where a set takes longer than this, distributions are tried only until enough are kept: deep
+/// recurrent networks would take minutes for all.
+inline constexpr std::chrono::seconds slow_set{5};
+
 // The least number of timed outputs that an evaluation checks.
 inline constexpr int timed_sets = 9;
 
@@ -47,9 +51,12 @@ class IngestStay {
   };
   OrFailure<Trial> trial(Distribution distribution);
   OrFailure<void> choose_domain();
+  OrFailure<std::vector<std::string>> try_domain(Domain domain);
+  bool is_enough() const;
   OrFailure<void> try_dense();
 
   // ingest_gate.cpp
+  void start_gate();
   OrFailure<void> gate();
   OrFailure<void> try_mutants(DistributionFacts& facts);
   OrFailure<void> try_survivors();
@@ -65,6 +72,7 @@ class IngestStay {
   OrFailure<void> complete_for_paper();
 
   // ingest_times.cpp
+  int profile_sets() const;
   OrFailure<void> calibrate_dense();
   OrFailure<void> time_baselines();
 
@@ -78,7 +86,9 @@ class IngestStay {
   uint64_t contents_ = 0;
   uint64_t referred_ = 0;  // the contents whose reference lies in the result memory
   BoundRule bound_ = bound_for(spread_evaluations);
-  double charged_ms_ = 0;  // of the last baseline call
+  double charged_ms_ = 0;              // of the last baseline call
+  SteadyClock::duration set_time_{0};  // of the last trial of a distribution
+  SteadyClock::time_point began_ = SteadyClock::now();
   std::vector<MutantTrial> trials_;
   std::string doing_;
   FurtherTrials further_;

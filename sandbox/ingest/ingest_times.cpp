@@ -9,9 +9,12 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr int profile_sets = 4;     // dense sets for a profile
-constexpr int baseline_calls = 11;  // of each baseline
-constexpr double least_ms = 1e-3;   // shorter times are lost in the noise of an empty call
+constexpr int most_profile_sets = 4;          // dense sets for a profile
+constexpr size_t elements_of_entry = 4 * 64;  // seen by an entry of a profile, over all sets
+constexpr int baseline_calls = 11;            // of each baseline
+constexpr int long_calls = 5;                 // of each baseline whose calls take long
+constexpr double long_ms = 100;
+constexpr double least_ms = 1e-3;  // shorter times are lost in the noise of an empty call
 
 /// The operations that the machine's rate for float32 bounds: none where narrower arithmetic may
 /// compute them.
@@ -24,10 +27,26 @@ double float32_flops(const Task& task, const TaskDescription& description) {
 
 }  // namespace
 
-/// Measures the bound of timed calls, and checks that torch.compile's outputs keep to it.
+/// Dense sets for the profiles: one where a set takes long. An entry stands for more elements of a
+/// large output, so that fewer sets show it as many.
+int IngestStay::profile_sets() const {
+  if (set_time_ > slow_set) return 1;
+  size_t least = elements_of_entry;
+  for (const TensorSpec& spec : description_.signature.tensors) {
+    if (spec.role != TensorRole::output) continue;
+    least = std::min(least, profile_block_of(tensor_bytes(spec) / element_bytes(spec.dtype)));
+  }
+  return std::clamp(static_cast<int>(elements_of_entry / least), 1, most_profile_sets);
+}
+
+/// Measures the bound of timed calls, and checks that torch.compile's outputs keep to it. The
+/// contents of `try_dense` are the first of these sets.
 OrFailure<void> IngestStay::calibrate_dense() {
-  for (int i = 0; i < profile_sets; ++i) {
-    if (auto ready = prepare(Distribution::dense); !ready) return ready;
+  say("the bound of timed outputs");
+  for (int i = 0; i < profile_sets(); ++i) {
+    if (i > 0) {
+      if (auto ready = prepare(Distribution::dense); !ready) return ready;
+    }
     if (auto done = refer(); !done) return done;
     bench_.raise_profiles(record_.profiles);
   }
@@ -55,7 +74,8 @@ Result<std::string> objection_to_times(double eager_ms, double compile_ms) {
 OrFailure<void> IngestStay::time_baselines() {
   say("timing the baselines");
   std::vector<double> eager, compiled;
-  for (int i = 0; i < 2 * baseline_calls; ++i) {
+  const int calls = record_.facts.eager_ms > long_ms ? long_calls : baseline_calls;
+  for (int i = 0; i < 2 * calls; ++i) {
     if (auto ready = prepare(Distribution::dense); !ready) return ready;
     if (auto done = baseline(i % 2 == 1); !done) return done;
     (i % 2 == 1 ? compiled : eager).push_back(charged_ms_);

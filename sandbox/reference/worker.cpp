@@ -240,6 +240,19 @@ OrFailure<TaskSignature> ReferenceWorker::signature(const Task& task, Patience p
   return parse_signature(*answered);
 }
 
+OrFailure<uint64_t> ReferenceWorker::size(const Task& task, Patience patience) {
+  auto answered = ask_about("size", task, patience);
+  if (!answered) return tl::unexpected(answered.error());
+  const Json bytes = Json::parse(*answered).value("bytes", Json(0));
+  return bytes.is_number_unsigned() ? bytes.get<uint64_t>() : 0;
+}
+
+OrFailure<void> ReferenceWorker::take_turns(bool turns, Patience patience) {
+  auto answered = ask(Json{{"op", "turns"}, {"take", turns}}.dump(), patience);
+  if (!answered) return tl::unexpected(answered.error());
+  return {};
+}
+
 OrFailure<BaselineReady> ReferenceWorker::compile(const Task& task, Baseline which,
                                                   Patience patience) {
   constexpr std::array<const char*, 3> names{"default", "tuned", "graphed"};

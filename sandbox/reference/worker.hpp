@@ -130,6 +130,11 @@ class ReferenceWorker {
   OrFailure<TaskDescription> load(const Task& task, Patience patience);
   /// The signature of a task that need not fit this device. Refuses like `load`.
   OrFailure<TaskSignature> signature(const Task& task, Patience patience);
+  /// Bytes of a task's tensors, from shapes alone; 0 where they depend on values.
+  OrFailure<uint64_t> size(const Task& task, Patience patience);
+  /// Whether searches for fast kernels take turns with others on the device, as they do at first.
+  /// They must not while the caller holds the device's lease.
+  OrFailure<void> take_turns(bool turns, Patience patience);
   /// Makes a baseline ready. If the task cannot have it, the answer says why; that is no error.
   OrFailure<BaselineReady> compile(const Task& task, Baseline which, Patience patience);
   /// Kernels of one warm call of eager and of torch.compile. Refused without a GPU. A

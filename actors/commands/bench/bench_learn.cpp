@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/commands/bench/bench_parts.hpp"
+#include "actors/commands/bench/learn_on_gpu.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "runtime/environment.hpp"
 
@@ -17,7 +18,8 @@ namespace warpsmith::actors {
 namespace {
 
 struct Arguments {
-  std::string model;
+  std::string model, device = "cpu", critic = "separate";
+  LongBenchOptions trajectory;  // on a GPU
   policy::LearnBenchOptions shape;
   int64_t epochs = 1, seed = 1;
   int threads = 1;
@@ -46,7 +48,70 @@ std::string to_text(const policy::LearnBench& b) {
                    {"measured", fixed(b.seconds, 1) + " s", {}}});
 }
 
+nlohmann::json to_json(const std::optional<policy::UpdateFigures>& f) {
+  if (!f) return nullptr;
+  return {{"streaming_seconds", f->streaming_seconds},
+          {"gap_seconds", f->gap_seconds},
+          {"gradient_seconds", f->gradient_seconds},
+          {"peak_bytes", f->peak_bytes}};
+}
+
+nlohmann::json to_json(const LongBenchFigures& f, const LongBenchOptions& options) {
+  nlohmann::json out{{"parameters", f.parameters},
+                     {"tokens", options.tokens},
+                     {"seconds", f.pass.seconds},
+                     {"peak_bytes", f.pass.peak_bytes}};
+  out["peer_seconds"] = f.peer ? nlohmann::json(f.peer->seconds) : nullptr;
+  out["peer_peak_bytes"] = f.peer ? nlohmann::json(f.peer->peak_bytes) : nullptr;
+  out["update_streamed"] = to_json(f.streamed);
+  out["update_at_use"] = to_json(f.at_use);
+  return out;
+}
+
+std::string gib(int64_t bytes) {
+  return fixed(static_cast<double>(bytes) / (1 << 30), 1);
+}
+
+void add_update(const std::string& how, const policy::UpdateFigures& f,
+                std::vector<BenchRow>& rows) {
+  rows.push_back({"last segment to gradient pass, " + how, fixed(f.gap_seconds, 3) + " s",
+                  how == "streamed" ? "<= 0.2 s" : ""});
+  rows.push_back({"gradient pass to new weights, " + how, fixed(f.gradient_seconds, 1) + " s", {}});
+  rows.push_back({"earlier segments, " + how, fixed(f.streaming_seconds, 1) + " s", {}});
+  rows.push_back({"peak of policy and critic, " + how, gib(f.peak_bytes) + " GiB", {}});
+}
+
+std::string to_text(const LongBenchFigures& f, const LongBenchOptions& options) {
+  const std::string pass = "forward and backward of " + std::to_string(options.tokens) + " tokens";
+  std::string seconds = fixed(f.pass.seconds, 2) + " s";
+  std::string peak = gib(f.pass.peak_bytes) + " GiB";
+  if (f.peer) {
+    seconds += " against " + fixed(f.peer->seconds, 2) + ": " +
+               fixed(f.peer->seconds / f.pass.seconds, 2) + "x";
+    peak += " against " + gib(f.peer->peak_bytes);
+  }
+  std::vector<BenchRow> rows{{"parameters of the policy", std::to_string(f.parameters), {}},
+                             {pass, seconds, f.peer ? "not slower" : ""},
+                             {"peak of that pass", peak, "<= 60 GiB"}};
+  if (f.streamed) add_update("streamed", *f.streamed, rows);
+  if (f.at_use) add_update("at_use", *f.at_use, rows);
+  return table_of(rows);
+}
+
+ExitCode bench_on_gpu(Arguments args) {
+  LongBenchOptions& options = args.trajectory;
+  options.model = args.model.empty() ? source_folder() / "configs/policy/qwen3-1.7b-shape"
+                                     : std::filesystem::path{args.model};
+  options.seed = static_cast<uint64_t>(args.seed);
+  options.critic = args.critic == "shared" ? CriticKind::shared : CriticKind::separate;
+  const auto figures = measure_long(options);
+  if (!figures) return report(figures.error());
+  std::cout << (args.json ? to_json(*figures, options).dump() + '\n' : to_text(*figures, options));
+  return ExitCode::success;
+}
+
 ExitCode bench_learn(const Arguments& args) {
+  if (args.device == "cuda") return bench_on_gpu(args);
   const auto folder = args.model.empty() ? source_folder() / "configs/policy/tiny"
                                          : std::filesystem::path{args.model};
   auto model = policy::load_hf_model(folder);
@@ -60,6 +125,27 @@ ExitCode bench_learn(const Arguments& args) {
   const auto figures = policy::bench_learn(trainer, args.shape, setup.seed);
   std::cout << (args.json ? to_json(figures, args).dump() + '\n' : to_text(figures));
   return ExitCode::success;
+}
+
+void add_gpu(CLI::App& app, Arguments& args) {
+  LongBenchOptions& options = args.trajectory;
+  app.add_option("--device", args.device, "cpu, or cuda for one long trajectory on a GPU")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--gpu", options.gpu, "Number of the GPU")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 63));
+  app.add_option("--tokens", options.tokens, "Tokens of the trajectory on a GPU, in 128 turns")
+      ->capture_default_str()
+      ->check(CLI::Range(512, 1 << 24));
+  app.add_flag("--update", options.update,
+               "On a GPU: a whole PPO update of policy and critic, too (92 GiB for 1.7B "
+               "parameters and 131,072 tokens)");
+  app.add_option("--critic", args.critic,
+                 "Critic of that update: separate, or shared with the policy")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"separate", "shared"}));
+  app.add_flag("--no-peer", options.no_peer, "On a GPU: do not run transformers");
 }
 
 void add_shape(CLI::App& app, Arguments& args) {
@@ -77,7 +163,10 @@ void add_shape(CLI::App& app, Arguments& args) {
 const char* const footer =
     "Made-up trajectories are trained like real ones: streamed forwards as turns arrive, values,\n"
     "advantages, gradients of policy and critic, the optimiser's step. A trained token counts\n"
-    "once, however often it is used.";
+    "once, however often it is used. On a GPU the figures are of one long trajectory with random\n"
+    "weights: forward and backward of the policy loss in bf16, with float32 master weights, "
+    "beside\n"
+    "transformers with gradient checkpointing and log-probabilities in chunks.";
 
 }  // namespace
 
@@ -86,11 +175,13 @@ Command bench_learn_part() {
           [](CLI::App& app) -> std::function<ExitCode()> {
             auto args = std::make_shared<Arguments>();
             app.add_option("--model", args->model,
-                           "Model folder in Hugging Face layout (default: the tiny policy)")
+                           "Model folder in Hugging Face layout (default: the tiny policy; on a "
+                           "GPU the shape of Qwen3-1.7B)")
                 ->type_name("FOLDER");
             app.add_option("--threads", args->threads, "Threads of the tensor library")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 256));
+            add_gpu(app, *args);
             add_shape(app, *args);
             app.add_flag("--json", args->json, "Print one JSON object on standard output");
             app.footer(footer);

@@ -12,6 +12,7 @@
 #include "actors/commands/baselines_option.hpp"
 #include "actors/commands/bench/bench_parts.hpp"
 #include "actors/commands/bench/clock_gap.hpp"
+#include "actors/commands/bench/state_lines.hpp"
 #include "actors/commands/bench/task_survey.hpp"
 #include "actors/commands/end_on_signal.hpp"
 #include "actors/commands/slots.hpp"
@@ -144,18 +145,27 @@ class SharedSurvey {
  public:
   SharedSurvey(Survey& survey, const std::vector<Task>& tasks, const Arguments& args,
                const SignalWait& signals)
-      : survey_(survey), tasks_(tasks), args_(args), signals_(signals) {}
+      : survey_(survey),
+        tasks_(tasks),
+        args_(args),
+        signals_(signals),
+        states_(std::cerr, terminal_columns(), static_cast<size_t>(args.slots)) {}
+  ~SharedSurvey() { states_.clear(); }
+  SharedSurvey(const SharedSurvey&) = delete;
+  SharedSurvey& operator=(const SharedSurvey&) = delete;
 
   /// Surveys tasks until none is left, Ctrl-C, or an error of any slot.
-  void work(const SandboxBackendFactory& open) {
+  void work(const SandboxBackendFactory& open, size_t slot) {
     auto backend = open();
     if (!backend) return fail_with(std::move(backend.error()));
-    (*backend)->on_progress(print_progress);
+    const auto tell = [this, slot](const std::string& state) { states_.show(slot, state); };
+    (*backend)->on_progress(tell);
     for (size_t at = next_++; at < tasks_.size(); at = next_++) {
-      auto seen = survey_one(**backend, tasks_[at]);
+      auto seen = survey_one(**backend, tasks_[at], tell);
       if (signals_.arrived()) return;
       if (!seen) return fail_with(std::move(seen.error()));
       const std::lock_guard lock(mutex_);
+      states_.clear();
       add(survey_, std::move(*seen), args_);
     }
   }
@@ -164,10 +174,11 @@ class SharedSurvey {
   }
 
  private:
-  Result<SurveyedTask> survey_one(SandboxBackend& backend, const Task& task) {
+  Result<SurveyedTask> survey_one(SandboxBackend& backend, const Task& task,
+                                  const BenchProgress& tell) {
     const auto solutions = solutions_for(args_, task);
     if (!solutions) return tl::unexpected(solutions.error());
-    auto seen = survey_task(backend, task, *solutions, print_progress);
+    auto seen = survey_task(backend, task, *solutions, tell);
     if (!seen) return fail(task.id, std::move(seen.error()));
     return seen;
   }
@@ -181,6 +192,7 @@ class SharedSurvey {
   const std::vector<Task>& tasks_;
   const Arguments& args_;
   const SignalWait& signals_;
+  StateLines states_;
   std::atomic<size_t> next_ = 0;
   std::mutex mutex_;  // guards the survey and the error
   std::optional<Error> error_;
@@ -196,7 +208,9 @@ Result<void> survey_tasks(Survey& survey, const std::vector<Task>& tasks, const 
   {
     std::vector<std::jthread> threads;
     threads.reserve(slots->size());
-    for (const auto& open : *slots) threads.emplace_back([&] { shared.work(open); });
+    for (size_t i = 0; i < slots->size(); ++i) {
+      threads.emplace_back([&, i] { shared.work((*slots)[i], i); });
+    }
   }
   return shared.result();
 }

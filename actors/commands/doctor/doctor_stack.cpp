@@ -20,16 +20,16 @@ const char* const build_area = "build";
 const char* const gpu_area = "gpu";
 constexpr std::chrono::seconds patience{20};
 
-std::string first_line(const std::string& text) {
+std::string first_line_in(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
 /// The version line of a program's --version output: nvcc's is not the first.
 std::string version_line(const std::string& text) {
   const size_t release = text.find("release ");
-  if (release == std::string::npos) return first_line(text);
+  if (release == std::string::npos) return first_line_in(text);
   const size_t before = text.rfind('\n', release);
-  return first_line(text.substr(before == std::string::npos ? 0 : before + 1));
+  return first_line_in(text.substr(before == std::string::npos ? 0 : before + 1));
 }
 
 void check_tool(Findings& findings, const std::string& program, FindingState if_absent,
@@ -62,8 +62,8 @@ void check_python(Findings& findings) {
                              Deadline::after(patience));
   const bool works = run && run->exit_code == 0;
   findings.push_back({build_area, "python",
-                      works ? first_line(run->out)
-                            : python + ": " + (run ? first_line(run->err) : run.error().message),
+                      works ? first_line_in(run->out)
+                            : python + ": " + (run ? first_line_in(run->err) : run.error().message),
                       works ? FindingState::good : FindingState::missing, works ? "" : advice});
 }
 

@@ -11,6 +11,7 @@
 #include "actors/sandbox/slot_cores.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/generate/cuda/memory_plan.hpp"
+#include "policy/learn/memory_plan.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -18,12 +19,16 @@ namespace {
 constexpr double mebibyte = 1024.0 * 1024.0;
 constexpr double float_bytes = 4;
 
-/// Memory in MiB, by owner. Everything on a CPU is float32.
+/// Memory in MiB, by owner.
 struct Memory {
-  double weights = 0;    // one copy
-  double learner = 0;    // weights, gradient, two moments, a published copy; twice for a critic
+  double weights = 0;  // one published version
+  policy::LearnerMemory learner;
   double generator = 0;  // weights and the KV cache, per engine; on a GPU all that it takes there
 };
+
+double in_mib(int64_t bytes) {
+  return static_cast<double>(bytes) / mebibyte;
+}
 
 /// What one engine takes of its GPU.
 double gpu_memory(const RunConfig& config, const policy::ModelConfig& model) {
@@ -36,10 +41,10 @@ Memory memory_of(const RunConfig& config, const policy::ModelConfig& model) {
   const double weights = static_cast<double>(model.parameter_count()) * float_bytes / mebibyte;
   const double cache = 2.0 * static_cast<double>(model.layers * model.kv_size()) *
                        static_cast<double>(config.generator.cache_tokens) * float_bytes / mebibyte;
-  const bool gpu = config.generator.device == GeneratorDevice::cuda;
+  const bool gpu = config.generator.device == ComputeDevice::cuda;
   const double generator = gpu ? gpu_memory(config, model) : weights + cache;
-  const double critics = config.learner.critic.kind == CriticKind::separate ? 2 : 1;
-  return {weights, weights * (4 * critics + 1), generator};
+  const auto learner = policy::plan_learner_memory(model, config.learner, config.agent.max_tokens);
+  return {in_mib(learner.published), learner, generator};
 }
 
 void line(const std::string& name, int64_t count, const std::string& about) {
@@ -59,6 +64,15 @@ std::string place_text(const SandboxConfig& c) {
   return gpus + (c.count > c.gpus ? ", shared in turns" : "");
 }
 
+std::string learner_text(const LearnerConfig& c, const policy::LearnerMemory& plan) {
+  const std::string all = mib(in_mib(plan.total()));
+  if (c.device == ComputeDevice::cpu) return all + " plus the trajectories it holds";
+  return all + " of GPU " + std::to_string(c.gpu) + " (parameters with their state " +
+         mib(in_mib(plan.parameters)) + ", published " + mib(in_mib(plan.published)) +
+         ", kept prefixes " + mib(in_mib(plan.kept)) + ", activations " +
+         mib(in_mib(plan.activations)) + ")";
+}
+
 void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
   std::cout << "supervisor\n";
   line("telemetry", 1, "figures of all other actors");
@@ -67,15 +81,16 @@ void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
   line("sandbox", c.sandbox.count, "contract " + c.sandbox.contract + ", " + place_text(c.sandbox));
   line("synthesis", 1, std::to_string(tasks) + " tasks");
   line("learner", 1,
-       mib(memory.learner) + " plus the trajectories it holds, own thread, " +
+       learner_text(c.learner, memory.learner) + ", own thread, " +
            (c.run.mode == Mode::sync ? "a barrier after each step" : "no barrier"));
-  const bool gpu = c.generator.device == GeneratorDevice::cuda;
+  const bool gpu = c.generator.device == ComputeDevice::cuda;
   line("generator", c.generator.count,
        mib(memory.generator) + (gpu ? " each of GPU " + std::to_string(c.generator.gpu) : " each") +
            ", own thread");
   line("tool_executor", c.tool_executor.count, "own thread each");
   line("rollout", c.rollout.count, std::to_string(c.rollout.concurrent) + " trajectories each");
-  const double total = memory.weights + memory.learner +
+  const bool learns_on_gpu = c.learner.device == ComputeDevice::cuda;
+  const double total = (learns_on_gpu ? 0 : in_mib(memory.learner.total())) +
                        (gpu ? 0 : memory.generator * static_cast<double>(c.generator.count));
   std::cout << "expected memory: " << mib(total) << " of tensors, about 400 MiB of libraries, "
             << "and about 1 GiB per sandbox for its reference worker\n";

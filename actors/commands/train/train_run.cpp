@@ -10,6 +10,7 @@
 #include "actors/commands/stack.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
+#include "policy/learn/placement.hpp"
 #include "runtime/log.hpp"
 #include "runtime/run/run_queries.hpp"
 
@@ -118,6 +119,7 @@ log::Sinks sinks_of(const RunConfig& config, const RunPaths& paths) {
 ExitCode run_training(const RunConfig& config, const RunPlace& place, const Output& output) {
   const SignalWait signals;
   if (auto good = check_trainable(config); !good) return report(good.error());
+  if (auto there = policy::check_placement(config.learner); !there) return report(there.error());
   if (auto fits = check_slots(config.sandbox); !fits) return report(fits.error());
   leave_slot_cores(config.sandbox);
   auto early = early_inputs(config, place);

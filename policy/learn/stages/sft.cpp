@@ -91,9 +91,11 @@ SftStage::Sum SftStage::run(const std::vector<size_t>& indices) const {
   const auto flush = [&] {
     if (pack.empty()) return;
     const ActionPack plan = plan_actions(pack);
-    const at::Tensor rows = model_.forward(plan.batch).index_select(0, plan.rows);
-    const at::Tensor loss =
-        token_log_probs(rows, model_.weights().head, plan.targets).log_probs.sum().neg();
+    const at::Tensor hidden = model_.forward(plan.batch);
+    const at::Tensor rows = hidden.index_select(0, plan.rows.to(hidden.device()));
+    const at::Tensor loss = token_log_probs(rows, model_.head(), plan.targets.to(hidden.device()))
+                                .log_probs.sum()
+                                .neg();
     if (at::GradMode::is_enabled()) loss.backward();
     sum.loss += loss.item<double>();
     sum.actions += plan.targets.size(0);
@@ -118,6 +120,7 @@ SftReport SftStage::step() {
   const double rate = config_.learning_rate *
                       cosine_share(step_, steps(), config_.warmup, config_.final_rate_share);
   const double norm = optimiser_.step(0, rate, scale);
+  model_.refresh();
   ++step_;
   return {step_, steps(), sum.loss * scale, rate, norm, sum.tokens};
 }
@@ -142,6 +145,7 @@ Result<void> SftStage::restore(const std::filesystem::path& folder) {
   if (auto r = assign_weights(model_.config(), *weights, model_.weights()); !r) {
     return fail(folder.string(), r.error());
   }
+  model_.refresh();
   auto state = read_safetensors(folder / "optimizer.safetensors");
   if (!state) return tl::unexpected(state.error());
   if (auto r = optimiser_.restore(*state); !r) return fail(folder.string(), r.error());

@@ -85,6 +85,13 @@ class Worker:
         large = None if self.device.remote else outline.beyond(request["code"], tasks.MAX_ELEMENTS)
         return {"signature": large or self._ready(request)[1]}
 
+    def size(self, request):
+        return {"bytes": outline.size(request["code"])}
+
+    def turns(self, request):
+        self.device.takes_turns = request["take"]
+        return {}
+
     def _loaded(self, code, lane, sets):
         threads = _thread._count()
         try:
@@ -119,8 +126,8 @@ class Worker:
         return {"error_seen": session.error}
 
     def answer(self, request):
-        handler = {"hello": self.hello, "load": self.load, "signature": self.signature, "compile": self.compile,
-                   "enter": self.enter, "profile": self.profile}
+        handler = {"hello": self.hello, "load": self.load, "signature": self.signature, "size": self.size,
+                   "turns": self.turns, "compile": self.compile, "enter": self.enter, "profile": self.profile}
         try:
             return {"ok": True, **handler[request["op"]](request)}
         except (Refused, torch.OutOfMemoryError) as error:

@@ -75,9 +75,11 @@ class Perturbed(TorchDispatchMode):
     def _read(self, value, n):
         if isinstance(value, (list, tuple)):
             return type(value)(self._read(v, n) for v in value)
+        if not isinstance(value, torch.Tensor):
+            return value
         if op.is_complex(value):
             return self._complex(value.clone(), self._amplitude(n))
-        if not op.is_float(value) or value.numel() == 0:
+        if not value.is_floating_point() or value.numel() == 0:
             return value
         if getattr(value, _MARK, 0) >= n:
             return value
@@ -120,10 +122,9 @@ class Perturbed(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        name = op.name_of(func)
-        if name in op.COMPOSED:
+        if op.name_of(func) in op.COMPOSED:
             return self._compose(func, args, kwargs)
-        if op.is_view(func) or name in op.MOVES:
+        if op.moves(func):
             out = func(*args, **kwargs)
             self._inherit(args, out)
             return out
@@ -132,7 +133,7 @@ class Perturbed(TorchDispatchMode):
             out = func(*args, **kwargs)
         else:
             out = func(*self._operands(func, args, n), **kwargs)
-            if n == 1:
+            if n == 1 and not op.is_pointwise(func):
                 first = out if isinstance(out, torch.Tensor) else None
                 n = self._terms(func, args, first)
         if op.is_product(func):
@@ -140,7 +141,7 @@ class Perturbed(TorchDispatchMode):
         if op.logs_a_sum(func):
             self._write_log(out, n)
         else:
-            self._write(out, n, FOLD if op.folds(func, args, out) else 1.0)
+            self._write(out, n, FOLD if n > 1 and op.folds(func, args, out) else 1.0)
         if self._factors(func):
             out.mul_(1 + 2 * TF32 * self.noise.take(()))
         if scale is not None:
@@ -280,6 +281,20 @@ class Cut(TorchDispatchMode):
             if cut is not None:
                 self.hit, args = True, cut
         return func(*args, **kwargs)
+
+
+class Lengths(TorchDispatchMode):
+    """Notes in `found` how many terms each operator adds that adds some."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        if op.sums_terms(func, args):
+            self.found.append(op.reduction_length(func, args, op.first(out)))
+        return out
 
 
 class Survey(TorchDispatchMode):

@@ -45,6 +45,19 @@ def writes_input(func):
     return any(a.alias_info is not None and a.alias_info.is_write for a in func._schema.arguments)
 
 
+@functools.cache
+def moves(func):
+    """Whether nothing is rounded, because values are only viewed or copied."""
+    return is_view(func) or name_of(func) in MOVES
+
+
+@functools.cache
+def is_pointwise(func):
+    """Whether each element of the output comes from one of each input."""
+    return torch.Tag.pointwise in func.tags
+
+
+@functools.cache
 def factors(func):
     """The arguments that a product may round to TF32; none for other operators."""
     return _FACTORS.get(name_of(func), ())
@@ -79,9 +92,14 @@ def first(out):
     return out[0] if isinstance(out, (list, tuple)) else out
 
 
+@functools.cache
+def _range(func):
+    return RANGES.get(name_of(func).rstrip("_"))
+
+
 def keep_in_range(func, out):
     """Clamps a perturbed result in place."""
-    if (ends := RANGES.get(name_of(func).rstrip("_"))) and is_float(out):
+    if (ends := _range(func)) and is_float(out):
         out.clamp_(*ends)
 
 
@@ -128,6 +146,7 @@ def reduced_dims(func, args):
 _LOGS_OF_SUMS = {"logsumexp", "logcumsumexp"}
 
 
+@functools.cache
 def logs_a_sum(func):
     """Whether the result is the logarithm of a sum, whose relative error becomes an absolute one."""
     return name_of(func) in _LOGS_OF_SUMS
@@ -177,6 +196,8 @@ def _special_length(func, args):
 
 def reduction_length(func, args, out):
     """n: the number of terms that one output element adds up; 1 if the operator does not sum."""
+    if is_pointwise(func):
+        return 1
     name = name_of(func)
     if (length := _special_length(func, args)) is not None:
         return length
@@ -194,10 +215,17 @@ def reduction_length(func, args, out):
     return read // out.numel() if is_float(out) and 0 < out.numel() < read else 1
 
 
+def sums_terms(func, args):
+    """Whether the operator adds up terms in an order of its own."""
+    reduces = not is_pointwise(func) and args and isinstance(args[0], torch.Tensor) and reduced_dims(func, args)
+    return is_product(func) or bool(reduces)
+
+
 _SCANS = {"cumsum", "cumprod", "logcumsumexp"}  # a single thread adds them term by term, whatever their length
 SHARE = 4096  # the most terms that one thread of a GPU adds; threads share longer sums
 
 
+@functools.cache
 def is_product(func):
     """Whether this is a product of matrices or a convolution."""
     return name_of(func) in _PRODUCTS or name_of(func) in _CONVOLUTIONS or name_of(func) == "addbmm"
@@ -220,12 +248,18 @@ _CANCEL_ONE = {"softplus", "log_sigmoid_forward", "elu", "celu", "selu", "expm1"
                "tanh", "sinh", "asinh", "atanh"}
 
 
+@functools.cache
+def _formula(func):
+    """The operator's name, without the mark of variants in place."""
+    return name_of(func).rstrip("_")
+
+
 def cancelled(func, args):
     """The size of the terms that cancel at the end of an operator; None where the result has that size.
 
     An honest float32 formula may err by a unit in the last place of this size, a better one does not; both are right.
     """
-    name = name_of(func).rstrip("_")  # also the variants in place
+    name = _formula(func)
     if name in _CANCEL_X:
         return args[0].abs()
     if name == "_log_softmax" and args[0].numel():  # x - (max + log of the sum), where the first two may be equal

@@ -7,7 +7,7 @@ import operators as op
 from device import LANES, Cpu
 from model_parts import as_outputs, tensors_of
 from refusals import Refused, place
-from task import Task
+from task import DTYPES, Task
 
 
 class _Nowhere(Cpu):
@@ -50,6 +50,15 @@ class Outline(Task):
 
     def _describe(self, name, role, value):
         return self._entry(name, role, value)
+
+
+def size(code):
+    """Bytes of the tensors of a task's signature; 0 where it depends on values."""
+    sizes = {name: dtype.itemsize for dtype, name in DTYPES.items()}
+    try:
+        return sum(t["elements"] * sizes[t["dtype"]] for t in Outline(code).tensors())
+    except Refused:
+        return 0
 
 
 def beyond(code, most):

@@ -9,8 +9,9 @@ import torch
 import commit
 import footprint
 import model_parts
+import modes
 from device import NO_GRAPHS
-from device_sums import device_orders
+from device_sums import device_orders, effort_for
 from mutants import lower_precisions
 from orders import honest_orders
 from refusals import Refused, words_of
@@ -56,7 +57,7 @@ class Session:
             raise
         self.graphs = self.device.graphs()
         self.makers = [*task.mutants.values(), *lower_precisions().values()]
-        self.honest = list(honest_orders(device_orders() if self.device.remote else None).values())
+        self.honest = None if self.device.remote else list(honest_orders().values())
 
     def _check(self, request):
         memory = request.get("memory", "host")
@@ -169,7 +170,7 @@ class Session:
         elif what == MUTANT:
             applies = self._mutant(index, argument)
         elif what == HONEST:
-            self._store(index, self.honest[argument](self.task, self.inputs[index], self.parameters[index]))
+            self._store(index, self._honest(index)[argument](self.task, self.inputs[index], self.parameters[index]))
         else:
             return commit.Answer(commit.BAD_ORDER)
         self.device.wait()  # the verifier reads the memory after the answer
@@ -213,6 +214,14 @@ class Session:
         """Returns copies, because forward may return its arguments."""
         outs = self.task.run_in(None, self.inputs[index], self.parameters[index])
         return [outs.pop(0).clone() for _ in range(len(outs))]
+
+    def _honest(self, index):
+        """The honest orders; on a GPU with an effort that the first call finds out."""
+        if self.honest is None:
+            lengths = modes.Lengths()
+            self.task.run_in(lengths, self.inputs[index], self.parameters[index])
+            self.honest = list(honest_orders(device_orders(effort_for(lengths.found))).values())
+        return self.honest
 
     def _mutant(self, index, argument):
         """Returns 1 if the mutant applies to this task, otherwise 0."""

@@ -49,6 +49,7 @@ class Task:
             model_parts.check_dense(f"input {self.given.names[at]}", self.sample[at])
         self._survey()
         self.double = self._built_again(code).double()
+        self._changed, self._changed_double = (self._private_tensors(m) for m in (self.model, self.double))
         self.named = self._named(self.model)
         self.named_double = self._named(self.double)
         # Index tables, masks and the like. Copied, because a session maps `named` to shared memory.
@@ -351,13 +352,15 @@ class Task:
             args[at] = value
         return self.given.filled(args)
 
+    def _private_tensors(self, model):
+        tensors = model_parts.tensors_of(model)
+        return [tensors[name] for name in self.private]
+
     @torch.no_grad()
-    def restore(self):
+    def restore(self, double=False):
         """Resets what forward itself changes, so that each call starts from the same values."""
-        for model in (self.model, self.double) if self.private else ():
-            tensors = model_parts.tensors_of(model)
-            for name, value in self.private.items():
-                tensors[name].copy_(value)
+        if self.private:
+            torch._foreach_copy_(self._changed_double if double else self._changed, list(self.private.values()))
 
     def set_parameters(self, named, values):
         for (_, tensor), value in zip(named, values):
@@ -366,7 +369,7 @@ class Task:
     @torch.no_grad()
     def reference(self, inputs, parameters):
         """Float64 outputs from the rounded inputs."""
-        self.restore()
+        self.restore(double=True)
         wide = [v.double() if v.is_floating_point() else v for v in inputs]
         self.set_parameters(self.named_double, [p.double() if p.is_floating_point() else p for p in parameters])
         default = torch.get_default_dtype()

@@ -22,8 +22,8 @@ inline std::vector<double> doubles(const nlohmann::json& array) {
 }
 
 /// (N) float64.
-inline at::Tensor tensor_of(const nlohmann::json& array) {
-  return at::tensor(doubles(array), at::kDouble);
+inline at::Tensor tensor_of(const nlohmann::json& array, at::Device device = at::kCPU) {
+  return at::tensor(doubles(array), at::kDouble).to(device);
 }
 
 }  // namespace warpsmith::policy

@@ -2,6 +2,7 @@
 // Losses against a float64 script: values, and gradients by central differences.
 #include "policy/learn/losses.hpp"
 
+#include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/ones_like.h>
@@ -37,8 +38,11 @@ LossConfig config_of(const nlohmann::json& g) {
           .positive_nll = c["positive_nll"]};
 }
 
-PolicyTokens golden_tokens() {
+PolicyTokens golden_tokens(at::Device device = at::kCPU) {
   const auto& t = golden()["tokens"];
+  const auto tensor_of = [&](const nlohmann::json& array) {
+    return policy::tensor_of(array, device);
+  };
   return {.log_prob = tensor_of(t["log_prob"]).requires_grad_(),
           .entropy = tensor_of(t["entropy"]).requires_grad_(),
           .behaviour = tensor_of(t["behaviour"]),
@@ -58,10 +62,18 @@ void expect_near(const at::Tensor& got, const nlohmann::json& wanted, double tol
   }
 }
 
-TEST(LossesTest, EveryPolicyLossMatchesNumpyReference) {
+/// On a CPU; and on a GPU where there is one.
+class GoldenLossesTest : public testing::TestWithParam<at::DeviceType> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == at::kCUDA && !at::hasCUDA()) GTEST_SKIP() << "LibTorch finds no GPU";
+  }
+};
+
+TEST_P(GoldenLossesTest, EveryPolicyLossMatchesNumpyReference) {
   for (const auto& g : golden()["losses"]) {
     SCOPED_TRACE(g["config"].dump() + " kind " + g["kind"].dump());
-    const PolicyTokens tokens = golden_tokens();
+    const PolicyTokens tokens = golden_tokens(GetParam());
     const PolicyLoss loss = policy_loss(config_of(g), tokens);
     loss.per_token.sum().backward();
     expect_near(loss.per_token, g["loss"], value_tolerance);
@@ -72,16 +84,19 @@ TEST(LossesTest, EveryPolicyLossMatchesNumpyReference) {
   }
 }
 
-TEST(LossesTest, ValueLossMatchesNumpyReference) {
+TEST_P(GoldenLossesTest, ValueLossMatchesNumpyReference) {
   for (const auto& g : golden()["values"]) {
-    const at::Tensor value = tensor_of(g["value"]).requires_grad_();
-    const at::Tensor loss =
-        value_loss(value, tensor_of(g["target"]), tensor_of(g["first"]), g["clip"]);
+    const at::Tensor value = tensor_of(g["value"], GetParam()).requires_grad_();
+    const at::Tensor loss = value_loss(value, tensor_of(g["target"], GetParam()),
+                                       tensor_of(g["first"], GetParam()), g["clip"]);
     loss.sum().backward();
     expect_near(loss, g["loss"], value_tolerance);
     expect_near(value.grad(), g["grad"], gradient_tolerance);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, GoldenLossesTest, testing::Values(at::kCPU, at::kCUDA),
+                         [](const auto& d) { return at::DeviceTypeName(d.param, true); });
 
 TEST(LossesTest, StaleTokenGivesNoGradientAtAnyRatio) {
   PolicyTokens tokens = golden_tokens();

@@ -54,8 +54,10 @@ std::vector<TinyWorld::Sampled> TinyWorld::sample(const Transformer& model,
   std::vector<int64_t> ends;
   int64_t end = 0;
   for (const int64_t length : batch.lengths) ends.push_back((end += length) - 1);
-  const at::Tensor hidden = model.forward(batch).index_select(0, index_tensor(ends));
-  const at::Tensor rows = at::log_softmax(model.logits(hidden), -1).to(at::kDouble).contiguous();
+  const at::Tensor all = model.forward(batch);
+  const at::Tensor hidden = all.index_select(0, index_tensor(ends).to(all.device()));
+  const at::Tensor rows =
+      at::log_softmax(model.logits(hidden), -1).to(at::kCPU, at::kDouble).contiguous();
   const int64_t vocab = model.config().vocab;
   std::vector<Sampled> drawn;
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -113,6 +115,7 @@ Progress finish(Trainer& trainer, TrajectoryId id, const Outcome& outcome) {
   while (trainer.has_work()) {
     Progress one = trainer.advance();
     if (one.step) all.step = std::move(one.step);
+    if (one.halt) all.halt = std::move(one.halt);
     all.dropped.insert(all.dropped.end(), one.dropped.begin(), one.dropped.end());
   }
   return all;

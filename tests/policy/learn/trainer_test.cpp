@@ -212,6 +212,38 @@ TEST(TrainerTest, PrefixesBeyondTheMemoryBoundAreReleasedAndRecomputed) {
   EXPECT_LT(distance(*roomy.weights().weights, *tight.weights().weights), 1e-4);
 }
 
+/// A trainer whose weights are not finite, with steps of one trajectory and one update.
+Trainer broken_trainer() {
+  TrainerSetup setup = tiny_setup();
+  setup.learner.step = {.trajectories = 1};
+  setup.learner.max_skipped = 2;
+  ModelWeights weights = tiny_weights(1);
+  weights.final_norm.fill_(std::numeric_limits<float>::quiet_NaN());
+  return {setup, tiny_config(), weights};
+}
+
+TEST(TrainerTest, UpdatesWithNumbersThatAreNotFiniteAreSkippedAndThenStopTheRun) {
+  Trainer trainer = broken_trainer();
+  const Trainer sound = tiny_trainer(tiny_setup());
+  TinyWorld world{5};
+  const ModelWeights before = trainer.weights().weights->clone();
+  const Progress first = feed(trainer, world.play({trainer.version(), sound.weights().weights}));
+  ASSERT_TRUE(first.step);
+  EXPECT_EQ(first.step->skipped_updates, 1);
+  EXPECT_FALSE(first.halt);
+  EXPECT_EQ(distance({.embed = before.embed, .layers = before.layers},
+                     {.embed = trainer.weights().weights->embed,
+                      .layers = trainer.weights().weights->layers}),
+            0.0);
+  const Progress second = feed(trainer, world.play({trainer.version(), sound.weights().weights}));
+  ASSERT_TRUE(second.halt);
+  EXPECT_EQ(second.halt->code, ErrorCode::infrastructure);
+  EXPECT_NE(second.halt->message.find("2 updates in a row"), std::string::npos)
+      << second.halt->message;
+  EXPECT_NE(second.halt->message.find("weights are not finite"), std::string::npos)
+      << second.halt->message;
+}
+
 TEST(TrainerTest, FlushCompletesTheStepEarly) {
   Trainer trainer = tiny_trainer(tiny_setup());
   EXPECT_FALSE(trainer.flush().step);

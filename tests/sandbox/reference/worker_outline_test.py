@@ -32,6 +32,11 @@ def symbols_of(tensors):
 
 
 class OutlineTest(unittest.TestCase):
+    def test_the_size_counts_the_bytes_of_all_tensors(self):
+        self.assertEqual(outline.size(code("return F.linear(a[0], self.a).half()", "[torch.randn(16, 4)]",
+                                           "self.a = nn.Parameter(torch.randn(3, 4))")), 4 * 16 * 4 + 4 * 12 + 2 * 48)
+        self.assertEqual(outline.size(code("return a[0][a[0] > 0]")), 0)  # depends on values
+
     def agrees(self, text):
         self.assertEqual(outline.Outline(text).tensors(), shapes_of(tasks.Task(text, device("cpu")).tensors()))
 

@@ -82,6 +82,52 @@ class OrdersTest(unittest.TestCase):
             order.addcmul_(a[:, k, None], b[None, k])
         self.assertTrue(torch.equal(got[rows], order[rows]))
 
+    def test_shared_terms_are_as_close_to_float64(self):
+        for effort in (device_sums.Effort(chain=16), device_sums.Effort(chain=16, work=2000)):
+            for (order, sums), (name, (work, shape)) in itertools.product(
+                    device_sums.device_orders(effort).items(), OPERATORS.items()):
+                x = seeded(shape)
+                with torch.no_grad(), orders.Ordered(sums):
+                    got = work(x)
+                exact = work(x.double())
+                self.assertEqual(got.shape, exact.shape, (order, name))
+                self.assertLess(float((got.double() - exact).abs().max() / exact.abs().max()), 200 * U, (order, name))
+
+    def steps(self, work, effort):
+        """Additions one after another that an evaluation makes."""
+        made = []
+
+        def counted(count, zero, add):
+            made.append(count)
+            return device_sums._sequential(count, zero, add)
+
+        sums = device_sums.DeviceSumsAndProducts(counted, 256, device_sums._scan_in_turn, effort)
+        with torch.no_grad(), orders.Ordered(sums):
+            work()
+        return sum(made)
+
+    def test_the_additions_of_an_evaluation_are_bounded(self):
+        a, x, weight = torch.ones(2, 2**17), torch.ones(1, 512, 5, 5), torch.ones(4, 512, 3, 3)
+        self.assertLess(self.steps(lambda: a @ a.T, device_sums.effort_for([2**17])), 2 * op.SHARE)
+
+        def network():
+            for _ in range(20):
+                torch.nn.functional.conv2d(x, weight)
+
+        lengths = [512 * 9] * 300
+        self.assertLess(self.steps(network, device_sums.effort_for(lengths)) * 15, 4 * 2**13)
+        self.assertEqual(device_sums.effort_for([8192]).chain, op.SHARE)
+
+    def test_a_convolution_beyond_the_work_limit_is_made_in_the_order_in_its_middle(self):
+        x, weight = seeded((1, 3, 20, 6)), seeded((2, 3, 3, 3))
+        sums = device_sums.device_orders(device_sums.Effort(work=2 * 27 * 6 * 4))["sequential"]
+        with torch.no_grad(), orders.Ordered(sums):
+            got = torch.nn.functional.conv2d(x, weight, padding=1)
+        plain = torch.nn.functional.conv2d(x, weight, padding=1)
+        torch.testing.assert_close(got, plain, rtol=1e-5, atol=1e-5)
+        self.assertTrue(torch.equal(got[:, :, :8], plain[:, :, :8]))
+        self.assertTrue(torch.equal(got[:, :, 12:], plain[:, :, 12:]))
+
 
 class CorrelatedTest(unittest.TestCase):
     def values(self):

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/learn/device_memory.hpp"
+
+#include <c10/core/CachingDeviceAllocator.h>
+
+namespace warpsmith::policy {
+
+int64_t peak_bytes(at::Device device) {
+  if (!device.is_cuda()) return 0;
+  constexpr auto all = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return c10::getDeviceAllocator(device.type())
+      ->getDeviceStats(device.index())
+      .allocated_bytes[all]
+      .peak;
+}
+
+void reset_peak_bytes(at::Device device) {
+  if (device.is_cuda()) c10::getDeviceAllocator(device.type())->resetPeakStats(device.index());
+}
+
+void release_unused_memory(at::DeviceType type) {
+  if (type == at::kCUDA) c10::getDeviceAllocator(type)->emptyCache();
+}
+
+}  // namespace warpsmith::policy

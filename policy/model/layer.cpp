@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/model/layer.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <iterator>
+#include <utility>
+
+#include "policy/model/mlp.hpp"
+#include "policy/model/norm.hpp"
+#include "policy/model/row_chunks.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// Of the feed-forward block: large enough for matrix products, and 0.5 GB for Qwen3-1.7B in bf16.
+constexpr int64_t chunk_rows = 16'384;
+
+at::Tensor add_feed_forward(const PackContext& pack, const LayerWeights& layer,
+                            const at::Tensor& x) {
+  return x + feed_forward(layer, rms_norm(x, layer.post_norm, pack.config.rms_eps));
+}
+
+at::Tensor input_of_attention(const PackContext& pack, const LayerWeights& layer,
+                              const at::Tensor& x) {
+  return rms_norm(x, layer.input_norm, pack.config.rms_eps);
+}
+
+at::Tensor leaf_of(const at::Tensor& x) {
+  return x.detach().requires_grad_();
+}
+
+variable_list leaves_of(const LayerWeights& layer) {
+  variable_list leaves;
+  for (const at::Tensor& parameter : layer.parameters()) leaves.push_back(leaf_of(parameter));
+  return leaves;
+}
+
+/// `first`, and then `rest` from `begin` to `end`.
+variable_list joined(const at::Tensor& first, const variable_list& rest, size_t begin, size_t end) {
+  variable_list all{first};
+  const auto at = [&](size_t i) { return rest.begin() + static_cast<std::ptrdiff_t>(i); };
+  all.insert(all.end(), at(begin), at(end));
+  return all;
+}
+
+/// What the backward pass of one layer needs besides tensors of the forward one.
+struct LayerCall final : torch::CustomClassHolder {
+  LayerCall(std::shared_ptr<const PackContext> p, LayerWeights w)
+      : pack(std::move(p)), computed(std::move(w)) {}
+
+  std::shared_ptr<const PackContext> pack;
+  LayerWeights computed;
+};
+
+/// The gradient of a layer, in two halves.
+class LayerBackward {
+ public:
+  LayerBackward(const LayerCall& call, at::Tensor x)
+      : pack_(*call.pack),
+        x_(leaf_of(std::move(x))),
+        leaves_(leaves_of(call.computed)),
+        layer_(call.computed.with(leaves_)),
+        split_(layer_.attention_parameters()) {}
+
+  /// The gradient of x, then of each parameter, at least float32.
+  variable_list run(const at::Tensor& grad, const KeptAttention& kept) const {
+    const at::AutoGradMode with_gradients{true};
+    const at::Tensor middle =
+        x_ + attend_again(pack_, layer_, input_of_attention(pack_, layer_, x_), kept);
+    auto [grad_middle, rest] = feed_forward_half(middle.detach(), grad);
+    variable_list all =
+        torch::autograd::grad({middle}, joined(x_, leaves_, 0, split_), {std::move(grad_middle)});
+    all.insert(all.end(), std::make_move_iterator(rest.begin()),
+               std::make_move_iterator(rest.end()));
+    return all;
+  }
+
+ private:
+  /// Gradients of the block's input and of its parameters.
+  std::pair<at::Tensor, variable_list> feed_forward_half(const at::Tensor& input,
+                                                         const at::Tensor& grad) const {
+    at::Tensor grad_input = at::empty_like(input);
+    variable_list sums(leaves_.size() - split_);
+    for_each_chunk(input.size(0), chunk_rows, [&](int64_t first, int64_t count) {
+      const variable_list grads =
+          feed_forward_chunk(input.narrow(0, first, count), grad.narrow(0, first, count));
+      grad_input.narrow(0, first, count).copy_(grads[0]);
+      for (size_t i = 0; i < sums.size(); ++i) add_to(sums[i], grads[i + 1]);
+    });
+    return {grad_input, sums};
+  }
+
+  /// Gradients of x + down(units(x)) in x and the parameters. Does not compute the sum itself.
+  variable_list feed_forward_chunk(const at::Tensor& input, const at::Tensor& grad) const {
+    const at::Tensor part = leaf_of(input);
+    const at::Tensor units =
+        gated_units(layer_, rms_norm(part, layer_.post_norm, pack_.config.rms_eps));
+    const size_t down = split_ + (layer_.gate_up_bias.defined() ? 3 : 2);
+    variable_list grads = torch::autograd::grad({units}, joined(part, leaves_, split_, down),
+                                                {grad.mm(layer_.down.detach())});
+    const at::NoGradGuard no_grad;
+    grads[0] = grads[0] + grad;
+    grads.push_back(grad.t().mm(units));
+    if (layer_.down_bias.defined()) grads.push_back(grad.sum(0));
+    return grads;
+  }
+
+  static void add_to(at::Tensor& sum, const at::Tensor& part) {
+    const at::NoGradGuard no_grad;
+    const bool wide = part.scalar_type() == at::kDouble;
+    if (!sum.defined()) sum = at::zeros_like(part, wide ? at::kDouble : at::kFloat);
+    sum.add_(part);
+  }
+
+  const PackContext& pack_;
+  at::Tensor x_;
+  variable_list leaves_;
+  LayerWeights layer_;
+  size_t split_;  // leaves of attention come before it, others after
+};
+
+struct LayerFunction : torch::autograd::Function<LayerFunction> {
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, at::TensorList trained,
+                            const c10::intrusive_ptr<LayerCall>& call) {
+    const PackContext& pack = *call->pack;
+    const LayerWeights& layer = call->computed;
+    KeptAttention kept;
+    const at::Tensor middle =
+        x + attend_and_keep(pack, layer, input_of_attention(pack, layer, x), kept);
+    at::Tensor out = at::empty_like(x);
+    for_each_chunk(x.size(0), chunk_rows, [&](int64_t first, int64_t count) {
+      out.narrow(0, first, count)
+          .copy_(add_feed_forward(pack, layer, middle.narrow(0, first, count)));
+    });
+    ctx->save_for_backward({x, kept.output, kept.log_sum_exp, kept.seed, kept.offset});
+    ctx->saved_data["call"] = at::IValue::make_capsule(call);
+    ctx->saved_data["parameters"] = static_cast<int64_t>(trained.size());
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const variable_list saved = ctx->get_saved_variables();
+    const auto call =
+        c10::static_intrusive_pointer_cast<LayerCall>(ctx->saved_data["call"].toCapsule());
+    variable_list all =
+        LayerBackward{*call, saved[0]}.run(grads[0], {saved[1], saved[2], saved[3], saved[4]});
+    all.emplace_back();  // `call` has no gradient
+    return all;
+  }
+};
+
+}  // namespace
+
+at::Tensor run_layer(const PackContext& pack, const LayerWeights& layer, const at::Tensor& x,
+                     const LayerPast& past) {
+  const at::Tensor middle = x + attend(pack, layer, input_of_attention(pack, layer, x), past);
+  return add_feed_forward(pack, layer, middle);
+}
+
+at::Tensor run_layer_again(const std::shared_ptr<const PackContext>& pack, const LayerPair& layer,
+                           const at::Tensor& x) {
+  const std::vector<at::Tensor> trained = layer.trained.parameters();
+  return LayerFunction::apply(x, at::TensorList(trained),
+                              c10::make_intrusive<LayerCall>(pack, layer.computed));
+}
+
+}  // namespace warpsmith::policy

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/learn/memory_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/policy/learn/tiny_world.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+TEST(LearnerMemoryTest, CountsEveryCopyOfTheParameters) {
+  const int64_t count = tiny_config().parameter_count();
+  LearnerConfig config;
+  config.device = ComputeDevice::cuda;
+  EXPECT_EQ(plan_learner_memory(tiny_config(), config, 64).parameters, 18 * count);
+  EXPECT_EQ(plan_learner_memory(tiny_config(), config, 64).published, 2 * count);
+  config.precision = ComputePrecision::fp32;
+  EXPECT_EQ(plan_learner_memory(tiny_config(), config, 64).parameters, 16 * count);
+  config.critic.kind = CriticKind::separate;
+  config.loss.kl = 0.1;
+  EXPECT_EQ(plan_learner_memory(tiny_config(), config, 64).parameters, 32 * count);
+  EXPECT_EQ(plan_learner_memory(tiny_config(), config, 64).reference, 4 * count);
+}
+
+TEST(LearnerMemoryTest, ActivationsGrowWithTheLongestTrajectory) {
+  LearnerConfig config;
+  config.device = ComputeDevice::cuda;
+  config.pack_tokens = 100;
+  const auto at = [&](int64_t longest) {
+    return plan_learner_memory(tiny_config(), config, longest).activations;
+  };
+  EXPECT_EQ(at(50), at(100));
+  EXPECT_GT(at(1000), 5 * at(100));
+  config.device = ComputeDevice::cpu;
+  EXPECT_EQ(at(1000), 0);
+}
+
+}  // namespace
+}  // namespace warpsmith::policy

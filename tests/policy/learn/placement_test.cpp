@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/learn/placement.hpp"
+
+#include <gtest/gtest.h>
+
+namespace warpsmith::policy {
+namespace {
+
+TEST(PlacementTest, CpuIsAlwaysThereAndComputesWithTheWeightsThemselves) {
+  const LearnerConfig config;
+  EXPECT_TRUE(check_placement(config));
+  EXPECT_TRUE(placement_of(config).device.is_cpu());
+  EXPECT_FALSE(placement_of(config).compute.type);
+  EXPECT_FALSE(placement_of(config).compute.recompute);
+}
+
+TEST(PlacementTest, GpuThatIsNotThereIsAnErrorThatNamesTheKey) {
+  LearnerConfig config;
+  config.device = ComputeDevice::cuda;
+  config.gpu = 63;
+  const auto there = check_placement(config);
+  ASSERT_FALSE(there);
+  EXPECT_EQ(there.error().code, ErrorCode::unsupported);
+  EXPECT_NE(there.error().message.find("learner."), std::string::npos) << there.error().message;
+}
+
+TEST(PlacementTest, PrecisionDecidesTheCopyOnAGpu) {
+  LearnerConfig config;
+  config.device = ComputeDevice::cuda;
+  config.gpu = 1;
+  EXPECT_EQ(placement_of(config).device, at::Device(at::kCUDA, 1));
+  EXPECT_EQ(placement_of(config).compute.type, at::kBFloat16);
+  config.precision = ComputePrecision::fp32;
+  EXPECT_FALSE(placement_of(config).compute.type);
+  EXPECT_TRUE(placement_of(config).compute.recompute);
+}
+
+}  // namespace
+}  // namespace warpsmith::policy
