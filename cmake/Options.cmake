@@ -29,21 +29,41 @@ function(warpsmith_optimise_little target)
   endif()
 endfunction()
 
-# Sources of a target are compiled eight at a time, since their headers take most of the time. Off: each alone, for
-# work on a few files.
-option(WARPSMITH_UNITY "Compile several sources of a target at a time" ON)
+# A folder's sources of one target are compiled together, since their headers take most of the time. Their local
+# names must differ. OFF compiles each alone, for work on a few files.
+option(WARPSMITH_UNITY "Compile the sources of a folder together" ON)
 if(WARPSMITH_UNITY)
   set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+  set(CMAKE_UNITY_BUILD_MODE GROUP)
   # GCC takes members whose types are of a source's anonymous namespace for those of a header. A local name may be
   # that of another source's constant.
   target_compile_options(warpsmith_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage -Wno-shadow -Wshadow=local>)
 endif()
 
-# warpsmith_compile_alone(TARGET SOURCE…): for sources whose local names others of the target have too.
+# warpsmith_compile_alone(TARGET SOURCE…): for sources whose local names others of the folder have too.
 function(warpsmith_compile_alone target)
   set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+# Groups the sources of every target below `folder` by their own folders; called once all targets exist.
+function(warpsmith_group_by_folder folder)
+  get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(sources ${target} SOURCES)
+    get_target_property(home ${target} SOURCE_DIR)
+    foreach(source IN LISTS sources)
+      cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${home}")
+      cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
+      cmake_path(GET source PARENT_PATH group)
+      string(MAKE_C_IDENTIFIER "${group}" group)
+      set_source_files_properties("${PROJECT_SOURCE_DIR}/${source}" TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP "${group}")
+    endforeach()
+  endforeach()
+  get_property(subfolders DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
+  foreach(subfolder IN LISTS subfolders)
+    warpsmith_group_by_folder("${subfolder}")
+  endforeach()
 endfunction()
 
 find_program(CCACHE ccache)

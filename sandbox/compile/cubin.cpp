@@ -27,7 +27,7 @@ struct Section {
   Elf64_Shdr header{};
 };
 
-tl::unexpected<Error> broken(const std::string& what) {
+tl::unexpected<Error> broken_cubin(const std::string& what) {
   return fail(ErrorCode::parse_failed, "cubin: " + what);
 }
 
@@ -48,15 +48,15 @@ class CubinReader {
   Result<void> header() {
     const auto found = image_.at<Elf64_Ehdr>(0);
     if (!found || std::memcmp(found->e_ident, ELFMAG, SELFMAG) != 0) {
-      return broken("not an ELF file");
+      return broken_cubin("not an ELF file");
     }
     header_ = *found;
     if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_machine != cuda_machine) {
-      return broken("not 64-bit CUDA code");
+      return broken_cubin("not 64-bit CUDA code");
     }
-    if (header_.e_type != ET_EXEC) return broken("not linked: its type is not executable");
+    if (header_.e_type != ET_EXEC) return broken_cubin("not linked: its type is not executable");
     if (header_.e_shnum == 0 || header_.e_shnum > most_sections) {
-      return broken(std::to_string(header_.e_shnum) + " sections");
+      return broken_cubin(std::to_string(header_.e_shnum) + " sections");
     }
     facts_.architecture = (header_.e_flags >> 8U) & 0xffU;
     return {};
@@ -65,10 +65,10 @@ class CubinReader {
   Result<void> sections() {
     for (uint64_t i = 0; i < header_.e_shnum; ++i) {
       const auto found = image_.at<Elf64_Shdr>(header_.e_shoff + i * sizeof(Elf64_Shdr));
-      if (!found) return broken("section header " + std::to_string(i) + " lies outside");
+      if (!found) return broken_cubin("section header " + std::to_string(i) + " lies outside");
       sections_.push_back({{}, *found});
     }
-    if (header_.e_shstrndx >= sections_.size()) return broken("the sections have no names");
+    if (header_.e_shstrndx >= sections_.size()) return broken_cubin("the sections have no names");
     const uint64_t names = sections_[header_.e_shstrndx].header.sh_offset;
     for (Section& section : sections_)
       section.name = image_.text_at(names + section.header.sh_name);
@@ -77,14 +77,14 @@ class CubinReader {
 
   Result<void> symbols() {
     const auto table = std::ranges::find(sections_, ".symtab", &Section::name);
-    if (table == sections_.end()) return broken("no symbols");
+    if (table == sections_.end()) return broken_cubin("no symbols");
     const Elf64_Shdr& at = table->header;
     const uint64_t count = at.sh_size / sizeof(Elf64_Sym);
-    if (count > most_symbols || at.sh_link >= sections_.size()) return broken("too many symbols");
+    if (count > most_symbols || at.sh_link >= sections_.size()) return broken_cubin("too many symbols");
     const uint64_t names = sections_[at.sh_link].header.sh_offset;
     for (uint64_t i = 0; i < count; ++i) {
       const auto symbol = image_.at<Elf64_Sym>(at.sh_offset + i * sizeof(Elf64_Sym));
-      if (!symbol) return broken("symbol " + std::to_string(i) + " lies outside");
+      if (!symbol) return broken_cubin("symbol " + std::to_string(i) + " lies outside");
       names_.push_back(image_.text_at(names + symbol->st_name));
       if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx == SHN_UNDEF) {
         facts_.missing.push_back(names_.back());
@@ -144,7 +144,7 @@ class CubinReader {
     const uint64_t end = section.header.sh_offset + section.header.sh_size;
     uint64_t at = section.header.sh_offset;
     if (end < at || !image_.slice(at, section.header.sh_size)) {
-      return broken(section.name + " lies outside");
+      return broken_cubin(section.name + " lies outside");
     }
     while (at + 4 <= end) {
       const auto kind = image_.at<std::array<uint8_t, 2>>(at);
@@ -152,7 +152,7 @@ class CubinReader {
       if (!kind || !length) break;
       at += 4;
       if ((*kind)[0] != sized_entry) continue;
-      if (*length > end - at) return broken(section.name + " ends within an entry");
+      if (*length > end - at) return broken_cubin(section.name + " ends within an entry");
       if (auto done = entry(static_cast<Attribute>((*kind)[1]), at, *length, own); !done) {
         return fail(section.name, std::move(done.error()));
       }

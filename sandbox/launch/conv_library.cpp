@@ -9,7 +9,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-struct Functions {
+struct ConvFunctions {
   int (*create)(void**) = nullptr;
   int (*destroy)(void*) = nullptr;
   int (*set_stream)(void*, CUstream) = nullptr;
@@ -30,7 +30,7 @@ struct Functions {
   int (*forward)(void*, const void*, void*, const void*, void*, const void*, void*, int, void*,
                  size_t, const void*, void*, void*) = nullptr;
 
-  explicit Functions(const cuda::DynamicLibrary& library) {
+  explicit ConvFunctions(const cuda::DynamicLibrary& library) {
     take(library, "cudnnCreate", create);
     take(library, "cudnnDestroy", destroy);
     take(library, "cudnnSetStream", set_stream);
@@ -57,7 +57,7 @@ LibraryObject made_by(int (*create)(void**), int (*destroy)(void*), const char* 
   return {made, destroy};
 }
 
-cudnn::DataType data_type(Dtype dtype) {
+cudnn::DataType cudnn_type(Dtype dtype) {
   if (dtype == Dtype::f16) return cudnn::data_f16;
   return dtype == Dtype::bf16 ? cudnn::data_bf16 : cudnn::data_f32;
 }
@@ -86,7 +86,7 @@ std::vector<int> packed_strides(const std::vector<int>& shape) {
 
 class Convolution {
  public:
-  Convolution(const Functions& cudnn, void* handle, const BoundConv& conv,
+  Convolution(const ConvFunctions& cudnn, void* handle, const BoundConv& conv,
               const std::vector<BoundBuffer>& buffers)
       : cudnn_(cudnn),
         conv_(conv),
@@ -118,7 +118,7 @@ class Convolution {
         made_by(cudnn_.create_tensor, cudnn_.destroy_tensor, "cudnnCreateTensorDescriptor");
     const std::vector<int> shape = planar(buffer.shape, 2, 1);
     const std::vector<int> strides = packed_strides(shape);
-    succeed(cudnn_.set_tensor(made.get(), data_type(buffer.dtype), static_cast<int>(shape.size()),
+    succeed(cudnn_.set_tensor(made.get(), cudnn_type(buffer.dtype), static_cast<int>(shape.size()),
                               shape.data(), strides.data()),
             "cudnnSetTensorNdDescriptor");
     return made;
@@ -126,7 +126,7 @@ class Convolution {
 
   void describe(const BoundBuffer& w) const {
     const std::vector<int> shape = planar(w.shape, 2, 1);
-    succeed(cudnn_.set_filter(w_.get(), data_type(w.dtype), cudnn::format_nchw,
+    succeed(cudnn_.set_filter(w_.get(), cudnn_type(w.dtype), cudnn::format_nchw,
                               static_cast<int>(shape.size()), shape.data()),
             "cudnnSetFilterNdDescriptor");
     const std::vector<int> padding = planar(conv_.padding, 0, 0);
@@ -166,7 +166,7 @@ class Convolution {
     throw cuda::DeviceError("cuDNN has no algorithm for this convolution", 0);
   }
 
-  const Functions& cudnn_;
+  const ConvFunctions& cudnn_;
   const BoundConv& conv_;
   cudnn::Math math_;
   LibraryObject x_, w_, out_, convolution_;
@@ -200,7 +200,7 @@ class Cudnn final : public ConvLibrary {
   }
 
   const cuda::Api& api_;
-  Functions cudnn_;
+  ConvFunctions cudnn_;
   LibraryObject handle_;
   cuda::DeviceMemory workspace_;  // shared by all steps: they run one after another on one stream
 };

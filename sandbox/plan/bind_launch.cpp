@@ -157,7 +157,7 @@ std::optional<BoundArgument> bind_argument(const Argument& argument, PlanScope& 
   return bound;
 }
 
-PlanPlace place_of(const Argument& argument) {
+PlanPlace place_of_argument(const Argument& argument) {
   if (const auto* name = std::get_if<BufferName>(&argument)) return name->place;
   if (const auto* map = std::get_if<TensorMapArgument>(&argument)) return map->buffer.place;
   return std::get<ScalarArgument>(argument).place;
@@ -184,7 +184,7 @@ BoundLaunch bind_launch(const LaunchStep& step, const BindContext& to) {
     auto bound = bind_argument(argument, to.scope);
     if (!bound) continue;
     launch.args.push_back(std::move(*bound));
-    launch.arg_places.push_back(place_of(argument));
+    launch.arg_places.push_back(place_of_argument(argument));
   }
   return launch;
 }

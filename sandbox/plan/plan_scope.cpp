@@ -9,7 +9,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr int64_t most_extent = int64_t{1} << 40;
+constexpr int64_t most_scratch_extent = int64_t{1} << 40;
 constexpr uint64_t most_scratch = 1ULL << 48U;  // bytes of one buffer
 
 }  // namespace
@@ -34,7 +34,7 @@ void PlanScope::add_scratch(const ScratchBuffer& scratch) {
   BoundBuffer buffer{.name = scratch.name, .dtype = scratch.dtype, .scratch = true};
   buffer.bytes = element_bytes(scratch.dtype);
   for (const PlacedExpression& extent : scratch.shape) {
-    buffer.shape.push_back(value(extent, {0, most_extent}, "an extent of scratch"));
+    buffer.shape.push_back(value(extent, {0, most_scratch_extent}, "an extent of scratch"));
     const auto factor = static_cast<uint64_t>(buffer.shape.back());
     if (__builtin_mul_overflow(buffer.bytes, factor, &buffer.bytes) ||
         buffer.bytes > most_scratch) {

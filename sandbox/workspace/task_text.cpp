@@ -12,7 +12,7 @@
 namespace warpsmith::sandbox {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string_view lane_name(PrecisionLane lane) {
   return lane == PrecisionLane::tf32_allowed ? "tf32-allowed" : "fp32-strict";
@@ -59,7 +59,7 @@ Result<std::string> reference_file(std::string_view code) {
 
 std::string task_json(const Task& task, const TaskSignature& signature, std::string_view contract) {
   static constexpr std::array<const char*, 3> roles{"input", "parameter", "output"};
-  Json buffers = Json::array();
+  OrderedJson buffers = OrderedJson::array();
   for (const TensorSpec& tensor : signature.tensors) {
     buffers.push_back({{"name", tensor.name},
                        {"role", roles.at(static_cast<size_t>(tensor.role))},
@@ -67,12 +67,12 @@ std::string task_json(const Task& task, const TaskSignature& signature, std::str
                        {"shape", tensor.shape},
                        {"symbols", tensor.symbols}});
   }
-  Json dims = Json::array();
+  OrderedJson dims = OrderedJson::array();
   for (size_t i = 0; i < signature.dims.size(); ++i) {
     const std::string name = i < signature.dim_names.size() ? signature.dim_names[i] : "";
     dims.push_back({{"name", name}, {"value", signature.dims[i]}});
   }
-  Json json{{"id", task.id}, {"contract", contract}, {"buffers", buffers}, {"dims", dims}};
+  OrderedJson json{{"id", task.id}, {"contract", contract}, {"buffers", buffers}, {"dims", dims}};
   if (contract_named(contract).names_lane) json["lane"] = lane_name(task.lane);
   for (const ConstantSpec& constant : signature.constants) {
     json["constants"][constant.name] = constant.value;
@@ -80,7 +80,7 @@ std::string task_json(const Task& task, const TaskSignature& signature, std::str
   const auto options = read_task_options(task.code);
   if (options && options->custom_kernels_only) json["custom_kernels_only"] = true;
   if (ragged_task(task)) json["other_sizes"] = true;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 Result<std::string> brief_prompt(const Task& task, const TaskSignature& signature) {

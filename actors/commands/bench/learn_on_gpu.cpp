@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/bench/learn_on_gpu.hpp"
 
+#include <c10/util/Exception.h>
+
 #include "actors/base/script.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/generate/cuda/random_weights.hpp"
@@ -73,8 +75,14 @@ Result<LongBenchFigures> measure_long(const LongBenchOptions& options) {
       figures.streamed = measure_update(options, *config, ForwardMode::streamed);
       figures.at_use = measure_update(options, *config, ForwardMode::at_use);
     }
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::capacity, std::string("bench learn on a GPU: ") + error.what());
+  } catch (const c10::OutOfMemoryError& error) {
+    return fail(ErrorCode::capacity,
+                "bench learn: lower --tokens, leave out --update, or use "
+                "--critic shared: " +
+                    std::string(error.what_without_backtrace()));
+  } catch (const c10::Error& error) {
+    return fail(ErrorCode::infrastructure,
+                std::string("bench learn on a GPU: ") + error.what_without_backtrace());
   }
   policy::release_unused_memory(at::kCUDA);  // the peer is another process
   if (options.no_peer) return figures;

@@ -23,6 +23,9 @@ CUT_OFF_MIXED, CUT_OFF_ALIKE = 512, 1024
 # by chance.
 TF32 = 2.0**-12
 TF32_SHARE = 4
+# Near a kink, an honest product may lie on the other side although no perturbed one does: it is up to so many times
+# further off. The deviation there is this share of the step to the other side; the bound multiplies it by 8 or more.
+KINK_REACH, KINK_SHARE = 8.0, 0.125
 # All elements that read a row's single sum share its error, so comparing neighbours does not show it. The error of its
 # output is this much larger than that of its inputs, so that the two never cancel where one term dominates the sum.
 FOLD = 2.0
@@ -64,6 +67,7 @@ class Perturbed(TorchDispatchMode):
     def __init__(self, noise, shared=False, tf32=False):
         super().__init__()
         self.noise, self.shared, self.tf32 = noise, shared, tf32
+        self.rounded = False  # whether a product read rounded factors
 
     def _terms(self, func, args, out):
         n = op.reduction_length(func, args, out)
@@ -114,6 +118,21 @@ class Perturbed(TorchDispatchMode):
                 read[at] = self.noise.added(read[at], TF32)
         return read
 
+    def _kink_step(self, func, args, kwargs):
+        """What to add where the operator's kink lies within the error of a TF32 product; None if nothing rounds so.
+
+        That error is relative to the row, since the terms of a product cancel.
+        """
+        name = op.name_of(func).rstrip("_")
+        if not self.rounded or name not in op.FLAT or not op.is_float(args[0]) or args[0].dim() == 0:
+            return None
+        value, plain = args[0], getattr(torch.ops.aten, name)
+        reach = value.square().mean(-1, keepdim=True).sqrt_().mul_(KINK_REACH * TF32)
+        here = plain(value, *args[1:], **kwargs)
+        above, below = (plain(value + s * reach, *args[1:], **kwargs) for s in (1, -1))
+        flat = (above == here) != (below == here)
+        return torch.where(flat, (above - below) * KINK_SHARE, 0)
+
     def _write_log(self, out, n):
         """The error of the sum, explained at `op.logs_a_sum`, and the rounding of the logarithm."""
         self.noise.add(out, torch.ones_like(out), self._amplitude(n))
@@ -129,6 +148,7 @@ class Perturbed(TorchDispatchMode):
             self._inherit(args, out)
             return out
         n, scale = self._terms(func, args, None), op.cancelled(func, args)
+        step = self._kink_step(func, args, kwargs)
         if op.writes_input(func):
             out = func(*args, **kwargs)
         else:
@@ -144,6 +164,9 @@ class Perturbed(TorchDispatchMode):
             self._write(out, n, FOLD if n > 1 and op.folds(func, args, out) else 1.0)
         if self._factors(func):
             out.mul_(1 + 2 * TF32 * self.noise.take(()))
+            self.rounded = True
+        if step is not None:
+            out.add_(step)
         if scale is not None:
             self.noise.add(op.first(out), scale, self._amplitude(1))
         op.keep_in_range(func, out)

@@ -19,6 +19,8 @@ MOVES = {
 COMPOSED = {"binary_cross_entropy_with_logits", "binary_cross_entropy"}
 # Bounds that rounding never exceeds: other operators take logarithms of these results or reject values beyond.
 RANGES = {"sigmoid": (0.0, 1.0), "hardsigmoid": (0.0, 1.0), "_softmax": (0.0, 1.0), "tanh": (-1.0, 1.0)}
+# Functions that are constant on one side of a kink: there, a perturbation that stays on that side shows no deviation.
+FLAT = {"relu", "clamp", "clamp_min", "clamp_max", "hardtanh", "threshold", "hardswish", "hardsigmoid"}
 # Matrix products, with the argument whose last axis is summed over.
 _PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1, "mv": 0, "dot": 0, "addmv": 1}
 _CONVOLUTIONS = {"convolution", "_convolution", "mkldnn_convolution"}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Takes turns on the GPU (runtime/device/lease.hpp), so that trials of a search for the fastest kernel and the timings
-# of other processes do not disturb each other.
+# Takes turns on the GPU (runtime/device/lease.hpp), so that trials of a search for the fastest kernel and the
+# timings of other processes do not disturb each other.
 import contextlib
 import fcntl
 import struct

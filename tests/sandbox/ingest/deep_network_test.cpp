@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ingest of a network with more parameters than mutants are tried twice of.
-#include <algorithm>
+#include <gmock/gmock.h>
+
 #include <set>
 
 #include "tests/sandbox/ingest/ingest_fixture.hpp"
@@ -50,8 +51,8 @@ TEST_F(DeepNetworkTest, IsTakenInAndTellsEachStateOnceWithElementsAndSeconds) {
 TEST_F(DeepNetworkTest, IsRefusedIfOneParameterDoesNotMatter) {
   const auto record = ingest_code(network("i != 71"));
   ASSERT_TRUE(record) << record.error().message;
-  EXPECT_EQ(record->refusal,
-            "mutation gate: wrong answers would pass: dropped_w.71 (0 of the bound)");
+  EXPECT_THAT(record->refusal,
+              testing::StartsWith("mutation gate: wrong answers would pass: dropped_w.71 ("));
 }
 
 }  // namespace
