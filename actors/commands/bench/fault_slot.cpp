@@ -7,7 +7,7 @@ namespace warpsmith::actors {
 namespace {
 
 constexpr std::chrono::seconds start_budget{60};
-constexpr std::chrono::minutes evaluation_budget{5};  // the first one may measure the task
+constexpr std::chrono::minutes fault_budget{5};  // the first one may measure the task
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Judgement FaultSlot::once(const Task& task, const Submission& submission) {
   auto client = ready();
   if (!client) return InfraFailure{InfraKind::sandbox_lost, client.error().message};
   return (*client)->evaluate({task, submission, Request::final},
-                             Deadline::after(evaluation_budget));
+                             Deadline::after(fault_budget));
 }
 
 FaultSlot::Answer FaultSlot::judge(const Task& task, const Submission& submission) {

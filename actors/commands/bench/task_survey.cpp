@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::minutes ingest_budget{10};
+constexpr std::chrono::minutes task_budget{10};
 constexpr const char* mistake_file = "wrong.json";
 
 Result<Submission> submission_in(const fs::path& place, const Task& task,
@@ -37,13 +37,13 @@ std::optional<Judgement> judged(SandboxBackend& backend, const Task& task,
   return final_verdict(backend, task, submission).judgement;
 }
 
-bool passed(const std::optional<Judgement>& judgement) {
+bool has_passed(const std::optional<Judgement>& judgement) {
   const auto* verdict = judgement ? std::get_if<Verdict>(&*judgement) : nullptr;
   return verdict != nullptr && verdict->correct();
 }
 
 bool beats_compile(const std::optional<Judgement>& judgement) {
-  if (!passed(judgement)) return false;
+  if (!has_passed(judgement)) return false;
   const auto& interval = std::get<Verdict>(*judgement).shapes.at(0).speedup_compile_ci;
   return interval && clearly_faster(interval->low);
 }
@@ -69,10 +69,10 @@ SurveyCounts Survey::counts() const {
   for (const SurveyedTask& task : tasks) {
     ++(task.facts ? sum.taken_in : sum.refused);
     sum.right += task.right ? 1 : 0;
-    sum.right_passed += passed(task.right) ? 1 : 0;
+    sum.right_passed += has_passed(task.right) ? 1 : 0;
     sum.beat_compile += beats_compile(task.right) ? 1 : 0;
     sum.wrong += task.wrong ? 1 : 0;
-    sum.wrong_passed += passed(task.wrong) ? 1 : 0;
+    sum.wrong_passed += has_passed(task.wrong) ? 1 : 0;
   }
   return sum;
 }
@@ -82,7 +82,7 @@ Result<SurveyedTask> survey_task(SandboxBackend& backend, const Task& task,
   SurveyedTask seen{.id = task.id};
   progress(task.id + ": ingest");
   const auto began = SteadyClock::now();
-  auto facts = backend.ingest(task, ingest_budget);
+  auto facts = backend.ingest(task, task_budget);
   seen.ingest_s = std::chrono::duration<double>(SteadyClock::now() - began).count();
   if (!facts) {
     if (facts.error().code == ErrorCode::peer_lost) return tl::unexpected(facts.error());
