@@ -80,7 +80,8 @@ class CubinReader {
     if (table == sections_.end()) return broken_cubin("no symbols");
     const Elf64_Shdr& at = table->header;
     const uint64_t count = at.sh_size / sizeof(Elf64_Sym);
-    if (count > most_symbols || at.sh_link >= sections_.size()) return broken_cubin("too many symbols");
+    if (count > most_symbols || at.sh_link >= sections_.size())
+      return broken_cubin("too many symbols");
     const uint64_t names = sections_[at.sh_link].header.sh_offset;
     for (uint64_t i = 0; i < count; ++i) {
       const auto symbol = image_.at<Elf64_Sym>(at.sh_offset + i * sizeof(Elf64_Sym));

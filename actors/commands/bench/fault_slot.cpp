@@ -22,8 +22,7 @@ Result<sandbox::Client*> FaultSlot::ready() {
 Judgement FaultSlot::once(const Task& task, const Submission& submission) {
   auto client = ready();
   if (!client) return InfraFailure{InfraKind::sandbox_lost, client.error().message};
-  return (*client)->evaluate({task, submission, Request::final},
-                             Deadline::after(fault_budget));
+  return (*client)->evaluate({task, submission, Request::final}, Deadline::after(fault_budget));
 }
 
 FaultSlot::Answer FaultSlot::judge(const Task& task, const Submission& submission) {

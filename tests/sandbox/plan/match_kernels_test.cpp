@@ -62,8 +62,8 @@ TEST(MatchKernelsTest, ReportsWrongCountsBesideBindingErrors) {
   EXPECT_EQ(complaint_of(scale + "[\"out\"]\n"), "") << "match_kernels reports it";
 }
 
-/// The candidate chooses both lists of names, and the check runs in the verifier's own time: without a limit on the
-/// comparisons, this exceeds the test's.
+/// The candidate chooses both lists of names, and the check runs in the verifier's own time:
+/// without a limit on the comparisons, this exceeds the test's.
 TEST(MatchKernelsTest, ManyUnknownKernelsAreComparedWithinALimit) {
   CubinFacts cubin{.architecture = 90};
   for (int i = 0; i < 500; ++i) cubin.kernels[std::string(490, 'p') + std::to_string(i)] = {};
