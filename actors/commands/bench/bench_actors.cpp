@@ -14,7 +14,7 @@ namespace {
 constexpr double bar_request_us = 10;
 constexpr double bar_segment_us = 20;
 
-struct Arguments {
+struct ActorsArguments {
   uint32_t rounds = 20'000;
   bool json = false;
 };
@@ -31,7 +31,7 @@ std::string figures_text(const LatencyFigures& figures) {
   return fixed(figures.median_us, 1) + " us, 95 % within " + fixed(figures.p95_us, 1) + " us";
 }
 
-ExitCode bench_actors(const Arguments& args) {
+ExitCode bench_actors(const ActorsArguments& args) {
   const ActorLatency latency = measure_actor_latency(args.rounds);
   if (args.json) {
     const nlohmann::json out{{"request_response", figures_json(latency.request)},
@@ -49,7 +49,7 @@ ExitCode bench_actors(const Arguments& args) {
   return ExitCode::success;
 }
 
-const char* const footer =
+const char* const actors_footer =
     "Two actors on CAF's own threads: a request and its response, with a number and with a\n"
     "segment of 1 MiB, which is passed by reference. The peer: two threads that pass a turn by a\n"
     "condition variable, there and back. All times are from request to response.";
@@ -59,12 +59,12 @@ const char* const footer =
 Command bench_actors_part() {
   return {"actors", "Latency of messages between actors, beside two threads",
           [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<Arguments>();
+            auto args = std::make_shared<ActorsArguments>();
             app.add_option("--rounds", args->rounds, "Requests of each kind")
                 ->capture_default_str()
                 ->check(CLI::Range(1U, 10'000'000U));
             app.add_flag("--json", args->json, "Print one JSON object on standard output");
-            app.footer(footer);
+            app.footer(actors_footer);
             return [args] { return bench_actors(*args); };
           }};
 }

@@ -25,7 +25,7 @@ constexpr double bar_loop_share = 0.03;
 constexpr double loop_us = 1000;
 constexpr double bar_overlap = 0.95;
 
-struct Arguments {
+struct CommitArguments {
   int64_t processes = 20, pairs = 40;
   std::string task, style = "rows";
   bool while_learning = false, json = false;
@@ -69,7 +69,8 @@ double worst(const std::vector<sandbox::SelfCheck>& all, double sandbox::SelfChe
   return farthest;
 }
 
-double median(const std::vector<sandbox::SelfCheck>& all, double sandbox::SelfCheck::* field) {
+double median_of_checks(const std::vector<sandbox::SelfCheck>& all,
+                        double sandbox::SelfCheck::* field) {
   std::vector<double> values;
   values.reserve(all.size());
   for (const sandbox::SelfCheck& one : all) values.push_back(one.*field);
@@ -84,7 +85,7 @@ nlohmann::json check_json(const sandbox::SelfCheck& one) {
           {"start_ms", one.start_ms}};
 }
 
-void print_commit(const std::vector<sandbox::SelfCheck>& all, const Arguments& args) {
+void print_commit(const std::vector<sandbox::SelfCheck>& all, const CommitArguments& args) {
   using Check = sandbox::SelfCheck;
   const double overhead = worst(all, &Check::raw_overhead_us, 0);
   const double noop = worst(all, &Check::noop_us, 0);
@@ -106,7 +107,7 @@ void print_commit(const std::vector<sandbox::SelfCheck>& all, const Arguments& a
     return;
   }
   const auto figure = [&](double farthest, double Check::* field) {
-    return fixed(farthest, 1) + " us, median " + fixed(median(all, field), 1) + " us";
+    return fixed(farthest, 1) + " us, median " + fixed(median_of_checks(all, field), 1) + " us";
   };
   std::cout << table_of({{"fresh processes", std::to_string(all.size()), {}},
                          {"worst overhead of a call", figure(overhead, &Check::raw_overhead_us),
@@ -117,7 +118,7 @@ void print_commit(const std::vector<sandbox::SelfCheck>& all, const Arguments& a
                           "within " + fixed(100 * bar_loop_share, 0) + " %"}});
 }
 
-ExitCode bench_commit(const Arguments& args) {
+ExitCode bench_commit(const CommitArguments& args) {
   const auto slots = take_slots({});
   if (!slots) return report(slots.error());
   auto load = BackgroundTraining::start(args.while_learning);
@@ -135,7 +136,7 @@ nlohmann::json sample_json(const SpeedupSample& one) {
           {"evidence", nlohmann::json::parse(one.evidence, nullptr, false)}};
 }
 
-void print_pairs(const std::vector<VerdictPair>& all, const Arguments& args) {
+void print_pairs(const std::vector<VerdictPair>& all, const CommitArguments& args) {
   const auto overlapping = std::ranges::count_if(all, &VerdictPair::overlaps);
   const auto bar = static_cast<int64_t>(std::ceil(bar_overlap * static_cast<double>(all.size())));
   if (args.json) {
@@ -154,7 +155,7 @@ void print_pairs(const std::vector<VerdictPair>& all, const Arguments& args) {
        {"whose 95 % intervals overlap", std::to_string(overlapping), ">= " + std::to_string(bar)}});
 }
 
-ExitCode bench_pairs(const Arguments& args) {
+ExitCode bench_pairs(const CommitArguments& args) {
   const auto folder = source_folder() / "configs/tasks/cpu/train";
   const auto task = synthesis::load_task(args.task.empty() ? folder / "rms_norm.py"
                                                            : std::filesystem::path{args.task});
@@ -177,7 +178,7 @@ ExitCode bench_pairs(const Arguments& args) {
   return ExitCode::success;
 }
 
-void add_shared(CLI::App& app, const std::shared_ptr<Arguments>& args) {
+void add_shared(CLI::App& app, const std::shared_ptr<CommitArguments>& args) {
   app.add_flag("--while-learning", args->while_learning,
                "Train on the other cores meanwhile, as a run does");
   app.add_flag("--json", args->json, "Print one JSON object on standard output");
@@ -197,7 +198,7 @@ const char* const pairs_footer =
 Command bench_commit_part() {
   return {"commit", "Overhead and accuracy of the clock behind verdicts, over fresh processes",
           [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<Arguments>();
+            auto args = std::make_shared<CommitArguments>();
             app.add_option("--processes", args->processes, "Number of fresh jailed processes")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 10'000));
@@ -211,7 +212,7 @@ Command bench_pairs_part() {
   return {
       "pairs", "Pairs of evaluations of one kernel: do their speed-ups agree?",
       [](CLI::App& app) -> std::function<ExitCode()> {
-        auto args = std::make_shared<Arguments>();
+        auto args = std::make_shared<CommitArguments>();
         app.add_option("--pairs", args->pairs, "Number of pairs of complete evaluations")
             ->capture_default_str()
             ->check(CLI::Range(1, 10'000));

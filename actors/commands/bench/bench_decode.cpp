@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct DecodeArguments {
   DecodeSubjectOptions subject;
   std::vector<int64_t> batches;               // empty: those of the device
   int64_t prompt_tokens = 0, new_tokens = 0;  // 0: those of the device
@@ -26,7 +26,7 @@ struct Arguments {
 };
 
 /// What is measured if the options do not say.
-void fill_defaults(Arguments& args) {
+void fill_defaults(DecodeArguments& args) {
   const bool gpu = args.subject.device == "cuda";
   if (args.subject.model.empty()) {
     args.subject.model =
@@ -49,7 +49,7 @@ constexpr const char* prefill_name = "prefill_tokens_per_second";
 constexpr const char* decode_name = "decode_tokens_per_second";
 constexpr const char* all_name = "tokens_per_second";
 
-Result<std::map<std::string, double>> run_peer(int64_t batch, const Arguments& args) {
+Result<std::map<std::string, double>> run_peer(int64_t batch, const DecodeArguments& args) {
   const std::string script = "scripts/bench_decode_peer.py";
   const auto output = run_script(
       source_folder() / script,
@@ -62,7 +62,7 @@ Result<std::map<std::string, double>> run_peer(int64_t batch, const Arguments& a
   return numbers_of(script, *output, {prefill_name, decode_name, all_name});
 }
 
-Result<void> add_peer(int64_t batch, const Arguments& args, Figures& figures) {
+Result<void> add_peer(int64_t batch, const DecodeArguments& args, Figures& figures) {
   const auto peer = run_peer(batch, args);
   if (!peer) return tl::unexpected(peer.error());
   figures.peer_prefill = peer->at(prefill_name);
@@ -123,7 +123,7 @@ std::string to_text(const std::vector<Figures>& all) {
   return table_of(rows);
 }
 
-Result<std::vector<Figures>> measure_all(const Arguments& args) {
+Result<std::vector<Figures>> measure_all(const DecodeArguments& args) {
   std::vector<Figures> all;
   // The peer runs after all of ours, so that it has the GPU's memory for itself.
   {
@@ -146,7 +146,7 @@ Result<std::vector<Figures>> measure_all(const Arguments& args) {
   return all;
 }
 
-ExitCode bench_decode(Arguments args) {
+ExitCode bench_decode(DecodeArguments args) {
   fill_defaults(args);
   const auto all = measure_all(args);
   if (!all) return report(all.error());
@@ -162,7 +162,7 @@ ExitCode bench_decode(Arguments args) {
   return ExitCode::success;
 }
 
-const char* const footer =
+const char* const decode_footer =
     "Both have random prompts of the same length, temperature 1 and no stop tokens. On a CPU they "
     "run\n"
     "on one thread in float32, on a GPU in bf16; a folder without weights gets random ones there. "
@@ -177,7 +177,7 @@ Command bench_decode_part() {
   return {
       "decode", "Tokens per second of the generator beside transformers",
       [](CLI::App& app) -> std::function<ExitCode()> {
-        auto args = std::make_shared<Arguments>();
+        auto args = std::make_shared<DecodeArguments>();
         app.add_option("--device", args->subject.device, "cpu, or cuda for a GPU")
             ->capture_default_str()
             ->check(CLI::IsMember({"cpu", "cuda"}));
@@ -201,7 +201,7 @@ Command bench_decode_part() {
             ->check(CLI::Range(2, 1'000'000));
         app.add_flag("--no-peer", args->no_peer, "Do not run transformers");
         app.add_flag("--json", args->json, "Print one JSON object on standard output");
-        app.footer(footer);
+        app.footer(decode_footer);
         return [args] { return bench_decode(*args); };
       }};
 }

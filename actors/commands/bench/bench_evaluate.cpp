@@ -17,7 +17,7 @@
 namespace warpsmith::actors {
 namespace {
 
-struct Arguments {
+struct EvaluateArguments {
   std::string contract = "cpu", tasks;
   std::vector<std::string> styles, baselines{"auto"};
   int64_t evaluations = 96, slots = 1, gpus = 1;
@@ -31,14 +31,14 @@ struct Bars {
   double per_second = 0, median_ms = 0, compile_ms = 0, held_ms = 0;  // 0: none
 };
 
-Bars bars_of(const Arguments& args) {
+Bars bars_of(const EvaluateArguments& args) {
   if (args.contract == "cpu") return {.per_second = 1, .compile_ms = 500};
   // 5,000 per hour and GPU if evaluations overlap; otherwise the time of one alone.
   if (args.slots > args.gpus) return {.per_second = 5000.0 / 3600 * double(args.gpus)};
   return {.median_ms = 1300, .held_ms = 500};
 }
 
-Result<EvaluationLoad> load_of(const Arguments& args) {
+Result<EvaluationLoad> load_of(const EvaluateArguments& args) {
   auto known = tasks_with_kernels(args.contract, args.tasks, args.styles);
   if (!known) return tl::unexpected(std::move(known.error()));
   EvaluationLoad load;
@@ -71,7 +71,8 @@ nlohmann::json peer_json(const Peer& peer, const EvaluationFigures& f) {
           {"ratio_bar", bar_peer_ratio}};
 }
 
-nlohmann::json to_json(const EvaluationFigures& f, const Peer& peer, const Arguments& args) {
+nlohmann::json to_json(const EvaluationFigures& f, const Peer& peer,
+                       const EvaluateArguments& args) {
   const Bars bars = bars_of(args);
   return {{"contract", args.contract},
           {"evaluations", f.evaluations},
@@ -97,7 +98,7 @@ std::string at_most(double bar) {
   return bar > 0 ? "<= " + fixed(bar, 0) + " ms" : "";
 }
 
-std::string to_text(const EvaluationFigures& f, const Peer& peer, const Arguments& args) {
+std::string to_text(const EvaluationFigures& f, const Peer& peer, const EvaluateArguments& args) {
   if (f.evaluations == 0) return {};
   const Bars bars = bars_of(args);
   std::vector<BenchRow> rows{
@@ -135,7 +136,7 @@ std::string to_text(const EvaluationFigures& f, const Peer& peer, const Argument
   return out;
 }
 
-Result<Peer> peer_of(const Arguments& args, const EvaluationLoad& load) {
+Result<Peer> peer_of(const EvaluateArguments& args, const EvaluationLoad& load) {
   if (!args.peer) return std::nullopt;
   const auto task = std::ranges::find(load.tasks, workspace_peer_task, &Task::id);
   if (task == load.tasks.end()) {
@@ -148,13 +149,13 @@ Result<Peer> peer_of(const Arguments& args, const EvaluationLoad& load) {
 }
 
 /// Reports how much Ctrl-C left undone, if anything, and returns the exit code.
-ExitCode report_shortfall(const EvaluationFigures& figures, const Arguments& args) {
+ExitCode report_shortfall(const EvaluationFigures& figures, const EvaluateArguments& args) {
   if (figures.evaluations == args.evaluations) return ExitCode::success;
   std::cerr << "stopped: " << figures.evaluations << " of " << args.evaluations << " evaluations\n";
   return ExitCode::interrupted;
 }
 
-ExitCode bench_evaluate(const Arguments& args) {
+ExitCode bench_evaluate(const EvaluateArguments& args) {
   if (args.peer && args.contract != "device") {
     return report({ErrorCode::invalid_argument, "--peer: expected --contract device with it"});
   }
@@ -180,7 +181,7 @@ ExitCode bench_evaluate(const Arguments& args) {
   return report_shortfall(*figures, args);
 }
 
-const char* const footer =
+const char* const evaluate_footer =
     "Each evaluation is complete: compiled, verified on secret inputs, and timed beside eager,\n"
     "torch.compile and, on GPUs, --baselines, by the service that `check` and `train` use. The\n"
     "kernels are correct ones in several styles; each text is new to the compile cache. Every\n"
@@ -194,7 +195,7 @@ const char* const footer =
 Command bench_evaluate_part() {
   return {"evaluate", "Complete evaluations per second, and the share of each phase",
           [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<Arguments>();
+            auto args = std::make_shared<EvaluateArguments>();
             app.add_option("--contract", args->contract, "Contract of the kernels")
                 ->capture_default_str()
                 ->check(CLI::IsMember({"cpu", "device"}));
@@ -220,7 +221,7 @@ Command bench_evaluate_part() {
                 "--peer", args->peer,
                 "Contract device: also time one evaluation by the released workspace's protocol");
             app.add_flag("--json", args->json, "Print one JSON object on standard output");
-            app.footer(footer);
+            app.footer(evaluate_footer);
             return [args] { return bench_evaluate(*args); };
           }};
 }

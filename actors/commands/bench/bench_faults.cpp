@@ -21,14 +21,14 @@
 namespace warpsmith::actors {
 namespace {
 
-struct Arguments {
+struct FaultsArguments {
   std::string contract = "cpu", tasks;
   int64_t evaluations = 200, faults = 200, kernels = 64, slots = 2, gpus = 1;
   uint64_t seed = 1;
   bool json = false;
 };
 
-Result<FaultLoad> load_of(const Arguments& args) {
+Result<FaultLoad> load_of(const FaultsArguments& args) {
   auto known = tasks_with_kernels(args.contract, args.tasks);
   if (!known) return tl::unexpected(std::move(known.error()));
   return FaultLoad{.contract = args.contract,
@@ -41,7 +41,7 @@ Result<FaultLoad> load_of(const Arguments& args) {
                    .progress = print_progress};
 }
 
-SandboxConfig config_of(const Arguments& args) {
+SandboxConfig config_of(const FaultsArguments& args) {
   SandboxConfig config;
   config.contract = args.contract;
   config.count = args.slots;
@@ -86,7 +86,7 @@ nlohmann::json kinds_json(const FaultFigures& f) {
   return kinds;
 }
 
-nlohmann::json to_json(const FaultFigures& f, const Arguments& args) {
+nlohmann::json to_json(const FaultFigures& f, const FaultsArguments& args) {
   const Remains& r = f.remains;
   return {{"contract", args.contract},
           {"slots", args.slots},
@@ -185,7 +185,7 @@ class PrivateTemporaries {
 };
 
 /// Reports how much Ctrl-C left undone, if anything, and returns the exit code.
-ExitCode exit_code_of(const FaultFigures& figures, const Arguments& args) {
+ExitCode exit_code_of(const FaultFigures& figures, const FaultsArguments& args) {
   const bool whole = figures.honest >= args.evaluations && figures.faults() >= args.faults;
   if (whole) return figures.meets_bars() ? ExitCode::success : ExitCode::infrastructure;
   std::cerr << "stopped: " << figures.honest << " of " << args.evaluations
@@ -193,7 +193,7 @@ ExitCode exit_code_of(const FaultFigures& figures, const Arguments& args) {
   return ExitCode::interrupted;
 }
 
-ExitCode bench_faults(const Arguments& args) {
+ExitCode bench_faults(const FaultsArguments& args) {
   const SignalWait signals{stop_notice};
   auto load = load_of(args);
   if (!load) return report_unless_stopped(load.error(), signals);
@@ -216,7 +216,7 @@ ExitCode bench_faults(const Arguments& args) {
   return exit_code_of(*figures, args);
 }
 
-const char* const footer =
+const char* const faults_footer =
     "Half of the slots judge honest kernels while the others get faults: submissions that crash,\n"
     "hang, take all memory or write out of bounds, and honest evaluations whose candidate,\n"
     "reference worker, compiler or service gets SIGKILL. Once --evaluations are done, all slots\n"
@@ -233,7 +233,7 @@ Command bench_faults_part() {
   return {
       "faults", "Random faults among honest evaluations: does any verdict change?",
       [](CLI::App& app) -> std::function<ExitCode()> {
-        auto args = std::make_shared<Arguments>();
+        auto args = std::make_shared<FaultsArguments>();
         app.add_option("--contract", args->contract, "Contract of the kernels")
             ->capture_default_str()
             ->check(CLI::IsMember({"cpu", "device"}));
@@ -252,7 +252,7 @@ Command bench_faults_part() {
         app.add_option("--seed", args->seed, "Seed of the order of faults and the moments of kills")
             ->capture_default_str();
         app.add_flag("--json", args->json, "Print one JSON object on standard output");
-        app.footer(footer);
+        app.footer(faults_footer);
         return [args] { return bench_faults(*args); };
       }};
 }

@@ -15,14 +15,14 @@
 namespace warpsmith::actors {
 namespace {
 
-struct Arguments {
+struct GpusArguments {
   std::string tasks;
   std::vector<std::string> baselines{"auto"};
   int64_t gpus = 2, slots = 4, evaluations = 200;
   bool json = false;
 };
 
-Result<EvaluationLoad> load_of(const Arguments& args) {
+Result<EvaluationLoad> load_of(const GpusArguments& args) {
   auto known = tasks_with_kernels("device", args.tasks);
   if (!known) return tl::unexpected(std::move(known.error()));
   return EvaluationLoad{.contract = "device",
@@ -78,7 +78,7 @@ std::string to_text(const GpuScaling& scaling) {
 }
 
 /// Reports how much Ctrl-C left undone, if anything, and returns the exit code.
-ExitCode report_shortfall(const GpuScaling& scaling, const Arguments& args) {
+ExitCode report_shortfall(const GpuScaling& scaling, const GpusArguments& args) {
   const int64_t done = scaling.one.evaluations + scaling.all.evaluations;
   const int64_t wanted = args.evaluations * (1 + args.gpus);
   if (done == wanted) return ExitCode::success;
@@ -86,7 +86,7 @@ ExitCode report_shortfall(const GpuScaling& scaling, const Arguments& args) {
   return ExitCode::interrupted;
 }
 
-Result<std::vector<SandboxBackendFactory>> start_services(const Arguments& args,
+Result<std::vector<SandboxBackendFactory>> start_services(const GpusArguments& args,
                                                           const EndOnSignal& end) {
   SandboxConfig config;
   config.contract = "device";
@@ -98,7 +98,7 @@ Result<std::vector<SandboxBackendFactory>> start_services(const Arguments& args,
   return services_of(*slots, end.ender());
 }
 
-ExitCode bench_gpus(const Arguments& args) {
+ExitCode bench_gpus(const GpusArguments& args) {
   if (args.gpus < 2) {
     return report({ErrorCode::invalid_argument,
                    "--gpus: expected 2 or more, to compare with one of them, got 1"});
@@ -116,7 +116,7 @@ ExitCode bench_gpus(const Arguments& args) {
   return report_shortfall(*scaling, args);
 }
 
-const char* const footer =
+const char* const gpus_footer =
     "Evaluations like those of `bench evaluate --contract device`: first --evaluations with the\n"
     "slots of the first GPU alone, then as many per GPU with the slots of all. Every slot has a\n"
     "core of its own. Ctrl-C ends with the figures so far.";
@@ -126,7 +126,7 @@ const char* const footer =
 Command bench_gpus_part() {
   return {"gpus", "Complete evaluations per second of several GPUs beside one",
           [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<Arguments>();
+            auto args = std::make_shared<GpusArguments>();
             app.add_option("--gpus", args->gpus, "Number of GPUs, counted from the first")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 64));
@@ -140,7 +140,7 @@ Command bench_gpus_part() {
                 ->type_name("FOLDER");
             add_baselines_option(app, args->baselines);
             app.add_flag("--json", args->json, "Print one JSON object on standard output");
-            app.footer(footer);
+            app.footer(gpus_footer);
             return [args] { return bench_gpus(*args); };
           }};
 }

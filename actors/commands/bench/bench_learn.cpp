@@ -17,7 +17,7 @@
 namespace warpsmith::actors {
 namespace {
 
-struct Arguments {
+struct LearnArguments {
   std::string model, device = "cpu", critic = "separate";
   LongBenchOptions trajectory;  // on a GPU
   policy::LearnBenchOptions shape;
@@ -26,7 +26,7 @@ struct Arguments {
   bool json = false;
 };
 
-nlohmann::json to_json(const policy::LearnBench& b, const Arguments& args) {
+nlohmann::json to_json(const policy::LearnBench& b, const LearnArguments& args) {
   return {{"parameters", b.parameters},
           {"seconds", b.seconds},
           {"observe_seconds", b.observe_seconds},
@@ -98,7 +98,7 @@ std::string to_text(const LongBenchFigures& f, const LongBenchOptions& options) 
   return table_of(rows);
 }
 
-ExitCode bench_on_gpu(Arguments args) {
+ExitCode bench_on_gpu(LearnArguments args) {
   LongBenchOptions& options = args.trajectory;
   options.model = args.model.empty() ? source_folder() / "configs/policy/qwen3-1.7b-shape"
                                      : std::filesystem::path{args.model};
@@ -110,7 +110,7 @@ ExitCode bench_on_gpu(Arguments args) {
   return ExitCode::success;
 }
 
-ExitCode bench_learn(const Arguments& args) {
+ExitCode bench_learn(const LearnArguments& args) {
   if (args.device == "cuda") return bench_on_gpu(args);
   const auto folder = args.model.empty() ? source_folder() / "configs/policy/tiny"
                                          : std::filesystem::path{args.model};
@@ -127,7 +127,7 @@ ExitCode bench_learn(const Arguments& args) {
   return ExitCode::success;
 }
 
-void add_gpu(CLI::App& app, Arguments& args) {
+void add_gpu(CLI::App& app, LearnArguments& args) {
   LongBenchOptions& options = args.trajectory;
   app.add_option("--device", args.device, "cpu, or cuda for one long trajectory on a GPU")
       ->capture_default_str()
@@ -148,7 +148,7 @@ void add_gpu(CLI::App& app, Arguments& args) {
   app.add_flag("--no-peer", options.no_peer, "On a GPU: do not run transformers");
 }
 
-void add_shape(CLI::App& app, Arguments& args) {
+void add_shape(CLI::App& app, LearnArguments& args) {
   const auto at_least_one = CLI::Range(int64_t{1}, int64_t{1} << 40U);
   const auto number = [&](const char* name, int64_t& value, const char* about) {
     app.add_option(name, value, about)->capture_default_str()->check(at_least_one);
@@ -160,7 +160,7 @@ void add_shape(CLI::App& app, Arguments& args) {
   number("--epochs", args.epochs, "Uses of each trajectory");
 }
 
-const char* const footer =
+const char* const learn_footer =
     "Made-up trajectories are trained like real ones: streamed forwards as turns arrive, values,\n"
     "advantages, gradients of policy and critic, the optimiser's step. A trained token counts\n"
     "once, however often it is used. On a GPU the figures are of one long trajectory with random\n"
@@ -173,7 +173,7 @@ const char* const footer =
 Command bench_learn_part() {
   return {"learn", "Tokens per second of the trainer",
           [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<Arguments>();
+            auto args = std::make_shared<LearnArguments>();
             app.add_option("--model", args->model,
                            "Model folder in Hugging Face layout (default: the tiny policy; on a "
                            "GPU the shape of Qwen3-1.7B)")
@@ -184,7 +184,7 @@ Command bench_learn_part() {
             add_gpu(app, *args);
             add_shape(app, *args);
             app.add_flag("--json", args->json, "Print one JSON object on standard output");
-            app.footer(footer);
+            app.footer(learn_footer);
             return [args] { return bench_learn(*args); };
           }};
 }

@@ -15,7 +15,7 @@
 namespace warpsmith::actors {
 namespace {
 
-struct Arguments {
+struct RepeatArguments {
   std::vector<std::string> places;
   int64_t times = 20;
   std::optional<double> expect;
@@ -37,7 +37,7 @@ std::string contract_of(const EvaluateCall& call) {
   return slot_contract(call.submission.contract, call.task.device);
 }
 
-Result<std::vector<EvaluateCall>> calls_of(const Arguments& args) {
+Result<std::vector<EvaluateCall>> calls_of(const RepeatArguments& args) {
   std::vector<EvaluateCall> calls;
   for (const std::string& place : args.places) {
     auto call = check_call({.place = place});
@@ -52,7 +52,7 @@ Result<std::vector<EvaluateCall>> calls_of(const Arguments& args) {
   return calls;
 }
 
-Result<std::vector<Repeated>> repeat_all(const Arguments& args,
+Result<std::vector<Repeated>> repeat_all(const RepeatArguments& args,
                                          const std::vector<EvaluateCall>& calls,
                                          const RepeatLoad& load, const EndOnSignal& end) {
   SandboxConfig config;
@@ -130,7 +130,7 @@ ExitCode exit_code_of(const std::vector<Repeated>& all, int64_t wanted) {
   return ExitCode::interrupted;
 }
 
-ExitCode bench_repeat(const Arguments& args) {
+ExitCode bench_repeat(const RepeatArguments& args) {
   const SignalWait signals{stop_notice};
   const auto calls = calls_of(args);
   if (!calls) return report(calls.error());
@@ -143,7 +143,7 @@ ExitCode bench_repeat(const Arguments& args) {
   return exit_code_of(*all, args.times * std::ssize(*calls));
 }
 
-const char* const footer =
+const char* const repeat_footer =
     "Judges the solution of each folder --times times with one service. A verdict may earn "
     "another\n"
     "milestone than most others only if one of its intervals contains the milestone, and then "
@@ -157,7 +157,7 @@ const char* const footer =
 Command bench_repeat_part() {
   return {"repeat", "One kernel judged many times: do its verdicts agree?",
           [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<Arguments>();
+            auto args = std::make_shared<RepeatArguments>();
             app.add_option("DIR", args->places, "Folders with reference.py and solution/")
                 ->type_name("")
                 ->required();
@@ -175,7 +175,7 @@ Command bench_repeat_part() {
                 ->capture_default_str()
                 ->check(CLI::Range(0, 63));
             app.add_flag("--json", args->json, "Print one JSON object on standard output");
-            app.footer(footer);
+            app.footer(repeat_footer);
             return [args] { return bench_repeat(*args); };
           }};
 }

@@ -27,7 +27,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Arguments {
+struct TasksArguments {
   std::vector<std::filesystem::path> places;
   std::string solutions, contract = "cpu";
   int gpu = 0;
@@ -89,7 +89,7 @@ std::string verdict_line(const std::optional<Judgement>& judgement) {
          fixed(shape.speedup_compile.value_or(0), 3) + " x torch.compile";
 }
 
-std::string task_text(const SurveyedTask& task) {
+std::string survey_text(const SurveyedTask& task) {
   std::string out = task.id + '\n';
   if (!task.facts) return out + "  refused  " + task.refusal + '\n';
   out += "  accepted after " + fixed(task.ingest_s, 1) + " s: eager " +
@@ -117,7 +117,7 @@ std::string sum_text(const SurveyCounts& sum) {
 }
 
 Result<std::vector<SandboxBackendFactory>> slots_of(
-    const Arguments& args, const std::vector<Task>& tasks,
+    const TasksArguments& args, const std::vector<Task>& tasks,
     const std::shared_ptr<sandbox::EndSwitch>& ender) {
   const bool on_gpu = std::ranges::find(tasks, DeviceClass::cuda, &Task::device) != tasks.end();
   SandboxConfig config;
@@ -130,20 +130,20 @@ Result<std::vector<SandboxBackendFactory>> slots_of(
   return services_of(*slots, ender);
 }
 
-Result<SolutionPair> solutions_for(const Arguments& args, const Task& task) {
+Result<SolutionPair> solutions_for(const TasksArguments& args, const Task& task) {
   if (args.solutions.empty()) return SolutionPair{};
   return solutions_of(task, args.solutions, args.contract);
 }
 
-void add(Survey& survey, SurveyedTask task, const Arguments& args) {
-  if (!args.json) std::cout << for_terminal(task_text(task)) << std::flush;
+void add(Survey& survey, SurveyedTask task, const TasksArguments& args) {
+  if (!args.json) std::cout << for_terminal(survey_text(task)) << std::flush;
   survey.tasks.push_back(std::move(task));
 }
 
 /// The tasks that several slots survey, each slot on a thread of its own.
 class SharedSurvey {
  public:
-  SharedSurvey(Survey& survey, const std::vector<Task>& tasks, const Arguments& args,
+  SharedSurvey(Survey& survey, const std::vector<Task>& tasks, const TasksArguments& args,
                const SignalWait& signals)
       : survey_(survey),
         tasks_(tasks),
@@ -190,7 +190,7 @@ class SharedSurvey {
 
   Survey& survey_;
   const std::vector<Task>& tasks_;
-  const Arguments& args_;
+  const TasksArguments& args_;
   const SignalWait& signals_;
   StateLines states_;
   std::atomic<size_t> next_ = 0;
@@ -199,8 +199,8 @@ class SharedSurvey {
 };
 
 /// Surveys the tasks, until the end or Ctrl-C.
-Result<void> survey_tasks(Survey& survey, const std::vector<Task>& tasks, const Arguments& args,
-                          const SignalWait& signals) {
+Result<void> survey_tasks(Survey& survey, const std::vector<Task>& tasks,
+                          const TasksArguments& args, const SignalWait& signals) {
   const EndOnSignal end(signals);
   const auto slots = slots_of(args, tasks, end.ender());
   if (!slots) return tl::unexpected(slots.error());
@@ -215,7 +215,7 @@ Result<void> survey_tasks(Survey& survey, const std::vector<Task>& tasks, const 
   return shared.result();
 }
 
-Result<Survey> survey_all(const Arguments& args, const synthesis::FoundTasks& found,
+Result<Survey> survey_all(const TasksArguments& args, const synthesis::FoundTasks& found,
                           const SignalWait& signals) {
   Survey survey;
   for (const synthesis::RefusedFile& file : found.refused) {
@@ -228,7 +228,7 @@ Result<Survey> survey_all(const Arguments& args, const synthesis::FoundTasks& fo
   return survey;
 }
 
-ExitCode bench_tasks(const Arguments& args) {
+ExitCode bench_tasks(const TasksArguments& args) {
   const SignalWait signals{stop_notice};
   auto found = synthesis::find_tasks(args.places);
   if (!found) return report(found.error());
@@ -244,7 +244,7 @@ ExitCode bench_tasks(const Arguments& args) {
   return ExitCode::interrupted;
 }
 
-const char* const footer =
+const char* const tasks_footer =
     "Ingests each task as a run does (measured once, then cached on disk) and reports which are\n"
     "refused and why: random tasks, tasks that do not fit the GPU, tasks whose wrong kernels "
     "would\n"
@@ -259,7 +259,7 @@ const char* const footer =
 Command bench_tasks_part() {
   return {"tasks", "Tasks of a folder: which are accepted, and how are their solutions judged?",
           [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<Arguments>();
+            auto args = std::make_shared<TasksArguments>();
             app.add_option("PLACE", args->places, "Task files, or folders of them")
                 ->type_name("")
                 ->required();
@@ -278,7 +278,7 @@ Command bench_tasks_part() {
                 ->check(CLI::Range(1, 64));
             add_baselines_option(app, args->baselines);
             app.add_flag("--json", args->json, "Print one JSON object on standard output");
-            app.footer(footer);
+            app.footer(tasks_footer);
             return [args] { return bench_tasks(*args); };
           }};
 }

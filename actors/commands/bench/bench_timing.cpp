@@ -18,13 +18,13 @@ namespace {
 
 using sandbox::AgreementRow;
 
-struct Arguments {
+struct TimingArguments {
   std::vector<double> targets{10, 20, 50, 100, 200, 1000, 5000};
   int gpu = 0, calls = 101;
   bool json = false;
 };
 
-constexpr std::chrono::minutes budget{20};
+constexpr std::chrono::minutes timing_budget{20};
 
 Result<sandbox::CudaCompiler> open_compiler(const sandbox::SandboxOptions& options,
                                             const sandbox::GpuSlot& slot, Deadline deadline) {
@@ -38,7 +38,7 @@ Result<sandbox::CudaCompiler> open_compiler(const sandbox::SandboxOptions& optio
                                      deadline);
 }
 
-Result<std::vector<AgreementRow>> measure(const Arguments& args) {
+Result<std::vector<AgreementRow>> measure(const TimingArguments& args) {
   SandboxConfig config;
   config.contract = "device";
   config.first_gpu = args.gpu;
@@ -46,7 +46,7 @@ Result<std::vector<AgreementRow>> measure(const Arguments& args) {
     return tl::unexpected(std::move(fits.error()));
   }
   const auto options = slot_options(config, python_interpreter().string(), 0);
-  const Deadline deadline = Deadline::after(budget);
+  const Deadline deadline = Deadline::after(timing_budget);
   // Processes that wait for each other share a core, as in a service.
   const sandbox::CorePin pin(*options.core);
   auto slot = sandbox::GpuSlot::open(
@@ -114,14 +114,14 @@ std::string to_text(const std::vector<AgreementRow>& rows) {
   return table_of(lines);
 }
 
-ExitCode bench_timing(const Arguments& args) {
+ExitCode bench_timing(const TimingArguments& args) {
   const auto rows = measure(args);
   if (!rows) return report(rows.error());
   std::cout << (args.json ? to_json(*rows).dump() + '\n' : to_text(*rows));
   return ExitCode::success;
 }
 
-const char* const footer =
+const char* const timing_footer =
     "Three kernels with several amounts of work, caches cold, medians. Events: plain launches in\n"
     "this process between two events, minus two events around nothing; another process has just\n"
     "used the device, as in a verdict. Graph: as in a verdict, by a jailed launcher, minus an\n"
@@ -133,7 +133,7 @@ const char* const footer =
 Command bench_timing_part() {
   return {"timing", "Times of a GPU's kernels by three clocks: do they agree?",
           [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<Arguments>();
+            auto args = std::make_shared<TimingArguments>();
             app.add_option("--targets", args->targets,
                            "Kernel times in microseconds, separated by commas")
                 ->capture_default_str()
@@ -146,7 +146,7 @@ Command bench_timing_part() {
                 ->capture_default_str()
                 ->check(CLI::Range(0, 63));
             app.add_flag("--json", args->json, "Print one JSON object on standard output");
-            app.footer(footer);
+            app.footer(timing_footer);
             return [args] { return bench_timing(*args); };
           }};
 }

@@ -9,7 +9,7 @@ namespace {
 using Classes = std::set<VerdictClass>;
 using enum VerdictClass;
 
-const char* const task_text = R"(import torch
+const char* const code_of_sum = R"(import torch
 
 class Model(torch.nn.Module):
     def forward(self, x):
@@ -146,10 +146,10 @@ std::string_view to_string(Piece piece) noexcept {
 }
 
 Task fault_task(const std::string& contract) {
-  Task task{.id = "fault_task", .code = task_text};
+  Task task{.id = "fault_task", .code = code_of_sum};
   if (contract != "cpu") {
     task.device = DeviceClass::cuda;
-    task.code = std::string("DEVICE = \"cuda\"\n") + task_text;
+    task.code = std::string("DEVICE = \"cuda\"\n") + code_of_sum;
   }
   task.content_hash = sha256_hex(task.code);
   return task;

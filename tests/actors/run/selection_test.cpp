@@ -58,7 +58,9 @@ class SelectionTest : public ::testing::Test {
       if (n + 1 < turns.size()) add(segment, "\nresult", false);
       EXPECT_TRUE(store_->append(segment));
     }
-    if (reward) EXPECT_TRUE(store_->close(id, {.reward = *reward}));
+    if (reward) {
+      EXPECT_TRUE(store_->close(id, {.reward = *reward}));
+    }
     return id;
   }
   void add(Segment& segment, const std::string& text, bool sampled) const {
