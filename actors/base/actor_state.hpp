@@ -7,9 +7,11 @@
 #include <caf/typed_event_based_actor.hpp>
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "actors/base/status_board.hpp"
 #include "actors/base/tap.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/messages.hpp"
@@ -44,6 +46,7 @@ class ActorState {
     Visit(ActorState& state, std::string_view handler, uint64_t sender)
         : state_(state), delivery_{state.label(), handler, sender, ++state.handled_} {
       state_.identity_.tap->delivered(delivery_);
+      if (state_.board_) state_.board_->enter();
     }
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;
@@ -51,6 +54,7 @@ class ActorState {
       const auto took = std::chrono::steady_clock::now() - begin_;
       state_.busy_ += took;
       state_.identity_.tap->handled(delivery_, {begin_, took});
+      if (state_.board_) state_.board_->leave(state_.status({}));
     }
 
    private:
@@ -61,6 +65,8 @@ class ActorState {
 
   Tap* tap() const { return identity_.tap; }
   void take_identity(Identity identity) { identity_ = std::move(identity); }
+  /// Leaves the status there after each handler, for a front that answers.
+  void report_to(std::shared_ptr<StatusBoard> board) { board_ = std::move(board); }
 
  protected:
   /// Adds phase, queue length and gauges.
@@ -72,6 +78,7 @@ class ActorState {
   }
 
   Identity identity_;
+  std::shared_ptr<StatusBoard> board_;  // null: there is no front
   uint64_t handled_ = 0;
   std::chrono::nanoseconds busy_{0};
   std::chrono::steady_clock::time_point born_ = std::chrono::steady_clock::now();

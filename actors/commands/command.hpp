@@ -38,6 +38,7 @@ Command config_command();
 Command doctor_command();
 Command eval_command();
 Command runs_command();
+Command synth_command();
 Command train_command();
 
 /// All commands, in the order of --help.

@@ -21,6 +21,9 @@ void LearnerState::start(Self self, LearnerSettings settings, LedgerActor ledger
   if (!made) throw ActorFailure(made.error());
   trainer_ = std::move(*made);
   last_checkpoint_ = trainer_->version().step;
+  const Identity identity{label() + "-writer", tap()};
+  writer_ =
+      self_->spawn<caf::detached + caf::linked>(checkpoint_writer, identity, settings_.checkpoints);
   publish();
 }
 
@@ -131,6 +134,7 @@ LearnerSelf::behavior_type learner(LearnerState::Self self, Identity identity,
                                    LearnerSettings settings, LedgerActor ledger,
                                    LocalWeightStoreActor store) {
   adopt(self, std::move(identity));
+  self->state.report_to(settings.board);
   self->state.start(self, std::move(settings), std::move(ledger), std::move(store));
   return {on(self, "status", &LearnerState::status),
           on(self, "observe", &LearnerState::observe),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learner: policy, critic and optimiser of one rank, on its own thread. Spawned and watched by the
-// supervisor; bounded by the trajectories in flight and by the trainer's own bound on held
-// prefixes. A handler takes at most one pack of tokens; only `flush` and a checkpoint requested
-// within a step finish that whole step. When it dies, the run stops and can resume from its last
-// checkpoint.
+// Learner: policy, critic and optimiser of one rank, on its own thread, behind learner_front.hpp.
+// Bounded by the trajectories in flight and by the trainer's own bound on held prefixes. A handler
+// takes at most one pack of tokens; only `flush` and a checkpoint requested within a step finish
+// that whole step. Checkpoints are copied here and written beside it. When it dies, the run stops
+// and can resume from its last checkpoint.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
@@ -13,24 +13,23 @@
 #include <vector>
 
 #include "actors/base/actor_state.hpp"
-#include "actors/protocol/local_messages.hpp"
+#include "actors/learner/checkpoint_writer.hpp"
 #include "policy/learn/early_warnings.hpp"
 #include "policy/learn/trainer.hpp"
-#include "runtime/run/checkpoint.hpp"
 
 namespace warpsmith::actors {
 
 struct LearnerSettings {
   /// Called on the learner's thread.
   std::function<Result<std::unique_ptr<policy::Trainer>>()> make_trainer;
-  std::shared_ptr<const CheckpointStore> checkpoints;
-  /// Files of the model that training does not change (tokenizer), copied into every checkpoint.
-  std::function<Result<void>(const std::filesystem::path&)> copy_fixed_files;
-  uint32_t checkpoint_steps = 10;  // steps between two checkpoints
+  CheckpointPlace checkpoints;
+  std::shared_ptr<StatusBoard> board = nullptr;  // of the front; null: there is none
+  uint32_t checkpoint_steps = 10;                // steps between two checkpoints
   uint32_t keep_checkpoints = 2;
   WarningsConfig warnings;
   std::chrono::milliseconds ledger_timeout{60'000};
-  int threads = 1;  // LibTorch's, for this actor's work
+  std::chrono::minutes write_timeout{30};  // of one checkpoint
+  int threads = 1;                         // LibTorch's, for this actor's work
 };
 
 /// The learner with its message to itself: one pack of work, sent while there is work.
@@ -49,7 +48,11 @@ class LearnerState : public ActorState {
   caf::result<std::string> checkpoint(atom::checkpoint);
 
  private:
-  using Promise = caf::typed_response_promise<std::string>;
+  /// Who waits for a checkpoint of that step or a later one.
+  struct Asker {
+    caf::typed_response_promise<std::string> promise;
+    uint32_t step = 0;
+  };
 
   void describe(ActorStatus& status) const override;
   void go_on();
@@ -64,9 +67,11 @@ class LearnerState : public ActorState {
   void publish();
   bool checkpoint_due() const;
   void finish_step_for_checkpoint();
-  Result<std::string> write_checkpoint();
   void settle_checkpoint();
-  void answer_askers(const Result<std::string>& folder);
+  void checkpoint_written(PolicyVersion version, const std::string& folder);
+  void checkpoint_failed(const Error& error);
+  /// Answers those who waited for `step` or an earlier one; writes again if others wait.
+  void answer_askers(uint32_t step, const Result<std::string>& folder);
 
   Self self_ = nullptr;
   LearnerSettings settings_;
@@ -75,9 +80,10 @@ class LearnerState : public ActorState {
   std::unique_ptr<policy::Trainer> trainer_;
   bool scheduled_ = false;  // a step message is in the mailbox
   bool recording_ = false;  // the ledger has not yet answered for the last step
-  bool settling_ = false;   // the ledger has not yet answered for the last checkpoint
+  bool settling_ = false;   // a checkpoint is being written, or the ledger has not yet answered
   uint32_t last_checkpoint_ = 0;
-  std::vector<Promise> askers_;  // wait for a checkpoint
+  CheckpointWriterActor writer_;
+  std::vector<Asker> askers_;
   std::map<std::string, double> last_numbers_;
   std::optional<policy::EarlyWarnings> watch_;
   int64_t trained_tokens_ = 0;  // of all forward passes so far

@@ -4,6 +4,7 @@
 #include "actors/learner/learner.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
+#include "policy/learn/trainer_checkpoint.hpp"
 
 namespace warpsmith::actors {
 
@@ -18,54 +19,61 @@ bool LearnerState::checkpoint_due() const {
   return trainer_->version().step >= last_checkpoint_ + settings_.checkpoint_steps;
 }
 
-Result<std::string> LearnerState::write_checkpoint() {
-  const auto written = settings_.checkpoints->write(
-      trainer_->version(), [this](const std::filesystem::path& folder) -> Result<void> {
-        if (auto saved = trainer_->save(folder); !saved) return saved;
-        return settings_.copy_fixed_files(folder);
-      });
-  if (!written) return tl::unexpected(written.error());
-  log::info(label() + ": " + written->folder.string());
-  return written->folder.string();
-}
-
-/// Writes a checkpoint if there is a newer step, and answers all askers once the ledger has it.
+/// Has a checkpoint written if there is a newer step, and answers the askers once the ledger has
+/// it.
 void LearnerState::settle_checkpoint() {
-  if (settling_) return;  // the pending answer serves all askers
+  if (settling_) return;  // its end answers the askers or begins the next one
   const uint32_t step = trainer_->version().step;
   if (step == last_checkpoint_) {
-    return answer_askers(step == 0 ? "" : settings_.checkpoints->path_of(step).string());
+    return answer_askers(step,
+                         step == 0 ? "" : settings_.checkpoints.store->path_of(step).string());
   }
-  auto folder = write_checkpoint();
-  if (!folder) return answer_askers(folder);
-  last_checkpoint_ = step;
+  const auto taken = trainer_->snapshot();
+  if (!taken) return checkpoint_failed(taken.error());
   settling_ = true;
-  ask(self_, *this, "checkpoint_recorded", ledger_, settings_.ledger_timeout, atom::checkpoint_v,
-      trainer_->version())
-      .then(
-          [this, folder](bool) {
-            const auto pruned = settings_.checkpoints->prune(settings_.keep_checkpoints);
-            if (!pruned) log::warn(label() + ": " + pruned.error().message);
-            answer_askers(folder);
-          },
-          [this](const caf::error& error) { answer_askers(tl::unexpected(from_caf(error))); });
+  ask(self_, *this, "checkpoint_written", writer_, settings_.write_timeout,
+      LocalSnapshot{std::make_shared<const policy::TrainerSnapshot>(*taken)})
+      .then([this, version = taken->version()](
+                const std::string& folder) { checkpoint_written(version, folder); },
+            [this](const caf::error& error) { checkpoint_failed(from_caf(error)); });
 }
 
-void LearnerState::answer_askers(const Result<std::string>& folder) {
-  if (!folder) log::error(label() + ": checkpoint: " + folder.error().message);
+void LearnerState::checkpoint_written(PolicyVersion version, const std::string& folder) {
+  last_checkpoint_ = version.step;
+  ask(self_, *this, "checkpoint_recorded", ledger_, settings_.ledger_timeout, atom::checkpoint_v,
+      version)
+      .then(
+          [this, version, folder](bool) {
+            const auto pruned = settings_.checkpoints.store->prune(settings_.keep_checkpoints);
+            if (!pruned) log::warn(label() + ": " + pruned.error().message);
+            settling_ = false;
+            answer_askers(version.step, folder);
+          },
+          [this](const caf::error& error) { checkpoint_failed(from_caf(error)); });
+}
+
+void LearnerState::checkpoint_failed(const Error& error) {
+  log::error(label() + ": checkpoint: " + error.message);
   settling_ = false;
-  for (Promise& asker : std::exchange(askers_, {})) {
-    if (folder) {
-      asker.deliver(*folder);
+  answer_askers(trainer_->version().step, tl::unexpected(error));
+}
+
+void LearnerState::answer_askers(uint32_t step, const Result<std::string>& folder) {
+  for (Asker& asker : std::exchange(askers_, {})) {
+    if (asker.step > step) {
+      askers_.push_back(std::move(asker));
+    } else if (folder) {
+      asker.promise.deliver(*folder);
     } else {
-      asker.deliver(to_caf(folder.error()));
+      asker.promise.deliver(to_caf(folder.error()));
     }
   }
+  if (!askers_.empty() && !recording_ && !trainer_->mid_step()) settle_checkpoint();
 }
 
 caf::result<std::string> LearnerState::checkpoint(atom::checkpoint /*unused*/) {
-  askers_.push_back(self_->make_response_promise<std::string>());
-  Promise promise = askers_.back();
+  const auto promise = self_->make_response_promise<std::string>();
+  askers_.push_back({promise, trainer_->version().step + (trainer_->mid_step() ? 1U : 0U)});
   if (!recording_ && !trainer_->mid_step()) settle_checkpoint();
   go_on();
   return promise;

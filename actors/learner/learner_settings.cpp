@@ -33,10 +33,9 @@ LearnerSettings learner_settings(const RunConfig& config, TrainerStart start,
   setup.critic = start.critic;
   LearnerSettings settings;
   settings.make_trainer = [setup, start = std::move(start)] { return make_trainer(setup, start); };
-  settings.checkpoints = std::move(checkpoints);
-  settings.copy_fixed_files = [from = config.model.folder](const std::filesystem::path& to) {
-    return policy::copy_other_files(from, to);
-  };
+  settings.checkpoints = {std::move(checkpoints), [from = config.model.folder](const auto& to) {
+                            return policy::copy_other_files(from, to);
+                          }};
   settings.warnings = config.learner.warnings;
   settings.checkpoint_steps = static_cast<uint32_t>(config.ledger.checkpoint_steps);
   settings.keep_checkpoints = static_cast<uint32_t>(config.ledger.keep_checkpoints);

@@ -10,7 +10,8 @@
 
 namespace warpsmith::policy {
 struct ModelWeights;
-}
+class TrainerSnapshot;
+}  // namespace warpsmith::policy
 
 namespace warpsmith::actors {
 
@@ -20,9 +21,15 @@ struct LocalWeights {
   std::shared_ptr<const policy::ModelWeights> weights;
 };
 
+/// What a checkpoint holds.
+struct LocalSnapshot {
+  std::shared_ptr<const policy::TrainerSnapshot> snapshot;
+};
+
 }  // namespace warpsmith::actors
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(warpsmith::actors::LocalWeights)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(warpsmith::actors::LocalSnapshot)
 
 namespace warpsmith::actors {
 
@@ -34,6 +41,12 @@ using LocalWeightStoreActor = WeightStoreActor::extend<
     caf::reacts_to<LocalWeights>,
     // Answers the newest version; error not_found before the first.
     caf::replies_to<atom::pull>::with<LocalWeights>>;
+
+/// Writes the learner's checkpoints beside it.
+using CheckpointWriterActor = caf::typed_actor<
+    AnswersStatus,
+    // Answers the checkpoint's folder once it is durable.
+    caf::replies_to<LocalSnapshot>::with<std::string>>;
 
 // clang-format on
 

@@ -25,15 +25,15 @@ Result<TextModel> read_text_model(const RunConfig& config) {
   TextModel text{.folder = config.model.folder, .agent = config.agent};
   auto tokenizer = policy::read_tokenizer(text.folder);
   if (!tokenizer) return tl::unexpected(std::move(tokenizer.error()));
-  auto sha256 = sha256_of_file(text.folder / "tokenizer.json");
-  if (!sha256) return tl::unexpected(std::move(sha256.error()));
+  auto hash = hash_of_file(text.folder / "tokenizer.json");
+  if (!hash) return tl::unexpected(std::move(hash.error()));
   auto frame = chat_frame(config.agent, *tokenizer, text.folder);
   if (!frame) return tl::unexpected(std::move(frame.error()));
   auto model = policy::read_hf_config(text.folder);
   if (!model) return tl::unexpected(std::move(model.error()));
   end_turns_by(*frame, *tokenizer, *model);
   text.stop_tokens.assign(model->eos_tokens.begin(), model->eos_tokens.end());
-  text.tokenizer_sha256 = std::move(*sha256);
+  text.tokenizer_hash = std::move(*hash);
   text.frame = std::move(*frame);
   text.tokenizer = std::make_shared<const policy::Tokenizer>(std::move(*tokenizer));
   return text;
@@ -50,7 +50,7 @@ Result<TextModel> text_model_of_run(const RunPaths& run) {
 
 Result<void> check_same_text(const TextModel& reader, const TextModel& source,
                              const RunPaths& run) {
-  if (reader.tokenizer_sha256 != source.tokenizer_sha256) {
+  if (reader.tokenizer_hash != source.tokenizer_hash) {
     return other_text("tokenizer.json", reader, source, run);
   }
   if (!(reader.frame == source.frame)) return other_text("chat template", reader, source, run);

@@ -4,6 +4,7 @@
 #include <caf/send.hpp>
 
 #include "actors/generator/generator_settings.hpp"
+#include "actors/learner/learner_front.hpp"
 #include "actors/learner/learner_settings.hpp"
 #include "actors/ledger/ledger_settings.hpp"
 #include "actors/protocol/inspect.hpp"
@@ -43,12 +44,15 @@ void add_run_state(Spawners& s, const Inputs& inputs) {
   if (!inputs->learns) return;
   s.learner = [inputs](caf::actor_system& system, Identity id, LedgerActor ledger,
                        LocalWeightStoreActor store) {
-    return system.spawn<caf::detached>(
-        learner, std::move(id),
-        learner_settings(inputs->config,
-                         {inputs->model, inputs->weights, inputs->origin, inputs->critic},
-                         inputs->checkpoints),
-        std::move(ledger), std::move(store));
+    const Identity front{id.label + "-front", id.tap};
+    return system.spawn(learner_front, front, [=](auto* self, auto board) -> LearnerActor {
+      LearnerSettings settings = learner_settings(
+          inputs->config, {inputs->model, inputs->weights, inputs->origin, inputs->critic},
+          inputs->checkpoints);
+      settings.board = std::move(board);
+      return self->template spawn<caf::detached + caf::linked>(learner, id, std::move(settings),
+                                                               ledger, store);
+    });
   };
 }
 

@@ -67,10 +67,15 @@ void assign_critic(ActorCritic& networks, const CriticWeights& from) {
 }
 
 Result<void> save_critic(const fs::path& folder, const ActorCritic& networks) {
-  if (networks.has_own_critic_body()) {
-    if (auto saved = save_hf_model(folder, networks.critic_body()); !saved) return saved;
+  return save_critic(folder, networks.value_head(),
+                     networks.has_own_critic_body() ? &networks.critic_body() : nullptr);
+}
+
+Result<void> save_critic(const fs::path& folder, const ValueHead& head, const Transformer* body) {
+  if (body != nullptr) {
+    if (auto saved = save_hf_model(folder, *body); !saved) return saved;
   }
-  return write_safetensors(folder / head_file, value_head_to_map(networks.value_head()));
+  return write_safetensors(folder / head_file, value_head_to_map(head));
 }
 
 }  // namespace warpsmith::policy

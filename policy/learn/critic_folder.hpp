@@ -26,7 +26,9 @@ Result<CriticWeights> read_critic(const std::filesystem::path& folder, const Mod
 /// Copies `from` into the storage of the networks' critic.
 void assign_critic(ActorCritic& networks, const CriticWeights& from);
 
-/// Writes the critic of `networks` into `folder`, which exists.
+/// Writes the critic of `networks`, or one of that head and body, into `folder`, which exists.
 Result<void> save_critic(const std::filesystem::path& folder, const ActorCritic& networks);
+Result<void> save_critic(const std::filesystem::path& folder, const ValueHead& head,
+                         const Transformer* body);
 
 }  // namespace warpsmith::policy

@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <string>
+#include <utility>
 
 namespace warpsmith::policy {
 
@@ -14,6 +15,14 @@ Placement placement_of(const LearnerConfig& config) {
                       .compute = {.type = std::nullopt, .recompute = true}};
   if (config.precision == ComputePrecision::bf16) placement.compute.type = at::kBFloat16;
   return placement;
+}
+
+Transformer placed(ModelConfig config, ModelWeights weights, const LearnerConfig& learner) {
+  const Placement place = placement_of(learner);
+  if (place.device.is_cuda()) {
+    weights = weights.converted(at::TensorOptions(place.device).dtype(at::kFloat));
+  }
+  return {std::move(config), std::move(weights), place.compute};
 }
 
 Result<void> check_placement(const LearnerConfig& config) {

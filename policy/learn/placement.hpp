@@ -17,6 +17,9 @@ struct Placement {
 
 Placement placement_of(const LearnerConfig& config);
 
+/// The model that a learner trains: on its device, with float32 master weights.
+Transformer placed(ModelConfig config, ModelWeights weights, const LearnerConfig& learner);
+
 /// `unsupported` if the configured GPU is not there.
 Result<void> check_placement(const LearnerConfig& config);
 

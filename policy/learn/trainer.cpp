@@ -15,11 +15,7 @@ namespace {
 
 TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeights weights,
                         const std::optional<ModelWeights>& reference) {
-  const Placement place = placement_of(setup.learner);
-  if (place.device.is_cuda()) {
-    weights = weights.converted(at::TensorOptions(place.device).dtype(at::kFloat));
-  }
-  ActorCritic networks{Transformer{std::move(config), std::move(weights), place.compute},
+  ActorCritic networks{placed(std::move(config), std::move(weights), setup.learner),
                        setup.learner.critic, setup.temperature};
   if (setup.critic) assign_critic(networks, *setup.critic);
   AdamW optimiser{setup.learner.optimizer, parameter_groups(networks)};
@@ -123,10 +119,10 @@ TrainerStatus Trainer::status() const {
           .released_prefixes = running_.released_prefixes()};
 }
 
-Result<void> Trainer::save(const std::filesystem::path& folder) const {
-  if (!mid_step()) return save_checkpoint(state_, folder);
+Result<TrainerSnapshot> Trainer::snapshot() const {
+  if (!mid_step()) return TrainerSnapshot{state_};
   return fail(ErrorCode::invalid_argument,
-              folder.string() + ": a step is not complete; save after its report");
+              "checkpoint: a step is not complete; take it after its report");
 }
 
 Result<void> Trainer::restore(const std::filesystem::path& folder, uint32_t incarnation) {

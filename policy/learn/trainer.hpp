@@ -11,6 +11,7 @@
 
 #include "policy/learn/critic_folder.hpp"
 #include "policy/learn/running_trajectories.hpp"
+#include "policy/learn/trainer_checkpoint.hpp"
 #include "policy/learn/trainer_state.hpp"
 #include "policy/learn/training_step.hpp"
 #include "runtime/config/learner_config.hpp"
@@ -86,11 +87,11 @@ class Trainer {
   bool streams() const { return setup_.learner.forwards == ForwardMode::streamed; }
   const ModelConfig& model_config() const { return state_.networks.config(); }
 
-  /// True between the first and the last update of a step, when `save` is refused.
+  /// True between the first and the last update of a step, when `snapshot` is refused.
   bool mid_step() const { return !state_.mark.published; }
-  /// Writes a checkpoint into `folder`, which exists. `invalid_argument` while `mid_step`.
-  /// Gradients of the current step are not saved: a resumed run gets its trajectories again.
-  Result<void> save(const std::filesystem::path& folder) const;
+  /// A checkpoint to be written. `invalid_argument` while `mid_step`. Gradients of the current step
+  /// are not in it: a resumed run gets its trajectories again.
+  Result<TrainerSnapshot> snapshot() const;
   /// Replaces everything by a checkpoint and begins incarnation `incarnation`.
   Result<void> restore(const std::filesystem::path& folder, uint32_t incarnation);
 

@@ -29,6 +29,19 @@ Result<void> save_model(const fs::path& folder, const Transformer& model) {
   return save_hf_model(folder, model);
 }
 
+/// A copy on the host, also of what is there already.
+at::Tensor on_host(const at::Tensor& tensor) {
+  return tensor.detach().to(at::TensorOptions(at::kCPU), /*non_blocking=*/false, /*copy=*/true);
+}
+
+Transformer on_host(const Transformer& model) {
+  const at::NoGradGuard no_grad;
+  ModelWeights weights = model.weights().embed.is_cuda()
+                             ? model.weights().converted(at::TensorOptions(at::kCPU))
+                             : model.weights().clone();
+  return {model.config(), std::move(weights)};
+}
+
 /// Copies a model folder into the storage of `model`.
 Result<void> load_into(const fs::path& folder, Transformer& model) {
   auto map = read_hf_weights(folder);
@@ -59,21 +72,29 @@ Result<void> load_optimiser(const fs::path& file, AdamW& optimiser) {
 
 }  // namespace
 
-Result<void> save_checkpoint(const TrainerState& state, const fs::path& folder) {
-  const ActorCritic& networks = state.networks;
-  if (auto r = save_model(folder, networks.actor()); !r) return r;
+TrainerSnapshot::TrainerSnapshot(const TrainerState& state)
+    : version_(state.mark.version),
+      actor_(on_host(state.networks.actor())),
+      head_{on_host(state.networks.value_head().weight), on_host(state.networks.value_head().bias)},
+      moments_(state.optimiser.state()),
+      numbers_{state.mark.version.step, state.mark.updates, state.scale.mean_square(),
+               state.prompts.entries(), state.restored} {
+  if (state.networks.has_own_critic_body()) critic_body_ = on_host(state.networks.critic_body());
+  if (state.reference) reference_ = on_host(*state.reference);
+  for (auto& [name, tensor] : moments_) tensor = on_host(tensor);
+}
+
+Result<void> TrainerSnapshot::save(const fs::path& folder) const {
+  if (auto r = save_model(folder, actor_); !r) return r;
   const fs::path critic = folder / "critic";
   if (auto r = make_folder(critic); !r) return r;
-  if (auto r = save_critic(critic, networks); !r) return r;
-  if (state.reference) {
-    if (auto r = save_model(folder / "reference", *state.reference); !r) return r;
+  const Transformer* body = critic_body_ ? &*critic_body_ : nullptr;
+  if (auto r = save_critic(critic, head_, body); !r) return r;
+  if (reference_) {
+    if (auto r = save_model(folder / "reference", *reference_); !r) return r;
   }
-  const WeightMap moments = state.optimiser.state();
-  if (auto r = write_safetensors(folder / "optimizer.safetensors", moments); !r) return r;
-  return write_trainer_numbers(
-      folder / "trainer.json",
-      {state.mark.version.step, state.mark.updates, state.scale.mean_square(),
-       state.prompts.entries(), state.restored});
+  if (auto r = write_safetensors(folder / "optimizer.safetensors", moments_); !r) return r;
+  return write_trainer_numbers(folder / "trainer.json", numbers_);
 }
 
 Result<void> restore_checkpoint(TrainerState& state, const fs::path& folder, uint32_t incarnation) {

@@ -4,14 +4,31 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
+#include "policy/learn/trainer_json.hpp"
 #include "policy/learn/trainer_state.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::policy {
 
-/// Writes into `folder`, which exists.
-Result<void> save_checkpoint(const TrainerState& state, const std::filesystem::path& folder);
+/// What a checkpoint holds, copied to the host: it can be written while the trainer goes on.
+class TrainerSnapshot {
+ public:
+  explicit TrainerSnapshot(const TrainerState& state);
+
+  PolicyVersion version() const { return version_; }
+  /// Writes into `folder`, which exists.
+  Result<void> save(const std::filesystem::path& folder) const;
+
+ private:
+  PolicyVersion version_;
+  Transformer actor_;
+  std::optional<Transformer> critic_body_, reference_;
+  ValueHead head_;
+  WeightMap moments_;
+  TrainerNumbers numbers_;
+};
 
 /// Replaces the contents of `state` by a checkpoint of the same configuration; its tensors keep
 /// their storage. The version becomes (`incarnation`, saved step). After an error `state` may be

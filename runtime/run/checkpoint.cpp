@@ -77,7 +77,7 @@ Result<ManifestFile> describe(const fs::path& folder, const std::string& name) {
   std::error_code error;
   const uint64_t bytes = fs::file_size(folder / name, error);
   if (error) return fail_with_errno("cannot read", folder / name, error.value());
-  auto hash = sha256_of_file(folder / name);
+  auto hash = hash_of_file(folder / name);
   if (!hash) return tl::unexpected(hash.error());
   return ManifestFile{name, bytes, std::move(*hash)};
 }
@@ -123,9 +123,9 @@ Result<void> check_file(const fs::path& folder, const ManifestFile& expected) {
   if (!got) return as_damage(got.error());
   if (*got == expected) return {};
   return fail(ErrorCode::corrupt, (folder / expected.name).string() + ": expected " +
-                                      std::to_string(expected.bytes) + " bytes with SHA-256 " +
-                                      expected.sha256 + ", got " + std::to_string(got->bytes) +
-                                      " with " + got->sha256);
+                                      std::to_string(expected.bytes) + " bytes with XXH3 " +
+                                      expected.xxh3 + ", got " + std::to_string(got->bytes) +
+                                      " with " + got->xxh3);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace warpsmith {
 struct ManifestFile {
   std::string name;  // relative to the folder, with '/' between parts
   uint64_t bytes = 0;
-  std::string sha256;
+  std::string xxh3;
 
   bool operator==(const ManifestFile&) const = default;
 };

@@ -11,7 +11,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int manifest_format = 1;
+constexpr int manifest_format = 2;
 
 void check_keys(const json& object, const std::set<std::string>& known) {
   for (const auto& [key, value] : object.items()) {
@@ -31,8 +31,8 @@ bool stays_inside(const std::string& name) {
   return name.find('\0') == std::string::npos;
 }
 
-bool is_sha256(const std::string& text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+bool is_xxh3(const std::string& text) {
+  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 /// Reads a whole number in range; nlohmann converts other values silently.
@@ -45,11 +45,11 @@ uint64_t natural(const json& object, const char* key, uint64_t largest) {
 }
 
 ManifestFile file_of(const json& object) {
-  check_keys(object, {"name", "bytes", "sha256"});
-  ManifestFile file{object.at("name"), natural(object, "bytes", UINT64_MAX), object.at("sha256")};
+  check_keys(object, {"name", "bytes", "xxh3"});
+  ManifestFile file{object.at("name"), natural(object, "bytes", UINT64_MAX), object.at("xxh3")};
   if (!stays_inside(file.name))
     throw std::runtime_error("file name '" + file.name + "' leaves the folder");
-  if (!is_sha256(file.sha256)) throw std::runtime_error("file '" + file.name + "' has no SHA-256");
+  if (!is_xxh3(file.xxh3)) throw std::runtime_error("file '" + file.name + "' has no XXH3");
   return file;
 }
 
@@ -73,7 +73,7 @@ CheckpointManifest manifest_of(const json& object) {
 std::string to_json(const CheckpointManifest& manifest) {
   json files = json::array();
   for (const ManifestFile& file : manifest.files) {
-    files.push_back({{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
+    files.push_back({{"name", file.name}, {"bytes", file.bytes}, {"xxh3", file.xxh3}});
   }
   const json object{{"format", manifest_format},
                     {"incarnation", manifest.version.incarnation},

@@ -2,9 +2,10 @@
 #include "runtime/run/durable_file.hpp"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <array>
 #include <cerrno>
@@ -37,10 +38,6 @@ ErrorCode code_of(int error_number) {
       return ErrorCode::io_failed;
   }
 }
-
-struct DigestFree {
-  void operator()(EVP_MD_CTX* context) const noexcept { EVP_MD_CTX_free(context); }
-};
 
 ssize_t read_some(int descriptor, char* into, size_t size) {
   ssize_t got = ::read(descriptor, into, size);
@@ -169,24 +166,21 @@ Result<void> sync_tree(const fs::path& folder) {
   return sync_path(folder);
 }
 
-Result<std::string> sha256_of_file(const fs::path& path) {
+Result<std::string> hash_of_file(const fs::path& path) {
   auto file = open_file(path, O_RDONLY);
   if (!file) return tl::unexpected(file.error());
-  const std::unique_ptr<EVP_MD_CTX, DigestFree> context{EVP_MD_CTX_new()};
-  if (EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) {
-    return fail(ErrorCode::unsupported, "SHA-256 is not available from OpenSSL");
-  }
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
   std::vector<char> piece(1U << 20U);
   ssize_t got = read_some(file->get(), piece.data(), piece.size());
   while (got > 0) {
-    (void)EVP_DigestUpdate(context.get(), piece.data(), static_cast<size_t>(got));
+    XXH3_128bits_update(&state, piece.data(), static_cast<size_t>(got));
     got = read_some(file->get(), piece.data(), piece.size());
   }
   if (got < 0) return fail_with_errno("cannot read", path, errno);
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  (void)EVP_DigestFinal_ex(context.get(), digest.data(), &size);
-  return to_hex(std::span(digest).first(size));
+  XXH128_canonical_t digest;
+  XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(&state));
+  return to_hex(digest.digest);
 }
 
 }  // namespace warpsmith

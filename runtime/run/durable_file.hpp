@@ -59,7 +59,8 @@ Result<void> sync_path(const std::filesystem::path& path);
 /// fsync of every file and folder below `folder`, then of `folder`.
 Result<void> sync_tree(const std::filesystem::path& folder);
 
-/// SHA-256 of a file's content, read in pieces.
-Result<std::string> sha256_of_file(const std::filesystem::path& path);
+/// XXH3 (128 bits) of a file's content, read in pieces, as 32 hexadecimal digits. Finds damage as
+/// fast as memory is read; unlike SHA-256 it proves nothing about content made on purpose.
+Result<std::string> hash_of_file(const std::filesystem::path& path);
 
 }  // namespace warpsmith

@@ -20,6 +20,7 @@ Train and judge
                      and plan.toml for GPUs, or model_new.py
   runs list|show|trajectories
                      list runs, show one, or read its trajectories
+  synth              make training tasks: crawl, compose, filter, store; or import tasks
   config CONFIG      check a configuration and print it with every default
   bench PART         measure a part beside its peer or its bar
   doctor             show what this machine offers and lacks, and how to get the rest

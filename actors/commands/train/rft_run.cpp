@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/train/rft_run.hpp"
+#include "policy/learn/placement.hpp"
 
 #include "actors/commands/train/selected_run.hpp"
 #include "actors/commands/train/supervised_run.hpp"
@@ -10,12 +11,16 @@ namespace warpsmith::actors {
 namespace {
 
 Result<policy::SftStage> make_stage(const Selection& selection, const RunConfig& config) {
+  if (auto good = policy::check_placement(config.learner); !good) {
+    return tl::unexpected(std::move(good.error()));
+  }
   auto conversations = conversations_of(selection, config);
   if (!conversations) return tl::unexpected(std::move(conversations.error()));
   auto model = policy::load_hf_model(config.model.folder);
   if (!model) return tl::unexpected(std::move(model.error()));
-  return policy::SftStage::make(config.sft, std::move(*model), std::move(*conversations),
-                                static_cast<uint64_t>(config.run.seed));
+  return policy::SftStage::make(config.sft,
+                                policy::placed(model->config(), model->weights(), config.learner),
+                                std::move(*conversations), static_cast<uint64_t>(config.run.seed));
 }
 
 }  // namespace

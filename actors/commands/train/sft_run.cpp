@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/train/sft_run.hpp"
+#include "policy/learn/placement.hpp"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -59,6 +60,9 @@ Result<policy::Transformer> start_model(const RunConfig& config) {
 }
 
 Result<policy::SftStage> make_stage(const RunConfig& config, const fs::path& folder) {
+  if (auto good = policy::check_placement(config.learner); !good) {
+    return tl::unexpected(std::move(good.error()));
+  }
   auto data = write_demonstrations(config, folder);
   if (!data) return tl::unexpected(std::move(data.error()));
   const auto demonstrations = policy::read_demonstrations(*data);
@@ -75,7 +79,7 @@ Result<policy::SftStage> make_stage(const RunConfig& config, const fs::path& fol
   }
   policy::ModelConfig shape = model->config();
   end_turns_by(*frame, *tokenizer, shape);
-  return policy::SftStage::make(config.sft, policy::Transformer(shape, model->weights()),
+  return policy::SftStage::make(config.sft, policy::placed(shape, model->weights(), config.learner),
                                 std::move(conversations), static_cast<uint64_t>(config.run.seed));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/train/value_run.hpp"
+#include "policy/learn/placement.hpp"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -39,10 +40,14 @@ class ValueTraining final : public DataStage {
 };
 
 Result<policy::ActorCritic> make_networks(const RunConfig& config) {
+  if (auto good = policy::check_placement(config.learner); !good) {
+    return tl::unexpected(std::move(good.error()));
+  }
   auto model = policy::load_hf_model(config.model.folder);
   if (!model) return tl::unexpected(std::move(model.error()));
   const CriticConfig& c = config.learner.critic;
-  policy::ActorCritic networks{model->config(), model->weights(), c, config.generator.temperature};
+  policy::ActorCritic networks{policy::placed(model->config(), model->weights(), config.learner), c,
+                               config.generator.temperature};
   if (c.folder.empty()) return networks;
   const auto critic = policy::read_critic(c.folder, model->config(), c.kind);
   if (!critic) return tl::unexpected(critic.error());

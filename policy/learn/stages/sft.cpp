@@ -17,8 +17,9 @@
 namespace warpsmith::policy {
 namespace {
 
-// Per forward pass; more would not fit into the cache.
-constexpr int64_t pack_tokens = 2048;
+// Per forward pass: on a CPU more would not fit into the cache, on a GPU fewer would leave it idle.
+constexpr int64_t pack_tokens_cpu = 2048;
+constexpr int64_t pack_tokens_gpu = 16384;
 constexpr double gradient_clip = 1.0;
 
 bool has_action(const Conversation& c) {
@@ -88,6 +89,7 @@ SftStage::Sum SftStage::run(const std::vector<size_t>& indices) const {
   Sum sum;
   std::vector<MaskedTokens> pack;
   int64_t packed = 0;
+  const int64_t most = model_.weights().embed.is_cuda() ? pack_tokens_gpu : pack_tokens_cpu;
   const auto flush = [&] {
     if (pack.empty()) return;
     const ActionPack plan = plan_actions(pack);
@@ -105,7 +107,7 @@ SftStage::Sum SftStage::run(const std::vector<size_t>& indices) const {
   };
   for (const size_t i : indices) {
     const Conversation& c = conversations_[i];
-    if (packed + static_cast<int64_t>(c.tokens.size()) > pack_tokens) flush();
+    if (packed + static_cast<int64_t>(c.tokens.size()) > most) flush();
     pack.push_back({c.tokens, c.mask});
     packed += static_cast<int64_t>(c.tokens.size());
   }

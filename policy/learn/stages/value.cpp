@@ -119,7 +119,8 @@ at::Tensor ValueStage::values_of(const Pack& pack) const {
   at::Tensor rows;
   {
     const at::AutoGradMode mode{at::GradMode::is_enabled() && networks_.has_own_critic_body()};
-    rows = networks_.critic_body().forward(plan.batch).index_select(0, plan.rows);
+    const at::Tensor hidden = networks_.critic_body().forward(plan.batch);
+    rows = hidden.index_select(0, plan.rows.to(hidden.device()));
   }
   return networks_.value_head().values(rows);
 }

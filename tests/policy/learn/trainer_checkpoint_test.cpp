@@ -45,7 +45,7 @@ TEST_F(TrainerCheckpointTest, RestoredTrainerContinuesLikeTheSavedOne) {
   Trainer first = trainer(1);
   TinyWorld world{5};
   train(first, world, 2);
-  ASSERT_TRUE(first.save(folder_));
+  ASSERT_TRUE(first.snapshot()->save(folder_));
   Trainer second = trainer(2);
   const auto restored = second.restore(folder_, 1);
   ASSERT_TRUE(restored) << restored.error().message;
@@ -66,7 +66,7 @@ TEST_F(TrainerCheckpointTest, LagOfRolledBackTokensGrowsWithNewSteps) {
   Trainer first{s, tiny_config(), tiny_weights(1)};
   TinyWorld world{5};
   train(first, world, 2);
-  ASSERT_TRUE(first.save(folder_));
+  ASSERT_TRUE(first.snapshot()->save(folder_));
   train(first, world, 4);
   const WeightSnapshot lost = first.weights();
   Trainer second{s, tiny_config(), tiny_weights(1)};
@@ -89,24 +89,38 @@ TEST_F(TrainerCheckpointTest, CheckpointRemembersEarlierIncarnations) {
   Trainer first{s, tiny_config(), tiny_weights(1)};
   TinyWorld world{5};
   train(first, world, 1);
-  ASSERT_TRUE(first.save(folder_));
+  ASSERT_TRUE(first.snapshot()->save(folder_));
   Trainer second{s, tiny_config(), tiny_weights(1)};
   ASSERT_TRUE(second.restore(folder_, 2));
-  ASSERT_TRUE(second.save(folder_));
+  ASSERT_TRUE(second.snapshot()->save(folder_));
   const auto numbers = read_trainer_numbers(folder_ / "trainer.json");
   ASSERT_TRUE(numbers) << numbers.error().message;
   EXPECT_EQ(numbers->restored, (RestoredSteps{{1, 0}, {2, 1}}));
 }
 
+TEST_F(TrainerCheckpointTest, SnapshotStaysAsItWasTaken) {
+  Trainer going = trainer(1);
+  TinyWorld world{5};
+  train(going, world, 1);
+  const auto taken = going.snapshot();
+  const ModelWeights then = going.weights().weights->clone();
+  train(going, world, 3);
+  ASSERT_TRUE(taken->save(folder_));
+  Trainer restored = trainer(2);
+  ASSERT_TRUE(restored.restore(folder_, 1));
+  EXPECT_EQ(restored.version(), (PolicyVersion{1, 1}));
+  EXPECT_EQ(distance(*restored.weights().weights, then), 0.0);
+}
+
 TEST_F(TrainerCheckpointTest, PolicyIsAModelFolder) {
   Trainer saved = trainer(1);
-  ASSERT_TRUE(saved.save(folder_));
+  ASSERT_TRUE(saved.snapshot()->save(folder_));
   const auto model = load_hf_model(folder_);
   ASSERT_TRUE(model) << model.error().message;
   EXPECT_EQ(distance(model->weights(), *saved.weights().weights), 0.0);
 }
 
-TEST_F(TrainerCheckpointTest, SavingInTheMiddleOfAStepIsRefused) {
+TEST_F(TrainerCheckpointTest, NoSnapshotInTheMiddleOfAStep) {
   Trainer busy = trainer(1);
   TinyWorld world{5};
   for (const Trajectory& played : world.play(busy.weights(), 8)) {
@@ -114,7 +128,7 @@ TEST_F(TrainerCheckpointTest, SavingInTheMiddleOfAStepIsRefused) {
     ASSERT_TRUE(busy.close(played.id, played.outcome));
   }
   while (!busy.mid_step()) EXPECT_FALSE(busy.advance().step);
-  const auto saved = busy.save(folder_);
+  const auto saved = busy.snapshot();
   ASSERT_FALSE(saved);
   EXPECT_EQ(saved.error().code, ErrorCode::invalid_argument);
 }
@@ -124,7 +138,7 @@ TEST_F(TrainerCheckpointTest, EveryMissingFileIsNamed) {
   for (const char* file :
        {"trainer.json", "model.safetensors", "critic/model.safetensors",
         "critic/value_head.safetensors", "reference/model.safetensors", "optimizer.safetensors"}) {
-    ASSERT_TRUE(saved.save(folder_));
+    ASSERT_TRUE(saved.snapshot()->save(folder_));
     ASSERT_TRUE(fs::remove(folder_ / file)) << file;
     const auto restored = trainer(1).restore(folder_, 1);
     ASSERT_FALSE(restored) << file;

@@ -8,7 +8,8 @@ namespace {
 
 TEST(FencedFilesTest, AnOpeningLineNamesTheFile) {
   const auto files = fenced_files(
-      "Two files:\n```cpp solution/kernel.cpp\nint a;\nint b;\n```\nand\n```solution/plan.toml\n```\n");
+      "Two files:\n```cpp solution/kernel.cpp\nint a;\nint "
+      "b;\n```\nand\n```solution/plan.toml\n```\n");
   ASSERT_EQ(files.size(), 2U);
   EXPECT_EQ(files[0].path, "solution/kernel.cpp");
   EXPECT_EQ(files[0].content, "int a;\nint b;");
@@ -50,7 +51,8 @@ TEST(FencedFilesTest, AnAnswerHasABoundOnItsFiles) {
 TEST(FencedFilesTest, FilesStandForWritesAndASubmission) {
   const auto calls = calls_of_files({{"kernel.cpp", "int a;"}, {"solution/plan.toml", "p"}});
   ASSERT_EQ(calls.size(), 3U);
-  EXPECT_EQ(calls[0], (ParsedCall{"write", {{"path", "solution/kernel.cpp"}, {"content", "int a;"}}}));
+  EXPECT_EQ(calls[0],
+            (ParsedCall{"write", {{"path", "solution/kernel.cpp"}, {"content", "int a;"}}}));
   EXPECT_EQ(calls[1].arguments.at("path"), "solution/plan.toml");
   EXPECT_EQ(calls[2], (ParsedCall{"submit", {}}));
   EXPECT_TRUE(calls_of_files({}).empty());

@@ -44,7 +44,7 @@ class SftRunTest : public ::testing::Test {
     return *loaded;
   }
   static std::string hash(const fs::path& folder) {
-    return sha256_of_file(folder / "model.safetensors").value_or("none in " + folder.string());
+    return hash_of_file(folder / "model.safetensors").value_or("none in " + folder.string());
   }
 
   test_support::TemporaryFolder root_;

@@ -151,7 +151,7 @@ TEST_F(CriticFolderTest, ATrainerStartsFromIt) {
   setup.critic = std::make_shared<const CriticWeights>(*critic);
   const Trainer trainer{setup, tiny_config(), tiny_weights(1)};
   const test_support::TemporaryFolder saved;
-  ASSERT_TRUE(trainer.save(saved.path()));
+  ASSERT_TRUE(trainer.snapshot()->save(saved.path()));
   const auto again = read_critic(saved.path() / "critic", tiny_config(), CriticKind::separate);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(distance(*again->body, *critic->body), 0);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpsmith synth …`: crawls, composes and filters tasks. The work is Python's
+// (synthesis/worker/main.py), since torch and transformers are its subject; this command becomes
+// that program, so that signals, output and exit code are its own.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "actors/commands/command.hpp"
+#include "runtime/environment.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr std::array parts{"crawl", "import", "synth"};
+
+/// The worker's arguments: `synth` is what it does unless a part is named first.
+std::vector<std::string> worker_arguments(const std::vector<std::string>& given) {
+  std::vector<std::string> all{python_interpreter(), "-B",
+                               source_folder() / "synthesis/worker/main.py"};
+  const bool named = !given.empty() && std::ranges::find(parts, given.front()) != parts.end();
+  const bool asks_for_help = !given.empty() && (given.front() == "--help" || given.front() == "-h");
+  if (!named && !asks_for_help && !given.empty()) all.emplace_back("synth");
+  all.insert(all.end(), given.begin(), given.end());
+  if (given.empty()) all.emplace_back("--help");
+  return all;
+}
+
+ExitCode become_worker(const std::vector<std::string>& given) {
+  if (python_interpreter().empty()) {
+    return report({ErrorCode::unsupported,
+                   "synth: no Python environment with torch; ./warpsmith sets one up, or name an "
+                   "interpreter in WARPSMITH_PYTHON"});
+  }
+  std::vector<std::string> arguments = worker_arguments(given);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  execv(argv.front(), argv.data());
+  return report({ErrorCode::io_failed, "synth: cannot start " + arguments.front() + ": " +
+                                           std::generic_category().message(errno)});
+}
+
+}  // namespace
+
+Command synth_command() {
+  return {"synth", "Make training tasks: crawl operators, compose, filter, store; or import tasks",
+          [](CLI::App& app) -> std::function<ExitCode()> {
+            app.prefix_command();
+            app.set_help_flag();  // the worker's own help names its options
+            return [&app] { return become_worker(app.remaining()); };
+          }};
+}
+
+}  // namespace warpsmith::actors

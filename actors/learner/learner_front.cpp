@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/learner/learner_front.hpp"
+
+#include "actors/protocol/inspect.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr std::chrono::minutes longest_handler{1};
+
+}  // namespace
+
+void LearnerFrontState::start(Self self, LearnerActor worker,
+                              std::shared_ptr<const StatusBoard> board) {
+  self_ = self;
+  worker_ = std::move(worker);
+  board_ = std::move(board);
+}
+
+caf::result<ActorStatus> LearnerFrontState::status(atom::status /*unused*/) {
+  auto newest = board_->newest();
+  if (!newest || board_->handling() > longest_handler) {
+    return self_->delegate(worker_, atom::status_v);
+  }
+  return std::move(*newest);
+}
+
+LearnerActor::behavior_type learner_front(LearnerFrontState::Self self, Identity identity,
+                                          const SpawnLearner& spawn) {
+  adopt(self, std::move(identity));
+  auto board = std::make_shared<StatusBoard>();
+  auto worker = spawn(self, board);
+  self->state.start(self, std::move(worker), std::move(board));
+  return {on(self, "status", &LearnerFrontState::status),
+          on(self, "observe", &LearnerFrontState::observe),
+          on(self, "close", &LearnerFrontState::close),
+          on(self, "drop", &LearnerFrontState::drop),
+          on(self, "flush", &LearnerFrontState::flush),
+          on(self, "checkpoint", &LearnerFrontState::checkpoint)};
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The learner as other actors see it: passes everything on to the learner that computes, and
+// answers status requests for it, which would wait for seconds of computing otherwise.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "actors/base/actor_state.hpp"
+#include "actors/base/status_board.hpp"
+#include "actors/protocol/interfaces.hpp"
+
+namespace warpsmith::actors {
+
+class LearnerFrontState : public ActorState {
+ public:
+  using Self = LearnerActor::stateful_pointer<LearnerFrontState>;
+
+  void start(Self self, LearnerActor worker, std::shared_ptr<const StatusBoard> board);
+  /// A worker that has been in one handler for a minute answers itself, so that a stuck one does
+  /// not answer.
+  caf::result<ActorStatus> status(atom::status);
+  void observe(const Segment& segment) { self_->send(worker_, segment); }
+  void close(const Closed& closed) { self_->send(worker_, closed); }
+  void drop(const Dropped& dropped) { self_->send(worker_, dropped); }
+  caf::result<bool> flush(atom::flush) { return self_->delegate(worker_, atom::flush_v); }
+  caf::result<std::string> checkpoint(atom::checkpoint) {
+    return self_->delegate(worker_, atom::checkpoint_v);
+  }
+
+ private:
+  Self self_ = nullptr;
+  LearnerActor worker_;
+  std::shared_ptr<const StatusBoard> board_;
+};
+
+/// Spawns the worker, linked to the front.
+using SpawnLearner =
+    std::function<LearnerActor(LearnerFrontState::Self front, std::shared_ptr<StatusBoard> board)>;
+
+/// The front ends with the worker, for its reason, and the worker with the front.
+LearnerActor::behavior_type learner_front(LearnerFrontState::Self self, Identity identity,
+                                          const SpawnLearner& spawn);
+
+}  // namespace warpsmith::actors
