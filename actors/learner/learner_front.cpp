@@ -4,33 +4,31 @@
 #include "actors/protocol/inspect.hpp"
 
 namespace warpsmith::actors {
-namespace {
-
-constexpr std::chrono::minutes longest_handler{1};
-
-}  // namespace
 
 void LearnerFrontState::start(Self self, LearnerActor worker,
-                              std::shared_ptr<const StatusBoard> board) {
+                              std::shared_ptr<const StatusBoard> board,
+                              std::chrono::milliseconds patience) {
   self_ = self;
   worker_ = std::move(worker);
   board_ = std::move(board);
+  patience_ = patience;
 }
 
 caf::result<ActorStatus> LearnerFrontState::status(atom::status /*unused*/) {
   auto newest = board_->newest();
-  if (!newest || board_->handling() > longest_handler) {
+  if (!newest || board_->handling() > patience_) {
     return self_->delegate(worker_, atom::status_v);
   }
   return std::move(*newest);
 }
 
 LearnerActor::behavior_type learner_front(LearnerFrontState::Self self, Identity identity,
-                                          const SpawnLearner& spawn) {
+                                          const SpawnLearner& spawn,
+                                          std::chrono::milliseconds patience) {
   adopt(self, std::move(identity));
   auto board = std::make_shared<StatusBoard>();
   auto worker = spawn(self, board);
-  self->state.start(self, std::move(worker), std::move(board));
+  self->state.start(self, std::move(worker), std::move(board), patience);
   return {on(self, "status", &LearnerFrontState::status),
           on(self, "observe", &LearnerFrontState::observe),
           on(self, "close", &LearnerFrontState::close),

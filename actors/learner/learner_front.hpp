@@ -17,9 +17,10 @@ class LearnerFrontState : public ActorState {
  public:
   using Self = LearnerActor::stateful_pointer<LearnerFrontState>;
 
-  void start(Self self, LearnerActor worker, std::shared_ptr<const StatusBoard> board);
-  /// A worker that has been in one handler for a minute answers itself, so that a stuck one does
-  /// not answer.
+  void start(Self self, LearnerActor worker, std::shared_ptr<const StatusBoard> board,
+             std::chrono::milliseconds patience);
+  /// A worker that has been in one handler for longer than `patience` is asked itself, so that a
+  /// stuck one does not answer.
   caf::result<ActorStatus> status(atom::status);
   void observe(const Segment& segment) { self_->send(worker_, segment); }
   void close(const Closed& closed) { self_->send(worker_, closed); }
@@ -33,6 +34,7 @@ class LearnerFrontState : public ActorState {
   Self self_ = nullptr;
   LearnerActor worker_;
   std::shared_ptr<const StatusBoard> board_;
+  std::chrono::milliseconds patience_{0};
 };
 
 /// Spawns the worker, linked to the front.
@@ -41,6 +43,7 @@ using SpawnLearner =
 
 /// The front ends with the worker, for its reason, and the worker with the front.
 LearnerActor::behavior_type learner_front(LearnerFrontState::Self self, Identity identity,
-                                          const SpawnLearner& spawn);
+                                          const SpawnLearner& spawn,
+                                          std::chrono::milliseconds patience);
 
 }  // namespace warpsmith::actors

@@ -45,14 +45,17 @@ void add_run_state(Spawners& s, const Inputs& inputs) {
   s.learner = [inputs](caf::actor_system& system, Identity id, LedgerActor ledger,
                        LocalWeightStoreActor store) {
     const Identity front{id.label + "-front", id.tap};
-    return system.spawn(learner_front, front, [=](auto* self, auto board) -> LearnerActor {
+    const auto spawn = [=](auto* self, auto board) -> LearnerActor {
       LearnerSettings settings = learner_settings(
           inputs->config, {inputs->model, inputs->weights, inputs->origin, inputs->critic},
           inputs->checkpoints);
       settings.board = std::move(board);
       return self->template spawn<caf::detached + caf::linked>(learner, id, std::move(settings),
                                                                ledger, store);
-    });
+    };
+    // Less than what counts as stuck, so that a stuck learner is found in time.
+    return system.spawn(learner_front, front, SpawnLearner{spawn},
+                        inputs->config.supervisor.stuck_timeout / 2);
   };
 }
 
