@@ -45,8 +45,8 @@ class ActorState {
    public:
     Visit(ActorState& state, std::string_view handler, uint64_t sender)
         : state_(state), delivery_{state.label(), handler, sender, ++state.handled_} {
-      state_.identity_.tap->delivered(delivery_);
       if (state_.board_) state_.board_->enter();
+      state_.identity_.tap->delivered(delivery_);
     }
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;
