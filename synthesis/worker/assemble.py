@@ -135,14 +135,6 @@ def assemble(plan, leading):
     return writer, survey.result()
 
 
-def bytes_of(writer):
-    """The bytes that a call must move at least: inputs, parameters and the last value."""
-    tensors = [*writer.inputs.values(), writer.values[-1]]
-    for module in writer.modules.values():
-        tensors += [module] if isinstance(module, torch.Tensor) else list(module.parameters())
-    return sum(t.numel() * t.element_size() for t in tensors)
-
-
 _TEXT = '''{imports}{device}
 
 class Model(nn.Module):

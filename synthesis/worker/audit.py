@@ -14,18 +14,38 @@ _EVENTS = {
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 
 
-def _reason(event, args):
+def _within(path, folder):
+    """Paths are not resolved: the kernel decides what a link may reach."""
+    if isinstance(path, int):
+        return True  # a descriptor that is open already
+    return bool(folder) and os.path.abspath(os.fsdecode(path)).startswith(folder + "/")
+
+
+def _reason(event, args, folder):
     if event.startswith("socket.") and event != "socket.gethostname":
         return "network"
-    if event == "open" and isinstance(args[2], int) and args[2] & _WRITING and args[0] != os.devnull:
-        return "writes_files"
-    return _EVENTS.get(event)
+    if event == "open" and not (isinstance(args[2], int) and args[2] & _WRITING and args[0] != os.devnull):
+        return None
+    reason = "writes_files" if event == "open" else _EVENTS.get(event)
+    return None if reason == "writes_files" and _within(args[0], folder) else reason
 
 
-def watch(end):
-    """Calls `end(reason, detail)`, which must not return, when a task attempts something that no task needs."""
+def watch(end, folder="", compiler=False):
+    """Calls `end(reason, detail)`, which must not return, when a task attempts something that no task needs.
+
+    `folder`: where it may write. `compiler`: whether torch's compiler may start programs.
+    """
     def hook(event, args):
-        if (reason := _reason(event, args)) is not None:
+        reason = _reason(event, args, folder)
+        if reason is not None and not (compiler and reason == "forks" and _from_compiler()):
             end(reason, f"{event} {str(args)[:100]}")
+
+    def _from_compiler():
+        frame = sys._getframe(2)
+        while frame is not None:
+            if frame.f_globals.get("__name__", "").startswith(("torch._inductor.", "triton.")):
+                return True
+            frame = frame.f_back
+        return False
 
     sys.addaudithook(hook)

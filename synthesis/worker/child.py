@@ -24,14 +24,16 @@ class Limits(typing.NamedTuple):
 
     seconds: float = 60.0
     memory: int = 4 << 30  # bytes beyond what the worker itself holds
-    files: bool = True  # whether the kernel refuses every change of a file; a GPU's driver opens devices for writing
+    folder: str = ""  # where it may write, within the worker's namespaces; without one no file can be changed
+    compiler: bool = False  # whether torch's compiler may start programs
+    device: str = "cpu"
 
 
 def _limit(limits):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (int(limits.seconds) + 5,) * 2)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0) if limits.files else (1 << 24,) * 2)
-    if limits.files:  # a GPU's driver maps far more addresses than it uses
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 28 if limits.folder else 0,) * 2)
+    if limits.device == "cpu":  # a GPU's driver maps far more addresses than it uses
         with open("/proc/self/statm") as file:
             held = int(file.read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (held + limits.memory,) * 2)
@@ -54,11 +56,12 @@ def _live(work, limits, out, printed):
     os.dup2(printed, 1)
     os.dup2(printed, 2)
     os.setsid()
+    sealing.die_with_parent()
     _limit(limits)
-    sealing.seal(limits.files)
-    audit.watch(end)
+    sealing.seal(files=not limits.folder, processes=not limits.compiler)
+    audit.watch(end, limits.folder, limits.compiler)
     try:
-        _say(out, {"done": work(lambda message: _say(out, message))})
+        _say(out, {"done": work(lambda step: _say(out, {"step": step, "at": time.monotonic()}))})
     except Rejected as error:
         end(error.reason, error.detail)
     except MemoryError:
@@ -87,7 +90,7 @@ def _close_others(keep):
 
 
 def run(work, limits):
-    """What `work(say)` returns in a child, and what it said on the way. Raises Rejected however else it ends."""
+    """What `work(say)` returns in a child, and the seconds between the steps it said. Rejected however else it ends."""
     results, out = os.pipe()
     prints, printed = os.pipe()
     gc.freeze()  # the child then does not copy the worker's pages by collecting
@@ -105,17 +108,40 @@ def run(work, limits):
     finally:
         os.close(results)
         os.close(prints)
-        _end(pid)
-        status = os.waitpid(pid, 0)[1]
-    return _judged(data, why, status)
+        status = _end(pid)
+    said = [json.loads(line) for line in data.split(b"\n")[:-1]]
+    steps = _durations(said)
+    try:
+        return _judged(said, why, status), steps
+    except Rejected as error:
+        error.steps = steps
+        raise
+
+
+def _durations(said):
+    steps = [m for m in said if "step" in m]
+    ends = [m["at"] for m in steps[1:]] + [time.monotonic()]
+    return {m["step"]: round(end - m["at"], 6) for m, end in zip(steps, ends)}
 
 
 def _end(pid):
+    """Kills the child and everything it started; the child's status."""
     for kill in (os.killpg, os.kill):
         try:
             kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass  # ended, or not yet a group of its own
+    status = os.waitpid(pid, 0)[1]
+    while orphans := _children():
+        for orphan in orphans:
+            os.kill(orphan, signal.SIGKILL)
+            os.waitpid(orphan, 0)
+    return status
+
+
+def _children():
+    with open("/proc/thread-self/children") as file:
+        return [int(number) for number in file.read().split()]
 
 
 def _held(pid):
@@ -148,8 +174,7 @@ def _watched(pid, results, prints, limits):
                 return data, "" if not piece else "too_much_output"
 
 
-def _judged(data, why, status):
-    said = [json.loads(line) for line in data.split(b"\n")[:-1]]
+def _judged(said, why, status):
     steps = [m["step"] for m in said if "step" in m]
     at = f"while {steps[-1]}" if steps else "at the start"
     if why:

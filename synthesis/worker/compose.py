@@ -3,8 +3,8 @@
 import dataclasses
 import random
 
-from assemble import Plan, Step, Unfit, assemble, bytes_of, text_of
-from cost import MOST_BYTES, estimate_ms, nice, roofline_ms
+from assemble import Plan, Step, Unfit, assemble, text_of
+from cost import MOST_BYTES, estimate_ms, nice
 from seeds import fits
 
 # The paper's shares, in percent by number of torch operators; `transformers` are modules that stand alone.
@@ -25,8 +25,8 @@ class Candidate:
     code: str
     ops: list
     source: str
-    roofline_ms: float = 0.0
-    rescale: object = None  # gives the candidate with another amount of work, or None
+    rescale: object = None  # gives the candidate with a multiple of the work first aimed at, or None
+    foreign: bool = False  # whether the text comes from elsewhere
 
 
 def _class_of(rng, shares):
@@ -109,8 +109,7 @@ class Rules:
         names = [step.seed.name for step in plan.steps]
         return Candidate(text_of(plan, writer, self.device), names,
                          "transformers" if plan.steps[0].seed.family == "transformers" else "torch",
-                         roofline_ms(cost, bytes_of(writer), self.device),
-                         lambda factor: self._sized(plan, work * factor))
+                         lambda factor: self._sized(plan, factor))
 
     def _leading(self, plan, wanted_ms):
         """The leading size that takes `wanted_ms`, and the plan with a smaller tail where even one row takes longer."""

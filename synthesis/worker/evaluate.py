@@ -9,7 +9,7 @@ import types
 import numpy as np
 import torch
 
-from cost import Survey
+from cost import Survey, roofline_ms
 from outputs import check_informative, check_values, flat, same
 from reasons import Rejected
 from used import Calls
@@ -41,41 +41,58 @@ def _built(module, device):
     return module.Model(*init).to(device)
 
 
+def signature_of(facts):
+    """What a task computes, however it is written: its operators, sorted, and the shapes of its inputs."""
+    return ",".join(sorted(facts["operators"])) + " | " + ", ".join(facts["shapes"])
+
+
+def survey_on_meta(code):
+    """The signature of a program, found without computing anything."""
+    with torch.no_grad(), torch.device("meta"):
+        module = _loaded(code)
+        model, inputs = _built(module, "meta"), module.get_inputs()
+        with Survey() as survey:
+            model(*inputs)
+    return signature_of({"operators": survey.operators, "shapes": shapes_of(inputs)})
+
+
+def shapes_of(values):
+    """Element type and sizes of the tensors among the values."""
+    return [f"{str(v.dtype)[6:]}{list(v.shape)}" for v in values if isinstance(v, torch.Tensor)]
+
+
 class Evaluation:
     """One candidate in its own process."""
 
     def __init__(self, code, ops, settings, say):
         self.ops, self.settings, self.device, self.say = ops, settings, settings["device"], say
+        say("load")
         self.module = _loaded(code)
-        self.spent, self.began = {}, None
-
-    def step(self, name):
-        now = time.perf_counter()
-        if self.began:
-            self.spent[self.began[0]] = round(now - self.began[1], 6)
-        self.began = (name, now)
-        if name:
-            self.say({"step": name})
 
     def inputs(self, number):
         seed_all(number)
         return [v.to(self.device) if isinstance(v, torch.Tensor) else v for v in self.module.get_inputs()]
 
     def run(self):
-        """All steps; the facts of an accepted candidate."""
+        """All steps but the compiler's; the facts of an accepted candidate."""
         with torch.no_grad():
-            self.step("eager")
+            self.say("eager")
             self.eager()
-            self.step("determinism")
+            self.say("determinism")
             self.determinism()
-            self.step("outputs")
+            self.say("outputs")
             self.informative()
-            self.step("time")
-            facts = {**self.facts(), "eager_ms": self.window()}
-            self.step("compile")
-            facts["compile_ms"] = self.compiled()
-            self.step(None)
-        return {**facts, "spent": self.spent}
+            self.say("time")
+            return {**self.facts(), "eager_ms": self.window(), "roofline_ms": self.roofline()}
+
+    def run_compiled(self):
+        """Milliseconds of the compiled model, whose outputs equal eager's."""
+        with torch.no_grad():
+            self.say("compile")
+            self.model = _built(self.module, self.device)
+            self.sample = self.inputs(1)
+            self.outs = flat(self.model(*self.sample))
+            return self.compiled()
 
     def eager(self):
         self.model = _built(self.module, self.device)
@@ -92,6 +109,8 @@ class Evaluation:
         for before, after in zip(kept, self.sample):
             if isinstance(before, torch.Tensor) and not torch.equal(before, after):
                 raise Rejected("changes_input")
+        if signature_of(self.facts()) in self.settings["signatures"]:
+            raise Rejected("same_signature")
         if unused := self.calls.unused(self.ops):
             raise Rejected("op_unused", unused)
 
@@ -129,17 +148,13 @@ class Evaluation:
     def window(self):
         taken = self._time_ms(lambda: self.model(*self.sample))
         low, high = self.settings["window"]
-        self.say({"eager_ms": taken})
         if not low <= taken <= high:
             raise Rejected("too_fast" if taken < low else "too_slow", f"{taken:.4g} ms")
         return round(taken, 5)
 
     def compiled(self):
-        backend = self.settings["compile"]
-        if backend == "none":
-            return None
         try:
-            model = torch.compile(self.model, backend=backend)
+            model = torch.compile(self.model, backend=self.settings["compile"])
             outs = flat(model(*self.sample))
         except Rejected:
             raise
@@ -149,6 +164,14 @@ class Evaluation:
             raise Rejected("compile_differs")
         return round(self._time_ms(lambda: model(*self.sample)), 5)
 
+    def roofline(self):
+        """Milliseconds below which no kernel can be: each input, parameter and output moved once."""
+        tensors = [v for v in self.sample if isinstance(v, torch.Tensor)]
+        tensors += [*self.model.parameters(), *self.outs]
+        essential = sum(t.numel() * t.element_size() for t in tensors)
+        return round(roofline_ms(self.cost, essential, self.device), 6)
+
     def facts(self):
-        shapes = [f"{str(v.dtype)[6:]}{list(v.shape)}" for v in self.sample if isinstance(v, torch.Tensor)]
-        return {"operators": list(self.cost.operators), "shapes": shapes, "used": sorted(self.calls.names)}
+        """What is known of the task without a clock."""
+        return {"operators": list(self.cost.operators), "shapes": shapes_of(self.sample),
+                "used": sorted(self.calls.names)}

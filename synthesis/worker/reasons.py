@@ -40,4 +40,4 @@ class Rejected(Exception):
     def __init__(self, reason, detail=""):
         super().__init__(f"{reason}: {detail}" if detail else reason)
         assert reason in REASONS, reason
-        self.reason, self.detail = reason, detail[:300]
+        self.reason, self.detail, self.steps = reason, detail[:300], {}

@@ -3,15 +3,16 @@
 import ctypes
 import errno
 import os
+import signal
 
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _MASKED_EQUAL = 7
 _CLONE_THREAD = 0x10000
-_NO_NEW_PRIVILEGES = 38
+_NO_NEW_PRIVILEGES, _DEATH_SIGNAL = 38, 1
 
 _NETWORK = "socket socketpair connect bind listen accept accept4 sendto sendmsg"
 _PROCESSES = "fork vfork execve execveat"
-_OTHERS = ("ptrace process_vm_readv process_vm_writev kill tkill mount umount2 pivot_root chroot unshare setns bpf "
+_OTHERS = ("ptrace process_vm_readv process_vm_writev mount umount2 pivot_root chroot unshare setns bpf "
            "io_uring_setup open_by_handle_at keyctl add_key reboot swapon init_module finit_module kexec_load "
            "perf_event_open userfaultfd pidfd_open pidfd_getfd pidfd_send_signal shmget msgget semget")
 _FILES = ("unlink unlinkat rename renameat renameat2 mkdir mkdirat rmdir link linkat symlink symlinkat mknod mknodat "
@@ -45,13 +46,22 @@ class _Filter:
             raise OSError(-failed, f"seccomp: {os.strerror(-failed)}")
 
 
-def seal(files):
-    """Forbids this process network, new processes and, if `files`, any change of files. Cannot be undone."""
+def die_with_parent():
+    """Ends this process when the one that forked it ends."""
+    ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+
+
+def seal(files=True, processes=True):
+    """Forbids this process network, changes of any `files` and new `processes`. Cannot be undone."""
     ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     rules = _Filter()
-    rules.refuse(f"{_NETWORK} {_PROCESSES} {_OTHERS}", _KILL)
-    rules.refuse("clone", _KILL, _Compare(0, _MASKED_EQUAL, _CLONE_THREAD, 0))
-    rules.refuse("clone3", _ERRNO | errno.ENOSYS)  # its flags cannot be seen; the C library falls back to clone
+    rules.refuse(f"{_NETWORK} {_OTHERS}", _KILL)
+    if processes:
+        rules.refuse(f"{_PROCESSES}", _KILL)
+        rules.refuse("clone", _KILL, _Compare(0, _MASKED_EQUAL, _CLONE_THREAD, 0))
+        rules.refuse("clone3", _ERRNO | errno.ENOSYS)  # its flags cannot be seen; the C library falls back to clone
+    if processes:
+        rules.refuse("kill tkill", _KILL)  # a compiler ends its own children
     if files:
         denied = _ERRNO | errno.EACCES
         rules.refuse(f"{_FILES} openat2", denied)
