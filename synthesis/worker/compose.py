@@ -15,6 +15,8 @@ _TAILS = {1: [()], 2: [(n,) for n in (256, 384, 512, 768, 1000, 1024, 2048)],
           5: [(c, d, d, d) for c in (4, 8, 16) for d in (8, 12)]}
 _FREE = (32, 48, 64, 96, 128, 192, 256)
 _TRIES, _PROBE = 60, 8  # seeds tried for one place; the leading size with which they are tried
+_ATTEMPTS = 8  # programs tried for one index
+_PERIOD = 1000  # candidates after which the sequence of kinds repeats
 _MOST_LEADING = 1 << 22
 
 
@@ -29,8 +31,14 @@ class Candidate:
     foreign: bool = False  # whether the text comes from elsewhere
 
 
-def _class_of(rng, shares):
-    return rng.choices(list(shares), weights=list(shares.values()))[0]
+def kinds_of(shares, length=_PERIOD):
+    """A sequence in which every beginning holds each kind as its share demands, rounded: the most overdue is next."""
+    total, counts, sequence = sum(shares.values()), dict.fromkeys(shares, 0), []
+    for at in range(1, length + 1):
+        kind = max(shares, key=lambda k: shares[k] / total * at - counts[k])
+        counts[kind] += 1
+        sequence.append(kind)
+    return sequence
 
 
 class Rules:
@@ -39,16 +47,25 @@ class Rules:
     def __init__(self, seeds, seed, device="cpu", window=(0.05, 20.0), shares=None):
         self.seed, self.device, self.shares = seed, device, shares or SHARES
         self.target_ms = window[0] * (window[1] / window[0]) ** 0.3  # nearer to the quick end
+        self.kinds = kinds_of(self.shares)
         self.torch = [s for s in seeds if s.family != "transformers"]
         self.blocks = [s for s in seeds if s.family == "transformers"]
 
     def candidate(self, index):
-        """The candidate with that index. Raises Unfit where the choices lead nowhere."""
-        rng = random.Random(f"{self.seed}/{index}")
-        kind = _class_of(rng, self.shares)
+        """The candidate with that index. Raises Unfit where all attempts lead nowhere."""
+        kind, problem = self.kinds[index % len(self.kinds)], None
+        for attempt in range(_ATTEMPTS):
+            rng = random.Random(f"{self.seed}/{index}/{attempt}")
+            try:
+                return self._sized(self._plan_of(rng, index, kind, first=attempt == 0))
+            except Unfit as error:
+                problem = error
+        raise problem
+
+    def _plan_of(self, rng, index, kind, first):
         if kind == "transformers":
-            return self._sized(self._block_plan(rng))
-        return self._sized(self._plan(rng, index, int(kind)))
+            return self._block_plan(rng)
+        return self._plan(rng, self._turn(index) if first else rng.choice(self.torch), int(kind))
 
     def _turn(self, index):
         """The seed that begins a candidate: every one comes first once in each round."""
@@ -61,8 +78,7 @@ class Rules:
             raise Unfit("the table holds no module of transformers")
         return Plan((Step(rng.choice(self.blocks), rng.choice(_FREE), ()),), rng.choice(_TAILS[3]))
 
-    def _plan(self, rng, index, count):
-        first = self._turn(index)
+    def _plan(self, rng, first, count):
         tail = rng.choice(_TAILS[rng.choice(first.ranks) if first.ranks else 2])
         plan = Plan((self._step(rng, first, []),), tail)
         values = list(assemble(plan, _PROBE)[0].values)
@@ -116,8 +132,8 @@ class Rules:
         times = [self._time(plan, size) for size in (_PROBE, 8 * _PROBE)]
         slope = max(1e-9, (times[1] - times[0]) / (7 * _PROBE))
         leading = _PROBE + (wanted_ms - times[0]) / slope
-        if leading < 1 and any(size >= 32 for size in plan.tail):
-            return self._leading(dataclasses.replace(plan, tail=_halved(plan.tail)), wanted_ms)
+        if leading < 1 and (smaller := _halved(plan)) != plan:
+            return self._leading(smaller, wanted_ms)
         if "quadratic" in {tag for step in plan.steps for tag in step.seed.tags}:
             leading = min(leading, 8 * _PROBE * (wanted_ms / times[1]) ** 0.5)
         return plan, max(2, min(_MOST_LEADING, nice(leading)))
@@ -126,5 +142,11 @@ class Rules:
         return estimate_ms(assemble(plan, leading)[1], self.device)
 
 
-def _halved(tail):
-    return tuple(max(4, size // 2) for size in tail)
+def _halved(plan):
+    """The plan with half of each size that is not small already."""
+    steps = tuple(dataclasses.replace(step, free=_half(step.free)) for step in plan.steps)
+    return Plan(steps, tuple(_half(size) for size in plan.tail))
+
+
+def _half(size):
+    return size // 2 if size >= 16 else size

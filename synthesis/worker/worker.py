@@ -99,9 +99,12 @@ class Worker:
             except Rejected as error:
                 if error.reason not in ("too_fast", "too_slow") or not left or candidate.rescale is None:
                     raise
-                watch.add(error.steps)
                 scale *= 4.0 if error.reason == "too_fast" else 0.25
-                candidate = watch.timed("compose", candidate.rescale, scale)
+                other = watch.timed("compose", candidate.rescale, scale)
+                if other.code == candidate.code:
+                    raise
+                watch.add(error.steps)
+                candidate = other
 
     def _judge(self, candidate, watch):
         tree = watch.timed("parse", parsed, candidate.code)
