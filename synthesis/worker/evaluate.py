@@ -8,6 +8,7 @@ import types
 
 import numpy as np
 import torch
+import torch._dynamo  # the dispatch mode needs it; loaded once here, not in each child
 
 from cost import Survey, roofline_ms
 from outputs import check_informative, check_values, flat, same

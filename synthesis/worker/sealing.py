@@ -4,13 +4,14 @@ import ctypes
 import errno
 import os
 import signal
+import socket
 
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-_MASKED_EQUAL = 7
+_NOT_EQUAL, _MASKED_EQUAL = 1, 7
 _CLONE_THREAD = 0x10000
 _NO_NEW_PRIVILEGES, _DEATH_SIGNAL = 38, 1
 
-_NETWORK = "socket socketpair connect bind listen accept accept4 sendto sendmsg"
+_NETWORK = "socketpair connect bind listen accept accept4 sendto sendmsg"
 _PROCESSES = "fork vfork execve execveat"
 _OTHERS = ("ptrace process_vm_readv process_vm_writev mount umount2 pivot_root chroot unshare setns bpf "
            "io_uring_setup open_by_handle_at keyctl add_key reboot swapon init_module finit_module kexec_load "
@@ -56,6 +57,9 @@ def seal(files=True, processes=True):
     ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     rules = _Filter()
     rules.refuse(f"{_NETWORK} {_OTHERS}", _KILL)
+    rules.refuse("socket", _KILL, _Compare(0, _NOT_EQUAL, socket.AF_UNIX, 0))
+    # The C library looks for a name service before it reads /etc/passwd.
+    rules.refuse("socket", _ERRNO | errno.EACCES, _Compare(0, _MASKED_EQUAL, 0xFFFFFFFF, socket.AF_UNIX))
     if processes:
         rules.refuse(f"{_PROCESSES}", _KILL)
         rules.refuse("clone", _KILL, _Compare(0, _MASKED_EQUAL, _CLONE_THREAD, 0))

@@ -21,8 +21,8 @@ def reason_of(code, ops=(), limits=LIMITS, **settings):
     return None
 
 
-def compiled_reason(code):
-    settings = {**SETTINGS, "compile": "aot_eager"}
+def compiled_reason(code, backend="aot_eager"):
+    settings = {**SETTINGS, "compile": backend}
     limits = child.Limits(seconds=60.0, folder="/tmp")
     try:
         child.run(lambda say: Evaluation(code, (), settings, say).run_compiled(), limits)
@@ -101,8 +101,7 @@ class CompiledTest(unittest.TestCase):
         self.assertEqual(compiled_reason(code), "compile_differs")
 
     def test_code_that_raises_when_compiled(self):
-        code = program("if torch.compiler.is_compiling():\n    raise ValueError('no')\nreturn x * 2")
-        self.assertEqual(compiled_reason(code), "compile_raises")
+        self.assertEqual(compiled_reason(program("return x * 2"), "no_such_backend"), "compile_raises")
 
 
 class AttacksTest(unittest.TestCase):
@@ -129,7 +128,7 @@ class AttacksTest(unittest.TestCase):
         self.assertEqual(reason_of(code), "raises")
 
     def test_a_gigabyte_of_text(self):
-        self.assertEqual(reason_of(program("print('x' * (1 << 30))\nreturn x * 2")), "too_much_output")
+        self.assertEqual(reason_of(program("for _ in range(1 << 10): print('x' * (1 << 20))\nreturn x * 2")), "too_much_output")
 
     def test_code_that_never_returns(self):
         limits = LIMITS._replace(seconds=1.0)
