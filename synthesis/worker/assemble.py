@@ -36,33 +36,35 @@ class Plan:
 class _Writer:
     """Collects the text of a model while its values are propagated."""
 
-    def __init__(self):
+    def __init__(self, plan):
+        self.names = dict(_NAMES)
+        for step in plan.steps:
+            exec(step.seed.imports, self.names)
         self.made, self.body, self.arguments, self.draws = [], [], [], []
         self.values, self.inputs, self.modules = [], {}, {}
+
+    def evaluate(self, expression, names=None):
+        with torch.device("meta"):
+            return eval(expression, {**self.names, **(names or {})})
 
     def input(self, expression):
         name = f"x{len(self.arguments)}" if self.arguments else "x"
         self.arguments.append(name)
         self.draws.append(expression)
-        self.inputs[name] = _evaluate(expression, {})
+        self.inputs[name] = self.evaluate(expression)
         return name
 
     def parameter(self, expression):
         name = f"self.p{sum('Parameter' in line for line in self.made)}"
         self.made.append(f"{name} = nn.Parameter({expression})")
-        self.modules[name[5:]] = _evaluate(expression, {})
+        self.modules[name[5:]] = self.evaluate(expression)
         return name
 
     def module(self, expression):
         name = f"self.m{len(self.modules)}"
         self.made.append(f"{name} = {expression}")
-        self.modules[name[5:]] = _evaluate(expression, {})
+        self.modules[name[5:]] = self.evaluate(expression)
         return name
-
-
-def _evaluate(expression, names):
-    with torch.device("meta"):
-        return eval(expression, {**_NAMES, **names})
 
 
 def _divisor(size):
@@ -104,7 +106,7 @@ def _run_step(writer, call):
     holder = type("Self", (), writer.modules)
     earlier = {f"v{i}": v for i, v in enumerate(writer.values)}
     try:
-        value = _evaluate(call, {**writer.inputs, **earlier, "self": holder})
+        value = writer.evaluate(call, {**writer.inputs, **earlier, "self": holder})
     except Exception as error:  # torch raises many types for shapes that do not go together
         raise Unfit(f"{call}: {error}") from None
     if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.numel() == 0:
@@ -119,7 +121,7 @@ def first_shape(plan, leading):
 
 def assemble(plan, leading):
     """The program of a plan: a _Writer whose body holds one line for each step, and what it costs."""
-    writer = _Writer()
+    writer = _Writer(plan)
     shape = first_shape(plan, leading)
     seed = plan.steps[0].seed
     draw = (seed.first or DOMAINS[seed.domain]).format(**sizes(shape, plan.steps[0].free))
@@ -160,6 +162,7 @@ def text_of(plan, writer, device):
     """The task's file."""
     needs_f = any("F." in line for line in writer.body)
     imports = "import torch\nimport torch.nn as nn\n" + ("import torch.nn.functional as F\n" if needs_f else "")
+    imports += "".join(step.seed.imports for step in plan.steps)
     lines = [f"        {line}\n" for line in writer.body]
     return _TEXT.format(
         imports=imports, device='\nDEVICE = "cuda"\n' if device == "cuda" else "",

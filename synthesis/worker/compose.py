@@ -17,6 +17,7 @@ _FREE = (32, 48, 64, 96, 128, 192, 256)
 _TRIES, _PROBE = 60, 8  # seeds tried for one place; the leading size with which they are tried
 _ATTEMPTS = 8  # programs tried for one index
 _PERIOD = 1000  # candidates after which the sequence of kinds repeats
+_AIM = {"cpu": 0.45, "cuda": 0.2}  # where in the window sizes aim, on a logarithmic scale; a GPU's tensors are large
 _MOST_LEADING = 1 << 22
 
 
@@ -46,7 +47,7 @@ class Rules:
 
     def __init__(self, seeds, seed, device="cpu", window=(0.05, 20.0), shares=None):
         self.seed, self.device, self.shares = seed, device, shares or SHARES
-        self.target_ms = window[0] * (window[1] / window[0]) ** 0.3  # nearer to the quick end
+        self.target_ms = window[0] * (window[1] / window[0]) ** _AIM[device]
         self.kinds = kinds_of(self.shares)
         self.torch = [s for s in seeds if s.family != "transformers"]
         self.blocks = [s for s in seeds if s.family == "transformers"]

@@ -9,14 +9,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+from rates import NOMINAL, OPERATIONS, PEAKS, USUAL
+
 MOST_BYTES = {"cpu": 1 << 28, "cuda": 1 << 33}  # of all tensors that one call makes
-# Bytes and operations per millisecond, and milliseconds per call of an operator.
-_RATES = {"cpu": (4e6, 2e7, 4e-3), "cuda": (1.5e9, 2e10, 6e-3)}
-_PEAKS = {"cpu": (2e7, 1e8), "cuda": (3.35e9, 6.7e10)}  # the same at a roofline; an H100's in float32
-# Operators that take far longer on a CPU than reading and writing does, in operations per output element.
-_COSTLY = {"lgamma": 300, "digamma": 300, "polygamma": 1500, "special_zeta": 1500, "igamma": 2000, "igammac": 2000, "pow": 100,
-           "erfinv": 100, "sort": 600, "topk": 300, "median": 300, "kthvalue": 300, "mode": 1000, "cumsum": 40,
-           "special_airy_ai": 500, "special_ndtri": 300, "special_erfcx": 200, "logcumsumexp": 400}
 
 
 class Cost(typing.NamedTuple):
@@ -74,14 +69,15 @@ class Survey(TorchDispatchMode):
         self.operators.append(name)
         if not self.random and _is_random(func, args, kwargs):
             self.random = name
-        outs = list(_tensors([out]))
-        self.bytes += _size(_tensors(args)) + _size(outs)
+        tensors = [*_tensors(args), *_tensors([out])]
+        self.bytes += _size(tensors)
         formula = flop_registry.get(func._overloadpacket)
         if formula is not None:
             done = float(formula(*args, **kwargs, out_val=out))
             self.products += done
         else:
-            done = sum(t.numel() for t in outs) * _COSTLY.get(name.rstrip("_"), 1)
+            elements = max((t.numel() for t in tensors), default=0)
+            done = elements * OPERATIONS.get(name, OPERATIONS.get(name.rstrip("_"), USUAL))
         self.flops += done
 
     def result(self):
@@ -91,13 +87,13 @@ class Survey(TorchDispatchMode):
 
 def estimate_ms(cost, device):
     """How long the call takes on a nominal device."""
-    byte_rate, flop_rate, call_ms = _RATES[device]
+    byte_rate, flop_rate, call_ms = NOMINAL[device]
     return cost.bytes / byte_rate + cost.flops / flop_rate + call_ms * len(cost.operators)
 
 
 def roofline_ms(cost, essential_bytes, device):
     """The least time: each input, parameter and output moved once, or the products at the peak rate."""
-    byte_rate, flop_rate = _PEAKS[device]
+    byte_rate, flop_rate = PEAKS[device]
     return max(essential_bytes / byte_rate, cost.products / flop_rate)
 
 

@@ -16,6 +16,8 @@ def _program(plan):
     """A function that runs the plan on fresh tensors."""
     writer = assemble(plan, _LEADING)[0]
     names = {"torch": torch, "nn": nn, "F": F}
+    for step in plan.steps:
+        exec(step.seed.imports, names)
 
     def run(seed):
         torch.manual_seed(seed)

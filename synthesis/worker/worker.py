@@ -2,7 +2,6 @@
 # A worker process: composes or takes candidates, filters them, and answers with one record for each.
 #
 # Standard input holds one JSON object a line: the settings first, then {"index": n, "row": null or a foreign row}.
-import ctypes
 import gc
 import json
 import os
@@ -17,6 +16,7 @@ import torch
 import against
 import child
 import namespaces
+import sealing
 from assemble import Unfit
 from compose import Candidate, Rules
 from evaluate import Evaluation, signature_of
@@ -170,11 +170,11 @@ def _prepare_process(settings):
 
 def main():
     """Serves until standard input ends."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # ends with the pipeline
     settings = json.loads(sys.stdin.readline())
     _prepare_process(settings)
     worker = Worker(settings)
     worker.enter_namespaces()
+    sealing.die_with_parent()  # after the namespaces, which reset this
     _warm_up(settings)
     gc.freeze()
     for line in sys.stdin:
