@@ -102,11 +102,12 @@ def _write_step(writer, step, x, shape):
     return seed.call.format(**known, **names)
 
 
-def _run_step(writer, call):
+def _run_step(writer, call, survey):
     holder = type("Self", (), writer.modules)
     earlier = {f"v{i}": v for i, v in enumerate(writer.values)}
     try:
-        value = writer.evaluate(call, {**writer.inputs, **earlier, "self": holder})
+        with survey, torch.no_grad():
+            value = writer.evaluate(call, {**writer.inputs, **earlier, "self": holder})
     except Exception as error:  # torch raises many types for shapes that do not go together
         raise Unfit(f"{call}: {error}") from None
     if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.numel() == 0:
@@ -127,13 +128,13 @@ def assemble(plan, leading):
     draw = (seed.first or DOMAINS[seed.domain]).format(**sizes(shape, plan.steps[0].free))
     x = writer.input(draw)
     shape = writer.inputs[x].shape
-    with Survey() as survey, torch.no_grad():
-        for step in plan.steps:
-            call = _write_step(writer, step, x, shape)
-            value = _run_step(writer, call)
-            x, shape = f"v{len(writer.values)}", value.shape
-            writer.values.append(value)
-            writer.body.append(f"{x} = {call}")
+    survey = Survey()
+    for step in plan.steps:
+        call = _write_step(writer, step, x, shape)
+        value = _run_step(writer, call, survey)
+        x, shape = f"v{len(writer.values)}", value.shape
+        writer.values.append(value)
+        writer.body.append(f"{x} = {call}")
     return writer, survey.result()
 
 

@@ -3,9 +3,11 @@
 #
 # No rule is kept per family. Each class is built with its family's configurations and fed in a few usual ways.
 import contextlib
+import dataclasses
 import importlib
 import inspect
 import io
+import json
 import logging
 import os
 import pkgutil
@@ -13,9 +15,12 @@ import re
 
 import torch
 
+import child
 from probe import probed
-from seeds import Seed
+from reasons import Rejected
+from seeds import Seed, from_json
 
+_LIMITS = child.Limits(seconds=40.0, memory=6 << 30)
 _WHOLE = re.compile(r"(PreTrainedModel|Model|Encoder|Decoder|Pipeline|For[A-Z]\w*|Backbone|Output)$")
 _SIZES = {  # names that configurations use, by the value that a small block takes; {n} is the width
     "hidden_size": "{n}", "d_model": "{n}", "embed_dim": "{n}", "n_embd": "{n}", "dim": "{n}", "hidden_dim": "{n}",
@@ -45,15 +50,19 @@ _CALLS = (  # call, generator of x (empty: floats of x's shape), operands; a tup
 )
 
 
-def _modules():
+def _families():
     package = importlib.import_module("transformers.models")
-    for found in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
-        base = f"transformers.models.{found.name}"
-        try:
-            yield (importlib.import_module(f"{base}.configuration_{found.name}"),
-                   importlib.import_module(f"{base}.modeling_{found.name}"))
-        except Exception:  # a family without PyTorch code, or one that needs a library that is not installed
-            continue
+    return sorted(found.name for found in pkgutil.iter_modules(package.__path__))
+
+
+def _modules(family):
+    """The family's configurations and modules; None for one without PyTorch code or that needs other libraries."""
+    base = f"transformers.models.{family}"
+    try:
+        return (importlib.import_module(f"{base}.configuration_{family}"),
+                importlib.import_module(f"{base}.modeling_{family}"))
+    except Exception:
+        return None
 
 
 def _classes(module, base):
@@ -115,16 +124,25 @@ def _family_seeds(configurations, modeling):
                 break
 
 
-def seeds(say=lambda text: None):
-    """All modules that run alone, by family. Takes minutes; the caller keeps the result."""
+def _found(family):
+    if (modules := _modules(family)) is None:
+        return []
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        return [dataclasses.asdict(seed) for seed in _family_seeds(*modules)]
+
+
+def seeds(say=lambda text: None, families=None):
+    """All modules that run alone, by family. Takes minutes; the caller keeps the result.
+
+    Each family has a process of its own, so that one that hangs or takes all memory costs its own seeds alone.
+    """
     os.environ["HF_HUB_OFFLINE"] = "1"
     logging.disable(logging.CRITICAL)
-    for configurations, modeling in _modules():
+    for family in families or _families():
         try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                found = list(_family_seeds(configurations, modeling))
-        except Exception as error:
-            say(f"{modeling.__name__}: {type(error).__name__}")
+            rows, _ = child.run(lambda say: _found(family), _LIMITS)
+        except Rejected as error:
+            say(f"{family}: {error}")
             continue
-        say(f"{modeling.__name__}: {len(found)}")
-        yield from found
+        say(f"{family}: {len(rows)}")
+        yield from from_json(json.dumps(rows))

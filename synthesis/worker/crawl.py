@@ -3,19 +3,12 @@
 import pathlib
 import warnings
 
-import torch
-import transformers
-
+import blocks
 import rules_layers
 import rules_pointwise
 import rules_reduce
 import seeds as tables
 from probe import probed
-
-
-def versions():
-    """The versions that the table depends on."""
-    return {"torch": torch.__version__.split("+")[0], "transformers": transformers.__version__}
 
 
 def _by_rules():
@@ -35,17 +28,12 @@ def crawl():
             refused[seed.name] = why
         else:
             found[seed.name] = result
-    return list(found.values()), refused
-
-
-def file_name():
-    """The name of the cached table for these versions."""
-    return "seeds-" + "-".join(f"{name}{version}" for name, version in versions().items()) + ".json"
+    return [*found.values(), *blocks.seeds()], refused
 
 
 def cached(folder):
     """The table from the folder, crawled there on first use."""
-    path = pathlib.Path(folder) / file_name()
+    path = pathlib.Path(folder) / tables.file_name()
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(".new")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import rows as foreign
+import seeds as tables
 from funnel import Funnel
 from journal import Conflict, Journal
 from pipeline import GaveUp, Pipeline
@@ -83,25 +84,54 @@ def _parser():
 
 
 def _prepared(options):
-    """Crawls and reads `--against` in a process of its own, since torch's threads must not be forked from here."""
+    """Crawls and reads `--against`, in a process of its own since that loads torch; nothing where both are at hand."""
+    seeds = pathlib.Path(options.cache).absolute() / tables.file_name()
+    out = getattr(options, "out", None)
     request = {"cache": options.cache, "against": [os.path.abspath(d) for d in getattr(options, "against", [])],
-               "out": str(getattr(options, "out", None) or ""), "list": getattr(options, "list", False)}
-    done = subprocess.run([sys.executable, str(_HERE / "prepare.py")], input=json.dumps(request), text=True,
-                          stdout=subprocess.PIPE)
-    if done.returncode:
-        raise GaveUp(f"preparation ended with exit status {done.returncode}")
-    return json.loads(done.stdout)
+               "out": str(out or "")}
+    answer = {"against": str(out / "against.jsonl") if out else "", "others": []}
+    if request["against"] or not seeds.exists():
+        done = subprocess.run([sys.executable, str(_HERE / "prepare.py")], input=json.dumps(request), text=True,
+                              stdout=subprocess.PIPE)
+        if done.returncode:
+            raise GaveUp(f"preparation ended with exit status {done.returncode}")
+        answer = {**answer, **json.loads(done.stdout)}
+    elif out:
+        pathlib.Path(answer["against"]).write_text("")
+    return {**answer, "versions": tables.versions(), "seeds": str(seeds), "seeds_digest": _digest(seeds)}
+
+
+def _table(path):
+    seeds = tables.from_json(pathlib.Path(path).read_text())
+    rows = [(s.name, s.family, ",".join(map(str, s.ranks)) or "own inputs", s.domain, s.call) for s in seeds]
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, [*widths, 0])).rstrip()
+    yield f"{len(rows)} seeds"
+
+
+def _check(options):
+    """Complaints that need no preparation."""
+    for folder in options.against:
+        if not os.path.isdir(folder):
+            raise foreign.Unreadable(f"{folder}: no such folder")
+    if options.command == "import":
+        foreign.check(options.source)
+    low, high = _window(options)
+    if low >= high:
+        raise foreign.Unreadable(f"--min-ms {low:g} is not below --max-ms {high:g}")
+
+
+def _window(options):
+    low, high = _WINDOWS[options.device]
+    return [options.min_ms or low, options.max_ms or high]
 
 
 def _settings(options, prepared):
     """What decides the set of tasks. The number of workers is not part of it."""
-    low, high = _WINDOWS[options.device]
-    window = [options.min_ms or low, options.max_ms or high]
-    if window[0] >= window[1]:
-        raise foreign.Unreadable(f"--min-ms {window[0]:g} is not below --max-ms {window[1]:g}")
     source = getattr(options, "source", None) or ("llm" if getattr(options, "composer", "") == "llm" else "rules")
     return {"source": source, "seed": getattr(options, "seed", 0), "shares": getattr(options, "shares", None),
-            "device": options.device, "window": window, "compile": options.compile, "seconds": options.seconds,
+            "device": options.device, "window": _window(options), "compile": options.compile, "seconds": options.seconds,
             "memory": int(options.memory_gib * (1 << 30)), "versions": prepared["versions"],
             "seeds_digest": prepared["seeds_digest"], "against_digest": _digest(prepared["against"])}
 
@@ -132,6 +162,7 @@ def _fill(options, settings, prepared, journal, funnel):
 
 def _run(options):
     import store  # loads pyarrow, which --help does not need
+    _check(options)
     options.out.mkdir(parents=True, exist_ok=True)
     prepared = _prepared(options)
     for name in prepared["others"]:
@@ -156,8 +187,8 @@ def main(arguments=None):
     options = _parser().parse_args(arguments)
     try:
         if options.command == "crawl":
-            for line in _prepared(options)["table"]:
-                print(line)
+            path = _prepared(options)["seeds"]
+            print("\n".join(_table(path)) if options.list else path)
             return 0
         return _run(options)
     except (Conflict, foreign.Unreadable) as error:

@@ -88,6 +88,11 @@ def _files(path):
     return data or [p for p in found if p.suffix == ".py"]
 
 
+def check(source):
+    """Raises Unreadable unless the source has a form that can be imported; looks at its first row."""
+    next(read(source), None)
+
+
 def read(source):
     """The rows of a file or folder, one after another. Raises Unreadable."""
     path = pathlib.Path(source)

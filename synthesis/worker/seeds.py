@@ -4,6 +4,7 @@
 # Code is kept as templates. {x} is the value that flows through, {m} the seed's module, {y} and {z} its further
 # operands. {b}, {c} and {n} are the first, second and last size of x, {s} all of them, {o} a free size.
 import dataclasses
+import importlib.metadata
 import json
 
 
@@ -56,3 +57,13 @@ def from_json(text):
     rows = json.loads(text)
     tuples = ("operands", "ranks", "tags")
     return [Seed(**{k: tuple(v) if k in tuples else v for k, v in row.items()}) for row in rows]
+
+
+def versions():
+    """The versions that the table depends on. Does not load the libraries."""
+    return {name: importlib.metadata.version(name).split("+")[0] for name in ("torch", "transformers")}
+
+
+def file_name():
+    """The name of the cached table for these versions."""
+    return "seeds-" + "-".join(f"{name}{version}" for name, version in versions().items()) + ".json"

@@ -24,6 +24,8 @@ class Calls(TorchFunctionMode):
         super().__init__()
         self.names, self.functions = set(), set()
         for module in model.modules():
+            if not type(module).__module__.startswith(("torch.", "transformers.")):
+                continue  # the task's own classes
             module.register_forward_pre_hook(lambda m, args: self.names.add(short(type(m).__name__)))
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
