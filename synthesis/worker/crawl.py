@@ -4,11 +4,13 @@ import pathlib
 import warnings
 
 import blocks
+import guesses
 import rules_layers
 import rules_pointwise
 import rules_reduce
 import seeds as tables
 from probe import probed
+from used import short
 
 
 def _by_rules():
@@ -16,19 +18,25 @@ def _by_rules():
         yield from rules.seeds()
 
 
-def crawl():
-    """The table of seeds, unsorted rules first. The same on every machine with these versions."""
-    warnings.filterwarnings("ignore")
+def operators():
+    """Seeds of torch by name, and why each other rule was refused."""
     found, refused = {}, {}
     for seed in _by_rules():
-        if seed.name in found:
-            continue
         result, why = probed(seed)
         if result is None:
             refused[seed.name] = why
         else:
-            found[seed.name] = result
-    return [*found.values(), *blocks.seeds()], refused
+            found.setdefault(seed.name, result)
+    for seed in guesses.seeds(short(name) for name in (*found, *refused)):
+        found[seed.name] = seed
+    return found, refused
+
+
+def crawl():
+    """The whole table. The same on every machine with these versions."""
+    warnings.filterwarnings("ignore")
+    found, _ = operators()
+    return [*found.values(), *blocks.seeds()]
 
 
 def cached(folder):
@@ -37,6 +45,6 @@ def cached(folder):
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(".new")
-        fresh.write_text(tables.to_json(crawl()[0]))
+        fresh.write_text(tables.to_json(crawl()))
         fresh.replace(path)
     return tables.from_json(path.read_text())

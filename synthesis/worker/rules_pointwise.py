@@ -2,7 +2,7 @@
 # Seeds whose elements depend on one element of each operand: arithmetic, activations, comparisons.
 from seeds import Seed
 
-_ANY = ("abs asin asinh:signed atan ceil cos cosh deg2rad erf erfc exp exp2 expm1 floor frac i0 nan_to_num neg rad2deg "
+_ANY = ("abs asinh atan ceil cos cosh deg2rad erf erfc exp exp2 expm1 floor frac i0 nan_to_num neg rad2deg "
         "relu round sgn sigmoid sign sin sinc sinh square tan tanh trunc atanh:signed acos:signed erfinv:signed "
         "asin:signed digamma:positive lgamma:positive log:positive log10:positive log1p:positive log2:positive "
         "logit:unit reciprocal:positive rsqrt:positive sqrt:positive acosh:above_one selu")
@@ -29,8 +29,6 @@ _POLYNOMIALS = ("chebyshev_polynomial_t chebyshev_polynomial_u hermite_polynomia
 def _unary(prefix, names, family):
     for entry in dict.fromkeys(names.split()):
         name, _, domain = entry.partition(":")
-        if f"{name}:signed" in names and not domain:
-            continue
         yield Seed(f"{prefix}.{name}", family, f"{prefix}.{name}({{x}})", domain=domain or "any",
                    ranks=(1, 2, 3, 4), range=_RANGES.get(name, "any"))
 
