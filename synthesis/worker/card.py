@@ -19,7 +19,7 @@ different operators occur.
 
 | file | holds |
 |---|---|
-| `tasks.parquet`, `tasks.jsonl` | `id`, `ops`, `data_source`, `code`, `signature`, `eager_ms`, `compile_ms`, `roofline_ms`, `similarity_max`, `hash` |
+| `tasks.parquet`, `tasks.jsonl` | the rows: {columns} |
 | `tasks/` | each `code` as a file |
 | `refused.jsonl`, `funnel.json` | why each other candidate was refused; counts and seconds |
 | `journal.jsonl` | every candidate in order; a rerun continues there |
@@ -72,6 +72,10 @@ def _table(rows):
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in rows)
 
 
+_COLUMNS = ("id", "ops", "data_source", "code", "signature", "eager_ms", "compile_ms", "roofline_ms",
+            "similarity_max", "hash")
+
+
 def text(settings, rows, funnel):
     """The card as Markdown."""
     low, high = settings["window"]
@@ -79,7 +83,8 @@ def text(settings, rows, funnel):
     compiled = "" if settings["compile"] == "none" else f" and by torch.compile ({settings['compile']})"
     kinds = [(k, n, f"{100 * n / max(1, len(rows)):.1f} %") for k, n in shares(rows)]
     return _TEXT.format(
-        count=len(rows), compiled=compiled, device=settings["device"], low=low, high=high,
+        count=len(rows), columns=", ".join(f"`{c}`" for c in _COLUMNS),
+        compiled=compiled, device=settings["device"], low=low, high=high,
         distinct=len({op for row in rows for op in row["ops"]}), shares=_table(kinds),
         funnel=_table((r, n, meanings[r]) for r, n in funnel_rows(funnel)),
         seconds=_table(funnel.as_dict()["seconds"].items()),

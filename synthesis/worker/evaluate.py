@@ -138,7 +138,7 @@ class Evaluation:
         check_informative(self.outs, self.sample)
 
     def _time_ms(self, call):
-        """The median of wall time, and the least time that this thread computed, which other processes do not disturb."""
+        """The median of wall time, and the least CPU time of this thread, which other processes hardly disturb."""
         self._once_ms(call)
         times, began = [], time.perf_counter()
         while len(times) < _TIMED and (not times or time.perf_counter() - began < _TIMED_S):

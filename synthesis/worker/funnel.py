@@ -27,7 +27,8 @@ class Funnel:
     def line(self):
         """One line of progress."""
         rejected = ", ".join(f"{count} {reason}" for reason, count in self.reasons.most_common(4))
-        return f"{self.accepted} accepted of {self.candidates} candidates" + (f"; rejected: {rejected}" if rejected else "")
+        line = f"{self.accepted} accepted of {self.candidates} candidates"
+        return f"{line}; rejected: {rejected}" if rejected else line
 
     def as_dict(self):
         """For funnel.json."""

@@ -131,7 +131,8 @@ def _settings(options, prepared):
     """What decides the set of tasks. The number of workers is not part of it."""
     source = getattr(options, "source", None) or ("llm" if getattr(options, "composer", "") == "llm" else "rules")
     return {"source": source, "seed": getattr(options, "seed", 0), "shares": getattr(options, "shares", None),
-            "device": options.device, "window": _window(options), "compile": options.compile, "seconds": options.seconds,
+            "device": options.device, "window": _window(options), "compile": options.compile,
+            "seconds": options.seconds,
             "memory": int(options.memory_gib * (1 << 30)), "versions": prepared["versions"],
             "seeds_digest": prepared["seeds_digest"], "against_digest": _digest(prepared["against"])}
 

@@ -14,7 +14,8 @@ def _products():
     right = "param torch.randn({n}, {o}) * 0.05"
     yield t("torch.matmul", "matmul", "torch.matmul({x}, {y})", operands=(right,))
     yield t("torch.mm", "matmul", "torch.mm({x}, {y})", operands=(right,), ranks=(2,))
-    yield t("torch.addmm", "matmul", "torch.addmm({z}, {x}, {y})", operands=(right, "param torch.randn({o})"), ranks=(2,))
+    yield t("torch.addmm", "matmul", "torch.addmm({z}, {x}, {y})", ranks=(2,),
+            operands=(right, "param torch.randn({o})"))
     batched = "input torch.randn({b}, {n}, {o})"
     yield t("torch.bmm", "matmul", "torch.bmm({x}, {y})", operands=(batched,), ranks=(3,))
     yield t("torch.baddbmm", "matmul", "torch.baddbmm({z}, {x}, {y}, alpha=0.1)",
@@ -70,7 +71,8 @@ def _pools():
             yield t(f"torch.nn.{kind}Pool{d}d", "pool", "{m}({x})", f"nn.{kind}Pool{d}d(2)", ranks=ranks)
             low = f"{kind.lower()}_pool{d}d"
             yield t(f"torch.nn.functional.{low}", "pool", f"F.{low}({{x}}, 3, stride=2)", ranks=ranks)
-            yield t(f"torch.nn.Adaptive{kind}Pool{d}d", "pool", "{m}({x})", f"nn.Adaptive{kind}Pool{d}d(4)", ranks=ranks)
+            yield t(f"torch.nn.Adaptive{kind}Pool{d}d", "pool", "{m}({x})", f"nn.Adaptive{kind}Pool{d}d(4)",
+                    ranks=ranks)
             yield t(f"torch.nn.functional.adaptive_{low}", "pool", f"F.adaptive_{low}({{x}}, 5)", ranks=ranks)
         yield t(f"torch.nn.LPPool{d}d", "pool", "{m}({x})", f"nn.LPPool{d}d(2, 3)", ranks=ranks)
         yield t(f"torch.nn.functional.lp_pool{d}d", "pool", f"F.lp_pool{d}d({{x}}, 2, 2)", ranks=ranks)
@@ -86,7 +88,8 @@ def _pads():
 
 def _resampling():
     yield t("torch.nn.Upsample", "resample", "{m}({x})", "nn.Upsample(scale_factor=2, mode='bicubic')", ranks=(4,))
-    yield t("torch.nn.UpsamplingNearest2d", "resample", "{m}({x})", "nn.UpsamplingNearest2d(scale_factor=2)", ranks=(4,))
+    yield t("torch.nn.UpsamplingNearest2d", "resample", "{m}({x})", "nn.UpsamplingNearest2d(scale_factor=2)",
+            ranks=(4,))
     yield t("torch.nn.UpsamplingBilinear2d", "resample", "{m}({x})", "nn.UpsamplingBilinear2d(scale_factor=2)",
             ranks=(4,))
     yield t("torch.nn.functional.interpolate", "resample",
@@ -128,7 +131,8 @@ def _indexing():
     yield t("torch.take_along_dim", "index", "torch.take_along_dim({x}, {y}, dim=-1)", operands=(whole,))
     yield t("torch.index_select", "index", "torch.index_select({x}, 0, {y})", operands=(f"input {_ROWS}",))
     yield t("torch.take", "index", "torch.take({x}, {y})", operands=("input torch.randint(0, {n}, ({b}, {n}))",))
-    yield t("torch.scatter_add", "index", "torch.scatter_add({x}, -1, {y}, {z})", operands=(whole, "input torch.randn{s}"))
+    yield t("torch.scatter_add", "index", "torch.scatter_add({x}, -1, {y}, {z})",
+            operands=(whole, "input torch.randn{s}"))
     yield t("torch.scatter_reduce", "index", "torch.scatter_reduce({x}, -1, {y}, {z}, reduce='amax')",
             operands=(whole, "input torch.randn{s}"))
     yield t("torch.index_add", "index", "torch.index_add({x}, 0, {y}, {z})",
@@ -141,7 +145,8 @@ def _indexing():
             operands=("input torch.arange(0, {n}, 2)",))
     yield t("torch.select_scatter", "index", "torch.select_scatter({x}, {y}, 0, 1)",
             operands=("input torch.randn{tail}",))
-    yield t("torch.slice_scatter", "index", "torch.slice_scatter({x}, {y}, dim=-1, start=0, end={n}, step=1) * 0.5 + {x}",
+    yield t("torch.slice_scatter", "index",
+            "torch.slice_scatter({x}, {y}, dim=-1, start=0, end={n}, step=1) * 0.5 + {x}",
             operands=("same",), tags=("slow",))
     yield t("torch.nn.Embedding", "index", "{m}({x})", "nn.Embedding(1000, {o})", ranks=(),
             first="torch.randint(0, 1000, ({b}, {o}))")
@@ -163,12 +168,14 @@ def _attention():
     yield t("torch.nn.TransformerEncoderLayer", "attention", "{m}({x})",
             "nn.TransformerEncoderLayer({n}, 4, {n} * 2, dropout=0.0, batch_first=True)", ranks=(3,))
     yield t("torch.nn.TransformerDecoderLayer", "attention", "{m}({x}, {y})",
-            "nn.TransformerDecoderLayer({n}, 4, {n} * 2, dropout=0.0, batch_first=True)", operands=("same",), ranks=(3,))
+            "nn.TransformerDecoderLayer({n}, 4, {n} * 2, dropout=0.0, batch_first=True)",
+            operands=("same",), ranks=(3,))
 
 
 def _recurrence():
     for name in ("RNN", "GRU", "LSTM"):
-        yield t(f"torch.nn.{name}", "recurrent", "{m}({x})[0]", f"nn.{name}({{n}}, {{o}}, batch_first=True)", ranks=(3,))
+        yield t(f"torch.nn.{name}", "recurrent", "{m}({x})[0]", f"nn.{name}({{n}}, {{o}}, batch_first=True)",
+                ranks=(3,))
     for name, end in (("RNNCell", ""), ("GRUCell", ""), ("LSTMCell", "[0]")):
         yield t(f"torch.nn.{name}", "recurrent", "{m}({x})" + end, f"nn.{name}({{n}}, {{o}})", ranks=(2,))
 

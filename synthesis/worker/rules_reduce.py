@@ -63,8 +63,8 @@ def _norms():
     yield t("torch.nn.functional.rms_norm", "norm", "F.rms_norm({x}, ({n},))")
     for rank, shape in ((2, 1), (3, 1), (4, 2), (5, 3)):
         if rank != 2:
-            yield t(f"torch.nn.InstanceNorm{shape}d", "norm", "{m}({x})", f"nn.InstanceNorm{shape}d({{c}}, affine=True)",
-                    ranks=(rank,))
+            yield t(f"torch.nn.InstanceNorm{shape}d", "norm", "{m}({x})",
+                    f"nn.InstanceNorm{shape}d({{c}}, affine=True)", ranks=(rank,))
             yield t(f"torch.nn.BatchNorm{shape}d", "norm", "{m}({x})", f"nn.BatchNorm{shape}d({{c}})",
                     ranks=(2, 3) if rank == 3 else (rank,))
     yield t("torch.nn.GroupNorm", "norm", "{m}({x})", "nn.GroupNorm({g}, {c})", ranks=(2, 3, 4, 5))

@@ -123,12 +123,14 @@ class AttacksTest(unittest.TestCase):
     def test_files(self):
         for line in ("open('/tmp/warpsmith-planted', 'w')", "os.mkdir('/tmp/warpsmith-planted')",
                      "os.remove('/tmp/none')", "torch.save(1, '/tmp/warpsmith-planted')"):
-            self.assertIn(reason_of(program("return x * 2", top=f"import os\n{line}")), ("writes_files", "raises"), line)
+            reason = reason_of(program("return x * 2", top=f"import os\n{line}"))
+            self.assertIn(reason, ("writes_files", "raises"), line)  # torch.save opens files around Python
         code = program("return x * 2", top="import ctypes\nassert ctypes.CDLL(None).creat(b'/tmp/planted', 420) >= 0")
         self.assertEqual(reason_of(code), "raises")
 
     def test_a_gigabyte_of_text(self):
-        self.assertEqual(reason_of(program("for _ in range(1 << 10): print('x' * (1 << 20))\nreturn x * 2")), "too_much_output")
+        code = program("for _ in range(1 << 10): print('x' * (1 << 20))\nreturn x * 2")
+        self.assertEqual(reason_of(code), "too_much_output")
 
     def test_code_that_never_returns(self):
         limits = LIMITS._replace(seconds=1.0)
