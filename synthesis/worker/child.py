@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+# Runs a function that executes a task's code in a forked process with limits, and tells how it ended.
+#
+# The worker holds torch and forks for each candidate, so a candidate starts in milliseconds and leaves nothing behind.
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import time
+import typing
+
+import audit
+import sealing
+from reasons import Rejected
+
+_MOST_PRINTED, _MOST_RESULT = 1 << 16, 1 << 20  # bytes
+_LOOK_S = 0.1
+
+
+class Limits(typing.NamedTuple):
+    """What one candidate may take."""
+
+    seconds: float = 60.0
+    memory: int = 4 << 30  # bytes beyond what the worker itself holds
+    folder: str = ""  # where it may write, within the worker's namespaces; without one no file can be changed
+    compiler: bool = False  # whether torch's compiler may start programs
+    device: str = "cpu"
+
+
+def _limit(limits):
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(limits.seconds) + 5,) * 2)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 28 if limits.folder else 0,) * 2)
+    if limits.device == "cpu":  # a GPU's driver maps far more addresses than it uses
+        with open("/proc/self/statm") as file:
+            held = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (held + limits.memory,) * 2)
+
+
+def _say(out, message):
+    data = json.dumps(message).encode() + b"\n"
+    while data:
+        data = data[os.write(out, data):]
+
+
+def _live(work, limits, out, printed):
+    """The child's life. Never returns."""
+    def end(reason, detail):
+        _say(out, {"rejected": reason, "detail": detail})
+        os._exit(0)
+
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(printed, 1)
+    os.dup2(printed, 2)
+    os.setsid()
+    sealing.die_with_parent()
+    _limit(limits)
+    sealing.seal(files=not limits.folder, processes=not limits.compiler)
+    audit.watch(end, limits.folder, limits.compiler)
+    try:
+        _say(out, {"done": work(lambda step: _say(out, {"step": step, "at": time.monotonic()}))})
+    except Rejected as error:
+        end(error.reason, error.detail)
+    except MemoryError:
+        end("too_much_memory", "")
+    except BaseException as error:  # a task may raise anything, even SystemExit
+        end(*_told(error))
+    os._exit(0)
+
+
+def _told(error):
+    try:
+        text = f"{type(error).__name__}: {error}".split("\n")[0]
+    except BaseException:
+        text = "an error whose text is not available"
+    memory = "can't allocate memory" in text or "CUDA out of memory" in text
+    return ("too_much_memory" if memory else "raises"), text[:300]
+
+
+def _close_others(keep):
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2 and int(name) not in keep:
+            try:
+                os.close(int(name))
+            except OSError:
+                pass  # the descriptor of the listing itself
+
+
+def run(work, limits):
+    """What `work(say)` returns in a child, and the seconds between the steps it said. Rejected however else it ends."""
+    results, out = os.pipe()
+    prints, printed = os.pipe()
+    gc.freeze()  # the child then does not copy the worker's pages by collecting
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _close_others({out, printed})
+            _live(work, limits, out, printed)
+        finally:
+            os._exit(1)
+    os.close(out)
+    os.close(printed)
+    try:
+        data, why = _watched(pid, results, prints, limits)
+    finally:
+        os.close(results)
+        os.close(prints)
+        status = _end(pid)
+    said = [json.loads(line) for line in data.split(b"\n")[:-1]]
+    steps = _durations(said)
+    try:
+        return _judged(said, why, status), steps
+    except Rejected as error:
+        error.steps = steps
+        raise
+
+
+def _durations(said):
+    steps = [m for m in said if "step" in m]
+    ends = [m["at"] for m in steps[1:]] + [time.monotonic()]
+    return {m["step"]: round(end - m["at"], 6) for m, end in zip(steps, ends)}
+
+
+def _end(pid):
+    """Kills the child and everything it started; the child's status."""
+    for kill in (os.killpg, os.kill):
+        try:
+            kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # ended, or not yet a group of its own
+    status = os.waitpid(pid, 0)[1]
+    while orphans := _children():
+        for orphan in orphans:
+            os.kill(orphan, signal.SIGKILL)
+            os.waitpid(orphan, 0)
+    return status
+
+
+def _children():
+    with open("/proc/thread-self/children") as file:
+        return [int(number) for number in file.read().split()]
+
+
+def _held(pid):
+    try:
+        with open(f"/proc/{pid}/statm") as file:
+            fields = file.read().split()
+        return (int(fields[1]) - int(fields[2])) * resource.getpagesize()
+    except (OSError, IndexError):
+        return 0
+
+
+def _watched(pid, results, prints, limits):
+    """Reads until the child closes its results or breaks a limit."""
+    deadline, data, printed = time.monotonic() + limits.seconds, b"", 0
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return data, "timed_out"
+        if _held(pid) > limits.memory:
+            return data, "too_much_memory"
+        ready = select.select([results, prints], [], [], min(left, _LOOK_S))[0]
+        if prints in ready:
+            printed += len(os.read(prints, 1 << 16))
+            if printed > _MOST_PRINTED:
+                return data, "too_much_output"
+        if results in ready:
+            piece = os.read(results, 1 << 16)
+            data += piece
+            if not piece or len(data) > _MOST_RESULT:
+                return data, "" if not piece else "too_much_output"
+
+
+def _judged(said, why, status):
+    steps = [m["step"] for m in said if "step" in m]
+    at = f"while {steps[-1]}" if steps else "at the start"
+    if why:
+        raise Rejected(why, at)
+    for message in said:
+        if "rejected" in message:
+            raise Rejected(message["rejected"], message["detail"])
+    if said and "done" in said[-1]:
+        return said[-1]["done"]
+    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    if number == signal.SIGSYS:
+        raise Rejected("forbidden_call", at)
+    if number == signal.SIGXCPU:
+        raise Rejected("timed_out", at)
+    raise Rejected("died", f"{at}, signal {number}" if number else f"{at}, exit status {os.WEXITSTATUS(status)}")

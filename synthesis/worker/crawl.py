@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds the seeds: rules by family, each probed on real tensors; operators without a rule are probed with guesses.
+import pathlib
+import warnings
+
+import blocks
+import guesses
+import rules_layers
+import rules_pointwise
+import rules_reduce
+import seeds as tables
+from probe import probed
+from used import short
+
+
+def _by_rules():
+    for rules in (rules_pointwise, rules_reduce, rules_layers):
+        yield from rules.seeds()
+
+
+def operators():
+    """Seeds of torch by name, and why each other rule was refused."""
+    found, refused = {}, {}
+    for seed in _by_rules():
+        result, why = probed(seed)
+        if result is None:
+            refused[seed.name] = why
+        else:
+            found.setdefault(seed.name, result)
+    for seed in guesses.seeds(short(name) for name in (*found, *refused)):
+        found[seed.name] = seed
+    return found, refused
+
+
+def crawl():
+    """The whole table. The same on every machine with these versions."""
+    warnings.filterwarnings("ignore")
+    found, _ = operators()
+    return [*found.values(), *blocks.seeds()]
+
+
+def cached(folder):
+    """The table from the folder, crawled there on first use."""
+    path = pathlib.Path(folder) / tables.file_name()
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_suffix(".new")
+        fresh.write_text(tables.to_json(crawl()))
+        fresh.replace(path)
+    return tables.from_json(path.read_text())

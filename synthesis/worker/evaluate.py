@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a child does with a candidate: loads, runs, checks, times and compiles it. Each step says when it begins.
+import random
+import statistics
+import sys
+import time
+import types
+
+import numpy as np
+import torch
+import torch._dynamo  # the dispatch mode needs it; loaded once here, not in each child
+
+from cost import Survey, roofline_ms
+from outputs import check_informative, check_values, flat, same
+from reasons import Rejected
+from used import Calls
+
+_DETERMINISTIC = {"cpu": 0.0, "cuda": 1e-5}  # sums by atomic additions are honest
+_COMPILED = 1e-3
+_TIMED, _TIMED_S = 7, 0.1
+
+
+def seed_all(number):
+    """Seeds every generator that a task may draw from."""
+    torch.manual_seed(number)
+    random.seed(number)
+    np.random.seed(number)
+
+
+def _loaded(code):
+    module = types.ModuleType("task")
+    sys.modules["task"] = module
+    exec(compile(code, "task.py", "exec", dont_inherit=True), module.__dict__)
+    return module
+
+
+def _built(module, device):
+    seed_all(0)
+    with torch.device(device):
+        return _constructed(module, module.get_init_inputs()).to(device)
+
+
+def _constructed(module, init):
+    if len(init) == 2 and isinstance(init[0], (list, tuple)) and isinstance(init[1], dict):
+        return module.Model(*init[0], **init[1])
+    return module.Model(*init)
+
+
+def signature_of(facts):
+    """What a task computes, however it is written: its operators, sorted, and the shapes of its inputs."""
+    return ",".join(sorted(facts["operators"])) + " | " + ", ".join(facts["shapes"])
+
+
+def survey_on_meta(code):
+    """The signature of a program, found without computing anything."""
+    with torch.no_grad(), torch.device("meta"):
+        module = _loaded(code)
+        model, inputs = _built(module, "meta"), module.get_inputs()
+        with Survey() as survey:
+            model(*inputs)
+    return signature_of({"operators": survey.operators, "shapes": shapes_of(inputs)})
+
+
+def shapes_of(values):
+    """Element type and sizes of the tensors among the values."""
+    return [f"{str(v.dtype)[6:]}{list(v.shape)}" for v in values if isinstance(v, torch.Tensor)]
+
+
+class Evaluation:
+    """One candidate in its own process."""
+
+    def __init__(self, code, ops, settings, say):
+        self.ops, self.settings, self.device, self.say = ops, settings, settings["device"], say
+        say("load")
+        self.module = _loaded(code)
+
+    def inputs(self, number):
+        """Fresh inputs, drawn on the device itself where the task allows that."""
+        seed_all(number)
+        with torch.device(self.device):
+            given = self.module.get_inputs()
+        return [v.to(self.device) if isinstance(v, torch.Tensor) else v for v in given]
+
+    def run(self):
+        """All steps but the compiler's; the facts of an accepted candidate."""
+        with torch.no_grad():
+            self.say("eager")
+            self.eager()
+            self.say("determinism")
+            self.determinism()
+            self.say("outputs")
+            self.informative()
+            self.say("time")
+            return {**self.facts(), "eager_ms": self.window(), "roofline_ms": self.roofline()}
+
+    def run_compiled(self):
+        """Milliseconds of the compiled model, whose outputs equal eager's."""
+        with torch.no_grad():
+            self.say("compile")
+            self.model = _built(self.module, self.device)
+            self.sample = self.inputs(1)
+            self.outs = flat(self.model(*self.sample))
+            return self.compiled()
+
+    def eager(self):
+        self.model = _built(self.module, self.device)
+        self.sample = self.inputs(1)
+        kept = [v.clone() if isinstance(v, torch.Tensor) else v for v in self.sample]
+        self.calls = Calls(self.model)
+        with Survey() as survey, self.calls:
+            result = self.model(*self.sample)
+        self.outs = flat(result)
+        check_values(self.outs)
+        self.cost = survey.result()
+        if self.cost.random:
+            raise Rejected("random", self.cost.random)
+        for before, after in zip(kept, self.sample):
+            if isinstance(before, torch.Tensor) and not torch.equal(before, after):
+                raise Rejected("changes_input")
+        if signature_of(self.facts()) in self.settings["signatures"]:
+            raise Rejected("same_signature")
+        if unused := self.calls.unused(self.ops):
+            raise Rejected("op_unused", unused)
+
+    def determinism(self):
+        """Other states of the generators, and a second construction from the same ones, must not matter."""
+        seed_all(99)
+        again = flat(self.model(*self.sample))
+        rebuilt = flat(_built(self.module, self.device)(*self.inputs(1)))
+        for outs in (again, rebuilt):
+            if not same(self.outs, outs, _DETERMINISTIC[self.device]):
+                raise Rejected("nondeterministic")
+
+    def informative(self):
+        others = [flat(self.model(*self.inputs(number))) for number in (2, 3)]
+        if any(same(self.outs, other) for other in others) or same(*others):
+            raise Rejected("constant")
+        check_informative(self.outs, self.sample)
+
+    def _time_ms(self, call):
+        """The median of wall time, and the least CPU time of this thread, which other processes hardly disturb."""
+        self._once_ms(call)
+        times, began = [], time.perf_counter()
+        while len(times) < _TIMED and (not times or time.perf_counter() - began < _TIMED_S):
+            times.append(self._once_ms(call))
+        walls, threads = zip(*times)
+        return statistics.median(walls), min(threads if self.device == "cpu" else walls)
+
+    def _once_ms(self, call):
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        start, thread = time.perf_counter(), time.thread_time()
+        call()
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        return (time.perf_counter() - start) * 1e3, (time.thread_time() - thread) * 1e3
+
+    def window(self):
+        """The eager time, if it lies in the window. The least time decides, so that a rerun decides alike."""
+        median, least = self._time_ms(lambda: self.model(*self.sample))
+        low, high = self.settings["window"]
+        if not low <= least <= high:
+            raise Rejected("too_fast" if least < low else "too_slow", f"{least:.4g} ms")
+        return round(median, 5)
+
+    def compiled(self):
+        try:
+            model = torch.compile(self.model, backend=self.settings["compile"])
+            outs = flat(model(*self.sample))
+        except Rejected:
+            raise
+        except Exception as error:
+            raise Rejected("compile_raises", str(error).split("\n")[0]) from None
+        if not same(outs, self.outs, _COMPILED):
+            raise Rejected("compile_differs")
+        return round(self._time_ms(lambda: model(*self.sample))[0], 5)
+
+    def roofline(self):
+        """Milliseconds below which no kernel can be: each input, parameter and output moved once."""
+        tensors = [v for v in self.sample if isinstance(v, torch.Tensor)]
+        tensors += [*self.model.parameters(), *self.outs]
+        essential = sum(t.numel() * t.element_size() for t in tensors)
+        return round(roofline_ms(self.cost, essential, self.device), 6)
+
+    def facts(self):
+        """What is known of the task without a clock."""
+        return {"operators": list(self.cost.operators), "shapes": shapes_of(self.sample),
+                "used": sorted(self.calls.names)}

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# The record of a run: one line for each candidate, in the order of their indices. A rerun continues behind the last.
+import json
+
+FORMAT = 1
+
+
+class Conflict(Exception):
+    """The folder holds a run with other settings."""
+
+
+def _differing(found, wanted):
+    names = [k for k in {**found, **wanted} if found.get(k) != wanted.get(k)]
+    return ", ".join(f"{k}: {found.get(k)} there, {wanted.get(k)} now" for k in sorted(names))
+
+
+class Journal:
+    """Appends to a file. What a killed process wrote of its last line is cut off."""
+
+    def __init__(self, path, settings):
+        self.path, self.records = path, []
+        settings = {"format": FORMAT, **settings}
+        if path.exists() and path.stat().st_size:
+            self._read(settings)
+            self.file = open(path, "a")
+        else:
+            self.file = open(path, "w")
+            self._write(settings)
+
+    def _read(self, settings):
+        data = self.path.read_bytes()
+        whole = data[:data.rfind(b"\n") + 1]
+        rows = [json.loads(line) for line in whole.splitlines()]
+        if not rows or rows[0] != settings:
+            found = rows[0] if rows else {}
+            raise Conflict(f"{self.path}: a run with other settings ({_differing(found, settings)}): choose another "
+                           "folder, or remove this one")
+        self.records = rows[1:]
+        with open(self.path, "r+b") as file:
+            file.truncate(len(whole))
+
+    def _write(self, value):
+        self.file.write(json.dumps(value) + "\n")
+        self.file.flush()
+
+    def add(self, record):
+        """Appends the record of the next index. Raises OSError where the disk is full; the rerun then continues."""
+        self._write(record)
+        self.records.append(record)
+
+    def close(self):
+        """Ends writing."""
+        self.file.close()

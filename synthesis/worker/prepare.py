@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# Prepares a run: crawls the seeds, and reads the programs to stay away from. Takes a request, gives one answer.
+import json
+import os
+import pathlib
+import signal
+import sys
+
+import torch
+
+import against
+import child
+import crawl
+import namespaces
+
+
+def _against(request):
+    path = pathlib.Path(request["out"]) / "against.jsonl"
+    rows, others = against.read(request["against"], child.Limits())
+    against.save(path, rows)
+    return {"against": str(path), "others": others}
+
+
+def main():
+    """Answers one request."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    torch.set_num_threads(1)
+    namespaces.adopt_orphans()
+    request = json.loads(sys.stdin.readline())
+    output = os.dup(1)
+    os.dup2(2, 1)  # what modules print while they are crawled is no answer
+    crawl.cached(request["cache"])
+    answer = _against(request) if request["out"] else {}
+    os.write(output, json.dumps(answer).encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+# Planted defects: each is rejected with its own reason, and the process that judges goes on.
+import unittest
+
+from support import SETTINGS, program
+
+import child  # noqa: E402
+import namespaces  # noqa: E402
+from evaluate import Evaluation, signature_of, survey_on_meta  # noqa: E402
+from reasons import Rejected  # noqa: E402
+
+LIMITS = child.Limits(seconds=10.0, memory=1 << 30)
+
+
+def reason_of(code, ops=(), limits=LIMITS, **settings):
+    """Why the text is rejected; None if it is accepted."""
+    try:
+        child.run(lambda say: Evaluation(code, ops, {**SETTINGS, **settings}, say).run(), limits)
+    except Rejected as error:
+        return error.reason
+    return None
+
+
+def compiled_reason(code, backend="aot_eager"):
+    settings = {**SETTINGS, "compile": backend}
+    limits = child.Limits(seconds=60.0, folder="/tmp")
+    try:
+        child.run(lambda say: Evaluation(code, (), settings, say).run_compiled(), limits)
+    except Rejected as error:
+        return error.reason
+    return None
+
+
+class OutputsTest(unittest.TestCase):
+    def test_an_honest_task_is_accepted(self):
+        self.assertIsNone(reason_of(program("return F.gelu(x)"), ["torch.nn.functional.gelu"]))
+
+    def test_random_operators(self):
+        for forward in ("return x + torch.rand_like(x)", "return F.dropout(x, 0.5, True)",
+                        "return x * torch.bernoulli(torch.full_like(x, 0.5))"):
+            self.assertEqual(reason_of(program(forward)), "random")
+
+    def test_randomness_that_is_not_torch_s(self):
+        self.assertEqual(reason_of(program("return x * random.random()", top="import random")), "nondeterministic")
+        self.assertEqual(reason_of(program("self.n += 1\nreturn x * self.n", init="self.n = 0")), "nondeterministic")
+
+    def test_outputs_that_do_not_depend_on_the_input(self):
+        self.assertEqual(reason_of(program("return self.p.exp()", init="self.p = nn.Parameter(torch.randn(9, 9))")),
+                         "constant")
+        self.assertEqual(reason_of(program("return x * 0 + 1")), "constant")
+        self.assertEqual(reason_of(program("return torch.softmax(x, -1).sum(-1).round()")), "constant")
+
+    def test_outputs_that_are_constant_along_an_axis(self):
+        self.assertEqual(reason_of(program("return x.mean(-1, keepdim=True).expand(64, 128) * 2")), "constant_axis")
+
+    def test_outputs_near_zero(self):
+        self.assertEqual(reason_of(program("return x * 1e-9")), "near_zero")
+
+    def test_outputs_that_are_an_input(self):
+        self.assertEqual(reason_of(program("return x + 0")), "identity")
+        self.assertEqual(reason_of(program("return F.relu(x)", inputs="torch.rand(64, 128)")), "identity")
+
+    def test_outputs_that_are_no_finite_tensors(self):
+        self.assertEqual(reason_of(program("return torch.log(x)")), "bad_output")
+        self.assertEqual(reason_of(program("return 7")), "bad_output")
+        self.assertEqual(reason_of(program("return x[:0]")), "bad_output")
+
+    def test_inputs_are_left_alone(self):
+        self.assertEqual(reason_of(program("return x.mul_(2)")), "changes_input")
+
+    def test_operators_that_are_declared_and_not_called(self):
+        code = program("return F.gelu(x)", init="self.norm = nn.LayerNorm(128)")
+        self.assertEqual(reason_of(code, ["torch.nn.functional.gelu", "torch.nn.LayerNorm"]), "op_unused")
+        self.assertEqual(reason_of(program("return x.exp()"), ["torch.cumsum"]), "op_unused")
+        self.assertIsNone(reason_of(program("return x.exp() @ x.T"), ["torch.exp", "torch.matmul"]))
+
+    def test_times_outside_the_window(self):
+        code = program("return torch.tanh(x)")
+        self.assertEqual(reason_of(code, window=[1000.0, 2000.0]), "too_fast")
+        self.assertEqual(reason_of(code, window=[1e-9, 1e-6]), "too_slow")
+
+    def test_the_same_operators_and_shapes_as_a_known_program(self):
+        known = survey_on_meta(program("y = torch.exp(x)\nreturn F.relu(y)"))
+        self.assertEqual(reason_of(program("return torch.relu(x.exp())"), signatures={known}), "same_signature")
+        self.assertIsNone(reason_of(program("return torch.relu(x.exp())", inputs="torch.randn(32, 128)"),
+                                    signatures={known}))
+        self.assertEqual(known, signature_of({"operators": ["relu", "exp"], "shapes": ["float32[64, 128]"]}))
+
+    def test_code_that_raises(self):
+        self.assertEqual(reason_of(program("return x @ x")), "raises")
+        self.assertEqual(reason_of(program("raise SystemExit(0)")), "raises")
+        self.assertEqual(reason_of(program("return x", top="import no_such_module")), "raises")
+
+
+class CompiledTest(unittest.TestCase):
+    def test_equal_outputs_are_accepted(self):
+        self.assertIsNone(compiled_reason(program("return F.gelu(x).cumsum(-1)")))
+
+    def test_outputs_that_differ_when_compiled(self):
+        code = program("return x * 3 if torch.compiler.is_compiling() else x * 2")
+        self.assertEqual(compiled_reason(code), "compile_differs")
+
+    def test_code_that_raises_when_compiled(self):
+        self.assertEqual(compiled_reason(program("return x * 2"), "no_such_backend"), "compile_raises")
+
+
+class AttacksTest(unittest.TestCase):
+    def test_processes(self):
+        self.assertEqual(reason_of(program("os.fork()\nreturn x * 2", top="import os")), "forks")
+        self.assertEqual(reason_of(program("os.system('true')\nreturn x * 2", top="import os")), "forks")
+        self.assertEqual(reason_of(program("return x * 2", top="import subprocess\nsubprocess.run(['true'])")), "forks")
+
+    def test_processes_started_around_python(self):
+        code = program("ctypes.CDLL(None).fork()\nreturn x * 2", top="import ctypes")
+        self.assertEqual(reason_of(code), "forbidden_call")
+
+    def test_network(self):
+        code = program("return x * 2", top="import socket\nsocket.create_connection(('127.0.0.1', 9))")
+        self.assertEqual(reason_of(code), "network")
+        code = program("ctypes.CDLL(None).socket(2, 1, 0)\nreturn x * 2", top="import ctypes")
+        self.assertEqual(reason_of(code), "forbidden_call")
+
+    def test_files(self):
+        for line in ("open('/tmp/warpsmith-planted', 'w')", "os.mkdir('/tmp/warpsmith-planted')",
+                     "os.remove('/tmp/none')", "torch.save(1, '/tmp/warpsmith-planted')"):
+            reason = reason_of(program("return x * 2", top=f"import os\n{line}"))
+            self.assertIn(reason, ("writes_files", "raises"), line)  # torch.save opens files around Python
+        code = program("return x * 2", top="import ctypes\nassert ctypes.CDLL(None).creat(b'/tmp/planted', 420) >= 0")
+        self.assertEqual(reason_of(code), "raises")
+
+    def test_a_gigabyte_of_text(self):
+        code = program("for _ in range(1 << 10): print('x' * (1 << 20))\nreturn x * 2")
+        self.assertEqual(reason_of(code), "too_much_output")
+
+    def test_code_that_never_returns(self):
+        limits = LIMITS._replace(seconds=1.0)
+        self.assertEqual(reason_of(program("while True: pass"), limits=limits), "timed_out")
+
+    def test_too_much_memory(self):
+        self.assertEqual(reason_of(program("return torch.ones(1 << 33) + x.sum()")), "too_much_memory")
+
+    def test_a_process_that_dies(self):
+        self.assertEqual(reason_of(program("os.abort()", top="import os")), "died")
+        self.assertEqual(reason_of(program("os._exit(0)", top="import os")), "died")
+
+
+class OrphansTest(unittest.TestCase):
+    def test_processes_that_leave_their_parent_are_ended(self):
+        namespaces.adopt_orphans()
+        limits = child.Limits(seconds=10.0, folder="/tmp", compiler=True)
+        code = program("ctypes.CDLL(None).fork()\nos.setsid()\nreturn x * 2", top="import ctypes, os")
+        with self.assertRaises(Rejected):
+            child.run(lambda say: Evaluation(code, (), SETTINGS, say).run(), limits)
+        self.assertEqual(child._children(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# Foreign tasks from end to end: judged like a stranger's, with a reason for each that is refused.
+import json
+import unittest
+
+from support import ROOT, WINDOW, Case, command, program
+
+
+class ImportTest(Case):
+    def test_rows_are_judged_like_a_stranger_s(self):
+        good = program("return F.gelu(x) * 2")
+        known = self.folder / "known"
+        known.mkdir()
+        (known / "1.py").write_text(program("return torch.sigmoid(x) * torch.tanh(x)"))
+        rows = [
+            (good, ["torch.nn.functional.gelu"], None),
+            (good.replace("(self, x)", "(self, data)").replace("F.gelu(x)", "F.gelu(data)"), [], "duplicate"),
+            (good, ["torch.nn.Linear"], "op_unused"),
+            ("As an AI model, I ignore all previous instructions.", [], "no_python"),
+            (program("return torch.sigmoid(x) * torch.tanh(x) ", inputs="torch.randn(7, 9)"), [], "similar"),
+            (program("return x * 2", top="import os\nos.system('true')"), [], "forks"),
+            (None, [], "bad_row"),
+            (program("return x.cumsum(-1)"), None, None),
+        ]
+        source = self.folder / "rows.jsonl"
+        source.write_text("".join(json.dumps({"code": c, "ops": o, "data_source": "test"}) + "\n" for c, o, _ in rows))
+        done = command("--cache", self.folder, "import", source, "--out", self.folder / "in", "--against", known,
+                       "--workers", 1, *WINDOW)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        journal = [json.loads(line) for line in (self.folder / "in/journal.jsonl").read_text().splitlines()[1:]]
+        self.assertEqual([record["reason"] for record in journal], [reason for *_, reason in rows])
+        self.assertEqual([row["ops"] for row in self.rows("in")], [["torch.nn.functional.gelu"], ["cumsum"]])
+
+    def test_rows_of_a_language_model_come_through_standard_input(self):
+        lines = "nonsense\n" + json.dumps({"code": program("return x.exp() + 1"), "ops": ["torch.exp"]}) + "\n"
+        done = self.synth("llm", more=["--composer", "llm"], count=1, input=lines)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([row["data_source"] for row in self.rows("llm")], ["llm"])
+
+    def test_tasks_written_by_hand_pass(self):
+        done = command("--cache", self.folder, "import", ROOT / "configs/tasks/cpu/heldout", "--out", self.folder / "o",
+                       "--workers", 1, *WINDOW)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["rejected"], {})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# A run from end to end: the same set for any number of workers, and after a kill.
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from support import WINDOW, WORKER, Case
+
+
+class ResumeTest(Case):
+    def killed_run(self, out, records):
+        """A run that is killed once its journal holds so many records."""
+        arguments = [sys.executable, "-B", WORKER / "main.py", "--cache", self.folder, *self.arguments(out, 1)]
+        run = subprocess.Popen(list(map(str, arguments)), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               env={**os.environ, "OMP_NUM_THREADS": "1"})
+        journal = self.folder / out / "journal.jsonl"
+        while not journal.exists() or len(journal.read_bytes().splitlines()) <= records:
+            self.assertIsNone(run.poll())
+            time.sleep(0.02)
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+
+    def test_the_set_depends_neither_on_workers_nor_on_kills(self):
+        self.killed_run("one", records=2)
+        for out, workers in (("one", 1), ("two", 2)):
+            done = self.synth(out, workers)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.rows("one"), self.rows("two"))
+        self.assertEqual(len(self.rows("one")), 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
