@@ -65,7 +65,7 @@ def _add_filters(parser):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="synth", description=__doc__)
+    parser = argparse.ArgumentParser(prog="warpsmith synth", description=__doc__)
     parser.add_argument("--cache", default=_cache_folder(), metavar="DIR", help="folder of crawled operators")
     commands = parser.add_subparsers(dest="command", required=True)
     crawl = commands.add_parser("crawl", help="finds the operators of the installed torch and transformers")
