@@ -7,6 +7,7 @@ import dataclasses
 import importlib
 import inspect
 import io
+import itertools
 import json
 import logging
 import os
@@ -21,6 +22,7 @@ from reasons import Rejected
 from seeds import Seed, from_json
 
 _LIMITS = child.Limits(seconds=40.0, memory=6 << 30)
+_PER_FAMILY = 4  # modules; families are many and much alike, and each probe takes a part of a second
 _WHOLE = re.compile(r"(PreTrainedModel|Model|Encoder|Decoder|Pipeline|For[A-Z]\w*|Backbone|Output)$")
 _SIZES = {  # names that configurations use, by the value that a small block takes; {n} is the width
     "hidden_size": "{n}", "d_model": "{n}", "embed_dim": "{n}", "n_embd": "{n}", "dim": "{n}", "hidden_dim": "{n}",
@@ -129,7 +131,7 @@ def _found(family):
     if (modules := _modules(family)) is None:
         return []
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        return [dataclasses.asdict(seed) for seed in _family_seeds(*modules)]
+        return [dataclasses.asdict(seed) for seed in itertools.islice(_family_seeds(*modules), _PER_FAMILY)]
 
 
 def seeds(say=lambda text: None, families=None):
@@ -139,11 +141,13 @@ def seeds(say=lambda text: None, families=None):
     """
     os.environ["HF_HUB_OFFLINE"] = "1"
     logging.disable(logging.CRITICAL)
-    for family in families or _families():
+    families = families or _families()
+    for number, family in enumerate(families, 1):
         try:
             rows, _ = child.run(lambda say: _found(family), _LIMITS)
         except Rejected as error:
-            say(f"{family}: {error}")
+            say(f"crawl: {family} of transformers is left out: {error}")
             continue
-        say(f"{family}: {len(rows)}")
+        if number % 20 == 0 or number == len(families):
+            say(f"crawl: {number} of {len(families)} families of transformers")
         yield from from_json(json.dumps(rows))

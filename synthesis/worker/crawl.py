@@ -32,19 +32,21 @@ def operators():
     return found, refused
 
 
-def crawl():
+def crawl(say=lambda text: None):
     """The whole table. The same on every machine with these versions."""
     warnings.filterwarnings("ignore")
+    say("crawl: operators of torch; the table is kept for later calls")
     found, _ = operators()
-    return [*found.values(), *blocks.seeds()]
+    say(f"crawl: {len(found)} operators of torch")
+    return [*found.values(), *blocks.seeds(say)]
 
 
-def cached(folder):
+def cached(folder, say=lambda text: None):
     """The table from the folder, crawled there on first use."""
     path = pathlib.Path(folder) / tables.file_name()
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(".new")
-        fresh.write_text(tables.to_json(crawl()))
+        fresh.write_text(tables.to_json(crawl(say)))
         fresh.replace(path)
     return tables.from_json(path.read_text())

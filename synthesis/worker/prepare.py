@@ -29,7 +29,7 @@ def main():
     request = json.loads(sys.stdin.readline())
     output = os.dup(1)
     os.dup2(2, 1)  # what modules print while they are crawled is no answer
-    crawl.cached(request["cache"])
+    crawl.cached(request["cache"], lambda text: print(text, file=sys.stderr, flush=True))
     answer = _against(request) if request["out"] else {}
     os.write(output, json.dumps(answer).encode())
 
