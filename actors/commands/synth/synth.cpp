@@ -40,6 +40,7 @@ ExitCode become_worker(const std::vector<std::string>& given) {
   }
   std::vector<std::string> arguments = worker_arguments(given);
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   execv(argv.front(), argv.data());
