@@ -22,6 +22,26 @@ caf::result<ActorStatus> LearnerFrontState::status(atom::status /*unused*/) {
   return std::move(*newest);
 }
 
+void LearnerFrontState::observe(const Segment& segment) {
+  self_->send(worker_, segment);
+}
+
+void LearnerFrontState::close(const Closed& closed) {
+  self_->send(worker_, closed);
+}
+
+void LearnerFrontState::drop(const Dropped& dropped) {
+  self_->send(worker_, dropped);
+}
+
+caf::result<bool> LearnerFrontState::flush(atom::flush /*unused*/) {
+  return self_->delegate(worker_, atom::flush_v);
+}
+
+caf::result<std::string> LearnerFrontState::checkpoint(atom::checkpoint /*unused*/) {
+  return self_->delegate(worker_, atom::checkpoint_v);
+}
+
 LearnerActor::behavior_type learner_front(LearnerFrontState::Self self, Identity identity,
                                           const SpawnLearner& spawn,
                                           std::chrono::milliseconds patience) {

@@ -22,13 +22,11 @@ class LearnerFrontState : public ActorState {
   /// A worker that has been in one handler for longer than `patience` is asked itself, so that a
   /// stuck one does not answer.
   caf::result<ActorStatus> status(atom::status);
-  void observe(const Segment& segment) { self_->send(worker_, segment); }
-  void close(const Closed& closed) { self_->send(worker_, closed); }
-  void drop(const Dropped& dropped) { self_->send(worker_, dropped); }
-  caf::result<bool> flush(atom::flush) { return self_->delegate(worker_, atom::flush_v); }
-  caf::result<std::string> checkpoint(atom::checkpoint) {
-    return self_->delegate(worker_, atom::checkpoint_v);
-  }
+  void observe(const Segment& segment);
+  void close(const Closed& closed);
+  void drop(const Dropped& dropped);
+  caf::result<bool> flush(atom::flush);
+  caf::result<std::string> checkpoint(atom::checkpoint);
 
  private:
   Self self_ = nullptr;

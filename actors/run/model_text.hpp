@@ -15,7 +15,7 @@ namespace warpsmith::actors {
 
 struct TextModel {
   std::filesystem::path folder;  // of the model
-  std::string tokenizer_hash;  // of its tokenizer.json
+  std::string tokenizer_hash;    // of its tokenizer.json
   std::shared_ptr<const policy::Tokenizer> tokenizer;
   policy::ChatFrame frame;
   std::vector<int32_t> stop_tokens;  // that end a turn

@@ -36,8 +36,9 @@ class ChainConfigTest : public ::testing::Test {
 };
 
 TEST_F(ChainConfigTest, AStagesTableReplacesKeysForItAlone) {
-  const auto chain = load(R"(["collect", "agentic"])",
-                          "[stage.agentic]\nrun.trajectories = 64\nlearner.step.trajectories = 8\n");
+  const auto chain =
+      load(R"(["collect", "agentic"])",
+           "[stage.agentic]\nrun.trajectories = 64\nlearner.step.trajectories = 8\n");
   ASSERT_TRUE(chain) << chain.error().message;
   ASSERT_EQ(chain->size(), 2U);
   EXPECT_EQ((*chain)[0].config.run.stage, Stage::collect);
@@ -69,22 +70,25 @@ TEST_F(ChainConfigTest, MistakesInAStagesTableHaveTheirLine) {
               HasSubstr("chain.toml:11: unknown key run.trajectoires"));
   EXPECT_THAT(error(R"(["agentic"])", "[stage.agentic]\nrun.trajectories = 4\n"),
               HasSubstr("learner.step.trajectories: expected at most run.trajectories (4)"));
-  EXPECT_THAT(error(R"(["agentic"])", "[stage.agentik]\nrun.seed = 4\n"),
-              HasSubstr("chain.toml:10: stage.agentik: expected the name of a stage in run.stages"));
+  EXPECT_THAT(
+      error(R"(["agentic"])", "[stage.agentik]\nrun.seed = 4\n"),
+      HasSubstr("chain.toml:10: stage.agentik: expected the name of a stage in run.stages"));
   EXPECT_THAT(error(R"(["agentic"])", "[stage]\nagentic = 4\n"),
               HasSubstr("stage.agentic: expected a table, got 4"));
 }
 
 TEST_F(ChainConfigTest, AStageNamedTwiceIsRefused) {
-  EXPECT_THAT(error(R"(["collect", "collect"])"),
-              HasSubstr("chain.toml: run.stages: \"collect\" comes twice; give the second another name"));
+  EXPECT_THAT(
+      error(R"(["collect", "collect"])"),
+      HasSubstr("chain.toml: run.stages: \"collect\" comes twice; give the second another name"));
   EXPECT_EQ(error(R"(["collect", "again"])", "[stage.again]\nrun.stage = \"collect\"\n"), "");
 }
 
 TEST_F(ChainConfigTest, AStageWithoutItsPredecessorIsRefused) {
-  EXPECT_THAT(error(R"(["rft", "agentic"])"),
-              HasSubstr("stage \"rft\" has no trajectories: put a stage \"collect\" before it, or set "
-                        "rft.runs"));
+  EXPECT_THAT(
+      error(R"(["rft", "agentic"])"),
+      HasSubstr("stage \"rft\" has no trajectories: put a stage \"collect\" before it, or set "
+                "rft.runs"));
   EXPECT_THAT(error(R"(["value", "collect"])"), HasSubstr("set value.runs"));
   EXPECT_EQ(error(R"(["rft"])", "[stage.rft]\nrft.runs = [\"runs/a\"]\n"), "");
 }
