@@ -48,7 +48,7 @@ class LearnerState : public ActorState {
   caf::result<std::string> checkpoint(atom::checkpoint);
 
  private:
-  /// Who waits for a checkpoint of that step or a later one.
+  /// A request for a checkpoint of `step` or a later one.
   struct Asker {
     caf::typed_response_promise<std::string> promise;
     uint32_t step = 0;

@@ -16,7 +16,7 @@
 
 namespace warpsmith::actors {
 
-/// Of one run.
+/// The selection from one run.
 struct SourceSelection {
   std::filesystem::path run;
   std::vector<TrajectoryId> kept;
