@@ -17,11 +17,15 @@ class ResumeTest(Case):
         run = subprocess.Popen(list(map(str, arguments)), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                env={**os.environ, "OMP_NUM_THREADS": "1"})
         journal = self.folder / out / "journal.jsonl"
-        while not journal.exists() or len(journal.read_bytes().splitlines()) <= records:
-            self.assertIsNone(run.poll())
-            time.sleep(0.02)
-        run.send_signal(signal.SIGKILL)
-        run.wait()
+        deadline = time.monotonic() + 300
+        try:
+            while not journal.exists() or len(journal.read_bytes().splitlines()) <= records:
+                self.assertIsNone(run.poll(), "ended before it was killed")
+                self.assertLess(time.monotonic(), deadline, "its journal does not grow")
+                time.sleep(0.02)
+        finally:
+            run.send_signal(signal.SIGKILL)
+            run.wait()
 
     def test_the_set_depends_neither_on_workers_nor_on_kills(self):
         self.killed_run("one", records=2)
