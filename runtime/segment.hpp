@@ -13,7 +13,8 @@ namespace warpsmith {
 using TrajectoryId = uint64_t;  // order of admission within the run, from 1
 
 /// T tokens. `number` counts from 0 within the trajectory, so that appending a segment twice
-/// changes nothing. Segment 0 begins with the prompt (masked), later ones with sampled tokens.
+/// changes nothing. Segment 0 begins with the prompt (masked), later ones with sampled tokens,
+/// except one that begins a new context: see `begins_context`.
 struct Segment {
   TrajectoryId trajectory = 0;
   uint32_t number = 0;
@@ -35,5 +36,12 @@ struct Segment {
     archive(trajectory, number, tokens, action_mask, log_probs, versions);
   }
 };
+
+/// Whether the model saw nothing before this segment, because a summary took the place of all
+/// earlier turns: the segment is a prompt again. `first`: segment 0 of the trajectory.
+inline bool begins_context(const Segment& segment, const Segment& first) {
+  return !segment.tokens.empty() && !first.tokens.empty() && segment.action_mask[0] == 0 &&
+         segment.tokens[0] == first.tokens[0];
+}
 
 }  // namespace warpsmith

@@ -9,19 +9,6 @@
 
 namespace warpsmith::synthesis {
 
-namespace {
-
-constexpr double highest_reward = 3;  // milestone
-constexpr double lowest_reward = -1;
-constexpr double recent_share = 1.0 / 8;  // weight of the newest attempt
-
-}  // namespace
-
-double headroom(const TaskStats& stats) {
-  const double earned = stats.attempts == 0 ? lowest_reward : stats.recent_reward;
-  return std::max(0.0, highest_reward - earned);
-}
-
 std::vector<size_t> shares_of(const std::vector<double>& weights, size_t draws, double offset) {
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   const double equal = static_cast<double>(draws) / static_cast<double>(weights.size());
@@ -35,46 +22,87 @@ std::vector<size_t> shares_of(const std::vector<double>& weights, size_t draws, 
   return shares;
 }
 
-Pool::Pool(std::vector<Task> tasks, RandomStream stream, Curriculum curriculum)
+Pool::Pool(std::vector<Task> tasks, RandomStream stream, CurriculumConfig curriculum)
     : tasks_(std::move(tasks)), stats_(tasks_.size()), stream_(stream), curriculum_(curriculum) {}
 
+std::vector<size_t> Pool::of_use(std::initializer_list<TaskUse> uses) const {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < stats_.size(); ++i) {
+    const TaskUse use = use_of(stats_[i], curriculum_);
+    if (std::ranges::find(uses, use) != uses.end()) found.push_back(i);
+  }
+  return found;
+}
+
 void Pool::begin_round() {
-  round_.resize(tasks_.size());
-  std::iota(round_.begin(), round_.end(), size_t{0});
-  if (curriculum_ == Curriculum::headroom) add_by_headroom();
+  round_ = of_use({TaskUse::drawn});
+  if (round_.empty()) round_ = of_use({TaskUse::retired});
+  if (round_.empty()) round_ = of_use({TaskUse::quarantined});
+  if (curriculum_.rule != Curriculum::uniform) add_by_weight(std::vector{round_});
   for (size_t i = round_.size(); i > 1; --i) std::swap(round_[i - 1], round_[stream_.below(i)]);
 }
 
-void Pool::add_by_headroom() {
+void Pool::add_by_weight(const std::vector<size_t>& used) {
   std::vector<double> weights;
-  weights.reserve(stats_.size());
-  for (const TaskStats& stats : stats_) weights.push_back(headroom(stats));
-  const auto shares = shares_of(weights, tasks_.size(), stream_.uniform());
-  for (size_t i = 0; i < shares.size(); ++i) round_.insert(round_.end(), shares[i], i);
+  weights.reserve(used.size());
+  for (const size_t i : used) weights.push_back(weight_of(stats_[i], curriculum_));
+  const auto shares = shares_of(weights, used.size(), stream_.uniform());
+  for (size_t i = 0; i < shares.size(); ++i) round_.insert(round_.end(), shares[i], used[i]);
 }
 
-void Pool::add(Task task) {
+void Pool::add(Task task, double most_speedup) {
   const auto place = static_cast<std::ptrdiff_t>(stream_.below(round_.size() + 1));
   round_.insert(round_.begin() + place, tasks_.size());
   tasks_.push_back(std::move(task));
-  stats_.emplace_back();
+  stats_.push_back({.most_speedup = most_speedup});
+}
+
+size_t Pool::count(TaskUse use) const {
+  return of_use({use}).size();
+}
+
+uint64_t Pool::left_of(const Task& task) const {
+  const auto found = limits_->find(task.id);
+  return found == limits_->end() ? 0 : found->second;
+}
+
+bool Pool::exhausted() const {
+  return limits_ && std::ranges::all_of(tasks_, [&](const Task& t) { return left_of(t) == 0; });
+}
+
+bool Pool::spend(const Task& task) {
+  if (!limits_) return true;
+  if (left_of(task) == 0) return false;
+  --limits_->at(task.id);
+  return true;
 }
 
 const Task& Pool::next() {
   assert(!tasks_.empty() && "next() of an empty pool");
+  assert(!exhausted() && "next() of an exhausted pool");
+  while (true) {
+    const Task& task = draw();
+    if (spend(task)) return task;
+  }
+}
+
+const Task& Pool::draw() {
   if (round_.empty()) begin_round();
   const size_t index = round_.back();
   round_.pop_back();
   return tasks_[index];
 }
 
-void Pool::record(const std::string& task_id, double reward) {
+std::optional<TaskUse> Pool::record(const std::string& task_id, const Outcome& outcome) {
   const auto found = std::ranges::find(tasks_, task_id, &Task::id);
-  if (found == tasks_.end()) return;
-  TaskStats& stats = stats_[static_cast<size_t>(found - tasks_.begin())];
-  const double share = stats.attempts == 0 ? 1.0 : recent_share;
-  stats.recent_reward += share * (reward - stats.recent_reward);
-  ++stats.attempts;
+  if (found == tasks_.end()) return std::nullopt;
+  const auto index = static_cast<size_t>(found - tasks_.begin());
+  const TaskUse before = use_of(stats_[index], curriculum_);
+  stats_[index].add(outcome);
+  const TaskUse now = use_of(stats_[index], curriculum_);
+  if (now == before) return std::nullopt;
+  if (now != TaskUse::drawn) std::erase(round_, index);
+  return now;
 }
 
 }  // namespace warpsmith::synthesis

@@ -3,56 +3,70 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/config/synthesis_config.hpp"
 #include "runtime/random_stream.hpp"
 #include "runtime/task.hpp"
+#include "synthesis/task_stats.hpp"
 
 namespace warpsmith::synthesis {
-
-/// Statistics of one task, the input of every curriculum.
-struct TaskStats {
-  uint64_t attempts = 0;
-  double recent_reward = 0;  // running mean over about the last eight attempts
-};
-
-/// The reward that a task may still gain: the highest milestone (3) less its recent reward, never
-/// negative. A task without attempts counts as one with the lowest reward (-1).
-double headroom(const TaskStats& stats);
 
 /// How many of `draws` each of `weights` gets: its share, rounded up or down. One `offset` in [0,
 /// 1) decides all roundings, which keeps counts close to the shares. All zero: equal shares.
 std::vector<size_t> shares_of(const std::vector<double>& weights, size_t draws, double offset);
 
-/// Draws in shuffled rounds. `rounds`: a round holds every task once, so that windows of equal
-/// length hold nearly equal mixes. `headroom`: a round also holds as many draws again, shared out
-/// by headroom; every task comes up within two rounds, hence within 4 n + 2 draws of n tasks.
-/// Recorded rewards count from the next round on and are not stored on disk. Not thread-safe.
+/// By task, how often it may still be drawn.
+using DrawLimits = std::map<std::string, uint64_t>;
+
+/// Draws in shuffled rounds. A round holds every task in use once, so that windows of equal length
+/// hold nearly equal mixes. Rules other than `uniform` add as many draws again, shared out by
+/// weight; every task in use comes up within two rounds, hence within 4 n + 2 draws of n tasks.
+/// Tasks that are retired or quarantined are left out, unless no other is left. Recorded outcomes
+/// count from the next round on and are not stored on disk. Not thread-safe.
 class Pool {
  public:
-  Pool(std::vector<Task> tasks, RandomStream stream, Curriculum curriculum = Curriculum::rounds);
+  Pool(std::vector<Task> tasks, RandomStream stream, CurriculumConfig curriculum = {});
 
-  /// Adds a task, which comes up within the current round.
-  void add(Task task);
+  /// Adds a task, which comes up within the current round. `most_speedup`: see TaskStats.
+  void add(Task task, double most_speedup = std::numeric_limits<double>::infinity());
 
-  /// Draws a task. Requires a pool that is not empty.
+  /// Limits how often each task is drawn; one that is not named is not drawn. Called before the
+  /// first draw.
+  void limit(DrawLimits limits) { limits_ = std::move(limits); }
+  /// True if every task in the pool was drawn as often as its limit allows.
+  bool exhausted() const;
+  /// Draws a task. Requires a pool that is neither empty nor exhausted.
   const Task& next();
-  /// Counts an attempt; does nothing for an unknown id.
-  void record(const std::string& task_id, double reward);
+  /// Counts an attempt and returns the task's use if that changed. Does nothing for an unknown id.
+  std::optional<TaskUse> record(const std::string& task_id, const Outcome& outcome);
+  /// The number of tasks of that use.
+  size_t count(TaskUse use) const;
 
   size_t size() const { return tasks_.size(); }
   const std::vector<Task>& tasks() const { return tasks_; }
   const TaskStats& stats(size_t index) const { return stats_.at(index); }
 
  private:
+  const Task& draw();
+  /// Counts a draw; false if the task's limit is reached.
+  bool spend(const Task& task);
+  uint64_t left_of(const Task& task) const;
   void begin_round();
-  void add_by_headroom();
+  void add_by_weight(const std::vector<size_t>& used);
+  std::vector<size_t> of_use(std::initializer_list<TaskUse> uses) const;
 
   std::vector<Task> tasks_;
   std::vector<TaskStats> stats_;
   RandomStream stream_;
-  Curriculum curriculum_;
+  CurriculumConfig curriculum_;
+  std::optional<DrawLimits> limits_;
   std::vector<size_t> round_;  // indices left in this round, drawn from the back
 };
 

@@ -11,12 +11,12 @@ namespace {
 
 constexpr int bad_arguments = 2;  // argparse's exit code: it prints its usage, then the reason
 
+}  // namespace
+
 std::string last_line(std::string text) {
   while (text.ends_with('\n')) text.pop_back();
   return text.substr(text.rfind('\n') + 1);
 }
-
-}  // namespace
 
 Result<std::string> run_script(const std::filesystem::path& script,
                                const std::vector<std::string>& arguments,

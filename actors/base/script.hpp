@@ -12,6 +12,9 @@
 
 namespace warpsmith::actors {
 
+/// The last line of a program's messages.
+std::string last_line(std::string text);
+
 /// Runs `script` with the interpreter that has torch and returns its standard output. Errors begin
 /// with the script: `timeout` after `patience`, `process_failed` with its standard error,
 /// `invalid_argument` with argparse's last line.

@@ -157,7 +157,13 @@ Result<void> check_place(const CheckArguments& args) {
   if (args.place.empty()) {
     return fail(ErrorCode::invalid_argument, "check: expected a folder, got an empty name");
   }
-  if (!args.task.empty() || !fs::is_regular_file(args.place, error)) return {};
+  if (!args.task.empty()) return {};
+  if (!fs::exists(args.place, error)) {
+    return fail(ErrorCode::not_found, args.place +
+                                          ": no such folder; expected one with reference.py and "
+                                          "solution/");
+  }
+  if (!fs::is_regular_file(args.place, error)) return {};
   return fail(ErrorCode::invalid_argument,
               args.place +
                   ": expected a folder with reference.py and solution/, got a file; to judge one "

@@ -37,7 +37,10 @@ Command check_command();
 Command config_command();
 Command doctor_command();
 Command eval_command();
+Command mcp_command();
+Command optimize_command();
 Command runs_command();
+Command serve_command();
 Command synth_command();
 Command train_command();
 

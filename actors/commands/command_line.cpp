@@ -77,9 +77,26 @@ std::string hint(const std::string& word, const std::set<std::string>& names) {
   return is_near(word, nearest) ? "the nearest is \"" + nearest + "\"" : list_of(names);
 }
 
+/// The command that was parsed last: `app` itself if there is none.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto parsed = app.get_subcommands();
+  return parsed.empty() ? app : innermost(*parsed.front());
+}
+
+std::string message_of(const CLI::App& app, const CLI::Error& error) {
+  const CLI::App& last = innermost(app);
+  std::set<std::string> names;
+  for (const CLI::App* command : last.get_subcommands({})) names.insert(command->get_name());
+  const bool lacks_one = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+                         last.get_subcommands().empty() && !names.empty();
+  if (!lacks_one) return error.what();
+  return (&last == &app ? "" : last.get_name() + ": ") + list_of(names);
+}
+
 /// Formats the library's messages like those of this program.
-std::string failure_text(const CLI::App* /*app*/, const CLI::Error& error) {
-  return "warpsmith: " + for_terminal(error.what()) + "\nRun with --help for the options.\n";
+std::string failure_text(const CLI::App* app, const CLI::Error& error) {
+  return "warpsmith: " + for_terminal(message_of(*app, error)) +
+         "\nRun with --help for the options.\n";
 }
 
 }  // namespace

@@ -25,15 +25,10 @@ uint64_t ended(const ProgressView& view) {
   return view.counts.admitted - view.counts.in_flight + view.counts.closed;
 }
 
-/// False for an evaluation.
-bool is_training(const ProgressView& view) {
-  return view.seen.values.contains("learner-0.step");
-}
-
 /// True once there are figures to show: after this process's first step, or in an evaluation after
 /// the first trajectory that ended.
 bool has_figures(const ProgressView& view) {
-  return ended(view) > 0 && (!is_training(view) || view.seen.values.contains("learner-0.reward"));
+  return ended(view) > 0 && (!view.trains || view.seen.values.contains("learner-0.reward"));
 }
 
 /// The sandbox's phase if it is not an everyday one; otherwise empty.
@@ -51,7 +46,7 @@ std::string print(const char* format, Args... args) {
 }
 
 /// Estimates the time until all trajectories are done, at the pace since `first`, the view in which
-/// the first ones were done: what comes before it is no measure. nullopt until more are done.
+/// the first ones were done; the time before is start-up. nullopt until more are done.
 std::optional<std::chrono::seconds> until_all_are_done(const ProgressView& first,
                                                        const ProgressView& view) {
   const uint64_t done = trajectories_done(view), before = trajectories_done(first);
@@ -81,6 +76,15 @@ std::string warnings_text(const ProgressView& view) {
   return text;
 }
 
+/// What composers have done, and the tasks that rollouts draw from; empty without composers.
+std::string composing_text(const ProgressView& view) {
+  if (!view.seen.texts.contains("composer-0.phase")) return "";
+  const std::string preparing = phase_of(view, "composer-0") == "preparing" ? " (preparing)" : "";
+  return print(" | composed %.0f of %.0f candidates", value(view, "synthesis-0.composed"),
+               value(view, "synthesis-0.candidates")) +
+         preparing + print(", %.0f tasks in use", value(view, "synthesis-0.accepted"));
+}
+
 std::string left_text(const std::optional<ProgressView>& first, const ProgressView& view) {
   const auto left = time_left(first, view);
   return left ? duration_text(*left) + " left" : duration_text(view.elapsed);
@@ -106,7 +110,7 @@ std::vector<std::string> early_warnings(const Observation& seen) {
 
 uint64_t trajectories_done(const ProgressView& view) {
   // In an evaluation nothing leaves the ledger: a closed trajectory is done.
-  return is_training(view) ? view.counts.admitted - view.counts.in_flight : ended(view);
+  return view.trains ? view.counts.admitted - view.counts.in_flight : ended(view);
 }
 
 double ProgressLine::rate(const ProgressView& view, const std::string& key) const {
@@ -130,11 +134,11 @@ void ProgressLine::move_window(const ProgressView& view) {
 }
 
 std::string ProgressLine::opening(const ProgressView& view) const {
-  const std::string end =
-      " | sandbox: " + phase_of(view, "sandbox-0") + " | " + duration_text(view.elapsed);
+  const std::string end = composing_text(view) + " | sandbox: " + phase_of(view, "sandbox-0") +
+                          " | " + duration_text(view.elapsed);
   if (view.counts.admitted > 0) {
     return print("%s: %llu admitted, %llu ended | %.0f tok/s | judge queue %.0f",
-                 view.done_before > 0 ? "resumed" : "first trajectories",
+                 view.resumed ? "resumed" : "first trajectories",
                  static_cast<unsigned long long>(view.counts.admitted),
                  static_cast<unsigned long long>(ended(view)),
                  rate(view, "generator-0.sampled_tokens"), value(view, "sandbox-0.queued")) +
@@ -164,7 +168,8 @@ std::string ProgressLine::figures(const ProgressView& view) const {
   line +=
       print("idle gen %.0f%% judge %.0f%% learn %.0f%% | ", 100 * idle_share(view, "generator-0"),
             100 * idle_share(view, "sandbox-0"), 100 * idle_share(view, "learner-0"));
-  return line + left_text(first_done_, view) + special_work(view) + warnings_text(view);
+  return line + left_text(first_done_, view) + composing_text(view) + special_work(view) +
+         warnings_text(view);
 }
 
 std::string ProgressLine::samples(const ProgressView& view) const {
@@ -180,9 +185,9 @@ std::string ProgressLine::samples(const ProgressView& view) const {
 std::string ProgressLine::next(const ProgressView& view) {
   move_window(view);
   if (!first_done_ && trajectories_done(view) > view.done_before) first_done_ = view;
-  std::string line = !has_figures(view)  ? opening(view)
-                     : is_training(view) ? figures(view)
-                                         : samples(view);
+  std::string line = !has_figures(view) ? opening(view)
+                     : view.trains      ? figures(view)
+                                        : samples(view);
   kept_.push_back(view);
   return line;
 }

@@ -17,7 +17,9 @@ struct ProgressView {
   LedgerCounts counts;
   uint64_t trajectories = 0;  // of the whole run
   uint64_t done_before = 0;   // of them, done before a resumed run started
-  Observation seen;           // from telemetry, e.g. "learner-0.reward_mean"
+  bool trains = true;         // false for an evaluation, and for a stage that only collects
+  bool resumed = false;
+  Observation seen;  // from telemetry, e.g. "learner-0.reward_mean"
   std::chrono::seconds elapsed{0};
   std::chrono::seconds limit{0};  // of the run; 0: none
 };

@@ -6,8 +6,9 @@ namespace warpsmith::actors {
 
 std::vector<Command> all_commands() {
   return {
-      train_command(), eval_command(),  check_command(),  runs_command(),
-      synth_command(), bench_command(), config_command(), doctor_command(),
+      train_command(), eval_command(),   check_command(),  optimize_command(),
+      mcp_command(),   serve_command(),  runs_command(),   synth_command(),
+      bench_command(), config_command(), doctor_command(),
   };
 }
 

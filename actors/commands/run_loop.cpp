@@ -33,6 +33,8 @@ class ProgressPrinter {
     const auto limit = std::chrono::duration_cast<seconds>(options.time_limit);
     ProgressView view{.counts = std::move(*counts),
                       .trajectories = options.trajectories,
+                      .trains = options.trains,
+                      .resumed = options.resumed,
                       .seen = std::move(*numbers),
                       .elapsed = elapsed,
                       .limit = limit};
@@ -70,6 +72,45 @@ void pause_on_warning(RunTree& tree, bool& stopping) {
   tree.stop();
 }
 
+/// Follows the request of an actor that cannot go on: starts nothing more, waits for what others
+/// have in hand, then stops the run.
+class RequestedEnd {
+ public:
+  explicit RequestedEnd(const LoopOptions& options) : options_(options) {}
+
+  void look(RunTree& tree, bool& stopping) {
+    if (stopping || !options_.end) return;
+    const auto why = options_.end->asked();
+    if (!why) return;
+    if (!told_) {
+      told_ = true;
+      patience_ = Deadline::after(options_.verdict);
+      std::cerr << "\nstopping: " << why->error.message << "; finished work is kept\n";
+      tree.drain();
+    }
+    const auto counts = tree.counts(seconds{5});
+    if (counts && counts->open > options_.end->held() && !patience_.passed()) return;
+    stopping = true;
+    tree.stop();
+  }
+  /// A failure is the run's failure; a limit is a stop like any other.
+  void finish(LoopResult& result) const {
+    if (!told_) return;
+    const auto why = options_.end->asked();
+    if (why->limit) {
+      result.limit = why->error.message;
+    } else if (result.end != LoopEnd::failed) {
+      result.end = LoopEnd::failed;
+      result.error = why->error;
+    }
+  }
+
+ private:
+  const LoopOptions& options_;
+  bool told_ = false;
+  Deadline patience_ = Deadline::after({});  // set once the request was seen
+};
+
 uint64_t refused_tasks(RunTree& tree) {
   auto numbers = tree.numbers(seconds{5});
   return numbers ? static_cast<uint64_t>(numbers->values["synthesis-0.refused"]) : 0;
@@ -87,10 +128,12 @@ LoopResult run_loop(RunTree& tree, const SignalWait& signals, const LoopOptions&
   const auto begin = SteadyClock::now();
   ProgressPrinter printer{options};
   LoopResult result;
+  RequestedEnd requested{options};
   bool stopping = false, drained = false;
   while (true) {
     if (signals.wait(options.interval)) handle_signal(tree, stopping);
     if (options.pause_on_warnings && !stopping) pause_on_warning(tree, stopping);
+    requested.look(tree, stopping);
     const auto elapsed = SteadyClock::now() - begin;
     if (options.time_limit.count() > 0 && elapsed > options.time_limit && !drained) {
       drained = true;
@@ -108,6 +151,7 @@ LoopResult run_loop(RunTree& tree, const SignalWait& signals, const LoopOptions&
     result.end = stopping ? LoopEnd::stopped : LoopEnd::finished;
     break;
   }
+  requested.finish(result);
   result.refused_tasks = refused_tasks(tree);
   signals.exit_on_next();  // only actors are left to stop
   printer.end();

@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "actors/base/end_request.hpp"
 #include "actors/commands/signals.hpp"
 #include "actors/run/run_tree.hpp"
 
@@ -18,13 +19,18 @@ struct LoopOptions {
   std::chrono::milliseconds time_limit{0};    // after it nothing more is admitted; 0: none
   std::chrono::milliseconds window{30'000};   // over which the shown rates are taken
   bool quiet = false;
-  bool pause_on_warnings = false;  // an early warning stops the run
+  bool trains = true;                          // there is a learner
+  bool resumed = false;                        // the run has trajectories of an earlier start
+  bool pause_on_warnings = false;              // an early warning stops the run
+  std::shared_ptr<EndRequest> end;             // of the tree's inputs; may be empty
+  std::chrono::milliseconds verdict{600'000};  // how long one may take; see EndRequest
 };
 
 /// How the run ended.
 struct LoopResult {
   LoopEnd end = LoopEnd::finished;
   Error error;                 // set if it failed
+  std::string limit;           // set if a limit of the brain stopped it
   uint64_t refused_tasks = 0;  // by the ingest
 };
 

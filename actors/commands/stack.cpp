@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/driver.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/run/durable_file.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -33,6 +34,10 @@ StackRecord full_stack() {
                           std::to_string(CAF_MINOR_VERSION) + '.' +
                           std::to_string(CAF_PATCH_VERSION);
   if (const auto driver = cuda::Driver::load()) stack.gpus = gpu_records(*driver);
+  constexpr size_t most_bytes = 1U << 16U;
+  if (const auto text = read_text_file("/proc/driver/nvidia/version", most_bytes)) {
+    stack.versions["driver"] = cuda::module_version(*text);
+  }
   return stack;
 }
 

@@ -18,20 +18,10 @@ void append(std::vector<T>& to, const std::vector<T>& from) {
 // Between two looks whether a measurement is over; measurements last some hundred milliseconds.
 constexpr std::chrono::milliseconds between_looks{5};
 
-std::string device_of(const GeneratorSettings& settings) {
-  if (!settings.shared_device.empty() || !settings.gpu) return settings.shared_device;
-  const auto driver = cuda::Driver::load();
-  const auto gpus = driver ? driver->gpus() : tl::unexpected(driver.error());
-  if (!gpus) throw ActorFailure(gpus.error());
-  return gpu_device(gpus->at(static_cast<size_t>(settings.gpu->gpu)));
-}
-
-std::optional<DeviceShare> share_of(const GeneratorSettings& settings) {
-  const std::string device = device_of(settings);
-  if (device.empty()) return std::nullopt;
-  auto share = DeviceShare::open(settings.lease_folder, device);
-  if (!share) throw ActorFailure(share.error());
-  return std::move(*share);
+SharedGpu shared_gpu(const GeneratorSettings& settings) {
+  SharedGpu shared{.device = settings.shared_device, .folder = settings.lease_folder};
+  if (settings.gpu) shared.gpu = settings.gpu->gpu;
+  return shared;
 }
 
 }  // namespace
@@ -46,7 +36,7 @@ void GeneratorState::start(Self self, GeneratorSettings settings, WeightStoreAct
                     : policy::make_cpu_engine(settings_.model, settings_.engine);
   if (!engine) throw ActorFailure(engine.error());
   engine_ = std::move(*engine);
-  share_ = share_of(settings_);
+  share_ = open_share(shared_gpu(settings_));
   self->send(store_, atom::subscribe_v, caf::actor_cast<GeneratorActor>(self->ctrl()));
 }
 

@@ -11,12 +11,12 @@
 #include <optional>
 
 #include "actors/base/actor_state.hpp"
+#include "actors/base/gpu_share.hpp"
 #include "actors/protocol/interfaces.hpp"
 #include "policy/generate/cuda/cuda_engine.hpp"
 #include "policy/generate/engine/engine.hpp"
 #include "policy/model/config.hpp"
 #include "policy/model/weights.hpp"
-#include "runtime/device/lease.hpp"
 
 namespace warpsmith::actors {
 

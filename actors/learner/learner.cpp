@@ -5,6 +5,7 @@
 #include "actors/base/ask.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
+#include "policy/learn/placement.hpp"
 #include "policy/model/threads.hpp"
 
 namespace warpsmith::actors {
@@ -17,7 +18,8 @@ void LearnerState::start(Self self, LearnerSettings settings, LedgerActor ledger
   ledger_ = std::move(ledger);
   store_ = std::move(store);
   policy::use_threads(settings_.threads);
-  auto made = settings_.make_trainer();
+  share_ = open_share(settings_.shared);
+  auto made = in_turn(settings_.make_trainer);
   if (!made) throw ActorFailure(made.error());
   trainer_ = std::move(*made);
   last_checkpoint_ = trainer_->version().step;
@@ -32,8 +34,19 @@ void LearnerState::publish() {
   self_->send<caf::message_priority::high>(store_, LocalWeights{newest.version, newest.weights});
 }
 
+void LearnerState::wait_for_gpu() const {
+  const std::optional<int> gpu = settings_.shared.gpu;
+  if (gpu) policy::wait_for(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(*gpu)));
+}
+
+/// Without streamed forwards it only stores the segment.
+Result<void> LearnerState::take(const Segment& segment) {
+  if (!trainer_->streams()) return trainer_->observe(segment);
+  return in_turn([&] { return trainer_->observe(segment); });
+}
+
 void LearnerState::observe(const Segment& segment) {
-  if (auto taken = trainer_->observe(segment); !taken) {
+  if (auto taken = take(segment); !taken) {
     log::warn(label() + ": segment " + std::to_string(segment.number) + " of trajectory " +
               std::to_string(segment.trajectory) + ": " + taken.error().message);
   }
@@ -63,13 +76,13 @@ void LearnerState::go_on() {
 void LearnerState::step(atom::step /*unused*/) {
   scheduled_ = false;
   if (recording_ || !trainer_->has_work()) return;
-  handle(trainer_->advance());
+  handle(in_turn([this] { return trainer_->advance(); }));
   go_on();
 }
 
 bool LearnerState::flush(atom::flush /*unused*/) {
   if (recording_ || trainer_->has_work()) return true;  // the supervisor repeats its flush
-  handle(trainer_->flush());
+  handle(in_turn([this] { return trainer_->flush(); }));
   return recording_;
 }
 

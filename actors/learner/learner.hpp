@@ -2,7 +2,8 @@
 // Learner: policy, critic and optimiser of one rank, on its own thread, behind learner_front.hpp.
 // Bounded by the trajectories in flight and by the trainer's own bound on held prefixes. A handler
 // takes at most one pack of tokens; only `flush` and a checkpoint requested within a step finish
-// that whole step. Checkpoints are copied here and written beside it. When it dies, the run stops
+// that whole step. On a GPU each pack of work holds a share of it, so that kernels are timed
+// between two packs. Checkpoints are copied here and written beside it. When it dies, the run stops
 // and can resume from its last checkpoint.
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "actors/base/actor_state.hpp"
+#include "actors/base/gpu_share.hpp"
 #include "actors/learner/checkpoint_writer.hpp"
 #include "policy/learn/early_warnings.hpp"
 #include "policy/learn/trainer.hpp"
@@ -30,6 +32,8 @@ struct LearnerSettings {
   std::chrono::milliseconds ledger_timeout{60'000};
   std::chrono::minutes write_timeout{30};  // of one checkpoint
   int threads = 1;                         // LibTorch's, for this actor's work
+  SharedGpu shared;                        // on it each pack of work waits for measurements
+  std::chrono::minutes share_timeout{10};  // of that wait
 };
 
 /// The learner with its message to itself: one pack of work, sent while there is work.
@@ -55,6 +59,16 @@ class LearnerState : public ActorState {
   };
 
   void describe(ActorStatus& status) const override;
+  /// Does `work`, on a GPU to its end and while a share of it is held.
+  template <class Work>
+  auto in_turn(const Work& work) {
+    const ShareTurn turn{share_, settings_.share_timeout};
+    auto result = work();
+    wait_for_gpu();
+    return result;
+  }
+  void wait_for_gpu() const;
+  Result<void> take(const Segment& segment);
   void go_on();
   void handle(policy::Progress progress);
   void record_drop(const policy::DroppedTrajectory& dropped);
@@ -86,7 +100,8 @@ class LearnerState : public ActorState {
   std::vector<Asker> askers_;
   std::map<std::string, double> last_numbers_;
   std::optional<policy::EarlyWarnings> watch_;
-  int64_t trained_tokens_ = 0;  // of all forward passes so far
+  std::optional<DeviceShare> share_;  // of the learner's GPU
+  int64_t trained_tokens_ = 0;        // of all forward passes so far
 };
 
 LearnerSelf::behavior_type learner(LearnerState::Self self, Identity identity,

@@ -28,7 +28,7 @@ void LearnerState::settle_checkpoint() {
     return answer_askers(step,
                          step == 0 ? "" : settings_.checkpoints.store->path_of(step).string());
   }
-  const auto taken = trainer_->snapshot();
+  const auto taken = in_turn([this] { return trainer_->snapshot(); });
   if (!taken) return checkpoint_failed(taken.error());
   settling_ = true;
   ask(self_, *this, "checkpoint_written", writer_, settings_.write_timeout,
@@ -81,7 +81,8 @@ caf::result<std::string> LearnerState::checkpoint(atom::checkpoint /*unused*/) {
 
 /// Nothing can be saved within a step, and no more trajectories may come to complete it.
 void LearnerState::finish_step_for_checkpoint() {
-  if (!askers_.empty() && trainer_->mid_step()) handle(trainer_->flush());
+  if (askers_.empty() || !trainer_->mid_step()) return;
+  handle(in_turn([this] { return trainer_->flush(); }));
 }
 
 }  // namespace warpsmith::actors

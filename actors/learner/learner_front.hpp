@@ -19,8 +19,8 @@ class LearnerFrontState : public ActorState {
 
   void start(Self self, LearnerActor worker, std::shared_ptr<const StatusBoard> board,
              std::chrono::milliseconds patience);
-  /// A worker that has been in one handler for longer than `patience` is asked itself, so that a
-  /// stuck one does not answer.
+  /// Once the worker has been in one handler for longer than `patience`, the question goes to the
+  /// worker itself, so that a stuck worker leaves it unanswered.
   caf::result<ActorStatus> status(atom::status);
   void observe(const Segment& segment);
   void close(const Closed& closed);

@@ -40,6 +40,9 @@ LearnerSettings learner_settings(const RunConfig& config, TrainerStart start,
   settings.checkpoint_steps = static_cast<uint32_t>(config.ledger.checkpoint_steps);
   settings.keep_checkpoints = static_cast<uint32_t>(config.ledger.keep_checkpoints);
   settings.threads = static_cast<int>(config.learner.threads);
+  if (config.learner.device == ComputeDevice::cuda) {
+    settings.shared.gpu = static_cast<int>(config.learner.gpu);
+  }
   return settings;
 }
 

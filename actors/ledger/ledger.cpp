@@ -148,10 +148,10 @@ void LedgerState::serve() {
       askers_.pop_front();
       continue;
     }
-    if (!exhausted() && !may_admit()) return;
+    if (!exhausted() && !may_admit() && !askers_.front().task.id.empty()) return;
     Asker asker = std::move(askers_.front());
     askers_.pop_front();
-    if (exhausted()) {
+    if (exhausted() || asker.task.id.empty()) {
       asker.promise.deliver(Admission{});
       continue;
     }
@@ -276,6 +276,11 @@ void LedgerState::drain(atom::drain /*unused*/) {
   serve();
 }
 
+void LedgerState::admit_at_most(atom::drain /*unused*/, uint64_t trajectories) {
+  settings_.trajectories = std::min(settings_.trajectories, trajectories);
+  serve();
+}
+
 void LedgerState::orphan(const caf::actor_addr& rollout) {
   watched_.erase(rollout);
   std::erase_if(askers_, [&](const Asker& asker) { return asker.rollout == rollout; });
@@ -334,6 +339,7 @@ LedgerSelf::behavior_type ledger(LedgerState::Self self, Identity identity,
           on(self, "redeliver", &LedgerState::redeliver),
           on(self, "flush", &LedgerState::flush),
           on(self, "drain", &LedgerState::drain),
+          on(self, "admit_at_most", &LedgerState::admit_at_most),
           on(self, "counts", &LedgerState::counts)};
 }
 

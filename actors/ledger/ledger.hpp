@@ -65,6 +65,7 @@ class LedgerState : public ActorState {
   void redeliver(atom::redeliver, const LearnerActor& learner);
   void flush(atom::flush);
   void drain(atom::drain);
+  void admit_at_most(atom::drain, uint64_t trajectories);
   LedgerCounts counts(atom::counts);
   /// A rollout has ended: its open trajectories go to the next askers.
   void orphan(const caf::actor_addr& rollout);

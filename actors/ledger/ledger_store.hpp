@@ -32,7 +32,7 @@ struct Resumption {
   uint32_t incarnation = 0;
   std::vector<TrajectoryId> open;    // to continue from their recorded segments (load)
   std::vector<TrajectoryId> closed;  // to send to the learner again (load)
-  uint64_t returned = 0;             // closed ones that a lost step had used
+  uint64_t returned = 0;             // those of `closed` that a lost step had used
 };
 
 /// One owner, one thread. With on_flush the owner handles a burst of requests, calls flush(), then

@@ -37,7 +37,7 @@ typename Inspector::result_type inspect_packed(Inspector& f, Record& record) {
 
 namespace warpsmith {
 
-/// For every packed message; argument-dependent look-up finds it from both namespaces.
+/// For every packed message; argument-dependent look-up finds it from each namespace.
 template <class Inspector, class Record>
   requires actors::IsPacked<Record>::value
 typename Inspector::result_type inspect(Inspector& f, Record& record) {
@@ -45,6 +45,9 @@ typename Inspector::result_type inspect(Inspector& f, Record& record) {
 }
 
 namespace actors {
+using warpsmith::inspect;
+}
+namespace synthesis {
 using warpsmith::inspect;
 }
 

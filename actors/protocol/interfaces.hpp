@@ -7,6 +7,7 @@
 //     rollout runs `concurrent`; generator and sandbox refuse more than they have room for
 //     (error capacity)
 //   generator → rollout: the `credit` of the call, in tokens
+//   synthesis → composer: one candidate under way per composer; a few accepted ones wait for ingest
 //   rollout → synthesis, ledger: one request per free slot; one segment per turn, one end
 //   ledger → learner: trajectories admitted and not yet trained, at most `ledger.max_in_flight`
 //   learner → ledger: one step at a time; the next begins after the answer
@@ -71,6 +72,12 @@ using SandboxActor = caf::typed_actor<
     // Measures a task, once per machine and stack; an error when the task is refused.
     caf::replies_to<atom::ingest, Task>::with<TaskFacts>>;
 
+/// Composes and filters new tasks: one candidate at a time.
+using ComposerActor = caf::typed_actor<
+    AnswersStatus,
+    // Answers what became of the candidate of this number. Error capacity: another is under way.
+    caf::replies_to<atom::compose, uint64_t>::with<synthesis::Composition>>;
+
 /// A stream of tasks that passed ingest.
 using SynthesisActor = caf::typed_actor<
     AnswersStatus,
@@ -78,7 +85,7 @@ using SynthesisActor = caf::typed_actor<
     caf::replies_to<atom::next_task>::with<PreparedTask>,
     // Answers the task of this id, for a trajectory that resumes; error not_found.
     caf::replies_to<atom::next_task, std::string>::with<PreparedTask>,
-    // Adds the reward of one trajectory to the curriculum.
+    // Adds the outcome of one trajectory to the curriculum.
     caf::reacts_to<TaskOutcome>,
     // Sets the actors to work with; sent at the start and after every restart.
     caf::reacts_to<Peers>>;
@@ -100,7 +107,8 @@ using LearnerActor = caf::typed_actor<
 /// Counts and stores every trajectory. An answer means that the change is durable.
 using LedgerActor = caf::typed_actor<
     AnswersStatus,
-    // Admits a trajectory of this task as soon as the staleness capacity allows it.
+    // Admits a trajectory of this task as soon as the staleness capacity allows it. For a task with
+    // an empty id (an evaluation has no more) only a trajectory that lost its rollout is granted.
     caf::replies_to<atom::admit, Task>::with<Admission>,
     // Appends a turn and answers its number; appending it again changes nothing.
     caf::replies_to<Segment>::with<uint32_t>,
@@ -122,6 +130,8 @@ using LedgerActor = caf::typed_actor<
     caf::reacts_to<atom::redeliver, LearnerActor>,
     // Admits nothing more; trajectories in flight continue.
     caf::reacts_to<atom::drain>,
+    // Admits at most this many trajectories in all, over every incarnation.
+    caf::reacts_to<atom::drain, uint64_t>,
     // Answers the terms of the conservation law.
     caf::replies_to<atom::counts>::with<LedgerCounts>>;
 
@@ -140,7 +150,7 @@ using SupervisorActor = caf::typed_actor<
     caf::reacts_to<FailureReport>,
     // Stops the run: drains, writes a checkpoint, ends every actor in order.
     caf::reacts_to<atom::stop>,
-    // Answers what the present telemetry answers.
+    // Forwards the question to the current telemetry actor.
     caf::replies_to<atom::snapshot>::with<Observation>>;
 
 // clang-format on
@@ -154,12 +164,13 @@ struct Peers {
   std::vector<GeneratorActor> generators;
   std::vector<ToolExecutorActor> tool_executors;
   std::vector<SandboxActor> sandboxes;
+  std::vector<ComposerActor> composers;
 };
 
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, Peers& x) {
   return f(x.supervisor, x.synthesis, x.ledger, x.learner, x.generators, x.tool_executors,
-           x.sandboxes);
+           x.sandboxes, x.composers);
 }
 
 }  // namespace warpsmith::actors
@@ -170,6 +181,7 @@ CAF_ADD_TYPE_ID(warpsmith_handles, (warpsmith::actors::RolloutActor))
 CAF_ADD_TYPE_ID(warpsmith_handles, (warpsmith::actors::GeneratorActor))
 CAF_ADD_TYPE_ID(warpsmith_handles, (warpsmith::actors::ToolExecutorActor))
 CAF_ADD_TYPE_ID(warpsmith_handles, (warpsmith::actors::SandboxActor))
+CAF_ADD_TYPE_ID(warpsmith_handles, (warpsmith::actors::ComposerActor))
 CAF_ADD_TYPE_ID(warpsmith_handles, (warpsmith::actors::LearnerActor))
 CAF_ADD_TYPE_ID(warpsmith_handles, (warpsmith::actors::LedgerActor))
 CAF_ADD_TYPE_ID(warpsmith_handles, (warpsmith::actors::SynthesisActor))
@@ -179,4 +191,5 @@ CAF_ADD_TYPE_ID(warpsmith_handles, (warpsmith::actors::SupervisorActor))
 CAF_ADD_TYPE_ID(warpsmith_handles, (std::vector<warpsmith::actors::GeneratorActor>))
 CAF_ADD_TYPE_ID(warpsmith_handles, (std::vector<warpsmith::actors::ToolExecutorActor>))
 CAF_ADD_TYPE_ID(warpsmith_handles, (std::vector<warpsmith::actors::SandboxActor>))
+CAF_ADD_TYPE_ID(warpsmith_handles, (std::vector<warpsmith::actors::ComposerActor>))
 CAF_END_TYPE_ID_BLOCK(warpsmith_handles)

@@ -27,13 +27,13 @@ struct PreparedTask {
   }
 };
 
-/// The reward of one trajectory of a task: input of the curriculum.
+/// How one trajectory of a task ended: input of the curriculum.
 struct TaskOutcome {
   std::string task_id;
-  double reward = 0;
+  Outcome outcome;
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(task_id, reward);
+    archive(task_id, outcome);
   }
 };
 
@@ -72,10 +72,11 @@ struct ToolCall {
   uint32_t turn = 0;  // number of the request
   std::string name;
   std::map<std::string, std::string> arguments;
-  PreparedTask task;  // for a new workspace, if the executor has none yet
+  PreparedTask task;    // for a new workspace, if the executor has none yet
+  bool repeat = false;  // it ran in an earlier workspace, and the new one needs it
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(trajectory, turn, name, arguments, task);
+    archive(trajectory, turn, name, arguments, task, repeat);
   }
 };
 

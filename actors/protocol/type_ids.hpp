@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "actors/protocol/messages.hpp"
+#include "synthesis/composition.hpp"
 
 CAF_BEGIN_TYPE_ID_BLOCK(warpsmith, caf::first_custom_type_id)
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, status, "status")
@@ -28,10 +29,12 @@ CAF_ADD_ATOM(warpsmith, warpsmith::atom, flush, "flush")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, redeliver, "redeliver")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, snapshot, "snapshot")
 CAF_ADD_ATOM(warpsmith, warpsmith::atom, progress, "progress")
+CAF_ADD_ATOM(warpsmith, warpsmith::atom, compose, "compose")
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::Task))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::TaskFacts))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::Segment))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::PolicyVersion))
+CAF_ADD_TYPE_ID(warpsmith, (warpsmith::synthesis::Composition))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::PreparedTask))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::TaskOutcome))
 CAF_ADD_TYPE_ID(warpsmith, (warpsmith::actors::GenerateCall))
@@ -66,10 +69,10 @@ struct PackedList {
   static constexpr bool holds = (std::is_same_v<T, Records> || ...);
 };
 using Packed =
-    PackedList<Task, TaskFacts, Segment, PolicyVersion, PreparedTask, TaskOutcome, GenerateCall,
-               TokenChunk, ToolCall, ToolAnswer, EvaluateCall, EvaluateReply, Admission, Closed,
-               Dropped, Judged, StepDone, LedgerCounts, WeightsReady, WeightShard, ActorStatus,
-               FailureReport, Observation, Event>;
+    PackedList<Task, TaskFacts, Segment, PolicyVersion, synthesis::Composition, PreparedTask,
+               TaskOutcome, GenerateCall, TokenChunk, ToolCall, ToolAnswer, EvaluateCall,
+               EvaluateReply, Admission, Closed, Dropped, Judged, StepDone, LedgerCounts,
+               WeightsReady, WeightShard, ActorStatus, FailureReport, Observation, Event>;
 template <class T>
   requires(Packed::holds<T>)
 struct IsPacked<T> : std::true_type {};

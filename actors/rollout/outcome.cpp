@@ -37,6 +37,11 @@ Outcome judged_outcome(const Verdict& verdict, const FileSet& files, RewardRule 
   return outcome;
 }
 
+double rank_of(const Verdict& verdict) {
+  if (!verdict.correct()) return 0;
+  return 1 + std::max(worst(verdict, &ShapeResult::speedup_eager_ci).value_or(0), 0.0);
+}
+
 Outcome empty_outcome(bool truncated, double penalty) {
   Outcome outcome;
   outcome.reward = truncated ? -1.0 - penalty : -1.0;

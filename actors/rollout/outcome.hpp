@@ -15,4 +15,8 @@ Outcome judged_outcome(const Verdict& verdict, const FileSet& files, RewardRule 
 /// Outcome of a trajectory without a submission: reward −1, minus `penalty` if a limit ended it.
 Outcome empty_outcome(bool truncated, double penalty);
 
+/// Orders verdicts of one task: 0 not correct, 1 correct, more for a higher lower bound of the
+/// speed-up over eager.
+double rank_of(const Verdict& verdict);
+
 }  // namespace warpsmith::actors

@@ -140,6 +140,11 @@ void RolloutState::slot_failed(const char* what, const caf::error& error) {
 /// The ticket outlives the synthesis: see repeat_task_requests.
 void RolloutState::request_task(std::optional<Admission> resumed) {
   ++asking_;
+  if (!resumed && !kept_.empty()) {
+    const PreparedTask kept = std::move(kept_.front());
+    kept_.pop_front();
+    return request_admission(kept);
+  }
   const uint64_t ticket = ++tickets_;
   const auto& kept = task_requests_.emplace(ticket, std::move(resumed)).first->second;
   const auto arrived = [this, ticket](const PreparedTask& task) { task_arrived(ticket, task); };
@@ -188,11 +193,12 @@ void RolloutState::request_admission(const PreparedTask& task) {
 void RolloutState::admitted(const PreparedTask& asked, Admission& admission) {
   if (!admission.granted) {
     --asking_;
-    drained_ = true;  // the run admits nothing more
+    drained_ = kept_.empty();  // the run admits nothing more
     return;
   }
+  // A trajectory resumes instead: it needs its own task, and what was asked for is still to do.
+  if (admission.resumed && !asked.task.id.empty()) kept_.push_back(asked);
   if (admission.task.id == asked.task.id) return begin(asked, admission);
-  // A trajectory resumes instead: it needs its own task.
   --asking_;
   request_task(std::move(admission));
 }

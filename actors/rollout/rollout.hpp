@@ -5,6 +5,7 @@
 // When a peer dies, the rollout holds its requests until the supervisor sends the successor.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -101,6 +102,7 @@ class RolloutState : public ActorState {
   std::map<uint64_t, std::optional<Admission>> task_requests_;  // by ticket; see request_task
   uint64_t tickets_ = 0;
   bool drained_ = false;
+  std::deque<PreparedTask> kept_;  // drawn, but a trajectory was resumed instead; ≤ concurrent
   size_t next_generator_ = 0, next_executor_ = 0;
   std::map<caf::actor_addr, size_t> judging_;  // requests under way at each sandbox
   std::set<caf::actor_addr> gone_;             // ended sandboxes without a successor yet

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admission, turns and tokens; rollout_tools.cpp handles calls, verdicts and failures.
+// Admission, turns and tokens; rollout_tools.cpp handles calls, verdicts and failures,
+// rollout_summary.cpp a context that is full.
 #include "actors/rollout/rollout_machine.hpp"
 
 #include <algorithm>
@@ -73,14 +74,24 @@ RolloutCommands RolloutMachine::resume(std::span<const Segment> segments) {
     return drop(DropReason::infrastructure, "the recorded segments are not 0, 1, … n − 1");
   }
   bool agent_stopped = false;
-  for (const Segment& segment : segments) agent_stopped = recall(segment);
+  bool is_summary = false;
+  for (const Segment& segment : segments) {
+    if (segment.number > 0 && begins_context(segment, segments[0])) {
+      ++contexts_;
+      continue;
+    }
+    is_summary = std::exchange(summarising_, asks_for_summary(segment));
+    agent_stopped = !is_summary && recall(segment);
+    if (is_summary) ++turns_;
+  }
   if (segments.back().action_mask.back() == 0) return begin_turn();
+  if (is_summary) return begin_context();  // the process ended before it was recorded
   // No result follows the last turn: the agent had stopped, or a limit had stopped it.
   return stop_acting(!agent_stopped);
 }
 
-/// Counts a recorded turn and keeps its calls that changed files. True if the agent ended its work
-/// with this turn: by no calls, or by a submission.
+/// Counts a recorded turn and keeps the calls that a new workspace needs. True if the agent ended
+/// its work with this turn: by no calls, or by a submission.
 bool RolloutMachine::recall(const Segment& segment) {
   ++turns_;
   const std::vector<int32_t> turn = sampled_in(segment);
@@ -90,8 +101,8 @@ bool RolloutMachine::recall(const Segment& segment) {
   const bool was_last = segment.action_mask.back() != 0;
   for (const ParsedCall& call : *calls) {
     ++tool_calls_;
-    if (sandbox::changes_files(call)) history_.push_back(call);
-    if (was_last && call.name == "submit" && !history_.empty())
+    if (sandbox::needs_repeat(call)) history_.push_back(call);
+    if (was_last && call.name == "submit" && has_changed_files())
       return true;  // the calls after it never ran
   }
   return calls->empty();
@@ -159,6 +170,7 @@ RolloutCommands RolloutMachine::end_turn(FinishReason finish) {
   calls_.clear();
   results_.clear();
   next_call_ = 0;
+  if (std::exchange(summarising_, false)) return begin_context();
   if (!is_complete(turn)) {
     if (room() <= 0) return stop_acting(true);
     results_ = {"error: the turn was cut after " + std::to_string(turn.size()) +
@@ -182,14 +194,19 @@ RolloutCommands RolloutMachine::observe() {
     return stop_acting(setup_->answer == AnswerForm::calls || !is_complete(transcript_.turn()));
   }
   for (std::string& result : results_) result = fitted(result);
-  policy::MarkedText results(is_complete(transcript_.turn()) ? "" : setup_->frame.end);
-  results.add(policy::tool_responses(results_, setup_->frame));
-  const std::vector<int32_t> text = setup_->encode(results);
+  std::vector<int32_t> text = results_text();
+  if (is_nearly_full(text.size())) text = ask_for_summary();
   if (room() <= static_cast<int64_t>(text.size())) return stop_acting(true);
   transcript_.add_masked(text);
   RolloutCommands commands{transcript_.take_segment(id_)};
   append(commands, begin_turn());
   return commands;
+}
+
+std::vector<int32_t> RolloutMachine::results_text() const {
+  policy::MarkedText results(is_complete(transcript_.turn()) ? "" : setup_->frame.end);
+  results.add(policy::tool_responses(results_, setup_->frame));
+  return setup_->encode(results);
 }
 
 size_t RolloutMachine::token_count(const std::string& result) const {

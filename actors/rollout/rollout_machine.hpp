@@ -7,6 +7,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,11 +48,13 @@ struct RolloutSetup {
   AnswerForm answer = AnswerForm::calls;  // files: one turn, whose files are written and submitted
   ToolSyntax syntax = ToolSyntax::xml;
   int64_t max_turns = 16;
-  int64_t max_tokens = 2048;       // of a trajectory, prompt and results included
+  int64_t max_tokens = 2048;       // of a context, prompt and results included
   int64_t max_turn_tokens = 1024;  // sampled in one turn
   int64_t result_tokens = 512;     // a longer result is cut in the middle
+  double summary_share = 0;        // of max_tokens: with less left, a summary; 0: never
   uint32_t infra_retries = 2;      // per step; then the trajectory is dropped
   RewardRule reward = RewardRule::milestone;
+  Unsubmitted unsubmitted = Unsubmitted::best;
   double overlong_penalty = 0;  // subtracted from −1 if a limit ended it without a submission
 };
 
@@ -67,8 +70,8 @@ struct ReleaseWorkspace {
   TrajectoryId trajectory = 0;
 };
 
-/// For a generator, a tool executor or a sandbox; for the ledger (Segment, Closed, Dropped); for
-/// the generator and the tool executor that hold the trajectory's session and workspace.
+/// The first three are requests to a generator, a tool executor and a sandbox, the next three
+/// records for the ledger; the last two release the trajectory's session and workspace.
 using RolloutCommand = std::variant<GenerateCall, ToolCall, JudgeCommand, Segment, Closed, Dropped,
                                     ReleaseSession, ReleaseWorkspace>;
 using RolloutCommands = std::vector<RolloutCommand>;
@@ -101,8 +104,8 @@ class RolloutMachine {
   bool over() const { return phase_ == RolloutPhase::finished || phase_ == RolloutPhase::dropped; }
   bool is_using_workspace() const;
   uint32_t request() const { return request_; }  // number of the request under way
-  /// Number of the latest turn, from 0 as in Segment.
-  uint32_t turn() const { return turns_ == 0 ? 0 : turns_ - 1; }
+  /// Number of the latest turn's segment.
+  uint32_t turn() const { return turns_ == 0 ? 0 : turns_ - 1 + contexts_; }
   TrajectoryId id() const { return id_; }
   const PreparedTask& task() const { return task_; }
   const Transcript& transcript() const { return transcript_; }
@@ -119,12 +122,21 @@ class RolloutMachine {
   RolloutCommands generate(size_t seen);
   RolloutCommands end_turn(FinishReason finish);
   RolloutCommands observe();
+  std::vector<int32_t> results_text() const;
   std::string fitted(const std::string& result) const;
   size_t token_count(const std::string& result) const;
   bool is_complete(std::span<const int32_t> turn) const;
   std::string text_of(std::span<const int32_t> turn) const;
   /// The calls of a complete turn; those that its files stand for if the answer holds files.
   Result<std::vector<ParsedCall>> calls_in(std::span<const int32_t> turn) const;
+
+  // The context's end (rollout_summary.cpp)
+  bool is_nearly_full(size_t more) const;
+  /// The results with the request for a summary behind the last of them.
+  std::vector<int32_t> ask_for_summary();
+  bool asks_for_summary(const Segment& segment) const;
+  /// Goes on with the task and the latest turn as its summary.
+  RolloutCommands begin_context();
 
   // Tools
   RolloutCommands next_call();
@@ -134,6 +146,8 @@ class RolloutMachine {
   ToolCall tool_call(const ParsedCall& call) const;
   RolloutCommands needs_judge(const ToolAnswer& answer);
   JudgeCommand judge();
+  void keep_if_best(const Verdict& verdict);
+  bool has_changed_files() const;
 
   // The end
   RolloutCommands stop_acting(bool truncated);
@@ -157,15 +171,20 @@ class RolloutMachine {
   uint32_t turns_ = 0;      // ended turns
   uint32_t tool_calls_ = 0;
   bool truncated_ = false;
+  bool summarising_ = false;  // the turn under way is a summary
+  uint32_t contexts_ = 0;     // begun by a summary
 
   std::vector<ParsedCall> calls_;     // of this turn
   size_t next_call_ = 0;              // of calls_
   std::vector<std::string> results_;  // of this turn's calls so far
-  std::vector<ParsedCall> history_;   // calls that changed files, in order
+  std::vector<ParsedCall> history_;   // calls that a new workspace needs, in order
   size_t replayed_ = 0;               // of history_, while rebuilding
   bool workspace_gone_ = false;
   RolloutPhase after_rebuilding_ = RolloutPhase::running_tool;
   EvaluateCall judged_;  // the latest request to a sandbox
+  /// The best submission that a tool found correct, since this process took the trajectory.
+  std::optional<EvaluateCall> best_;
+  double best_rank_ = 0;
 };
 
 }  // namespace warpsmith::actors

@@ -37,6 +37,11 @@ void RolloutState::refused(TrajectoryId id, uint32_t request, const caf::error& 
     found->second.held_since = SteadyClock::now();
     return;
   }
+  // A brain's endpoint or folder has no answer for this trajectory, and asking again gives none.
+  if (failure.code == ErrorCode::unsupported) {
+    return send(id,
+                found->second.machine.failed(request, {InfraKind::task_refused, failure.message}));
+  }
   // The disk would be full for the next trajectory too. This one stays open and can resume.
   if (failure.code == ErrorCode::disk_full) return stop_run(failure);
   const auto kind =
@@ -99,6 +104,10 @@ void RolloutState::judged(TrajectoryId id, const JudgeCommand& command,
   if (const auto* verdict = std::get_if<Verdict>(&judgement)) {
     const bool final = command.call.request == Request::final;
     self_->send(peers_->ledger, Judged{id, found->second.machine.turn(), final, *verdict});
+  } else {
+    const auto& failure = std::get<InfraFailure>(judgement);
+    log::warn(label() + ": trajectory " + std::to_string(id) +
+              " has no verdict: " + std::string(to_string(failure.kind)) + ": " + failure.detail);
   }
   send(id, found->second.machine.judged(command.request, judgement));
 }
@@ -120,7 +129,7 @@ void RolloutState::send(Run& /*run*/, const Segment& segment) {
 }
 
 void RolloutState::send(Run& run, const Closed& closed) {
-  self_->send(peers_->synthesis, TaskOutcome{run.machine.task().task.id, closed.outcome.reward});
+  self_->send(peers_->synthesis, TaskOutcome{run.machine.task().task.id, closed.outcome});
   ask(self_, *this, "closed", peers_->ledger, settings_.ledger_timeout, closed)
       .then([](bool) {}, [this](const caf::error& error) { ledger_failed(error); });
 }

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "actors/brain/brain_settings.hpp"
 #include "policy/text/chat_turns.hpp"
 #include "policy/text/tool_call_grammar.hpp"
 #include "sandbox/workspace/task_text.hpp"
@@ -54,6 +55,8 @@ RolloutSetup rollout_setup(const RunConfig& c, ModelText text) {
   setup.max_tokens = c.agent.max_tokens;
   setup.max_turn_tokens = c.generator.max_new_tokens;
   setup.result_tokens = c.agent.result_tokens;
+  setup.summary_share = c.agent.summarise ? c.agent.summary_share : 0;
+  setup.unsubmitted = c.agent.unsubmitted;
   setup.infra_retries = static_cast<uint32_t>(c.rollout.infra_retries);
   setup.reward = c.rollout.reward;
   setup.overlong_penalty = c.rollout.overlong_penalty;
@@ -69,7 +72,9 @@ RolloutSettings rollout_settings(const RunConfig& config, ModelText text, std::s
   settings.prompt =
       PromptWriter{config.agent, config.sandbox.contract, std::move(skill), setup.frame};
   settings.setup = std::make_shared<const RolloutSetup>(std::move(setup));
-  settings.generate_timeout = config.rollout.generate_timeout;
+  // A brain has deadlines of its own, retries included; this one is behind them.
+  settings.generate_timeout =
+      has_brain(config.brain) ? brain_patience(config) : config.rollout.generate_timeout;
   // An executor runs one call at a time: at worst every trajectory waits for the same executor.
   settings.tool_timeout =
       config.agent.tool_timeout * (config.rollout.count * config.rollout.concurrent);

@@ -29,10 +29,10 @@ RolloutCommands RolloutMachine::run_tool() {
 }
 
 ToolCall RolloutMachine::tool_call(const ParsedCall& call) const {
-  return {id_, request_, call.name, call.arguments, task_};
+  return {id_, request_, call.name, call.arguments, task_, phase_ == RolloutPhase::rebuilding};
 }
 
-/// Repeats every call that changed files in a new workspace and ignores the results.
+/// Repeats the calls that a new workspace needs and ignores the results.
 RolloutCommands RolloutMachine::rebuild() {
   workspace_gone_ = false;
   replayed_ = 0;
@@ -61,7 +61,7 @@ RolloutCommands RolloutMachine::tool_answered(const ToolAnswer& answer) {
   failures_ = 0;
   if (answer.needs_sandbox) return needs_judge(answer);
   if (phase_ == RolloutPhase::freezing) return close(nullptr);  // no solution to judge
-  if (sandbox::changes_files(calls_[next_call_])) history_.push_back(calls_[next_call_]);
+  if (sandbox::needs_repeat(calls_[next_call_])) history_.push_back(calls_[next_call_]);
   results_.push_back(answer.text);
   ++next_call_;
   return next_call();
@@ -88,9 +88,23 @@ RolloutCommands RolloutMachine::judged(uint32_t request, const Judgement& judgem
   failures_ = 0;
   const Verdict& verdict = std::get<Verdict>(judgement);
   if (phase_ == RolloutPhase::judging_final) return close(&verdict);
+  keep_if_best(verdict);
   results_.push_back(sandbox::verdict_text(judged_.request, verdict));
   ++next_call_;
   return next_call();
+}
+
+void RolloutMachine::keep_if_best(const Verdict& verdict) {
+  const bool ran = judged_.request != Request::compile;
+  if (!ran || setup_->unsubmitted == Unsubmitted::newest) return;
+  const double rank = rank_of(verdict);
+  if (rank == 0 || rank < best_rank_) return;
+  best_ = judged_;
+  best_rank_ = rank;
+}
+
+bool RolloutMachine::has_changed_files() const {
+  return std::ranges::any_of(history_, sandbox::changes_files);
 }
 
 RolloutCommands RolloutMachine::failed(uint32_t request, const InfraFailure& failure) {
@@ -135,7 +149,8 @@ RolloutCommands RolloutMachine::repeat_request() {
   return {};
 }
 
-/// Ends sampling and requests the solution for the final verdict.
+/// Ends sampling and requests the final verdict, of the best submission or of the files as they
+/// are.
 RolloutCommands RolloutMachine::stop_acting(bool truncated) {
   truncated_ = truncated;
   if (transcript_.sampled() == 0) {
@@ -143,9 +158,17 @@ RolloutCommands RolloutMachine::stop_acting(bool truncated) {
   }
   RolloutCommands commands;
   end_acting(commands);
+  if (best_) {
+    judged_ = std::move(*best_);
+    judged_.request = Request::final;
+    phase_ = RolloutPhase::judging_final;
+    commands.emplace_back(judge());
+    return commands;
+  }
   phase_ = RolloutPhase::freezing;
   // Without a call that changed files there is no solution to request.
-  std::ranges::move(history_.empty() ? close(nullptr) : run_tool(), std::back_inserter(commands));
+  std::ranges::move(has_changed_files() ? run_tool() : close(nullptr),
+                    std::back_inserter(commands));
   return commands;
 }
 

@@ -15,6 +15,11 @@ void Transcript::add_masked(std::span<const int32_t> tokens) {
   turn_start_ = tokens_.size();
 }
 
+void Transcript::begin_context(std::span<const int32_t> prompt) {
+  tokens_.clear();
+  add_masked(prompt);
+}
+
 void Transcript::add_sampled(const TokenChunk& chunk) {
   const size_t n = chunk.tokens.size();
   if (chunk.log_probs.size() != n || chunk.versions.size() != n) {
@@ -44,6 +49,7 @@ bool Transcript::restore(std::span<const Segment> segments) {
         !segment.validate() || segment.tokens.empty()) {
       return false;
     }
+    if (begins_context(segment, segments[0])) tokens_.clear();
     ++next_number_;
     for (size_t i = 0; i < segment.size(); ++i) {
       tokens_.push_back(segment.tokens[i]);

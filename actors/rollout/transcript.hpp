@@ -17,6 +17,8 @@ class Transcript {
  public:
   /// Appends a prompt or tool results.
   void add_masked(std::span<const int32_t> tokens);
+  /// Goes on with this prompt alone; the tokens before it stay in the segments that were taken.
+  void begin_context(std::span<const int32_t> prompt);
   /// Appends sampled tokens; throws std::invalid_argument if the chunk's arrays differ in length.
   void add_sampled(const TokenChunk& chunk);
   /// The tokens sampled since the last masked token.
@@ -34,7 +36,7 @@ class Transcript {
   uint32_t segments() const { return next_number_; }
 
  private:
-  std::vector<int32_t> tokens_;  // all of the trajectory, in order
+  std::vector<int32_t> tokens_;  // of the context, in order
   Segment open_;
   uint32_t next_number_ = 0;
   size_t sampled_ = 0;

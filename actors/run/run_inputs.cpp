@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/run/run_inputs.hpp"
 
+#include "actors/brain/brain_settings.hpp"
 #include "actors/run/chat_frame.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
@@ -65,6 +66,14 @@ Result<void> add_tokenizer(RunInputs& inputs, const std::filesystem::path& folde
 
 Result<void> check_trainable(const RunConfig& config) {
   const GeneratorConfig& c = config.generator;
+  if (has_brain(config.brain)) {
+    return fail(ErrorCode::invalid_config,
+                "run.stage = \"" + std::string{to_string(config.run.stage)} +
+                    "\" trains by PPO, which needs the log-probability of every token, and a "
+                    "[brain] gives none; with [brain], set run.stage to \"collect\" and learn "
+                    "from its trajectories by \"rft\", or use `eval`; in a chain, write the table "
+                    "as [stage.collect.brain]");
+  }
   if (c.temperature <= 0) {
     return fail(ErrorCode::invalid_config,
                 "generator.temperature: expected more than 0 for training, got 0: the gradient is "
@@ -78,20 +87,36 @@ Result<void> check_trainable(const RunConfig& config) {
                   "from a part of it");
 }
 
-Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::path& model_folder) {
-  if (auto fits = check_generator(config.generator); !fits) return tl::unexpected(fits.error());
-  auto model = policy::load_hf_model(model_folder);
+namespace {
+
+/// The model that samples.
+Result<void> add_model(RunInputs& inputs, const std::filesystem::path& folder) {
+  if (auto fits = check_generator(inputs.config.generator); !fits) return fits;
+  auto model = policy::load_hf_model(folder);
   if (!model) return tl::unexpected(std::move(model.error()));
-  RunInputs inputs;
-  inputs.config = config;
   inputs.model = model->config();
   inputs.weights = model->weights();
-  if (auto added = add_tokenizer(inputs, model_folder); !added) {
-    return tl::unexpected(std::move(added.error()));
-  }
-  if (auto fits = check_positions(config, model->config(), model_folder); !fits) {
-    return tl::unexpected(std::move(fits.error()));
-  }
+  if (auto added = add_tokenizer(inputs, folder); !added) return added;
+  return check_positions(inputs.config, inputs.model, folder);
+}
+
+/// With a brain the model folder only says in which tokens trajectories are recorded.
+Result<void> add_brain(RunInputs& inputs, const std::filesystem::path& folder) {
+  auto model = policy::read_hf_config(folder);
+  if (!model) return tl::unexpected(std::move(model.error()));
+  inputs.model = std::move(*model);
+  if (auto added = add_tokenizer(inputs, folder); !added) return added;
+  return check_brain(inputs.config, {inputs.tokenizer, inputs.frame, inputs.stop_tokens});
+}
+
+}  // namespace
+
+Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::path& model_folder) {
+  RunInputs inputs;
+  inputs.config = config;
+  const auto added =
+      has_brain(config.brain) ? add_brain(inputs, model_folder) : add_model(inputs, model_folder);
+  if (!added) return tl::unexpected(added.error());
   auto skill = read_skill(config.sandbox.contract);
   if (!skill) return tl::unexpected(std::move(skill.error()));
   auto tasks = synthesis::load_tasks(config.synthesis.tasks);
@@ -115,7 +140,8 @@ std::shared_ptr<const RunInputs> with_session(RunInputs inputs, const RunSession
   inputs.ledger = session.ledger;
   inputs.checkpoints = session.checkpoints;
   inputs.origin = session.origin;
-  inputs.scratch = session.folder.paths().folder / "scratch";
+  inputs.paths = session.folder.paths();
+  inputs.scratch = inputs.paths.folder / "scratch";
   return std::make_shared<const RunInputs>(std::move(inputs));
 }
 

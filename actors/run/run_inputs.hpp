@@ -2,8 +2,11 @@
 // What is read before the first actor of a run starts. Nothing changes it while they run.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 
+#include "actors/base/end_request.hpp"
 #include "actors/run/run_session.hpp"
 #include "policy/learn/critic_folder.hpp"
 #include "policy/model/config.hpp"
@@ -19,7 +22,7 @@ namespace warpsmith::actors {
 struct RunInputs {
   RunConfig config;
   policy::ModelConfig model;
-  policy::ModelWeights weights;                         // a checkpoint replaces them in the learner
+  policy::ModelWeights weights;  // a checkpoint replaces them in the learner; none with a brain
   std::shared_ptr<const policy::CriticWeights> critic;  // likewise; none: a new one
   std::shared_ptr<const policy::Tokenizer> tokenizer;
   policy::ChatFrame frame;           // how the model's family writes messages
@@ -30,10 +33,17 @@ struct RunInputs {
   std::shared_ptr<LedgerSource> ledger;
   std::shared_ptr<const CheckpointStore> checkpoints;
   Origin origin;
+  RunPaths paths;
   std::filesystem::path scratch;  // parent of the workspaces
   bool learns = true;             // false: the weights stay as they are (eval)
+  /// In an evaluation: how many samples of each task are still missing, and how many trajectories
+  /// the run had before.
+  std::optional<std::map<std::string, uint64_t>> missing;
+  uint64_t admitted_before = 0;
   /// Thrown at the end of the run: evaluations under way end at once.
   std::shared_ptr<sandbox::EndSwitch> ender = std::make_shared<sandbox::EndSwitch>();
+  /// A brain's way to ask for the end of the run.
+  std::shared_ptr<EndRequest> end = std::make_shared<EndRequest>();
 };
 
 /// Refuses a configuration that can sample but not train; the error names the key.

@@ -3,6 +3,8 @@
 
 #include <caf/send.hpp>
 
+#include "actors/brain/brain.hpp"
+#include "actors/composer/composer_settings.hpp"
 #include "actors/generator/generator_settings.hpp"
 #include "actors/learner/learner_front.hpp"
 #include "actors/learner/learner_settings.hpp"
@@ -20,12 +22,12 @@ namespace {
 
 using Inputs = std::shared_ptr<const RunInputs>;
 
-/// Without a learner the weight store is given the weights of the start here.
+/// Without a learner the weight store is given the weights of the start here, if there are any.
 LocalWeightStoreActor spawn_weight_store(caf::actor_system& system, Identity id,
                                          const RunInputs& inputs) {
   LocalWeightStoreActor store = system.spawn(weight_store, std::move(id),
                                              static_cast<uint64_t>(inputs.config.node.chunk_bytes));
-  if (!inputs.learns) {
+  if (!inputs.learns && !has_brain(inputs.config.brain)) {
     auto weights = std::make_shared<const policy::ModelWeights>(inputs.weights.clone());
     caf::anon_send(store, LocalWeights{inputs.origin.version, std::move(weights)});
   }
@@ -65,19 +67,41 @@ void add_task_actors(Spawners& s, const Inputs& inputs) {
                         slot_backends(inputs->config.sandbox, inputs->python, index, inputs->ender),
                         sandbox_settings(inputs->config.sandbox));
   };
+  s.composer = [inputs](caf::actor_system& system, Identity id, uint32_t index) {
+    return system.spawn(composer, std::move(id),
+                        composer_settings(inputs->config, inputs->python, inputs->scratch, index));
+  };
   s.synthesis = [inputs](caf::actor_system& system, Identity id,
                          std::vector<SandboxActor> sandboxes) {
+    SynthesisSettings settings =
+        synthesis_settings(inputs->config, inputs->tasks.size(), inputs->paths.folder);
+    settings.draws = inputs->missing;
+    settings.admitted_before = inputs->admitted_before;
     return system.spawn(synthesis, std::move(id), inputs->tasks, std::move(sandboxes),
-                        synthesis_settings(inputs->config, inputs->tasks.size()));
+                        std::move(settings));
   };
 }
 
-void add_sampling_actors(Spawners& s, const Inputs& inputs) {
+/// What gives the agent's tokens: a brain if there is one.
+void add_generator(Spawners& s, const Inputs& inputs) {
+  if (has_brain(inputs->config.brain)) {
+    s.generator = [inputs](caf::actor_system& system, Identity id, const WeightStoreActor&) {
+      return system.spawn<caf::detached>(
+          brain, std::move(id),
+          brain_settings(inputs->config, {inputs->tokenizer, inputs->frame, inputs->stop_tokens},
+                         inputs->paths, inputs->end));
+    };
+    return;
+  }
   s.generator = [inputs](caf::actor_system& system, Identity id, WeightStoreActor store) {
     return system.spawn<caf::detached>(
         generator, std::move(id),
         generator_settings(inputs->config, inputs->model, inputs->stop_tokens), std::move(store));
   };
+}
+
+void add_sampling_actors(Spawners& s, const Inputs& inputs) {
+  add_generator(s, inputs);
   s.tool_executor = [inputs](caf::actor_system& system, Identity id) {
     return system.spawn<caf::detached>(
         tool_executor, std::move(id),

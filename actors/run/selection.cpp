@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/run/selection.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -54,8 +55,30 @@ struct Candidate {
   TrajectoryId id = 0;
 };
 
-Result<void> add_candidates(Source& source, size_t index, std::vector<Candidate>& candidates,
-                            std::vector<policy::TrajectoryFacts>& facts) {
+/// PPO compares probabilities, and a brain gives none.
+tl::unexpected<Error> without_log_probs(const fs::path& run) {
+  return fail(ErrorCode::invalid_config,
+              "value.runs: the tokens of " + run.string() +
+                  " have no log-probabilities, since a [brain] gave them; they serve rft and eval. "
+                  "For the critic, name runs that the model sampled");
+}
+
+Result<bool> has_brain_run(const fs::path& run) {
+  const auto config = load_run_config(RunPaths{run}.config(), {});
+  if (!config) return tl::unexpected(config.error());
+  return has_brain(config->brain);
+}
+
+/// False if a later segment begins a new context, with a summary in place of the earlier turns.
+bool has_one_context(const Trajectory& trajectory) {
+  return std::ranges::all_of(trajectory.segments, [&](const Segment& segment) {
+    return segment.number == 0 || !begins_context(segment, trajectory.segments[0]);
+  });
+}
+
+Result<void> add_candidates(Source& source, SourceSelection& selection,
+                            std::vector<Candidate>& candidates,
+                            std::vector<policy::TrajectoryFacts>& facts, size_t index) {
   const auto rows = source.reader.closed();
   if (!rows) return tl::unexpected(rows.error());
   for (const TrajectoryRow& row : *rows) {
@@ -63,6 +86,10 @@ Result<void> add_candidates(Source& source, size_t index, std::vector<Candidate>
     if (!whole) return tl::unexpected(whole.error());
     const auto verdicts = source.reader.verdicts(row.id);
     if (!verdicts) return tl::unexpected(verdicts.error());
+    if (!has_one_context(*whole)) {
+      selection.rejected["several_contexts"].push_back(row.id);
+      continue;
+    }
     candidates.push_back({index, row.id});
     facts.push_back(facts_of(*whole, *verdicts, source.text));
   }
@@ -109,10 +136,9 @@ Result<Selection> select_for_rft(const RunConfig& config) {
   std::vector<policy::TrajectoryFacts> facts;
   Selection selection;
   for (size_t i = 0; i < sources->size(); ++i) {
-    if (auto added = add_candidates((*sources)[i], i, candidates, facts); !added) {
-      return tl::unexpected(std::move(added.error()));
-    }
     selection.push_back({fs::absolute(config.rft.runs[i]), {}, {}});
+    auto added = add_candidates((*sources)[i], selection.back(), candidates, facts, i);
+    if (!added) return tl::unexpected(std::move(added.error()));
   }
   const auto results = policy::reject(facts, config.rft, config.sft.context);
   for (size_t i = 0; i < candidates.size(); ++i) {
@@ -128,6 +154,9 @@ Result<Selection> select_for_value(const RunConfig& config) {
   if (!sources) return tl::unexpected(std::move(sources.error()));
   Selection selection;
   for (size_t i = 0; i < sources->size(); ++i) {
+    const auto by_brain = has_brain_run(config.value.runs[i]);
+    if (!by_brain) return tl::unexpected(by_brain.error());
+    if (*by_brain) return without_log_probs(config.value.runs[i]);
     const auto rows = (*sources)[i].reader.closed();
     if (!rows) return tl::unexpected(rows.error());
     SourceSelection one{fs::absolute(config.value.runs[i]), {}, {}};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/rollout/outcome.hpp"
 #include "policy/text/fenced_files.hpp"
 #include "policy/text/tool_call_grammar.hpp"
 #include "sandbox/workspace/tool_schemas.hpp"
@@ -25,21 +26,10 @@ void add_calls(const TurnText& turn, const TextModel& text, const Tools& offered
   }
   for (ParsedCall& call : calls) {
     facts.invalid = facts.invalid || !sandbox::check_call(call, offered);
+    if (call.name == "bash_output") continue;  // waiting for a job is no repetition
     const bool edits = sandbox::changes_files(call);
     facts.calls.push_back({std::move(call), edits});
   }
-}
-
-/// The lowest lower bound over the timed shapes; 0 if none was measured.
-double worst_speedup(const Verdict& verdict) {
-  double worst = 0;
-  bool any = false;
-  for (const ShapeResult& shape : verdict.shapes) {
-    if (shape.hidden || !shape.speedup_eager_ci) continue;
-    worst = any ? std::min(worst, shape.speedup_eager_ci->low) : shape.speedup_eager_ci->low;
-    any = true;
-  }
-  return std::max(worst, 0.0);
 }
 
 }  // namespace
@@ -53,10 +43,6 @@ TurnText turn_text(const Segment& segment, const TextModel& text) {
                      std::ranges::find(text.stop_tokens, sampled.back()) != text.stop_tokens.end();
   if (whole) sampled.pop_back();
   return {text.tokenizer->decode(sampled), whole};
-}
-
-double rank_of(const Verdict& verdict) {
-  return verdict.correct() ? 1 + worst_speedup(verdict) : 0;
 }
 
 policy::TrajectoryFacts facts_of(const Trajectory& trajectory, std::span<const VerdictRow> verdicts,

@@ -22,8 +22,4 @@ TurnText turn_text(const Segment& segment, const TextModel& text);
 policy::TrajectoryFacts facts_of(const Trajectory& trajectory, std::span<const VerdictRow> verdicts,
                                  const TextModel& text);
 
-/// Orders verdicts of one task: 0 not correct, 1 correct, more for a higher lower bound of the
-/// speed-up over eager.
-double rank_of(const Verdict& verdict);
-
 }  // namespace warpsmith::actors

@@ -92,7 +92,7 @@ caf::result<TaskFacts> SandboxState::ingest(atom::ingest ask, Task& task) {
     if (facts) return (void)promise.deliver(std::move(*facts));
     promise.deliver(to_caf(facts.error()));
   };
-  judging_.pass<TaskFacts>(settings_.ingest_budget, then, ask, task);
+  judging_.pass_if_idle<TaskFacts>(settings_.ingest_budget, then, ask, task);
   return promise;
 }
 

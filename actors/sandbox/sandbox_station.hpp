@@ -28,7 +28,7 @@ class Station {
 
   bool is_open() const { return static_cast<bool>(worker_); }
   bool busy() const { return busy_; }
-  size_t waiting() const { return waiting_.size(); }
+  size_t waiting() const { return waiting_.size() + patient_.size(); }
   /// Seconds that the worker has spent on answered calls.
   double busy_seconds() const { return std::chrono::duration<double>(worked_).count(); }
 
@@ -37,7 +37,30 @@ class Station {
   /// owner; `then` is not called, so the asker gets one error and not two.
   template <class Out, class Then, class... Call>
   void pass(std::chrono::milliseconds budget, Then then, const Call&... call) {
-    waiting_.emplace_back([=, this]() mutable {
+    waiting_.push_back(job_of<Out>(budget, std::move(then), call...));
+    if (!busy_) next();
+  }
+
+  /// The same for a call that waits until no other does, but at most `patience` if it can be
+  /// helped.
+  template <class Out, class Then, class... Call>
+  void pass_if_idle(std::chrono::milliseconds budget, Then then, const Call&... call) {
+    patient_.push_back({job_of<Out>(budget, std::move(then), call...), Clock::now() + patience});
+    if (!busy_) next();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Job = std::function<void()>;
+  struct Patient {
+    Job job;
+    Clock::time_point at_last;  // then it goes first
+  };
+  static constexpr std::chrono::seconds patience{60};
+
+  template <class Out, class Then, class... Call>
+  Job job_of(std::chrono::milliseconds budget, Then then, const Call&... call) {
+    return [=, this]() mutable {
       ask(owner_, *state_, "worked", worker_, 2 * budget, call...)
           .then(
               [this, then](Out& out) mutable {
@@ -49,29 +72,32 @@ class Station {
                 answered();
                 then(Result<Out>{tl::unexpected(from_caf(error))});
               });
-    });
-    if (!busy_) next();
+    };
   }
-
- private:
   void answered() {
-    worked_ += std::chrono::steady_clock::now() - begun_;
+    worked_ += Clock::now() - begun_;
     next();
   }
   void next() {
-    busy_ = !waiting_.empty();
+    busy_ = waiting() > 0;
     if (!busy_) return;
-    auto job = std::move(waiting_.front());
-    waiting_.pop_front();
-    begun_ = std::chrono::steady_clock::now();
-    job();
+    begun_ = Clock::now();
+    take()();
+  }
+  Job take() {
+    const bool patient =
+        !patient_.empty() && (waiting_.empty() || patient_.front().at_last < begun_);
+    Job job = std::move(patient ? patient_.front().job : waiting_.front());
+    patient ? patient_.pop_front() : waiting_.pop_front();
+    return job;
   }
 
   Owner owner_ = nullptr;
   ActorState* state_ = nullptr;
   SandboxActor worker_;
-  std::deque<std::function<void()>> waiting_;
-  std::chrono::steady_clock::time_point begun_;
+  std::deque<Job> waiting_;
+  std::deque<Patient> patient_;
+  Clock::time_point begun_;
   std::chrono::nanoseconds worked_{0};
   bool busy_ = false;
 };

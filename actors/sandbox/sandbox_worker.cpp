@@ -41,7 +41,7 @@ EvaluateReply SandboxWorkerState::evaluate(const EvaluateCall& call) {
   EvaluateReply reply{call.trajectory, (*judge)->evaluate(call.task, call.submission, call.request,
                                                           work_.settings.evaluate_budget)};
   if (lost(reply.judgement)) {
-    log::warn(label() + ": the service is gone, the next call starts another: " +
+    log::warn(label() + ": the service ended during a request: " +
               std::get<InfraFailure>(reply.judgement).detail);
     backend_.reset();
   }

@@ -39,17 +39,29 @@ class ShellServices : public sandbox::ToolServices {
       : options_(std::move(options)), ender_(std::move(ender)) {}
 
   Result<sandbox::ShellResult> shell(const sandbox::ShellRequest& request) override {
-    if (!client_ || client_->lost()) {
-      auto started = sandbox::Client::start(options_, Deadline::after(start_budget), ender_);
-      if (!started) return tl::unexpected(std::move(started.error()));
-      client_.emplace(std::move(*started));
-    }
-    constexpr std::chrono::seconds slack{10};
+    if (auto there = have_client(); !there) return tl::unexpected(std::move(there.error()));
     return client_->shell(request,
                           Deadline::after(std::chrono::milliseconds{request.timeout_ms} + slack));
   }
 
+  Result<sandbox::JobReport> job(const sandbox::JobRequest& request) override {
+    const bool starts = request.action == sandbox::JobAction::start;
+    if (!starts && (!client_ || client_->lost())) return sandbox::JobReport{};
+    if (auto there = have_client(); !there) return tl::unexpected(std::move(there.error()));
+    return client_->job(request, Deadline::after(2 * slack));
+  }
+
  private:
+  static constexpr std::chrono::seconds slack{10};
+
+  Result<void> have_client() {
+    if (client_ && !client_->lost()) return {};
+    auto started = sandbox::Client::start(options_, Deadline::after(start_budget), ender_);
+    if (!started) return tl::unexpected(std::move(started.error()));
+    client_.emplace(std::move(*started));
+    return {};
+  }
+
   sandbox::SandboxOptions options_;
   std::shared_ptr<sandbox::EndSwitch> ender_;
   std::optional<sandbox::Client> client_;

@@ -24,6 +24,7 @@ struct Spawners {
   Spawn<GeneratorActor, WeightStoreActor> generator;
   Spawn<ToolExecutorActor> tool_executor;
   Spawn<RolloutActor> rollout;
+  Spawn<ComposerActor, uint32_t> composer;  // by index
 };
 
 /// Actors of each kind.
@@ -32,6 +33,7 @@ struct ActorCounts {
   uint32_t generators = 1;
   uint32_t tool_executors = 1;
   uint32_t rollouts = 1;
+  uint32_t composers = 0;
 };
 
 }  // namespace warpsmith::actors

@@ -136,7 +136,8 @@ void SupervisorState::take_checkpoint(RunPhase next) {
   ask(self_, *this, "checkpointed", peers_.learner, settings_.stop_timeout, atom::checkpoint_v)
       .then(
           [this, next](const std::string& folder) {
-            log::info(label() + ": checkpoint " + folder);
+            log::info(label() + (folder.empty() ? ": no step was made, so there is no checkpoint"
+                                                : ": checkpoint " + folder));
             finish(next);
           },
           [this](const caf::error& error) {
@@ -181,8 +182,9 @@ void SupervisorState::record(const std::string& kind, const std::string& actor,
 /// Ends every child but the telemetry, in the order of the dependencies.
 void SupervisorState::finish(RunPhase phase) {
   phase_ = phase;
-  for (const Kind kind : {Kind::rollout, Kind::generator, Kind::tool_executor, Kind::synthesis,
-                          Kind::sandbox, Kind::learner, Kind::weight_store, Kind::ledger}) {
+  for (const Kind kind :
+       {Kind::rollout, Kind::composer, Kind::generator, Kind::tool_executor, Kind::synthesis,
+        Kind::sandbox, Kind::learner, Kind::weight_store, Kind::ledger}) {
     for (auto& [address, child] : children_) {
       if (child.kind == kind) dismiss(child);
     }

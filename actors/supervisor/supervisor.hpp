@@ -65,6 +65,7 @@ class SupervisorState : public ActorState {
     generator,
     tool_executor,
     rollout,
+    composer,
   };
   struct Child {
     Kind kind = Kind::rollout;

@@ -8,10 +8,12 @@ namespace warpsmith::actors {
 SupervisorSettings supervisor_settings(const RunConfig& config) {
   const SupervisorConfig& c = config.supervisor;
   SupervisorSettings settings;
-  settings.counts = {static_cast<uint32_t>(config.sandbox.count),
-                     static_cast<uint32_t>(config.generator.count),
+  // One brain, because it counts the budget of the whole run.
+  const int64_t generators = has_brain(config.brain) ? 1 : config.generator.count;
+  settings.counts = {static_cast<uint32_t>(config.sandbox.count), static_cast<uint32_t>(generators),
                      static_cast<uint32_t>(config.tool_executor.count),
-                     static_cast<uint32_t>(config.rollout.count)};
+                     static_cast<uint32_t>(config.rollout.count),
+                     static_cast<uint32_t>(config.synthesis.count)};
   settings.heartbeat = c.heartbeat;
   settings.status_bound = c.status_bound;
   settings.stuck_timeout = c.stuck_timeout;

@@ -19,9 +19,9 @@ void place(std::vector<Handle>& handles, uint32_t index, const Handle& handle) {
 }  // namespace
 
 Identity SupervisorState::identity_of(Kind kind, uint32_t index) const {
-  static constexpr std::array<const char*, 9> names{"telemetry", "weight_store",  "ledger",
-                                                    "sandbox",   "synthesis",     "learner",
-                                                    "generator", "tool_executor", "rollout"};
+  static constexpr std::array<const char*, 10> names{
+      "telemetry", "weight_store", "ledger",        "sandbox", "synthesis",
+      "learner",   "generator",    "tool_executor", "rollout", "composer"};
   return {std::string{names.at(static_cast<size_t>(kind))} + '-' + std::to_string(index), tap()};
 }
 
@@ -51,6 +51,7 @@ void SupervisorState::spawn_tree() {
   for (uint32_t i = 0; i < settings_.counts.generators; ++i) spawn_one(Kind::generator, i);
   for (uint32_t i = 0; i < settings_.counts.tool_executors; ++i) spawn_one(Kind::tool_executor, i);
   for (uint32_t i = 0; i < settings_.counts.rollouts; ++i) spawn_one(Kind::rollout, i);
+  for (uint32_t i = 0; i < settings_.counts.composers; ++i) spawn_one(Kind::composer, i);
   send_peers();
 }
 
@@ -73,6 +74,9 @@ void SupervisorState::spawn_one(Kind kind, uint32_t index) {
                    watch(kind, index, spawners_.tool_executor(system, identity)));
     case Kind::rollout:
       return place(rollouts_, index, watch(kind, index, spawners_.rollout(system, identity)));
+    case Kind::composer:
+      return place(peers_.composers, index,
+                   watch(kind, index, spawners_.composer(system, identity, index)));
     case Kind::telemetry:
       telemetry_ = watch(kind, index, spawners_.telemetry(system, identity));
       return;
@@ -132,7 +136,7 @@ void SupervisorState::restart(const Child& child, const Error& cause) {
 
 void SupervisorState::respawn(atom::respawn /*unused*/, uint8_t kind, uint32_t index) {
   if (phase_ == RunPhase::done || phase_ == RunPhase::failed) return;
-  if (kind > static_cast<uint8_t>(Kind::rollout)) return;
+  if (kind > static_cast<uint8_t>(Kind::composer)) return;
   if (phase_ == RunPhase::stopping && static_cast<Kind>(kind) == Kind::rollout) return;
   spawn_one(static_cast<Kind>(kind), index);
   send_peers();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <caf/sec.hpp>
+#include <limits>
 #include <utility>
 
 #include "actors/base/ask.hpp"
@@ -13,7 +14,8 @@ namespace warpsmith::actors {
 namespace {
 
 constexpr size_t most_waiting = 4096;
-constexpr uint32_t most_tries = 3;  // of one ingest that fails without refusing the task
+constexpr size_t composed_ahead = 16;  // tasks that wait for ingest while more are composed
+constexpr uint32_t most_tries = 3;     // of one ingest that fails without refusing the task
 
 caf::error unknown_task(const std::string& id) {
   return to_caf({ErrorCode::not_found, "task " + id + " is not in the pool"});
@@ -26,11 +28,15 @@ void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<Sandb
   self_ = self;
   settings_ = settings;
   settings_.max_tasks = std::max<size_t>(settings.max_tasks, 1);
-  const size_t most = std::clamp<size_t>(tasks.size(), 1, settings_.max_tasks);
+  const size_t all = tasks.size() + settings.composing.candidates;
+  const size_t most = std::clamp<size_t>(all, 1, settings_.max_tasks);
   settings_.min_ready = std::clamp<size_t>(settings.min_ready, 1, most);
   for (Task& task : tasks) sources_.push_back({std::move(task), 0});
+  composing_.start(self, *this, settings.composing,
+                   [this](Task task) { composed(std::move(task)); });
   sandboxes_ = std::move(sandboxes);
   pool_ = synthesis::Pool({}, RandomStream{settings.seed, "synthesis"}, settings.curriculum);
+  if (settings_.draws) pool_.limit(*settings_.draws);
   self->send(self, atom::step_v);
 }
 
@@ -42,10 +48,23 @@ void SynthesisState::step(atom::step /*unused*/) {
     sources_.pop_front();
     ingest(std::move(source), sandbox);
   }
+  if (sources_.size() < composed_ahead && has_room()) composing_.go_on();
   if (all_seen() && pool_.size() == 0) report_that_none_was_accepted();
 }
 
+/// A set that an earlier run composed may be among the sources.
+void SynthesisState::composed(Task task) {
+  if (!knows(task.id)) sources_.push_back({std::move(task), 0});
+}
+
+bool SynthesisState::knows(const std::string& id) const {
+  const auto is_it = [&id](const Source& source) { return source.task.id == id; };
+  return facts_.contains(id) || std::ranges::any_of(sources_, is_it) ||
+         std::ranges::any_of(in_ingest_, [&](const auto& entry) { return is_it(entry.second); });
+}
+
 void SynthesisState::leave_out_the_rest() {
+  composing_.stop();
   if (sources_.empty()) return;
   left_out_ += sources_.size();
   log::warn(label() + ": " + std::to_string(sources_.size()) +
@@ -102,8 +121,11 @@ void SynthesisState::accept(PreparedTask task) {
   const auto [first, last] = waiting_for_.equal_range(task.task.id);
   for (auto it = first; it != last; ++it) it->second.deliver(task);
   waiting_for_.erase(first, last);
+  const TaskFacts& facts = task.facts;
+  const double most_speedup = facts.roofline_ms > 0 ? facts.eager_ms / facts.roofline_ms
+                                                    : std::numeric_limits<double>::infinity();
   facts_[task.task.id] = std::move(task.facts);
-  pool_.add(std::move(task.task));
+  pool_.add(std::move(task.task), most_speedup);
 }
 
 void SynthesisState::refuse(const Task& task, const Error& error) {
@@ -111,11 +133,11 @@ void SynthesisState::refuse(const Task& task, const Error& error) {
   if (++refused_ == 1) first_refusal_ = Error{error.code, refusal};
   log::warn(label() + ": " + refusal);
   unrecorded_.push_back({"task_refused", label(), refusal});
-  record_refusals();
+  record_events();
 }
 
-/// Refusals wait here until Peers brings the ledger, before the first ingest ends.
-void SynthesisState::record_refusals() {
+/// Events wait here until Peers brings the ledger, before the first ingest ends.
+void SynthesisState::record_events() {
   if (!ledger_) return;
   for (Event& event : std::exchange(unrecorded_, {})) self_->send(ledger_, std::move(event));
 }
@@ -135,6 +157,8 @@ void SynthesisState::settled() {
     waiting_.front().deliver(draw());
     waiting_.pop_front();
   }
+  announce_total();
+  offer_no_task();
   if (!all_seen()) return;
   for (auto& [id, promise] : waiting_for_) promise.deliver(unknown_task(id));
   waiting_for_.clear();
@@ -145,8 +169,27 @@ void SynthesisState::settled() {
   waiting_.clear();
 }
 
+/// A refused task is drawn never, so only now is it known when the evaluation ends.
+void SynthesisState::announce_total() {
+  if (!settings_.draws || !all_seen() || !ledger_) return;
+  uint64_t total = settings_.admitted_before;
+  for (const Task& task : pool_.tasks()) {
+    const auto planned = settings_.draws->find(task.id);
+    if (planned != settings_.draws->end()) total += planned->second;
+  }
+  self_->send(ledger_, atom::drain_v, total);
+}
+
 bool SynthesisState::ready() const {
+  if (pool_.exhausted()) return false;
   return pool_.size() >= settings_.min_ready || (all_seen() && pool_.size() > 0);
+}
+
+/// After the last draw of an evaluation an asker gets no task (an empty id): the ledger then
+/// answers with a trajectory that lost its rollout, if there is one.
+void SynthesisState::offer_no_task() {
+  if (!all_seen() || pool_.size() == 0 || !pool_.exhausted()) return;
+  for (auto& promise : std::exchange(waiting_, {})) promise.deliver(PreparedTask{});
 }
 
 PreparedTask SynthesisState::draw() {
@@ -156,7 +199,8 @@ PreparedTask SynthesisState::draw() {
 
 caf::result<PreparedTask> SynthesisState::next_task(atom::next_task /*unused*/) {
   if (ready()) return draw();
-  if (all_seen()) {
+  if (all_seen() && pool_.size() > 0 && pool_.exhausted()) return PreparedTask{};
+  if (all_seen() && pool_.size() == 0) {
     return to_caf({ErrorCode::not_found, "no task was accepted; the log says why"});
   }
   if (waiting_.size() >= most_waiting) {
@@ -178,7 +222,8 @@ caf::result<PreparedTask> SynthesisState::named_task(atom::next_task /*unused*/,
 void SynthesisState::peers(const Peers& peers) {
   supervisor_ = peers.supervisor;
   ledger_ = peers.ledger;
-  record_refusals();
+  record_events();
+  announce_total();
   sandboxes_ = peers.sandboxes;
   std::vector<caf::actor_addr> gone;
   for (const auto& [at, source] : in_ingest_) {
@@ -187,20 +232,33 @@ void SynthesisState::peers(const Peers& peers) {
   }
   // A dead sandbox never answers for its task.
   for (const auto& at : gone) failed(at, caf::make_error(caf::sec::request_receiver_down));
+  composing_.peers(peers.composers);
   self_->send(self_, atom::step_v);
 }
 
 void SynthesisState::record(const TaskOutcome& outcome) {
-  pool_.record(outcome.task_id, outcome.reward);
+  const auto use = pool_.record(outcome.task_id, outcome.outcome);
+  if (!use) return;
+  const std::string now{to_string(*use)};
+  log::info(label() + ": task " + outcome.task_id + " is " + now + " now");
+  unrecorded_.push_back({"task_" + now, label(), "task " + outcome.task_id});
+  record_events();
 }
 
 void SynthesisState::describe(ActorStatus& status) const {
-  status.phase = all_seen() ? "serving" : "ingesting";
+  status.phase = all_seen()                               ? "serving"
+                 : sources_.empty() && in_ingest_.empty() ? "composing"
+                                                          : "ingesting";
   status.queued = sources_.size() + in_ingest_.size();
-  status.gauges = {{"accepted", static_cast<double>(pool_.size())},
-                   {"refused", static_cast<double>(refused_)},
-                   {"left_out", static_cast<double>(left_out_)},
-                   {"waiting", static_cast<double>(waiting_.size())}};
+  status.gauges = {
+      {"accepted", static_cast<double>(pool_.size())},
+      {"refused", static_cast<double>(refused_)},
+      {"retired", static_cast<double>(pool_.count(synthesis::TaskUse::retired))},
+      {"quarantined", static_cast<double>(pool_.count(synthesis::TaskUse::quarantined))},
+      {"left_out", static_cast<double>(left_out_)},
+      {"waiting", static_cast<double>(waiting_.size())},
+      {"candidates", static_cast<double>(composing_.candidates())},
+      {"composed", static_cast<double>(composing_.accepted())}};
 }
 
 SynthesisSelf::behavior_type synthesis(SynthesisState::Self self, Identity identity,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synthesis: turns task sources into a stream of tasks that passed ingest. Owns the pool and the
-// waiting askers; spawned and watched by the supervisor; bounded by the number of tasks and of
-// rollout slots. When it dies, its successor ingests again, from the cache, and rollouts repeat
-// their requests. Reports a failure to the supervisor when no task was accepted.
+// Synthesis: turns task sources, and what composers compose, into a stream of tasks that passed
+// ingest. Owns the pool, the journal of what was composed, and the waiting askers; spawned and
+// watched by the supervisor; bounded by the number of tasks and of rollout slots. When it dies, its
+// successor ingests again, from the cache, and rollouts repeat their requests. Reports a failure to
+// the supervisor when no task was accepted.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
@@ -12,6 +13,7 @@
 
 #include "actors/base/actor_state.hpp"
 #include "actors/protocol/interfaces.hpp"
+#include "actors/synthesis/composing.hpp"
 #include "synthesis/pool.hpp"
 
 namespace warpsmith::actors {
@@ -20,12 +22,14 @@ struct SynthesisSettings {
   size_t min_ready = 1;  // accepted tasks before the first is answered
   std::chrono::milliseconds ingest_timeout{900'000};
   uint64_t seed = 0;
-  Curriculum curriculum = Curriculum::rounds;
+  CurriculumConfig curriculum;
   size_t max_tasks = 100'000;  // in the pool; further sources are left out
+  /// In an evaluation: how often each task is still drawn. Afterwards askers
+  /// get a task with an empty id; the ledger is told how many trajectories there will be in all.
+  std::optional<synthesis::DrawLimits> draws;
+  uint64_t admitted_before = 0;  // trajectories of the run before these draws
+  ComposingSettings composing;
 };
-
-/// The synthesis with its message to itself: ingest the next tasks.
-using SynthesisSelf = SynthesisActor::extend<caf::reacts_to<atom::step>>;
 
 class SynthesisState : public ActorState {
  public:
@@ -55,18 +59,23 @@ class SynthesisState : public ActorState {
   void failed(const caf::actor_addr& sandbox, const caf::error& error);
   void accept(PreparedTask task);
   void refuse(const Task& task, const Error& error);
-  void record_refusals();
+  void record_events();
   void settled();
   void report_that_none_was_accepted();
-  bool all_seen() const { return sources_.empty() && in_ingest_.empty(); }
+  void composed(Task task);
+  bool knows(const std::string& id) const;
+  bool all_seen() const { return sources_.empty() && in_ingest_.empty() && composing_.done(); }
   bool has_room() const { return pool_.size() + in_ingest_.size() < settings_.max_tasks; }
   void leave_out_the_rest();
   bool ready() const;
+  void announce_total();
+  void offer_no_task();
   PreparedTask draw();
 
   Self self_ = nullptr;
   SynthesisSettings settings_;
   std::deque<Source> sources_;
+  Composing composing_;
   std::map<caf::actor_addr, Source> in_ingest_;  // by sandbox, one each
   size_t refused_ = 0, left_out_ = 0;
   std::optional<Error> first_refusal_;

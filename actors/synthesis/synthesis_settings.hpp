@@ -7,7 +7,8 @@
 
 namespace warpsmith::actors {
 
-/// `tasks`: the number of tasks in the sources.
-SynthesisSettings synthesis_settings(const RunConfig& config, size_t tasks);
+/// `tasks`: the number of tasks in the sources. `run`: the run's folder, for what it composes.
+SynthesisSettings synthesis_settings(const RunConfig& config, size_t tasks,
+                                     const std::filesystem::path& run);
 
 }  // namespace warpsmith::actors

@@ -44,7 +44,9 @@ Result<ToolAnswer> ToolExecutorState::run(const ToolCall& call) {
   if (!place) return tl::unexpected(std::move(place.error()));
   auto outside = services();
   if (!outside) return tl::unexpected(std::move(outside.error()));
-  auto step = (*place)->box.begin({call.name, call.arguments}, **outside);
+  sandbox::ToolBox& box = (*place)->box;
+  const ParsedCall parsed{call.name, call.arguments};
+  auto step = call.repeat ? box.repeat(parsed, **outside) : box.begin(parsed, **outside);
   if (!step) return tl::unexpected(std::move(step.error()));
   ToolAnswer answer{call.trajectory, call.turn, std::move(step->text), step->judge.has_value()};
   if (step->judge) {
@@ -66,7 +68,18 @@ caf::result<ToolAnswer> ToolExecutorState::call(const ToolCall& call) {
 }
 
 void ToolExecutorState::release(atom::release /*unused*/, TrajectoryId trajectory) {
-  places_.erase(trajectory);
+  const auto found = places_.find(trajectory);
+  if (found == places_.end()) return;
+  if (services_) end_jobs(found->second->box);
+  places_.erase(found);
+}
+
+/// Jobs that cannot be ended one by one end with their service.
+void ToolExecutorState::end_jobs(sandbox::ToolBox& box) {
+  const auto ended = box.end_jobs(*services_);
+  if (ended) return;
+  log::warn(label() + ": background jobs: " + ended.error().message);
+  services_.reset();
 }
 
 void ToolExecutorState::describe(ActorStatus& status) const {

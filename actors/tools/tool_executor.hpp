@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ToolExecutor: runs the model's calls in workspaces. Owns the workspace folders of its
-// trajectories and one shell jail at a time, on its own thread; spawned and watched by the
-// supervisor; bounded by the trajectories in flight. When it dies, its folders are removed and
-// rollouts repeat their calls at another executor.
+// trajectories, one shell jail at a time and the background jobs, on its own thread; spawned and
+// watched by the supervisor; bounded by the trajectories in flight. When it dies, its jobs end, its
+// folders are removed and rollouts repeat their calls at another executor.
 #pragma once
 
 #include <filesystem>
@@ -47,11 +47,12 @@ class ToolExecutorState : public ActorState {
   Result<Place*> place_of(const ToolCall& call);
   Result<ToolAnswer> run(const ToolCall& call);
   Result<sandbox::ToolServices*> services();
+  void end_jobs(sandbox::ToolBox& box);
 
   ToolExecutorSettings settings_;
   std::optional<sandbox::WorkspaceBase> base_;
-  std::unique_ptr<sandbox::ToolServices> services_;
   std::map<TrajectoryId, std::unique_ptr<Place>> places_;
+  std::unique_ptr<sandbox::ToolServices> services_;  // last: its jobs end before their folders go
 };
 
 ToolExecutorActor::behavior_type tool_executor(

@@ -21,6 +21,8 @@ ToolExecutorSettings tool_executor_settings(const RunConfig& config, std::string
   settings.box.shell_timeout_ms = static_cast<uint32_t>(tools.shell_timeout.count());
   settings.box.shell_output_bytes = static_cast<uint32_t>(tools.output_bytes);
   settings.box.shell_memory_bytes = static_cast<uint64_t>(tools.shell_memory_bytes);
+  settings.box.most_jobs = static_cast<uint32_t>(tools.jobs);
+  settings.box.job_lifetime_ms = static_cast<uint32_t>(tools.job_lifetime.count());
   settings.services =
       shell_services(beside_slots_options(config.sandbox, /*python=*/{}), std::move(ender));
   return settings;

@@ -29,6 +29,12 @@ Result<void> check_tokens(const Segment& s) {
       return fail(ErrorCode::parse_failed,
                   name_of(s) + ": mask of token " + std::to_string(t) + " is neither 0 nor 1");
     }
+    if (s.action_mask[t] == 1 && std::isnan(s.log_probs[t])) {
+      return fail(ErrorCode::parse_failed,
+                  name_of(s) + ": token " + std::to_string(t) +
+                      " has no log-probability: a [brain] gave it; such trajectories serve rft "
+                      "and eval, not PPO");
+    }
     if (s.action_mask[t] == 1 && !is_log_probability(s.log_probs[t])) {
       return fail(ErrorCode::parse_failed, name_of(s) + ": log-probability of token " +
                                                std::to_string(t) + " is " +

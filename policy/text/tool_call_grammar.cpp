@@ -283,21 +283,6 @@ class TurnReader {
   bool thoughts_close_ = true;  // false: no closing tag follows
 };
 
-Json schema_of(const ToolSchema& tool) {
-  Json properties = Json::object();
-  Json required = Json::array();
-  for (const ToolParameter& parameter : tool.parameters) {
-    properties[parameter.name] = {{"type", parameter.type}, {"description", parameter.description}};
-    if (parameter.required) required.push_back(parameter.name);
-  }
-  return {
-      {"type", "function"},
-      {"function",
-       {{"name", tool.name},
-        {"description", tool.description},
-        {"parameters", {{"type", "object"}, {"properties", properties}, {"required", required}}}}}};
-}
-
 std::string_view call_example(ToolSyntax syntax) {
   if (syntax == ToolSyntax::xml) {
     return "<tool_call>\n<function=NAME>\n<parameter=KEY>\nvalue, as it is, over as many lines as "
@@ -324,9 +309,29 @@ Result<AssistantTurn> parse_turn(std::string_view text, ToolSyntax syntax) {
   return turn;
 }
 
+std::string tool_schema(const ToolSchema& tool) {
+  Json properties = Json::object();
+  Json required = Json::array();
+  for (const ToolParameter& parameter : tool.parameters) {
+    properties[parameter.name] = {{"type", parameter.type}, {"description", parameter.description}};
+    if (parameter.required) required.push_back(parameter.name);
+  }
+  const Json parameters{{"type", "object"}, {"properties", properties}, {"required", required}};
+  const Json function{
+      {"name", tool.name}, {"description", tool.description}, {"parameters", parameters}};
+  return Json{{"type", "function"}, {"function", function}}.dump();
+}
+
 std::string tools_prompt(std::span<const ToolSchema> tools, ToolSyntax syntax) {
+  std::vector<std::string> schemas;
+  schemas.reserve(tools.size());
+  for (const ToolSchema& tool : tools) schemas.push_back(tool_schema(tool));
+  return tools_prompt(schemas, syntax);
+}
+
+std::string tools_prompt(std::span<const std::string> schemas, ToolSyntax syntax) {
   std::string text = "# Tools\n\nEach tool is described by a JSON schema:\n<tools>\n";
-  for (const ToolSchema& tool : tools) text += schema_of(tool).dump() + '\n';
+  for (const std::string& schema : schemas) text += schema + '\n';
   text += "</tools>\n\nTo call a tool, end your turn with one or more calls written as:\n";
   text += call_example(syntax);
   return text + "\nResults come back between <tool_response> and </tool_response>.";

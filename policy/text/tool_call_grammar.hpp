@@ -31,7 +31,12 @@ struct AssistantTurn {
 /// what was found.
 Result<AssistantTurn> parse_turn(std::string_view text, ToolSyntax syntax);
 
+/// A tool as OpenAI's API describes it: one line of JSON, {"type": "function", "function": {…}}.
+std::string tool_schema(const ToolSchema& tool);
+
 /// The part of a system message with the tools' JSON schemas and the call syntax.
 std::string tools_prompt(std::span<const ToolSchema> tools, ToolSyntax syntax);
+/// The same for schemas that are written already, each as one line of JSON.
+std::string tools_prompt(std::span<const std::string> schemas, ToolSyntax syntax);
 
 }  // namespace warpsmith::policy

@@ -9,11 +9,12 @@ namespace warpsmith {
 namespace {
 constexpr std::array<std::string_view, 2> prompt_names{"brief", "full"};
 constexpr std::array<std::string_view, 2> answer_names{"calls", "files"};
+constexpr std::array<std::string_view, 2> unsubmitted_names{"newest", "best"};
 constexpr std::array<std::string_view, 2> syntax_names{"xml", "hermes"};
 constexpr std::array<std::string_view, 3> template_names{"auto", "chatml", "llama3"};
-constexpr std::array<std::string_view, 12> tool_names{"bash",       "read",   "write",   "edit",
-                                                      "multi_edit", "glob",   "grep",    "todo",
-                                                      "compile",    "verify", "profile", "submit"};
+constexpr std::array<std::string_view, 14> tool_names{
+    "bash", "bash_output", "kill_bash", "read",    "write",  "edit",    "multi_edit",
+    "glob", "grep",        "todo",      "compile", "verify", "profile", "submit"};
 }  // namespace
 
 void describe(Fields& fields, AgentConfig& c) {
@@ -25,6 +26,9 @@ void describe(Fields& fields, AgentConfig& c) {
   fields.integer("max_turns", c.max_turns, {.low = 1, .high = 10'000});
   fields.integer("max_tokens", c.max_tokens, {.low = 16, .high = 1 << 24});
   fields.integer("result_tokens", c.result_tokens, {.low = 8, .high = 1 << 20});
+  fields.flag("summarise", c.summarise);
+  fields.real("summary_share", c.summary_share, {.low = 0.05, .high = 0.75});
+  fields.choice_of("unsubmitted", c.unsubmitted, unsubmitted_names);
   fields.duration("tool_timeout", c.tool_timeout, {.low = std::chrono::milliseconds{100}});
 }
 
@@ -36,6 +40,10 @@ void validate(const AgentConfig& c, Complaints& complaints) {
                      "expected \"submit\" in the list: without it no trajectory gets a verdict");
   complaints.require(has("write"), "agent.tools",
                      "expected \"write\" in the list: without it no solution can be written");
+  complaints.require(!has("bash_output") || has("bash"), "agent.tools",
+                     "expected \"bash\" beside \"bash_output\": it starts the jobs");
+  complaints.require(!has("kill_bash") || has("bash_output"), "agent.tools",
+                     "expected \"bash_output\" beside \"kill_bash\": without it no job starts");
   complaints.require(std::set<std::string>(c.tools.begin(), c.tools.end()).size() == c.tools.size(),
                      "agent.tools", "expected each tool once");
   complaints.require(c.result_tokens < c.max_tokens, "agent.result_tokens",

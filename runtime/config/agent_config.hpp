@@ -25,16 +25,28 @@ enum class AnswerForm : uint8_t {
   files,  // one turn, no tools: the files of the solution in fenced blocks
 };
 
+/// What is judged when a trajectory ends without a submission.
+enum class Unsubmitted : uint8_t {
+  newest,  // the files as they are then
+  best,    // the fastest files that a tool found correct; without such, as above
+};
+
 struct AgentConfig {
   PromptStyle prompt = PromptStyle::full;
   AnswerForm answer = AnswerForm::calls;  // "files" if run.stage = "warmup"
   ToolSyntax syntax = ToolSyntax::hermes;
   std::string chat_template = "auto";  // "chatml", "llama3", or "auto": the model folder's own
+  // "bash_output" and "kill_bash" add background jobs to "bash".
   std::vector<std::string> tools{"bash", "read",    "write",  "edit",    "multi_edit", "glob",
                                  "grep", "compile", "verify", "profile", "todo",       "submit"};
   int64_t max_turns = 150;
   int64_t max_tokens = 131'072;   // of a whole trajectory, prompt and tool results included
   int64_t result_tokens = 2'048;  // a longer tool result is cut in the middle
+  // Near the end of max_tokens the agent writes a summary and goes on with the task and that alone;
+  // max_tokens then bounds each context. For a [brain] only.
+  bool summarise = false;
+  double summary_share = 0.25;  // of max_tokens: with less left, a summary is asked for
+  Unsubmitted unsubmitted = Unsubmitted::best;
   std::chrono::milliseconds tool_timeout{std::chrono::seconds{60}};
 };
 

@@ -64,6 +64,30 @@ void validate_stage(const RunConfig& c, Complaints& complaints) {
                      "agent.answer", "run.stage = \"warmup\" has one turn: expected \"files\"");
 }
 
+/// A folder of solutions has one answer for a task; it cannot call tools in turns.
+void validate_brain(const RunConfig& c, Complaints& complaints) {
+  complaints.require(c.brain.candidates.empty() || c.agent.answer == AnswerForm::files,
+                     "agent.answer", "brain.candidates gives whole solutions: expected \"files\"");
+}
+
+/// PPO, rft and the critic take a trajectory's tokens as one sequence, which no model saw whole.
+void validate_summary(const RunConfig& c, Complaints& complaints) {
+  if (!c.agent.summarise) return;
+  complaints.require(
+      has_brain(c.brain), "agent.summarise",
+      "expected false: a summary begins a new context, and training takes a "
+      "trajectory as one; it is for eval and run.stage = \"collect\" with a [brain]");
+  complaints.require(c.agent.answer == AnswerForm::calls, "agent.summarise",
+                     "agent.answer = \"files\" has one turn: expected false");
+  const auto left =
+      static_cast<int64_t>(c.agent.summary_share * static_cast<double>(c.agent.max_tokens));
+  const int64_t needed = c.generator.max_new_tokens + c.agent.result_tokens;
+  complaints.require(left >= needed, "agent.summary_share",
+                     "expected a share of agent.max_tokens that holds a turn and a result "
+                     "(generator.max_new_tokens and agent.result_tokens: " +
+                         number(needed) + "), got one of " + number(left) + " tokens");
+}
+
 /// A stage of a chain may have a table whether it is in run.stages or not, so that one can be left
 /// out by the list alone.
 void validate_stage_tables(const RunConfig& c, const std::string& stage, Complaints& complaints) {
@@ -99,6 +123,7 @@ void describe(Fields& fields, RunConfig& c) {
   component("run", c.run);
   component("model", c.model);
   component("agent", c.agent);
+  component("brain", c.brain);
   component("rollout", c.rollout);
   component("generator", c.generator);
   component("tool_executor", c.tool_executor);
@@ -119,6 +144,7 @@ void validate(const RunConfig& c, Complaints& complaints) {
   validate(c.run, complaints);
   validate(c.model, complaints);
   validate(c.agent, complaints);
+  validate(c.brain, complaints);
   validate(c.rollout, complaints);
   validate(c.generator, complaints);
   validate(c.sandbox, complaints);
@@ -133,6 +159,8 @@ void validate(const RunConfig& c, Complaints& complaints) {
   validate_sizes(c, complaints);
   validate_timeouts(c, complaints);
   validate_stage(c, complaints);
+  validate_brain(c, complaints);
+  validate_summary(c, complaints);
 }
 
 Result<RunConfig> parse_run_config(const std::string& name, const std::string& text,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/config/agent_config.hpp"
+#include "runtime/config/brain_config.hpp"
 #include "runtime/config/collect_config.hpp"
 #include "runtime/config/generator_config.hpp"
 #include "runtime/config/learner_config.hpp"
@@ -31,6 +32,7 @@ struct RunConfig {
   RunSettings run;
   ModelSource model;
   AgentConfig agent;
+  BrainConfig brain;
   RolloutConfig rollout;
   GeneratorConfig generator;
   ToolExecutorConfig tool_executor;

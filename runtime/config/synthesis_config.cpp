@@ -6,19 +6,38 @@
 
 namespace warpsmith {
 namespace {
-constexpr std::array<std::string_view, 2> curriculum_names{"rounds", "headroom"};
+constexpr std::array<std::string_view, 3> curriculum_names{"uniform", "success_band", "headroom"};
+
+void describe_curriculum(Fields& fields, CurriculumConfig& c) {
+  fields.choice_of("rule", c.rule, curriculum_names);
+  fields.real("success_low", c.success_low, {.low = 0, .high = 1});
+  fields.real("success_high", c.success_high, {.low = 0, .high = 1});
+  fields.integer("retire_after", c.retire_after, {.low = 0, .high = 1'000'000});
+  fields.integer("quarantine_after", c.quarantine_after, {.low = 0, .high = 1'000'000});
+}
+
+void describe_compose(Fields& fields, ComposeConfig& c) {
+  fields.integer("candidates", c.candidates, {.low = 1, .high = 10'000'000});
+  fields.paths("against", c.against);
+  fields.duration("candidate_time", c.candidate_time, {.low = std::chrono::seconds{1}});
+  fields.bytes("memory", c.memory_bytes, {.low = 64 << 20});
+}
 }  // namespace
 
 void describe(Fields& fields, SynthesisConfig& c) {
+  fields.integer("count", c.count, {.low = 0, .high = 1'024});
   fields.paths("tasks", c.tasks);
   fields.paths("held_out", c.held_out);
-  fields.choice_of("curriculum", c.curriculum, curriculum_names);
+  fields.table("curriculum", [&](Fields& f) { describe_curriculum(f, c.curriculum); });
+  fields.table("compose", [&](Fields& f) { describe_compose(f, c.compose); });
   fields.integer("max_tasks", c.max_tasks, {.low = 1, .high = 10'000'000});
 }
 
 void validate(const SynthesisConfig& c, Complaints& complaints) {
-  complaints.require(!c.tasks.empty(), "synthesis.tasks",
-                     "expected at least one folder or file of tasks");
+  complaints.require(c.curriculum.success_low < c.curriculum.success_high,
+                     "synthesis.curriculum.success_low", "expected less than success_high");
+  complaints.require(!c.tasks.empty() || c.count > 0, "synthesis.tasks",
+                     "expected at least one folder or file of tasks, or synthesis.count > 0");
   for (const auto& path : c.held_out) {
     const bool trained = std::find(c.tasks.begin(), c.tasks.end(), path) != c.tasks.end();
     complaints.require(!trained, "synthesis.held_out",

@@ -2,6 +2,7 @@
 // [synthesis]: the sources of tasks and the order in which they are drawn.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <vector>
@@ -11,16 +12,37 @@
 
 namespace warpsmith {
 
-/// Chooses the next task.
 enum class Curriculum : uint8_t {
-  rounds,    // each task once per shuffled round
-  headroom,  // tasks with much reward left to gain more often
+  uniform,       // each task equally often
+  success_band,  // tasks that are sometimes solved more often
+  headroom,      // tasks with much reward left to gain more often
+};
+
+/// Chooses the next task.
+struct CurriculumConfig {
+  Curriculum rule = Curriculum::uniform;
+  double success_low = 0.2, success_high = 0.8;  // share of correct attempts; for "success_band"
+  /// A task is drawn no more after so many attempts in a row with the highest reward that its
+  /// roofline allows; 0: never.
+  int64_t retire_after = 0;
+  /// The same for attempts whose times were impossible or decided nothing.
+  int64_t quarantine_after = 8;
+};
+
+/// New tasks that are composed while the policy trains.
+struct ComposeConfig {
+  int64_t candidates = 2'000;  // after the last one, training goes on with the tasks there are
+  std::vector<std::filesystem::path> against;  // programs to stay away from, besides `held_out`
+  std::chrono::milliseconds candidate_time{std::chrono::seconds{60}};  // CPU time of one, at most
+  int64_t memory_bytes = int64_t{4} << 30;                             // of one
 };
 
 struct SynthesisConfig {
+  int64_t count = 0;  // actors that compose tasks beside training; `collect` and `eval` have none
   std::vector<std::filesystem::path> tasks;     // folders or files in KernelBench's format
   std::vector<std::filesystem::path> held_out;  // never trained on; the default tasks of `eval`
-  Curriculum curriculum = Curriculum::rounds;
+  CurriculumConfig curriculum;
+  ComposeConfig compose;
   int64_t max_tasks = 100'000;  // size of the pool; further tasks are left out, and logged
 };
 

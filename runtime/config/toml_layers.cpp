@@ -5,15 +5,15 @@
 #include <optional>
 #include <sstream>
 
-#include "runtime/config/toml_depth.hpp"
+#include "runtime/config/toml_scan.hpp"
 
 namespace warpsmith {
 namespace {
 
 /// Returns false, with a complaint, if the text is not TOML.
 bool parse_layer(TomlLayer& layer, const std::string& text, Complaints& complaints) {
-  if (const auto deep = line_of_too_deep_key(text)) {
-    complaints.at({layer.name, layer.has_lines ? int64_t{*deep} : 0}, too_deep_key_text());
+  if (const auto fault = toml_fault(text)) {
+    complaints.at({layer.name, layer.has_lines ? int64_t{fault->line} : 0}, fault->text);
     return false;
   }
   try {

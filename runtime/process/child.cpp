@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "runtime/process/memory_file.hpp"
 
@@ -158,10 +159,12 @@ struct Stream {
   std::string* text = nullptr;
   size_t limit = 0;
 
-  /// Reads what has arrived; closes at the end of the stream.
+  /// Reads what has arrived; closes at the end of the stream. A child that writes without end does
+  /// not hold the caller.
   void drain(bool& cut) {
+    constexpr int most_chunks = 64;
     std::array<char, 65536> chunk{};
-    while (fd) {
+    for (int chunks = 0; fd && chunks < most_chunks; ++chunks) {
       const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return;
@@ -353,6 +356,12 @@ bool Child::finished(std::chrono::milliseconds within) {
     state_->poll_once(deadline.left());
   }
   return true;
+}
+
+ChildText Child::take_output() {
+  ChildExit& exit = state_->exit;
+  return {std::exchange(exit.out, {}), std::exchange(exit.err, {}),
+          std::exchange(exit.output_cut, false)};
 }
 
 ChildExit Child::wait(Deadline deadline) {

@@ -52,6 +52,12 @@ struct ChildExit {
   std::string out, err;
 };
 
+/// What a child wrote.
+struct ChildText {
+  std::string out, err;
+  bool cut = false;  // some of it was dropped
+};
+
 /// A running child. Destruction kills and reaps it.
 class Child {
  public:
@@ -63,6 +69,9 @@ class Child {
   bool alive();
   /// Collects output for at most `within`; returns true once the child has ended.
   bool finished(std::chrono::milliseconds within);
+  /// The output that was collected since the last call. The child may then write `output_bytes`
+  /// more of each stream, and its exit holds what no call has taken.
+  ChildText take_output();
   /// Collects output until the child ends; kills it at the deadline.
   ChildExit wait(Deadline deadline);
   /// Sends a signal. `alive` may still return true right after: `wait` reaps.

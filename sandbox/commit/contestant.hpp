@@ -31,9 +31,9 @@ struct Fault {
 /// The failure for a fault that becomes no verdict.
 Failure failure_of(const Fault& fault, const std::string& place);
 
-/// What the verifier does at the two edges of a call, for a candidate that may have work resident
-/// on a device. The clock runs during both. The second one waits while the device is still busy,
-/// so ringing early gains nothing.
+/// What the verifier does right before a call starts and right after it reports its end, for a
+/// candidate that may have work resident on a device. The clock runs during both. The second one
+/// waits while the device is still busy, so an early report gains nothing.
 struct CallEdges {
   std::function<void()> reveal;  // before the ring
   std::function<void()> done;    // at `done`, before the stop
@@ -94,8 +94,8 @@ class Contestant {
   /// Makes the candidate's code ready. The fault, if any, says why that fails.
   CallResult load(Patience patience);
   /// Several no-ops, right before a timed call: they wake what sleeps and fill the processor's
-  /// caches. The last one measures what an empty call costs now. Under pressure on the caches the
-  /// second one still took up to 10 us longer than a call.
+  /// caches. The last one measures what an empty call costs now. With full caches even the second
+  /// no-op took up to 10 us longer than later ones.
   CallResult warm_up(Patience patience);
   /// One call on buffer set `set`. Reset the outputs and write the inputs first.
   CallResult call(uint32_t set, Patience patience, const CallEdges& edges = {});

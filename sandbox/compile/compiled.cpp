@@ -5,6 +5,7 @@
 
 #include "runtime/codec.hpp"
 #include "sandbox/failure/patience.hpp"
+#include "sandbox/jail/jail_remedy.hpp"
 
 namespace warpsmith::sandbox {
 namespace {
@@ -99,7 +100,7 @@ Result<Compiled> run_compiler(const JailSpec& spec, std::chrono::milliseconds pa
   if (!jail) return tl::unexpected(std::move(jail.error()));
   auto exit = (*jail)->wait(limit.by);
   if (!exit) return tl::unexpected(std::move(exit.error()));
-  if (exit->never_began) return fail(ErrorCode::unsupported, "compile: " + exit->err);
+  if (exit->never_began) return fail("compile", jail_not_made(exit->err));
   if (auto whole = unharmed(*exit); !whole) return tl::unexpected(std::move(whole.error()));
   if (exit->timed_out && limit.blame == Blame::deadline) {
     return fail(ErrorCode::timeout, "compile: the caller's deadline passed");
@@ -137,7 +138,7 @@ std::optional<Compiled> unfit_sources(const FileSet& files, const std::string& m
   }
   for (const auto& [name, content] : files) {
     if (const std::string odd = no_source(content); why.empty() && !odd.empty()) {
-      why = name + ' ' + odd;
+      why.append(name).append(" ").append(odd);
     }
   }
   if (why.empty()) return std::nullopt;

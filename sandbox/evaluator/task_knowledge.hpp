@@ -23,7 +23,7 @@ class TaskKnowledge {
   /// Bounds the memory. Called first in each call of the evaluator.
   void make_room() { memory_.make_room(); }
 
-  /// The record of a task whose ragged shapes, if it names any, were found fit too.
+  /// The task's record; its ragged shapes, if it has any, have passed the ingest as well.
   OrFailure<const IngestRecord*> record_of(const Task& task, Deadline deadline);
   /// The record of a task in other sizes, measured as far as verifying needs.
   OrFailure<const IngestRecord*> ragged_record_of(const Task& ragged, Deadline deadline) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/clock.hpp"
+#include "runtime/process/child.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::sandbox {
@@ -99,6 +100,12 @@ class JailedProcess {
   /// Returns once every task of the process is stopped; `timeout` at the deadline.
   virtual Result<void> stop(Deadline deadline) = 0;
   virtual Result<void> resume() = 0;
+  /// Stops every process in the jail, and those that they start meanwhile; `timeout` at the
+  /// deadline.
+  virtual Result<void> stop_all(Deadline deadline) = 0;
+  virtual void resume_all() = 0;
+  /// The output that was collected since the last call. `wait` and `kill` return the rest.
+  virtual ChildText take_output() = 0;
   /// Collects output for at most `within`. True once the jail has ended; then call `wait`.
   virtual bool finished(std::chrono::milliseconds within) = 0;
   /// Collects output until the jail ends; kills it at the deadline (`timed_out`).

@@ -88,6 +88,9 @@ class Jail final : public JailedProcess {
   bool alive() override { return pidfd_ && !has_ended(pidfd_.get(), std::chrono::milliseconds{0}); }
   Result<void> stop(Deadline deadline) override;
   Result<void> resume() override;
+  Result<void> stop_all(Deadline deadline) override { return stop_processes(pid_, deadline); }
+  void resume_all() override { resume_processes(pid_); }
+  ChildText take_output() override { return child_.take_output(); }
   bool finished(std::chrono::milliseconds within) override {
     return exit_ || child_.finished(within);
   }

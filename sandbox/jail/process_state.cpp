@@ -3,16 +3,20 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "runtime/process/unique_fd.hpp"
 
@@ -103,6 +107,46 @@ bool is_stopped(pid_t pid, int stat_fd) {
     if (state && !is_stopped_letter(state->letter)) return false;
   }
   return !error;
+}
+
+std::vector<pid_t> processes_beside(pid_t pid) {
+  const auto namespace_of = [](const fs::path& process) {
+    struct stat status{};
+    return ::stat((process / "ns/pid").c_str(), &status) == 0 ? status.st_ino : 0;
+  };
+  const ino_t wanted = namespace_of(fs::path("/proc") / std::to_string(pid));
+  std::vector<pid_t> beside;
+  if (wanted == 0 || wanted == namespace_of("/proc/self")) return beside;
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error); !error && entry != fs::directory_iterator{};
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    pid_t number = 0;
+    (void)std::from_chars(name.data(), name.data() + name.size(), number);
+    if (number > 0 && namespace_of(entry->path()) == wanted) beside.push_back(number);
+  }
+  return beside;
+}
+
+/// A process that is not stopped yet may start another, so the list is read until all are.
+Result<void> stop_processes(pid_t beside, Deadline deadline) {
+  for (bool all = false; !all;) {
+    if (deadline.passed()) return fail(ErrorCode::timeout, "jail: its processes do not stop");
+    all = true;
+    for (const pid_t pid : processes_beside(beside)) {
+      const std::string stat = "/proc/" + std::to_string(pid) + "/stat";
+      const UniqueFd state{::open(stat.c_str(), O_RDONLY | O_CLOEXEC)};
+      if (!state || is_stopped(pid, state.get())) continue;
+      (void)::kill(pid, SIGSTOP);
+      all = false;
+    }
+    if (!all) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+  return {};
+}
+
+void resume_processes(pid_t beside) {
+  for (const pid_t pid : processes_beside(beside)) (void)::kill(pid, SIGCONT);
 }
 
 std::vector<pid_t> children_of(pid_t pid) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/clock.hpp"
 #include "runtime/result.hpp"
 
 namespace warpsmith::sandbox {
@@ -37,6 +38,13 @@ bool is_stopped(pid_t pid, int stat_fd);
 
 /// The processes whose parent is `pid`, also those in namespaces of their own.
 std::vector<pid_t> children_of(pid_t pid);
+
+/// The processes in the PID namespace of `pid`, itself included, unless that is ours; none if it
+/// has ended.
+std::vector<pid_t> processes_beside(pid_t pid);
+/// Stops those, and what they start meanwhile; `timeout` at the deadline.
+Result<void> stop_processes(pid_t beside, Deadline deadline);
+void resume_processes(pid_t beside);
 
 /// Limits the process to `more` bytes of addresses beyond those that it has mapped. A larger
 /// allocation then fails at once, whereas a cgroup kills the process when it touches the memory.

@@ -25,8 +25,8 @@ Result<void> enter_candidate_filter();
 
 /// The launcher calls this before it loads a candidate's kernels. On all threads, and on top of the
 /// jail's filter, it refuses new programs and processes, sockets, signals to other processes, and
-/// everything with which the kernel works for a stopped process (delayed signals, timers, polling
-/// sets, asynchronous reads).
+/// everything that makes the operating system work for a stopped process (delayed signals, timers,
+/// polling sets, asynchronous reads).
 Result<void> enter_launcher_filter();
 
 /// The same filter as a BPF program: the candidate's own Python process (contract `host`) puts it

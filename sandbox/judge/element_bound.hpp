@@ -18,7 +18,7 @@ namespace warpsmith::sandbox {
 /// outputs: |y − ŷ| ≤ c · S, so exact wherever rounding has no influence. With a tolerance, outputs
 /// of every type: |y − ŷ| ≤ tolerance · (1 + |ŷ|), without S.
 struct BoundRule {
-  double c = 8;
+  double c = 8;          // bound_for sets it
   double u = 0x1.0p-24;  // unit roundoff of the accumulation in float32
   double tolerance = 0;  // absolute and relative; 0: the bound follows S
 };

@@ -12,8 +12,8 @@
 
 namespace warpsmith::sandbox {
 
-/// Fewer perturbed evaluations underestimate S more often, so the constant is larger. Eight
-/// evaluations give the design's c = 8.
+/// Fewer perturbed evaluations underestimate S more often, so the constant is larger: c is 16
+/// for four evaluations and 8 for eight.
 BoundRule bound_for(int evaluations);
 /// Perturbed evaluations behind every bound of a verdict.
 inline constexpr int spread_evaluations = 4;

@@ -159,6 +159,11 @@ Decision decide_timed(Decision decision, const Timings& measured, const TaskFact
   const bool stable = put_times(decision.shape, timings, random);
   put_rates(decision.shape, facts);
   const double candidate = median_of(timings, &TimedBlock::candidate_ms);
+  // Calls take time. So far below zero the empty call was disturbed, not this one.
+  if (!timings.on_device && candidate < -(timings.grain_ms + facts.floor_ms)) {
+    return failing(decision, VerdictClass::unstable_timing,
+                   "the candidate took less time than an empty call");
+  }
   if (candidate + timings.grain_ms < facts.floor_ms) {
     return failing(decision, VerdictClass::too_fast,
                    number("%.4f", candidate) + " ms is below the floor of " +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/plan/plan_reader.hpp"
 
-#include "runtime/config/toml_depth.hpp"
+#include "runtime/config/toml_scan.hpp"
 #include "sandbox/plan/step_reader.hpp"
 
 namespace warpsmith::sandbox {
@@ -87,8 +87,8 @@ Result<Plan> read_plan(std::string_view text) {
   PlanErrors errors;
   if (text.size() > plan_bytes) {
     errors.at({1, 1}, "longer than " + std::to_string(plan_bytes) + " bytes");
-  } else if (const auto deep = line_of_too_deep_key(text)) {
-    errors.at({*deep, 1}, too_deep_key_text());
+  } else if (const auto fault = toml_fault(text)) {
+    errors.at({fault->line, 1}, fault->text);
   }
   if (!errors.empty()) return fail(ErrorCode::invalid_config, errors.text());
   Plan plan;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runtime/error_code.hpp"
+#include "runtime/result.hpp"
 #include "runtime/submission.hpp"
 #include "runtime/task.hpp"
 #include "runtime/verdict.hpp"
@@ -50,6 +51,57 @@ struct ShellResult {
   template <class Archive>
   void serialize(Archive& archive) {
     archive(exit_code, signal, timed_out, out_of_memory, output_cut, out, err);
+  }
+};
+
+enum class JobAction : uint8_t {
+  start,   // `shell.command` as job `id`
+  look,    // the output since the last look, and the state
+  end,     // the same, after the job was killed
+  pause,   // stops every job of the workspace, so that they disturb no measurement
+  resume,  // continues them
+  forget,  // kills every job of the workspace, before its folder goes
+};
+inline constexpr uint8_t job_actions = 6;
+
+/// Commands that run on while others do, in the shell jail over a workspace folder.
+struct JobRequest {
+  JobAction action = JobAction::look;
+  uint32_t id = 0;         // within the workspace
+  uint32_t most_jobs = 4;  // of the workspace, that run or have output left to read
+  ShellRequest shell;      // its time-out is the job's lifetime; start alone has a command
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(action, id, most_jobs, shell);
+  }
+  Result<void> validate() const {
+    if (static_cast<uint8_t>(action) < job_actions) return {};
+    return fail(ErrorCode::parse_failed,
+                "job request: unknown action " + std::to_string(static_cast<int>(action)));
+  }
+};
+
+enum class JobState : uint8_t {
+  running,
+  over,     // `result` says how it ended; nothing of it is kept
+  unknown,  // no such job: it was read to its end, or the service is another one
+  refused,  // as many jobs as there may be
+};
+inline constexpr uint8_t job_states = 4;
+
+struct JobReport {
+  JobState state = JobState::unknown;
+  ShellResult result;  // output since the last look; how it ended, if it is over
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(state, result);
+  }
+  Result<void> validate() const {
+    if (static_cast<uint8_t>(state) < job_states) return {};
+    return fail(ErrorCode::parse_failed,
+                "job report: unknown state " + std::to_string(static_cast<int>(state)));
   }
 };
 

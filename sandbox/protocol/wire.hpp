@@ -11,12 +11,12 @@
 
 namespace warpsmith::sandbox {
 
-inline constexpr uint32_t wire_version = 4;
+inline constexpr uint32_t wire_version = 5;
 /// The number of the service's socket.
 inline constexpr int service_socket_fd = 3;
 
-enum class RequestKind : uint8_t { hello, evaluate, ingest, shell, health, shutdown };
-inline constexpr uint8_t request_kinds = 6;
+enum class RequestKind : uint8_t { hello, evaluate, ingest, shell, job, health, shutdown };
+inline constexpr uint8_t request_kinds = 7;
 
 struct WireRequest {
   uint32_t version = wire_version;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "runtime/checksum.hpp"
+#include "sandbox/jail/jail_remedy.hpp"
 #include "sandbox/reference/python_jail.hpp"
 
 namespace warpsmith::sandbox {
@@ -186,6 +187,10 @@ Failure ReferenceWorker::explain(Error error, Patience patience) {
   // It closed its socket, so it is ending; its own exit says more than a kill would.
   const auto waited = process_->wait(Deadline::after(std::chrono::seconds{5}));
   const JailExit exit = waited ? *waited : process_->kill();
+  if (exit.never_began) {
+    error.message = jail_not_made(exit.err).message;
+    return error;
+  }
   error.message = "the reference worker ended: ";
   if (exit.out_of_memory) {
     error.message += "out of memory";

@@ -198,6 +198,10 @@ Result<ShellResult> Client::shell(const ShellRequest& request, Deadline deadline
   return state_->call<ShellResult>(RequestKind::shell, request, deadline);
 }
 
+Result<JobReport> Client::job(const JobRequest& request, Deadline deadline) {
+  return state_->call<JobReport>(RequestKind::job, request, deadline);
+}
+
 Result<HealthReport> Client::health(Deadline deadline) {
   return state_->call<HealthReport>(RequestKind::health, std::string(), deadline);
 }

@@ -66,6 +66,8 @@ class Client {
   /// Measures a task and caches the facts. `invalid_argument`, with the reason, if it is refused.
   Result<TaskFacts> ingest(const Task& task, Deadline deadline);
   Result<ShellResult> shell(const ShellRequest& request, Deadline deadline);
+  /// A job runs on after the call, until it ends or the service does.
+  Result<JobReport> job(const JobRequest& request, Deadline deadline);
   Result<HealthReport> health(Deadline deadline);
   /// Ends the service and waits for it.
   void shutdown(Deadline deadline);

@@ -2,8 +2,21 @@
 #include "sandbox/service/probe.hpp"
 
 #include "sandbox/contract/cpu/cpu_contestant.hpp"
+#include "sandbox/jail/presets.hpp"
 
 namespace warpsmith::sandbox {
+namespace {
+
+/// Fails with bubblewrap's message and the remedy if this machine can make no jail. A contestant's
+/// own jail keeps no messages.
+Result<void> make_any_jail(Deadline deadline) {
+  JailSpec spec = compile_jail();
+  spec.argv = {"/bin/true"};
+  const auto exit = run_jailed(spec, deadline);
+  return exit ? Result<void>{} : tl::unexpected(exit.error());
+}
+
+}  // namespace
 
 Result<std::map<std::string, std::string>> probe_run_jail(const std::string& runner,
                                                           Deadline deadline) {
@@ -15,6 +28,7 @@ Result<std::map<std::string, std::string>> probe_run_jail(const std::string& run
   if (!inputs) return fail("probe", std::move(inputs.error()));
   auto outputs = SharedBuffers::outputs(layout);
   if (!outputs) return fail("probe", std::move(outputs.error()));
+  if (auto made = make_any_jail(deadline); !made) return tl::unexpected(std::move(made.error()));
   const CpuContestantSpec spec{
       runner, "no artefact", {16}, candidate_memory(*inputs, *outputs), {}, {}, 1};
   auto contestant = start_cpu_contestant(spec, deadline);

@@ -16,6 +16,7 @@
 #include "sandbox/jail/cgroup.hpp"
 #include "sandbox/jail/jail.hpp"
 #include "sandbox/protocol/wire.hpp"
+#include "sandbox/service/job_table.hpp"
 #include "sandbox/service/probe.hpp"
 #include "sandbox/service/shell.hpp"
 
@@ -100,12 +101,14 @@ struct Server::State {
     socket_.emplace(std::move(socket));
     const ClientWatch watch(socket_->fd(), busy_, leaving_);
     while (!ending_ && answer_next()) continue;
+    jobs_.reset();  // none outlives its client
     return !ending_;
   }
 
  private:
   /// False once the client has left.
   bool answer_next() {
+    tend_jobs_until_asked();
     // Idle without a limit: the watcher notices if the client ends.
     auto frame = socket_->receive(Deadline::after(std::chrono::hours{24}));
     if (!frame) return frame.error().code == ErrorCode::timeout;
@@ -117,6 +120,15 @@ struct Server::State {
     answer.number = number_;
     busy_ = false;
     return socket_->send(codec::pack(answer), Deadline::after(answer_patience)).has_value();
+  }
+
+  /// With jobs the service cannot sleep until the next request.
+  void tend_jobs_until_asked() {
+    constexpr milliseconds between{100};
+    pollfd poll{socket_->fd(), POLLIN | POLLRDHUP, 0};
+    while (jobs_ && !jobs_->empty() && ::poll(&poll, 1, static_cast<int>(between.count())) <= 0) {
+      jobs_->tend();
+    }
   }
 
   /// After an error of the device this process ends, and the client starts another.
@@ -142,6 +154,8 @@ struct Server::State {
         return ingest(request.body, deadline);
       case RequestKind::shell:
         return shell(request.body, deadline);
+      case RequestKind::job:
+        return job(request.body);
       case RequestKind::health:
         return answer_of(health(deadline));
       case RequestKind::shutdown:
@@ -203,10 +217,20 @@ struct Server::State {
     return answer_of(work_->ingest(*task, deadline, teller()));
   }
 
-  WireAnswer shell(const std::string& body, Deadline deadline) const {
+  WireAnswer shell(const std::string& body, Deadline deadline) {
     const auto request = unpack_body<ShellRequest>(body);
     if (!request) return failed(request.error());
-    return answer_of(run_shell(*request, deadline, options_.require_cgroups));
+    const auto meanwhile = [this] {
+      if (jobs_) jobs_->tend();
+    };
+    return answer_of(run_shell(*request, deadline, options_.require_cgroups, meanwhile));
+  }
+
+  WireAnswer job(const std::string& body) {
+    const auto request = unpack_body<JobRequest>(body);
+    if (!request) return failed(request.error());
+    if (!jobs_) jobs_.emplace(options_.require_cgroups);
+    return answer_of(jobs_->carry_out(*request));
   }
 
   Result<HealthReport> health(Deadline deadline) {
@@ -229,7 +253,8 @@ struct Server::State {
   std::string greeted_with_;  // the packed options
   std::optional<CorePin> pin_;
   std::optional<ServiceWork> work_;
-  uint64_t number_ = 0;  // of the current request
+  std::optional<JobTable> jobs_;  // made by the first request for one
+  uint64_t number_ = 0;           // of the current request
   uint64_t evaluations_ = 0;
   std::atomic<bool> busy_ = false;
   bool ending_ = false;

@@ -2,20 +2,27 @@
 // The agent's command line in the shell jail.
 #pragma once
 
+#include <functional>
+#include <memory>
+
 #include "runtime/clock.hpp"
 #include "runtime/result.hpp"
+#include "sandbox/jail/jail.hpp"
 #include "sandbox/protocol/requests.hpp"
+#include "sandbox/service/workspace_growth.hpp"
 
 namespace warpsmith::sandbox {
 
-/// Limits of a workspace while a command runs; beyond them the command is killed.
-inline constexpr uint64_t max_workspace_bytes = 256ULL << 20U;
-inline constexpr uint64_t max_workspace_entries = 20'000;
-
 /// Runs the command in the workspace, on the calling thread's cores. An error is a failure of the
 /// sandbox; everything that the command does is a result. `cgroup_required`: fails unless a cgroup
-/// limits the command.
+/// limits the command. `meanwhile` is called every 100 ms.
 Result<ShellResult> run_shell(const ShellRequest& request, Deadline deadline,
-                              bool cgroup_required = false);
+                              bool cgroup_required = false,
+                              const std::function<void()>& meanwhile = {});
+
+/// Starts the command and does not wait for it; the caller watches the workspace and the time.
+Result<std::unique_ptr<JailedProcess>> start_command(const ShellRequest& request,
+                                                     bool cgroup_required);
+ShellResult result_of(JailExit exit);
 
 }  // namespace warpsmith::sandbox

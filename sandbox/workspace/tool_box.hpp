@@ -4,12 +4,14 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/parsed_call.hpp"
 #include "runtime/verdict.hpp"
 #include "sandbox/workspace/file_tools.hpp"
+#include "sandbox/workspace/job_tools.hpp"
 #include "sandbox/workspace/solution.hpp"
 #include "sandbox/workspace/tool_services.hpp"
 #include "sandbox/workspace/workspace.hpp"
@@ -26,6 +28,8 @@ struct ToolBoxConfig {
   uint32_t shell_timeout_ms = 10'000;
   uint32_t shell_output_bytes = 64U << 10U;
   uint64_t shell_memory_bytes = 1ULL << 30U;
+  uint32_t most_jobs = 4;  // in the background, that run or have output left to read
+  uint32_t job_lifetime_ms = 600'000;
   size_t result_bytes = 16U << 10U;  // longer texts are cut in the middle
 };
 
@@ -41,7 +45,8 @@ struct ToolStep {
   std::optional<JudgeNeeded> judge;
 };
 
-/// Owns the agent's todo list and borrows the workspace, which must outlive it. One call at a time.
+/// Owns the agent's todo list, and knows which files it has seen; borrows the workspace, which must
+/// outlive it. One call at a time.
 class ToolBox {
  public:
   ToolBox(const Workspace& workspace, ToolBoxConfig config);
@@ -49,19 +54,25 @@ class ToolBox {
   /// A mistake of the agent returns a text that starts with "error: ". An Error is a failure of the
   /// machine (shell jail, full disk), which must not reach the agent.
   Result<ToolStep> begin(const ParsedCall& call, ToolServices& services);
+  /// The same for a call of an earlier workspace that had the same calls before. A background job
+  /// is not started again; its number is known as that of a job that is gone.
+  Result<ToolStep> repeat(const ParsedCall& call, ToolServices& services);
+  /// Kills the background jobs. Call it before the workspace goes.
+  Result<void> end_jobs(ToolServices& services);
 
  private:
   Result<std::string> text_of(const ParsedCall& call, ToolServices& services);
   Result<std::string> shell(const ParsedCall& call, ToolServices& services) const;
+  Result<std::string> start_job(const ParsedCall& call, ToolServices& services);
+  Result<void> check_known(const ParsedCall& call) const;
   std::string todo(const ParsedCall& call);
-  Result<ToolStep> freeze(Request request) const;
+  Result<ToolStep> freeze(Request request, ToolServices& services);
 
   const Workspace& workspace_;
   ToolBoxConfig config_;
+  JobTools jobs_;
   std::string todo_;
+  std::set<std::string> known_;  // paths that the agent read or wrote
 };
-
-/// The agent's text for a command: output, errors, and how it ended unless with 0.
-std::string shell_text(const ShellResult& result);
 
 }  // namespace warpsmith::sandbox

@@ -6,6 +6,8 @@
 namespace warpsmith::sandbox {
 namespace {
 
+constexpr const char* background = "run_in_background";
+
 const ToolParameter path_parameter{"path", "string", "File, relative to the workspace."};
 
 std::vector<ToolSchema> file_tools() {
@@ -45,12 +47,26 @@ std::vector<ToolSchema> service_tools() {
   return {
       {"bash",
        "Runs a command line in the workspace, without network or GPU.",
-       {{"command", "string", "For /bin/sh."}}},
+       {{"command", "string", "For /bin/sh."},
+        {background, "boolean", "Starts the command as a job and answers its number.", false}}},
+      {"bash_output",
+       "Shows what a background job wrote since the last look, and whether it runs.",
+       {{"id", "integer", "The job's number."}}},
+      {"kill_bash",
+       "Ends a background job and shows the rest of its output.",
+       {{"id", "integer", "The job's number."}}},
       {"compile", "Compiles the solution as the judge does and shows the first errors.", {}},
       {"verify", "Compiles the solution and checks its outputs on secret inputs.", {}},
       {"profile", "Verifies the solution and times it beside eager and torch.compile.", {}},
       {"submit", "Hands in the solution as it stands. This ends the task.", {}},
   };
+}
+
+/// Without a look at its output a job is of no use.
+void leave_out_jobs(std::vector<ToolSchema>& tools) {
+  for (ToolSchema& tool : tools) {
+    std::erase_if(tool.parameters, [](const ToolParameter& p) { return p.name == background; });
+  }
 }
 
 std::string names_of(std::span<const ToolSchema> tools) {
@@ -89,6 +105,7 @@ Result<std::vector<ToolSchema>> tools_named(std::span<const std::string> names) 
   std::ranges::copy_if(all_tools(), std::back_inserter(tools), [&](const ToolSchema& tool) {
     return std::ranges::find(names, tool.name) != names.end();
   });
+  if (std::ranges::find(names, "bash_output") == names.end()) leave_out_jobs(tools);
   return tools;
 }
 
@@ -113,9 +130,18 @@ Result<void> check_call(const ParsedCall& call, std::span<const ToolSchema> offe
   return {};
 }
 
+bool starts_job(const ParsedCall& call) {
+  const auto found = call.arguments.find(background);
+  return call.name == "bash" && found != call.arguments.end() && found->second == "true";
+}
+
 bool changes_files(const ParsedCall& call) {
   return call.name == "write" || call.name == "edit" || call.name == "multi_edit" ||
          call.name == "bash";
+}
+
+bool needs_repeat(const ParsedCall& call) {
+  return changes_files(call) || call.name == "read";
 }
 
 }  // namespace warpsmith::sandbox

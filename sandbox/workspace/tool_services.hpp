@@ -14,6 +14,8 @@ class ToolServices {
  public:
   virtual ~ToolServices() = default;
   virtual Result<ShellResult> shell(const ShellRequest& request) = 0;
+  /// Jobs end with the service; their state is then `unknown`.
+  virtual Result<JobReport> job(const JobRequest& request) = 0;
 };
 
 }  // namespace warpsmith::sandbox

@@ -18,22 +18,26 @@ Train and judge
   eval CONFIG        sample a model on tasks and report pass rate, rewards and speed-ups
   check DIR          judge one kernel: reference.py beside solution/ with kernel.cpp, or kernels.cu
                      and plan.toml for GPUs, or model_new.py
+  optimize OP.py     judge a folder of kernels; promote one that beats all you have, and export it
+  mcp                offer the judge to other agents as tools (Model Context Protocol)
+  serve MODEL        serve a model over OpenAI's HTTP interface
   runs list|show|trajectories
                      list runs, show one, or read its trajectories
   synth              make training tasks: crawl, compose, filter, store; or import tasks
   config CONFIG      check a configuration and print it with every default
-  bench PART         measure a part beside its peer or its bar
+  bench PART         compare a part with another implementation (peer) or a target (bar)
   doctor             show what this machine offers and lacks, and how to get the rest
 
 Develop
   build              build everything, tests too
   test               run what CI runs: checks, build, all tests; test --help for parts of it
+  python …           run the pinned Python, with torch and transformers, on a script
   clean              remove build/; --python removes the Python environment too
 
   COMMAND --help     the options of one command (builds first)
 
 Exit codes: 0 done, 1 judged not correct, 2 bad input, 3 infrastructure, 130 interrupted.
-Training that one Ctrl-C stopped has written its checkpoint and ends with 0.
+One Ctrl-C stops training cleanly: it saves what there is and exits with 0.
 
 Environment
   WARPSMITH_PRESET   dev (default), release or asan: build/PRESET is used

@@ -44,8 +44,11 @@ class _Writer:
         self.values, self.inputs, self.modules = [], {}, {}
 
     def evaluate(self, expression, names=None):
-        with torch.device("meta"):
-            return eval(expression, {**self.names, **(names or {})})
+        try:
+            with torch.device("meta"):
+                return eval(expression, {**self.names, **(names or {})})
+        except Exception as error:  # torch raises many types for sizes that do not go together
+            raise Unfit(f"{expression}: {error}") from None
 
     def input(self, expression):
         name = f"x{len(self.arguments)}" if self.arguments else "x"
@@ -105,11 +108,8 @@ def _write_step(writer, step, x, shape):
 def _run_step(writer, call, survey):
     holder = type("Self", (), writer.modules)
     earlier = {f"v{i}": v for i, v in enumerate(writer.values)}
-    try:
-        with survey, torch.no_grad():
-            value = writer.evaluate(call, {**writer.inputs, **earlier, "self": holder})
-    except Exception as error:  # torch raises many types for shapes that do not go together
-        raise Unfit(f"{call}: {error}") from None
+    with survey, torch.no_grad():
+        value = writer.evaluate(call, {**writer.inputs, **earlier, "self": holder})
     if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.numel() == 0:
         raise Unfit(f"{call}: no tensor of floating point numbers")
     return value

@@ -35,19 +35,32 @@ def _program(rng):
     return model_tokens(parsed(_TEXT.format(made=made, body=body)))
 
 
+def _shuffled(tokens, rng):
+    """The same tokens with the statements in another order: counts alone do not tell such programs apart."""
+    starts = [at for at, token in enumerate(tokens) if token == "Assign"]
+    pieces = [tokens[a:b] for a, b in zip([0, *starts], [*starts, len(tokens)])]
+    rng.shuffle(pieces)
+    return [token for piece in pieces for token in piece]
+
+
+def _times(index, questions):
+    for question in questions:
+        began = time.thread_time()
+        index.most_similar(question)
+        yield (time.thread_time() - began) * 1e3
+
+
 def main(count):
-    """Prints the times of 100 questions."""
+    """Prints the times of 300 questions of each kind."""
     rng, index = random.Random(0), Index()
     while len(index) < count:
         index.add(str(len(index)), _program(rng))
-    questions = [_program(rng) for _ in range(101)]
+    questions = [_program(rng) for _ in range(300)]
     index.most_similar(questions[0])
-    times = []
-    for question in questions[1:]:
-        began = time.thread_time()
-        index.most_similar(question)
-        times.append((time.thread_time() - began) * 1e3)
-    print(f"{count} programs: median {statistics.median(times):.2f} ms, greatest {max(times):.2f} ms")
+    for name, asked in (("new", questions), ("shuffled", [_shuffled(q, rng) for q in questions])):
+        times = sorted(_times(index, asked))
+        print(f"{count} programs, {name} questions: median {statistics.median(times):.2f} ms, "
+              f"p99 {times[len(times) * 99 // 100]:.2f} ms, worst {times[-1]:.2f} ms")
 
 
 if __name__ == "__main__":

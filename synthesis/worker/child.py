@@ -4,6 +4,7 @@
 # The worker holds torch and forks for each candidate, so a candidate starts in milliseconds and leaves nothing behind.
 import gc
 import json
+import math
 import os
 import resource
 import select
@@ -13,7 +14,7 @@ import typing
 
 import audit
 import sealing
-from reasons import Rejected
+from reasons import REASONS, Rejected
 
 _MOST_PRINTED, _MOST_RESULT = 1 << 16, 1 << 20  # bytes
 _LOOK_S = 0.1
@@ -22,7 +23,8 @@ _LOOK_S = 0.1
 class Limits(typing.NamedTuple):
     """What one candidate may take."""
 
-    seconds: float = 60.0
+    seconds: float = 60.0  # of CPU time
+    waits: float = 1.0  # of wall time, as a multiple of `seconds`
     memory: int = 4 << 30  # bytes beyond what the worker itself holds
     folder: str = ""  # where it may write, within the worker's namespaces; without one no file can be changed
     compiler: bool = False  # whether torch's compiler may start programs
@@ -31,7 +33,8 @@ class Limits(typing.NamedTuple):
 
 def _limit(limits):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (int(limits.seconds) + 5,) * 2)
+    soft = math.ceil(limits.seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, soft + 5))  # a signal that tells the reason, then the end
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 28 if limits.folder else 0,) * 2)
     if limits.device == "cpu":  # a GPU's driver maps far more addresses than it uses
         with open("/proc/self/statm") as file:
@@ -109,13 +112,34 @@ def run(work, limits):
         os.close(results)
         os.close(prints)
         status = _end(pid)
-    said = [json.loads(line) for line in data.split(b"\n")[:-1]]
+    said = _parsed(data)
     steps = _durations(said)
     try:
         return _judged(said, why, status), steps
     except Rejected as error:
         error.steps = steps
         raise
+
+
+def _parsed(data):
+    """The messages of a child, among which its task may have written."""
+    try:
+        said = [json.loads(line) for line in data.split(b"\n")[:-1]]
+    except (ValueError, RecursionError):
+        raise Rejected("forged", "no JSON") from None
+    if not all(map(_is_message, said)):
+        raise Rejected("forged", "a message of another form")
+    return said
+
+
+def _is_message(value):
+    if not isinstance(value, dict):
+        return False
+    if "step" in value:
+        return isinstance(value["step"], str) and isinstance(value.get("at"), float)
+    if "rejected" in value:
+        return str(value["rejected"]) in REASONS and isinstance(value.get("detail"), str)
+    return "done" in value
 
 
 def _durations(said):
@@ -155,7 +179,7 @@ def _held(pid):
 
 def _watched(pid, results, prints, limits):
     """Reads until the child closes its results or breaks a limit."""
-    deadline, data, printed = time.monotonic() + limits.seconds, b"", 0
+    deadline, data, printed = time.monotonic() + limits.seconds * limits.waits, b"", 0
     while True:
         left = deadline - time.monotonic()
         if left <= 0:

@@ -6,9 +6,8 @@ import random
 from assemble import Plan, Step, Unfit, assemble, text_of
 from cost import MOST_BYTES, estimate_ms, nice
 from seeds import fits
+from shares import SHARES, kinds_of
 
-# The paper's shares, in percent by number of torch operators; `transformers` are modules that stand alone.
-SHARES = {"1": 3.4, "2": 83.8, "3": 7.6, "4": 2.8, "5": 1.2, "transformers": 1.2}
 _TAILS = {1: [()], 2: [(n,) for n in (256, 384, 512, 768, 1000, 1024, 2048)],
           3: [(c, n) for c in (16, 32, 64, 96) for n in (64, 128, 256)],
           4: [(c, h, h) for c in (8, 16, 32) for h in (16, 28, 32, 48)],
@@ -16,7 +15,6 @@ _TAILS = {1: [()], 2: [(n,) for n in (256, 384, 512, 768, 1000, 1024, 2048)],
 _FREE = (32, 48, 64, 96, 128, 192, 256)
 _TRIES, _PROBE = 60, 8  # seeds tried for one place; the leading size with which they are tried
 _ATTEMPTS = 8  # programs tried for one index
-_PERIOD = 1000  # candidates after which the sequence of kinds repeats
 _AIM = {"cpu": 0.45, "cuda": 0.2}  # where in the window sizes aim, on a logarithmic scale; a GPU's tensors are large
 _MOST_LEADING = 1 << 22
 
@@ -30,16 +28,6 @@ class Candidate:
     source: str
     rescale: object = None  # gives the candidate with a multiple of the work first aimed at, or None
     foreign: bool = False  # whether the text comes from elsewhere
-
-
-def kinds_of(shares, length=_PERIOD):
-    """A sequence in which every beginning holds each kind as its share demands, rounded: the most overdue is next."""
-    total, counts, sequence = sum(shares.values()), dict.fromkeys(shares, 0), []
-    for at in range(1, length + 1):
-        kind = max(shares, key=lambda k: shares[k] / total * at - counts[k])
-        counts[kind] += 1
-        sequence.append(kind)
-    return sequence
 
 
 class Rules:
@@ -77,7 +65,7 @@ class Rules:
     def _block_plan(self, rng):
         if not self.blocks:
             raise Unfit("the table holds no module of transformers")
-        return Plan((Step(rng.choice(self.blocks), rng.choice(_FREE), ()),), rng.choice(_TAILS[3]))
+        return Plan((self._step(rng, rng.choice(self.blocks), []),), rng.choice(_TAILS[3]))
 
     def _plan(self, rng, first, count):
         tail = rng.choice(_TAILS[rng.choice(first.ranks) if first.ranks else 2])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Finds the seeds: rules by family, each probed on real tensors; operators without a rule are probed with guesses.
+import fcntl
 import pathlib
 import warnings
 
@@ -44,9 +45,11 @@ def crawl(say=lambda text: None):
 def cached(folder, say=lambda text: None):
     """The table from the folder, crawled there on first use."""
     path = pathlib.Path(folder) / tables.file_name()
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_suffix(".new")
-        fresh.write_text(tables.to_json(crawl(say)))
-        fresh.replace(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be crawling
+        if not path.exists():
+            fresh = path.with_suffix(".new")
+            fresh.write_text(tables.to_json(crawl(say)))
+            fresh.replace(path)
     return tables.from_json(path.read_text())

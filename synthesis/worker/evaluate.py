@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import torch._dynamo  # the dispatch mode needs it; loaded once here, not in each child
 
-from cost import Survey, roofline_ms
+from cost import Survey, estimate_ms, roofline_ms
 from outputs import check_informative, check_values, flat, same
 from reasons import Rejected
 from used import Calls
@@ -18,6 +18,7 @@ from used import Calls
 _DETERMINISTIC = {"cpu": 0.0, "cuda": 1e-5}  # sums by atomic additions are honest
 _COMPILED = 1e-3
 _TIMED, _TIMED_S = 7, 0.1
+_FAR_OFF = 64  # no estimate of an honest task errs by so much (docs/synthesis.md, Figures)
 
 
 def seed_all(number):
@@ -44,6 +45,11 @@ def _constructed(module, init):
     if len(init) == 2 and isinstance(init[0], (list, tuple)) and isinstance(init[1], dict):
         return module.Model(*init[0], **init[1])
     return module.Model(*init)
+
+
+def _check_within(low, found_ms, high):
+    if not low <= found_ms <= high:
+        raise Rejected("too_fast" if found_ms < low else "too_slow", f"{found_ms:.4g} ms")
 
 
 def signature_of(facts):
@@ -137,14 +143,14 @@ class Evaluation:
             raise Rejected("constant")
         check_informative(self.outs, self.sample)
 
-    def _time_ms(self, call):
-        """The median of wall time, and the least CPU time of this thread, which other processes hardly disturb."""
+    def _times_ms(self, call):
+        """The median and the least of wall time, and the least CPU time, which other processes hardly disturb."""
         self._once_ms(call)
         times, began = [], time.perf_counter()
         while len(times) < _TIMED and (not times or time.perf_counter() - began < _TIMED_S):
             times.append(self._once_ms(call))
         walls, threads = zip(*times)
-        return statistics.median(walls), min(threads if self.device == "cpu" else walls)
+        return statistics.median(walls), min(walls), min(threads)
 
     def _once_ms(self, call):
         if self.device == "cuda":
@@ -156,11 +162,18 @@ class Evaluation:
         return (time.perf_counter() - start) * 1e3, (time.thread_time() - thread) * 1e3
 
     def window(self):
-        """The eager time, if it lies in the window. The least time decides, so that a rerun decides alike."""
-        median, least = self._time_ms(lambda: self.model(*self.sample))
+        """The eager time, if it lies in the window.
+
+        About a task that was composed for a CPU the estimate decides, so that the set of tasks depends on no clock;
+        about others the time on the device. Wall time refutes what is far off: a wrong estimate, or a task that waits.
+        """
+        median, least, thread = self._times_ms(lambda: self.model(*self.sample))
         low, high = self.settings["window"]
-        if not low <= least <= high:
-            raise Rejected("too_fast" if least < low else "too_slow", f"{least:.4g} ms")
+        if self.device == "cpu":
+            deciding = thread if self.settings["foreign"] else estimate_ms(self.cost, self.device)
+            _check_within(low, deciding, high)
+            low, high = deciding / _FAR_OFF, deciding * _FAR_OFF
+        _check_within(low, least, high)
         return round(median, 5)
 
     def compiled(self):
@@ -173,7 +186,7 @@ class Evaluation:
             raise Rejected("compile_raises", str(error).split("\n")[0]) from None
         if not same(outs, self.outs, _COMPILED):
             raise Rejected("compile_differs")
-        return round(self._time_ms(lambda: model(*self.sample))[0], 5)
+        return round(self._times_ms(lambda: model(*self.sample))[0], 5)
 
     def roofline(self):
         """Milliseconds below which no kernel can be: each input, parameter and output moved once."""

@@ -2,7 +2,7 @@
 # The record of a run: one line for each candidate, in the order of their indices. A rerun continues behind the last.
 import json
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Conflict(Exception):

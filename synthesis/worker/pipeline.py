@@ -14,7 +14,7 @@ import time
 _AHEAD = 8  # candidates per worker that may wait for an earlier one
 _PROGRESS_S = 10.0
 _START_S, _ANSWER_S = 300.0, 1800.0  # seconds after which a worker counts as lost
-_FRUITLESS = 2000  # rejections one after another, after which a run ends
+_FRUITLESS = 2000  # rejections one after another, after which a run without an end of rows gives up
 
 
 class GaveUp(Exception):
@@ -54,14 +54,15 @@ class _Process:
 
 
 class Pipeline:
-    """Runs until `count` tasks are accepted or the rows end."""
+    """Runs until `count` tasks are accepted or the rows end. `rows(n)` gives the rows from the nth; None composes."""
 
     def __init__(self, settings, journal, funnel, rows=None, say=print):
-        self.settings, self.journal, self.funnel, self.rows, self.say = settings, journal, funnel, rows, say
+        self.settings, self.journal, self.funnel, self.say = settings, journal, funnel, say
         self.hashes, self.fruitless = set(), 0
         for record in journal.records:
             self._count(record)
         self.next = self.committed = len(journal.records)
+        self.rows = rows and rows(self.next)
         self.waiting, self.ended = {}, False
         self.began, self.told = time.monotonic(), time.monotonic()
 
@@ -73,7 +74,6 @@ class Pipeline:
 
     def run(self, count, workers):
         """Fills the journal."""
-        self._skip_rows()
         selector, processes = selectors.DefaultSelector(), []
         try:
             if not self._done(count):
@@ -88,13 +88,9 @@ class Pipeline:
                 process.end()
 
     def _done(self, count):
-        if self.fruitless >= _FRUITLESS:
+        if count is not None and self.fruitless >= _FRUITLESS:
             raise GaveUp(f"the last {_FRUITLESS} candidates were all rejected: {self.funnel.line()}")
         return count is not None and self.funnel.accepted >= count
-
-    def _skip_rows(self):
-        for _ in range(self.next if self.rows is not None else 0):
-            next(self.rows, None)
 
     def _start(self, selector):
         process = _Process(self.settings)

@@ -3,6 +3,7 @@
 
 REASONS = {
     "not_composed": "the composer found no program for this index",
+    "no_answer": "the language model's endpoint gave no completion",
     "bad_row": "the row lacks the text, or holds more than 1 MiB",
     "no_python": "the text is no Python",
     "missing_name": "Model, get_inputs or get_init_inputs is not defined",
@@ -30,6 +31,7 @@ REASONS = {
     "too_much_output": "the task prints more than 64 KiB",
     "too_much_memory": "the task takes more memory than its limit",
     "timed_out": "the task did not end in time",
+    "forged": "the task wrote a report of its own",
     "died": "the process that ran the task died",
 }
 

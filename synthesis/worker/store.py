@@ -2,13 +2,13 @@
 # Writes the accepted tasks: Parquet, JSON lines, a file per task, and the dataset card.
 import json
 import os
-import re
 
 import pyarrow
 import pyarrow.parquet
 
 import card
 import charts
+from names import task_id
 
 SCHEMA = pyarrow.schema([
     ("id", pyarrow.string()), ("ops", pyarrow.list_(pyarrow.string())), ("data_source", pyarrow.string()),
@@ -18,16 +18,10 @@ SCHEMA = pyarrow.schema([
 ])
 
 
-def _id(row):
-    """Readable, and distinct because hashes are."""
-    words = [re.sub(r"[^a-z0-9]+", "_", op.rsplit(".", 1)[-1].lower()).strip("_") for op in row["ops"][:5]]
-    return "_".join([word for word in words if word][:5] + [row["hash"][:12]])[:120]
-
-
 def rows_of(records):
     """The rows of the accepted tasks, in the order of the candidates."""
     accepted = [record["row"] for record in records if not record["reason"]]
-    return [{"id": _id(row), **{k: row[k] for k in SCHEMA.names if k != "id"}} for row in accepted]
+    return [{"id": task_id(row), **{k: row[k] for k in SCHEMA.names if k != "id"}} for row in accepted]
 
 
 def _replace(path, data):

@@ -4,6 +4,7 @@
 # Standard input holds one JSON object a line: the settings first, then {"index": n, "row": null or a foreign row}.
 import gc
 import json
+import math
 import os
 import shutil
 import signal
@@ -26,6 +27,7 @@ from similarity import FLOOR
 from syntax import model_tokens, normalised_hash, parsed
 
 _TEMPORARY_BYTES = 1 << 29
+_WAITS = 8.0  # wall time that a composed task may take, as a multiple of its CPU time
 _RESCALED = 3  # times that sizes are changed to reach the window
 
 
@@ -87,8 +89,8 @@ class Worker:
     def _candidate(self, index, row):
         if row is None:
             return self.rules.candidate(index)
-        if not isinstance(row.get("code"), str) or not row["code"]:
-            raise Rejected("bad_row", row.get("problem", "no text in the column code"))
+        if row["code"] is None:
+            raise Rejected(row.get("reason", "bad_row"), row["problem"])
         return Candidate(row["code"], row.get("ops") or [], row.get("data_source") or "import", foreign=True)
 
     def _accepted(self, candidate, watch):
@@ -123,14 +125,22 @@ class Worker:
         return found
 
     def _evaluated(self, candidate, watch):
+        settings = {**self.judged, "foreign": candidate.foreign}
         facts, steps = child.run(
-            lambda say: Evaluation(candidate.code, candidate.ops, self.judged, say).run(), self.limits)
+            lambda say: Evaluation(candidate.code, candidate.ops, settings, say).run(), self._limits(candidate))
         watch.add(steps)
+        if not _are_facts(facts):
+            raise Rejected("forged", "facts of another form")
         return facts
 
+    def _limits(self, candidate):
+        """A composed task never sleeps, but may wait for a core: other processes must not decide about it."""
+        patient = self.settings["device"] == "cpu" and not candidate.foreign
+        return self.limits._replace(waits=_WAITS) if patient else self.limits
+
     def _compiled(self, candidate, watch):
-        limits = self.limits._replace(folder=self.folder, compiler=self.settings["compile"] == "inductor",
-                                      seconds=2 * self.limits.seconds)
+        limits = self._limits(candidate)._replace(
+            folder=self.folder, compiler=self.settings["compile"] == "inductor", seconds=2 * self.limits.seconds)
         try:
             compiled, steps = child.run(
                 lambda say: Evaluation(candidate.code, candidate.ops, self.judged, say).run_compiled(), limits)
@@ -138,7 +148,21 @@ class Worker:
             if candidate.foreign:  # what a stranger's task left must not reach the next one
                 _empty(self.folder)
         watch.add(steps)
+        if not _is_number(compiled):
+            raise Rejected("forged", "a time of another form")
         return compiled
+
+
+def _are_facts(value):
+    """Whether this has the form of Evaluation.run's result; a task could have written it."""
+    if not isinstance(value, dict) or not all(_is_number(value.get(name)) for name in ("eager_ms", "roofline_ms")):
+        return False
+    lists = [value.get(name) for name in ("operators", "shapes", "used")]
+    return all(isinstance(found, list) and all(isinstance(name, str) for name in found) for found in lists)
+
+
+def _is_number(value):
+    return isinstance(value, (int, float)) and math.isfinite(value)
 
 
 def _empty(folder):
@@ -168,15 +192,20 @@ def _prepare_process(settings):
     namespaces.adopt_orphans()
 
 
-def main():
-    """Serves until standard input ends."""
-    settings = json.loads(sys.stdin.readline())
+def ready(settings):
+    """A worker for these settings, in the process that it needs."""
     _prepare_process(settings)
     worker = Worker(settings)
     worker.enter_namespaces()
     sealing.die_with_parent()  # after the namespaces, which reset this
     _warm_up(settings)
     gc.freeze()
+    return worker
+
+
+def main():
+    """Serves until standard input ends."""
+    worker = ready(json.loads(sys.stdin.readline()))
     for line in sys.stdin:
         job = json.loads(line)
         sys.stdout.write(json.dumps(worker.record(job["index"], job["row"])) + "\n")

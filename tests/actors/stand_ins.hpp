@@ -94,6 +94,12 @@ inline SynthesisActor::behavior_type synthesis(Self<SynthesisActor> self) {
           counts<TaskOutcome>(self), counts<Peers>(self)};
 }
 
+inline ComposerActor::behavior_type composer(Self<ComposerActor> self) {
+  return {answers_status<ComposerActor>(self), [](atom::compose, uint64_t index) {
+            return synthesis::Composition{.index = index, .reason = "far"};
+          }};
+}
+
 inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {
   return {answers_status<LedgerActor>(self),
           [](atom::admit, const Task& task) {
@@ -109,6 +115,7 @@ inline LedgerActor::behavior_type ledger(Self<LedgerActor> self) {
           counts<Observation>(self),
           counts<atom::redeliver, LearnerActor>(self),
           counts<atom::drain>(self),
+          counts<atom::drain, uint64_t>(self),
           [](atom::counts) { return LedgerCounts{3, 1, {{"stale", 1}}, 1, 1, 0, false}; }};
 }
 

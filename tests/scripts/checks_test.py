@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import pathlib
 import sys
 import tempfile
 import time
@@ -18,6 +19,7 @@ import check_cores  # noqa: E402
 import check_folders  # noqa: E402
 import check_headers  # noqa: E402
 import check_includes  # noqa: E402
+import check_named_tests  # noqa: E402
 import check_tidy  # noqa: E402
 import compile_flags  # noqa: E402
 import test_summary  # noqa: E402
@@ -53,6 +55,17 @@ class IncludesTest(unittest.TestCase):
         self.allowed("runtime/log.cpp", "spdlog/spdlog.h")
         self.refused("runtime/log.hpp", "spdlog/spdlog.h")
         self.refused("policy/a.cpp", "torch/torch.h")
+
+
+class NamedTestsTest(unittest.TestCase):
+    def test_a_name_that_no_test_has_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "page.md")
+            with open(page, "w", encoding="utf-8") as file:
+                file.write("`ATest.Holds` and `ATest`\n`ATest.Held`, `BTest`\n")
+            with mock.patch.object(check_named_tests, "files", return_value=[pathlib.Path(page)]):
+                found = list(check_named_tests.complaints({("ATest", "Holds"), ("ATest", "")}))
+        self.assertEqual([line.split(" names ")[1].split(",")[0] for line in found], ["ATest.Held", "BTest"])
 
 
 def including(*paths):

@@ -171,6 +171,14 @@ class LauncherTest(unittest.TestCase):
         os.remove(os.path.join(self.fake, "broken"))
         self.assertEqual(self.launch("doctor")[0], 0)
 
+    def test_python_runs_a_script_without_a_build(self):
+        script = os.path.join(self.fake, "script.py")
+        write(script, "print('here')\n")
+        code, _, err = self.launch("python", script)
+        self.assertEqual(code, 0, err)
+        self.assertIn("pip", self.calls())
+        self.assertFalse([call for call in self.calls() if call.startswith(("cmake", "ninja"))])
+
     def test_the_launcher_ends_with_the_programs_exit_code(self):
         self.assertEqual(self.launch("check", "x", FAKE_EXIT="1")[0], 1)
 

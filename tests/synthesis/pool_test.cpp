@@ -13,16 +13,36 @@
 namespace warpsmith::synthesis {
 namespace {
 
-Pool pool_of(size_t count, Curriculum curriculum = Curriculum::rounds, uint64_t seed = 1) {
+Pool pool_of(size_t count, CurriculumConfig curriculum = {}, uint64_t seed = 1) {
   std::vector<Task> tasks(count);
   for (size_t i = 0; i < count; ++i) tasks[i].id = std::to_string(i);
   return {std::move(tasks), RandomStream{seed, "pool"}, curriculum};
+}
+
+constexpr CurriculumConfig by_headroom{.rule = Curriculum::headroom};
+
+/// A correct attempt with that reward if it is positive, else a wrong one.
+Outcome earning(double reward) {
+  return {.reward = reward, .verdict = reward > 0 ? VerdictClass::passed : VerdictClass::wrong};
 }
 
 std::map<std::string, int> drawn(Pool& pool, int draws) {
   std::map<std::string, int> counts;
   for (int i = 0; i < draws; ++i) ++counts[pool.next().id];
   return counts;
+}
+
+TEST(PoolTest, LimitsSayHowOftenEachTaskIsDrawn) {
+  Pool pool = pool_of(4);
+  pool.limit({{"0", 3}, {"1", 0}, {"2", 1}, {"other", 5}});
+  EXPECT_EQ(drawn(pool, 4), (std::map<std::string, int>{{"0", 3}, {"2", 1}}));
+  EXPECT_TRUE(pool.exhausted());
+}
+
+TEST(PoolTest, WithoutLimitsAPoolIsNeverExhausted) {
+  Pool pool = pool_of(2);
+  (void)drawn(pool, 100);
+  EXPECT_FALSE(pool.exhausted());
 }
 
 TEST(PoolTest, EveryRoundHoldsEveryTaskOnce) {
@@ -48,18 +68,18 @@ TEST(PoolTest, AddedTaskComesUpInTheRunningRound) {
 TEST(PoolTest, HeadroomIsTheHighestMilestoneLessTheRecentReward) {
   Pool pool = pool_of(2);
   EXPECT_DOUBLE_EQ(headroom(pool.stats(0)), 4.0);  // no attempt yet
-  pool.record("0", 1.0);
+  pool.record("0", earning(1.0));
   EXPECT_DOUBLE_EQ(headroom(pool.stats(0)), 2.0);
-  for (int i = 0; i < 100; ++i) pool.record("0", 3.0);
+  for (int i = 0; i < 100; ++i) pool.record("0", earning(3.0));
   EXPECT_NEAR(headroom(pool.stats(0)), 0.0, 1e-4);
-  pool.record("1", 7.5);  // a speed-up as reward may exceed 3
+  pool.record("1", earning(7.5));  // a speed-up as reward may exceed 3
   EXPECT_DOUBLE_EQ(headroom(pool.stats(1)), 0.0);
 }
 
 TEST(PoolTest, HeadroomDrawsTasksWithMoreHeadroomMoreOften) {
-  Pool pool = pool_of(4, Curriculum::headroom);
+  Pool pool = pool_of(4, by_headroom);
   const double rewards[] = {3.0, 2.0, 1.0, -1.0};  // headroom 0, 1, 2, 4
-  for (int i = 0; i < 4; ++i) pool.record(std::to_string(i), rewards[i]);
+  for (int i = 0; i < 4; ++i) pool.record(std::to_string(i), earning(rewards[i]));
   const auto counts = drawn(pool, 7 * 8);  // seven rounds of four and four
   // Each task once per round; of the other 28 draws they get 0, 1/7, 2/7 and 4/7.
   const int expected[] = {7 + 0, 7 + 4, 7 + 8, 7 + 16};
@@ -70,18 +90,60 @@ TEST(PoolTest, HeadroomDrawsTasksWithMoreHeadroomMoreOften) {
   EXPECT_LT(counts.at("1"), counts.at("3"));
 }
 
+TEST(PoolTest, AtItsRooflineATaskHasNoHeadroom) {
+  Pool pool = pool_of(0, by_headroom);
+  pool.add(Task{.id = "copy"}, 1.02);  // at most 2 % faster than eager
+  (void)pool.record("copy", earning(1));
+  EXPECT_DOUBLE_EQ(headroom(pool.stats(0)), 0.0);
+}
+
+TEST(PoolTest, TheSuccessBandPrefersTasksThatAreSometimesSolved) {
+  Pool pool = pool_of(3, {.rule = Curriculum::success_band});
+  for (int i = 0; i < 40; ++i) {
+    (void)pool.record("0", earning(-1));
+    (void)pool.record("1", earning(i % 2 == 0 ? 1 : -1));
+    (void)pool.record("2", earning(2));
+  }
+  const auto counts = drawn(pool, 6 * 5);  // five rounds of three and three
+  EXPECT_EQ(counts.at("0"), 5);
+  EXPECT_EQ(counts.at("1"), 5 + 15);
+  EXPECT_EQ(counts.at("2"), 5);
+}
+
+TEST(PoolTest, SolvedTasksRetireAndComeBackWhenNoOtherIsLeft) {
+  Pool pool = pool_of(2, {.retire_after = 3});
+  EXPECT_FALSE(pool.record("0", earning(3)));
+  EXPECT_FALSE(pool.record("0", earning(3)));
+  EXPECT_EQ(pool.record("0", earning(3)), TaskUse::retired);
+  EXPECT_EQ(drawn(pool, 4).count("0"), 0U);
+  for (int i = 0; i < 3; ++i) (void)pool.record("1", earning(3));
+  EXPECT_EQ(pool.count(TaskUse::retired), 2U);
+  EXPECT_EQ(drawn(pool, 4).size(), 2U);
+  EXPECT_EQ(pool.record("1", earning(1)), TaskUse::drawn) << "it is no longer solved";
+}
+
+TEST(PoolTest, ImpossibleTimesQuarantineATask) {
+  Pool pool = pool_of(2, {.quarantine_after = 2});
+  const Outcome impossible{.reward = -1, .verdict = VerdictClass::too_fast};
+  EXPECT_FALSE(pool.record("0", impossible));
+  EXPECT_FALSE(pool.record("0", earning(-1))) << "not in a row";
+  EXPECT_FALSE(pool.record("0", impossible));
+  EXPECT_EQ(pool.record("0", impossible), TaskUse::quarantined);
+  EXPECT_EQ(drawn(pool, 5).count("0"), 0U);
+}
+
 TEST(PoolTest, HeadroomOfEqualTasksDrawsThemEquallyOften) {
-  Pool pool = pool_of(5, Curriculum::headroom);
+  Pool pool = pool_of(5, by_headroom);
   for (const auto& [id, count] : drawn(pool, 30)) EXPECT_EQ(count, 6) << "task " << id;
 }
 
 TEST(PoolTest, TheSameSeedDrawsTheSameTasks) {
-  Pool one = pool_of(6, Curriculum::headroom, 9), other = pool_of(6, Curriculum::headroom, 9);
+  Pool one = pool_of(6, by_headroom, 9), other = pool_of(6, by_headroom, 9);
   for (int i = 0; i < 40; ++i) {
     const std::string id = one.next().id;
     ASSERT_EQ(id, other.next().id) << "draw " << i;
-    one.record(id, i % 4 - 1);
-    other.record(id, i % 4 - 1);
+    one.record(id, earning(i % 4 - 1));
+    other.record(id, earning(i % 4 - 1));
   }
 }
 
@@ -106,7 +168,7 @@ RC_GTEST_PROP(PoolProperty, SharesAddUpAndAreRoundedByLessThanOne, ()) {
 RC_GTEST_PROP(PoolProperty, NoTaskStarvesWhateverTheRewards, ()) {
   const auto count = *rc::gen::inRange<size_t>(1, 12);
   const auto seed = *rc::gen::arbitrary<uint64_t>();
-  Pool pool = pool_of(count, Curriculum::headroom, seed);
+  Pool pool = pool_of(count, by_headroom, seed);
   std::map<std::string, size_t> last;
   for (size_t i = 0; i < count; ++i) last[std::to_string(i)] = 0;
   // A round has at most one draw more than twice the tasks.
@@ -114,7 +176,7 @@ RC_GTEST_PROP(PoolProperty, NoTaskStarvesWhateverTheRewards, ()) {
   for (size_t draw = 1; draw <= 40 * count; ++draw) {
     const std::string id = pool.next().id;
     last[id] = draw;
-    pool.record(id, *rc::gen::inRange(-10, 40) / 10.0);
+    pool.record(id, earning(*rc::gen::inRange(-10, 40) / 10.0));
     for (const auto& [task, seen] : last) RC_ASSERT(draw - seen <= bound);
   }
 }

@@ -15,7 +15,8 @@ std::vector<std::pair<CLI::App*, Action>> add_parts(CLI::App& app) {
   for (const Command& part :
        {bench_evaluate_part(), bench_gpus_part(), bench_commit_part(), bench_pairs_part(),
         bench_repeat_part(), bench_tasks_part(), bench_faults_part(), bench_timing_part(),
-        bench_decode_part(), bench_learn_part(), bench_actors_part()}) {
+        bench_decode_part(), bench_serve_part(), bench_learn_part(), bench_parity_part(),
+        bench_actors_part()}) {
     CLI::App* sub = app.add_subcommand(part.name, part.about);
     parts.emplace_back(sub, part.add(*sub));
   }

@@ -18,7 +18,9 @@ Command bench_faults_part();
 Command bench_gpus_part();
 Command bench_learn_part();
 Command bench_pairs_part();
+Command bench_parity_part();
 Command bench_repeat_part();
+Command bench_serve_part();
 Command bench_tasks_part();
 Command bench_timing_part();
 

@@ -219,7 +219,7 @@ Result<Survey> survey_all(const TasksArguments& args, const synthesis::FoundTask
                           const SignalWait& signals) {
   Survey survey;
   for (const synthesis::RefusedFile& file : found.refused) {
-    add(survey, {.id = file.file.stem().string(), .refusal = file.why.message}, args);
+    add(survey, {.id = file.file.string(), .refusal = file.why.message}, args);
   }
   if (found.tasks.empty()) return survey;
   if (auto done = survey_tasks(survey, found.tasks, args, signals); !done) {

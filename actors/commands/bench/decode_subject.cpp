@@ -17,11 +17,6 @@ bool on_gpu(const DecodeSubjectOptions& options) {
   return options.device == "cuda";
 }
 
-bool has_weights(const std::filesystem::path& folder) {
-  return std::filesystem::exists(folder / "model.safetensors") ||
-         std::filesystem::exists(folder / "model.safetensors.index.json");
-}
-
 Result<DecodeSubject> with_random_weights(const DecodeSubjectOptions& options) {
   auto config = policy::read_hf_config(options.model);
   if (!config) return tl::unexpected(config.error());
@@ -49,6 +44,11 @@ Result<std::unique_ptr<policy::Engine>> make_engine(const DecodeSubject& subject
 }
 
 }  // namespace
+
+bool has_weights(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / "model.safetensors") ||
+         std::filesystem::exists(folder / "model.safetensors.index.json");
+}
 
 Result<DecodeSubject> open_decode_subject(const DecodeSubjectOptions& options) {
   if (!on_gpu(options)) {

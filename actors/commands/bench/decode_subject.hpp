@@ -11,6 +11,9 @@
 
 namespace warpsmith::actors {
 
+/// Whether a folder in Hugging Face layout has weights beside its configuration.
+bool has_weights(const std::filesystem::path& folder);
+
 struct DecodeSubjectOptions {
   std::string device = "cpu";  // "cpu" or "cuda"
   int gpu = 0;

@@ -10,19 +10,14 @@
 #include "actors/commands/baselines_option.hpp"
 #include "actors/commands/check/check_profile.hpp"
 #include "actors/commands/check/check_report.hpp"
+#include "actors/commands/check/judge_call.hpp"
 #include "actors/commands/check_input.hpp"
 #include "actors/commands/command.hpp"
 #include "actors/commands/end_on_signal.hpp"
-#include "actors/commands/slots.hpp"
 #include "actors/commands/terminal_text.hpp"
-#include "actors/sandbox/service_backend.hpp"
-#include "runtime/clock.hpp"
-#include "sandbox/contract/registry.hpp"
 
 namespace warpsmith::actors {
 namespace {
-
-using std::chrono::seconds;
 
 const char* const footer =
     "A solution is one of:\n"
@@ -48,75 +43,6 @@ void print_progress(const std::string& line) {
   std::cerr << line << '\n';
 }
 
-/// Names --timeout as the cause of a failure, if it is, with `last`, the newest progress line.
-Judgement with_cause(Judgement judgement, seconds budget, SteadyClock::time_point began,
-                     const std::string& last) {
-  constexpr seconds reserve{1};  // kept by the sandbox program for its answer
-  auto* failure = std::get_if<InfraFailure>(&judgement);
-  if (failure == nullptr || failure->kind != InfraKind::deadline) return judgement;
-  if (SteadyClock::now() - began + reserve < budget) return judgement;
-  failure->detail = "the " + std::to_string(budget.count()) + " s of --timeout ran out" +
-                    (last.empty() ? "" : " (" + last + ")") + ": " + failure->detail;
-  return judgement;
-}
-
-/// Adds to an error about a missing GPU the options that work without one.
-Error with_alternatives(Error error, const SandboxConfig& config) {
-  if (sandbox::contract_named(config.contract).explains && error.code == ErrorCode::unsupported) {
-    error.message += "; --explain and --compile-only work without a GPU";
-  }
-  return error;
-}
-
-/// Compiling, explaining, and contract host on a task for CPUs need no GPU.
-SandboxConfig config_of(const EvaluateCall& call, const CheckArguments& args) {
-  SandboxConfig config;
-  if (runs(call.request)) {
-    config.contract = slot_contract(call.submission.contract, call.task.device);
-    config.baselines = selected_baselines(args.baselines);
-  }
-  config.first_gpu = args.gpu;
-  config.numerics = args.numerics;
-  return config;
-}
-
-bool judged_by_task(const Submission& submission) {
-  return sandbox::contract_named(submission.contract).runs_on == sandbox::RunsOn::task;
-}
-
-/// Reports the device, since the numbers depend on it.
-std::string host_device_text(const EvaluateCall& call) {
-  return "contract " + call.submission.contract + ": judged on " +
-         std::string(call.task.device == DeviceClass::cuda ? "a GPU" : "the CPU");
-}
-
-/// Adds what to do about times that other work on this machine disturbed.
-Judgement with_advice(Judgement judgement) {
-  auto* failure = std::get_if<InfraFailure>(&judgement);
-  if (failure == nullptr || failure->kind != InfraKind::noise) return judgement;
-  failure->detail +=
-      "\n  three attempts gave no stable times: end other work on this machine and check again, "
-      "or judge correctness alone with --verify-only";
-  return judgement;
-}
-
-Judgement judge(const EvaluateCall& call, const sandbox::SandboxOptions& slot, seconds budget,
-                const EndOnSignal& end) {
-  auto backend = service_backend(slot, end.ender())();
-  if (!backend) return InfraFailure{InfraKind::sandbox_lost, backend.error().message};
-  // Quick requests print progress only on a terminal.
-  const bool print_all = runs(call.request) || isatty(STDERR_FILENO) == 1;
-  std::string last;
-  (*backend)->on_progress([&last, print_all](const std::string& line) {
-    last = line;
-    if (print_all) print_progress(line);
-  });
-  if (runs(call.request) && judged_by_task(call.submission)) print_progress(host_device_text(call));
-  const auto began = SteadyClock::now();
-  auto judgement = (*backend)->evaluate(call.task, call.submission, call.request, budget);
-  return with_advice(with_cause(std::move(judgement), budget, began, last));
-}
-
 ExitCode exit_code(const Judgement& judgement) {
   if (const auto* verdict = std::get_if<Verdict>(&judgement)) {
     return verdict->correct() ? ExitCode::success : ExitCode::judged_wrong;
@@ -128,13 +54,15 @@ ExitCode exit_code(const Judgement& judgement) {
 ExitCode check(const CheckArguments& args) {
   const auto call = check_call(args);
   if (!call) return report(call.error());
-  const SandboxConfig config = config_of(*call, args);
-  auto slots = take_slots(config);
-  if (!slots) return report(with_alternatives(slots.error(), config));
-  if (runs(call->request)) slots->front().keep_s = static_cast<uint32_t>(args.keep_s);
   const SignalWait signals{"stopping"};
   const EndOnSignal end(signals);
-  const Judgement judgement = judge(*call, slots->front(), seconds{args.timeout_s}, end);
+  // Quick requests print progress only on a terminal.
+  const bool print_all = runs(call->request) || isatty(STDERR_FILENO) == 1;
+  const auto judged = judge_call(args, *call, end.ender(), [print_all](const std::string& line) {
+    if (print_all) print_progress(line);
+  });
+  if (!judged) return report(judged.error());
+  const Judgement& judgement = *judged;
   if (signals.arrived() && !std::holds_alternative<Verdict>(judgement)) {
     print_progress("stopped before there was a verdict");
     return ExitCode::interrupted;

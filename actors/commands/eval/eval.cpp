@@ -9,6 +9,7 @@
 #include "actors/commands/command.hpp"
 #include "actors/commands/config_options.hpp"
 #include "actors/commands/eval/eval_report.hpp"
+#include "actors/commands/eval/suite/suite_eval.hpp"
 #include "actors/commands/run_loop.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/run/run_session.hpp"
@@ -23,9 +24,11 @@ namespace fs = std::filesystem;
 
 struct EvalArguments {
   std::string config, model, against;
+  std::string suite, resume, report;  // a suite's folder; runs
   std::vector<std::string> overrides;
   std::optional<int64_t> samples;
   bool greedy = false, training_tasks = false, json = false, quiet = false;
+  bool mix_stacks = false;
 };
 
 /// One sample per task suffices if greedy: all would be the same.
@@ -41,12 +44,13 @@ Result<RunConfig> eval_config(const EvalArguments& args) {
   if (!config) return config;
   if (!args.model.empty()) config->model.folder = args.model;
   if (!args.training_tasks) config->synthesis.tasks = config->synthesis.held_out;
-  if (config->synthesis.tasks.empty()) {
+  if (args.suite.empty() && config->synthesis.tasks.empty()) {
     return fail(ErrorCode::invalid_config,
                 args.config + ": synthesis.held_out is empty; expected tasks to evaluate");
   }
   if (args.greedy) config->generator.temperature = 0;
-  config->synthesis.curriculum = Curriculum::rounds;  // equally many samples of each task
+  config->synthesis.curriculum = {.quarantine_after = 0};  // equally many samples of each task
+  config->synthesis.count = 0;
   config->run.name.clear();
   return config;
 }
@@ -60,7 +64,7 @@ struct EvalRun {
 
 /// Reports samples and tasks that are missing, and returns the exit code.
 ExitCode report_shortfall(const EvalRun& run, uint64_t samples) {
-  const bool stopped = run.loop.end == LoopEnd::stopped;
+  const bool stopped = run.loop.end == LoopEnd::stopped && run.loop.limit.empty();
   const uint64_t refused = run.loop.refused_tasks;
   if (samples == run.wanted && refused == 0) return ExitCode::success;
   std::cerr << (stopped ? "stopped: " : "incomplete: ") << samples << " of " << run.wanted
@@ -101,7 +105,10 @@ LoopResult run_tree(const std::shared_ptr<const RunInputs>& inputs, const Signal
   LoopOptions options;
   options.trajectories = static_cast<uint64_t>(inputs->config.run.trajectories);
   options.time_limit = inputs->config.run.time_limit;
+  options.end = inputs->end;
+  options.verdict = inputs->config.sandbox.limits.evaluation * (inputs->config.sandbox.queue + 1);
   options.quiet = quiet;
+  options.trains = false;
   return run_loop(tree, signals, options);
 }
 
@@ -123,9 +130,33 @@ ExitCode evaluate(const EvalArguments& args) {
   const EvalRun run{paths, run_tree(whole, signals, args.quiet),
                     static_cast<uint64_t>(whole->config.run.trajectories)};
   if (run.loop.end == LoopEnd::failed) {
+    // What was judged before a brain failed is worth its price.
+    if (whole->end->asked()) (void)print_result(run, args, *before);
     return report({run.loop.error.code, paths.log().string() + ": " + run.loop.error.message});
   }
   return print_result(run, args, *before);
+}
+
+/// A suite, new, resumed or only reported.
+ExitCode evaluate_tasks_of_suite(const EvalArguments& args) {
+  const SignalWait signals;
+  const SuiteArguments suite{args.suite,       args.resume,     args.report, args.against,
+                             samples_of(args), args.mix_stacks, args.json};
+  return evaluate_suite(
+      suite, [&] { return eval_config(args); },
+      [&](const std::shared_ptr<const RunInputs>& inputs) {
+        return run_tree(inputs, signals, args.quiet);
+      });
+}
+
+ExitCode evaluate_what_is_named(const EvalArguments& args) {
+  const bool earlier = !args.resume.empty() || !args.report.empty();
+  if (args.config.empty() == !earlier || (!args.resume.empty() && !args.report.empty())) {
+    return report({ErrorCode::invalid_argument,
+                   "eval: expected one of CONFIG, --resume RUN and --report RUN"});
+  }
+  if (earlier || !args.suite.empty()) return evaluate_tasks_of_suite(args);
+  return evaluate(args);
 }
 
 }  // namespace
@@ -136,8 +167,7 @@ Command eval_command() {
         auto args = std::make_shared<EvalArguments>();
         app.add_option("CONFIG", args->config,
                        "Configuration file (TOML) with the model and the tasks")
-            ->type_name("")
-            ->required();
+            ->type_name("");
         app.add_option("--model", args->model,
                        "Model folder in Hugging Face layout, instead of the configured one")
             ->type_name("FOLDER");
@@ -151,21 +181,35 @@ Command eval_command() {
         app.add_option(
                "--against", args->against,
                "Output of an earlier `eval --json`: adds the difference of the mean rewards\n"
-               "and its paired bootstrap interval (95 %)")
-            ->type_name("FILE");
+               "and its paired bootstrap interval (95 %); with a suite: an earlier run")
+            ->type_name("FILE|RUN");
+        app.add_option("--suite", args->suite,
+                       "Evaluate every task below this folder, in levels by its sub-folders\n"
+                       "(KernelBench's layout), and write a table: report.csv, .json, .html")
+            ->type_name("DIR");
+        app.add_option("--resume", args->resume, "Sample what a killed evaluation of a suite lacks")
+            ->type_name("RUN");
+        app.add_option("--report", args->report,
+                       "Print and write the table of an evaluated suite again; samples nothing")
+            ->type_name("RUN");
+        app.add_flag("--mix-stacks", args->mix_stacks,
+                     "With --suite, --resume or --report: compare or continue although GPU,\n"
+                     "driver, torch, lane or numerics differ; the table names both");
         app.add_flag("--json", args->json, "Print one JSON object on standard output");
         app.add_flag("--quiet", args->quiet, "Print no progress");
         app.footer(
             "Examples:\n"
             "  warpsmith eval configs/quickstart.toml --greedy\n"
             "  warpsmith eval configs/quickstart.toml --model runs/RUN/checkpoints/step-35\n"
+            "  warpsmith eval configs/suites/kernelbench.toml --suite KernelBench/KernelBench\n"
+            "  warpsmith eval --resume runs/RUN\n"
             "Exit codes: 0 all samples were judged; 2 bad input, or tasks were refused; 3 samples "
             "are\n"
             "missing, because they were dropped or run.time_limit (24 h unless --set) ended the\n"
             "evaluation; 130 stopped by Ctrl-C. If samples are missing, the figures cover those "
             "that\n"
             "there are, and say how many.");
-        return [args] { return evaluate(*args); };
+        return [args] { return evaluate_what_is_named(*args); };
       }};
 }
 

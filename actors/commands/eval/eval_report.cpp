@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "actors/brain/exchange_log.hpp"
 #include "runtime/json_text.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_queries.hpp"
@@ -114,6 +115,8 @@ Result<EvalReport> eval_report(const RunPaths& paths, const EvalExtent& extent,
   out["dropped"] = std::ranges::count_if(
       *rows, [](const TrajectoryRow& row) { return row.drop_reason.has_value(); });
   out["refused_tasks"] = extent.refused_tasks;
+  const auto usage = usage_of_run(paths.folder);
+  if (usage && usage->requests > 0) out["brain"] = nlohmann::json::parse(to_json(*usage));
   if (before) {
     out["against"] = difference_json(paired_difference(*before, rewards, bootstrap_seed));
   }

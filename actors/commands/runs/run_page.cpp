@@ -48,7 +48,8 @@ std::string dropped_text(const RunSummary& s) {
 
 std::string trajectories_text(const RunSummary& s) {
   return grouped(s.admitted) + " admitted: " + grouped(s.trained) + " trained, " + dropped_text(s) +
-         ", " + grouped(s.in_flight) + " in flight";
+         ", " + grouped(s.in_flight) + " in flight (" + grouped(s.open) + " running, " +
+         grouped(s.closed + s.stepped) + " to be trained)";
 }
 
 std::string steps_text(const RunSummary& s) {
@@ -58,6 +59,7 @@ std::string steps_text(const RunSummary& s) {
 
 std::vector<double> values_of(const std::vector<CurvePoint>& curve, double CurvePoint::* value) {
   std::vector<double> values;
+  values.reserve(curve.size());
   for (const CurvePoint& point : curve) values.push_back(point.*value);
   return values;
 }
@@ -65,8 +67,7 @@ std::vector<double> values_of(const std::vector<CurvePoint>& curve, double Curve
 std::string reward_lines(const RunPage& page) {
   const std::vector<double> rewards = values_of(page.curve, &CurvePoint::reward);
   const RunSummary& s = page.summary;
-  std::string text = line("reward", number_text(s.reward_first, 2) + " in the first 128, " +
-                                        number_text(s.reward_last, 2) + " in the last 128");
+  std::string text = line("reward", rewards_text(s));
   if (rewards.empty()) return text;
   const auto [low, high] = std::ranges::minmax(rewards);
   return text +
@@ -74,8 +75,7 @@ std::string reward_lines(const RunPage& page) {
 }
 
 std::string passed_lines(const RunPage& page) {
-  const std::string text =
-      line("correct", percent(page.summary.pass_rate_last) + " of the last 128");
+  std::string text = line("correct", percent(page.summary.pass_rate_last) + " of the last 128");
   if (page.curve.empty()) return text;
   return text +
          line("", sparkline(values_of(page.curve, &CurvePoint::passed), 0, 1) + "  0 to 100 %");
@@ -103,6 +103,15 @@ std::string sparkline(const std::vector<double>& values, double low, double high
     text += blocks.at(std::min(static_cast<size_t>(level), blocks.size() - 1));
   }
   return text;
+}
+
+std::string rewards_text(const RunSummary& s) {
+  const uint64_t rewarded = s.trained + s.closed + s.stepped;
+  if (rewarded > 0 && rewarded <= 128) {
+    return number_text(s.reward_first, 2) + ", the mean of " + std::to_string(rewarded);
+  }
+  return number_text(s.reward_first, 2) + " in the first 128, " + number_text(s.reward_last, 2) +
+         " in the last 128";
 }
 
 std::string page_text(const RunPage& page) {

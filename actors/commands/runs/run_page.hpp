@@ -17,6 +17,9 @@ struct RunPage {
   RunEvents events;
 };
 
+/// The mean rewards of the first and the last 128 trajectories; of at most 128, one mean.
+std::string rewards_text(const RunSummary& summary);
+
 /// The page, with control characters made visible. "-" stands for what was not measured.
 std::string page_text(const RunPage& page);
 

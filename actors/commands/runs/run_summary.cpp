@@ -41,6 +41,17 @@ nlohmann::json list_of(const RunEvents& events) {
   return list;
 }
 
+nlohmann::json entry_of(const RunListing& run) {
+  nlohmann::json entry{{"run", run.paths.folder.string()}};
+  if (run.summary) {
+    entry = figures_of(run.paths, *run.summary);
+  } else if (run.summary.error().code != ErrorCode::not_found) {
+    entry["error"] = run.summary.error().message;
+  }
+  entry["running"] = run.owner.has_value();
+  return entry;
+}
+
 /// Events may quote any bytes, in file names or error messages of tasks.
 std::string text_of(const nlohmann::json& object, int indent) {
   return object.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -58,6 +69,12 @@ std::string summary_json(const RunPaths& paths, const RunSummary& summary, const
   out["events"] = list_of(events);
   out["events_left_out"] = events.left_out;
   return text_of(out, indent);
+}
+
+std::string listing_json(const std::vector<RunListing>& runs) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const RunListing& run : runs) list.push_back(entry_of(run));
+  return text_of(list, -1);
 }
 
 }  // namespace warpsmith::actors

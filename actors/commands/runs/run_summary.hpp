@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "runtime/run/run_folder.hpp"
 #include "runtime/run/run_listing.hpp"
@@ -15,5 +16,8 @@ std::string summary_json(const RunPaths& paths, const RunSummary& summary, int i
 /// The same with the keys `events` and `events_left_out`.
 std::string summary_json(const RunPaths& paths, const RunSummary& summary, const RunEvents& events,
                          int indent);
+/// `runs list --json`: an array on one line, of each run its figures, `running`, and in place of
+/// figures that cannot be read `error`. A run without trajectories has neither.
+std::string listing_json(const std::vector<RunListing>& runs);
 
 }  // namespace warpsmith::actors

@@ -74,6 +74,10 @@ ExitCode list(const RunsArguments& args) {
   }
   const auto runs = list_runs(args.root);
   if (!runs) return report(runs.error());
+  if (args.json) {
+    std::cout << listing_json(*runs) << '\n';
+    return ExitCode::success;
+  }
   print("%-36s %-10s %7s %7s %7s %7s %6s %8s %8s\n", "run", "state", "admit", "train", "judged",
         "open", "step", "reward", "..last");
   for (const RunListing& run : *runs) print_line(run);
@@ -123,7 +127,12 @@ ExitCode trajectories(const RunsArguments& args) {
   TrajectoryChoice choice = args.choice;
   if (args.best) choice.order = TrajectoryChoice::Order::best;
   if (args.worst) choice.order = TrajectoryChoice::Order::worst;
-  std::cout << list_text(chosen(*rows, choice));
+  const auto listed = chosen(*rows, choice);
+  if (listed.empty() && !choice.task.empty()) {
+    return report({ErrorCode::not_found, "--task " + choice.task + ": " + paths->folder.string() +
+                                             " has no closed trajectory of it"});
+  }
+  std::cout << list_text(listed);
   return ExitCode::success;
 }
 
@@ -145,41 +154,43 @@ void add_trajectory_options(CLI::App& app, const std::shared_ptr<RunsArguments>&
 }  // namespace
 
 Command runs_command() {
-  return {"runs", "List runs, show one, or read its trajectories",
-          [](CLI::App& app) -> std::function<ExitCode()> {
-            auto args = std::make_shared<RunsArguments>();
-            app.require_subcommand(1);
-            app.add_option("--root", args->root, "Folder with the runs")->capture_default_str();
-            app.footer(
-                "Examples:\n"
-                "  warpsmith runs list\n"
-                "  warpsmith runs show latest --events 50\n"
-                "  warpsmith runs trajectories latest --best\n"
-                "  warpsmith runs trajectories latest --show 12\n"
-                "Exit codes: 0 done, 2 no such run or folder, 3 unreadable.");
-            app.add_subcommand(
-                "list",
-                "One line per run: state; trajectories admitted, trained, judged but not "
-                "trained, open;\nsteps; mean reward of the first and the last 128");
-            CLI::App* one =
-                app.add_subcommand("show", "Figures, sparklines and newest events of one run");
-            one->add_option("RUN", args->name, "Its name, its folder, or \"latest\"")
-                ->capture_default_str();
-            one->add_flag("--json", args->json,
-                          "Print figures and events as a JSON object on one line");
-            one->add_option("--events", args->events,
-                            "How many of the newest events: restarts, refused tasks, failures")
-                ->capture_default_str()
-                ->check(CLI::Range(0, 100'000));
-            CLI::App* each = app.add_subcommand(
-                "trajectories",
-                "Trajectories of one run, also while it runs: a list, or one as text");
-            add_trajectory_options(*each, args);
-            return [args, one, each] {
-              if (each->parsed()) return trajectories(*args);
-              return one->parsed() ? show(*args) : list(*args);
-            };
-          }};
+  return {
+      "runs", "List runs, show one, or read its trajectories",
+      [](CLI::App& app) -> std::function<ExitCode()> {
+        auto args = std::make_shared<RunsArguments>();
+        app.require_subcommand(1);
+        app.fallthrough();  // --root may come after the subcommand
+        app.add_option("--root", args->root, "Folder with the runs")->capture_default_str();
+        app.footer(
+            "Examples:\n"
+            "  warpsmith runs list\n"
+            "  warpsmith runs show latest --events 50\n"
+            "  warpsmith runs trajectories latest --best\n"
+            "  warpsmith runs trajectories latest --show 12\n"
+            "Exit codes: 0 done, 2 no such run or folder, 3 unreadable.");
+        CLI::App* all = app.add_subcommand(
+            "list",
+            "One line per run: state; trajectories admitted, trained, judged but not "
+            "trained, open;\nsteps; mean reward of the first and the last 128");
+        all->add_flag("--json", args->json, "Print the runs' figures as a JSON array on one line");
+        CLI::App* one =
+            app.add_subcommand("show", "Figures, sparklines and newest events of one run");
+        one->add_option("RUN", args->name, "Its name, its folder, or \"latest\"")
+            ->capture_default_str();
+        one->add_flag("--json", args->json,
+                      "Print figures and events as a JSON object on one line");
+        one->add_option("--events", args->events,
+                        "How many of the newest events: restarts, refused tasks, failures")
+            ->capture_default_str()
+            ->check(CLI::Range(0, 100'000));
+        CLI::App* each = app.add_subcommand(
+            "trajectories", "Trajectories of one run, also while it runs: a list, or one as text");
+        add_trajectory_options(*each, args);
+        return [args, one, each] {
+          if (each->parsed()) return trajectories(*args);
+          return one->parsed() ? show(*args) : list(*args);
+        };
+      }};
 }
 
 }  // namespace warpsmith::actors

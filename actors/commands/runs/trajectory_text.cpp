@@ -56,11 +56,16 @@ std::string verdict_lines(std::span<const VerdictRow> verdicts, uint32_t turn) {
   return lines;
 }
 
+bool said_nothing(const Segment& segment) {
+  return std::ranges::find(segment.action_mask, uint8_t{1}) == segment.action_mask.end();
+}
+
 std::string turn_lines(const Segment& segment, std::span<const VerdictRow> verdicts,
                        const TextModel& text) {
   const std::string number = std::to_string(segment.number + 1);
   const std::string given = part_of(segment, false, text);
   const std::string said = block("turn " + number + ": sampled", part_of(segment, true, text));
+  if (given.size() > 0 && said_nothing(segment)) return block("context after a summary", given);
   const std::string judged = verdict_lines(verdicts, segment.number);
   // Segment 0 begins with the prompt; later ones end with what answers the turn.
   if (segment.number == 0) {

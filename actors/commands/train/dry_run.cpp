@@ -73,6 +73,11 @@ std::string learner_text(const LearnerConfig& c, const policy::LearnerMemory& pl
          mib(in_mib(plan.activations)) + ")";
 }
 
+std::string brain_text(const BrainConfig& c) {
+  if (!c.candidates.empty()) return "solutions of " + c.candidates.string();
+  return c.model + " at " + c.url + ", " + std::to_string(c.concurrency) + " requests at once";
+}
+
 void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
   std::cout << "supervisor\n";
   line("telemetry", 1, "figures of all other actors");
@@ -80,21 +85,31 @@ void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
   line("ledger", 1, "run database and segments, own thread");
   line("sandbox", c.sandbox.count, "contract " + c.sandbox.contract + ", " + place_text(c.sandbox));
   line("synthesis", 1, std::to_string(tasks) + " tasks");
+  if (c.synthesis.count > 0) {
+    line("composer", c.synthesis.count,
+         "of " + std::to_string(c.synthesis.compose.candidates) + " candidates for further tasks");
+  }
   const bool learns = learns_online(c.run.stage);
   if (learns) {
     line("learner", 1,
          learner_text(c.learner, memory.learner) + ", own thread, " +
              (c.run.mode == Mode::sync ? "a barrier after each step" : "no barrier"));
   }
-  const bool gpu = c.generator.device == ComputeDevice::cuda;
-  line("generator", c.generator.count,
-       mib(memory.generator) + (gpu ? " each of GPU " + std::to_string(c.generator.gpu) : " each") +
-           ", own thread");
+  const bool brain = has_brain(c.brain);
+  const bool gpu = !brain && c.generator.device == ComputeDevice::cuda;
+  if (brain) {
+    line("brain", 1, brain_text(c.brain) + ", own thread");
+  } else {
+    line("generator", c.generator.count,
+         mib(memory.generator) +
+             (gpu ? " each of GPU " + std::to_string(c.generator.gpu) : " each") + ", own thread");
+  }
   line("tool_executor", c.tool_executor.count, "own thread each");
   line("rollout", c.rollout.count, std::to_string(c.rollout.concurrent) + " trajectories each");
   const bool learns_here = learns && c.learner.device != ComputeDevice::cuda;
-  const double total = (learns_here ? in_mib(memory.learner.total()) : 0) +
-                       (gpu ? 0 : memory.generator * static_cast<double>(c.generator.count));
+  const double total =
+      (learns_here ? in_mib(memory.learner.total()) : 0) +
+      (gpu || brain ? 0 : memory.generator * static_cast<double>(c.generator.count));
   std::cout << "expected memory: " << mib(total) << " of tensors, about 400 MiB of libraries, "
             << "and about 1 GiB per sandbox for its reference worker\n";
 }

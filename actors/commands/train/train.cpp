@@ -23,6 +23,18 @@ struct TrainArguments {
   Output output;
 };
 
+/// A run whose tokens came from a brain cannot go on as one that learns online.
+Result<RunConfig> unless_brain_run(RunConfig config, const std::string& run) {
+  const auto before = config_of_run(run, {});
+  if (!before || !has_brain(before->brain) || !learns_online(config.run.stage)) return config;
+  return fail(ErrorCode::invalid_config,
+              run +
+                  ": a [brain] gave the tokens of this run, without the log-probabilities that "
+                  "PPO needs: it cannot go on with run.stage = \"" +
+                  std::string{to_string(config.run.stage)} +
+                  "\"; resume it with \"collect\", or learn from it by \"rft\"");
+}
+
 /// Adds a hint if RUN is an evaluation: its configuration is seldom valid for training.
 Result<RunConfig> resumed_config(const TrainArguments& args) {
   auto config = config_of_run(args.resume, args.overrides);
@@ -30,6 +42,7 @@ Result<RunConfig> resumed_config(const TrainArguments& args) {
   if (!config && name.find("-eval", name.rfind('/')) != std::string::npos) {
     config.error().message += "\nby its name this is an evaluation; evaluations cannot be resumed";
   }
+  if (config) return unless_brain_run(std::move(*config), args.resume);
   return config;
 }
 

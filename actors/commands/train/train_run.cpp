@@ -5,7 +5,9 @@
 #include <iostream>
 #include <optional>
 
+#include "actors/brain/exchange_log.hpp"
 #include "actors/commands/run_loop.hpp"
+#include "actors/commands/runs/run_page.hpp"
 #include "actors/commands/runs/run_summary.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/sandbox/service_backend.hpp"
@@ -38,16 +40,14 @@ void print_counts(const RunSummary& s, bool learns) {
     return;
   }
   std::cerr << s.admitted << " trajectories = " << s.trained << " trained + " << s.dropped_total()
-            << " dropped + " << s.in_flight << " in flight, " << s.last_step << " steps";
+            << " dropped + " << s.in_flight << " in flight (" << s.open << " running, "
+            << s.closed + s.stepped << " to be trained), " << s.last_step << " steps";
 }
 
 void print_text(const RunPaths& paths, const RunSummary& s, bool learns) {
   std::cerr << paths.folder.string() << ": ";
   print_counts(s, learns);
-  if (learns && s.reward_first && s.reward_last) {
-    std::cerr << ", reward " << *s.reward_first << " (first 128) -> " << *s.reward_last
-              << " (last 128)";
-  }
+  if (learns && s.reward_first && s.reward_last) std::cerr << ", reward " << rewards_text(s);
   std::cerr << '\n';
 }
 
@@ -63,7 +63,8 @@ void adapt_to_stage(RunInputs& inputs) {
   inputs.learns = learns_online(c.run.stage);
   if (c.run.stage != Stage::collect) return;
   c.run.trajectories = c.collect.samples * static_cast<int64_t>(inputs.tasks.size());
-  c.synthesis.curriculum = Curriculum::rounds;
+  c.synthesis.curriculum = {.quarantine_after = 0};
+  c.synthesis.count = 0;
   if (c.collect.greedy) c.generator.temperature = 0;
 }
 
@@ -113,6 +114,10 @@ LoopResult run_tree(TreeParts parts, const SignalWait& signals, const Output& ou
   options.time_limit = config.run.time_limit;
   options.window = config.telemetry.window;
   options.quiet = output.quiet;
+  options.trains = parts.inputs->learns;
+  options.end = parts.inputs->end;
+  options.verdict = config.sandbox.limits.evaluation * (config.sandbox.queue + 1);
+  options.resumed = parts.inputs->origin.version.incarnation > 1;
   return run_loop(tree, signals, options);
 }
 
@@ -129,6 +134,8 @@ StageEnd finish(const RunPaths& paths, const LoopResult& loop, const RunInputs& 
   const auto summary = summary_of(paths);
   if (!summary) return failed_stage(summary.error());
   print_text(paths, *summary, inputs.learns);
+  const auto usage = usage_of_run(paths.folder);
+  if (usage && usage->requests > 0) std::cerr << "brain: " << usage_text(*usage) << '\n';
   if (output.json) std::cout << summary_json(paths, *summary, -1) << '\n';
   StageEnd end{ExitCode::success, loop.end == LoopEnd::finished, paths.folder};
   if (loop.end != LoopEnd::failed) return end;
@@ -173,7 +180,7 @@ StageEnd run_training(const RunConfig& config, const RunPlace& place, const Outp
   if (!tap) return failed_stage(tap.error());
   const LoopResult loop = run_tree({*inputs, std::move(*tap)}, signals, output);
   record_end(*session->ledger);
-  if (loop.end == LoopEnd::stopped) {
+  if (loop.end == LoopEnd::stopped || (*inputs)->end->asked()) {
     std::cerr << "resume with: ./warpsmith train --resume " << resumable(place, paths.folder)
               << '\n';
   }

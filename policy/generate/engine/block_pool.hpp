@@ -28,7 +28,7 @@ class BlockPool {
   std::optional<BlockId> take();
   /// Adds a reference to a block in use.
   void share(BlockId block);
-  /// Removes a reference; without any the block is free.
+  /// Removes a reference; the last one frees the block.
   void drop(BlockId block);
 
   int64_t free_blocks() const { return static_cast<int64_t>(free_.size()); }

@@ -51,8 +51,8 @@ class PrefixTree {
   /// yet. A known one replaces the sequence's own. The first `path.blocks()` are the path's.
   void insert(std::span<const int32_t> tokens, std::span<BlockId> blocks, Path& path);
   /// Removes the least recently used entry without successors or other references to its block.
-  /// Returns false if there is none. Visits no other entries than older ones of that kind that have
-  /// references.
+  /// Returns false if there is none. On the way it visits only older entries without successors
+  /// that are still referenced.
   bool evict_one();
   void clear();
 

@@ -54,7 +54,8 @@ class SessionStore {
   /// Takes blocks for every planned sequence; returns the work whose blocks were found.
   std::vector<PlannedWork> reserve(const std::vector<PlannedWork>& plan);
 
-  /// Gives running sessions the blocks that follow in known prefixes. Returns their tokens.
+  /// Lets running sessions use cached blocks that continue their prefix. Returns the number of
+  /// tokens that need not be computed.
   int64_t adopt_prefixes();
   /// Lets other sessions share the computed full blocks of a session, if they are current.
   void share_prefix(Session& session);

@@ -86,6 +86,10 @@ Result<std::unique_ptr<Contract>> open_cpu(const ContractSlot& slot) {
   return std::make_unique<CpuContract>(slot.options, std::move(*compiler));
 }
 
+LibraryBuild library_build() {
+  return {cpu_compile_flags(), cpu_link_flags(), cpu_header_file, cpu_header_text};
+}
+
 }  // namespace
 
 const std::vector<std::string>& cpu_compile_flags() {
@@ -110,7 +114,8 @@ const ContractEntry& cpu_contract() {
                                    .tensors_heading = "Buffers that `solve` receives, in order",
                                    .names_lane = false,
                                    .tensor_lines = tensor_lines,
-                                   .open = open_cpu};
+                                   .open = open_cpu,
+                                   .library_build = library_build};
   return entry;
 }
 

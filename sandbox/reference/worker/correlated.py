@@ -15,7 +15,7 @@ import orders
 
 _U = 2.0**-24
 _SAMPLE = 256  # number of terms that represent a longer sum
-_SMALL = 8  # terms below so many u of the sum round to few values, mostly one
+_SMALL = 8  # terms smaller than this many u of the sum all round to one or a few values
 
 
 class CorrelatedErrors:
@@ -51,7 +51,7 @@ class CorrelatedErrors:
         np.minimum(weights, 1, out=weights)
         alike = np.sqrt(np.mean(weights * weights * (some == others), -1))
         small *= weights
-        lost = np.abs(small.sum(-1)) - 2 * np.sqrt((small * small).sum(-1))  # less what signs differ by chance
+        lost = np.abs(small.sum(-1)) - 2 * np.sqrt((small * small).sum(-1))  # minus the imbalance that is chance
         count = n * np.minimum(alike + np.maximum(lost, 0) / some.shape[-1], weights.mean(-1))
         return np.where(count > 2 * math.sqrt(n), count, np.float32(0))
 

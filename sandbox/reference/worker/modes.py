@@ -13,9 +13,9 @@ from places import storage_of
 U = 2.0**-24  # half a unit in the last place of float32
 # Amplitude of a perturbation in units of u: at least one unit in the last place of float32 after rounding.
 AMPLITUDE = 3.0
-# Tensor cores cut off the partial sums of a product instead of rounding them, so that their errors add up. From so many
-# terms on they exceed random errors: where the terms' signs differ, and where the terms add up to the result. Then they
-# grow with the length instead of its root. docs/verdicts.md has the margins.
+# Tensor cores cut off the partial sums of a product instead of rounding them, so that their errors add up. These are
+# the numbers of terms from which they exceed random errors: for terms of mixed signs, and of one sign. From there on
+# they grow with the number instead of its root. docs/verdicts.md has the margins.
 CUT_OFF_MIXED, CUT_OFF_ALIKE = 512, 1024
 # Half of the relative error of rounding to TF32's ten bits. Where bits are cut off instead, each factor is on average
 # too small by as much, and a product by twice that, in all its elements alike. With these values the bound is about
@@ -23,8 +23,9 @@ CUT_OFF_MIXED, CUT_OFF_ALIKE = 512, 1024
 # by chance.
 TF32 = 2.0**-12
 TF32_SHARE = 4
-# Near a kink, an honest product may lie on the other side although no perturbed one does: it is up to so many times
-# further off. The deviation there is this share of the step to the other side; the bound multiplies it by 8 or more.
+# Near a kink, an honest product may lie on the other side although no perturbed one does: its distance is up to
+# KINK_REACH times theirs. The deviation there is this share of the step to the other side; the bound multiplies it
+# by 8 or more.
 KINK_REACH, KINK_SHARE = 8.0, 0.125
 # All elements that read a row's single sum share its error, so comparing neighbours does not show it. The error of its
 # output is this much larger than that of its inputs, so that the two never cancel where one term dominates the sum.
@@ -32,7 +33,7 @@ FOLD = 2.0
 # For float types: the largest relative error of rounding to them, and the largest absolute one near zero.
 UNITS = {torch.float16: (2.0**-11, 2.0**-25), torch.bfloat16: (2.0**-8, 0.0)}
 # The amplitude of a rounding to a half type, in its units: as far apart as two honest roundings can lie, so that the
-# spread includes what an exponential makes of them.
+# spread covers their growth through an exponential.
 NARROW_AMPLITUDE = 2.0
 # The weight of these deviations. With the bound's constant this is about twice the largest error of honest kernels, and
 # a third of what bfloat16 does to a task of float16.

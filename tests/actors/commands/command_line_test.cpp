@@ -93,6 +93,12 @@ TEST(CommandLineTest, ToleranceNeedsAnExpectedSpeedUp) {
 TEST(CommandLineTest, UnknownCommandsAndOptionsAreBadInput) {
   EXPECT_EQ(run({}).code, ExitCode::bad_input);
   EXPECT_EQ(run({"fly"}).code, ExitCode::bad_input);
+  EXPECT_THAT(run({"--json"}).err, StartsWith("warpsmith: expected one of bench, check, "));
+  EXPECT_THAT(run({"runs"}).err,
+              StartsWith("warpsmith: runs: expected one of list, show, trajectories\n"));
+  EXPECT_THAT(run({"runs", "list", "--root", "/no/such"}).err,
+              StartsWith("warpsmith: /no/such: no such folder"));
+  EXPECT_THAT(run({"check", "/no/such"}).err, StartsWith("warpsmith: /no/such: no such folder"));
   EXPECT_THAT(run({"frobnicate"}).err,
               StartsWith("warpsmith: no command \"frobnicate\"; expected one of bench, check, "));
   EXPECT_THAT(run({"evl"}).err, HasSubstr("the nearest is \"eval\""));

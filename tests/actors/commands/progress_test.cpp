@@ -31,6 +31,16 @@ TEST(ProgressLineTest, ShowsReadyTasksBeforeTheFirstTrajectory) {
   EXPECT_THAT(ProgressLine{}.next(before), HasSubstr("tasks ready 7/26, 2 refused |"));
 }
 
+TEST(ProgressLineTest, ShowsWhatIsComposedIfAnythingIs) {
+  ProgressView before = view(0, seconds{5});
+  before.seen.values = {
+      {"synthesis-0.composed", 6}, {"synthesis-0.candidates", 8}, {"synthesis-0.accepted", 4}};
+  EXPECT_THAT(ProgressLine{}.next(before), Not(HasSubstr("composed")));
+  before.seen.texts = {{"composer-0.phase", "preparing"}};
+  EXPECT_THAT(ProgressLine{}.next(before),
+              HasSubstr("| composed 6 of 8 candidates (preparing), 4 tasks in use |"));
+}
+
 TEST(ProgressLineTest, ShowsTheWorkInProgressUntilTheFirstStep) {
   ProgressView early = view(10, seconds{40});
   early.seen.values = {{"sandbox-0.queued", 3}, {"learner-0.step", 0}};
@@ -42,7 +52,7 @@ TEST(ProgressLineTest, ShowsTheWorkInProgressUntilTheFirstStep) {
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("10 admitted, 2 ended"));
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("first trajectories: "));
   early.seen.values["learner-0.step"] = 1;  // of a resumed run
-  early.done_before = 2;
+  early.resumed = true;
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("resumed: 10 admitted, 2 ended"));
   EXPECT_THAT(ProgressLine{}.next(early), Not(HasSubstr("reward")));
   early.seen.values["learner-0.reward"] = 1;
@@ -79,9 +89,11 @@ TEST(ProgressLineTest, RatesAreThoseOfTheWindow) {
 
 TEST(ProgressLineTest, TimeLeftIsThatOfTrajectoriesOrLimit) {
   ProgressLine line;
-  EXPECT_THAT(line.next(view(20, seconds{40})), Not(HasSubstr("left")))
-      << "most of the time was the start";
-  ProgressView now = view(60, seconds{60});  // 40 more in 20 s, 50 to go
+  ProgressView now = view(20, seconds{40});
+  now.trains = false;
+  EXPECT_THAT(line.next(now), Not(HasSubstr("left"))) << "most of the time was the start";
+  now.counts.admitted = 60;  // 40 more in 20 s, 50 to go
+  now.elapsed = seconds{60};
   EXPECT_THAT(line.next(now), HasSubstr("25s left"));
   now.limit = seconds{70};
   EXPECT_THAT(line.next(now), HasSubstr("10s left"));
@@ -89,6 +101,7 @@ TEST(ProgressLineTest, TimeLeftIsThatOfTrajectoriesOrLimit) {
 
 TEST(ProgressLineTest, AnEvaluationShowsNoLearner) {
   ProgressView now = view(60, seconds{50});
+  now.trains = false;
   now.counts.in_flight = 60;  // nothing leaves the ledger
   now.counts.closed = 50;
   now.seen.values = {{"sandbox-0.queued", 4}, {"generator-0.sampled_tokens", 5000}};

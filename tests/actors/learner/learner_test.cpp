@@ -15,54 +15,87 @@ LocalWeightStoreActor::behavior_type any_store(LocalWeightStoreActor::pointer /*
           [](const LocalWeights&) {}, [](atom::pull) { return LocalWeights{}; }};
 }
 
+/// Five tokens of prompt, then five sampled tokens.
+Segment segment_of(TrajectoryId id) {
+  Segment segment{id, 0, {}, {}, {}, {}};
+  for (int32_t i = 0; i < 10; ++i) {
+    segment.tokens.push_back(i + 20);
+    segment.action_mask.push_back(i < 5 ? 0 : 1);
+    segment.log_probs.push_back(i < 5 ? 0.0F : -2.0F);
+    segment.versions.push_back(i < 5 ? PolicyVersion{} : PolicyVersion{1, 0});
+  }
+  return segment;
+}
+
 class LearnerTest : public RunFixture {
  protected:
-  /// Five tokens of prompt, then five sampled tokens.
-  static Segment segment_of(TrajectoryId id) {
-    Segment segment{id, 0, {}, {}, {}, {}};
-    for (int32_t i = 0; i < 10; ++i) {
-      segment.tokens.push_back(i + 20);
-      segment.action_mask.push_back(i < 5 ? 0 : 1);
-      segment.log_probs.push_back(i < 5 ? 0.0F : -2.0F);
-      segment.versions.push_back(i < 5 ? PolicyVersion{} : PolicyVersion{1, 0});
-    }
-    return segment;
+  ~LearnerTest() override {
+    for (const caf::actor& one : started_) self_->send_exit(one, caf::exit_reason::user_shutdown);
   }
+
+  LearnerActor start(const std::vector<std::string>& settings, SharedGpu shared = {}) {
+    const RunConfig c = config(settings);
+    session_.emplace(begin_run(c, "test", "{}").value());
+    const auto inputs = inputs_of(c, *session_);
+    LearnerSettings learns =
+        learner_settings(c, {inputs->model, inputs->weights, inputs->origin}, inputs->checkpoints);
+    learns.shared = std::move(shared);
+    const LedgerActor ledger = system_.spawn(stand_in::ledger);
+    const LocalWeightStoreActor store = system_.spawn(any_store);
+    LearnerActor actor = system_.spawn<caf::detached>(learner, Identity{"learner-0", tap.get()},
+                                                      std::move(learns), ledger, store);
+    started_ = {caf::actor_cast<caf::actor>(actor), caf::actor_cast<caf::actor>(ledger),
+                caf::actor_cast<caf::actor>(store)};
+    return actor;
+  }
+
+  uint64_t waiting_in(const LearnerActor& actor) {
+    uint64_t waiting = 0;
+    self_->request(actor, seconds{10}, atom::status_v)
+        .receive([&](const ActorStatus& status) { waiting = status.queued; },
+                 [&](const caf::error& error) { ADD_FAILURE() << system_.render(error); });
+    return waiting;
+  }
+
+  void play(const LearnerActor& actor, TrajectoryId id) {
+    self_->send(actor, segment_of(id));
+    self_->send(actor, Closed{id, {.reward = 1, .verdict = VerdictClass::passed, .turns = 1}});
+  }
+
+  using seconds = std::chrono::seconds;
+  RunTestConfig system_config_;
+  caf::actor_system system_{system_config_};
+  caf::scoped_actor self_{system_};
+  std::optional<RunSession> session_;
+  std::vector<caf::actor> started_;
 };
 
 TEST_F(LearnerTest, CheckpointRequestedWithinAStepFinishesThatStep) {
   // Four updates in a step: the learner makes the first, then no further trajectory comes.
-  const RunConfig c = config({"learner.step.minibatches=4", "learner.step.epochs=1"});
-  auto session = begin_run(c, "test", "{}");
-  ASSERT_TRUE(session.has_value()) << session.error().message;
-  RunTestConfig cfg;
-  caf::actor_system system{cfg};
-  caf::scoped_actor self{system};
-  const LedgerActor ledger = system.spawn(stand_in::ledger);
-  const LocalWeightStoreActor store = system.spawn(any_store);
-  const auto inputs = inputs_of(c, *session);
-  const LearnerActor actor = system.spawn<caf::detached>(
-      learner, Identity{"learner-0", tap.get()},
-      learner_settings(c, {inputs->model, inputs->weights, inputs->origin}, inputs->checkpoints),
-      ledger, store);
-  for (TrajectoryId id = 1; id <= 2; ++id) {
-    self->send(actor, segment_of(id));
-    self->send(actor, Closed{id, {.reward = 1, .verdict = VerdictClass::passed, .turns = 1}});
+  const LearnerActor actor = start({"learner.step.minibatches=4", "learner.step.epochs=1"});
+  play(actor, 1);
+  play(actor, 2);
+  const auto deadline = Deadline::after(seconds{20});
+  while (waiting_in(actor) != 0 && !deadline.passed()) {
   }
-  uint64_t waiting = 1;
-  const auto deadline = Deadline::after(std::chrono::seconds{20});
-  while (waiting != 0 && !deadline.passed()) {
-    self->request(actor, std::chrono::seconds{10}, atom::status_v)
-        .receive([&](const ActorStatus& status) { waiting = status.queued; },
-                 [&](const caf::error& error) { FAIL() << system.render(error); });
-  }
-  self->request(actor, std::chrono::seconds{10}, atom::checkpoint_v)
+  self_->request(actor, seconds{10}, atom::checkpoint_v)
       .receive([](const std::string& made) { EXPECT_TRUE(made.ends_with("step-1")) << made; },
-               [&](const caf::error& error) { ADD_FAILURE() << system.render(error); });
-  for (const auto& one : {caf::actor_cast<caf::actor>(actor), caf::actor_cast<caf::actor>(ledger),
-                          caf::actor_cast<caf::actor>(store)}) {
-    self->send_exit(one, caf::exit_reason::user_shutdown);
-  }
+               [&](const caf::error& error) { ADD_FAILURE() << system_.render(error); });
+}
+
+TEST_F(LearnerTest, WorkWaitsForTheEndOfAMeasurement) {
+  const test_support::TemporaryFolder leases;
+  const LearnerActor actor =
+      start({"learner.forwards=\"streamed\""}, {.device = "gpu", .folder = leases.path().string()});
+  EXPECT_EQ(waiting_in(actor), 0U);
+  std::optional<DeviceLease> measuring =
+      DeviceLease::acquire(leases.path().string(), "gpu", Deadline::after(seconds{20})).value();
+  self_->send(actor, segment_of(1));
+  self_->request(actor, std::chrono::milliseconds{100}, atom::status_v)
+      .receive([](const ActorStatus&) { ADD_FAILURE() << "computed during a measurement"; },
+               [](const caf::error&) {});
+  measuring.reset();
+  EXPECT_EQ(waiting_in(actor), 0U) << "and goes on afterwards";
 }
 
 }  // namespace

@@ -75,6 +75,15 @@ TEST_F(LedgerTest, RequestsWithinTheGroupCommitShareOneFlush) {
   EXPECT_EQ(granted, 2);
 }
 
+TEST_F(LedgerTest, AdmitsAtMostWhatAnEvaluationHasInAllAndNothingWithoutATask) {
+  spawn(milliseconds{0}, SteadyClock::now());
+  self->send(actor_, atom::drain_v, uint64_t{1});
+  deliver_all();
+  EXPECT_FALSE(ask<Admission>(actor_, atom::admit_v, Task{})->granted);
+  EXPECT_TRUE(ask<Admission>(actor_, atom::admit_v, test_support::sample_task())->granted);
+  EXPECT_FALSE(ask<Admission>(actor_, atom::admit_v, test_support::sample_task())->granted);
+}
+
 TEST_F(LedgerTest, WithoutAGroupCommitTheFlushFollowsTheQueuedMessages) {
   spawn(milliseconds{0}, SteadyClock::now());
   const auto admission = ask<Admission>(actor_, atom::admit_v, test_support::sample_task());

@@ -33,6 +33,7 @@ int serve() {
   publish<LearnerActor>(system, system.spawn(stand_in::learner));
   publish(system, system.spawn(stand_in::rollout));
   publish(system, system.spawn(stand_in::supervisor));
+  publish(system, system.spawn(stand_in::composer));
   (void)std::fflush(stdout);
   (void)std::getchar();  // until the tests close the pipe
   std::_Exit(0);         // published actors never end by themselves

@@ -27,7 +27,7 @@ ServerProcess::ServerProcess() {
   input_ = in[1];
   std::FILE* lines = fdopen(out[0], "r");
   int port = 0;
-  while (ports_.size() < 10 && std::fscanf(lines, "%d", &port) == 1) {
+  while (ports_.size() < 11 && std::fscanf(lines, "%d", &port) == 1) {
     ports_.push_back(static_cast<uint16_t>(port));
   }
   (void)std::fclose(lines);

@@ -36,6 +36,7 @@ enum class Served : uint8_t {
   learner,
   rollout,
   supervisor,
+  composer,
 };
 
 /// This program started with `serve`; reads its ports, and ends it by closing its standard input.

@@ -105,9 +105,15 @@ TEST_F(NetTest, Synthesis) {
   const auto far = connect<SynthesisActor>(Served::synthesis);
   (void)ask<PreparedTask>(far, atom::next_task_v);
   EXPECT_EQ(ask<PreparedTask>(far, atom::next_task_v, std::string{"relu"}).task.id, "relu");
-  self->send(far, TaskOutcome{"t", 1});
+  self->send(far, TaskOutcome{"t", {.reward = 1}});
   self->send(far, Peers{});
   EXPECT_EQ(received(far), 2U);
+}
+
+TEST_F(NetTest, Composer) {
+  const auto far = connect<ComposerActor>(Served::composer);
+  const auto found = ask<synthesis::Composition>(far, atom::compose_v, uint64_t{7});
+  EXPECT_EQ(found, (synthesis::Composition{.index = 7, .reason = "far"}));
 }
 
 TEST_F(NetTest, Ledger) {
@@ -127,7 +133,8 @@ TEST_F(NetTest, Ledger) {
   self->send(far, Observation{"generator-0", {{"queued", 1}}, {}});
   self->send(far, atom::redeliver_v, connect<LearnerActor>(Served::learner));
   self->send(far, atom::drain_v);
-  EXPECT_EQ(received(far), 5U);
+  self->send(far, atom::drain_v, uint64_t{7});
+  EXPECT_EQ(received(far), 6U);
   EXPECT_EQ(ask<LedgerCounts>(far, atom::counts_v).dropped.at("stale"), 1U);
 }
 

@@ -17,6 +17,9 @@ class NoServices : public sandbox::ToolServices {
   Result<sandbox::ShellResult> shell(const sandbox::ShellRequest& /*request*/) override {
     return fail(ErrorCode::unsupported, "no shell in this test");
   }
+  Result<sandbox::JobReport> job(const sandbox::JobRequest& /*request*/) override {
+    return fail(ErrorCode::unsupported, "no jobs in this test");
+  }
 };
 
 std::vector<policy::ChatMessage> demonstration() {

@@ -140,9 +140,9 @@ class RolloutFixture : public testing::Test {
   RolloutCommands answer(const std::string& text) {
     return machine_->tool_answered({7, machine_->request(), text});
   }
-  RolloutCommands ask_judge(Request request) {
+  RolloutCommands ask_judge(Request request, const std::string& kernel = "int a;") {
     ToolAnswer answer{7, machine_->request(), {}, true, {}, request};
-    answer.submission.files["kernel.cpp"] = "int a;";
+    answer.submission.files["kernel.cpp"] = kernel;
     return machine_->tool_answered(answer);
   }
   RolloutCommands judge(const Judgement& judgement) {

@@ -42,8 +42,11 @@ TEST_F(RolloutResumeTest, WorkspaceIsRebuiltBeforeTheFirstCall) {
   const auto first = say(call_text("submit"));
   EXPECT_TRUE(holds<ReleaseWorkspace>(first)) << "an old workspace may be left";
   EXPECT_EQ(only<ToolCall>(first).name, "write");
+  EXPECT_TRUE(only<ToolCall>(first).repeat) << "so that no background job starts twice";
   EXPECT_EQ(only<ToolCall>(answer("wrote")).name, "edit");
-  EXPECT_EQ(only<ToolCall>(answer("edited")).name, "submit");
+  const auto submit = only<ToolCall>(answer("edited"));
+  EXPECT_EQ(submit.name, "submit");
+  EXPECT_FALSE(submit.repeat);
   const auto judging = ask_judge(Request::final);
   EXPECT_EQ(only<Segment>(judging).number, 2U);
   const auto outcome = only<Closed>(judge(passed_verdict())).outcome;

@@ -161,7 +161,8 @@ class RunFixture : public ::testing::Test {
     return spawners;
   }
 
-  /// Runs until the supervisor is done; orders a stop once `stop_at` trajectories are admitted.
+  /// Runs until the supervisor is done; orders a stop once `stop_at` trajectories are admitted, or
+  /// once an actor has asked for the end and all open trajectories wait for it.
   std::string run(const std::shared_ptr<const RunInputs>& inputs, uint64_t stop_at) {
     RunTestConfig cfg;
     caf::actor_system system{cfg};
@@ -179,7 +180,10 @@ class RunFixture : public ::testing::Test {
                 gauges = status.gauges;
               },
               [&](const caf::error& error) { phase = "failed: " + system.render(error); });
-      if (gauges["admitted"] >= static_cast<double>(stop_at)) self->send(root, atom::stop_v);
+      const bool asked = inputs->end->asked() && inputs->end->held() > 0;
+      if (asked || gauges["admitted"] >= static_cast<double>(stop_at)) {
+        self->send(root, atom::stop_v);
+      }
       // The supervisor reads the ledger's counts every 50 ms.
       self->receive(caf::after(std::chrono::milliseconds{50}) >> [] {});
     }

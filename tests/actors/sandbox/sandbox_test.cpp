@@ -27,6 +27,7 @@ class ScriptedBackend : public SandboxBackend {
     return verdict;
   }
   Result<TaskFacts> ingest(const Task& task, std::chrono::milliseconds /*budget*/) override {
+    if (tasks_) tasks_->push_back("ingest of " + task.id);
     lost_ = task.id == "slow";
     if (lost_) return fail(ErrorCode::timeout, "no answer");
     if (task.id == "random") return fail(ErrorCode::unsupported, "task random: outputs differ");
@@ -75,6 +76,26 @@ class SandboxTest : public ActorTest {
     deliver_all();
   }
 };
+
+TEST_F(SandboxTest, AnIngestWaitsForTheEvaluationsInTheQueue) {
+  const auto send = [this](const char* id) {
+    EvaluateCall call;
+    call.task.id = id;
+    self->send(actor, call);
+  };
+  const auto ingest = [this](const char* id) {
+    Task task;
+    task.id = id;
+    self->send(actor, atom::ingest_v, task);
+  };
+  send("a");
+  ingest("new");
+  send("b");
+  ingest("newer");
+  send("c");
+  deliver_all();
+  EXPECT_EQ(judged, (std::vector<std::string>{"a", "b", "c", "ingest of new", "ingest of newer"}));
+}
 
 TEST_F(SandboxTest, AnswersWithTheVerdict) {
   const Judgement judgement = judge("relu");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/synthesis/synthesis.hpp"
 
+#include <map>
 #include <set>
 
 #include "actors/sandbox/sandbox.hpp"
@@ -87,6 +88,19 @@ TEST_F(SynthesisTest, AskerWaitsUntilEnoughTasksAreAccepted) {
   EXPECT_EQ(task->facts.eager_ms, 1.5);
 }
 
+TEST_F(SynthesisTest, AnEvaluationGetsEachTaskAsOftenAsItLacksSamplesThenNone) {
+  std::vector<Task> tasks(3);
+  for (size_t i = 0; i < 3; ++i) tasks[i].id = std::vector<std::string>{"a", "bad-1", "b"}[i];
+  SynthesisSettings settings;
+  settings.draws = synthesis::DrawLimits{{"a", 2}, {"bad-1", 2}, {"b", 1}};
+  settings.min_ready = 3;
+  actor = sys.spawn(synthesis, identity("synthesis-0"), tasks, std::vector{judge}, settings);
+  deliver_all();
+  std::map<std::string, int> drawn;
+  for (int i = 0; i < 5; ++i) ++drawn[ask<PreparedTask>(actor, atom::next_task_v)->task.id];
+  EXPECT_EQ(drawn, (std::map<std::string, int>{{"a", 2}, {"b", 1}, {"", 2}}));
+}
+
 TEST_F(SynthesisTest, LeavesOutTasksBeyondThePoolsSize) {
   with_tasks({"a", "bad-1", "b", "c", "d"}, 5, 2);
   deliver_all();
@@ -96,6 +110,19 @@ TEST_F(SynthesisTest, LeavesOutTasksBeyondThePoolsSize) {
   const auto status = ask<ActorStatus>(actor, atom::status_v);
   EXPECT_EQ(status->gauges.at("left_out"), 2);
   EXPECT_EQ(status->phase, "serving");
+}
+
+TEST_F(SynthesisTest, TasksWithImpossibleTimesAreQuarantined) {
+  with_tasks({"a", "b"});
+  deliver_all();
+  for (int i = 0; i < 8; ++i) {
+    self->send(actor, TaskOutcome{"a", {.reward = -1, .verdict = VerdictClass::too_fast}});
+  }
+  deliver_all();
+  EXPECT_EQ(ask<ActorStatus>(actor, atom::status_v)->gauges.at("quarantined"), 1);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(ask<PreparedTask>(actor, atom::next_task_v)->task.id, "b");
+  }
 }
 
 TEST_F(SynthesisTest, FindsATaskByIdEvenBeforeItsIngest) {

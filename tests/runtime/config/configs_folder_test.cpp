@@ -14,8 +14,10 @@ namespace {
 
 std::vector<std::filesystem::path> experiments() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator("configs")) {
-    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+  for (const char* folder : {"configs", "configs/suites"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() == ".toml") files.push_back(entry.path());
+    }
   }
   return files;
 }

@@ -27,7 +27,8 @@ TEST(RunConfigTest, SeedModelAndTasksAreRequired) {
   EXPECT_EQ(error_of(""),
             "c.toml: run.seed: required, and not set\n"
             "c.toml: model.folder: required, and not set\n"
-            "c.toml: synthesis.tasks: expected at least one folder or file of tasks");
+            "c.toml: synthesis.tasks: expected at least one folder or file of tasks, or "
+            "synthesis.count > 0");
 }
 
 TEST(RunConfigTest, UnknownKeysWrongTypesAndImpossibleCombinationsAreReportedTogether) {
@@ -104,6 +105,8 @@ TEST(RunConfigTest, AShellCommandMustFitItsCall) {
 TEST(RunConfigTest, HeldOutTasksMustNotBeTrainedOn) {
   EXPECT_THAT(error_of(least, {"synthesis.held_out=[\"a\", \"b\"]", "synthesis.tasks=[\"b\"]"}),
               HasSubstr("synthesis.held_out: b is also in synthesis.tasks"));
+  EXPECT_THAT(error_of(least, {"synthesis.curriculum.success_low=0.9"}),
+              HasSubstr("synthesis.curriculum.success_low: expected less than success_high"));
 }
 
 TEST(RunConfigTest, BrokenSyntaxIsTheOnlyComplaint) {
@@ -182,6 +185,26 @@ TEST(RunConfigTest, AMissingFileIsNamed) {
   EXPECT_EQ(config.error().message, "no/such.toml: expected a configuration file, found nothing");
   EXPECT_EQ(load_run_config("/dev/zero", {}).error().message,
             "/dev/zero: expected a configuration file, found something that is not a regular file");
+}
+
+TEST(RunConfigTest, ToolsOfBackgroundJobsNeedEachOther) {
+  EXPECT_THAT(error_of(least, {R"(agent.tools=["bash_output", "write", "submit"])"}),
+              HasSubstr("expected \"bash\" beside \"bash_output\""));
+  EXPECT_THAT(error_of(least, {R"(agent.tools=["bash", "kill_bash", "write", "submit"])"}),
+              HasSubstr("expected \"bash_output\" beside \"kill_bash\""));
+  EXPECT_EQ(error_of(least, {R"(agent.tools=["bash", "bash_output", "write", "submit"])"}), "");
+  EXPECT_THAT(error_of(least, {"tool_executor.jobs=17"}), HasSubstr("tool_executor.jobs"));
+}
+
+TEST(RunConfigTest, SummariesAreForBrainsAndNeedRoom) {
+  EXPECT_THAT(error_of(least, {"agent.summarise=true"}),
+              HasSubstr("agent.summarise: expected false: a summary begins a new context"));
+  std::vector<std::string> brain{"agent.summarise=true", "run.stage=collect", "brain.model=m",
+                                 "brain.url=https://host/v1"};
+  EXPECT_EQ(error_of(least, brain), "");
+  brain.emplace_back("agent.max_tokens=4096");
+  brain.emplace_back("generator.max_new_tokens=4000");
+  EXPECT_THAT(error_of(least, brain), HasSubstr("agent.summary_share: expected a share"));
 }
 
 }  // namespace

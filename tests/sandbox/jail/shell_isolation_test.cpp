@@ -9,7 +9,9 @@
 #include <sstream>
 #include <thread>
 
+#include "sandbox/jail/jail_remedy.hpp"
 #include "sandbox/jail/presets.hpp"
+#include "sandbox/service/probe.hpp"
 #include "sandbox/service/shell.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
@@ -205,18 +207,18 @@ TEST(JailTest, ReportsAJailThatCouldNotBeMade) {
   EXPECT_NE(exit.error().message.find("/nowhere/at/all"), std::string::npos);
 }
 
-/// A `bwrap` that starts its child and never reports.
-class SilentBubblewrap {
+/// A `bwrap` that is a shell script.
+class ScriptedBubblewrap {
  public:
-  explicit SilentBubblewrap(const std::string& child) : path_(::getenv("PATH")) {
+  explicit ScriptedBubblewrap(const std::string& script) : path_(::getenv("PATH")) {
     const std::string program = folder_.path() + "/bwrap";
-    std::ofstream(program) << "#!/bin/sh\n/bin/" + child + " &\nwait\n";
+    std::ofstream(program) << "#!/bin/sh\n" + script;
     fs::permissions(program, fs::perms::owner_all);
     (void)::setenv("PATH", (folder_.path() + ":" + path_).c_str(), 1);
   }
-  ~SilentBubblewrap() { (void)::setenv("PATH", path_.c_str(), 1); }
-  SilentBubblewrap(const SilentBubblewrap&) = delete;
-  SilentBubblewrap& operator=(const SilentBubblewrap&) = delete;
+  ~ScriptedBubblewrap() { (void)::setenv("PATH", path_.c_str(), 1); }
+  ScriptedBubblewrap(const ScriptedBubblewrap&) = delete;
+  ScriptedBubblewrap& operator=(const ScriptedBubblewrap&) = delete;
 
  private:
   std::string path_;
@@ -225,7 +227,7 @@ class SilentBubblewrap {
 
 /// Without a cgroup nothing else would end the child.
 TEST(JailTest, OneThatDoesNotStartInTimeLeavesNoProcess) {
-  const SilentBubblewrap silent("sleep " + seconds_of_our_own());
+  const ScriptedBubblewrap silent("/bin/sleep " + seconds_of_our_own() + " &\nwait\n");
   JailSpec spec = shell_jail("/tmp");
   spec.argv = {"/bin/true"};
   spec.start_within = std::chrono::milliseconds{500};
@@ -235,6 +237,24 @@ TEST(JailTest, OneThatDoesNotStartInTimeLeavesNoProcess) {
   const Deadline deadline = in_seconds(10);
   while (somebody_runs(seconds_of_our_own()) && !deadline.passed()) std::this_thread::yield();
   EXPECT_FALSE(somebody_runs(seconds_of_our_own()));
+}
+
+/// As where parts of /proc are covered: the child has begun when bubblewrap finds that out.
+TEST(JailTest, TheProbeSaysWhyNoJailCanBeMadeAndWhatHelps) {
+  const ScriptedBubblewrap refusing(
+      "while [ \"$1\" != --json-status-fd ]; do shift; done\n"
+      "/bin/sleep 0.1 &\n"
+      "echo \"{ \\\"child-pid\\\": $! }\" > /proc/self/fd/$2\n"
+      "wait\n"
+      "echo \"bwrap: Can't mount proc on /newroot/proc: Operation not permitted\" >&2\n"
+      "exit 1\n");
+  const auto report = probe_run_jail("/bin/true", in_seconds(20));
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::unsupported);
+  EXPECT_NE(report.error().message.find("Can't mount proc"), std::string::npos);
+  const std::string remedy = jail_remedy(report.error().message, this_container());
+  EXPECT_NE(report.error().message.find("; " + remedy), std::string::npos)
+      << report.error().message;
 }
 
 TEST(JailTest, AFailingProgramIsNoFailureOfTheJail) {

@@ -173,6 +173,14 @@ TEST(VerdictOfTest, TimesBelowTheFloorAreImpossible) {
   EXPECT_EQ(decided(measured).outcome, VerdictClass::too_fast);
 }
 
+TEST(VerdictOfTest, TimesFarBelowZeroSayThatTheMachineWasDisturbed) {
+  Measurements measured = five_good_sets();
+  measured.timings = timings(-1.5);
+  const Decision decision = decided(measured);
+  EXPECT_EQ(decision.outcome, VerdictClass::unstable_timing);
+  EXPECT_FALSE(is_candidate_unstable(decision)) << "it never becomes a pass";
+}
+
 /// Empty calls differ by more than such a call takes, so a short time does not mean that nothing
 /// ran.
 TEST(VerdictOfTest, TimesWithinTheClocksGrainAreNeitherImpossibleNorUnboundedSpeedups) {

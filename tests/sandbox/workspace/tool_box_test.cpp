@@ -24,9 +24,21 @@ class ScriptedServices : public ToolServices {
     commands.push_back(request);
     return shell_result;
   }
+  Result<JobReport> job(const JobRequest& request) override {
+    jobs.push_back(request);
+    return job_report;
+  }
+  /// The actions asked for, in order.
+  std::vector<JobAction> actions() const {
+    std::vector<JobAction> all;
+    for (const JobRequest& request : jobs) all.push_back(request.action);
+    return all;
+  }
 
   Result<ShellResult> shell_result = ShellResult{};
   std::vector<ShellRequest> commands;
+  Result<JobReport> job_report = JobReport{JobState::running, {}};
+  std::vector<JobRequest> jobs;
 };
 
 class ToolBoxTest : public WorkspaceFixture {
@@ -69,6 +81,20 @@ TEST_F(ToolBoxTest, WriteReadAndEditGiveTheAgreedTexts) {
                                              {"old_string":"c","new_string":"z"}])"}}),
             "edited solution/kernel.cpp (2 replacements)");
   EXPECT_EQ(files().read("solution/kernel.cpp", 100).value(), "x\nd\nz");
+}
+
+TEST_F(ToolBoxTest, AFileThatTheAgentNeverSawIsReadBeforeItIsChanged) {
+  std::ofstream{workspace_->folder() / "solution" / "made_by_a_command.h"} << "int a;";
+  const std::string path = "solution/made_by_a_command.h";
+  const std::string unread = "error: " + path + " exists and was not read; read it first";
+  EXPECT_EQ(run("write", {{"path", path}, {"content", "x"}}), unread);
+  EXPECT_EQ(run("edit", {{"path", path}, {"old_string", "a"}, {"new_string", "b"}}), unread);
+  EXPECT_EQ(run("read", {{"path", path}}), "int a;");
+  EXPECT_THAT(run("edit", {{"path", path}, {"old_string", "a"}, {"new_string", "b"}}),
+              StartsWith("edited "));
+  write_kernel();
+  EXPECT_THAT(run("write", {{"path", "solution/kernel.cpp"}, {"content", "int b;"}}),
+              StartsWith("wrote "));
 }
 
 TEST_F(ToolBoxTest, MistakesAreTextsForTheAgent) {
@@ -237,6 +263,72 @@ TEST(ToolSchemasTest, NamedToolsKeepTheirOrderAndUnknownOnesAreNamed) {
   EXPECT_EQ(tools->at(0).name, "write");
   const std::vector<std::string> bad{"fly"};
   EXPECT_THAT(tools_named(bad).error().message, HasSubstr("unknown tool `fly`"));
+}
+
+const std::map<std::string, std::string> sleeps{{"command", "sleep 9"},
+                                                {"run_in_background", "true"}};
+
+TEST_F(ToolBoxTest, ABackgroundJobIsStartedReadAndEnded) {
+  EXPECT_EQ(run("bash", sleeps), "started job 1; bash_output shows what it writes");
+  EXPECT_EQ(services_.jobs[0].shell.command, "sleep 9");
+  EXPECT_EQ(services_.jobs[0].shell.workspace, workspace_->folder().string());
+  services_.job_report->result.out = "half\n";
+  EXPECT_EQ(run("bash_output", {{"id", "1"}}), "half\n[job 1 is running]");
+  ShellResult ended;
+  ended.exit_code = 3;
+  ended.out = "rest";
+  services_.job_report = JobReport{JobState::over, ended};
+  EXPECT_EQ(run("kill_bash", {{"id", "1"}}), "rest\n[exit code 3]\n[job 1 is over]");
+  EXPECT_EQ(run("bash_output", {{"id", "1"}}), "job 1 is over, and its output was shown");
+  EXPECT_EQ(services_.jobs.size(), 3U);
+}
+
+TEST_F(ToolBoxTest, MistakesWithJobsAreTextsForTheAgent) {
+  EXPECT_EQ(run("bash_output", {{"id", "1"}}), "error: there is no job 1");
+  EXPECT_EQ(run("kill_bash", {{"id", "one"}}),
+            "error: id: expected the number of a job, got `one`");
+  services_.job_report = JobReport{JobState::refused, {}};
+  EXPECT_THAT(run("bash", sleeps), StartsWith("error: there are 4 jobs already"));
+  services_.job_report = fail(ErrorCode::not_found, "gone");
+  EXPECT_EQ(run("bash", sleeps), "infrastructure: background job: gone");
+}
+
+TEST_F(ToolBoxTest, JobsRestWhileASubmissionIsJudged) {
+  run("bash", sleeps);
+  write_kernel();
+  run("verify");
+  run("glob", {{"pattern", "*"}});
+  run("glob", {{"pattern", "*"}});
+  run("submit");
+  ASSERT_TRUE(box_->end_jobs(services_));
+  using enum JobAction;
+  EXPECT_EQ(services_.actions(), (std::vector<JobAction>{start, pause, resume, pause, forget}));
+}
+
+TEST_F(ToolBoxTest, WithoutJobsTheServiceHearsNothingOfThem) {
+  write_kernel();
+  run("verify");
+  run("bash", {{"command", "true"}, {"run_in_background", "false"}});
+  ASSERT_TRUE(box_->end_jobs(services_));
+  EXPECT_TRUE(services_.jobs.empty());
+  EXPECT_EQ(services_.commands.size(), 1U);
+}
+
+/// After a resume the calls are repeated in a new workspace.
+TEST_F(ToolBoxTest, AJobOfAnEarlierWorkspaceIsGoneAndItsNumberStaysTaken) {
+  ASSERT_TRUE(box_->repeat({"bash", sleeps}, services_));
+  EXPECT_TRUE(services_.jobs.empty()) << "it must not start again";
+  EXPECT_THAT(run("bash_output", {{"id", "1"}}), StartsWith("job 1 is gone"));
+  EXPECT_THAT(run("bash", sleeps), StartsWith("started job 2"));
+  services_.job_report = JobReport{JobState::unknown, {}};
+  EXPECT_THAT(run("kill_bash", {{"id", "2"}}), StartsWith("job 2 is gone"));
+}
+
+TEST_F(ToolBoxTest, BashHasJobsOnlyBesideTheirTools) {
+  const std::vector<std::string> plain{"bash"};
+  const std::vector<std::string> jobs{"bash", "bash_output", "kill_bash"};
+  EXPECT_EQ(tools_named(plain)->at(0).parameters.size(), 1U);
+  EXPECT_EQ(tools_named(jobs)->at(0).parameters.size(), 2U);
 }
 
 }  // namespace

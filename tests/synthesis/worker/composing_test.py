@@ -9,10 +9,12 @@ import rules_layers  # noqa: E402
 import rules_pointwise  # noqa: E402
 import rules_reduce  # noqa: E402
 import seeds as tables  # noqa: E402
-from compose import SHARES, Rules, kinds_of  # noqa: E402
+from assemble import Unfit  # noqa: E402
+from compose import Rules  # noqa: E402
 from cost import nice  # noqa: E402
 from probe import probed  # noqa: E402
 from seeds import Seed  # noqa: E402
+from shares import SHARES, kinds_of  # noqa: E402
 from syntax import normalised_hash, parsed  # noqa: E402
 
 _ALL = {seed.name: seed for rules in (rules_pointwise, rules_reduce, rules_layers) for seed in rules.seeds()}
@@ -61,6 +63,17 @@ class RulesTest(unittest.TestCase):
     def test_candidates_define_the_three_names_and_differ(self):
         hashes = {normalised_hash(parsed(self.rules.candidate(index).code)) for index in range(30)}
         self.assertEqual(len(hashes), 30)
+
+    def test_a_module_of_transformers_gets_its_operands(self):
+        block = Seed("family.Block", "transformers", "{m}({x}, {y})", "nn.Bilinear({n}, {n}, {o})", ("same",), (3,))
+        code = Rules([block], 11, shares={"transformers": 1}).candidate(0).code
+        self.assertIn("v0 = self.m0(x, x1)", code)
+
+    def test_sizes_that_a_module_refuses_lead_to_other_candidates(self):
+        seed = Seed("torch.nn.PReLU", "activation", "{m}({x})", "nn.MultiheadAttention({n}, 7)", ranks=(2,))
+        self.assertEqual(probed(seed)[0], None)
+        with self.assertRaises(Unfit):
+            Rules([seed], 11, shares={"1": 1}).candidate(0)
 
     def test_some_values_are_used_again_and_some_tasks_have_several_inputs(self):
         codes = [self.rules.candidate(index).code for index in range(60)]

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Planted defects: each is rejected with its own reason, and the process that judges goes on.
 import unittest
+from unittest import mock
 
 from support import SETTINGS, program
 
 import child  # noqa: E402
 import namespaces  # noqa: E402
+from cost import estimate_ms  # noqa: E402
 from evaluate import Evaluation, signature_of, survey_on_meta  # noqa: E402
 from reasons import Rejected  # noqa: E402
+import worker  # noqa: E402
 
 LIMITS = child.Limits(seconds=10.0, memory=1 << 30)
 
@@ -79,6 +82,23 @@ class OutputsTest(unittest.TestCase):
         self.assertEqual(reason_of(code, window=[1000.0, 2000.0]), "too_fast")
         self.assertEqual(reason_of(code, window=[1e-9, 1e-6]), "too_slow")
 
+    def clocked(self, factor, **settings):
+        """The reason where both clocks show so many times the estimate, which lies in the window."""
+        def once(self, _):
+            return (estimate_ms(self.cost, "cpu") * factor,) * 2
+        with mock.patch.object(Evaluation, "_once_ms", once):
+            return reason_of(program("return torch.tanh(x)"), window=[0.005, 0.05], **settings)
+
+    def test_the_estimate_decides_about_composed_tasks_unless_it_is_far_off(self):
+        self.assertEqual([self.clocked(factor, foreign=False) for factor in (0.1, 1, 10)], [None] * 3)
+        self.assertEqual([self.clocked(factor, foreign=False) for factor in (0.001, 1000)], ["too_fast", "too_slow"])
+
+    def test_the_clock_decides_about_foreign_tasks(self):
+        self.assertEqual([self.clocked(factor) for factor in (0.1, 1, 10)], ["too_fast", None, "too_slow"])
+
+    def test_a_task_that_waits_is_too_slow(self):
+        self.assertEqual(reason_of(program("time.sleep(0.5)\nreturn torch.tanh(x)", top="import time")), "too_slow")
+
     def test_the_same_operators_and_shapes_as_a_known_program(self):
         known = survey_on_meta(program("y = torch.exp(x)\nreturn F.relu(y)"))
         self.assertEqual(reason_of(program("return torch.relu(x.exp())"), signatures={known}), "same_signature")
@@ -128,6 +148,18 @@ class AttacksTest(unittest.TestCase):
         code = program("return x * 2", top="import ctypes\nassert ctypes.CDLL(None).creat(b'/tmp/planted', 420) >= 0")
         self.assertEqual(reason_of(code), "raises")
 
+    def test_reports_that_a_task_writes_itself(self):
+        for text in ("no JSON", "[]", '{"step": 1}', '{"rejected": "no such", "detail": ""}', "[" * 9999):
+            top = f"import os\nfor n in range(3, 64):\n    try: os.write(n, {text.encode() + b'chr(10)'!r})"
+            top = top.replace("chr(10)", "\\n") + "\n    except OSError: pass"
+            self.assertEqual(reason_of(program("return x * 2", top=top)), "forged", text)
+
+    def test_facts_of_another_form(self):
+        honest = {"operators": ["exp"], "shapes": ["float32[2]"], "used": ["exp"], "eager_ms": 0.5, "roofline_ms": 1}
+        self.assertTrue(worker._are_facts(honest))
+        for wrong in ({"used": None}, {"shapes": [1]}, {"eager_ms": "0.5"}, {"roofline_ms": float("nan")}):
+            self.assertFalse(worker._are_facts({**honest, **wrong}), wrong)
+
     def test_a_gigabyte_of_text(self):
         code = program("for _ in range(1 << 10): print('x' * (1 << 20))\nreturn x * 2")
         self.assertEqual(reason_of(code), "too_much_output")
@@ -135,6 +167,8 @@ class AttacksTest(unittest.TestCase):
     def test_code_that_never_returns(self):
         limits = LIMITS._replace(seconds=1.0)
         self.assertEqual(reason_of(program("while True: pass"), limits=limits), "timed_out")
+        self.assertEqual(reason_of(program("while True: pass"), limits=limits._replace(waits=99.0)), "timed_out")
+        self.assertEqual(reason_of(program("time.sleep(99)", top="import time"), limits=limits), "timed_out")
 
     def test_too_much_memory(self):
         self.assertEqual(reason_of(program("return torch.ones(1 << 33) + x.sum()")), "too_much_memory")

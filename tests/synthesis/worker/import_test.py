@@ -31,11 +31,12 @@ class ImportTest(Case):
         self.assertEqual([record["reason"] for record in journal], [reason for *_, reason in rows])
         self.assertEqual([row["ops"] for row in self.rows("in")], [["torch.nn.functional.gelu"], ["cumsum"]])
 
-    def test_rows_of_a_language_model_come_through_standard_input(self):
-        lines = "nonsense\n" + json.dumps({"code": program("return x.exp() + 1"), "ops": ["torch.exp"]}) + "\n"
-        done = self.synth("llm", more=["--composer", "llm"], count=1, input=lines)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual([row["data_source"] for row in self.rows("llm")], ["llm"])
+    def test_a_sample_with_a_defect_gives_exit_status_one(self):
+        (self.folder / "bad.jsonl").write_text(json.dumps({"code": program("return x + 0")}) + "\n")
+        done = command("--cache", self.folder, "import", self.folder / "bad.jsonl", "--out", self.folder / "o",
+                       "--workers", 1, "--sample", 9)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["rejected"], {"identity": 1})
 
     def test_tasks_written_by_hand_pass(self):
         done = command("--cache", self.folder, "import", ROOT / "configs/tasks/cpu/heldout", "--out", self.folder / "o",

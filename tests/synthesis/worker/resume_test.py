@@ -7,7 +7,7 @@ import sys
 import time
 import unittest
 
-from support import WINDOW, WORKER, Case
+from support import WORKER, Case, command
 
 
 class ResumeTest(Case):
@@ -27,13 +27,16 @@ class ResumeTest(Case):
             run.send_signal(signal.SIGKILL)
             run.wait()
 
-    def test_the_set_depends_neither_on_workers_nor_on_kills(self):
+    def test_the_set_depends_neither_on_workers_nor_on_kills_and_passes_again(self):
         self.killed_run("one", records=2)
         for out, workers in (("one", 1), ("two", 2)):
             done = self.synth(out, workers)
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.rows("one"), self.rows("two"))
         self.assertEqual(len(self.rows("one")), 6)
+        again = ("--out", self.folder / "again", "--workers", 1, "--sample", 4, "--min-ms", 0.01)
+        done = command("--cache", self.folder, "import", self.folder / "one", *again)
+        self.assertEqual((done.returncode, len(self.rows("again"))), (0, 4), done.stderr)
 
 
 if __name__ == "__main__":

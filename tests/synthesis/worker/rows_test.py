@@ -5,6 +5,7 @@ import json
 import pathlib
 import tempfile
 import unittest
+from unittest import mock
 
 from support import program
 
@@ -12,6 +13,7 @@ import pyarrow  # noqa: E402
 import pyarrow.parquet  # noqa: E402
 import rows  # noqa: E402
 from journal import Conflict, Journal  # noqa: E402
+from names import task_id  # noqa: E402
 
 
 class RowsTest(unittest.TestCase):
@@ -61,11 +63,56 @@ class RowsTest(unittest.TestCase):
     def test_rows_of_other_types_are_kept_as_bad_rows(self):
         (self.folder / "d.jsonl").write_text('{"code": "x"}\nnonsense\n[1]\n{"code": "y", "ops": 7}\n{"code": 5}\n')
         found = list(rows.read(self.folder / "d.jsonl"))
-        self.assertEqual([row["code"] for row in found], ["x", None, None, None, 5])
+        self.assertEqual([row["code"] for row in found], ["x", None, None, None, None])
 
     def test_a_line_without_an_end_is_read_in_pieces(self):
         stream = io.StringIO('{"code": "' + "x" * (5 << 20) + '"}\n{"code": "y"}\n')
-        self.assertEqual([row["code"] for row in rows.stream(stream)], [None, "y"])
+        self.assertEqual(list(rows.lines(stream)), ["a line of 2 MiB or more", {"code": "y"}])
+
+
+    def test_a_sample_is_the_same_each_time_and_in_order(self):
+        chosen = list(rows.sample(range(1000), 50))
+        self.assertEqual(chosen, list(rows.sample(iter(range(1000)), 50)))
+        self.assertEqual(chosen, sorted(set(chosen)))
+        self.assertGreater(max(chosen), 900)
+        self.assertEqual(list(rows.sample(range(3), 50)), [0, 1, 2])
+
+    def test_a_folder_of_a_finished_run_holds_its_tasks_alone(self):
+        self.parquet("tasks.parquet", code=["x"])
+        for name in ("tasks.jsonl", "refused.jsonl", "journal.jsonl"):
+            (self.folder / name).write_text('{"index": 1}\n')
+        self.assertEqual([row["code"] for row in rows.read(self.folder)], ["x"])
+
+
+    def test_rows_of_another_form_say_why(self):
+        cells = [b"x", "", None, "#" * (2 << 20)]
+        found = list(rows.read(self.parquet(code=[cells[0]]))) + list(rows.read(self.parquet(code=cells[1:])))
+        self.assertEqual([row["problem"] for row in found],
+                         ["no text in the column code"] * 3 + ["code is longer than 1 MiB"])
+
+    def test_a_file_that_cannot_be_read_is_one_bad_row(self):
+        (self.folder / "a.py").write_text(program("return x"))
+        with mock.patch("builtins.open", side_effect=PermissionError(13, "Permission denied")):
+            self.assertIn("Permission denied", next(rows.read(self.folder))["problem"])
+
+    def test_hidden_files_are_left_out_and_hidden_folders_may_be_named(self):
+        hidden = self.folder / ".cache/tasks"
+        (hidden / ".git").mkdir(parents=True)
+        (hidden / ".git/a.py").write_text("x")
+        (hidden / "b.py").write_text("y")
+        self.assertEqual([row["code"] for row in rows.read(hidden)], ["y"])
+
+    def test_every_data_file_is_looked_at_before_the_first_row_is_judged(self):
+        self.parquet("a.parquet", code=["x"])
+        self.parquet("b.parquet", text=["x"])
+        with self.assertRaisesRegex(rows.Unreadable, "b.parquet: no column code"):
+            rows.check(self.folder)
+
+
+class StoreTest(unittest.TestCase):
+    def test_names_end_with_the_hash_however_long_the_operators_are(self):
+        name = task_id({"ops": ["torch." + "x" * 50] * 5, "hash": "0123456789abcdef"})
+        self.assertTrue(name.endswith("_0123456789ab") and len(name) < 120, name)
 
 
 class JournalTest(unittest.TestCase):

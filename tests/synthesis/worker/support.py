@@ -17,7 +17,8 @@ warnings.filterwarnings("ignore")
 import seeds as tables  # noqa: E402
 from seeds import Seed  # noqa: E402
 
-SETTINGS = {"device": "cpu", "window": [0.001, 5000.0], "compile": "aot_eager", "signatures": set()}
+SETTINGS = {"device": "cpu", "window": [0.001, 5000.0], "compile": "aot_eager", "signatures": set(),
+            "foreign": True}
 
 
 def program(forward, inputs="torch.randn(64, 128)", arguments="x", init="pass", top=""):
@@ -75,7 +76,7 @@ class Case(unittest.TestCase):
 
     def arguments(self, out, workers, count=6, seed=3, more=()):
         return ["synth", "--count", count, "--seed", seed, "--out", self.folder / out, "--workers", workers, "--shares",
-                "1=20,2=60,3=20", *WINDOW, *more]
+                "1=20,2=60,3=20", *more]
 
     def synth(self, out, workers=1, more=(), count=6, seed=3, **options):
         return command("--cache", self.folder, *self.arguments(out, workers, count, seed, more), **options)

@@ -7,7 +7,7 @@ import unittest
 from support import program
 
 from reasons import Rejected  # noqa: E402
-from similarity import Index, ratio  # noqa: E402
+from similarity import FLOOR, Index, ratio  # noqa: E402
 from syntax import model_tokens, normalised_hash, parsed  # noqa: E402
 
 
@@ -51,21 +51,35 @@ class SimilarityTest(unittest.TestCase):
     def test_the_ratio_is_that_of_the_longest_common_subsequence(self):
         self.assertEqual(ratio("abcdef", "abcdef"), 1.0)
         self.assertEqual(ratio("abcd", "wxyz"), 0.0)
-        self.assertEqual(ratio("abcde", "xbxd"), 2 * 2 / 9)
+        self.assertAlmostEqual(ratio("abcde", "xbxd"), 2 * 2 / 9)
         self.assertEqual(ratio("", ""), 1.0)
 
-    def test_the_index_finds_what_comparing_all_finds(self):
+    def mutated(self, base, rate):
+        changed = [random.choice("abcdefghij") if random.random() < rate else token for token in base]
+        cut = random.randrange(len(base))
+        return changed[cut:] + changed[:cut] if random.random() < 0.2 else changed
+
+    def test_the_index_decides_as_comparing_all_does(self):
         random.seed(4)
-        base = [random.choice("abcdefghij") for _ in range(120)]
-        sequences = [[random.choice("abcdefghij") if random.random() < rate else token for token in base]
-                     for rate in [i / 200 for i in range(100)]]
-        index = Index()
+        bases = [[random.choice("abcdefghij") for _ in range(length)] for length in (5, 30, 120, 900)]
+        sequences = [self.mutated(random.choice(bases), random.random() / 4) for _ in range(400)]
+        index, above = Index(), 0
         for number, sequence in enumerate(sequences):
             index.add(str(number), sequence)
-        for sequence in sequences[::7]:
-            changed = sequence[3:] + ["z"]
-            best = max(ratio(changed, other) for other in sequences)
-            self.assertEqual(index.most_similar(changed)[0], best)
+        for _ in range(400):
+            asked = self.mutated(random.choice(bases), random.random() / 4) + ["new"]
+            found, name = index.most_similar(asked)
+            self.assertEqual(found > FLOOR, max(ratio(asked, other) for other in sequences) > FLOOR)
+            self.assertEqual(found, ratio(asked, sequences[int(name)]) if name else 0.0)
+            above += found > FLOOR
+        self.assertTrue(50 < above < 350, above)
+
+    def test_an_empty_index_and_an_empty_question_have_no_answer(self):
+        index = Index()
+        self.assertEqual(index.most_similar(["a"]), (0.0, ""))
+        index.add("one", ["a"])
+        self.assertEqual(index.most_similar([]), (0.0, ""))
+        self.assertEqual(index.most_similar(["a"] * 999), (0.0, ""))
 
     def test_a_copy_with_other_names_is_similar(self):
         a = program("y = torch.exp(x)\nreturn F.relu(y) * 2")

@@ -248,6 +248,18 @@ TEST_F(BenchTest, DecodeMeasuresBothSides) {
       1e-9);
 }
 
+TEST_F(BenchTest, ParityComparesEngineLearnerAndTransformers) {
+  if (!has_python()) GTEST_SKIP() << "no Python environment";
+  const json out = run({"parity", "--tokens", "256"});
+  ASSERT_TRUE(has_keys(out, {"model", "precisions"}));
+  ASSERT_EQ(out["precisions"].size(), 1U);
+  const json& fp32 = out["precisions"][0];
+  EXPECT_EQ(fp32["tokens"], 256);
+  EXPECT_LT(fp32["learner"]["max"].get<double>(), 1e-3);
+  EXPECT_LT(fp32["transformers"]["mean"].get<double>(), 1e-4);
+  EXPECT_EQ(fp32["greedy_same"], fp32["greedy"]);
+}
+
 TEST_F(BenchTest, LearnCountsTrainedTokens) {
   const json out = run({"learn", "--steps", "1", "--trajectories", "2", "--action-tokens", "8"});
   ASSERT_TRUE(has_keys(out, {"parameters", "trained_tokens_per_s", "passes_tokens_per_s"}));

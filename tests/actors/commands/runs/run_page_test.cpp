@@ -22,6 +22,8 @@ TEST(RunPageTest, ShowsFiguresCurvesAndEvents) {
   page.summary.fast_eager_last = 0.5;
   page.summary.median_tool_calls_last = 2;
   page.summary.distinct_sources_last = 1;
+  page.summary.open = 4;
+  page.summary.closed = 30;
   page.summary.tokens = 1'234'567;
   page.summary.action_tokens = 999;
   page.summary.started_at = "2026-01-31T12:00:00.000Z";
@@ -31,7 +33,7 @@ TEST(RunPageTest, ShowsFiguresCurvesAndEvents) {
             "run           runs/one, running\n"
             "started       2026-01-31T12:00:00.000Z, 570 s in 2 starts\n"
             "trajectories  1,234 admitted: 1,100 trained, 100 dropped (stale 60, too_long 40), "
-            "34 in flight\n"
+            "34 in flight (4 running, 30 to be trained)\n"
             "steps         35, 30 of them in a checkpoint\n"
             "reward        0.69 in the first 128, 1.77 in the last 128\n"
             "              ▁▅█  -1.00 to 2.00\n"
@@ -50,6 +52,15 @@ TEST(RunPageTest, WhatWasNotMeasuredIsADash) {
   EXPECT_NE(text.find("correct       - of the last 128\n"), std::string::npos);
   EXPECT_NE(text.find("events        none\n"), std::string::npos);
   EXPECT_EQ(text.find("▁"), std::string::npos);
+}
+
+TEST(RunPageTest, FewRewardsHaveOneMean) {
+  RunSummary few;
+  few.trained = 8;
+  few.reward_first = few.reward_last = 0.575342;
+  EXPECT_EQ(rewards_text(few), "0.58, the mean of 8");
+  few.closed = 121;
+  EXPECT_EQ(rewards_text(few), "0.58 in the first 128, 0.58 in the last 128");
 }
 
 TEST(RunPageTest, SparklinesStayWithinTheirBlocks) {

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/config/toml_depth.hpp"
+#include "runtime/config/toml_scan.hpp"
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace warpsmith {
 namespace {
 
-/// Scans a text for keys as far as it is TOML: the library reads nothing after its first error.
-class KeyScan {
- public:
-  explicit KeyScan(std::string_view text) : text_(text) {}
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-  std::optional<uint32_t> run() {
+/// Scans a text as far as it is TOML: the library reads nothing after its first error.
+class TomlScan {
+ public:
+  explicit TomlScan(std::string_view text)
+      : text_(text), at_(text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0) {}
+
+  std::optional<TomlFault> run() {
     while (at_ < text_.size()) {
+      if ((static_cast<unsigned char>(text_[at_]) & 0x80U) != 0) {
+        return fault("a letter beyond ASCII; put the key or the value in quotes");
+      }
       step();
-      if (dots_ > most_dots_of_a_key) return line_of(at_);
+      if (dots_ > most_dots_of_a_key) {
+        return fault("a key with more than " + std::to_string(most_dots_of_a_key) + " dots");
+      }
     }
     return std::nullopt;
   }
@@ -54,24 +63,20 @@ class KeyScan {
   }
 
   void skip_to(size_t place) { at_ = std::min(place, text_.size()); }
-  uint32_t line_of(size_t place) const {
-    const auto before = text_.substr(0, place);
-    return 1 + static_cast<uint32_t>(std::ranges::count(before, '\n'));
+  TomlFault fault(std::string text) const {
+    const auto lines = std::ranges::count(text_.substr(0, at_), '\n');
+    return {.line = 1 + static_cast<uint32_t>(lines), .text = std::move(text)};
   }
 
   std::string_view text_;
-  size_t at_ = 0;
+  size_t at_;
   int dots_ = 0;
 };
 
 }  // namespace
 
-std::optional<uint32_t> line_of_too_deep_key(std::string_view text) {
-  return KeyScan{text}.run();
-}
-
-std::string too_deep_key_text() {
-  return "a key with more than " + std::to_string(most_dots_of_a_key) + " dots";
+std::optional<TomlFault> toml_fault(std::string_view text) {
+  return TomlScan{text}.run();
 }
 
 }  // namespace warpsmith

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an actor that cannot go on asks main for the end of the run, without losing what others have
+// in hand.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "runtime/result.hpp"
+
+namespace warpsmith::actors {
+
+/// Shared by main and one actor. The first request counts.
+class EndRequest {
+ public:
+  struct Why {
+    Error error;
+    bool limit = false;  // a configured limit is reached; otherwise a failure
+  };
+
+  void ask(Why why) {
+    const std::scoped_lock lock{mutex_};
+    if (!why_) why_ = std::move(why);
+  }
+  std::optional<Why> asked() const {
+    const std::scoped_lock lock{mutex_};
+    return why_;
+  }
+
+  /// The number of trajectories that wait for this actor alone: with no others the run may end.
+  void set_held(uint64_t count) { held_ = count; }
+  uint64_t held() const { return held_; }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<Why> why_;
+  std::atomic<uint64_t> held_{0};
+};
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/base/gpu_share.hpp"
+
+#include <thread>
+
+#include "actors/base/actor_state.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+// Between two looks; measurements last some hundred milliseconds.
+constexpr std::chrono::milliseconds between_looks{2};
+
+std::string name_of(int gpu) {
+  const auto driver = cuda::Driver::load();
+  const auto gpus = driver ? driver->gpus() : tl::unexpected(driver.error());
+  if (!gpus) throw ActorFailure(gpus.error());
+  return gpu_device(gpus->at(static_cast<size_t>(gpu)));
+}
+
+}  // namespace
+
+std::optional<DeviceShare> open_share(const SharedGpu& shared) {
+  if (shared.device.empty() && !shared.gpu) return std::nullopt;
+  auto share = DeviceShare::open(shared.folder,
+                                 shared.device.empty() ? name_of(*shared.gpu) : shared.device);
+  if (!share) throw ActorFailure(share.error());
+  return std::move(*share);
+}
+
+ShareTurn::ShareTurn(std::optional<DeviceShare>& share, std::chrono::milliseconds patience)
+    : share_(share) {
+  if (!share_) return;
+  const Deadline deadline = Deadline::after(patience);
+  while (!share_->try_hold()) {
+    if (deadline.passed()) {
+      throw ActorFailure({ErrorCode::timeout, "measurements have kept the GPU busy for too long"});
+    }
+    std::this_thread::sleep_for(between_looks);
+  }
+}
+
+ShareTurn::~ShareTurn() {
+  if (share_) share_->give_back();
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/brain/candidates.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "policy/text/fenced_files.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "runtime/run/run_database.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t most_file_bytes = size_t{1} << 20U;  // of one file
+
+/// 0 unless the name is a number from 1.
+uint64_t number_in(const std::string& name) {
+  const bool digits = !name.empty() && name.size() <= 9 &&
+                      std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
+  return digits ? std::stoull(name) : 0;
+}
+
+/// The numbered folders of a task, in order.
+Result<std::vector<fs::path>> numbered_folders(const fs::path& task) {
+  std::vector<std::pair<uint64_t, fs::path>> found;
+  std::error_code error;
+  for (fs::directory_iterator it{task, error}, end; !error && it != end; it.increment(error)) {
+    const uint64_t number = number_in(it->path().filename().string());
+    if (number > 0 && it->is_directory()) found.emplace_back(number, it->path());
+  }
+  if (error) return fail_with_errno("read", task, error.value());
+  std::ranges::sort(found);
+  std::vector<fs::path> folders;
+  for (auto& [number, path] : found) folders.push_back(std::move(path));
+  return folders;
+}
+
+Result<std::vector<policy::FencedFile>> files_in(const fs::path& folder) {
+  std::vector<policy::FencedFile> files;
+  std::error_code error;
+  fs::recursive_directory_iterator it{folder, error};
+  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
+    if (!it->is_regular_file() || it->is_symlink()) continue;
+    auto text = read_text_file(it->path(), most_file_bytes);
+    if (!text) return tl::unexpected(std::move(text.error()));
+    files.push_back(
+        {"solution/" + it->path().lexically_relative(folder).string(), std::move(*text)});
+  }
+  if (error) return fail_with_errno("read", folder, error.value());
+  std::ranges::sort(files, {}, &policy::FencedFile::path);
+  return files;
+}
+
+/// A fence that is longer than any in the content.
+std::string fence_for(const std::string& content) {
+  size_t longest = 2, run = 0;
+  for (const char c : content) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return std::string(longest + 1, '`');
+}
+
+Result<std::string> answer_of(const fs::path& folder) {
+  const auto files = files_in(folder);
+  if (!files) return tl::unexpected(files.error());
+  std::string answer;
+  for (const policy::FencedFile& file : *files) {
+    const std::string fence = fence_for(file.content);
+    answer += fence + "text " + file.path + '\n' + file.content + '\n' + fence + '\n';
+  }
+  const auto same = [](const policy::FencedFile& a, const policy::FencedFile& b) {
+    return a.path == b.path && a.content == b.content;
+  };
+  if (files->empty()) return fail(ErrorCode::not_found, folder.string() + ": it has no files");
+  if (std::ranges::equal(policy::fenced_files(answer), *files, same)) return answer;
+  return fail(ErrorCode::unsupported,
+              folder.string() + ": expected at most " + std::to_string(policy::max_fenced_files) +
+                  " files of text, without blanks in their names and </think> in their texts");
+}
+
+}  // namespace
+
+Result<SamplePlace> place_of(const RunPaths& run, TrajectoryId id) {
+  auto db = RunDatabase::open(run.database(), SqlAccess::read_only);
+  if (!db) return tl::unexpected(std::move(db.error()));
+  SamplePlace place;
+  auto read = db->connection().each("SELECT task_id FROM trajectories WHERE id = ?",
+                                    {sql_number(id)}, [&](const SqlRow& row) -> Result<void> {
+                                      place.task_id = row.text(0);
+                                      return {};
+                                    });
+  if (!read) return tl::unexpected(std::move(read.error()));
+  if (place.task_id.empty()) {
+    return fail(ErrorCode::not_found, "run.db has no trajectory " + std::to_string(id));
+  }
+  const auto before =
+      db->connection().integer("SELECT count(*) FROM trajectories WHERE task_id = ? AND id < ?",
+                               {place.task_id, sql_number(id)});
+  if (!before) return tl::unexpected(before.error());
+  place.index = static_cast<uint64_t>(*before);
+  return place;
+}
+
+Result<std::string> candidate_answer(const fs::path& folder, const SamplePlace& place) {
+  const fs::path task = (folder / place.task_id).lexically_normal();
+  const fs::path within = task.lexically_relative(folder.lexically_normal());
+  std::error_code none;
+  if (within.empty() || *within.begin() == ".." || !fs::is_directory(task, none)) {
+    return fail(ErrorCode::not_found,
+                "brain.candidates: no folder " + task.string() + " for task " + place.task_id);
+  }
+  const auto numbered = numbered_folders(task);
+  if (!numbered) return tl::unexpected(numbered.error());
+  if (numbered->empty() && place.index == 0) return answer_of(task);
+  if (place.index < numbered->size()) return answer_of((*numbered)[place.index]);
+  const size_t count = std::max<size_t>(numbered->size(), 1);
+  return fail(ErrorCode::not_found, "brain.candidates: " + task.string() + " has " +
+                                        std::to_string(count) + " of them, and sample " +
+                                        std::to_string(place.index + 1) +
+                                        " of the task was asked for; ask for fewer samples");
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "actors/commands/eval/suite/suite_table.hpp"
+#include "runtime/json_text.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using nlohmann::json;
+
+json measured_json(const std::optional<Measured>& measured) {
+  if (!measured) return nullptr;
+  json out{{"value", measured->value}, {"low", nullptr}, {"high", nullptr}};
+  if (measured->interval) {
+    out["low"] = measured->interval->low;
+    out["high"] = measured->interval->high;
+  }
+  return out;
+}
+
+json best_json(const std::optional<SuiteSample>& best) {
+  if (!best) return nullptr;
+  return {{"trajectory", best->id},
+          {"candidate_ms", measured_json(best->candidate_ms)},
+          {"eager_ms", measured_json(best->eager_ms)},
+          {"compile_ms", measured_json(best->compile_ms)},
+          {"speedup_eager", measured_json(best->speedup_eager)},
+          {"speedup_compile", measured_json(best->speedup_compile)}};
+}
+
+json speeds_json(const SpeedFigures& speeds) {
+  json fast = json::array(), best = json::array();
+  for (size_t i = 0; i < fast_points.size(); ++i) {
+    fast.push_back({{"p", fast_points[i]}, {"share", speeds.fast[i]}});
+    best.push_back({{"p", fast_points[i]}, {"share", speeds.best_fast[i]}});
+  }
+  return {{"faster", speeds.faster},
+          {"fast_p", fast},
+          {"best_fast_p", best},
+          {"geomean", nullable(speeds.geomean)},
+          {"best_geomean", nullable(speeds.best_geomean)}};
+}
+
+json row_json(const SuiteRow& row) {
+  json out{{"scope", to_string(row.scope)},
+           {"level", row.level},
+           {"task", row.task},
+           {"reason", row.reason}};
+  if (row.scope == SuiteScope::refused) return out;
+  json pass_at = json::object();
+  for (const auto& [k, value] : row.pass_at) pass_at[std::to_string(k)] = nullable(value);
+  out.update({{"numerics", row.numerics},
+              {"tasks", row.tasks},
+              {"samples", row.samples},
+              {"missing", row.missing},
+              {"correct", row.correct},
+              {"pass_rate", row.pass_rate},
+              {"pass_at", pass_at},
+              {"eager", speeds_json(row.eager)},
+              {"compile", speeds_json(row.compile)},
+              {"best", best_json(row.best)},
+              {"trust", row.trust},
+              {"failures", row.failures}});
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const SuiteReport& report) {
+  json rows = json::array();
+  for (const SuiteRow& row : report.table.rows) rows.push_back(row_json(row));
+  const json out{{"run", report.run},
+                 {"suite", report.plan.suite},
+                 {"samples_per_task", report.plan.samples},
+                 {"stack", report.stack.fields},
+                 {"rows", rows}};
+  return json_text(out, 2) + '\n';
+}
+
+}  // namespace warpsmith::actors

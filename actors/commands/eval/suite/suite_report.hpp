@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the table of a suite from a run folder, and writes it as report.csv, .json and .html there.
+#pragma once
+
+#include "actors/commands/eval/suite/suite_table.hpp"
+#include "runtime/run/run_folder.hpp"
+
+namespace warpsmith::actors {
+
+/// What the run was measured on. A run that was resumed on other stacks names all of them.
+Result<StackIdentity> read_stack(const RunPaths& paths, const SuitePlan& plan);
+
+Result<SuiteReport> read_suite_report(const RunPaths& paths);
+Result<void> write_suite_report(const RunPaths& paths, const SuiteReport& report);
+
+}  // namespace warpsmith::actors

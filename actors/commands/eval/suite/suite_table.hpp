@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the table of a suite: for a terminal, as CSV and as JSON. Pure.
+#pragma once
+
+#include <string>
+
+#include "actors/commands/eval/suite/stack_identity.hpp"
+#include "actors/commands/eval/suite/suite_figures.hpp"
+
+namespace warpsmith::actors {
+
+/// One evaluation with what it was measured on.
+struct SuiteReport {
+  std::string run;  // its folder
+  SuitePlan plan;
+  StackIdentity stack;
+  SuiteTable table;
+};
+
+/// One line for each row, six significant digits, empty where there is no value.
+std::string to_csv(const SuiteTable& table);
+std::string to_json(const SuiteReport& report);
+/// The stack, then a line for all tasks, for each level and each task, then refusals.
+std::string to_text(const SuiteReport& report);
+
+/// Levels of two evaluations beside each other, under both stacks.
+std::string to_text(const SuiteReport& before, const SuiteReport& now);
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "actors/commands/optimize/optimize_report.hpp"
+#include "runtime/json_text.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using nlohmann::json;
+
+json comparison_json(const Comparison& c) {
+  return {{"shape", c.shape},
+          {"incumbent", c.incumbent},
+          {"speedup", c.speedup},
+          {"interval", c.interval ? json{c.interval->low, c.interval->high} : json(nullptr)},
+          {"clears", c.clears}};
+}
+
+json standing_json(const Standing& standing) {
+  json comparisons = json::array();
+  for (const Comparison& c : standing.comparisons) comparisons.push_back(comparison_json(c));
+  return {{"name", standing.name},
+          {"promoted", standing.promoted},
+          {"why", standing.why},
+          {"score", standing.score},
+          {"comparisons", comparisons}};
+}
+
+/// Without the evidence: the journal holds it for every attempt.
+json summary_json(const Attempt& attempt) {
+  json out = json::parse(to_json_line(attempt));
+  for (json& shape : out["shapes"]) shape.erase("evidence");
+  return out;
+}
+
+json summaries_json(const std::vector<Attempt>& attempts) {
+  json out = json::array();
+  for (const Attempt& attempt : attempts) out.push_back(summary_json(attempt));
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const OptimizeReport& report) {
+  json standings = json::array(), left_out = json::array();
+  for (const Standing& one : report.promotion.standings) standings.push_back(standing_json(one));
+  for (const LeftOut& one : report.left_out) {
+    left_out.push_back({{"name", one.name}, {"reason", one.reason}});
+  }
+  const auto& winner = report.promotion.winner;
+  json promoted;
+  if (winner) promoted = json::parse(to_json_line(report.candidates[*winner]));
+  json stack = json::parse(report.stack, nullptr, false);
+  return json_text(json{{"operator", report.operator_file},
+                        {"contract", report.contract},
+                        {"numerics", report.numerics},
+                        {"margin", report.margin},
+                        {"shapes", report.shapes},
+                        {"promoted", promoted},
+                        {"standings", standings},
+                        {"candidates", summaries_json(report.candidates)},
+                        {"user_kernels", summaries_json(report.user_kernels)},
+                        {"not_judged", left_out},
+                        {"not_begun", report.not_begun},
+                        {"runner_up", report.runner_up},
+                        {"diff", report.diff},
+                        {"export_note", report.export_note},
+                        {"stack", stack.is_discarded() ? json(nullptr) : stack}},
+                   1) +
+         '\n';
+}
+
+std::string to_text(const OptimizeReport& report) {
+  std::string out;
+  for (const Standing& one : report.promotion.standings) {
+    out += (one.promoted ? "+ " : "- ") + one.name + ": " + one.why + '\n';
+  }
+  for (const LeftOut& one : report.left_out) {
+    out += "? " + one.name + ": no verdict: " + one.reason + '\n';
+  }
+  if (report.not_begun > 0) out += std::to_string(report.not_begun) + " candidates not begun\n";
+  const auto& winner = report.promotion.winner;
+  return out +
+         (winner ? "promoted: " + report.candidates[*winner].name : std::string("nothing better")) +
+         '\n';
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/optimize/optimize_result.hpp"
+
+#include <algorithm>
+
+#include "actors/commands/optimize/export_package.hpp"
+#include "actors/commands/optimize/line_diff.hpp"
+#include "runtime/run/durable_file.hpp"
+#include "sandbox/contract/registry.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr std::chrono::minutes facts_budget{5};
+
+const FoundSubmission* submission_of(const ResultParts& parts, const std::string& key) {
+  for (const auto* list : {&parts.candidates, &parts.users}) {
+    const auto found = std::ranges::find(*list, key, &FoundSubmission::key);
+    if (found != list->end()) return &*found;
+  }
+  return nullptr;
+}
+
+/// All files in one text, each below its name.
+std::string sources_text(const FoundSubmission& one) {
+  std::string out;
+  for (const auto& [name, content] : one.submission.files) out += "== " + name + '\n' + content;
+  return out;
+}
+
+/// The best other correct attempt; null if none.
+const Attempt* runner_up_of(const OptimizeReport& report, const Attempt& winner) {
+  const Attempt* best = nullptr;
+  for (const auto* list : {&report.candidates, &report.user_kernels}) {
+    for (const Attempt& one : *list) {
+      if (one.key == winner.key || !one.correct()) continue;
+      if (best == nullptr || score_of(one) > score_of(*best)) best = &one;
+    }
+  }
+  return best;
+}
+
+void add_diff(const ResultParts& parts, const Attempt& winner, OptimizeReport& report) {
+  const Attempt* second = runner_up_of(report, winner);
+  if (second == nullptr) return;
+  const FoundSubmission* from = submission_of(parts, second->key);
+  const FoundSubmission* to = submission_of(parts, winner.key);
+  report.runner_up = second->name;
+  if (from != nullptr && to != nullptr) {
+    report.diff = line_diff(sources_text(*from), sources_text(*to));
+  }
+}
+
+Result<ExportedKernel> exported_kernel(const ResultParts& parts, const Attempt& winner,
+                                       const FoundSubmission& one) {
+  auto backend = parts.service();
+  if (!backend) return tl::unexpected(std::move(backend.error()));
+  const auto build = sandbox::contract_named(one.submission.contract).library_build();
+  ExportedKernel out{
+      parts.shapes.front().task, one.submission.files, {},          build.compile_flags,
+      build.link_flags,          build.header_name,    build.header};
+  for (const DeclaredShape& shape : parts.shapes) {
+    auto facts = (*backend)->ingest(shape.task, facts_budget);
+    if (!facts) return tl::unexpected(std::move(facts.error()));
+    const auto judged = std::ranges::find(winner.shapes, shape.function, &ShapeAttempt::shape);
+    const ShapeResult* times = judged == winner.shapes.end() ? nullptr : judged->times();
+    const double ms = times == nullptr ? 0 : times->candidate_ms.value_or(0);
+    out.shapes.push_back({shape.function, std::move(facts->signature), ms});
+  }
+  return out;
+}
+
+Result<void> write_promoted(const ResultParts& parts, const Attempt& winner,
+                            OptimizeReport& report) {
+  const std::filesystem::path& folder = parts.folder.folder;
+  const FoundSubmission* one = submission_of(parts, winner.key);
+  if (one == nullptr) return fail(ErrorCode::infrastructure, winner.name + ": its files are gone");
+  if (auto kept = replace_folder(folder / "kernel", one->submission.files); !kept) return kept;
+  if (sandbox::contract_named(one->submission.contract).library_build == nullptr) {
+    report.export_note =
+        "contract " + one->submission.contract + " has none; kernel/ holds the sources";
+  } else if (parts.stopped) {
+    report.export_note = "stopped before it was written; --resume writes it";
+  } else {
+    const auto kernel = exported_kernel(parts, winner, *one);
+    if (!kernel) return fail("export", kernel.error());
+    return replace_folder(folder / "export", export_package(*kernel));
+  }
+  return replace_folder(folder / "export", {});
+}
+
+}  // namespace
+
+Result<void> write_result(const ResultParts& parts, OptimizeReport& report) {
+  const std::filesystem::path& folder = parts.folder.folder;
+  if (report.promotion.winner) {
+    const Attempt& winner = report.candidates[*report.promotion.winner];
+    add_diff(parts, winner, report);
+    if (auto written = write_promoted(parts, winner, report); !written) return written;
+  } else {
+    for (const char* old : {"kernel", "export"}) {
+      if (auto gone = replace_folder(folder / old, {}); !gone) return gone;
+    }
+  }
+  if (auto written = write_file_durably(folder / "report.json", to_json(report)); !written) {
+    return written;
+  }
+  return write_file_durably(folder / "report.html", to_html(report));
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/optimize/submissions.hpp"
+
+#include <algorithm>
+
+#include "actors/commands/check_input.hpp"
+#include "runtime/checksum.hpp"
+#include "sandbox/contract/registry.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t most_submissions = 10'000;
+
+bool is_source_file(const fs::path& file) {
+  return std::ranges::any_of(sandbox::all_contracts(), [&](const auto* contract) {
+    return std::ranges::find(contract->endings, file.extension().string()) !=
+           contract->endings.end();
+  });
+}
+
+/// The entries of the folder that may be submissions, sorted.
+Result<std::vector<fs::path>> entries_of(const SubmissionFolder& from,
+                                         std::vector<std::string>& skipped) {
+  std::error_code error;
+  if (!fs::is_directory(from.folder, error)) {
+    return fail(ErrorCode::not_found, from.option + ' ' + from.folder + ": no such folder");
+  }
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(from.folder, error)) {
+    const std::string name = entry.path().filename();
+    const bool fits =
+        !name.starts_with('.') && (entry.is_directory(error) || is_source_file(entry.path()));
+    if (fits) found.push_back(entry.path());
+    if (!fits) skipped.push_back(name);
+  }
+  std::ranges::sort(found);
+  std::ranges::sort(skipped);
+  if (found.empty() || found.size() > most_submissions) {
+    return fail(ErrorCode::invalid_argument, from.option + ' ' + from.folder + ": expected 1 to " +
+                                                 std::to_string(most_submissions) +
+                                                 " folders or source files, got " +
+                                                 std::to_string(found.size()));
+  }
+  return found;
+}
+
+std::string key_of(const Submission& submission) {
+  std::string all = submission.contract;
+  for (const auto& [name, content] : submission.files) {
+    all += '\0' + name + '\0' + sha256_hex(content);
+  }
+  return sha256_hex(all);
+}
+
+Result<FoundSubmission> read_one(const SubmissionFolder& from, const fs::path& entry) {
+  CheckArguments arguments;
+  arguments.place = entry;
+  arguments.task = from.operator_file;
+  arguments.contract = from.contract;
+  auto call = check_call(arguments);
+  if (!call) return fail(from.option, call.error());
+  FoundSubmission out{entry.filename(), entry, key_of(call->submission), {}, call->task.device};
+  out.submission = std::move(call->submission);
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<FoundSubmission>> read_submissions(const SubmissionFolder& from,
+                                                      std::vector<std::string>& skipped) {
+  const auto entries = entries_of(from, skipped);
+  if (!entries) return tl::unexpected(entries.error());
+  std::vector<FoundSubmission> out;
+  for (const fs::path& entry : *entries) {
+    auto one = read_one(from, entry);
+    if (!one) return tl::unexpected(std::move(one.error()));
+    out.push_back(std::move(*one));
+  }
+  return out;
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/composer/composer.hpp"
+
+#include "actors/protocol/errors.hpp"
+#include "actors/protocol/inspect.hpp"
+#include "synthesis/composition_record.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr uint32_t most_deaths = 3;  // of workers in a row, each with another candidate
+
+}  // namespace
+
+void ComposerState::start(Self self, ComposerSettings settings) {
+  self_ = self;
+  settings_ = std::move(settings);
+  share_ = open_share(settings_.shared);
+}
+
+caf::result<synthesis::Composition> ComposerState::compose(atom::compose /*unused*/,
+                                                           uint64_t index) {
+  if (work_) return to_caf({ErrorCode::capacity, label() + ": composes already"});
+  work_ = Work{index, self_->make_response_promise<synthesis::Composition>(), false,
+               SteadyClock::now()};
+  if (!worker_) {
+    auto started = ComposingWorker::start(settings_.worker);
+    if (!started) throw ActorFailure(started.error());
+    worker_ = std::move(*started);
+    ready_ = false;
+    started_ = SteadyClock::now();
+  }
+  self_->send(self_, atom::tick_v);
+  return work_->promise;
+}
+
+void ComposerState::tick(atom::tick /*unused*/) {
+  if (!work_) return;
+  if (!work_->asked && ready_) ask_worker();
+  look();
+  if (work_) self_->delayed_send(self_, settings_.tick, atom::tick_v);
+}
+
+/// Whether the device may be used for a candidate.
+bool ComposerState::has_share() {
+  return !share_ || share_->try_hold();
+}
+
+void ComposerState::ask_worker() {
+  if (!has_share()) return;
+  if (auto asked = worker_->ask(work_->index); !asked) return worker_ended(asked.error());
+  work_->asked = true;
+  work_->since = SteadyClock::now();
+}
+
+void ComposerState::look() {
+  if (!work_) return;
+  auto answer = worker_->answer();
+  if (!answer) return worker_ended(answer.error());
+  if (*answer && !ready_) {
+    ready_ = true;
+    log::info(label() + ": ready to compose, " + **answer);
+  } else if (*answer) {
+    take(**answer);
+  } else if (late()) {
+    worker_ended({ErrorCode::timeout, "the composing worker did not answer"});
+  }
+}
+
+bool ComposerState::late() const {
+  const auto now = SteadyClock::now();
+  if (!ready_) return now - started_ > settings_.ready_within;
+  return work_->asked && now - work_->since > settings_.answer_within;
+}
+
+void ComposerState::take(const std::string& answer) {
+  auto composition = synthesis::parse_composition(answer);
+  if (!composition) return worker_ended(composition.error());
+  if (composition->index != work_->index) {
+    return worker_ended({ErrorCode::parse_failed, "the composing worker answered for another one"});
+  }
+  deaths_ = 0;
+  deliver(std::move(*composition));
+}
+
+/// A worker that ends with a candidate counts as that candidate's fault, unless it never became
+/// ready or none answers any more.
+void ComposerState::worker_ended(const Error& why) {
+  worker_.reset();
+  if (!ready_ || ++deaths_ == most_deaths) throw ActorFailure(why);
+  log::warn(label() + ": candidate " + std::to_string(work_->index) + ": " + why.message);
+  deliver({.index = work_->index, .reason = "died", .detail = why.message.substr(0, 300)});
+}
+
+void ComposerState::deliver(synthesis::Composition composition) {
+  if (share_ && share_->is_held()) share_->give_back();
+  ++composed_;
+  work_->promise.deliver(std::move(composition));
+  work_.reset();
+}
+
+void ComposerState::describe(ActorStatus& status) const {
+  status.phase = !work_ ? "idle" : ready_ ? "composing" : "preparing";
+  status.queued = work_ ? 1 : 0;
+  status.gauges = {{"composed", static_cast<double>(composed_)}};
+}
+
+ComposerSelf::behavior_type composer(ComposerState::Self self, Identity identity,
+                                     ComposerSettings settings) {
+  adopt(self, std::move(identity));
+  self->state.start(self, std::move(settings));
+  return {on(self, "status", &ComposerState::status), on(self, "compose", &ComposerState::compose),
+          on(self, "tick", &ComposerState::tick)};
+}
+
+}  // namespace warpsmith::actors

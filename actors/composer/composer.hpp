@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Composer: composes and filters new tasks beside training, one candidate at a time. Owns a worker
+// process, which starts with the first request; spawned and watched by the supervisor; bounded by
+// one request under way. On a GPU it works while it holds a share of it. When it dies, the
+// synthesis asks another composer for the same candidate.
+#pragma once
+
+#include <caf/typed_response_promise.hpp>
+#include <optional>
+
+#include "actors/base/actor_state.hpp"
+#include "actors/base/gpu_share.hpp"
+#include "actors/composer/composing_worker.hpp"
+#include "actors/protocol/interfaces.hpp"
+#include "runtime/clock.hpp"
+
+namespace warpsmith::actors {
+
+struct ComposerSettings {
+  ComposingSpec worker;
+  SharedGpu shared;                                   // where candidates run
+  std::chrono::milliseconds tick{50};                 // between two looks for an answer
+  std::chrono::milliseconds ready_within{3'600'000};  // the first crawl takes minutes
+  std::chrono::milliseconds answer_within{1'800'000};
+};
+
+/// The composer with its message to itself: look for an answer.
+using ComposerSelf = ComposerActor::extend<caf::reacts_to<atom::tick>>;
+
+class ComposerState : public ActorState {
+ public:
+  using Self = ComposerSelf::stateful_pointer<ComposerState>;
+
+  void start(Self self, ComposerSettings settings);
+  caf::result<synthesis::Composition> compose(atom::compose, uint64_t index);
+  void tick(atom::tick);
+
+ private:
+  using Promise = caf::typed_response_promise<synthesis::Composition>;
+  /// The candidate under way.
+  struct Work {
+    uint64_t index = 0;
+    Promise promise;
+    bool asked = false;  // the worker has it
+    SteadyClock::time_point since;
+  };
+
+  void describe(ActorStatus& status) const override;
+  bool has_share();
+  void ask_worker();
+  void look();
+  void take(const std::string& answer);
+  void worker_ended(const Error& why);
+  void deliver(synthesis::Composition composition);
+  bool late() const;
+
+  Self self_ = nullptr;
+  ComposerSettings settings_;
+  std::optional<DeviceShare> share_;
+  std::optional<ComposingWorker> worker_;
+  bool ready_ = false;  // the worker has said so
+  SteadyClock::time_point started_;
+  std::optional<Work> work_;
+  uint64_t composed_ = 0;
+  uint32_t deaths_ = 0;  // of workers since the last answer
+};
+
+ComposerSelf::behavior_type composer(ComposerState::Self self, Identity identity,
+                                     ComposerSettings settings);
+
+}  // namespace warpsmith::actors

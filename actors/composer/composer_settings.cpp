@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/composer/composer_settings.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "actors/sandbox/slot_cores.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/json_text.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+namespace fs = std::filesystem;
+
+nlohmann::json origin_of(const RunConfig& config) {
+  const ComposeConfig& compose = config.synthesis.compose;
+  std::vector<std::string> against;
+  for (const auto* places : {&config.synthesis.held_out, &compose.against}) {
+    for (const fs::path& place : *places) against.push_back(fs::absolute(place).string());
+  }
+  const std::chrono::duration<double> seconds = compose.candidate_time;
+  return {{"seed", config.run.seed},
+          {"device", uses_gpus(config.sandbox) ? "cuda" : "cpu"},
+          {"against", against},
+          {"seconds", seconds.count()},
+          {"memory", compose.memory_bytes}};
+}
+
+}  // namespace
+
+std::string composing_origin(const RunConfig& config) {
+  return json_text(origin_of(config));
+}
+
+ComposerSettings composer_settings(const RunConfig& config, const std::string& python,
+                                   const fs::path& scratch, uint32_t index) {
+  nlohmann::json settings = origin_of(config);
+  settings["cache"] = (cache_folder() / "synthesis").string();
+  settings["folder"] = (scratch / ("composer-" + std::to_string(index))).string();
+  ComposerSettings composer;
+  if (uses_gpus(config.sandbox)) {
+    const int64_t gpu = config.sandbox.first_gpu + index % config.sandbox.gpus;
+    settings["gpu"] = gpu;
+    composer.shared.gpu = static_cast<int>(gpu);
+  }
+  composer.worker = {python, json_text(settings), cores_beside_slots(config.sandbox)};
+  return composer;
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run's configuration says about composing.
+#pragma once
+
+#include <filesystem>
+
+#include "actors/composer/composer.hpp"
+#include "runtime/config/run_config.hpp"
+
+namespace warpsmith::actors {
+
+/// What decides the candidates of a run, on one line of JSON: seed, device, what they stay away
+/// from, and the limits of one.
+std::string composing_origin(const RunConfig& config);
+
+/// Of composer `index`. `scratch`: parent of its folder, which it may leave behind.
+ComposerSettings composer_settings(const RunConfig& config, const std::string& python,
+                                   const std::filesystem::path& scratch, uint32_t index);
+
+}  // namespace warpsmith::actors

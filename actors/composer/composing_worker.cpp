@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/composer/composing_worker.hpp"
+
+#include <poll.h>
+
+#include "actors/base/script.hpp"
+#include "runtime/environment.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+constexpr int socket_in_child = 3;
+constexpr std::chrono::seconds frame_within{10};  // its rest follows its first byte at once
+constexpr std::chrono::milliseconds ends_within{1000};
+
+bool is_readable(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  return poll(&waiting, 1, 0) > 0;
+}
+
+Result<void> send(FrameSocket& socket, const std::string& text) {
+  return socket.send({text.begin(), text.end()}, Deadline::after(frame_within));
+}
+
+}  // namespace
+
+Result<ComposingWorker> ComposingWorker::start(const ComposingSpec& spec) {
+  auto ends = FrameSocket::pair();
+  if (!ends) return tl::unexpected(std::move(ends.error()));
+  ChildSpec child;
+  child.argv = {spec.python, "-B", (source_folder() / "synthesis/worker/serve.py").string()};
+  child.descriptors = {{socket_in_child, ends->second.fd()}};
+  child.cores = spec.cores;
+  child.own_group = true;
+  auto started = Child::start(child);
+  if (!started) return tl::unexpected(std::move(started.error()));
+  ComposingWorker worker{std::move(*started), std::move(ends->first)};
+  if (auto sent = send(worker.socket_, spec.settings); !sent) {
+    return tl::unexpected(std::move(sent.error()));
+  }
+  return worker;
+}
+
+Result<void> ComposingWorker::ask(uint64_t index) {
+  if (send(socket_, R"({"index": )" + std::to_string(index) + '}')) return {};
+  return tl::unexpected(ended());
+}
+
+Result<std::optional<std::string>> ComposingWorker::answer() {
+  if (!is_readable(socket_.fd())) {
+    if (child_.alive()) return std::nullopt;
+    return tl::unexpected(ended());
+  }
+  auto frame = socket_.receive(Deadline::after(frame_within));
+  if (!frame) return tl::unexpected(ended());
+  return std::string{frame->begin(), frame->end()};
+}
+
+Error ComposingWorker::ended() {
+  const ChildExit exit = child_.wait(Deadline::after(ends_within));
+  const std::string how = exit.signal != 0 ? "signal " + std::to_string(exit.signal)
+                                           : "exit status " + std::to_string(exit.exit_code);
+  return {ErrorCode::process_failed,
+          "the composing worker ended with " + how + ": " + last_line(exit.err)};
+}
+
+}  // namespace warpsmith::actors

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/config/brain_config.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace warpsmith {
+namespace {
+
+constexpr std::array<std::string_view, 2> tools_names{"native", "text"};
+constexpr std::chrono::milliseconds shortest{100};
+
+bool is_variable_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  const bool digit_first = !name.empty() && name.front() >= '0' && name.front() <= '9';
+  return !digit_first && name.size() <= 128 && std::ranges::all_of(name, allowed);
+}
+
+/// A key in the URL would be stored with the run.
+bool is_plain_url(std::string_view url) {
+  const bool http = url.starts_with("http://") || url.starts_with("https://");
+  const bool printable = std::ranges::all_of(url, [](char c) { return c > ' ' && c < 127; });
+  return http && printable && url.find_first_of("@?#") == std::string_view::npos;
+}
+
+/// Complains without the place, since that of an option is its text, which may hold a key.
+void require_unseen(bool holds, Complaints& complaints, const std::string& message) {
+  if (!holds) complaints.at({"[brain]", 0}, message);
+}
+
+void validate_endpoint(const BrainConfig& c, Complaints& complaints) {
+  complaints.require(c.candidates.empty(), "brain.candidates",
+                     "expected either brain.url or brain.candidates, got both");
+  require_unseen(is_plain_url(c.url), complaints,
+                 "brain.url: expected http://… or https://… without user, query and fragment; a "
+                 "key belongs into the variable that brain.key_env names");
+  complaints.require(!c.model.empty(), "brain.model", "expected a name: brain.url needs one");
+}
+
+void validate_budget(const BrainConfig& c, Complaints& complaints) {
+  const auto positive = [&](bool good, std::string_view key) {
+    complaints.require(good, key,
+                       "a budget of 0 allows nothing: expected more than 0, or -1 for no limit");
+  };
+  positive(c.max_requests != 0, "brain.max_requests");
+  positive(c.max_tokens != 0, "brain.max_tokens");
+  positive(c.max_cost == -1 || c.max_cost > 0, "brain.max_cost");
+  complaints.require(c.max_cost <= 0 || c.price_in + c.price_out > 0, "brain.max_cost",
+                     "expected brain.price_in and brain.price_out too: without prices every "
+                     "answer costs nothing");
+}
+
+}  // namespace
+
+bool has_brain(const BrainConfig& c) {
+  return !c.url.empty() || !c.candidates.empty();
+}
+
+void describe(Fields& fields, BrainConfig& c) {
+  fields.text("url", c.url);
+  fields.text("model", c.model);
+  fields.text("key_env", c.key_env);
+  fields.path("candidates", c.candidates);
+  fields.choice_of("tools", c.tools, tools_names);
+  fields.integer("concurrency", c.concurrency, {.low = 1, .high = 256});
+  fields.real("temperature", c.temperature, {.low = 0, .high = 10});
+  fields.flag("stream", c.stream);
+  fields.text("extra", c.extra);
+  fields.integer("retries", c.retries, {.low = 0, .high = 100});
+  fields.duration("connect_timeout", c.connect_timeout, {.low = shortest});
+  fields.duration("silence_timeout", c.silence_timeout, {.low = shortest});
+  fields.duration("request_timeout", c.request_timeout, {.low = shortest});
+  fields.duration("max_wait", c.max_wait, {.low = std::chrono::milliseconds{1}});
+  fields.integer("max_requests", c.max_requests, {.low = -1});
+  fields.integer("max_tokens", c.max_tokens, {.low = -1});
+  fields.real("max_cost", c.max_cost, {.low = -1});
+  fields.real("price_in", c.price_in, {.low = 0, .high = 1e9});
+  fields.real("price_out", c.price_out, {.low = 0, .high = 1e9});
+}
+
+void validate(const BrainConfig& c, Complaints& complaints) {
+  require_unseen(is_variable_name(c.key_env), complaints,
+                 "brain.key_env: expected the name of an environment variable (letters, digits, _) "
+                 "that holds the key, not the key");
+  if (!c.url.empty()) validate_endpoint(c, complaints);
+  validate_budget(c, complaints);
+}
+
+}  // namespace warpsmith

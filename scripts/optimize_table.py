@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Does `optimize` promote exactly what it should? Twelve operators, each with candidates of known kinds.
+
+Run from the checkout's root: scripts/optimize_table.py --out FOLDER [--only NAME …] [--no-exports]
+Prints a line for each operator; exit code 1 if one is not as expected. Exports are imported in a fresh process, pass
+their own test and are timed there with cold caches. A quiet machine is needed for the times.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MICRO = ROOT / "configs/tasks/micro"
+ONCE = 'extern "C" void solve('
+LIMIT_S = 1200
+TOLERANCE = 0.05
+
+# Operator, its candidates, the user's kernel, what must be promoted.
+PLAIN = ("fast", "slow", "wrong")
+TASKS = [("reduction/row_square_sum", PLAIN, None, "fast"),
+         ("reduction/row_logsumexp", PLAIN, None, "fast"),
+         ("reduction/column_mean", ("fast", "wrong"), None, "fast"),
+         ("scan/row_cumsum", ("fast", "slow"), None, "fast"),
+         ("scan/column_cumsum", ("slow", "wrong"), None, None),
+         ("scan/gated_cumsum", ("fast", "wrong"), None, "fast"),
+         ("bandwidth/gated_streams", ("wrong",), None, None),
+         ("quantisation/dequantise_product", ("fast", "slow"), "between", "fast"),
+         ("convolution/depthwise_3x3", ("between",), "fast", None),
+         ("embedding/lookup_scale", ("between", "wrong"), "fast", None),
+         ("reduction/row_square_sum@sizes", ("one_shape",), None, None),
+         ("reduction/row_logsumexp@sizes", ("one_shape", "fast"), None, "fast")]
+
+
+def repeated(source, times, condition="true"):
+    """The kernel, whose work is done `times` times where the condition holds."""
+    inner = source.replace(ONCE, "static __attribute__((noinline)) void once(", 1)
+    return inner + f"""
+{ONCE}const void* const* in, void* const* out, const int64_t* dims) {{
+  const int times = ({condition}) ? {times} : 1;
+  for (int i = 0; i < times; ++i) {{
+    once(in, out, dims);
+    asm volatile("" ::: "memory");
+  }}
+}}
+"""
+
+
+def wrong(source):
+    return repeated(source, 1).replace("\n  }\n}\n", "\n  }\n  ((float*)out[0])[1] += 1.0f;\n}\n")
+
+
+KINDS = {"fast": lambda s: s,
+         "slow": lambda s: repeated(s, 40),
+         "between": lambda s: repeated(s, 2),
+         "wrong": wrong,
+         "one_shape": lambda s: repeated(s, 40, "dims[0] != 512")}
+
+
+def operator_text(path, with_sizes):
+    text = (MICRO / f"{path}.py").read_text()
+    if not with_sizes:
+        return text
+    inputs = re.search(r"def get_inputs\(\):\n(.*?)(?=\n\n|\Z)", text, re.S).group(1)
+    return text + f"\n\ndef get_ragged_inputs():\n{inputs.replace('ROWS', '640')}\n"
+
+
+def write(folder, source, kinds):
+    for kind in kinds:
+        place = folder / kind
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "kernel.cpp").write_text(KINDS[kind](source))
+
+
+def optimize(program, place, task, more):
+    path, kinds, user, _ = task
+    name = path.split("@")[0].split("/")[1]
+    source = (MICRO / "kernels/cpu" / name / "kernel.cpp").read_text()
+    place.mkdir(parents=True)
+    operator = place / f"{name}.py"
+    operator.write_text(operator_text(path.split("@")[0], "@" in path))
+    write(place / "candidates", source, kinds)
+    command = [program, "optimize", str(operator), "--candidates", str(place / "candidates"), "--out",
+               str(place / "result"), *more]
+    if user:
+        write(place / "mine", source, [user])
+        command += ["--baseline", str(place / "mine")]
+    with open(place / "log.txt", "w") as log:
+        done = subprocess.run(command, stdout=log, stderr=log, timeout=LIMIT_S, cwd=ROOT)
+    report = place / "result/report.json"
+    return done.returncode, json.loads(report.read_text()) if report.exists() else None
+
+
+def export_lines(place):
+    """What the export's own test prints in a fresh process; ends with its failure."""
+    core = max(os.sched_getaffinity(0))
+    done = subprocess.run(["taskset", "-c", str(core), os.environ.get("WARPSMITH_PYTHON", sys.executable), "-B",
+                           "test_regression.py", "--time"], cwd=place / "result/export", capture_output=True, text=True,
+                          timeout=LIMIT_S)
+    if done.returncode != 0:
+        return False, [done.stderr.strip().splitlines()[-1] if done.stderr else "failed"]
+    timed = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    changes = [t["ms"] / t["judged_ms"] - 1 for t in timed]
+    return (all(abs(change) <= TOLERANCE for change in changes),
+            [f"{t['shape']} {t['ms']:.4f} ms of {t['judged_ms']:.4f} ({change:+.1%})"
+             for t, change in zip(timed, changes, strict=True)])
+
+
+def one_row(args, task):
+    path, kinds, user, expected = task
+    place = args.out / path.replace("/", "-").replace("@", "-")
+    code, report = optimize(args.program, place, task, args.more)
+    promoted = report["promoted"]["name"] if report and report["promoted"] else None
+    good = report is not None and promoted == expected and code == (0 if expected else 1)
+    words = [path, "candidates " + "+".join(kinds), f"user {user or '-'}", f"promoted {promoted or '-'}",
+             f"expected {expected or '-'}", f"exit {code}", "as expected" if good else "NOT as expected"]
+    if good and promoted and not args.no_exports:
+        as_fast, lines = export_lines(place)
+        words += ["export " + "; ".join(lines), "within 5 %" if as_fast else "NOT within 5 %"]
+        good = as_fast
+    print(" | ".join(words), flush=True)
+    return good
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--out", type=pathlib.Path, required=True, help="a new folder")
+    options.add_argument("--only", nargs="*", help="operators, as in reduction/row_square_sum")
+    options.add_argument("--no-exports", action="store_true", help="do not build and time the exports")
+    options.add_argument("--program", default=str(ROOT / "warpsmith"), help="default: the launcher")
+    args, args.more = options.parse_known_args()
+    args.out = args.out.resolve()
+    chosen = [task for task in TASKS if not args.only or task[0] in args.only]
+    results = [one_row(args, task) for task in chosen]
+    print(f"{sum(results)} of {len(results)} as expected")
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()

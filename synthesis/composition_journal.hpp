@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run composed, on disk: one JSON line for each candidate, in order, after a first line that
+// holds what decided them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runtime/run/durable_file.hpp"
+#include "synthesis/composition.hpp"
+
+namespace warpsmith::synthesis {
+
+/// Appends to a file and syncs each line. What a killed process wrote of its last line is cut off.
+class CompositionJournal {
+ public:
+  /// Opens or makes the file. `origin`: one line that decides the candidates (seed, device); a file
+  /// with another one is `already_exists`. `corrupt` names the line that cannot be read.
+  static Result<CompositionJournal> open(const std::filesystem::path& file,
+                                         const std::string& origin);
+
+  /// What was there at the start; number n is at index n.
+  const std::vector<Composition>& earlier() const { return earlier_; }
+  Result<void> add(const Composition& composition);
+
+ private:
+  Result<void> read(const std::string& origin);
+  Result<void> write_line(const std::string& line);
+
+  std::filesystem::path path_;
+  OpenFile file_;
+  std::vector<Composition> earlier_;
+};
+
+}  // namespace warpsmith::synthesis

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+# The options of the command line, and the complaints about them that need no preparation.
+import argparse
+import os
+import pathlib
+import urllib.parse
+
+import rows as foreign
+
+_ABOUT = "Makes training tasks: finds operators, composes and filters tasks, stores them; or imports tasks."
+_EXAMPLES = """Without a command it composes. Examples:
+  warpsmith synth --count 200 --seed 5 --out DIR       compose 200 tasks; `warpsmith synth synth --help` has the options
+  warpsmith synth import ROWS.parquet --out DIR        take in foreign tasks
+  warpsmith synth import DIR --out OTHER --sample 100  judge 100 tasks of a finished set again
+  warpsmith synth crawl --list                         show the operators
+Exit codes: 0 done, 1 a sampled row failed, 2 bad input, 3 infrastructure, 130 interrupted."""
+_WINDOWS = {"cpu": (0.05, 20.0), "cuda": (1.0, 100.0)}
+
+
+def _cache_folder():
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "warpsmith", "synthesis")
+
+
+def _shares(text):
+    """Parses `1=3.4,2=83.8,…`."""
+    try:
+        pairs = [part.split("=") for part in text.split(",")]
+        shares = {name: float(value) for name, value in pairs}
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected NUMBER=SHARE,…, got {text}") from None
+    wrong = set(shares) - {"1", "2", "3", "4", "5", "transformers"}
+    if wrong or min(shares.values()) < 0 or sum(shares.values()) <= 0:
+        raise argparse.ArgumentTypeError(f"expected shares of 1 to 5 and transformers, got {text}")
+    return shares
+
+
+def _url(text):
+    """An address whose parts may be shown and stored."""
+    parts = urllib.parse.urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+        raise argparse.ArgumentTypeError("expected http[s]://HOST[:PORT]/PATH without a user or a query")
+    return text
+
+
+def _positive(kind):
+    def convert(text):
+        value = kind(text)
+        if value <= 0:
+            raise argparse.ArgumentTypeError(f"expected a number above 0, got {text}")
+        return value
+    return convert
+
+
+def _add_filters(parser):
+    parser.add_argument("--out", required=True, type=pathlib.Path, metavar="DIR", help="a run there is continued")
+    parser.add_argument("--workers", type=_positive(int), default=os.cpu_count(), metavar="W")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--against", nargs="+", default=[], metavar="DIR", help="programs to stay away from")
+    parser.add_argument("--min-ms", type=_positive(float), metavar="MS", help="default 0.05 on a CPU, 1 on a GPU")
+    parser.add_argument("--max-ms", type=_positive(float), metavar="MS", help="default 20 on a CPU, 100 on a GPU")
+    parser.add_argument("--compile", choices=("none", "aot_eager", "inductor"), default="none")
+    parser.add_argument("--seconds", type=_positive(float), default=60.0, metavar="S",
+                        help="most CPU time that one candidate may take")
+    parser.add_argument("--memory-gib", type=_positive(float), default=4.0, metavar="GIB",
+                        help="most that one candidate may take")
+
+
+def parser():
+    """Of the whole command line."""
+    found = argparse.ArgumentParser(prog="warpsmith synth", description=_ABOUT, epilog=_EXAMPLES,
+                                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    found.add_argument("--cache", default=_cache_folder(), metavar="DIR", help="folder of crawled operators")
+    commands = found.add_subparsers(dest="command", required=True)
+    crawl = commands.add_parser("crawl", help="finds the operators of the installed torch and transformers")
+    crawl.add_argument("--list", action="store_true", help="prints the table")
+    synth = commands.add_parser("synth", prog="warpsmith synth", help="composes and filters tasks")
+    synth.add_argument("--count", required=True, type=_positive(int), metavar="N")
+    synth.add_argument("--seed", required=True, type=int, metavar="S")
+    synth.add_argument("--shares", type=_shares, metavar="1=3.4,2=83.8,…", help="default: the paper's")
+    synth.add_argument("--composer", choices=("rules", "llm"), default="rules")
+    synth.add_argument("--url", type=_url, metavar="URL",
+                       help="of the composer llm: an OpenAI-compatible endpoint, as far as /v1")
+    synth.add_argument("--model", metavar="NAME", help="of the composer llm")
+    synth.add_argument("--key-env", metavar="VAR", help="the variable that holds the endpoint's key, if it needs one")
+    synth.add_argument("--requests", type=_positive(int), default=8, metavar="N",
+                       help="most that are under way at the endpoint")
+    synth.add_argument("--answer-seconds", type=_positive(float), default=120.0, metavar="S",
+                       help="most that one answer may take")
+    _add_filters(synth)
+    taken = commands.add_parser("import", help="filters foreign tasks")
+    taken.add_argument("source", metavar="SRC", help="*.parquet, *.jsonl, or a folder of them or of *.py")
+    taken.add_argument("--sample", type=_positive(int), metavar="N", help="judges N rows; exit status 1 if one fails")
+    _add_filters(taken)
+    return found
+
+
+def check(options):
+    """Complaints that need no preparation."""
+    for folder in options.against:
+        if not os.path.isdir(folder):
+            raise foreign.Unreadable(f"{folder}: no such folder")
+    if options.command == "import":
+        foreign.check(options.source)
+    else:
+        _check_composer(options)
+    low, high = window(options)
+    if low >= high:
+        raise foreign.Unreadable(f"--min-ms {low:g} is not below --max-ms {high:g}")
+
+
+def _check_composer(options):
+    given = [name for name in ("url", "model", "key_env") if getattr(options, name)]
+    if options.composer == "rules" and given:
+        raise foreign.Unreadable(f"--{given[0].replace('_', '-')} goes with --composer llm")
+    if options.composer == "llm" and not (options.url and options.model):
+        raise foreign.Unreadable("--composer llm needs --url and --model")
+    if options.key_env and not os.environ.get(options.key_env):
+        raise foreign.Unreadable(f"--key-env {options.key_env}: the environment holds no such variable")
+    if options.key_env and not (os.environ[options.key_env].isascii() and os.environ[options.key_env].isprintable()):
+        raise foreign.Unreadable(f"--key-env {options.key_env}: the variable holds other than printable ASCII letters")
+
+
+def window(options):
+    """The least and the most milliseconds of one call."""
+    low, high = window_of(options.device)
+    return [options.min_ms or low, options.max_ms or high]
+
+
+def window_of(device):
+    """The same where nothing is said."""
+    return list(_WINDOWS[device])

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+# An OpenAI-compatible endpoint: one prompt, one completion, with tries, limits of time and size, and a secret key.
+import email.utils
+import json
+import random
+import time
+
+import httpx
+
+from pipeline import GaveUp
+
+_TRIES, _FIRST_WAIT_S, _MOST_WAIT_S = 4, 1.0, 60.0
+_MOST_BYTES = 4 << 20  # of one answer
+
+
+class Failed(Exception):
+    """No answer; another try may succeed, after `wait_s` where the endpoint names a time."""
+
+    def __init__(self, text, wait_s=None):
+        super().__init__(text)
+        self.wait_s = wait_s
+
+
+def _wait_named(response):
+    """The seconds in Retry-After, which holds a number or a date; None if it holds neither."""
+    value = response.headers.get("retry-after", "")
+    try:
+        return float(value) if value.isdigit() else email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _content(body):
+    try:
+        content = json.loads(body)["choices"][0]["message"]["content"]
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        raise Failed("the answer is no chat completion") from None
+    if not isinstance(content, str) or not content.strip():
+        raise Failed("the completion is empty")
+    return content
+
+
+class Endpoint:
+    """Sends one prompt at a time per thread, and tries again where that may help."""
+
+    def __init__(self, url, model, key, seconds, sleep=time.sleep):
+        headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})}
+        self.url, self.model, self.seconds, self.sleep = url.rstrip("/") + "/chat/completions", model, seconds, sleep
+        self.client = httpx.Client(headers=headers, timeout=seconds)
+
+    @property
+    def most_s(self):
+        """The longest that `ask` takes, unless the endpoint sends its headers one by one."""
+        return _TRIES * (self.seconds + _MOST_WAIT_S)
+
+    def ask(self, prompt):
+        """The completion. Raises GaveUp where no try can help, or Failed once all tries failed."""
+        for number in range(_TRIES):
+            try:
+                return _content(self._posted(prompt))
+            except Failed as error:
+                if number + 1 == _TRIES:
+                    raise
+                usual_s = _FIRST_WAIT_S * 2 ** number * random.uniform(0.5, 1.5)
+                self.sleep(min(usual_s if error.wait_s is None else max(error.wait_s, 0.0), _MOST_WAIT_S))
+
+    def _posted(self, prompt):
+        body = {"model": self.model, "messages": [{"role": "user", "content": prompt}]}
+        try:
+            with self.client.stream("POST", self.url, json=body) as response:
+                self._check(response)
+                return self._read(response)
+        except httpx.InvalidURL:
+            raise GaveUp(f"--url {self.url} is no address") from None
+        except (httpx.HTTPError, httpx.StreamError) as error:
+            raise Failed(type(error).__name__) from None  # its text could hold what the endpoint chose
+
+    def _check(self, response):
+        status = response.status_code
+        if status in (401, 403, 404):
+            raise GaveUp(f"{self.url} answers with status {status}: see --url, --model and --key-env")
+        if status != 200:
+            raise Failed(f"status {status}", _wait_named(response))
+
+    def _read(self, response):
+        """The whole body. Each piece may come in time and yet the whole never end, so the whole has a limit."""
+        deadline, body = time.monotonic() + self.seconds, bytearray()
+        for piece in response.iter_raw():
+            body += piece
+            if time.monotonic() > deadline:
+                raise Failed(f"no end within {self.seconds:g} s")
+            if len(body) > _MOST_BYTES:
+                raise Failed(f"more than {_MOST_BYTES >> 20} MiB")
+        return bytes(body)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+# Composes for the engine: one candidate per request, through a socket of frames (descriptor 3).
+#
+# The first frame holds the settings, and the first answer says that they are in force. A frame is u32 magic, u32 0,
+# u64 length, then JSON.
+import json
+import os
+import pathlib
+import socket
+import struct
+import subprocess
+import sys
+
+import arguments
+import seeds as tables
+
+_MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
+_MOST = 1 << 20  # bytes of a frame
+_HERE = pathlib.Path(__file__).resolve().parent
+
+
+class _Engine:
+    """The engine's end of the socket; this process ends with it."""
+
+    def __init__(self, descriptor):
+        self.socket = socket.socket(fileno=descriptor)
+        self.socket.setblocking(True)
+
+    def _exactly(self, size):
+        data = bytearray()
+        while len(data) < size:
+            part = self.socket.recv(size - len(data))
+            if not part:
+                sys.exit(0)
+            data += part
+        return bytes(data)
+
+    def receive(self):
+        magic, reserved, length = _HEADER.unpack(self._exactly(_HEADER.size))
+        if magic != _MAGIC or reserved or length > _MOST:
+            sys.exit(f"serve: a frame with magic {magic:#x} and length {length}")
+        return json.loads(self._exactly(length))
+
+    def send(self, value):
+        data = json.dumps(value).encode()
+        self.socket.sendall(_HEADER.pack(_MAGIC, 0, len(data)) + data)
+
+
+def _prepare(settings):
+    """Crawls and reads what tasks stay away from, in a process of its own, since a crawl leaves much in memory."""
+    request = {"cache": settings["cache"], "against": settings["against"], "out": settings["folder"]}
+    done = subprocess.run([sys.executable, "-B", str(_HERE / "prepare.py")], input=json.dumps(request), text=True,
+                          stdout=subprocess.PIPE)
+    if done.returncode:
+        sys.exit(f"serve: preparation ended with exit status {done.returncode}")
+    return json.loads(done.stdout)["against"]
+
+
+def _answer(worker, index):
+    """One record; an accepted row gets the name of its task."""
+    from names import task_id
+    record = worker.record(index, None)
+    if not record["reason"]:
+        record["row"]["id"] = task_id(record["row"])
+    return record
+
+
+def main():
+    """Serves until the engine ends."""
+    engine = _Engine(3)
+    settings = engine.receive()
+    os.nice(19)  # the cores are for training
+    os.makedirs(settings["folder"], exist_ok=True)
+    if "gpu" in settings:
+        os.environ["CUDA_VISIBLE_DEVICES"] = str(settings["gpu"])
+    against = _prepare(settings)
+    import worker  # loads torch, for the right GPU
+    found = worker.ready({**settings, "against": against, "window": arguments.window_of(settings["device"]),
+                          "compile": "none", "shares": None,
+                          "seeds": str(pathlib.Path(settings["cache"]) / tables.file_name())})
+    engine.send({"versions": tables.versions()})
+    while True:
+        engine.send(_answer(found, engine.receive()["index"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program with a brain on loopback: collect, budget, resume, eval, Ctrl-C, refusals.
+#include <gmock/gmock.h>
+
+#include "runtime/run/trajectory_reader.hpp"
+#include "tests/actors/commands/train/program_fixture.hpp"
+#include "tests/actors/commands/train/square_mean_kernel.hpp"
+#include "tests/support/scripted_endpoint.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using test_support::completion;
+using test_support::ScriptedEndpoint;
+using test_support::ScriptedReply;
+using testing::HasSubstr;
+
+/// Writes a right kernel for square_mean, then submits it.
+ScriptedReply works(const json& request) {
+  for (const json& message : request["messages"]) {
+    if (message["role"] == "assistant") return completion("", {{"submit", "{}"}});
+  }
+  const json arguments{{"path", "solution/kernel.cpp"}, {"content", kernel}};
+  return completion("A plain loop.", {{"write", arguments.dump()}});
+}
+
+class BrainProgramTest : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    ::setenv("no_proxy", "127.0.0.1", 1);
+    ::setenv("WARPSMITH_TEST_BRAIN_KEY", key, 1);
+  }
+  std::vector<std::string> with_brain(std::vector<std::string> arguments, const std::string& url,
+                                      std::vector<std::string> more = {}) const {
+    for (const char* set :
+         {"agent.max_tokens=4096", "generator.max_new_tokens=2000", "collect.samples=2",
+          "rollout.concurrent=1", "brain.model=strong", "brain.key_env=WARPSMITH_TEST_BRAIN_KEY"}) {
+      more.emplace_back(set);
+    }
+    more.push_back("brain.url=" + url);
+    for (const std::string& set : more) {
+      arguments.emplace_back("--set");
+      arguments.push_back(set);
+    }
+    return arguments;
+  }
+
+  static constexpr const char* key = "sk-0123456789abcdef";
+};
+
+TEST_F(BrainProgramTest, CollectsStopsAtItsBudgetAndResumes) {
+  const ScriptedEndpoint endpoint{[](const json& r, int /*nth*/) { return works(r); }};
+  const ChildExit first =
+      run(with_brain({"train", config(), "--quiet"}, endpoint.url(),
+                     {"run.stage=collect", "brain.stream=false", "brain.max_requests=3"}));
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.err, HasSubstr("stopping: brain.max_requests (3) is reached: 3 used"));
+  EXPECT_THAT(first.err, HasSubstr("resume with: ./warpsmith train --resume"));
+  EXPECT_EQ(summary()->closed, 1U);
+  EXPECT_EQ(summary()->open, 1U);
+
+  const std::string folder = newest_run().string();
+  const ChildExit second =
+      run({"train", "--resume", folder, "--quiet", "--set", "brain.max_requests=9"});
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_EQ(summary()->closed, 2U);
+  auto reader = TrajectoryReader::open({folder}).value();
+  const std::vector<TrajectoryRow> rows = reader.closed().value();
+  for (const TrajectoryRow& row : rows) {
+    EXPECT_GE(row.outcome->reward, 1) << "trajectory " << row.id;
+    EXPECT_TRUE(fs::exists(newest_run() / "brain" / (std::to_string(row.id) + ".jsonl")));
+  }
+  EXPECT_EQ(endpoint.requests().size(), 4U);
+  EXPECT_EQ(endpoint.keys().back(), std::string{"Bearer "} + key);
+
+  const ChildExit ppo = run({"train", "--resume", folder, "--set", "run.stage=agentic"});
+  EXPECT_EQ(ppo.exit_code, 2);
+  EXPECT_THAT(ppo.err, HasSubstr("[brain]"));
+}
+
+TEST_F(BrainProgramTest, AnEvaluationWithABrainPrintsItsFigures) {
+  const ScriptedEndpoint endpoint{[](const json& r, int nth) {
+    if (nth < 4) return works(r);
+    return ScriptedReply{
+        .status = 401,
+        .body = json{{"error", std::string{"no key "} + "sk-0123456789abcdef"}}.dump()};
+  }};
+  const auto eval = [&](const char* samples) {
+    return run(with_brain(
+        {"eval", config(), "--training-tasks", "--samples", samples, "--quiet", "--json"},
+        endpoint.url(), {"brain.stream=false"}));
+  };
+  const ChildExit whole = eval("2");
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const json figures = json::parse(whole.out, nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(has_keys(figures, {"samples", "pass_rate"}));
+  EXPECT_EQ(figures["samples"], 2);
+  EXPECT_EQ(figures["pass_rate"], 1.0);
+  const ChildExit refused = eval("1");
+  EXPECT_EQ(refused.exit_code, 2) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("check the key in the variable WARPSMITH_TEST_BRAIN_KEY"));
+  EXPECT_THAT(refused.err, testing::Not(HasSubstr(key)));
+}
+
+TEST_F(BrainProgramTest, CtrlCWhileTheEndpointIsSlowKeepsTheRun) {
+  std::atomic<bool> slow{true};
+  const ScriptedEndpoint endpoint{[&](const json& r, int /*nth*/) {
+    ScriptedReply reply = works(r);
+    if (slow) reply.delay = seconds{120};
+    return reply;
+  }};
+  Child child = start(with_brain({"train", config(), "--quiet"}, endpoint.url(),
+                                 {"run.stage=collect", "brain.stream=false"}));
+  ASSERT_TRUE(reaches(child, [&](const RunSummary&) { return !endpoint.requests().empty(); }));
+  child.signal(SIGINT);
+  const ChildExit stopped = child.wait(Deadline::after(seconds{30}));
+  ASSERT_EQ(stopped.exit_code, 0) << stopped.err;
+  EXPECT_EQ(summary()->open, 1U);
+  slow = false;
+  const ChildExit resumed = run({"train", "--resume", newest_run().string(), "--quiet"});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(summary()->closed, 2U);
+}
+
+TEST_F(BrainProgramTest, RefusesBeforeAnythingStarts) {
+  const auto refusal = [this](std::vector<std::string> more) {
+    const ChildExit end =
+        run(with_brain({"train", config()}, "http://127.0.0.1:1/v1", std::move(more)));
+    EXPECT_EQ(end.exit_code, 2) << end.err;
+    EXPECT_FALSE(fs::exists(runs()));
+    return end.err;
+  };
+  EXPECT_THAT(refusal({"run.stage=agentic"}), HasSubstr("a [brain] gives none"));
+  EXPECT_THAT(refusal({"run.stage=collect", "brain.max_requests=0"}), HasSubstr("a budget of 0"));
+  EXPECT_THAT(refusal({"run.stage=collect", "brain.extra=[1]"}), HasSubstr("brain.extra"));
+  ::unsetenv("WARPSMITH_TEST_BRAIN_KEY");
+  EXPECT_THAT(refusal({"run.stage=collect"}),
+              HasSubstr("the environment variable WARPSMITH_TEST_BRAIN_KEY is not set"));
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// A synthesis beside composers: same tasks whatever their number, after a loss, and after a resume.
+#include <fstream>
+#include <set>
+
+#include "actors/sandbox/sandbox.hpp"
+#include "actors/synthesis/synthesis.hpp"
+#include "tests/support/actor_test.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using synthesis::Composition;
+
+std::string program(uint64_t number) {
+  return "class Model:\n  pass\ndef get_inputs():\n  return [" + std::to_string(number) +
+         "]\ndef get_init_inputs():\n  return []\n";
+}
+
+/// Every third candidate is rejected, and number 4 repeats number 0.
+Composition composition(uint64_t index) {
+  if (index % 3 == 2) return {.index = index, .reason = "too_fast", .detail = "0.01 ms"};
+  const uint64_t like = index == 4 ? 0 : index;
+  const std::string name = "t" + std::to_string(like);
+  return {.index = index, .id = name, .code = program(like), .hash = name, .ops = {"torch.relu"}};
+}
+
+struct Heard {
+  std::vector<uint64_t> asked;
+  size_t dies_at = SIZE_MAX;  // the composer ends with that many requests
+};
+
+ComposerActor::behavior_type scripted(ComposerActor::pointer self, Heard* heard) {
+  return {[](atom::status) { return ActorStatus{}; },
+          [self, heard](atom::compose, uint64_t index) -> caf::result<Composition> {
+            heard->asked.push_back(index);
+            if (heard->asked.size() == heard->dies_at) {
+              self->quit(caf::exit_reason::kill);
+              return caf::make_error(caf::sec::runtime_error);
+            }
+            return composition(index);
+          }};
+}
+
+class AcceptingBackend : public SandboxBackend {
+ public:
+  Judgement evaluate(const Task& /*task*/, const Submission& /*submission*/, Request /*request*/,
+                     std::chrono::milliseconds /*budget*/) override {
+    return Verdict{};
+  }
+  Result<TaskFacts> ingest(const Task& /*task*/, std::chrono::milliseconds /*budget*/) override {
+    return TaskFacts{};
+  }
+};
+
+class ComposingTest : public ActorTest {
+ protected:
+  SynthesisActor start(uint64_t candidates, std::vector<Task> tasks = {}) {
+    SynthesisSettings settings;
+    settings.composing = {candidates, folder.path(), "{\"seed\":1}", 3};
+    actor = sys.spawn(synthesis, identity("synthesis-0"), std::move(tasks), std::vector{judge},
+                      settings);
+    return actor;
+  }
+  void with_composers(size_t count) {
+    composers.clear();
+    for (size_t i = 0; i < count; ++i) composers.push_back(sys.spawn(scripted, &heard));
+    send_peers();
+  }
+  void send_peers() {
+    Peers peers;
+    peers.sandboxes = {judge};
+    peers.composers = composers;
+    self->send(actor, peers);
+    deliver_all();
+  }
+  void end(const SynthesisActor& one) {
+    self->send_exit(one, caf::exit_reason::user_shutdown);
+    deliver_all();
+  }
+  std::set<std::string> tasks() {
+    std::set<std::string> seen;
+    for (int i = 0; i < 40; ++i) seen.insert(ask<PreparedTask>(actor, atom::next_task_v)->task.id);
+    return seen;
+  }
+  double gauge(const char* name) {
+    return ask<ActorStatus>(actor, atom::status_v)->gauges.at(name);
+  }
+  void TearDown() override {
+    for (const ComposerActor& one : composers) self->send_exit(one, caf::exit_reason::kill);
+    end(actor);
+    self->send_exit(judge, caf::exit_reason::user_shutdown);
+    deliver_all();
+  }
+
+  test_support::TemporaryFolder folder;
+  Heard heard;
+  std::vector<ComposerActor> composers;
+  SandboxActor judge = sys.spawn(sandbox, identity("sandbox-0"),
+                                 SandboxBackends{[]() -> Result<std::unique_ptr<SandboxBackend>> {
+                                                   return std::make_unique<AcceptingBackend>();
+                                                 },
+                                                 {}},
+                                 SandboxSettings{.detached = false});
+  SynthesisActor actor;
+  const std::set<std::string> all{"t0", "t1", "t3", "t6", "t7", "t9"};
+};
+
+TEST_F(ComposingTest, ComposedTasksJoinThePoolAndTheRunFolder) {
+  start(10);
+  with_composers(1);
+  EXPECT_EQ(tasks(), all);
+  EXPECT_EQ(gauge("candidates"), 10);
+  EXPECT_EQ(gauge("composed"), 6);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "tasks/t9.py"));
+}
+
+TEST_F(ComposingTest, TheTasksDoNotDependOnTheNumberOfComposers) {
+  start(10);
+  with_composers(4);
+  EXPECT_EQ(tasks(), all);
+  EXPECT_EQ(heard.asked.size(), 10U);
+}
+
+TEST_F(ComposingTest, ACandidateOfAComposerThatEndsIsComposedByAnother) {
+  heard.dies_at = 3;
+  start(10);
+  with_composers(1);
+  EXPECT_EQ(gauge("candidates"), 2);
+  with_composers(2);
+  EXPECT_EQ(tasks(), all);
+}
+
+TEST_F(ComposingTest, AResumedRunGoesOnAndKnowsItsTasks) {
+  end(start(4));
+  start(4);
+  with_composers(2);
+  EXPECT_EQ(tasks(), (std::set<std::string>{"t0", "t1", "t3"}));
+  end(actor);
+  heard.asked.clear();
+  start(10);
+  deliver_all();
+  EXPECT_EQ(tasks(), (std::set<std::string>{"t0", "t1", "t3"})) << "before any composer is there";
+  with_composers(2);
+  EXPECT_EQ(tasks(), all);
+  EXPECT_EQ(heard.asked.size(), 6U) << "what was composed is not composed again";
+}
+
+TEST_F(ComposingTest, AJournalOfAnotherSeedEndsTheSynthesis) {
+  std::ofstream{folder.path() / "journal.jsonl"} << "{\"seed\":2}\n";
+  start(4);
+  deliver_all();
+  EXPECT_FALSE(ask<ActorStatus>(actor, atom::status_v).has_value());
+}
+
+TEST_F(ComposingTest, AComposedTaskThatTheRunHasAlreadyIsLeftOut) {
+  Task task;
+  task.id = "t1";
+  start(10, {task});
+  with_composers(1);
+  EXPECT_EQ(tasks(), all);
+  EXPECT_EQ(gauge("accepted"), 6);
+}
+
+}  // namespace
+}  // namespace warpsmith::actors

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+# The engine's end of the composing worker: what it answers is what `synth` finds with the same seed.
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import unittest
+
+from support import WORKER, Case, command
+
+_MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
+
+
+class Server:
+    """A worker, and our end of its socket."""
+
+    def __init__(self):
+        ours, theirs = socket.socketpair()
+        theirs.setblocking(False)  # as the engine leaves it
+        self.socket = socket.socket(fileno=os.dup(ours.fileno()))
+        ours.close()
+        self.socket.settimeout(120)
+        code = f"import os; os.dup2({theirs.fileno()}, 3); os.set_inheritable(3, True); import sys; " \
+               f"os.execv(sys.executable, [sys.executable, '-B', {str(WORKER / 'serve.py')!r}])"
+        self.process = subprocess.Popen([sys.executable, "-c", code], pass_fds=(theirs.fileno(),),
+                                        stderr=subprocess.PIPE, text=True)
+        theirs.close()
+
+    def send(self, value, magic=_MAGIC):
+        data = json.dumps(value).encode()
+        self.socket.sendall(_HEADER.pack(magic, 0, len(data)) + data)
+
+    def receive(self):
+        length = _HEADER.unpack(self.socket.recv(_HEADER.size, socket.MSG_WAITALL))[2]
+        return json.loads(self.socket.recv(length, socket.MSG_WAITALL))
+
+    def end(self):
+        self.socket.close()
+        return self.process.communicate(timeout=30)[1]
+
+
+class ServeTest(Case):
+    def settings(self):
+        return {"seed": 3, "device": "cpu", "against": [], "seconds": 60.0, "memory": 4 << 30,
+                "cache": str(self.folder), "folder": str(self.folder / "scratch")}
+
+    def server(self):
+        found = Server()
+        self.addCleanup(found.process.kill)
+        return found
+
+    def test_its_answers_are_those_of_synth(self):
+        server = self.server()
+        server.send(self.settings())
+        self.assertIn("torch", server.receive()["versions"])
+        answers = []
+        for index in (2, 0, 1):
+            server.send({"index": index})
+            answers.append(server.receive())
+        self.assertEqual([a["index"] for a in answers], [2, 0, 1])
+        self.assertEqual(server.end(), "")
+        self.assertEqual(server.process.returncode, 0)
+        out = self.folder / "set"
+        command("--cache", self.folder, "synth", "--count", 3, "--seed", 3, "--workers", 1, "--out", out)
+        lines = [json.loads(line) for line in (out / "journal.jsonl").read_text().splitlines()][1:4]
+        for answer in answers:
+            expected = lines[answer["index"]]
+            self.assertEqual(answer["reason"], expected["reason"])
+            if not answer["reason"]:
+                self.assertEqual(answer["row"]["code"], expected["row"]["code"])
+                self.assertTrue((out / "tasks" / f"{answer['row']['id']}.py").exists())
+
+    def test_a_frame_of_another_form_ends_it_with_a_message(self):
+        server = self.server()
+        server.send(self.settings(), magic=7)
+        self.assertIn("magic 0x7", server.process.communicate(timeout=30)[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
