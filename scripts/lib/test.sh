@@ -50,6 +50,14 @@ run_asan() {
     run_ctest asan asan -L unit -j "$jobs" "$@"
 }
 
+# The findings of failed checks once more: they stand far above by now.
+repeat_findings() {
+  local log
+  for log in "$root"/build/check-*.failed; do
+    [ ! -s "$log" ] || { say "findings: $(basename "$log" .failed)"; tail -n 60 "$log"; }
+  done
+}
+
 run_tests() {
   local quick= parts="checks dev asan" all=() filter=() bad=
   while [ $# -gt 0 ]; do
@@ -88,5 +96,5 @@ run_tests() {
   done
   note_time "all" "$started"
   python3 "$root/scripts/lib/test_summary.py" "$WARPSMITH_TIMES" "${results[@]}" || bad+=" summary"
-  [ -z "$bad" ] || { say "failed above:$bad"; exit 1; }
+  [ -z "$bad" ] || { repeat_findings; say "failed above:$bad"; exit 1; }
 }

@@ -183,9 +183,10 @@ FileSet export_package(const ExportedKernel& kernel) {
   const std::string package = package_name(kernel.task);
   const std::string inside = package + '/';
   FileSet files;
-  for (const auto& [name, content] : kernel.files) files[inside + "csrc/" + name] = content;
-  files[inside + "csrc/" + kernel.header_name] = kernel.header;
-  files[inside + "csrc/op.cpp"] = operator_source(kernel, package);
+  const std::string sources = inside + "csrc/";
+  for (const auto& [name, content] : kernel.files) files[sources + name] = content;
+  files[sources + kernel.header_name] = kernel.header;
+  files[sources + "op.cpp"] = operator_source(kernel, package);
   files[inside + "__init__.py"] = filled(export_init, package);
   files[inside + "build.py"] = filled(export_build, package);
   files[inside + "flags.json"] =

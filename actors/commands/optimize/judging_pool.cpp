@@ -98,6 +98,7 @@ PoolResult judge_all(const JudgingPool& pool, const std::vector<FoundSubmission>
   Queue queue(pool, submissions);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(pool.slots.size());
     for (const SandboxBackendFactory& make : pool.slots) {
       threads.emplace_back([&] {
         Judge judge(pool, make);

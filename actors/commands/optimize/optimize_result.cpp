@@ -24,7 +24,9 @@ const FoundSubmission* submission_of(const ResultParts& parts, const std::string
 /// All files in one text, each below its name.
 std::string sources_text(const FoundSubmission& one) {
   std::string out;
-  for (const auto& [name, content] : one.submission.files) out += "== " + name + '\n' + content;
+  for (const auto& [name, content] : one.submission.files) {
+    out.append("== ").append(name).append("\n").append(content);
+  }
   return out;
 }
 
