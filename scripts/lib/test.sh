@@ -30,13 +30,14 @@ run_ctest() {
 }
 
 # Unit tests share the machine, and so do long ones that time nothing (label untimed). Of the others, which start jails
-# and systems, those that time things (label slow) run alone.
+# and systems, those that time things (label slow) run alone. Many of both wait for processes, so one more runs than
+# there are cores.
 run_dev() {
   local good=0 filter=("$@")
   ensure_built all all
   run_ctest "$preset" unit -L unit -j "$jobs" "${filter[@]}" || good=1
-  [ -n "$quick" ] || run_ctest "$preset" untimed -L untimed -j "$jobs" "${filter[@]}" || good=1
-  [ -n "$quick" ] || run_ctest "$preset" rest -LE 'unit|untimed' -j "$jobs" "${filter[@]}" || good=1
+  [ -n "$quick" ] || run_ctest "$preset" untimed -L untimed -j "$((jobs + 1))" "${filter[@]}" || good=1
+  [ -n "$quick" ] || run_ctest "$preset" rest -LE 'unit|untimed' -j "$((jobs + 1))" "${filter[@]}" || good=1
   return $good
 }
 

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith check` from the command line to its exit code. No GPU is needed.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "runtime/cuda/driver.hpp"
-#include "runtime/environment.hpp"
-#include "runtime/process/child.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/compile/cuda_toolchain.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/actors/commands/program_fixture.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -27,27 +21,16 @@ using testing::StartsWith;
 const char* const example = "configs/examples/rms_norm_linear";
 const char* const cpu_task = "configs/tasks/cpu/train/square_mean.py";
 
-class CheckProgramTest : public testing::Test {
+class CheckProgramTest : public ProgramFixture {
  protected:
-  void SetUp() override {
-    std::error_code error;
-    if (!fs::exists(python_interpreter(), error)) GTEST_SKIP() << "no Python environment";
-    ::setenv("XDG_CACHE_HOME", WARPSMITH_TEST_CACHE, 1);
-    ::setenv("WARPSMITH_PYTHON", python_interpreter().c_str(), 1);
-  }
-
   static ChildExit check(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {WARPSMITH_TEST_PROGRAM, "check"});
-    ChildSpec spec;
-    spec.argv = std::move(arguments);
-    auto child = Child::start(spec);
-    if (!child) throw std::runtime_error(child.error().message);
-    return child->wait(Deadline::after(std::chrono::minutes{4}));
+    arguments.insert(arguments.begin(), "check");
+    return run(std::move(arguments));
   }
 
   /// A copy of the example with `from` replaced by `to` in its plan.
   std::string example_with(const std::string& from, const std::string& to) const {
-    const fs::path copy = folder_.path() / "example";
+    const fs::path copy = folder() / "example";
     fs::remove_all(copy);
     fs::copy(example, copy, fs::copy_options::recursive);
     const fs::path plan = copy / "solution/plan.toml";
@@ -56,16 +39,6 @@ class CheckProgramTest : public testing::Test {
     std::ofstream{plan} << text;
     return copy.string();
   }
-  std::string file(const std::string& name, const std::string& text) const {
-    const fs::path path = folder_.path() / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream{path} << text;
-    return path.string();
-  }
-  fs::path folder() const { return folder_.path(); }
-
- private:
-  test_support::TemporaryFolder folder_;
 };
 
 #define REQUIRE_TOOLCHAIN()                                                     \

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith optimize` from the command line to an export that a fresh Python process imports.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "runtime/environment.hpp"
-#include "runtime/process/child.hpp"
 #include "runtime/run/durable_file.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/actors/commands/program_fixture.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -22,31 +17,11 @@ using testing::HasSubstr;
 const char* const micro_task = "configs/tasks/micro/reduction/row_square_sum.py";
 const char* const micro_kernel = "configs/tasks/micro/kernels/cpu/row_square_sum/kernel.cpp";
 
-class OptimizeProgramTest : public testing::Test {
+class OptimizeProgramTest : public ProgramFixture {
  protected:
-  void SetUp() override {
-    std::error_code error;
-    if (!fs::exists(python_interpreter(), error)) GTEST_SKIP() << "no Python environment";
-    ::setenv("XDG_CACHE_HOME", WARPSMITH_TEST_CACHE, 1);
-    ::setenv("WARPSMITH_PYTHON", python_interpreter().c_str(), 1);
-  }
-
-  static ChildExit run(std::vector<std::string> argv) {
-    ChildSpec spec;
-    spec.argv = std::move(argv);
-    auto child = Child::start(spec);
-    if (!child) throw std::runtime_error(child.error().message);
-    return child->wait(Deadline::after(std::chrono::minutes{6}));
-  }
   static ChildExit optimize(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {WARPSMITH_TEST_PROGRAM, "optimize"});
+    arguments.insert(arguments.begin(), "optimize");
     return run(std::move(arguments));
-  }
-  std::string file(const std::string& name, const std::string& text) const {
-    const fs::path path = folder_.path() / name;
-    fs::create_directories(path.parent_path());
-    std::ofstream{path} << text;
-    return path.string();
   }
   std::string kernel(const std::string& name, const std::string& from = "",
                      const std::string& to = "") const {
@@ -54,13 +29,10 @@ class OptimizeProgramTest : public testing::Test {
     if (!from.empty()) text.replace(text.find(from), from.size(), to);
     return file(name, text);
   }
-  std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
+  std::string in(const std::string& name) const { return (folder() / name).string(); }
   json report(const std::string& result) const {
     return json::parse(read_text_file(in(result + "/report.json"), 1U << 24U).value());
   }
-
- private:
-  test_support::TemporaryFolder folder_;
 };
 
 TEST_F(OptimizeProgramTest, BadInputIsNamed) {
@@ -123,7 +95,9 @@ TEST_F(OptimizeProgramTest, TheExportOfAPromotedKernelPassesItsOwnTest) {
   ASSERT_EQ(end.exit_code, 0) << end.out << end.err;
   EXPECT_EQ(report("result")["promoted"]["name"], "fast.cpp");
   EXPECT_TRUE(fs::exists(in("result/kernel/kernel.cpp")));
-  const ChildExit own = run({python_interpreter(), "-B", in("result/export/test_regression.py")});
+  const ChildExit own =
+      start_any({python_interpreter(), "-B", in("result/export/test_regression.py")})
+          .wait(Deadline::after(patience));
   EXPECT_EQ(own.exit_code, 0) << own.err;
   EXPECT_THAT(own.out, HasSubstr("passed: get_inputs"));
 }

@@ -39,11 +39,7 @@ class BrainProgramTest : public ProgramTest {
       more.emplace_back(set);
     }
     more.push_back("brain.url=" + url);
-    for (const std::string& set : more) {
-      arguments.emplace_back("--set");
-      arguments.push_back(set);
-    }
-    return arguments;
+    return with_settings(std::move(arguments), more);
   }
 
   static constexpr const char* key = "sk-0123456789abcdef";

@@ -43,7 +43,6 @@ class LongLoopTest : public ProgramTest {
     ::setenv("no_proxy", "127.0.0.1", 1);
   }
   std::vector<std::string> collecting(const std::string& url, std::vector<std::string> more) const {
-    std::vector<std::string> arguments{"train", config(), "--quiet"};
     for (const char* set :
          {"run.stage=collect", "collect.samples=1", "rollout.concurrent=1", "brain.model=strong",
           "brain.stream=false", "agent.max_turns=200", "agent.max_tokens=131072",
@@ -51,11 +50,7 @@ class LongLoopTest : public ProgramTest {
       more.emplace_back(set);
     }
     more.push_back("brain.url=" + url);
-    for (const std::string& set : more) {
-      arguments.emplace_back("--set");
-      arguments.push_back(set);
-    }
-    return arguments;
+    return with_settings({"train", config(), "--quiet"}, more);
   }
   TrajectoryRow only_row() const {
     auto reader = TrajectoryReader::open({newest_run()}).value();

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program as a child process, with a small configuration and a cache of its own.
+// The program with a small configuration.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "runtime/environment.hpp"
-#include "runtime/process/child.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_listing.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/actors/commands/program_fixture.hpp"
 
 namespace warpsmith::actors {
 
@@ -51,30 +45,15 @@ inline testing::AssertionResult has_keys(const json& object, const std::vector<c
   return testing::AssertionSuccess();
 }
 
-class ProgramTest : public testing::Test {
+class ProgramTest : public ProgramFixture {
  protected:
   void SetUp() override {
-    std::error_code error;
-    if (!fs::exists(python_interpreter(), error)) GTEST_SKIP() << "no Python environment";
-    ::setenv("XDG_CACHE_HOME", WARPSMITH_TEST_CACHE, 1);
-    ::setenv("WARPSMITH_PYTHON", python_interpreter().c_str(), 1);
-    std::ofstream{config()} << configuration(folder_.path());
+    ProgramFixture::SetUp();
+    std::ofstream{config()} << configuration(folder());
   }
 
-  std::string config() const { return (folder_.path() / "tiny.toml").string(); }
-  fs::path runs() const { return folder_.path() / "runs"; }
-
-  static Child start(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), WARPSMITH_TEST_PROGRAM);
-    ChildSpec spec;
-    spec.argv = std::move(arguments);
-    auto child = Child::start(spec);
-    if (!child) throw std::runtime_error(child.error().message);
-    return std::move(*child);
-  }
-  static ChildExit run(std::vector<std::string> arguments) {
-    return start(std::move(arguments)).wait(Deadline::after(patience));
-  }
+  std::string config() const { return (folder() / "tiny.toml").string(); }
+  fs::path runs() const { return folder() / "runs"; }
 
   /// The newest run's figures; nullopt while there is no run.
   std::optional<RunSummary> summary() const {
@@ -98,11 +77,6 @@ class ProgramTest : public testing::Test {
     child.signal(SIGKILL);
     return testing::AssertionFailure() << child.wait(deadline).err;
   }
-
-  static constexpr minutes patience{4};  // includes the first ingest of a task
-
- private:
-  TemporaryFolder folder_;
 };
 
 }  // namespace warpsmith::actors
