@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <thread>
 
@@ -59,6 +60,20 @@ std::string_view value_of(std::string_view text, std::string_view key) {
     return first == std::string_view::npos ? std::string_view{} : line.substr(first);
   }
   return {};
+}
+
+/// Those of this machine's processes whose folder in /proc fulfils `holds`.
+std::vector<pid_t> processes_that(const std::function<bool(const fs::path&)>& holds) {
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error); !error && entry != fs::directory_iterator{};
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    pid_t number = 0;
+    (void)std::from_chars(name.data(), name.data() + name.size(), number);
+    if (number > 0 && holds(entry->path())) found.push_back(number);
+  }
+  return found;
 }
 
 }  // namespace
@@ -115,17 +130,8 @@ std::vector<pid_t> processes_beside(pid_t pid) {
     return ::stat((process / "ns/pid").c_str(), &status) == 0 ? status.st_ino : 0;
   };
   const ino_t wanted = namespace_of(fs::path("/proc") / std::to_string(pid));
-  std::vector<pid_t> beside;
-  if (wanted == 0 || wanted == namespace_of("/proc/self")) return beside;
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc", error); !error && entry != fs::directory_iterator{};
-       entry.increment(error)) {
-    const std::string name = entry->path().filename();
-    pid_t number = 0;
-    (void)std::from_chars(name.data(), name.data() + name.size(), number);
-    if (number > 0 && namespace_of(entry->path()) == wanted) beside.push_back(number);
-  }
-  return beside;
+  if (wanted == 0 || wanted == namespace_of("/proc/self")) return {};
+  return processes_that([&](const fs::path& process) { return namespace_of(process) == wanted; });
 }
 
 /// A process that is not stopped yet may start another, so the list is read until all are.
@@ -150,19 +156,11 @@ void resume_processes(pid_t beside) {
 }
 
 std::vector<pid_t> children_of(pid_t pid) {
-  std::vector<pid_t> children;
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc", error); !error && entry != fs::directory_iterator{};
-       entry.increment(error)) {
-    const std::string name = entry->path().filename();
-    pid_t number = 0;
-    (void)std::from_chars(name.data(), name.data() + name.size(), number);
-    const UniqueFd stat{number > 0 ? ::open((entry->path() / "stat").c_str(), O_RDONLY | O_CLOEXEC)
-                                   : -1};
+  return processes_that([pid](const fs::path& process) {
+    const UniqueFd stat{::open((process / "stat").c_str(), O_RDONLY | O_CLOEXEC)};
     const auto state = stat ? read_stat(stat.get()) : std::nullopt;
-    if (state && state->parent == pid) children.push_back(number);
-  }
-  return children;
+    return state && state->parent == pid;
+  });
 }
 
 Result<void> limit_addresses(pid_t pid, uint64_t more) {

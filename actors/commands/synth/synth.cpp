@@ -20,15 +20,23 @@ namespace {
 
 constexpr std::array parts{"crawl", "import", "synth"};
 
-/// The worker's arguments: `synth` is what it does unless a part is named first.
+/// How many arguments stand before the part: `--cache DIR` may.
+size_t before_part(const std::vector<std::string>& given) {
+  if (given.empty()) return 0;
+  if (given.front().starts_with("--cache=")) return 1;
+  return given.front() == "--cache" ? std::min(given.size(), size_t{2}) : 0;
+}
+
+/// The worker's arguments: `synth` is what it does unless a part is named.
 std::vector<std::string> worker_arguments(const std::vector<std::string>& given) {
   std::vector<std::string> all{python_interpreter(), "-B",
                                source_folder() / "synthesis/worker/main.py"};
-  const bool named = !given.empty() && std::ranges::find(parts, given.front()) != parts.end();
-  const bool asks_for_help = !given.empty() && (given.front() == "--help" || given.front() == "-h");
-  if (!named && !asks_for_help && !given.empty()) all.emplace_back("synth");
-  all.insert(all.end(), given.begin(), given.end());
-  if (given.empty()) all.emplace_back("--help");
+  const auto part = given.begin() + static_cast<std::ptrdiff_t>(before_part(given));
+  all.insert(all.end(), given.begin(), part);
+  const bool named = part != given.end() && (std::ranges::find(parts, *part) != parts.end() ||
+                                             *part == "--help" || *part == "-h");
+  if (!named) all.emplace_back(part == given.end() ? "--help" : "synth");
+  all.insert(all.end(), part, given.end());
   return all;
 }
 
