@@ -92,6 +92,7 @@ Result<std::optional<RewardsByTask>> rewards_before(const EvalArguments& args) {
 
 /// Read before a run folder is made, so that bad input leaves nothing behind.
 Result<RunInputs> inputs_of(const RunConfig& config, int64_t samples) {
+  if (auto good = check_evaluable(config); !good) return tl::unexpected(good.error());
   auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return inputs;
   inputs->learns = false;

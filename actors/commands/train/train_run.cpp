@@ -72,6 +72,7 @@ Result<RunInputs> read_inputs(const RunConfig& config, const std::filesystem::pa
   auto inputs = load_inputs(config, model);
   if (!inputs) return inputs;
   adapt_to_stage(*inputs);
+  add_random_weights(*inputs);
   if (!inputs->learns) return inputs;
   if (auto added = add_critic(*inputs); !added) return tl::unexpected(std::move(added.error()));
   return inputs;
