@@ -153,7 +153,8 @@ Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::pa
 }
 
 void add_random_weights(RunInputs& inputs) {
-  if (inputs.config.model.weights != InitialWeights::random || inputs.weights.embed.defined()) return;
+  if (inputs.config.model.weights != InitialWeights::random || inputs.weights.embed.defined())
+    return;
   RandomStream random{static_cast<uint64_t>(inputs.config.run.seed), "weights"};
   inputs.weights = policy::make_weights(inputs.model, random);
 }

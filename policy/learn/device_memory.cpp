@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/learn/device_memory.hpp"
 
+#include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
 
 namespace warpsmith::policy {
@@ -14,12 +15,22 @@ int64_t peak_bytes(at::Device device) {
       .peak;
 }
 
+int64_t total_bytes(at::Device device) {
+  if (!device.is_cuda()) return 0;
+  return static_cast<int64_t>(
+      c10::getDeviceAllocator(device.type())->getMemoryInfo(device.index()).second);
+}
+
 void reset_peak_bytes(at::Device device) {
   if (device.is_cuda()) c10::getDeviceAllocator(device.type())->resetPeakStats(device.index());
 }
 
 void release_unused_memory(at::DeviceType type) {
   if (type == at::kCUDA) c10::getDeviceAllocator(type)->emptyCache();
+}
+
+void release_unused_host_memory(at::DeviceType type) {
+  if (type == at::kCUDA) at::getHostAllocator(type)->empty_cache();
 }
 
 }  // namespace warpsmith::policy
