@@ -7,8 +7,7 @@
 #include "actors/generator/generator_settings.hpp"
 #include "actors/learner/learner_settings.hpp"
 #include "policy/generate/cuda/memory_plan.hpp"
-#include "policy/learn/device_memory.hpp"
-#include "policy/learn/placement.hpp"
+#include "runtime/cuda/driver.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -80,9 +79,13 @@ Result<void> check_learner_gpu(const RunConfig& config, const MemoryBudget& budg
 }
 
 Result<void> check_gpu_here(const RunConfig& config, const MemoryBudget& budget) {
-  const at::Device device = policy::placement_of(config.learner).device;
-  if (device.is_cpu()) return {};
-  return check_learner_gpu(config, budget, policy::total_bytes(device));
+  if (config.learner.device == ComputeDevice::cpu) return {};
+  const auto driver = cuda::Driver::load();
+  if (!driver) return tl::unexpected(driver.error());
+  const auto gpus = driver->gpus();
+  if (!gpus) return tl::unexpected(gpus.error());
+  const auto at = static_cast<size_t>(config.learner.gpu);
+  return check_learner_gpu(config, budget, gpus->at(at).memory_bytes);
 }
 
 }  // namespace warpsmith::actors

@@ -20,7 +20,8 @@ MemoryBudget memory_budget(const RunConfig& config, const policy::ModelConfig& m
 /// `capacity` if the learner and what shares its GPU of `total` bytes need more. The message has
 /// the parts, and says which numbers to lower, to what if one is enough.
 Result<void> check_learner_gpu(const RunConfig& config, const MemoryBudget& budget, int64_t total);
-/// The same with the size of the learner's GPU, which must be there; nothing to check on a CPU.
+/// The same with the size of the learner's GPU, which must be there (see check_placement); nothing
+/// to check on a CPU.
 Result<void> check_gpu_here(const RunConfig& config, const MemoryBudget& budget);
 
 }  // namespace warpsmith::actors

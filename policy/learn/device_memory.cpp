@@ -15,12 +15,6 @@ int64_t peak_bytes(at::Device device) {
       .peak;
 }
 
-int64_t total_bytes(at::Device device) {
-  if (!device.is_cuda()) return 0;
-  return static_cast<int64_t>(
-      c10::getDeviceAllocator(device.type())->getMemoryInfo(device.index()).second);
-}
-
 void reset_peak_bytes(at::Device device) {
   if (device.is_cuda()) c10::getDeviceAllocator(device.type())->resetPeakStats(device.index());
 }

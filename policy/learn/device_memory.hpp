@@ -12,8 +12,6 @@ namespace warpsmith::policy {
 int64_t peak_bytes(at::Device device);
 /// Begins a new measurement, from what tensors take now.
 void reset_peak_bytes(at::Device device);
-/// Of the whole GPU; 0 on a CPU.
-int64_t total_bytes(at::Device device);
 /// Gives memory that no tensor takes back to the driver, for other processes.
 void release_unused_memory(at::DeviceType type);
 /// Gives pinned memory of the host that no tensor takes back to it.

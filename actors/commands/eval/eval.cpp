@@ -92,7 +92,6 @@ Result<std::optional<RewardsByTask>> rewards_before(const EvalArguments& args) {
 
 /// Read before a run folder is made, so that bad input leaves nothing behind.
 Result<RunInputs> inputs_of(const RunConfig& config, int64_t samples) {
-  if (auto good = check_evaluable(config); !good) return tl::unexpected(good.error());
   auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return inputs;
   inputs->learns = false;
@@ -117,6 +116,7 @@ ExitCode evaluate(const EvalArguments& args) {
   const SignalWait signals;
   auto config = eval_config(args);
   if (!config) return report(config.error());
+  if (auto good = check_evaluable(*config); !good) return report(good.error());
   const auto before = rewards_before(args);
   if (!before) return report(before.error());
   if (auto fits = check_slots(config->sandbox); !fits) return report(fits.error());

@@ -25,12 +25,13 @@ std::string refusal(int64_t total, const std::vector<std::string>& overrides) {
 
 TEST(MemoryBudgetTest, TheLongRunFitsAnH200) {
   EXPECT_EQ(refusal(h200, {}), "");
-  EXPECT_THAT(refusal(h200, {"learner.offload=[]"}), HasSubstr("GPU 0 has 139.0 GiB"));
+  EXPECT_THAT(refusal(h200, {"learner.offload=[]", "learner.max_held=20GiB"}),
+              HasSubstr("GPU 0 has 139.0 GiB"));
 }
 
 TEST(MemoryBudgetTest, TheLongRunFitsAnH100WithTheSettingsOfItsDocument) {
-  EXPECT_EQ(refusal(h100, {"learner.critic.kind=shared", "learner.max_held=4GiB",
-                           "rollout.concurrent=1", "generator.cache_tokens=131072"}),
+  EXPECT_EQ(refusal(h100, {"learner.critic.kind=shared", "rollout.concurrent=1",
+                           "generator.cache_tokens=131072"}),
             "");
 }
 
