@@ -10,6 +10,16 @@ constexpr int64_t wide = 4;             // bytes of a float32
 constexpr int64_t head_rows = 2048;     // of logits at once; see token_log_probs
 constexpr int64_t block_rows = 16'384;  // of a feed-forward block at once; see run_layer_again
 
+/// Bytes of a number in the copy that computes.
+int64_t element_of(const LearnerConfig& config) {
+  const bool gpu = config.device == ComputeDevice::cuda;
+  return gpu && config.precision == ComputePrecision::bf16 ? 2 : wide;
+}
+
+int64_t networks_of(const LearnerConfig& config) {
+  return config.critic.kind == CriticKind::separate ? 2 : 1;
+}
+
 /// What the backward pass of one layer makes and frees again: the projections, their rotated
 /// copies and the gradients of both, and the widest part of the feed-forward block.
 int64_t layer_work(const ModelConfig& m, int64_t tokens, int64_t element) {
@@ -55,7 +65,7 @@ int64_t prefix_bytes(const ModelConfig& m, int64_t networks, int64_t tokens, int
 
 /// The layers' float32 gradients if one pass makes an update; 0 if more do.
 int64_t spared_gradients(const ModelConfig& m, const StepConfig& step) {
-  const bool one_pass = step.trajectories / step.minibatches <= 1;
+  const bool one_pass = step.trajectories <= step.minibatches;
   return one_pass ? (m.parameter_count() - (m.tied_embeddings ? 1 : 2) * m.vocab * m.hidden) * wide
                   : 0;
 }
@@ -63,8 +73,8 @@ int64_t spared_gradients(const ModelConfig& m, const StepConfig& step) {
 /// Beyond its bound, a GPU with prefixes in host memory holds two of their layers at a time.
 void plan_prefixes(LearnerMemory& plan, const ModelConfig& m, const LearnerConfig& config,
                    const TrajectoryBounds& bounds) {
-  const int64_t element = config.precision == ComputePrecision::bf16 ? 2 : wide;
-  const int64_t networks = config.critic.kind == CriticKind::separate ? 2 : 1;
+  const int64_t element = element_of(config);
+  const int64_t networks = networks_of(config);
   const int64_t doubled = 2 * bounds.longest;
   const int64_t capacity =
       bounds.longest <= m.max_positions ? std::min(doubled, m.max_positions) : doubled;
@@ -80,16 +90,13 @@ void plan_prefixes(LearnerMemory& plan, const ModelConfig& m, const LearnerConfi
 
 LearnerMemory plan_learner_memory(const ModelConfig& model, const LearnerConfig& config,
                                   const TrajectoryBounds& bounds) {
-  const bool gpu = config.device == ComputeDevice::cuda;
-  const bool narrow = gpu && config.precision == ComputePrecision::bf16;
-  const int64_t element = narrow ? 2 : wide;
-  const int64_t networks = config.critic.kind == CriticKind::separate ? 2 : 1;
+  const int64_t element = element_of(config);
   const int64_t count = model.parameter_count();
   LearnerMemory plan;
-  plan.parameters = networks * count * (4 * wide + (narrow ? element : 0));
+  plan.parameters = networks_of(config) * count * (4 * wide + (element < wide ? element : 0));
   plan.published = count * element;
   plan.reference = config.loss.kl > 0 ? count * element : 0;
-  if (!gpu) return plan;
+  if (config.device == ComputeDevice::cpu) return plan;
   const int64_t pack = std::max(bounds.longest, config.pack_tokens);
   const bool stashed = config.offloads(Offload::layer_inputs);
   plan.activations =

@@ -24,7 +24,7 @@ struct LearnerMemory {
 /// Of the trajectories of a run.
 struct TrajectoryBounds {
   int64_t longest = 0;     // tokens; it is a pack of its own
-  int64_t concurrent = 1;  // at once
+  int64_t concurrent = 1;  // whose prefixes may be kept during a gradient pass
 };
 
 LearnerMemory plan_learner_memory(const ModelConfig& model, const LearnerConfig& config,

@@ -36,7 +36,7 @@ TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeig
 
 Trainer::Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights,
                  const std::optional<ModelWeights>& reference)
-    : setup_(setup),
+    : setup_(std::move(setup)),
       state_(make_state(setup_, std::move(config), std::move(weights), reference)),
       running_(setup_.learner) {
   begin_step();

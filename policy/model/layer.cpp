@@ -66,9 +66,9 @@ struct LayerCall final : torch::CustomClassHolder {
 /// The gradient of a layer, in two halves.
 class LayerBackward {
  public:
-  LayerBackward(const LayerCall& call, at::Tensor x)
+  LayerBackward(const LayerCall& call, const at::Tensor& x)
       : pack_(*call.pack),
-        x_(leaf_of(std::move(x))),
+        x_(leaf_of(x)),
         leaves_(leaves_of(call.computed)),
         layer_(call.computed.with(leaves_)),
         split_(layer_.attention_parameters()) {}

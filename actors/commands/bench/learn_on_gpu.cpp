@@ -47,8 +47,9 @@ policy::UpdateFigures measure_update(const LongBenchOptions& options,
   policy::Trainer trainer{setup, config, policy::random_weights_on(config, options.gpu)};
   policy::UpdateFigures figures = policy::bench_update(
       trainer, {.tokens = options.tokens, .turns = options.turns}, options.seed);
-  figures.planned_bytes =
-      policy::plan_learner_memory(config, setup.learner, {options.tokens}).total();
+  // Its prefix is gone before its gradient pass begins, and there is no other trajectory.
+  const policy::TrajectoryBounds bounds{.longest = options.tokens, .concurrent = 0};
+  figures.planned_bytes = policy::plan_learner_memory(config, setup.learner, bounds).total();
   return figures;
 }
 
