@@ -105,6 +105,9 @@ void LearnerState::step_made(const policy::StepReport& report) {
   recording_ = true;
   publish();
   const auto before = std::exchange(last_numbers_, policy::numbers_of(report));
+  if (settings_.planned_bytes > 0) {
+    last_numbers_["memory_plan_bytes"] = static_cast<double>(settings_.planned_bytes);
+  }
   warn_early(report, before);
   trained_tokens_ += report.forward_tokens;
   StepDone done{report.version, report.trained, last_numbers_};
@@ -140,6 +143,8 @@ void LearnerState::describe(ActorStatus& status) const {
   status.gauges["trained_tokens"] = static_cast<double>(trained_tokens_);
   status.gauges["running"] = static_cast<double>(now.running);
   status.gauges["held_bytes"] = static_cast<double>(now.bytes);
+  status.gauges["host_bytes"] = static_cast<double>(now.host_bytes);
+  status.gauges["offloaded_prefixes"] = static_cast<double>(now.offloaded_prefixes);
   status.gauges["released_prefixes"] = static_cast<double>(now.released_prefixes);
 }
 

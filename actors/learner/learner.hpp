@@ -32,6 +32,7 @@ struct LearnerSettings {
   std::chrono::milliseconds ledger_timeout{60'000};
   std::chrono::minutes write_timeout{30};  // of one checkpoint
   int threads = 1;                         // LibTorch's, for this actor's work
+  int64_t planned_bytes = 0;               // of the GPU; 0 on a CPU
   SharedGpu shared;                        // on it each pack of work waits for measurements
   std::chrono::minutes share_timeout{10};  // of that wait
 };

@@ -23,6 +23,13 @@ Result<std::unique_ptr<policy::Trainer>> make_trainer(const policy::TrainerSetup
 
 }  // namespace
 
+policy::LearnerMemory learner_memory(const RunConfig& config, const policy::ModelConfig& model) {
+  return policy::plan_learner_memory(
+      model, config.learner,
+      {.longest = config.agent.max_tokens,
+       .concurrent = config.rollout.count * config.rollout.concurrent});
+}
+
 LearnerSettings learner_settings(const RunConfig& config, TrainerStart start,
                                  std::shared_ptr<const CheckpointStore> checkpoints) {
   policy::TrainerSetup setup;
@@ -32,6 +39,8 @@ LearnerSettings learner_settings(const RunConfig& config, TrainerStart start,
   setup.start = start.origin.version;
   setup.critic = start.critic;
   LearnerSettings settings;
+  const bool gpu = config.learner.device == ComputeDevice::cuda;
+  if (gpu) settings.planned_bytes = learner_memory(config, start.model).total();
   settings.make_trainer = [setup, start = std::move(start)] { return make_trainer(setup, start); };
   settings.checkpoints = {std::move(checkpoints), [from = config.model.folder](const auto& to) {
                             return policy::copy_other_files(from, to);
@@ -40,9 +49,7 @@ LearnerSettings learner_settings(const RunConfig& config, TrainerStart start,
   settings.checkpoint_steps = static_cast<uint32_t>(config.ledger.checkpoint_steps);
   settings.keep_checkpoints = static_cast<uint32_t>(config.ledger.keep_checkpoints);
   settings.threads = static_cast<int>(config.learner.threads);
-  if (config.learner.device == ComputeDevice::cuda) {
-    settings.shared.gpu = static_cast<int>(config.learner.gpu);
-  }
+  if (gpu) settings.shared.gpu = static_cast<int>(config.learner.gpu);
   return settings;
 }
 

@@ -4,6 +4,7 @@
 
 #include "actors/learner/learner.hpp"
 #include "actors/learner/origin.hpp"
+#include "policy/learn/memory_plan.hpp"
 #include "runtime/config/run_config.hpp"
 
 namespace warpsmith::actors {
@@ -15,6 +16,9 @@ struct TrainerStart {
   Origin origin;
   std::shared_ptr<const policy::CriticWeights> critic = nullptr;  // likewise; none: a new one
 };
+
+/// What the learner of a run takes, before its tensors are made.
+policy::LearnerMemory learner_memory(const RunConfig& config, const policy::ModelConfig& model);
 
 LearnerSettings learner_settings(const RunConfig& config, TrainerStart start,
                                  std::shared_ptr<const CheckpointStore> checkpoints);

@@ -95,10 +95,10 @@ RolloutCommands RolloutMachine::resume(std::span<const Segment> segments) {
 bool RolloutMachine::recall(const Segment& segment) {
   ++turns_;
   const std::vector<int32_t> turn = sampled_in(segment);
-  if (!is_complete(turn)) return false;
+  const bool was_last = segment.action_mask.back() != 0;
+  if (!has_calls(turn) || (was_last && !is_complete(turn))) return false;
   const auto calls = calls_in(turn);
   if (!calls) return false;
-  const bool was_last = segment.action_mask.back() != 0;
   for (const ParsedCall& call : *calls) {
     ++tool_calls_;
     if (sandbox::needs_repeat(call)) history_.push_back(call);
@@ -151,7 +151,14 @@ std::string RolloutMachine::text_of(std::span<const int32_t> turn) const {
   return setup_->decode(is_complete(turn) ? turn.first(turn.size() - 1) : turn);
 }
 
+bool RolloutMachine::has_calls(std::span<const int32_t> turn) const {
+  return is_complete(turn) || !setup_->script.empty();
+}
+
 Result<std::vector<ParsedCall>> RolloutMachine::calls_in(std::span<const int32_t> turn) const {
+  if (!setup_->script.empty()) {
+    return setup_->script[std::min<size_t>(turns_, setup_->script.size()) - 1];
+  }
   const std::string text = text_of(turn);
   if (setup_->answer == AnswerForm::files)
     return policy::calls_of_files(policy::fenced_files(text));
@@ -171,8 +178,8 @@ RolloutCommands RolloutMachine::end_turn(FinishReason finish) {
   results_.clear();
   next_call_ = 0;
   if (std::exchange(summarising_, false)) return begin_context();
-  if (!is_complete(turn)) {
-    if (room() <= 0) return stop_acting(true);
+  if (!is_complete(turn) && room() <= 0) return stop_acting(true);
+  if (!has_calls(turn)) {
     results_ = {"error: the turn was cut after " + std::to_string(turn.size()) +
                 " tokens; say less in one turn"};
     return observe();

@@ -47,6 +47,9 @@ struct RolloutSetup {
 
   AnswerForm answer = AnswerForm::calls;  // files: one turn, whose files are written and submitted
   ToolSyntax syntax = ToolSyntax::xml;
+  /// The calls of turn n (of the last entry from there on), whatever was sampled; empty: the
+  /// sampled ones.
+  std::vector<std::vector<ParsedCall>> script;
   int64_t max_turns = 16;
   int64_t max_tokens = 2048;       // of a context, prompt and results included
   int64_t max_turn_tokens = 1024;  // sampled in one turn
@@ -127,7 +130,10 @@ class RolloutMachine {
   size_t token_count(const std::string& result) const;
   bool is_complete(std::span<const int32_t> turn) const;
   std::string text_of(std::span<const int32_t> turn) const;
-  /// The calls of a complete turn; those that its files stand for if the answer holds files.
+  /// True for a turn that can be answered by results of its calls.
+  bool has_calls(std::span<const int32_t> turn) const;
+  /// The calls of the latest counted turn; those that its files stand for if the answer holds
+  /// files.
   Result<std::vector<ParsedCall>> calls_in(std::span<const int32_t> turn) const;
 
   // The context's end (rollout_summary.cpp)

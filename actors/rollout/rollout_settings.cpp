@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "actors/brain/brain_settings.hpp"
+#include "actors/rollout/scripted_turns.hpp"
 #include "policy/text/chat_turns.hpp"
 #include "policy/text/tool_call_grammar.hpp"
 #include "sandbox/workspace/task_text.hpp"
@@ -51,6 +52,7 @@ RolloutSetup rollout_setup(const RunConfig& c, ModelText text) {
   setup.frame = std::move(text.frame);
   setup.answer = c.agent.answer;
   setup.syntax = c.agent.syntax;
+  setup.script = value_or_throw(scripted_calls(c.agent));
   setup.max_turns = c.agent.answer == AnswerForm::files ? 1 : c.agent.max_turns;
   setup.max_tokens = c.agent.max_tokens;
   setup.max_turn_tokens = c.generator.max_new_tokens;

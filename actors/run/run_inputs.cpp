@@ -2,6 +2,7 @@
 #include "actors/run/run_inputs.hpp"
 
 #include "actors/brain/brain_settings.hpp"
+#include "actors/rollout/scripted_turns.hpp"
 #include "actors/run/chat_frame.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
@@ -89,13 +90,30 @@ Result<void> check_trainable(const RunConfig& config) {
 
 namespace {
 
-/// The model that samples.
-Result<void> add_model(RunInputs& inputs, const std::filesystem::path& folder) {
-  if (auto fits = check_generator(inputs.config.generator); !fits) return fits;
+/// A checkpoint has weights, whatever the run began with.
+bool begins_random(const RunConfig& config, const std::filesystem::path& folder) {
+  return config.model.weights == InitialWeights::random && folder == config.model.folder;
+}
+
+Result<void> read_model(RunInputs& inputs, const std::filesystem::path& folder) {
+  if (begins_random(inputs.config, folder)) {
+    auto shape = policy::read_hf_config(folder);
+    if (!shape) return tl::unexpected(std::move(shape.error()));
+    inputs.model = std::move(*shape);
+    return {};
+  }
   auto model = policy::load_hf_model(folder);
   if (!model) return tl::unexpected(std::move(model.error()));
   inputs.model = model->config();
   inputs.weights = model->weights();
+  return {};
+}
+
+/// The model that samples.
+Result<void> add_model(RunInputs& inputs, const std::filesystem::path& folder) {
+  if (auto fits = check_generator(inputs.config.generator); !fits) return fits;
+  if (auto good = scripted_calls(inputs.config.agent); !good) return tl::unexpected(good.error());
+  if (auto read = read_model(inputs, folder); !read) return read;
   if (auto added = add_tokenizer(inputs, folder); !added) return added;
   return check_positions(inputs.config, inputs.model, folder);
 }
@@ -111,6 +129,13 @@ Result<void> add_brain(RunInputs& inputs, const std::filesystem::path& folder) {
 
 }  // namespace
 
+Result<void> check_evaluable(const RunConfig& config) {
+  if (config.agent.scripted_turns.empty()) return {};
+  return fail(ErrorCode::invalid_config,
+              "agent.scripted_turns: expected none in an evaluation: the policy would be judged by "
+              "calls that it did not make");
+}
+
 Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::path& model_folder) {
   RunInputs inputs;
   inputs.config = config;
@@ -125,6 +150,13 @@ Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::pa
   inputs.python = python_interpreter().string();
   inputs.tasks = std::move(*tasks);
   return inputs;
+}
+
+void add_random_weights(RunInputs& inputs) {
+  if (inputs.config.model.weights != InitialWeights::random || inputs.weights.embed.defined())
+    return;
+  RandomStream random{static_cast<uint64_t>(inputs.config.run.seed), "weights"};
+  inputs.weights = policy::make_weights(inputs.model, random);
 }
 
 Result<void> add_critic(RunInputs& inputs) {

@@ -49,9 +49,15 @@ struct RunInputs {
 /// Refuses a configuration that can sample but not train; the error names the key.
 Result<void> check_trainable(const RunConfig& config);
 
+/// Refuses a configuration whose trajectories do not show what the policy can do.
+Result<void> check_evaluable(const RunConfig& config);
+
 /// Reads model, tokenizer, skill and tasks; every error names its file. The session's fields stay
-/// empty.
+/// empty, and so do the weights of a start with model.weights = "random".
 Result<RunInputs> load_inputs(const RunConfig& config, const std::filesystem::path& model_folder);
+
+/// Draws the weights that `load_inputs` left out.
+void add_random_weights(RunInputs& inputs);
 
 /// Reads the critic that `learner.critic.folder` names, if it does; the error names the file.
 Result<void> add_critic(RunInputs& inputs);

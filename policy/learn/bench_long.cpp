@@ -110,10 +110,12 @@ UpdateFigures bench_update(Trainer& trainer, const UpdateShape& shape, uint64_t 
   wait_for(device);
   figures.gap_seconds = seconds_since(start);
   start = SteadyClock::now();
-  while (trainer.has_work()) trainer.advance();
+  while (trainer.has_work()) {
+    const Progress progress = trainer.advance();
+    if (progress.step) figures.peak_bytes = progress.step->peak_bytes;
+  }
   wait_for(device);
   figures.gradient_seconds = seconds_since(start);
-  figures.peak_bytes = peak_bytes(device);
   return figures;
 }
 

@@ -27,6 +27,7 @@ struct UpdateFigures {
   double gap_seconds = 0;        // from the last segment to the begin of the gradient pass
   double gradient_seconds = 0;   // from there to new weights
   int64_t peak_bytes = 0;
+  int64_t planned_bytes = 0;  // by plan_learner_memory
 };
 
 /// One trajectory through a trainer whose step is one trajectory.

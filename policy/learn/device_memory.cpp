@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/learn/device_memory.hpp"
 
+#include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
 
 namespace warpsmith::policy {
@@ -20,6 +21,10 @@ void reset_peak_bytes(at::Device device) {
 
 void release_unused_memory(at::DeviceType type) {
   if (type == at::kCUDA) c10::getDeviceAllocator(type)->emptyCache();
+}
+
+void release_unused_host_memory(at::DeviceType type) {
+  if (type == at::kCUDA) at::getHostAllocator(type)->empty_cache();
 }
 
 }  // namespace warpsmith::policy

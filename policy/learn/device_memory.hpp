@@ -14,5 +14,7 @@ int64_t peak_bytes(at::Device device);
 void reset_peak_bytes(at::Device device);
 /// Gives memory that no tensor takes back to the driver, for other processes.
 void release_unused_memory(at::DeviceType type);
+/// Gives pinned memory of the host that no tensor takes back to it.
+void release_unused_host_memory(at::DeviceType type);
 
 }  // namespace warpsmith::policy

@@ -10,6 +10,16 @@ constexpr int64_t wide = 4;             // bytes of a float32
 constexpr int64_t head_rows = 2048;     // of logits at once; see token_log_probs
 constexpr int64_t block_rows = 16'384;  // of a feed-forward block at once; see run_layer_again
 
+/// Bytes of a number in the copy that computes.
+int64_t element_of(const LearnerConfig& config) {
+  const bool gpu = config.device == ComputeDevice::cuda;
+  return gpu && config.precision == ComputePrecision::bf16 ? 2 : wide;
+}
+
+int64_t networks_of(const LearnerConfig& config) {
+  return config.critic.kind == CriticKind::separate ? 2 : 1;
+}
+
 /// What the backward pass of one layer makes and frees again: the projections, their rotated
 /// copies and the gradients of both, and the widest part of the feed-forward block.
 int64_t layer_work(const ModelConfig& m, int64_t tokens, int64_t element) {
@@ -26,28 +36,73 @@ int64_t head_work(const ModelConfig& m, int64_t tokens, int64_t element) {
          m.vocab * m.hidden * (wide + element);
 }
 
-int64_t activation_bytes(const ModelConfig& m, int64_t tokens, int64_t element) {
-  const int64_t kept_output = element < wide ? m.q_size() * element + m.heads * wide : 0;
-  const int64_t kept = m.layers * tokens * (m.hidden * element + kept_output);
-  return kept + std::max(layer_work(m, tokens, element), head_work(m, tokens, element));
+/// What one layer keeps from the forward to the backward pass. `stashed`: its input and the output
+/// of attention are in host memory.
+int64_t layer_kept(const ModelConfig& m, int64_t tokens, int64_t element, bool stashed) {
+  const bool fused = element < wide;
+  const int64_t inputs = tokens * element * (m.hidden + (fused ? m.q_size() : 0));
+  return (stashed ? 0 : inputs) + (fused ? tokens * m.heads * wide : 0);
+}
+
+int64_t stashed_bytes(const ModelConfig& m, int64_t tokens, int64_t element) {
+  return m.layers * (layer_kept(m, tokens, element, false) - layer_kept(m, tokens, element, true));
+}
+
+/// Of a pass that begins with everything kept, and ends with all gradients. The first pass of an
+/// update begins without the gradients of the layers, as `spared` bytes.
+int64_t activation_bytes(const ModelConfig& m, int64_t tokens, int64_t element, bool stashed,
+                         int64_t spared) {
+  const int64_t all = m.layers * layer_kept(m, tokens, element, stashed);
+  const int64_t two = stashed ? 2 * stashed_bytes(m, tokens, element) / m.layers : 0;
+  const int64_t work = std::max(layer_work(m, tokens, element), head_work(m, tokens, element));
+  return two + work + std::max(all - spared, all / m.layers);
+}
+
+/// Keys and values of one trajectory, of policy and critic.
+int64_t prefix_bytes(const ModelConfig& m, int64_t networks, int64_t tokens, int64_t element) {
+  return networks * 2 * m.layers * m.kv_size() * tokens * element;
+}
+
+/// The layers' float32 gradients if one pass makes an update; 0 if more do.
+int64_t spared_gradients(const ModelConfig& m, const StepConfig& step) {
+  const bool one_pass = step.trajectories <= step.minibatches;
+  return one_pass ? (m.parameter_count() - (m.tied_embeddings ? 1 : 2) * m.vocab * m.hidden) * wide
+                  : 0;
+}
+
+/// Beyond its bound, a GPU with prefixes in host memory holds two of their layers at a time.
+void plan_prefixes(LearnerMemory& plan, const ModelConfig& m, const LearnerConfig& config,
+                   const TrajectoryBounds& bounds) {
+  const int64_t element = element_of(config);
+  const int64_t networks = networks_of(config);
+  const int64_t doubled = 2 * bounds.longest;
+  const int64_t capacity =
+      bounds.longest <= m.max_positions ? std::min(doubled, m.max_positions) : doubled;
+  const int64_t all = bounds.concurrent * prefix_bytes(m, networks, capacity, element);
+  plan.kept = std::min(all, config.max_held_bytes);
+  if (!config.offloads(Offload::kept_prefixes) || all <= config.max_held_bytes) return;
+  plan.kept += 2 * prefix_bytes(m, 1, bounds.longest, element) / m.layers;
+  plan.host += std::min(bounds.concurrent * prefix_bytes(m, networks, bounds.longest, element),
+                        config.max_offloaded_bytes);
 }
 
 }  // namespace
 
 LearnerMemory plan_learner_memory(const ModelConfig& model, const LearnerConfig& config,
-                                  int64_t longest) {
-  const bool gpu = config.device == ComputeDevice::cuda;
-  const bool narrow = gpu && config.precision == ComputePrecision::bf16;
-  const int64_t element = narrow ? 2 : wide;
-  const int64_t networks = config.critic.kind == CriticKind::separate ? 2 : 1;
+                                  const TrajectoryBounds& bounds) {
+  const int64_t element = element_of(config);
   const int64_t count = model.parameter_count();
   LearnerMemory plan;
-  plan.parameters = networks * count * (4 * wide + (narrow ? element : 0));
+  plan.parameters = networks_of(config) * count * (4 * wide + (element < wide ? element : 0));
   plan.published = count * element;
   plan.reference = config.loss.kl > 0 ? count * element : 0;
-  if (!gpu) return plan;
-  plan.kept = config.forwards == ForwardMode::streamed ? config.max_held_bytes : 0;
-  plan.activations = activation_bytes(model, std::max(longest, config.pack_tokens), element);
+  if (config.device == ComputeDevice::cpu) return plan;
+  const int64_t pack = std::max(bounds.longest, config.pack_tokens);
+  const bool stashed = config.offloads(Offload::layer_inputs);
+  plan.activations =
+      activation_bytes(model, pack, element, stashed, spared_gradients(model, config.step));
+  plan.host = stashed ? stashed_bytes(model, pack, element) : 0;
+  if (config.forwards == ForwardMode::streamed) plan_prefixes(plan, model, config, bounds);
   return plan;
 }
 

@@ -14,14 +14,20 @@ struct LearnerMemory {
   int64_t parameters = 0;   // master weights, gradients, two moments, the copy that computes
   int64_t published = 0;    // the newest version
   int64_t reference = 0;    // the policy of a KL term
-  int64_t kept = 0;         // trajectories with their prefixes, at most
-  int64_t activations = 0;  // of one pass over the longest pack
+  int64_t kept = 0;         // prefixes of running trajectories, at most
+  int64_t activations = 0;  // of one pass over the longest pack, beyond gradients
+  int64_t host = 0;         // of pinned memory for what is offloaded, at most; not in `total`
 
   int64_t total() const { return parameters + published + reference + kept + activations; }
 };
 
-/// `longest`: tokens of the longest trajectory, which is a pack of its own.
+/// Of the trajectories of a run.
+struct TrajectoryBounds {
+  int64_t longest = 0;     // tokens; it is a pack of its own
+  int64_t concurrent = 1;  // whose prefixes may be kept during a gradient pass
+};
+
 LearnerMemory plan_learner_memory(const ModelConfig& model, const LearnerConfig& config,
-                                  int64_t longest);
+                                  const TrajectoryBounds& bounds);
 
 }  // namespace warpsmith::policy

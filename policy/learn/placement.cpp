@@ -11,8 +11,9 @@ namespace warpsmith::policy {
 
 Placement placement_of(const LearnerConfig& config) {
   if (config.device == ComputeDevice::cpu) return {};
-  Placement placement{.device = at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(config.gpu)),
-                      .compute = {.type = std::nullopt, .recompute = true}};
+  Placement placement{
+      .device = at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(config.gpu)),
+      .compute = {.recompute = true, .stash = config.offloads(Offload::layer_inputs)}};
   if (config.precision == ComputePrecision::bf16) placement.compute.type = at::kBFloat16;
   return placement;
 }

@@ -2,7 +2,6 @@
 #include "policy/learn/running_trajectories.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -35,27 +34,59 @@ Result<void> RunningTrajectories::observe(const Segment& segment, const ActorCri
     running_.erase(segment.trajectory);
     return tl::unexpected(std::move(appended.error()));
   }
-  if (*appended && config_.forwards == ForwardMode::streamed) score(running, networks, mark);
+  if (*appended && config_.forwards == ForwardMode::streamed) {
+    score(segment.trajectory, networks, mark);
+  }
   return {};
 }
 
-void RunningTrajectories::score(Running& running, const ActorCritic& networks, WeightsMark mark) {
-  if (running.held.size() == 0) return;
+void RunningTrajectories::score(TrajectoryId id, const ActorCritic& networks, WeightsMark mark) {
+  Running& running = running_.at(id);
+  if (running.held.size() == 0 || !running.streams) return;
   if (!running.prefix) running.prefix.emplace(networks);
-  running.prefix->extend(networks, running.held, mark, config_.refresh_prefix);
-  release_prefixes();
+  make_room(id);
+  if (running.prefix) {
+    running.prefix->extend(networks, running.held, mark, config_.refresh_prefix);
+  }
 }
 
-void RunningTrajectories::release_prefixes() {
-  const auto length = [](const auto& entry) {
-    const auto& prefix = entry.second.prefix;
-    return prefix ? prefix->length() : std::numeric_limits<int64_t>::max();
-  };
-  while (bytes() > config_.max_held_bytes) {
-    const auto shortest = std::ranges::min_element(running_, {}, length);
-    if (shortest == running_.end() || !shortest->second.prefix) return;
-    shortest->second.prefix.reset();
+/// What each prefix takes once the segments at hand are scored.
+std::vector<PrefixSize> RunningTrajectories::sizes(Bytes bytes) const {
+  std::vector<PrefixSize> all;
+  for (const auto& [id, running] : running_) {
+    if (!running.prefix) continue;
+    const int64_t tokens = running.held.size();
+    all.push_back({id, tokens, ((*running.prefix).*bytes)(tokens)});
+  }
+  return all;
+}
+
+/// One in host memory goes on growing there; one that was released would have to be run again.
+void RunningTrajectories::make_room(TrajectoryId growing) {
+  const std::vector<PrefixSize> here = sizes(&KeptPrefix::bytes_with);
+  if (!config_.offloads(Offload::kept_prefixes)) {
+    release(prefixes_to_give_up(here, config_.max_held_bytes, growing), growing);
+    return;
+  }
+  for (const TrajectoryId id : prefixes_to_give_up(here, config_.max_held_bytes)) {
+    running_.at(id).prefix->move_to_host();
+    ++offloaded_prefixes_;
+  }
+  release(prefixes_to_give_up(sizes(&KeptPrefix::host_bytes_with), config_.max_offloaded_bytes,
+                              growing),
+          growing);
+}
+
+/// A growing trajectory whose prefix alone is beyond a bound would be run whole again for each of
+/// its segments; instead its first gradient scores it.
+void RunningTrajectories::release(const std::vector<TrajectoryId>& ids, TrajectoryId growing) {
+  for (const TrajectoryId id : ids) {
+    Running& running = running_.at(id);
+    running.prefix.reset();
     ++released_prefixes_;
+    if (id != growing) continue;
+    running.streams = false;
+    running.held.scored = 0;
   }
 }
 
@@ -65,12 +96,20 @@ HeldTrajectory RunningTrajectories::take(TrajectoryId id) {
   return held;
 }
 
-int64_t RunningTrajectories::bytes() const {
+int64_t RunningTrajectories::sum(Bytes bytes) const {
   int64_t total = 0;
   for (const auto& [id, running] : running_) {
-    total += running.held.bytes() + (running.prefix ? running.prefix->bytes() : 0);
+    if (running.prefix) total += ((*running.prefix).*bytes)(running.prefix->length());
   }
   return total;
+}
+
+int64_t RunningTrajectories::bytes() const {
+  return sum(&KeptPrefix::bytes_with);
+}
+
+int64_t RunningTrajectories::host_bytes() const {
+  return sum(&KeptPrefix::host_bytes_with);
 }
 
 }  // namespace warpsmith::policy

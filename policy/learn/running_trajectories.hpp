@@ -5,15 +5,18 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
+#include "policy/learn/prefix_bound.hpp"
 #include "policy/learn/streaming_forward.hpp"
 #include "runtime/config/learner_config.hpp"
 
 namespace warpsmith::policy {
 
 /// Holds trajectories until they are taken or forgotten. With streamed forwards, the kept prefixes
-/// are bounded: beyond `max_held_bytes` the shortest are released, which cost least to compute
-/// again when they are needed.
+/// are bounded: beyond `max_held_bytes` of the learner's device, those that cost least to redo move
+/// to host memory, up to `max_offloaded_bytes` there, if `learner.offload` says so, and are
+/// released otherwise. See prefix_bound.hpp.
 class RunningTrajectories {
  public:
   explicit RunningTrajectories(const LearnerConfig& config) : config_(config) {}
@@ -31,21 +34,30 @@ class RunningTrajectories {
   void clear() { running_.clear(); }
 
   size_t size() const { return running_.size(); }
+  /// Of prefixes on the learner's device.
   int64_t bytes() const;
-  /// Prefixes released so far because of the bound.
+  int64_t host_bytes() const;
+  /// Prefixes moved to host memory so far, and prefixes released so far, because of the bounds.
+  int64_t offloaded_prefixes() const { return offloaded_prefixes_; }
   int64_t released_prefixes() const { return released_prefixes_; }
 
  private:
   struct Running {
     HeldTrajectory held;
     std::optional<KeptPrefix> prefix;
+    bool streams = true;  // false: no prefix of it fits, so it is scored at its first use
   };
+  using Bytes = int64_t (KeptPrefix::*)(int64_t tokens) const;
 
-  void score(Running& running, const ActorCritic& networks, WeightsMark mark);
-  void release_prefixes();
+  void score(TrajectoryId id, const ActorCritic& networks, WeightsMark mark);
+  void make_room(TrajectoryId growing);
+  std::vector<PrefixSize> sizes(Bytes bytes) const;
+  void release(const std::vector<TrajectoryId>& ids, TrajectoryId growing);
+  int64_t sum(Bytes bytes) const;
 
   LearnerConfig config_;
   std::map<TrajectoryId, Running> running_;
+  int64_t offloaded_prefixes_ = 0;
   int64_t released_prefixes_ = 0;
 };
 

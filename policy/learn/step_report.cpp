@@ -93,6 +93,7 @@ std::map<std::string, double> numbers_of(const StepReport& report) {
   out["learning_rate"] = report.learning_rate;
   out["advantage_divisor"] = report.advantage_divisor;
   out["forward_tokens"] = static_cast<double>(report.forward_tokens);
+  if (report.peak_bytes > 0) out["memory_peak_bytes"] = static_cast<double>(report.peak_bytes);
   return out;
 }
 

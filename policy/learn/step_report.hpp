@@ -42,6 +42,7 @@ struct StepReport {
   double advantage_divisor = 1;
   int64_t forward_tokens = 0;  // tokens of all forward and backward passes, with prompts
   bool value_only = false;     // a step of value warm-up
+  int64_t peak_bytes = 0;      // of tensors on the GPU since the step before; 0 on a CPU
 };
 
 OutcomeStatistics outcome_statistics(const std::deque<TrainingItem>& items);

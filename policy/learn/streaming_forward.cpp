@@ -9,27 +9,38 @@
 namespace warpsmith::policy {
 namespace {
 
-std::optional<SequenceCache> critic_cache(const ActorCritic& networks) {
+std::optional<SequenceCache> critic_cache(const ActorCritic& networks,
+                                          const at::TensorOptions& computed) {
   if (!networks.has_own_critic_body()) return std::nullopt;
-  return SequenceCache{networks.config()};
+  return SequenceCache{networks.config(), computed};
 }
 
 }  // namespace
 
 KeptPrefix::KeptPrefix(const ActorCritic& networks)
-    : config_(networks.config()), policy_(config_), critic_(critic_cache(networks)) {}
+    : config_(networks.config()),
+      computed_(networks.actor().computed().embed.options()),
+      policy_(config_, computed_),
+      critic_(critic_cache(networks, computed_)) {}
 
-int64_t KeptPrefix::bytes() const {
-  int64_t total = policy_.bytes() + (critic_ ? critic_->bytes() : 0);
-  for (const at::Tensor* t : {&policy_last_, &critic_last_}) {
-    if (t->defined()) total += static_cast<int64_t>(t->nbytes());
-  }
-  return total;
+int64_t KeptPrefix::bytes_with(int64_t tokens) const {
+  return policy_.bytes_with(tokens) + (critic_ ? critic_->bytes_with(tokens) : 0);
+}
+
+int64_t KeptPrefix::host_bytes_with(int64_t tokens) const {
+  return policy_.host_bytes_with(tokens) + (critic_ ? critic_->host_bytes_with(tokens) : 0);
+}
+
+void KeptPrefix::move_to_host() {
+  policy_.move_to_host();
+  if (critic_) critic_->move_to_host();
 }
 
 void KeptPrefix::restart() {
-  policy_ = SequenceCache{config_};
-  if (critic_) critic_ = SequenceCache{config_};
+  const bool was_on_host = policy_.is_on_host();
+  policy_ = SequenceCache{config_, computed_};
+  if (critic_) critic_ = SequenceCache{config_, computed_};
+  if (was_on_host) move_to_host();
   policy_last_ = at::Tensor();
   critic_last_ = at::Tensor();
 }

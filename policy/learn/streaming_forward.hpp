@@ -19,21 +19,27 @@ class KeptPrefix {
   explicit KeptPrefix(const ActorCritic& networks);
 
   int64_t length() const { return policy_.length(); }
-  int64_t bytes() const;
+  /// Of the device that computes, now or once `tokens` are kept.
+  int64_t bytes() const { return bytes_with(length()); }
+  int64_t bytes_with(int64_t tokens) const;
+  /// Likewise of host memory, once it moved there.
+  int64_t host_bytes_with(int64_t tokens) const;
+  void move_to_host();
 
   /// Runs the tokens of `held` beyond the kept ones, and fills its proximal log-probabilities and
   /// values from token `scored` on. With `refresh`, recomputes a prefix of older weights first,
   /// which makes π_p exact; otherwise keeps its keys and values, as the generator does.
   void extend(const ActorCritic& networks, HeldTrajectory& held, WeightsMark mark, bool refresh);
-  /// Clears the caches; the next `extend` runs the whole trajectory.
-  void restart();
 
  private:
+  /// Clears the caches and leaves them where they are.
+  void restart();
   /// The kept last row, if any, and the hidden states of the tokens of `held` after it.
   at::Tensor continue_body(const Transformer& body, SequenceCache& cache, at::Tensor& last,
                            const HeldTrajectory& held) const;
 
   ModelConfig config_;
+  at::TensorOptions computed_;  // type and device
   SequenceCache policy_;
   std::optional<SequenceCache> critic_;
   at::Tensor policy_last_;  // (1, H) hidden state of the last token; undefined at the start

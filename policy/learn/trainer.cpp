@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "policy/learn/device_memory.hpp"
 #include "policy/learn/losses.hpp"
 #include "policy/learn/parameter_groups.hpp"
 #include "policy/learn/placement.hpp"
@@ -35,7 +36,7 @@ TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeig
 
 Trainer::Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights,
                  const std::optional<ModelWeights>& reference)
-    : setup_(setup),
+    : setup_(std::move(setup)),
       state_(make_state(setup_, std::move(config), std::move(weights), reference)),
       running_(setup_.learner) {
   begin_step();
@@ -78,6 +79,9 @@ Progress Trainer::advance() {
   progress.halt = halt();
   if (!step_->is_finished()) return progress;
   progress.step = step_->finish(state_);
+  const at::Device device = published_.weights->embed.device();
+  progress.step->peak_bytes = peak_bytes(device);
+  reset_peak_bytes(device);
   begin_step();
   return progress;
 }
@@ -116,10 +120,14 @@ TrainerStatus Trainer::status() const {
   return {.running = running_.size(),
           .waiting = closed_.size(),
           .bytes = running_.bytes(),
+          .host_bytes = running_.host_bytes(),
+          .offloaded_prefixes = running_.offloaded_prefixes(),
           .released_prefixes = running_.released_prefixes()};
 }
 
 Result<TrainerSnapshot> Trainer::snapshot() const {
+  // A snapshot takes as much of the host's memory as the parameters and their moments.
+  release_unused_host_memory(published_.weights->embed.device().type());
   if (!mid_step()) return TrainerSnapshot{state_};
   return fail(ErrorCode::invalid_argument,
               "checkpoint: a step is not complete; take it after its report");

@@ -43,10 +43,12 @@ struct Progress {
 
 /// What is held at present.
 struct TrainerStatus {
-  size_t running = 0;             // trajectories observed, not closed
-  size_t waiting = 0;             // trajectories closed, gradient not taken
-  int64_t bytes = 0;              // of running trajectories with their kept prefixes
-  int64_t released_prefixes = 0;  // so far, because `max_held` was reached; recomputed when needed
+  size_t running = 0;              // trajectories observed, not closed
+  size_t waiting = 0;              // trajectories closed, gradient not taken
+  int64_t bytes = 0;               // of kept prefixes on the device that computes
+  int64_t host_bytes = 0;          // of those in host memory
+  int64_t offloaded_prefixes = 0;  // so far, because `max_held` was reached
+  int64_t released_prefixes = 0;   // so far, because a bound was reached; recomputed when needed
 };
 
 /// Owns policy, critic and optimiser. Not thread-safe; the same calls in the same order give the

@@ -55,19 +55,20 @@ variable_list joined(const at::Tensor& first, const variable_list& rest, size_t 
 
 /// What the backward pass of one layer needs besides tensors of the forward one.
 struct LayerCall final : torch::CustomClassHolder {
-  LayerCall(std::shared_ptr<const PackContext> p, LayerWeights w)
-      : pack(std::move(p)), computed(std::move(w)) {}
+  LayerCall(std::shared_ptr<const PackContext> p, LayerWeights w, std::shared_ptr<LayerStash> s)
+      : pack(std::move(p)), computed(std::move(w)), stash(std::move(s)) {}
 
   std::shared_ptr<const PackContext> pack;
   LayerWeights computed;
+  std::shared_ptr<LayerStash> stash;  // holds what the layer keeps; null: the graph does
 };
 
 /// The gradient of a layer, in two halves.
 class LayerBackward {
  public:
-  LayerBackward(const LayerCall& call, at::Tensor x)
+  LayerBackward(const LayerCall& call, const at::Tensor& x)
       : pack_(*call.pack),
-        x_(leaf_of(std::move(x))),
+        x_(leaf_of(x)),
         leaves_(leaves_of(call.computed)),
         layer_(call.computed.with(leaves_)),
         split_(layer_.attention_parameters()) {}
@@ -142,7 +143,9 @@ struct LayerFunction : torch::autograd::Function<LayerFunction> {
       out.narrow(0, first, count)
           .copy_(add_feed_forward(pack, layer, middle.narrow(0, first, count)));
     });
-    ctx->save_for_backward({x, kept.output, kept.log_sum_exp, kept.seed, kept.offset});
+    LayerInputs inputs{x, kept.output};
+    if (call->stash) call->stash->push(std::exchange(inputs, {}));
+    ctx->save_for_backward({inputs.x, inputs.output, kept.log_sum_exp, kept.seed, kept.offset});
     ctx->saved_data["call"] = at::IValue::make_capsule(call);
     ctx->saved_data["parameters"] = static_cast<int64_t>(trained.size());
     return out;
@@ -152,8 +155,9 @@ struct LayerFunction : torch::autograd::Function<LayerFunction> {
     const variable_list saved = ctx->get_saved_variables();
     const auto call =
         c10::static_intrusive_pointer_cast<LayerCall>(ctx->saved_data["call"].toCapsule());
+    const LayerInputs inputs = call->stash ? call->stash->pop() : LayerInputs{saved[0], saved[1]};
     variable_list all =
-        LayerBackward{*call, saved[0]}.run(grads[0], {saved[1], saved[2], saved[3], saved[4]});
+        LayerBackward{*call, inputs.x}.run(grads[0], {inputs.output, saved[2], saved[3], saved[4]});
     all.emplace_back();  // `call` has no gradient
     return all;
   }
@@ -168,10 +172,10 @@ at::Tensor run_layer(const PackContext& pack, const LayerWeights& layer, const a
 }
 
 at::Tensor run_layer_again(const std::shared_ptr<const PackContext>& pack, const LayerPair& layer,
-                           const at::Tensor& x) {
+                           const at::Tensor& x, const std::shared_ptr<LayerStash>& stash) {
   const std::vector<at::Tensor> trained = layer.trained.parameters();
   return LayerFunction::apply(x, at::TensorList(trained),
-                              c10::make_intrusive<LayerCall>(pack, layer.computed));
+                              c10::make_intrusive<LayerCall>(pack, layer.computed, stash));
 }
 
 }  // namespace warpsmith::policy

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "policy/model/attention.hpp"
+#include "policy/model/layer_stash.hpp"
 
 namespace warpsmith::policy {
 
@@ -23,8 +24,9 @@ struct LayerPair {
 
 /// The same with gradients in x and the trained parameters, of their types. Keeps x and what
 /// attention needs; the backward pass computes the rest again, the feed-forward block a part of the
-/// rows at a time.
+/// rows at a time. With a stash, which all layers of a pass share, x and the output of attention
+/// are in host memory between the two passes; the numbers are the same.
 at::Tensor run_layer_again(const std::shared_ptr<const PackContext>& pack, const LayerPair& layer,
-                           const at::Tensor& x);
+                           const at::Tensor& x, const std::shared_ptr<LayerStash>& stash = nullptr);
 
 }  // namespace warpsmith::policy

@@ -111,10 +111,11 @@ at::Tensor Transformer::run(const PackedBatch& batch,
                   computed_.embed.scalar_type(), rope_magnitude(config_)),
       batch.lengths, device.is_cuda() ? bounds_of(batch.lengths).to(device) : at::Tensor()});
   const bool again = compute_.recompute && at::GradMode::is_enabled() && caches.empty();
+  const auto stash = again && compute_.stash ? std::make_shared<LayerStash>(device) : nullptr;
   at::Tensor hidden = embed(batch.tokens.to(device));
   for (size_t i = 0; i < computed_.layers.size(); ++i) {
     const LayerWeights& layer = computed_.layers[i];
-    hidden = again ? run_layer_again(pack, {weights_.layers[i], layer}, hidden)
+    hidden = again ? run_layer_again(pack, {weights_.layers[i], layer}, hidden, stash)
                    : run_layer(*pack, layer, hidden, {caches, static_cast<int64_t>(i)});
   }
   return rms_norm(hidden, weights_.final_norm.to(hidden.scalar_type()), config_.rms_eps);

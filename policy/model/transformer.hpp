@@ -30,6 +30,7 @@ struct ComputeOptions {
   std::optional<at::ScalarType> type;  // of a copy of the weights; absent: the weights themselves
   bool recompute = false;  // gradients keep each layer's input and compute the rest again; always
                            // so with a copy
+  bool stash = false;  // those inputs are in host memory until the backward pass; see LayerStash
 };
 
 /// A model with its parameters; copies share them. Computes on their device. Has no other state, so

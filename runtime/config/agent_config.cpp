@@ -29,6 +29,7 @@ void describe(Fields& fields, AgentConfig& c) {
   fields.flag("summarise", c.summarise);
   fields.real("summary_share", c.summary_share, {.low = 0.05, .high = 0.75});
   fields.choice_of("unsubmitted", c.unsubmitted, unsubmitted_names);
+  fields.texts("scripted_turns", c.scripted_turns, {});
   fields.duration("tool_timeout", c.tool_timeout, {.low = std::chrono::milliseconds{100}});
 }
 
@@ -49,6 +50,9 @@ void validate(const AgentConfig& c, Complaints& complaints) {
   complaints.require(c.result_tokens < c.max_tokens, "agent.result_tokens",
                      "expected less than agent.max_tokens (" + std::to_string(c.max_tokens) +
                          "), got " + std::to_string(c.result_tokens));
+  complaints.require(c.scripted_turns.empty() || c.answer == AnswerForm::calls,
+                     "agent.scripted_turns",
+                     "expected none with agent.answer = \"files\", which has no calls");
   const bool known = std::find(template_names.begin(), template_names.end(), c.chat_template) !=
                      template_names.end();
   complaints.require(

@@ -47,6 +47,9 @@ struct AgentConfig {
   bool summarise = false;
   double summary_share = 0.25;  // of max_tokens: with less left, a summary is asked for
   Unsubmitted unsubmitted = Unsubmitted::best;
+  // Rehearsal with model.weights = "random": turn n runs the calls of text n (of the last text from
+  // there on), whatever was sampled. What was sampled stays as it is, and is trained.
+  std::vector<std::string> scripted_turns;
   std::chrono::milliseconds tool_timeout{std::chrono::seconds{60}};
 };
 

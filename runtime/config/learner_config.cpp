@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/config/learner_config.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -14,6 +15,7 @@ constexpr std::array<std::string_view, 6> loss_names{"ppo",  "decoupled_ppo", "t
                                                      "dppo", "tis",           "cispo"};
 constexpr std::array<std::string_view, 2> aggregation_names{"token_mean", "trajectory_mean"};
 constexpr std::array<std::string_view, 2> forward_names{"streamed", "at_use"};
+constexpr std::array<std::string_view, 2> offload_names{"kept_prefixes", "layer_inputs"};
 constexpr std::array<std::string_view, 2> critic_names{"separate", "shared"};
 
 constexpr RealRange weight{.low = 0, .high = 1000};
@@ -105,6 +107,8 @@ void describe(Fields& fields, LearnerConfig& c) {
   fields.integer("threads", c.threads, {.low = 1, .high = 1024});
   fields.integer("max_lag", c.max_lag, {.low = 0, .high = 1024});
   fields.bytes("max_held", c.max_held_bytes, {.low = 1 << 20});
+  fields.texts("offload", c.offload, offload_names);
+  fields.bytes("max_offloaded", c.max_offloaded_bytes, {.low = 0});
   fields.integer("pack_tokens", c.pack_tokens, {.low = 1, .high = 1 << 24});
   fields.choice_of("forwards", c.forwards, forward_names);
   fields.flag("refresh_prefix", c.refresh_prefix);
@@ -118,7 +122,17 @@ void describe(Fields& fields, LearnerConfig& c) {
   fields.table("warnings", [&c](Fields& table) { describe_warnings(table, c.warnings); });
 }
 
+bool LearnerConfig::offloads(Offload what) const {
+  return std::ranges::find(offload, offload_names[static_cast<size_t>(what)]) != offload.end();
+}
+
 void validate(const LearnerConfig& c, Complaints& complaints) {
+  complaints.require(c.offload.empty() || c.device == ComputeDevice::cuda, "learner.offload",
+                     "expected [] with learner.device = \"cpu\": its tensors are in host memory");
+  complaints.require(!c.offloads(Offload::kept_prefixes) || c.forwards == ForwardMode::streamed,
+                     "learner.offload",
+                     "\"kept_prefixes\" needs learner.forwards = \"streamed\": \"at_use\" keeps "
+                     "none");
   complaints.require(c.step.minibatches <= c.step.trajectories, "learner.step.minibatches",
                      "expected at most learner.step.trajectories (" +
                          std::to_string(c.step.trajectories) + "), got " +

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "runtime/config/compute_place.hpp"
 
@@ -27,6 +29,12 @@ enum class ForwardMode : uint8_t {
   streamed,  // when a segment arrives, while the trajectory's tools still run; keeps the prefix
   at_use,    // in the forward of the trajectory's first gradient: a third less work, no head start;
              // after a step's first update, a forward of the policy from before it adds to that
+};
+
+/// What leaves a GPU for pinned host memory until it is needed again.
+enum class Offload : uint8_t {
+  kept_prefixes,  // of running trajectories, beyond max_held
+  layer_inputs,   // between the forward and the backward pass of a gradient
 };
 
 enum class CriticKind : uint8_t {
@@ -117,8 +125,11 @@ struct LearnerConfig {
   ComputePrecision precision = ComputePrecision::bf16;  // "bf16", "fp32"; for "cuda"
   int64_t threads = 1;                                  // of the tensor library
   int64_t max_lag = 2;                        // versions; older tokens have no policy loss
-  int64_t max_held_bytes = int64_t{2} << 30;  // of running trajectories with their kept prefixes
-  int64_t pack_tokens = 2048;                 // of one forward and backward pass
+  int64_t max_held_bytes = int64_t{2} << 30;  // of kept prefixes on the device; beyond it, those
+                                              // that cost least to redo are offloaded or released
+  std::vector<std::string> offload;           // "kept_prefixes", "layer_inputs"; for "cuda"
+  int64_t max_offloaded_bytes = int64_t{32} << 30;  // of host memory for kept prefixes
+  int64_t pack_tokens = 2048;                       // of one forward and backward pass
   ForwardMode forwards = ForwardMode::streamed;
   bool refresh_prefix = false;  // recompute a kept prefix when the weights have changed
   int64_t max_skipped = 3;      // updates in a row that may be skipped for numbers that are not
@@ -131,6 +142,8 @@ struct LearnerConfig {
   CriticConfig critic;
   OptimizerConfig optimizer;
   WarningsConfig warnings;
+
+  bool offloads(Offload what) const;
 };
 
 void describe(Fields& fields, LearnerConfig& c);

@@ -12,7 +12,8 @@ namespace warpsmith {
 
 enum class InitialWeights : uint8_t {
   load,    // from model.safetensors in the folder
-  random,  // drawn from the run's seed; the folder needs only config.json and tokenizer.json
+  random,  // drawn from the run's seed; the folder needs only config.json and tokenizer.json. For
+           // run.stage = "sft", and for "agentic" with agent.scripted_turns
 };
 
 struct ModelSource {

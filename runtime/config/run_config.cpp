@@ -51,15 +51,27 @@ void validate_timeouts(const RunConfig& c, Complaints& complaints) {
           number(c.tool_executor.shell_timeout.count()) + " ms");
 }
 
+/// Random weights make no calls, and scripted calls teach a trained policy nothing true.
+void validate_rehearsal(const RunConfig& c, Complaints& complaints) {
+  const bool is_random = c.model.weights == InitialWeights::random;
+  const bool is_scripted = !c.agent.scripted_turns.empty();
+  const bool rehearses = is_random && is_scripted && c.run.stage == Stage::agentic;
+  complaints.require(!is_random || rehearses, "model.weights",
+                     "run.stage = \"" + std::string{to_string(c.run.stage)} +
+                         "\" starts from trained weights: expected \"load\" (random ones make no "
+                         "tool calls; \"agentic\" takes them with agent.scripted_turns)");
+  complaints.require(!is_scripted || rehearses, "agent.scripted_turns",
+                     "expected none unless run.stage = \"agentic\" and model.weights = "
+                     "\"random\": what a policy samples would not be what it earns its reward for");
+}
+
 void validate_stage(const RunConfig& c, Complaints& complaints) {
   if (c.run.stage == Stage::sft) {
     complaints.require(!c.sft.data.empty() || !c.sft.script.empty(), "sft.data",
                        "run.stage = \"sft\" needs sft.data or sft.script");
     return;
   }
-  complaints.require(c.model.weights == InitialWeights::load, "model.weights",
-                     "run.stage = \"" + std::string{to_string(c.run.stage)} +
-                         "\" starts from trained weights: expected \"load\"");
+  validate_rehearsal(c, complaints);
   complaints.require(c.run.stage != Stage::warmup || c.agent.answer == AnswerForm::files,
                      "agent.answer", "run.stage = \"warmup\" has one turn: expected \"files\"");
 }

@@ -159,7 +159,14 @@ Result<void> read_steps(RunDatabase& db, RunSummary& summary) {
   if (!last) return tl::unexpected(last.error());
   summary.durable_step = *durable;
   summary.last_step = *last;
-  return {};
+  return db.connection().each(
+      "SELECT max(metrics ->> 'memory_peak_bytes'), max(metrics ->> 'memory_plan_bytes') "
+      "FROM steps WHERE rolled_back = 0",
+      {}, [&](const SqlRow& row) -> Result<void> {
+        summary.memory_peak = row.maybe_real(0);
+        summary.memory_plan = row.maybe_real(1);
+        return {};
+      });
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ struct RunSummary {
   uint64_t distinct_sources_last = 0;
   std::optional<double> median_tool_calls_last;
   uint64_t tokens = 0, action_tokens = 0;
+  std::optional<double> memory_peak, memory_plan;  // bytes of the learner's GPU, most of all steps
   std::string started_at;
 
   uint64_t dropped_total() const;

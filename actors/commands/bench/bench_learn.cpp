@@ -53,7 +53,8 @@ nlohmann::json to_json(const std::optional<policy::UpdateFigures>& f) {
   return {{"streaming_seconds", f->streaming_seconds},
           {"gap_seconds", f->gap_seconds},
           {"gradient_seconds", f->gradient_seconds},
-          {"peak_bytes", f->peak_bytes}};
+          {"peak_bytes", f->peak_bytes},
+          {"planned_bytes", f->planned_bytes}};
 }
 
 nlohmann::json to_json(const LongBenchFigures& f, const LongBenchOptions& options) {
@@ -78,7 +79,8 @@ void add_update(const std::string& how, const policy::UpdateFigures& f,
                   how == "streamed" ? "<= 0.2 s" : ""});
   rows.push_back({"gradient pass to new weights, " + how, fixed(f.gradient_seconds, 1) + " s", {}});
   rows.push_back({"earlier segments, " + how, fixed(f.streaming_seconds, 1) + " s", {}});
-  rows.push_back({"peak of policy and critic, " + how, gib(f.peak_bytes) + " GiB", {}});
+  rows.push_back({"peak of policy and critic, " + how, gib(f.peak_bytes) + " GiB",
+                  "within 10 % of " + gib(f.planned_bytes)});
 }
 
 std::string to_text(const LongBenchFigures& f, const LongBenchOptions& options) {
@@ -145,6 +147,8 @@ void add_gpu(CLI::App& app, LearnArguments& args) {
                  "Critic of that update: separate, or shared with the policy")
       ->capture_default_str()
       ->check(CLI::IsMember({"separate", "shared"}));
+  app.add_flag("--offload", options.offload,
+               "Of that update: kept prefixes and layer inputs in host memory");
   app.add_flag("--no-peer", options.no_peer, "On a GPU: do not run transformers");
 }
 

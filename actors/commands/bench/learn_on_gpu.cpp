@@ -7,6 +7,7 @@
 #include "policy/format/hf_folder.hpp"
 #include "policy/generate/cuda/random_weights.hpp"
 #include "policy/learn/device_memory.hpp"
+#include "policy/learn/memory_plan.hpp"
 #include "policy/learn/placement.hpp"
 #include "runtime/environment.hpp"
 
@@ -40,10 +41,16 @@ policy::UpdateFigures measure_update(const LongBenchOptions& options,
   setup.learner.forwards = forwards;
   setup.learner.critic.kind = options.critic;
   setup.learner.step.trajectories = 1;
-  setup.learner.max_held_bytes = int64_t{1} << 40U;
+  setup.learner.max_held_bytes = options.offload ? 1 : int64_t{1} << 40U;
+  setup.learner.max_offloaded_bytes = int64_t{1} << 40U;
+  if (options.offload) setup.learner.offload = {"kept_prefixes", "layer_inputs"};
   policy::Trainer trainer{setup, config, policy::random_weights_on(config, options.gpu)};
-  return policy::bench_update(trainer, {.tokens = options.tokens, .turns = options.turns},
-                              options.seed);
+  policy::UpdateFigures figures = policy::bench_update(
+      trainer, {.tokens = options.tokens, .turns = options.turns}, options.seed);
+  // Its prefix is gone before its gradient pass begins, and there is no other trajectory.
+  const policy::TrajectoryBounds bounds{.longest = options.tokens, .concurrent = 0};
+  figures.planned_bytes = policy::plan_learner_memory(config, setup.learner, bounds).total();
+  return figures;
 }
 
 Result<policy::PassFigures> run_peer(const LongBenchOptions& options) {

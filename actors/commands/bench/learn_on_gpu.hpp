@@ -16,6 +16,7 @@ struct LongBenchOptions {
   int64_t turns = 128;
   bool update = false;                       // measure a whole update, too
   CriticKind critic = CriticKind::separate;  // of that update
+  bool offload = false;                      // its kept prefixes and layer inputs go to the host
   bool no_peer = false;                      // do not run transformers
   uint64_t seed = 1;
 };

@@ -116,6 +116,7 @@ ExitCode evaluate(const EvalArguments& args) {
   const SignalWait signals;
   auto config = eval_config(args);
   if (!config) return report(config.error());
+  if (auto good = check_evaluable(*config); !good) return report(good.error());
   const auto before = rewards_before(args);
   if (!before) return report(before.error());
   if (auto fits = check_slots(config->sandbox); !fits) return report(fits.error());

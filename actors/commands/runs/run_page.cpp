@@ -38,6 +38,10 @@ std::string percent(const std::optional<double>& share) {
   return share ? fixed(*share * 100, 0) + " %" : "-";
 }
 
+std::string gib(double bytes) {
+  return fixed(bytes / (1 << 30), 1) + " GiB";
+}
+
 std::string dropped_text(const RunSummary& s) {
   std::string reasons;
   for (const auto& [reason, count] : s.dropped) {
@@ -127,6 +131,10 @@ std::string page_text(const RunPage& page) {
                                  counted(s.distinct_sources_last, "distinct source") +
                                  " in the last 128");
   text += line("tokens", grouped(s.tokens) + ", " + grouped(s.action_tokens) + " of them sampled");
+  if (s.memory_peak && s.memory_plan) {
+    text += line("memory", gib(*s.memory_peak) + " of tensors on the learner's GPU at most, " +
+                               gib(*s.memory_plan) + " planned");
+  }
   return for_terminal(text + event_lines(page.events));
 }
 

@@ -29,6 +29,8 @@ nlohmann::json figures_of(const RunPaths& paths, const RunSummary& s) {
           {"median_tool_calls_last128", nullable(s.median_tool_calls_last)},
           {"tokens", s.tokens},
           {"action_tokens", s.action_tokens},
+          {"memory_peak_bytes", nullable(s.memory_peak)},
+          {"memory_plan_bytes", nullable(s.memory_plan)},
           {"started_at", s.started_at}};
 }
 

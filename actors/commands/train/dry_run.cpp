@@ -5,13 +5,12 @@
 #include <iomanip>
 #include <iostream>
 
-#include "actors/generator/generator_settings.hpp"
+#include "actors/run/memory_budget.hpp"
 #include "actors/run/run_inputs.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
 #include "policy/format/hf_folder.hpp"
-#include "policy/generate/cuda/memory_plan.hpp"
-#include "policy/learn/memory_plan.hpp"
+#include "policy/learn/placement.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -19,32 +18,8 @@ namespace {
 constexpr double mebibyte = 1024.0 * 1024.0;
 constexpr double float_bytes = 4;
 
-/// Memory in MiB, by owner.
-struct Memory {
-  double weights = 0;  // one published version
-  policy::LearnerMemory learner;
-  double generator = 0;  // weights and the KV cache, per engine; on a GPU all that it takes there
-};
-
 double in_mib(int64_t bytes) {
   return static_cast<double>(bytes) / mebibyte;
-}
-
-/// What one engine takes of its GPU.
-double gpu_memory(const RunConfig& config, const policy::ModelConfig& model) {
-  const GeneratorSettings settings = generator_settings(config, model, {});
-  const auto plan = policy::cuda::plan_memory(model, settings.engine, settings.gpu->precision);
-  return static_cast<double>(plan.total()) / mebibyte;
-}
-
-Memory memory_of(const RunConfig& config, const policy::ModelConfig& model) {
-  const double weights = static_cast<double>(model.parameter_count()) * float_bytes / mebibyte;
-  const double cache = 2.0 * static_cast<double>(model.layers * model.kv_size()) *
-                       static_cast<double>(config.generator.cache_tokens) * float_bytes / mebibyte;
-  const bool gpu = config.generator.device == ComputeDevice::cuda;
-  const double generator = gpu ? gpu_memory(config, model) : weights + cache;
-  const auto learner = policy::plan_learner_memory(model, config.learner, config.agent.max_tokens);
-  return {in_mib(learner.published), learner, generator};
 }
 
 void line(const std::string& name, int64_t count, const std::string& about) {
@@ -70,7 +45,8 @@ std::string learner_text(const LearnerConfig& c, const policy::LearnerMemory& pl
   return all + " of GPU " + std::to_string(c.gpu) + " (parameters with their state " +
          mib(in_mib(plan.parameters)) + ", published " + mib(in_mib(plan.published)) +
          ", kept prefixes " + mib(in_mib(plan.kept)) + ", activations " +
-         mib(in_mib(plan.activations)) + ")";
+         mib(in_mib(plan.activations)) + ")" +
+         (plan.host > 0 ? " and " + mib(in_mib(plan.host)) + " of pinned host memory" : "");
 }
 
 std::string brain_text(const BrainConfig& c) {
@@ -78,10 +54,10 @@ std::string brain_text(const BrainConfig& c) {
   return c.model + " at " + c.url + ", " + std::to_string(c.concurrency) + " requests at once";
 }
 
-void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
+void print_tree(const RunConfig& c, const MemoryBudget& memory, size_t tasks) {
   std::cout << "supervisor\n";
   line("telemetry", 1, "figures of all other actors");
-  line("weight_store", 1, mib(memory.weights) + " per version");
+  line("weight_store", 1, mib(in_mib(memory.learner.published)) + " per version");
   line("ledger", 1, "run database and segments, own thread");
   line("sandbox", c.sandbox.count, "contract " + c.sandbox.contract + ", " + place_text(c.sandbox));
   line("synthesis", 1, std::to_string(tasks) + " tasks");
@@ -101,16 +77,17 @@ void print_tree(const RunConfig& c, const Memory& memory, size_t tasks) {
     line("brain", 1, brain_text(c.brain) + ", own thread");
   } else {
     line("generator", c.generator.count,
-         mib(memory.generator) +
+         mib(in_mib(memory.generator)) +
              (gpu ? " each of GPU " + std::to_string(c.generator.gpu) : " each") + ", own thread");
   }
   line("tool_executor", c.tool_executor.count, "own thread each");
   line("rollout", c.rollout.count, std::to_string(c.rollout.concurrent) + " trajectories each");
+  const int64_t learner = learns ? memory.learner.host : 0;
   const bool learns_here = learns && c.learner.device != ComputeDevice::cuda;
-  const double total =
-      (learns_here ? in_mib(memory.learner.total()) : 0) +
-      (gpu || brain ? 0 : memory.generator * static_cast<double>(c.generator.count));
-  std::cout << "expected memory: " << mib(total) << " of tensors, about 400 MiB of libraries, "
+  const int64_t total = learner + (learns_here ? memory.learner.total() : 0) +
+                        (gpu || brain ? 0 : memory.generator * c.generator.count);
+  std::cout << "expected memory: " << mib(in_mib(total))
+            << " of tensors, about 400 MiB of libraries, "
             << "and about 1 GiB per sandbox for its reference worker\n";
 }
 
@@ -140,10 +117,14 @@ ExitCode print_dry_run(const RunConfig& config) {
   }
   const auto inputs = load_inputs(config, config.model.folder);
   if (!inputs) return report(inputs.error());
-  print_tree(config, memory_of(config, inputs->model), inputs->tasks.size());
+  const MemoryBudget budget = memory_budget(config, inputs->model);
+  print_tree(config, budget, inputs->tasks.size());
   std::cout << std::flush;
   // Checked last: the machine that reads a configuration is not always the one that runs it.
   if (auto fits = check_slots(config.sandbox); !fits) return report(fits.error());
+  if (!learns_online(config.run.stage)) return ExitCode::success;
+  if (auto there = policy::check_placement(config.learner); !there) return report(there.error());
+  if (auto fits = check_gpu_here(config, budget); !fits) return report(fits.error());
   return ExitCode::success;
 }
 

@@ -10,6 +10,7 @@
 #include "actors/commands/runs/run_page.hpp"
 #include "actors/commands/runs/run_summary.hpp"
 #include "actors/commands/stack.hpp"
+#include "actors/run/memory_budget.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
 #include "policy/learn/placement.hpp"
@@ -73,6 +74,9 @@ Result<RunInputs> read_inputs(const RunConfig& config, const std::filesystem::pa
   if (!inputs) return inputs;
   adapt_to_stage(*inputs);
   if (!inputs->learns) return inputs;
+  const MemoryBudget budget = memory_budget(config, inputs->model);
+  if (auto fits = check_gpu_here(config, budget); !fits) return tl::unexpected(fits.error());
+  add_random_weights(*inputs);
   if (auto added = add_critic(*inputs); !added) return tl::unexpected(std::move(added.error()));
   return inputs;
 }

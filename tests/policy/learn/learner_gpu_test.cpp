@@ -3,8 +3,13 @@
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <optional>
+
+#include "policy/learn/device_memory.hpp"
 #include "policy/learn/placement.hpp"
 #include "policy/learn/streaming_forward.hpp"
 #include "policy/learn/trainer.hpp"
@@ -122,28 +127,42 @@ Transformer trained(const ModelConfig& config, const ComputeOptions& compute,
   return model;
 }
 
-/// The largest relative difference between gradients in bf16 and in fp32.
-double gradient_error(const std::vector<int64_t>& lengths) {
+ModelConfig long_config() {
   ModelConfig config = tiny_config();
   config.family = Family::qwen3;
   config.qk_norm = true;
   config.head_dim = 64;
   config.max_positions = 16'384;
+  return config;
+}
+
+std::vector<std::vector<int32_t>> random_texts(const std::vector<int64_t>& lengths) {
   std::vector<std::vector<int32_t>> texts;
   RandomStream random{4, "texts"};
   for (const int64_t length : lengths) {
     auto& text = texts.emplace_back(static_cast<size_t>(length));
     for (int32_t& token : text) token = static_cast<int32_t>(random.below(16));
   }
-  const Transformer wide = trained(config, {.recompute = true}, texts);
-  const Transformer narrow = trained(config, {.type = at::kBFloat16}, texts);
+  return texts;
+}
+
+/// The largest relative difference between two models' gradients.
+double gradient_distance(const Transformer& a, const Transformer& b) {
   double worst = 0;
-  for (size_t i = 0; i < wide.weights().parameters().size(); ++i) {
-    const at::Tensor a = wide.weights().parameters()[i].second.grad();
-    const at::Tensor b = narrow.weights().parameters()[i].second.grad();
-    worst = std::max(worst, (a - b).norm().item<double>() / a.norm().item<double>());
+  for (size_t i = 0; i < a.weights().parameters().size(); ++i) {
+    const at::Tensor expected = a.weights().parameters()[i].second.grad();
+    const at::Tensor got = b.weights().parameters()[i].second.grad();
+    worst =
+        std::max(worst, (expected - got).norm().item<double>() / expected.norm().item<double>());
   }
   return worst;
+}
+
+/// Between gradients in bf16 and in fp32.
+double gradient_error(const std::vector<int64_t>& lengths) {
+  const auto texts = random_texts(lengths);
+  return gradient_distance(trained(long_config(), {.recompute = true}, texts),
+                           trained(long_config(), {.type = at::kBFloat16}, texts));
 }
 
 TEST_F(LearnerGpuTest, LongSequenceHasTheGradientsOfFp32) {
@@ -152,6 +171,83 @@ TEST_F(LearnerGpuTest, LongSequenceHasTheGradientsOfFp32) {
 
 TEST_F(LearnerGpuTest, PackedSequencesHaveTheGradientsOfFp32) {
   EXPECT_LT(gradient_error({300, 1, 77, 512}), 0.05);
+}
+
+TEST_F(LearnerGpuTest, LayerInputsInHostMemoryGiveTheSameGradients) {
+  for (const auto& lengths : {std::vector<int64_t>{9'000}, {300, 1, 77, 5'000}}) {
+    const auto texts = random_texts(lengths);
+    for (const auto type : {std::optional<at::ScalarType>{}, std::optional{at::kBFloat16}}) {
+      const Transformer kept = trained(long_config(), {.type = type, .recompute = true}, texts);
+      const Transformer stashed =
+          trained(long_config(), {.type = type, .recompute = true, .stash = true}, texts);
+      // Backward kernels of attention add in any order.
+      EXPECT_LT(gradient_distance(kept, stashed), type ? 0.01 : 1e-4);
+    }
+  }
+}
+
+/// The most bytes that a gradient pass over 16,000 tokens takes.
+int64_t peak_of_pass(const ModelConfig& config, bool stash) {
+  const auto texts = random_texts({16'000});
+  const at::Device gpu{at::kCUDA, 0};
+  (void)trained(config, {.type = at::kBFloat16, .stash = stash}, texts);  // plans its kernels
+  reset_peak_bytes(gpu);
+  (void)trained(config, {.type = at::kBFloat16, .stash = stash}, texts);
+  return peak_bytes(gpu);
+}
+
+TEST_F(LearnerGpuTest, LayerInputsInHostMemoryLeaveTheGpu) {
+  ModelConfig config = long_config();
+  config.hidden = 256;
+  config.heads = config.kv_heads = 4;
+  config.layers = 16;
+  // Of 16 layers' inputs and attention outputs, (T, 256) bf16 each, at most 3 layers' are there.
+  const int64_t one = 16'000 * 2 * 256 * 2;
+  EXPECT_LT(peak_of_pass(config, true), peak_of_pass(config, false) - 12 * one);
+}
+
+/// Hidden states of a sequence in three pieces; its cache moves to host memory after the first.
+at::Tensor in_pieces(const Transformer& model, bool on_host) {
+  SequenceCache cache{model.config(), model.computed().embed.options()};
+  const std::array<SequenceCache*, 1> caches{&cache};
+  std::vector<at::Tensor> parts;
+  for (const auto& text : random_texts({3'000, 500, 2'100})) {
+    parts.push_back(model.forward(pack_sequences(std::array{text}), caches));
+    if (on_host) cache.move_to_host();
+  }
+  EXPECT_EQ(cache.bytes() == 0, on_host);
+  return at::cat(parts, 0);
+}
+
+TEST_F(LearnerGpuTest, APrefixInHostMemoryGivesTheSameNumbers) {
+  const at::NoGradGuard no_grad;
+  RandomStream random{9, "long model"};
+  const ModelWeights weights =
+      make_weights(long_config(), random).converted(at::TensorOptions(at::kCUDA).dtype(at::kFloat));
+  const Transformer model{long_config(), weights, {.type = at::kBFloat16}};
+  const at::Tensor stays = in_pieces(model, false);
+  for (int i = 0; i < 5; ++i) {  // a race would not show each time
+    const at::Tensor moved = in_pieces(model, true);
+    EXPECT_EQ((stays - moved).abs().max().item<double>(), 0.0) << "the same kernels, same inputs";
+  }
+}
+
+TEST_F(LearnerGpuTest, AnOffloadedTrajectoryTrainsLikeAKeptOne) {
+  TrainerSetup s = setup(ComputeDevice::cuda, ComputePrecision::fp32);
+  s.learner.step = {.trajectories = 1};
+  Trainer kept{s, tiny_config(), tiny_weights(1)};
+  s.learner.max_held_bytes = 1;
+  s.learner.offload = {"kept_prefixes", "layer_inputs"};
+  Trainer offloaded{s, tiny_config(), tiny_weights(1)};
+  const Trajectory played = TinyWorld{5}.play(
+      {{}, std::make_shared<const ModelWeights>(on_cpu(*kept.weights().weights))});
+  const Progress expected = feed(kept, played);
+  const Progress got = feed(offloaded, played);
+  EXPECT_EQ(offloaded.status().offloaded_prefixes, 1);
+  ASSERT_TRUE(expected.step && got.step);
+  EXPECT_NEAR(got.step->policy_loss, expected.step->policy_loss, 1e-5);
+  EXPECT_LT(distance(on_cpu(*kept.weights().weights), on_cpu(*offloaded.weights().weights)), 1e-5);
+  EXPECT_GT(got.step->peak_bytes, 0);
 }
 
 }  // namespace

@@ -12,27 +12,89 @@ TEST(LearnerMemoryTest, CountsEveryCopyOfTheParameters) {
   const int64_t count = tiny_config().parameter_count();
   LearnerConfig config;
   config.device = ComputeDevice::cuda;
-  EXPECT_EQ(plan_learner_memory(tiny_config(), config, 64).parameters, 18 * count);
-  EXPECT_EQ(plan_learner_memory(tiny_config(), config, 64).published, 2 * count);
+  EXPECT_EQ(plan_learner_memory(tiny_config(), config, {64}).parameters, 18 * count);
+  EXPECT_EQ(plan_learner_memory(tiny_config(), config, {64}).published, 2 * count);
   config.precision = ComputePrecision::fp32;
-  EXPECT_EQ(plan_learner_memory(tiny_config(), config, 64).parameters, 16 * count);
+  EXPECT_EQ(plan_learner_memory(tiny_config(), config, {64}).parameters, 16 * count);
   config.critic.kind = CriticKind::separate;
   config.loss.kl = 0.1;
-  EXPECT_EQ(plan_learner_memory(tiny_config(), config, 64).parameters, 32 * count);
-  EXPECT_EQ(plan_learner_memory(tiny_config(), config, 64).reference, 4 * count);
+  EXPECT_EQ(plan_learner_memory(tiny_config(), config, {64}).parameters, 32 * count);
+  EXPECT_EQ(plan_learner_memory(tiny_config(), config, {64}).reference, 4 * count);
 }
 
-TEST(LearnerMemoryTest, ActivationsGrowWithTheLongestTrajectory) {
+class LongMemoryTest : public testing::Test {
+ protected:
+  LongMemoryTest() {
+    model_.max_positions = 1 << 20;
+    model_.layers = 8;
+    config_.device = ComputeDevice::cuda;
+    config_.pack_tokens = 100;
+  }
+  LearnerMemory plan(int64_t longest, int64_t concurrent = 1) const {
+    return plan_learner_memory(model_, config_, {longest, concurrent});
+  }
+
+  ModelConfig model_ = tiny_config();
+  LearnerConfig config_;
+};
+
+TEST_F(LongMemoryTest, ActivationsGrowWithTheLongestTrajectory) {
+  EXPECT_EQ(plan(50).activations, plan(100).activations);
+  EXPECT_GT(plan(1000).activations, 5 * plan(100).activations);
+  config_.device = ComputeDevice::cpu;
+  EXPECT_EQ(plan(1000).activations, 0);
+}
+
+TEST_F(LongMemoryTest, KeptPrefixesAreBoundedByWhatTrajectoriesNeedAndByMaxHeld) {
+  config_.max_held_bytes = int64_t{1} << 40;
+  const int64_t one = plan(10'000).kept;
+  EXPECT_EQ(plan(10'000, 3).kept, 3 * one);
+  config_.max_held_bytes = one + 1;
+  EXPECT_EQ(plan(10'000, 3).kept, one + 1);
+  config_.forwards = ForwardMode::at_use;
+  EXPECT_EQ(plan(10'000, 3).kept, 0);
+}
+
+TEST_F(LongMemoryTest, WhatIsOffloadedCountsAsHostMemory) {
+  config_.max_held_bytes = 1;
+  const LearnerMemory before = plan(10'000, 2);
+  EXPECT_EQ(before.host, 0);
+  config_.offload = {"layer_inputs"};
+  const LearnerMemory inputs = plan(10'000, 2);
+  EXPECT_LT(inputs.activations, before.activations);
+  EXPECT_EQ(inputs.kept, before.kept);
+  config_.offload = {"layer_inputs", "kept_prefixes"};
+  const LearnerMemory both = plan(10'000, 2);
+  EXPECT_EQ(both.activations, inputs.activations);
+  EXPECT_GT(both.kept, inputs.kept) << "two layers at a time come back";
+  EXPECT_GT(both.host, inputs.host);
+  config_.max_offloaded_bytes = 10;
+  EXPECT_EQ(plan(10'000, 2).host, inputs.host + 10);
+}
+
+/// Measured by `bench learn --device cuda --update` for Qwen3-1.7B's shape; see docs/benches.md.
+TEST(LearnerMemoryTest, PlansTheMeasuredPeakOfALongUpdateWithinATenth) {
+  const auto model = ModelConfig{.family = Family::qwen3,
+                                 .vocab = 151'936,
+                                 .hidden = 2048,
+                                 .layers = 28,
+                                 .heads = 16,
+                                 .kv_heads = 8,
+                                 .head_dim = 128,
+                                 .ffn = 6144,
+                                 .max_positions = 131'072,
+                                 .qk_norm = true,
+                                 .tied_embeddings = true};
   LearnerConfig config;
   config.device = ComputeDevice::cuda;
-  config.pack_tokens = 100;
-  const auto at = [&](int64_t longest) {
-    return plan_learner_memory(tiny_config(), config, longest).activations;
+  config.forwards = ForwardMode::at_use;
+  config.step = {.trajectories = 1};
+  const auto gib = [&] {
+    return static_cast<double>(plan_learner_memory(model, config, {131'072}).total()) / (1 << 30);
   };
-  EXPECT_EQ(at(50), at(100));
-  EXPECT_GT(at(1000), 5 * at(100));
-  config.device = ComputeDevice::cpu;
-  EXPECT_EQ(at(1000), 0);
+  EXPECT_NEAR(gib(), 62.5, 6.2);
+  config.critic.kind = CriticKind::separate;
+  EXPECT_NEAR(gib(), 91.4, 9.1);
 }
 
 }  // namespace

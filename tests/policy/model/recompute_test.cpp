@@ -63,6 +63,20 @@ TEST_P(RecomputeTest, NarrowCopyGivesWideGradientsCloseToThoseOfTheWideModel) {
   }
 }
 
+TEST_P(RecomputeTest, InputsInHostMemoryGiveTheSameGradients) {
+  for (const auto type : {std::optional<at::ScalarType>{}, std::optional{at::kBFloat16}}) {
+    const Transformer kept = trained({.type = type, .recompute = true}, at::kFloat);
+    const Transformer stashed =
+        trained({.type = type, .recompute = true, .stash = true}, at::kFloat);
+    const auto expected = kept.weights().parameters();
+    const auto got = stashed.weights().parameters();
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(max_difference(expected[i].second.grad(), got[i].second.grad()), 0.0)
+          << expected[i].first;
+    }
+  }
+}
+
 TEST_P(RecomputeTest, RefreshBringsTheCopyUpToDate) {
   const Transformer plain = test::small_model(GetParam());
   Transformer model{plain.config(), plain.weights().clone(), {.type = at::kBFloat16}};

@@ -24,6 +24,24 @@ class TransformerTest : public testing::TestWithParam<Family> {
     return model_.forward(pack_sequences(one));
   }
 
+  /// Hidden states of the tokens, four pieces after each other. The cache moves to host memory
+  /// before the piece of that index.
+  at::Tensor in_pieces(const std::vector<int32_t>& tokens, size_t moved_before) const {
+    SequenceCache cache(model_.config(), model_.computed().embed.options());
+    std::vector<SequenceCache*> caches{&cache};
+    std::vector<at::Tensor> parts;
+    for (const auto& [first, last] : {std::pair{0, 5}, {5, 6}, {6, 70}, {70, 90}}) {
+      if (parts.size() == moved_before) cache.move_to_host();
+      const std::vector<std::vector<int32_t>> piece{
+          {tokens.begin() + first, tokens.begin() + last}};
+      parts.push_back(model_.forward(pack_sequences(piece), caches));
+    }
+    EXPECT_EQ(cache.length(), 90);
+    EXPECT_EQ(cache.bytes() > 0, moved_before > 3);
+    EXPECT_EQ(cache.host_bytes_with(90) > 0, moved_before <= 3);
+    return at::cat(parts, 0);
+  }
+
   Transformer model_;
 };
 
@@ -40,15 +58,16 @@ TEST_P(TransformerTest, PackedEqualsOneByOne) {
 TEST_P(TransformerTest, SegmentsWithCacheEqualTheWhole) {
   const at::NoGradGuard no_grad;
   const auto tokens = random_tokens(90, 4);  // more than the cache's first capacity
-  SequenceCache cache(model_.config());
-  std::vector<SequenceCache*> caches{&cache};
-  std::vector<at::Tensor> parts;
-  for (const auto& [first, last] : {std::pair{0, 5}, {5, 6}, {6, 70}, {70, 90}}) {
-    const std::vector<std::vector<int32_t>> piece{{tokens.begin() + first, tokens.begin() + last}};
-    parts.push_back(model_.forward(pack_sequences(piece), caches));
+  EXPECT_LT(max_difference(in_pieces(tokens, /*moved_before=*/5), hidden_of(tokens)), 1e-12);
+}
+
+TEST_P(TransformerTest, ACacheInHostMemoryGivesTheSameNumbers) {
+  const at::NoGradGuard no_grad;
+  const auto tokens = random_tokens(90, 4);
+  const at::Tensor stays = in_pieces(tokens, /*moved_before=*/5);
+  for (const size_t before : {0, 2}) {
+    EXPECT_EQ(max_difference(in_pieces(tokens, before), stays), 0.0) << before;
   }
-  EXPECT_EQ(cache.length(), 90);
-  EXPECT_LT(max_difference(at::cat(parts, 0), hidden_of(tokens)), 1e-12);
 }
 
 TEST_P(TransformerTest, GradientMatchesFiniteDifference) {

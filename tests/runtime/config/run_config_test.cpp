@@ -207,5 +207,25 @@ TEST(RunConfigTest, SummariesAreForBrainsAndNeedRoom) {
   EXPECT_THAT(error_of(least, brain), HasSubstr("agent.summary_share: expected a share"));
 }
 
+TEST(RunConfigTest, RandomWeightsAndScriptedTurnsGoTogether) {
+  const std::string script = "agent.scripted_turns=[\"call\"]";
+  EXPECT_EQ(error_of(least, {"model.weights=random", script}), "");
+  EXPECT_THAT(error_of(least, {"model.weights=random"}), HasSubstr("model.weights"));
+  EXPECT_THAT(error_of(least, {script}), HasSubstr("agent.scripted_turns: expected none unless"));
+  EXPECT_THAT(error_of(least, {"model.weights=random", script, "run.stage=collect"}),
+              HasSubstr("agent.scripted_turns: expected none unless"));
+}
+
+TEST(RunConfigTest, OffloadingNeedsAGpuAndSomethingToOffload) {
+  const std::string kept = "learner.offload=[\"kept_prefixes\"]";
+  EXPECT_THAT(error_of(least, {kept}),
+              HasSubstr("learner.offload: expected [] with learner.device = \"cpu\""));
+  EXPECT_EQ(error_of(least, {kept, "learner.device=cuda"}), "");
+  EXPECT_THAT(error_of(least, {kept, "learner.device=cuda", "learner.forwards=at_use"}),
+              HasSubstr("\"kept_prefixes\" needs learner.forwards = \"streamed\""));
+  EXPECT_THAT(error_of(least, {"learner.offload=[\"weights\"]"}),
+              HasSubstr("expected any of \"kept_prefixes\""));
+}
+
 }  // namespace
 }  // namespace warpsmith

@@ -149,6 +149,7 @@ void record_end(LedgerSource& ledger) {
 }
 
 Result<SuiteRun> sample(const Prepared& prepared, const RunTreeUntilDone& run) {
+  if (auto good = check_evaluable(prepared.config); !good) return tl::unexpected(good.error());
   if (auto fits = check_slots(prepared.config.sandbox); !fits) return tl::unexpected(fits.error());
   leave_slot_cores(prepared.config.sandbox);
   auto inputs = load_inputs(prepared.config, prepared.config.model.folder);
