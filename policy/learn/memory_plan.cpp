@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "policy/learn/lora.hpp"
+
 namespace warpsmith::policy {
 namespace {
 
@@ -32,6 +34,20 @@ int64_t activation_bytes(const ModelConfig& m, int64_t tokens, int64_t element) 
   return kept + std::max(layer_work(m, tokens, element), head_work(m, tokens, element));
 }
 
+/// Of `count` parameters that are trained: master weights, gradients, and this rank's part of two
+/// moments.
+int64_t trained_bytes(int64_t count, int64_t ranks) {
+  return count * 2 * wide + 2 * wide * ((count + ranks - 1) / ranks);
+}
+
+/// Of a policy whose adapters are trained: all weights, the frozen values of the targets, the
+/// adapters, and the gradients of one layer's targets in both types.
+int64_t adapted_bytes(const ModelConfig& m, const LearnerConfig& c, int64_t element) {
+  const LoraSize size = size_of(c.lora, m);
+  return (m.parameter_count() + size.targets) * element + trained_bytes(size.adapters, c.gpus) +
+         size.targets / m.layers * (wide + element);
+}
+
 }  // namespace
 
 LearnerMemory plan_learner_memory(const ModelConfig& model, const LearnerConfig& config,
@@ -39,10 +55,11 @@ LearnerMemory plan_learner_memory(const ModelConfig& model, const LearnerConfig&
   const bool gpu = config.device == ComputeDevice::cuda;
   const bool narrow = gpu && config.precision == ComputePrecision::bf16;
   const int64_t element = narrow ? 2 : wide;
-  const int64_t networks = config.critic.kind == CriticKind::separate ? 2 : 1;
   const int64_t count = model.parameter_count();
   LearnerMemory plan;
-  plan.parameters = networks * count * (4 * wide + (narrow ? element : 0));
+  const int64_t whole = trained_bytes(count, config.gpus) + (narrow ? count * element : 0);
+  plan.parameters = config.lora.rank > 0 ? adapted_bytes(model, config, element) : whole;
+  if (config.critic.kind == CriticKind::separate) plan.parameters += whole;
   plan.published = count * element;
   plan.reference = config.loss.kl > 0 ? count * element : 0;
   if (!gpu) return plan;

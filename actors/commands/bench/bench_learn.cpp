@@ -11,6 +11,7 @@
 
 #include "actors/commands/bench/bench_parts.hpp"
 #include "actors/commands/bench/learn_on_gpu.hpp"
+#include "actors/commands/bench/learn_on_ranks.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "runtime/environment.hpp"
 
@@ -21,7 +22,7 @@ struct LearnArguments {
   std::string model, device = "cpu", critic = "separate";
   LongBenchOptions trajectory;  // on a GPU
   policy::LearnBenchOptions shape;
-  int64_t epochs = 1, seed = 1;
+  int64_t epochs = 1, seed = 1, gpus = 1;
   int threads = 1;
   bool json = false;
 };
@@ -98,10 +99,16 @@ std::string to_text(const LongBenchFigures& f, const LongBenchOptions& options) 
   return table_of(rows);
 }
 
+/// The model folder, or the default of the device.
+std::filesystem::path model_folder(const LearnArguments& args) {
+  if (!args.model.empty()) return args.model;
+  return source_folder() /
+         (args.device == "cuda" ? "configs/policy/qwen3-1.7b-shape" : "configs/policy/tiny");
+}
+
 ExitCode bench_on_gpu(LearnArguments args) {
   LongBenchOptions& options = args.trajectory;
-  options.model = args.model.empty() ? source_folder() / "configs/policy/qwen3-1.7b-shape"
-                                     : std::filesystem::path{args.model};
+  options.model = model_folder(args);
   options.seed = static_cast<uint64_t>(args.seed);
   options.critic = args.critic == "shared" ? CriticKind::shared : CriticKind::separate;
   const auto figures = measure_long(options);
@@ -110,11 +117,66 @@ ExitCode bench_on_gpu(LearnArguments args) {
   return ExitCode::success;
 }
 
+nlohmann::json to_json(const policy::RanksFigures& f) {
+  return {{"seconds", f.seconds},
+          {"tokens_per_s", f.tokens_per_s},
+          {"policy_losses", f.policy_losses},
+          {"value_losses", f.value_losses},
+          {"peak_bytes", f.peak_bytes}};
+}
+
+nlohmann::json to_json(const RanksBenchFigures& f, const RanksBenchOptions& options) {
+  return {{"parameters", f.parameters},     {"ranks", options.learner.gpus},
+          {"tokens", options.shape.tokens}, {"trajectories", options.shape.trajectories},
+          {"one", to_json(f.one)},          {"several", to_json(f.several)},
+          {"speedup", f.speedup()},         {"loss_gap", f.loss_gap()}};
+}
+
+std::string to_text(const RanksBenchFigures& f, const RanksBenchOptions& options) {
+  const bool gpu = options.learner.device == ComputeDevice::cuda;
+  const std::string shape = std::to_string(options.shape.trajectories) + " trajectories of " +
+                            std::to_string(options.shape.tokens) + " tokens";
+  std::vector<BenchRow> rows{
+      {"parameters of the policy", std::to_string(f.parameters), {}},
+      {"a step", shape, {}},
+      {"tokens per second, 1 rank", fixed(f.one.tokens_per_s, 0), {}},
+      {"tokens per second, " + std::to_string(options.learner.gpus) + " ranks",
+       fixed(f.several.tokens_per_s, 0) + ": " + fixed(f.speedup(), 2) + "x",
+       gpu && options.learner.gpus == 2 ? ">= 1.7x" : ""},
+      {"largest relative difference of losses", fixed(100 * f.loss_gap(), 4) + " %", {}}};
+  if (gpu) {
+    rows.push_back({"peak of a GPU, 1 rank", gib(f.one.peak_bytes) + " GiB", {}});
+    rows.push_back({"peak of a GPU, several ranks", gib(f.several.peak_bytes) + " GiB", {}});
+  }
+  return table_of(rows);
+}
+
+ExitCode bench_on_ranks(const LearnArguments& args) {
+  RanksBenchOptions options{.model = model_folder(args), .seed = static_cast<uint64_t>(args.seed)};
+  LearnerConfig& learner = options.learner;
+  learner.gpus = args.gpus;
+  learner.threads = args.threads;
+  learner.critic.kind = args.critic == "shared" ? CriticKind::shared : CriticKind::separate;
+  options.shape.steps = args.shape.steps;
+  options.shape.trajectories = args.shape.trajectories;
+  if (args.device == "cuda") {
+    learner.device = ComputeDevice::cuda;
+    learner.gpu = args.trajectory.gpu;
+    options.shape.tokens = args.trajectory.tokens;
+  } else {
+    const policy::LearnBenchOptions& s = args.shape;
+    options.shape.tokens = s.prompt_tokens + s.turns * (s.action_tokens + s.result_tokens);
+  }
+  const auto figures = measure_ranks(options);
+  if (!figures) return report(figures.error());
+  std::cout << (args.json ? to_json(*figures, options).dump() + '\n' : to_text(*figures, options));
+  return ExitCode::success;
+}
+
 ExitCode bench_learn(const LearnArguments& args) {
+  if (args.gpus > 1) return bench_on_ranks(args);
   if (args.device == "cuda") return bench_on_gpu(args);
-  const auto folder = args.model.empty() ? source_folder() / "configs/policy/tiny"
-                                         : std::filesystem::path{args.model};
-  auto model = policy::load_hf_model(folder);
+  auto model = policy::load_hf_model(model_folder(args));
   if (!model) return report(model.error());
   at::set_num_threads(args.threads);
   policy::TrainerSetup setup;
@@ -135,6 +197,11 @@ void add_gpu(CLI::App& app, LearnArguments& args) {
   app.add_option("--gpu", options.gpu, "Number of the GPU")
       ->capture_default_str()
       ->check(CLI::Range(0, 63));
+  app.add_option("--gpus", args.gpus,
+                 "Ranks: whole steps on 1 and on that many GPUs from --gpu on, or threads of a "
+                 "CPU; --trajectories and --steps apply, on a GPU --tokens is of each trajectory")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
   app.add_option("--tokens", options.tokens, "Tokens of the trajectory on a GPU, in 128 turns")
       ->capture_default_str()
       ->check(CLI::Range(512, 1 << 24));
