@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/learn/ranks/nccl_collective.hpp"
 
+#include <atomic>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <utility>
@@ -21,13 +22,19 @@ class NcclCollective final : public Collective {
     at::Tensor input = own;
     finish(*ranks_->_allgather_base(all, input));
   }
-  void abort() override { ranks_->abort(); }
+  void abort() override {
+    if (!aborted_.exchange(true)) ranks_->abort();
+  }
+  void close() override {
+    if (!aborted_) ranks_->shutdown();
+  }
 
  private:
   /// Lets the current stream wait for the work.
   static void finish(c10d::Work& work) { work.wait(); }
 
   c10::intrusive_ptr<c10d::ProcessGroupNCCL> ranks_;
+  std::atomic<bool> aborted_ = false;
 };
 
 /// The group's own deadline comes first. c10d's ends the process, for a rank that a driver's call

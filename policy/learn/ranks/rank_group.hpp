@@ -24,6 +24,8 @@ class Collective {
   virtual void all_gather(const at::Tensor& own, at::Tensor& all) = 0;
   /// Ends calls under way and later ones with an exception, on all ranks. From any thread.
   virtual void abort() = 0;
+  /// The rank's last call, in its thread. Without effect after `abort`.
+  virtual void close() {}
 };
 
 class RankGroup {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/learn/ranks/threaded_group.hpp"
 
+#include <ATen/ops/zeros.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
 
@@ -20,15 +21,28 @@
 namespace warpsmith::policy {
 namespace {
 
-/// Of the exception that is being handled.
-std::string reason() {
+/// Why `work` failed; empty if it did not.
+template <class Work>
+std::string failure_in(const Work& work) {
   try {
-    throw;
+    work();
+    return {};
   } catch (const c10::Error& error) {
     return error.what_without_backtrace();
   } catch (const std::exception& error) {
     return error.what();
   }
+}
+
+/// Lets all ranks meet once: those on GPUs connect at their first call.
+void connect(RankGroup& group, const std::vector<c10::Device>& devices) {
+  const auto ranks = static_cast<int64_t>(devices.size());
+  group.run([&](size_t rank, Collective& collective) {
+    const at::Tensor all = at::zeros({ranks}, at::TensorOptions(devices[rank]));
+    at::Tensor own = all.narrow(0, static_cast<int64_t>(rank), 1);
+    collective.reduce_scatter(all, own);
+    (void)own.cpu();
+  });
 }
 
 class ThreadedGroup final : public RankGroup {
@@ -48,8 +62,9 @@ class ThreadedGroup final : public RankGroup {
       std::unique_lock lock{mutex_};
       stopping_ = true;
       changed_.notify_all();
-      if (!changed_.wait_for(lock, settings_.grace, [this] { return all_done(); })) {
-        (void)std::fputs("learner: a rank does not end; ending the process\n", stderr);
+      if (!changed_.wait_for(lock, settings_.grace, [this] { return ended_ == size(); })) {
+        const std::string why = failure_ + "\nlearner: a rank does not end; ending the process\n";
+        (void)std::fputs(why.c_str(), stderr);
         std::terminate();
       }
     }
@@ -96,7 +111,7 @@ class ThreadedGroup final : public RankGroup {
 
   void end_others(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
-    for (const auto& collective : collectives_) collective->abort();
+    for (const auto& collective : collectives_) (void)failure_in([&] { collective->abort(); });
     lock.lock();
     (void)changed_.wait_for(lock, settings_.grace, [this] { return all_done(); });
   }
@@ -108,26 +123,25 @@ class ThreadedGroup final : public RankGroup {
     std::unique_lock lock{mutex_};
     while (true) {
       changed_.wait(lock, [&] { return stopping_ || round_ != served; });
-      if (stopping_) return;
+      if (stopping_) break;
       served = round_;
-      const Work& work = *work_;
-      lock.unlock();
-      const std::string why = done_by(rank, work);
-      lock.lock();
-      done_[rank] = true;
-      if (!why.empty() && failure_.empty()) failure_ = name_of(rank) + ": " + why;
-      changed_.notify_all();
+      work_once(rank, lock);
     }
+    lock.unlock();
+    (void)failure_in([&] { collectives_[rank]->close(); });
+    lock.lock();
+    ++ended_;
+    changed_.notify_all();
   }
 
-  /// The reason if it failed.
-  std::string done_by(size_t rank, const Work& work) {
-    try {
-      work(rank, *collectives_[rank]);
-      return {};
-    } catch (const std::exception&) {
-      return reason();
-    }
+  void work_once(size_t rank, std::unique_lock<std::mutex>& lock) {
+    const Work& work = *work_;
+    lock.unlock();
+    const std::string why = failure_in([&] { work(rank, *collectives_[rank]); });
+    lock.lock();
+    done_[rank] = true;
+    if (!why.empty() && failure_.empty()) failure_ = name_of(rank) + ": " + why;
+    changed_.notify_all();
   }
 
   GroupSettings settings_;
@@ -139,6 +153,7 @@ class ThreadedGroup final : public RankGroup {
   std::vector<bool> done_;  // with the work of this round
   std::string failure_;     // the first one
   bool stopping_ = false;
+  size_t ended_ = 0;  // threads
   std::vector<std::thread> threads_;
 };
 
@@ -150,10 +165,12 @@ std::unique_ptr<RankGroup> make_rank_group(const GroupSettings& settings,
 }
 
 std::unique_ptr<RankGroup> make_rank_group(const GroupSettings& settings) {
-  const bool gpus = settings.devices.front().is_cuda();
-  return make_rank_group(settings,
-                         gpus ? nccl_collectives(settings.devices, settings.timeout)
-                              : host_collectives(settings.devices.size(), settings.timeout));
+  if (settings.devices.front().is_cpu()) {
+    return make_rank_group(settings, host_collectives(settings.devices.size(), settings.timeout));
+  }
+  auto group = make_rank_group(settings, nccl_collectives(settings.devices, settings.timeout));
+  connect(*group, settings.devices);
+  return group;
 }
 
 }  // namespace warpsmith::policy

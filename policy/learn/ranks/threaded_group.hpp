@@ -20,7 +20,7 @@ struct GroupSettings {
 };
 
 /// Ranks with collectives that suit their devices: NCCL on GPUs, shared memory on CPUs. Throws if
-/// the GPUs cannot be reached.
+/// the ranks do not reach each other.
 std::unique_ptr<RankGroup> make_rank_group(const GroupSettings& settings);
 std::unique_ptr<RankGroup> make_rank_group(const GroupSettings& settings,
                                            std::vector<std::shared_ptr<Collective>> collectives);
