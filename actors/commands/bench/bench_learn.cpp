@@ -117,40 +117,6 @@ ExitCode bench_on_gpu(LearnArguments args) {
   return ExitCode::success;
 }
 
-nlohmann::json to_json(const policy::RanksFigures& f) {
-  return {{"seconds", f.seconds},
-          {"tokens_per_s", f.tokens_per_s},
-          {"policy_losses", f.policy_losses},
-          {"value_losses", f.value_losses},
-          {"peak_bytes", f.peak_bytes}};
-}
-
-nlohmann::json to_json(const RanksBenchFigures& f, const RanksBenchOptions& options) {
-  return {{"parameters", f.parameters},     {"ranks", options.learner.gpus},
-          {"tokens", options.shape.tokens}, {"trajectories", options.shape.trajectories},
-          {"one", to_json(f.one)},          {"several", to_json(f.several)},
-          {"speedup", f.speedup()},         {"loss_gap", f.loss_gap()}};
-}
-
-std::string to_text(const RanksBenchFigures& f, const RanksBenchOptions& options) {
-  const bool gpu = options.learner.device == ComputeDevice::cuda;
-  const std::string shape = std::to_string(options.shape.trajectories) + " trajectories of " +
-                            std::to_string(options.shape.tokens) + " tokens";
-  std::vector<BenchRow> rows{
-      {"parameters of the policy", std::to_string(f.parameters), {}},
-      {"a step", shape, {}},
-      {"tokens per second, 1 rank", fixed(f.one.tokens_per_s, 0), {}},
-      {"tokens per second, " + std::to_string(options.learner.gpus) + " ranks",
-       fixed(f.several.tokens_per_s, 0) + ": " + fixed(f.speedup(), 2) + "x",
-       gpu && options.learner.gpus == 2 ? ">= 1.7x" : ""},
-      {"largest relative difference of losses", fixed(100 * f.loss_gap(), 4) + " %", {}}};
-  if (gpu) {
-    rows.push_back({"peak of a GPU, 1 rank", gib(f.one.peak_bytes) + " GiB", {}});
-    rows.push_back({"peak of a GPU, several ranks", gib(f.several.peak_bytes) + " GiB", {}});
-  }
-  return table_of(rows);
-}
-
 ExitCode bench_on_ranks(const LearnArguments& args) {
   RanksBenchOptions options{.model = model_folder(args), .seed = static_cast<uint64_t>(args.seed)};
   LearnerConfig& learner = options.learner;
@@ -169,7 +135,7 @@ ExitCode bench_on_ranks(const LearnArguments& args) {
   }
   const auto figures = measure_ranks(options);
   if (!figures) return report(figures.error());
-  std::cout << (args.json ? to_json(*figures, options).dump() + '\n' : to_text(*figures, options));
+  std::cout << (args.json ? json_of(*figures, options) : text_of(*figures, options)) << std::flush;
   return ExitCode::success;
 }
 
@@ -198,8 +164,8 @@ void add_gpu(CLI::App& app, LearnArguments& args) {
       ->capture_default_str()
       ->check(CLI::Range(0, 63));
   app.add_option("--gpus", args.gpus,
-                 "Ranks: whole steps on 1 and on that many GPUs from --gpu on, or threads of a "
-                 "CPU; --trajectories and --steps apply, on a GPU --tokens is of each trajectory")
+                 "Ranks: the same steps on 1 and on that many GPUs, from --gpu on, or threads of a "
+                 "CPU")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
   app.add_option("--tokens", options.tokens, "Tokens of the trajectory on a GPU, in 128 turns")
@@ -233,7 +199,11 @@ const char* const learn_footer =
     "once, however often it is used. On a GPU the figures are of one long trajectory with random\n"
     "weights: forward and backward of the policy loss in bf16, with float32 master weights, "
     "beside\n"
-    "transformers with gradient checkpointing and log-probabilities in chunks.";
+    "transformers with gradient checkpointing and log-probabilities in chunks. With --gpus, steps "
+    "of\n"
+    "--trajectories are trained on one rank and then on several, from the same start: on GPUs "
+    "each\n"
+    "trajectory has --tokens, and no peer runs.";
 
 }  // namespace
 

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 
+#include "actors/commands/bench/bench_parts.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/generate/cuda/random_weights.hpp"
 #include "policy/learn/device_memory.hpp"
@@ -44,6 +47,25 @@ double gap(const std::vector<double>& a, const std::vector<double>& b) {
   return most;
 }
 
+nlohmann::json to_json(const policy::RanksFigures& f) {
+  return {{"seconds", f.seconds},
+          {"tokens_per_s", f.tokens_per_s},
+          {"policy_losses", f.policy_losses},
+          {"value_losses", f.value_losses},
+          {"peak_bytes", f.peak_bytes}};
+}
+
+std::string short_text(double value) {
+  std::ostringstream text;
+  text.precision(2);
+  text << value;
+  return text.str();
+}
+
+std::string in_gib(int64_t bytes) {
+  return fixed(static_cast<double>(bytes) / (1 << 30), 1) + " GiB";
+}
+
 }  // namespace
 
 double RanksBenchFigures::loss_gap() const {
@@ -73,6 +95,34 @@ Result<RanksBenchFigures> measure_ranks(const RanksBenchOptions& options) {
     return fail(ErrorCode::infrastructure, std::string("bench ") + error.what());
   }
   return figures;
+}
+
+std::string json_of(const RanksBenchFigures& f, const RanksBenchOptions& options) {
+  const nlohmann::json all{
+      {"parameters", f.parameters},     {"ranks", options.learner.gpus},
+      {"tokens", options.shape.tokens}, {"trajectories", options.shape.trajectories},
+      {"one", to_json(f.one)},          {"several", to_json(f.several)},
+      {"speedup", f.speedup()},         {"loss_gap", f.loss_gap()}};
+  return all.dump() + '\n';
+}
+
+std::string text_of(const RanksBenchFigures& f, const RanksBenchOptions& options) {
+  const bool gpu = options.learner.device == ComputeDevice::cuda;
+  const std::string shape = std::to_string(options.shape.trajectories) + " trajectories of " +
+                            std::to_string(options.shape.tokens) + " tokens";
+  std::vector<BenchRow> rows{
+      {"parameters of the policy", std::to_string(f.parameters), {}},
+      {"a step", shape, {}},
+      {"tokens per second, 1 rank", fixed(f.one.tokens_per_s, 0), {}},
+      {"tokens per second, " + std::to_string(options.learner.gpus) + " ranks",
+       fixed(f.several.tokens_per_s, 0) + ": " + fixed(f.speedup(), 2) + "x",
+       gpu && options.learner.gpus == 2 ? ">= 1.7x" : ""},
+      {"largest relative difference of losses", short_text(f.loss_gap()), {}}};
+  if (gpu) {
+    rows.push_back({"peak of a GPU, 1 rank", in_gib(f.one.peak_bytes), {}});
+    rows.push_back({"peak of a GPU, several ranks", in_gib(f.several.peak_bytes), {}});
+  }
+  return table_of(rows);
 }
 
 }  // namespace warpsmith::actors

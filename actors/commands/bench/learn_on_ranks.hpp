@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "policy/learn/bench_ranks.hpp"
 #include "runtime/result.hpp"
@@ -27,5 +28,9 @@ struct RanksBenchFigures {
 };
 
 Result<RanksBenchFigures> measure_ranks(const RanksBenchOptions& options);
+
+/// One JSON object, and a table.
+std::string json_of(const RanksBenchFigures& figures, const RanksBenchOptions& options);
+std::string text_of(const RanksBenchFigures& figures, const RanksBenchOptions& options);
 
 }  // namespace warpsmith::actors

@@ -106,6 +106,15 @@ TEST(RunConfigTest, AdaptersNeedARankAndKnownTargets) {
               HasSubstr("learner.lora.targets: expected at least one"));
 }
 
+TEST(RunConfigTest, StagesThatLearnFromDataHaveOneRankAndNoAdapters) {
+  const std::vector<std::string> data{"run.stage=sft", "sft.data=d.jsonl",
+                                      "learner.forwards=at_use", "learner.gpus=2",
+                                      "learner.lora.rank=4"};
+  EXPECT_THAT(error_of(least, data),
+              HasSubstr("learner.gpus: expected 1 with run.stage = \"sft\""));
+  EXPECT_THAT(error_of(least, data), HasSubstr("learner.lora.rank: expected 0 (off)"));
+}
+
 TEST(RunConfigTest, ATrajectoryMustFitTheCache) {
   EXPECT_THAT(error_of(least, {"generator.cache_tokens=1024"}),
               HasSubstr("agent.max_tokens: expected at most generator.cache_tokens (1024)"));
