@@ -163,6 +163,17 @@ NamedParameters Lora::parameters() const {
   return all;
 }
 
+ModelWeights Lora::frozen(ModelWeights weights) const {
+  auto next = adapters_.begin();
+  for (LayerWeights& layer : weights.layers) {
+    for (const Target& target : targets) {
+      if (next == adapters_.end() || !next->merged.is_same(layer.*target.matrix)) continue;
+      layer.*target.matrix = next++->base;
+    }
+  }
+  return weights;
+}
+
 void Lora::copy_from(const Lora& other) {
   const at::NoGradGuard no_grad;
   for (size_t i = 0; i < adapters_.size(); ++i) {

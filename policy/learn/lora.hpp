@@ -43,6 +43,9 @@ class Lora {
   /// The values of `other`, of the same model and configuration.
   void copy_from(const Lora& other);
 
+  /// `weights`, which have these adapters, with W0 in place of W. Shares all tensors.
+  ModelWeights frozen(ModelWeights weights) const;
+
   /// Gradients of W become gradients of A and B as soon as a backward pass has added them up, and
   /// are freed. They have the type of W.
   void require_grad();

@@ -61,7 +61,7 @@ LearnerMemory plan_learner_memory(const ModelConfig& model, const LearnerConfig&
   plan.parameters = config.lora.rank > 0 ? adapted_bytes(model, config, element) : whole;
   if (config.critic.kind == CriticKind::separate) plan.parameters += whole;
   plan.published = count * element;
-  plan.reference = config.loss.kl > 0 ? count * element : 0;
+  plan.reference = config.loss.kl > 0 && config.lora.rank == 0 ? count * element : 0;
   if (!gpu) return plan;
   plan.kept = config.forwards == ForwardMode::streamed ? config.max_held_bytes : 0;
   plan.activations = activation_bytes(model, std::max(longest, config.pack_tokens), element);

@@ -13,7 +13,7 @@ namespace warpsmith::policy {
 struct LearnerMemory {
   int64_t parameters = 0;   // weights, gradients, two moments, the copy that computes
   int64_t published = 0;    // the newest version; the first rank has it
-  int64_t reference = 0;    // the policy of a KL term
+  int64_t reference = 0;    // the policy of a KL term; with LoRA that is the frozen weights
   int64_t kept = 0;         // trajectories with their prefixes, at most
   int64_t activations = 0;  // of one pass over the longest pack
 

@@ -15,7 +15,11 @@ constexpr size_t groups = 2;  // see parameter_groups.hpp
 
 Replica replica_on(const Replica& from, at::Device device) {
   Replica copy{from.networks.copy_on(device), std::nullopt};
-  if (from.reference) copy.reference = from.reference->copy_on(device);
+  if (!from.reference) return copy;
+  const auto& lora = copy.networks.lora();
+  copy.reference =
+      lora ? Transformer{copy.networks.config(), lora->frozen(copy.networks.actor().weights())}
+           : from.reference->copy_on(device);
   return copy;
 }
 
@@ -114,7 +118,8 @@ void Replicas::spread() {
   for (size_t rank = 1; rank < size(); ++rank) {
     Replica& copy = replicas_[rank];
     copy.networks.copy_from(first().networks);
-    if (copy.reference) copy.reference->weights().copy_from(first().reference->weights());
+    if (!copy.reference || copy.networks.lora()) continue;
+    copy.reference->weights().copy_from(first().reference->weights());
   }
   for (Replica& replica : replicas_) replica.networks.refresh();
 }

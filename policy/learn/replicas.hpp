@@ -19,7 +19,8 @@ namespace warpsmith::policy {
 /// What one rank owns.
 struct Replica {
   ActorCritic networks;
-  std::optional<Transformer> reference;  // the policy of the KL term; only with loss.kl > 0
+  /// The policy of the KL term; only with loss.kl > 0. With adapters it is the frozen weights.
+  std::optional<Transformer> reference;
 };
 
 class Replicas {

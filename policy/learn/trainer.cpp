@@ -20,6 +20,13 @@ ActorCritic networks_of(const TrainerSetup& setup, Transformer actor) {
   return {std::move(actor), c.critic, setup.temperature, c.lora, setup.seed};
 }
 
+/// Now, before the first update.
+Transformer initial_policy(const ActorCritic& networks) {
+  const Transformer& actor = networks.actor();
+  if (networks.lora()) return {actor.config(), networks.lora()->frozen(actor.weights())};
+  return {actor.config(), actor.computed().clone()};
+}
+
 Replicas replicas_of(const LearnerConfig& config, Replica first) {
   if (config.gpus == 1) return {config.optimizer, std::move(first)};
   const std::vector<at::Device> devices = devices_of(config);
@@ -29,8 +36,7 @@ Replicas replicas_of(const LearnerConfig& config, Replica first) {
   return {config.optimizer, std::move(first), std::span{devices}.subspan(1), std::move(group)};
 }
 
-TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeights weights,
-                        const std::optional<ModelWeights>& reference) {
+TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeights weights) {
   std::optional<LoraOrigin> lora;
   if (setup.learner.lora.rank > 0) {
     lora = {setup.learner.lora, setup.base, checksum_of(weights)};
@@ -39,12 +45,7 @@ TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeig
       networks_of(setup, placed(std::move(config), std::move(weights), setup.learner));
   if (setup.critic) assign_critic(networks, *setup.critic);
   Replica first{std::move(networks), std::nullopt};
-  if (setup.learner.loss.kl > 0) {
-    const Transformer& actor = first.networks.actor();
-    first.reference.emplace(actor.config(), (reference ? *reference : actor.weights())
-                                                .clone()
-                                                .converted(actor.computed().embed.options()));
-  }
+  if (setup.learner.loss.kl > 0) first.reference = initial_policy(first.networks);
   TrainerState state{.ranks = replicas_of(setup.learner, std::move(first))};
   state.lora = std::move(lora);
   state.mark.version = setup.start;
@@ -54,10 +55,9 @@ TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeig
 
 }  // namespace
 
-Trainer::Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights,
-                 const std::optional<ModelWeights>& reference)
+Trainer::Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights)
     : setup_(setup),
-      state_(make_state(setup_, std::move(config), std::move(weights), reference)),
+      state_(make_state(setup_, std::move(config), std::move(weights))),
       running_(setup_.learner) {
   begin_step();
 }

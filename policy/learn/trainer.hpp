@@ -57,10 +57,9 @@ struct TrainerStatus {
 class Trainer {
  public:
   /// Uses the weights without a copy if they are float32 on the configured device; see
-  /// check_placement and check_lora. With LoRA they are the frozen ones, also before `restore`.
-  /// The KL term's reference is `reference`, else a copy of `weights`.
-  Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights,
-          const std::optional<ModelWeights>& reference = std::nullopt);
+  /// check_placement and check_lora. The KL term's reference is a copy of them. With LoRA they are
+  /// the frozen ones, also before `restore`, and the reference itself.
+  Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights);
 
   /// Takes the next segment of a trajectory; one that is already here changes nothing. With
   /// streamed forwards, this computes values and proximal log-probabilities. After an error the

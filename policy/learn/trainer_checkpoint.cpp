@@ -83,8 +83,10 @@ TrainerSnapshot::TrainerSnapshot(const TrainerState& state)
                state.prompts.entries(), state.restored} {
   const Replica& first = state.ranks.first();
   if (first.networks.has_own_critic_body()) critic_body_ = on_host(first.networks.critic_body());
-  if (first.reference) reference_ = on_host(*first.reference);
-  if (!first.networks.lora()) return;
+  if (!first.networks.lora()) {
+    if (first.reference) reference_ = on_host(*first.reference);
+    return;
+  }
   lora_ = state.lora;
   for (auto& [name, tensor] : first.networks.lora()->parameters()) {
     adapters_[name] = copy_on(tensor, at::kCPU);
@@ -118,7 +120,7 @@ Result<void> restore_checkpoint(TrainerState& state, const fs::path& folder, uin
   }
   const fs::path head = critic / "value_head.safetensors";
   if (auto r = load_head(head, networks.config(), networks.value_head()); !r) return r;
-  if (reference) {
+  if (reference && !state.lora) {
     if (auto r = load_into(folder / "reference", *reference); !r) return r;
   }
   state.ranks.spread();

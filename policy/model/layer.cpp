@@ -80,9 +80,9 @@ struct LayerCall final : torch::CustomClassHolder {
 /// The gradient of a layer, in two halves.
 class LayerBackward {
  public:
-  LayerBackward(const LayerCall& call, at::Tensor x, const Trained& trained)
+  LayerBackward(const LayerCall& call, const at::Tensor& x, const Trained& trained)
       : pack_(*call.pack),
-        x_(leaf_of(std::move(x))),
+        x_(leaf_of(x)),
         leaves_(leaves_of(call.computed, trained)),
         layer_(call.computed.with(leaves_)),
         split_(layer_.attention_parameters()) {}

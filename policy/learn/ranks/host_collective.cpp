@@ -102,6 +102,7 @@ std::vector<std::shared_ptr<Collective>> host_collectives(size_t ranks,
                                                           std::chrono::milliseconds timeout) {
   const auto meeting = std::make_shared<Meeting>(ranks, timeout);
   std::vector<std::shared_ptr<Collective>> all;
+  all.reserve(ranks);
   for (size_t rank = 0; rank < ranks; ++rank) {
     all.push_back(std::make_shared<HostCollective>(rank, meeting));
   }

@@ -52,6 +52,7 @@ std::vector<std::shared_ptr<Collective>> nccl_collectives(const std::vector<c10:
   const auto store = c10::make_intrusive<c10d::HashStore>();
   store->setTimeout(timeout);
   std::vector<std::shared_ptr<Collective>> all;
+  all.reserve(gpus.size());
   for (size_t rank = 0; rank < gpus.size(); ++rank) {
     auto options = c10d::ProcessGroupNCCL::Options::create();
     options->timeout = longer * timeout;

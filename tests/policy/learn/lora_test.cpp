@@ -141,6 +141,13 @@ TEST(LoraTest, MergedIsBasePlusScaledProduct) {
   }
 }
 
+TEST(LoraTest, FrozenWeightsStayThoseOfTheStart) {
+  ActorCritic networks = adapted(at::kFloat, {.rank = 2, .targets = {"qkv", "down"}});
+  fill_b(networks);
+  EXPECT_GT(distance(networks.actor().weights(), tiny_weights(1)), 1e-3);
+  EXPECT_EQ(distance(networks.lora()->frozen(networks.actor().weights()), tiny_weights(1)), 0.0);
+}
+
 TEST(LoraTest, OnlyTargetsHaveAdapters) {
   const ActorCritic networks = adapted(at::kFloat, {.rank = 2, .targets = {"down"}});
   const NamedParameters all = networks.lora()->parameters();
@@ -183,6 +190,7 @@ class LoraTrainerTest : public testing::Test {
     s.learner.step = {.trajectories = 16, .epochs = 2};
     s.learner.pack_tokens = 64;
     s.learner.advantage.lambda = 1.0;
+    s.learner.loss.kl = 1e-3;
     s.learner.optimizer.learning_rate = 1e-2;
     s.learner.optimizer.critic_learning_rate = 1e-2;
     return s;
@@ -237,6 +245,7 @@ TEST_F(LoraTrainerTest, CheckpointIsAModelFolderOfTheMergedWeights) {
   ASSERT_TRUE(model) << model.error().message;
   EXPECT_EQ(distance(model->weights(), *trained.weights().weights), 0.0);
   EXPECT_GT(distance(model->weights(), tiny_weights(1)), 0.0);
+  EXPECT_FALSE(fs::exists(folder_ / "reference")) << "that is the base";
 }
 
 TEST_F(LoraTrainerTest, CheckpointOfOtherAdaptersIsRefusedByName) {

@@ -40,6 +40,8 @@ TEST(LearnerMemoryTest, AdaptersReplaceTheStateOfThePolicyOnly) {
   const int64_t expected =
       2 * (model.parameter_count() + targets) + 16 * adapters + 6 * model.hidden * model.ffn;
   EXPECT_EQ(plan_learner_memory(model, config, 64).parameters, expected);
+  config.loss.kl = 0.1;
+  EXPECT_EQ(plan_learner_memory(model, config, 64).reference, 0) << "the frozen weights";
   config.critic.kind = CriticKind::separate;
   EXPECT_EQ(plan_learner_memory(model, config, 64).parameters,
             expected + 18 * model.parameter_count());
