@@ -15,6 +15,7 @@ target_compile_options(warpsmith_torch INTERFACE
   "SHELL:-idirafter ${torch_dir}/include" "SHELL:-idirafter ${torch_dir}/include/torch/csrc/api/include")
 # Lets LibTorch's headers include single operators instead of all.
 target_compile_definitions(warpsmith_torch INTERFACE AT_PER_OPERATOR_HEADERS)
+set(WARPSMITH_TORCH_DIR "${torch_dir}")
 target_link_directories(warpsmith_torch INTERFACE "${torch_dir}/lib")
 file(GLOB nvidia_lib "${torch_dir}/../nvidia/cu13/lib")
 target_link_options(warpsmith_torch INTERFACE "-Wl,-rpath,${torch_dir}/lib")
@@ -23,8 +24,10 @@ if(nvidia_lib)
 endif()
 # The CUDA back end registers itself when it is loaded. No symbol of it is used, so it needs --no-as-needed.
 set(torch_libs torch torch_cpu c10)
+set(WARPSMITH_TORCH_CUDA OFF)
 if(EXISTS "${torch_dir}/lib/libtorch_cuda.so")
   list(APPEND torch_libs torch_cuda c10_cuda)
+  set(WARPSMITH_TORCH_CUDA ON)
 endif()
 list(TRANSFORM torch_libs PREPEND "-l")
 list(JOIN torch_libs "," torch_libs_joined)

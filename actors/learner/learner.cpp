@@ -18,7 +18,7 @@ void LearnerState::start(Self self, LearnerSettings settings, LedgerActor ledger
   ledger_ = std::move(ledger);
   store_ = std::move(store);
   policy::use_threads(settings_.threads);
-  share_ = open_share(settings_.shared);
+  for (const SharedGpu& shared : settings_.shared) shares_.push_back(open_share(shared));
   auto made = in_turn(settings_.make_trainer);
   if (!made) throw ActorFailure(made.error());
   trainer_ = std::move(*made);
@@ -34,9 +34,11 @@ void LearnerState::publish() {
   self_->send<caf::message_priority::high>(store_, LocalWeights{newest.version, newest.weights});
 }
 
-void LearnerState::wait_for_gpu() const {
-  const std::optional<int> gpu = settings_.shared.gpu;
-  if (gpu) policy::wait_for(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(*gpu)));
+void LearnerState::wait_for_gpus() const {
+  for (const SharedGpu& shared : settings_.shared) {
+    if (!shared.gpu) continue;
+    policy::wait_for(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(*shared.gpu)));
+  }
 }
 
 /// Without streamed forwards it only stores the segment.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learner: policy, critic and optimiser of one rank, on its own thread, behind learner_front.hpp.
+// Learner: policy, critic and optimiser of all ranks, on its own thread, behind learner_front.hpp.
 // Bounded by the trajectories in flight and by the trainer's own bound on held prefixes. A handler
 // takes at most one pack of tokens; only `flush` and a checkpoint requested within a step finish
 // that whole step. On a GPU each pack of work holds a share of it, so that kernels are timed
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,7 +34,7 @@ struct LearnerSettings {
   std::chrono::minutes write_timeout{30};  // of one checkpoint
   int threads = 1;                         // LibTorch's, for this actor's work
   int64_t planned_bytes = 0;               // of the GPU; 0 on a CPU
-  SharedGpu shared;                        // on it each pack of work waits for measurements
+  std::vector<SharedGpu> shared;           // on them each pack of work waits for measurements
   std::chrono::minutes share_timeout{10};  // of that wait
 };
 
@@ -60,15 +61,16 @@ class LearnerState : public ActorState {
   };
 
   void describe(ActorStatus& status) const override;
-  /// Does `work`, on a GPU to its end and while a share of it is held.
+  /// Does `work`, on GPUs to its end and while a share of each is held.
   template <class Work>
   auto in_turn(const Work& work) {
-    const ShareTurn turn{share_, settings_.share_timeout};
+    std::deque<ShareTurn> turns;
+    for (auto& share : shares_) turns.emplace_back(share, settings_.share_timeout);
     auto result = work();
-    wait_for_gpu();
+    wait_for_gpus();
     return result;
   }
-  void wait_for_gpu() const;
+  void wait_for_gpus() const;
   Result<void> take(const Segment& segment);
   void go_on();
   void handle(policy::Progress progress);
@@ -101,8 +103,8 @@ class LearnerState : public ActorState {
   std::vector<Asker> askers_;
   std::map<std::string, double> last_numbers_;
   std::optional<policy::EarlyWarnings> watch_;
-  std::optional<DeviceShare> share_;  // of the learner's GPU
-  int64_t trained_tokens_ = 0;        // of all forward passes so far
+  std::vector<std::optional<DeviceShare>> shares_;  // of the learner's GPUs
+  int64_t trained_tokens_ = 0;                      // of all forward passes so far
 };
 
 LearnerSelf::behavior_type learner(LearnerState::Self self, Identity identity,

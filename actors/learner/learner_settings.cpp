@@ -7,13 +7,26 @@
 namespace warpsmith::actors {
 namespace {
 
+/// With LoRA a checkpoint has merged weights: the frozen ones are still in the model's own folder.
+Result<policy::ModelWeights> weights_of(const policy::TrainerSetup& setup,
+                                        const TrainerStart& start) {
+  if (setup.learner.lora.rank == 0 || start.origin.checkpoint.empty()) {
+    return start.weights.clone();
+  }
+  auto base = policy::load_hf_model(setup.base);
+  if (!base) return fail("learner.lora: the frozen weights", std::move(base.error()));
+  return base->weights();
+}
+
 Result<std::unique_ptr<policy::Trainer>> make_trainer(const policy::TrainerSetup& setup,
                                                       const TrainerStart& start) {
   if (auto there = policy::check_placement(setup.learner); !there) {
     return tl::unexpected(std::move(there.error()));
   }
-  auto trainer = std::make_unique<policy::Trainer>(setup, start.model, start.weights.clone());
   const Origin& origin = start.origin;
+  auto weights = weights_of(setup, start);
+  if (!weights) return tl::unexpected(std::move(weights.error()));
+  auto trainer = std::make_unique<policy::Trainer>(setup, start.model, std::move(*weights));
   if (!origin.checkpoint.empty()) {
     auto restored = trainer->restore(origin.checkpoint, origin.version.incarnation);
     if (!restored) return tl::unexpected(std::move(restored.error()));
@@ -37,6 +50,7 @@ LearnerSettings learner_settings(const RunConfig& config, TrainerStart start,
   setup.temperature = config.generator.temperature;
   setup.seed = static_cast<uint64_t>(config.run.seed);
   setup.start = start.origin.version;
+  setup.base = config.model.folder.string();
   setup.critic = start.critic;
   LearnerSettings settings;
   const bool gpu = config.learner.device == ComputeDevice::cuda;
@@ -49,7 +63,9 @@ LearnerSettings learner_settings(const RunConfig& config, TrainerStart start,
   settings.checkpoint_steps = static_cast<uint32_t>(config.ledger.checkpoint_steps);
   settings.keep_checkpoints = static_cast<uint32_t>(config.ledger.keep_checkpoints);
   settings.threads = static_cast<int>(config.learner.threads);
-  if (gpu) settings.shared.gpu = static_cast<int>(config.learner.gpu);
+  for (int64_t i = 0; gpu && i < config.learner.gpus; ++i) {
+    settings.shared.push_back({.gpu = static_cast<int>(config.learner.gpu + i)});
+  }
   return settings;
 }
 

@@ -7,6 +7,7 @@
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/tokenizer_json.hpp"
 #include "policy/generate/cuda/cuda_engine.hpp"
+#include "policy/learn/lora.hpp"
 #include "policy/model/transformer.hpp"
 #include "runtime/environment.hpp"
 #include "runtime/run/durable_file.hpp"
@@ -115,6 +116,7 @@ Result<void> add_model(RunInputs& inputs, const std::filesystem::path& folder) {
   if (auto good = scripted_calls(inputs.config.agent); !good) return tl::unexpected(good.error());
   if (auto read = read_model(inputs, folder); !read) return read;
   if (auto added = add_tokenizer(inputs, folder); !added) return added;
+  if (auto fits = policy::check_lora(inputs.config.learner.lora, inputs.model); !fits) return fits;
   return check_positions(inputs.config, inputs.model, folder);
 }
 

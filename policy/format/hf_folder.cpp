@@ -121,6 +121,11 @@ Result<void> merge_generation_config(const fs::path& from, const fs::path& to) {
   return write_text_file(to / name, merged.dump(2) + "\n");
 }
 
+/// As in config.json.
+std::string type_name(at::ScalarType type) {
+  return type == at::kDouble ? "float64" : type == at::kBFloat16 ? "bfloat16" : "float32";
+}
+
 }  // namespace
 
 Result<void> copy_other_files(const fs::path& from, const fs::path& to) {
@@ -180,8 +185,7 @@ Result<Transformer> make_hf_model(const fs::path& folder, RandomStream& random) 
 Result<void> save_hf_model(const fs::path& folder, const Transformer& model,
                            const fs::path& others_from) {
   const ModelConfig& config = model.config();
-  const bool wide = model.weights().embed.scalar_type() == at::kDouble;
-  const auto text = config_json(config, wide ? "float64" : "float32");
+  const auto text = config_json(config, type_name(model.weights().embed.scalar_type()));
   if (auto ok = write_text_file(folder / "config.json", text); !ok) return ok;
   auto ok = write_text_file(folder / "generation_config.json", generation_config_json(config));
   if (!ok) return ok;

@@ -204,9 +204,17 @@ at::Tensor Accumulator::policy_loss_of(const TokenEvaluation& now, Pack pack,
   return weighted;
 }
 
-double Accumulator::scale() const {
-  const bool per_trajectory = config_.loss.aggregation == Aggregation::trajectory_mean;
-  const int64_t count = per_trajectory ? sums_.trajectories : sums_.tokens;
+LossSums& LossSums::operator+=(const LossSums& other) {
+  policy += other.policy;
+  value += other.value;
+  tokens += other.tokens;
+  trajectories += other.trajectories;
+  return *this;
+}
+
+double scale_of(const LossSums& sums, Aggregation aggregation) {
+  const bool per_trajectory = aggregation == Aggregation::trajectory_mean;
+  const int64_t count = per_trajectory ? sums.trajectories : sums.tokens;
   return count == 0 ? 0 : 1.0 / static_cast<double>(count);
 }
 

@@ -28,7 +28,12 @@ struct LossSums {
   double value = 0;
   int64_t tokens = 0;  // action tokens, including those with m = 0
   int64_t trajectories = 0;
+
+  LossSums& operator+=(const LossSums& other);
 };
+
+/// The factor for the summed gradients: 1 / tokens or 1 / trajectories; 0 if nothing was added.
+double scale_of(const LossSums& sums, Aggregation aggregation);
 
 class Accumulator {
  public:
@@ -41,8 +46,6 @@ class Accumulator {
   void add(const ActorCritic& networks, std::span<TrainingItem* const> pack,
            const PassOptions& pass);
 
-  /// The factor for the summed gradients: 1 / tokens or 1 / trajectories; 0 if nothing was added.
-  double scale() const;
   const LossSums& sums() const { return sums_; }
   /// Begins the next update; keeps the samples.
   void reset() { sums_ = {}; }

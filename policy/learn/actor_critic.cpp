@@ -16,11 +16,16 @@ ActionPack plan_of(std::span<const HeldTrajectory* const> pack) {
   return plan_actions(sequences);
 }
 
+/// Those of `x`, but of float32 at least.
+at::TensorOptions wide_options(const at::Tensor& x) {
+  return x.options().dtype(x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
+}
+
 std::optional<Transformer> critic_of(const Transformer& actor, CriticKind kind) {
   if (kind == CriticKind::shared) return std::nullopt;
-  Transformer body{actor.config(), actor.weights().clone(), actor.compute()};
-  body.weights().require_grad();
-  return body;
+  const ModelWeights weights = actor.weights().clone();
+  return Transformer{actor.config(), weights.converted(wide_options(weights.embed)),
+                     actor.compute()};
 }
 
 at::Tensor hidden_rows(const Transformer& body, const ActionPack& plan, bool with_gradient) {
@@ -34,15 +39,60 @@ at::Tensor hidden_rows(const Transformer& body, const ActionPack& plan, bool wit
 ActorCritic::ActorCritic(Transformer actor, const CriticConfig& critic, double temperature)
     : actor_(std::move(actor)),
       critic_(critic_of(actor_, critic.kind)),
-      head_(make_value_head(actor_.config(), actor_.weights().embed.options())),
+      head_(make_value_head(actor_.config(), wide_options(actor_.weights().embed))),
       stop_gradient_(critic.stop_gradient),
       temperature_(temperature) {
-  actor_.weights().require_grad();
+  require_grad();
+}
+
+ActorCritic::ActorCritic(Transformer actor, const CriticConfig& critic, double temperature,
+                         const LoraConfig& lora, uint64_t seed)
+    : actor_(std::move(actor)),
+      critic_(critic_of(actor_, critic.kind)),
+      head_(make_value_head(actor_.config(), wide_options(actor_.weights().embed))),
+      stop_gradient_(critic.stop_gradient),
+      temperature_(temperature) {
+  ModelWeights merged = actor_.weights().converted(at::TensorOptions());  // no leaves
+  lora_.emplace(lora, merged, seed);
+  actor_ = Transformer{actor_.config(), std::move(merged), actor_.compute()};
+  require_grad();
+}
+
+void ActorCritic::require_grad() {
+  if (lora_) {
+    lora_->require_grad();
+  } else {
+    actor_.weights().require_grad();
+  }
+  if (critic_) critic_->weights().require_grad();
   head_.weight.requires_grad_();
   head_.bias.requires_grad_();
 }
 
+ActorCritic ActorCritic::copy_on(at::Device device) const {
+  ActorCritic copy{*this};
+  copy.actor_ = actor_.copy_on(device);
+  if (lora_) copy.lora_ = lora_->copy_for(copy.actor_.weights());
+  if (critic_) copy.critic_ = critic_->copy_on(device);
+  copy.head_ = {policy::copy_on(head_.weight, device), policy::copy_on(head_.bias, device)};
+  copy.require_grad();
+  return copy;
+}
+
+void ActorCritic::copy_from(const ActorCritic& other) {
+  const at::NoGradGuard no_grad;
+  if (lora_) {
+    lora_->copy_from(*other.lora_);
+  } else {
+    actor_.weights().copy_from(other.actor_.weights());
+  }
+  if (critic_) critic_->weights().copy_from(other.critic_->weights());
+  head_.weight.copy_(other.head_.weight);
+  head_.bias.copy_(other.head_.bias);
+}
+
 void ActorCritic::refresh() {
+  if (lora_) lora_->merge();
   actor_.refresh();
   if (critic_) critic_->refresh();
 }

@@ -11,6 +11,7 @@
 
 #include "policy/learn/action_pack.hpp"
 #include "policy/learn/held_trajectory.hpp"
+#include "policy/learn/lora.hpp"
 #include "policy/model/transformer.hpp"
 #include "policy/model/value_head.hpp"
 #include "runtime/config/learner_config.hpp"
@@ -40,12 +41,20 @@ struct WeightsMark {
 class ActorCritic {
  public:
   /// Uses the actor's weights without a copy and marks them as leaves. A separate critic starts
-  /// from a copy of the policy's body. Log-probabilities are of softmax(logits / temperature), as
-  /// in sampling.
+  /// from a copy of the policy's body, in float32 at least. Log-probabilities are of
+  /// softmax(logits / temperature), as in sampling.
   ActorCritic(Transformer actor, const CriticConfig& critic, double temperature);
+  /// Trains adapters of the actor only: its weights stay as they are. `seed` draws their start.
+  ActorCritic(Transformer actor, const CriticConfig& critic, double temperature,
+              const LoraConfig& lora, uint64_t seed);
   ActorCritic(ModelConfig config, ModelWeights weights, const CriticConfig& critic,
               double temperature)
       : ActorCritic(Transformer{std::move(config), std::move(weights)}, critic, temperature) {}
+
+  /// A copy with parameters of its own on `device`.
+  ActorCritic copy_on(at::Device device) const;
+  /// Copies the parameters of networks of the same shapes; call `refresh` afterwards.
+  void copy_from(const ActorCritic& other);
 
   const ModelConfig& config() const { return actor_.config(); }
   double temperature() const { return temperature_; }
@@ -55,6 +64,9 @@ class ActorCritic {
   const Transformer& critic_body() const { return critic_ ? *critic_ : actor_; }
   Transformer& critic_body() { return critic_ ? *critic_ : actor_; }
   bool has_own_critic_body() const { return critic_.has_value(); }
+  /// None if all parameters of the actor are trained.
+  const std::optional<Lora>& lora() const { return lora_; }
+  std::optional<Lora>& lora() { return lora_; }
   ValueHead& value_head() { return head_; }
   const ValueHead& value_head() const { return head_; }
   /// Call it after each change of the parameters; see Transformer::refresh.
@@ -76,7 +88,10 @@ class ActorCritic {
                         const at::Tensor& targets) const;
 
  private:
+  void require_grad();
+
   Transformer actor_;
+  std::optional<Lora> lora_;  // of the actor, whose weights are the merged ones then
   std::optional<Transformer> critic_;
   ValueHead head_;
   bool stop_gradient_;

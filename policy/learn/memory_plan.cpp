@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "policy/learn/lora.hpp"
+
 namespace warpsmith::policy {
 namespace {
 
@@ -86,6 +88,20 @@ void plan_prefixes(LearnerMemory& plan, const ModelConfig& m, const LearnerConfi
                         config.max_offloaded_bytes);
 }
 
+/// Of `count` parameters that are trained: master weights, gradients, and this rank's part of two
+/// moments.
+int64_t trained_bytes(int64_t count, int64_t ranks) {
+  return count * 2 * wide + 2 * wide * ((count + ranks - 1) / ranks);
+}
+
+/// Of a policy whose adapters are trained: all weights, the frozen values of the targets, the
+/// adapters, and the gradients of one layer's targets in both types.
+int64_t adapted_bytes(const ModelConfig& m, const LearnerConfig& c, int64_t element) {
+  const LoraSize size = size_of(c.lora, m);
+  return (m.parameter_count() + size.targets) * element + trained_bytes(size.adapters, c.gpus) +
+         size.targets / m.layers * (wide + element);
+}
+
 }  // namespace
 
 LearnerMemory plan_learner_memory(const ModelConfig& model, const LearnerConfig& config,
@@ -93,14 +109,16 @@ LearnerMemory plan_learner_memory(const ModelConfig& model, const LearnerConfig&
   const int64_t element = element_of(config);
   const int64_t count = model.parameter_count();
   LearnerMemory plan;
-  plan.parameters = networks_of(config) * count * (4 * wide + (element < wide ? element : 0));
+  const int64_t whole = trained_bytes(count, config.gpus) + (element < wide ? count * element : 0);
+  plan.parameters = config.lora.rank > 0 ? adapted_bytes(model, config, element) : whole;
+  if (config.critic.kind == CriticKind::separate) plan.parameters += whole;
   plan.published = count * element;
-  plan.reference = config.loss.kl > 0 ? count * element : 0;
+  plan.reference = config.loss.kl > 0 && config.lora.rank == 0 ? count * element : 0;
   if (config.device == ComputeDevice::cpu) return plan;
   const int64_t pack = std::max(bounds.longest, config.pack_tokens);
   const bool stashed = config.offloads(Offload::layer_inputs);
-  plan.activations =
-      activation_bytes(model, pack, element, stashed, spared_gradients(model, config.step));
+  const int64_t spared = config.lora.rank > 0 ? 0 : spared_gradients(model, config.step);
+  plan.activations = activation_bytes(model, pack, element, stashed, spared);
   plan.host = stashed ? stashed_bytes(model, pack, element) : 0;
   if (config.forwards == ForwardMode::streamed) plan_prefixes(plan, model, config, bounds);
   return plan;

@@ -9,11 +9,11 @@
 
 namespace warpsmith::policy {
 
-/// Bytes. On a CPU everything is float32, and activations are left out.
+/// Bytes, of each rank. On a CPU everything is float32, and activations are left out.
 struct LearnerMemory {
-  int64_t parameters = 0;   // master weights, gradients, two moments, the copy that computes
-  int64_t published = 0;    // the newest version
-  int64_t reference = 0;    // the policy of a KL term
+  int64_t parameters = 0;   // weights, gradients, two moments, the copy that computes
+  int64_t published = 0;    // the newest version; the first rank has it
+  int64_t reference = 0;    // the policy of a KL term; with LoRA that is the frozen weights
   int64_t kept = 0;         // prefixes of running trajectories, at most
   int64_t activations = 0;  // of one pass over the longest pack, beyond gradients
   int64_t host = 0;         // of pinned memory for what is offloaded, at most; not in `total`

@@ -6,7 +6,9 @@
 namespace warpsmith::policy {
 
 std::vector<ParameterGroup> parameter_groups(const ActorCritic& networks) {
-  ParameterGroup policy{"policy", networks.actor().weights().parameters()};
+  const auto& lora = networks.lora();
+  ParameterGroup policy{"policy",
+                        lora ? lora->parameters() : networks.actor().weights().parameters()};
   ParameterGroup critic{"critic", networks.value_head().parameters()};
   if (networks.has_own_critic_body()) {
     for (auto& entry : networks.critic_body().weights().parameters()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimiser's parameter groups: the policy, and what belongs to the critic alone.
+// The optimiser's parameter groups: the policy or its adapters, and what belongs to the critic
+// alone.
 #pragma once
 
 #include "policy/learn/actor_critic.hpp"

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "policy/learn/ranks/nccl_collective.hpp"
+
 namespace warpsmith::policy {
 
 Placement placement_of(const LearnerConfig& config) {
@@ -18,10 +20,24 @@ Placement placement_of(const LearnerConfig& config) {
   return placement;
 }
 
+std::vector<at::Device> devices_of(const LearnerConfig& config) {
+  const at::Device first = placement_of(config).device;
+  std::vector<at::Device> all;
+  for (int64_t rank = 0; rank < config.gpus; ++rank) {
+    all.push_back(first);
+    if (first.is_cuda()) {
+      all.back().set_index(static_cast<c10::DeviceIndex>(config.gpu + rank));
+    }
+  }
+  return all;
+}
+
 Transformer placed(ModelConfig config, ModelWeights weights, const LearnerConfig& learner) {
   const Placement place = placement_of(learner);
   if (place.device.is_cuda()) {
-    weights = weights.converted(at::TensorOptions(place.device).dtype(at::kFloat));
+    const bool frozen = learner.lora.rank > 0;
+    const at::ScalarType type = frozen ? place.compute.type.value_or(at::kFloat) : at::kFloat;
+    weights = weights.converted(at::TensorOptions(place.device).dtype(type));
   }
   return {std::move(config), std::move(weights), place.compute};
 }
@@ -34,10 +50,21 @@ Result<void> check_placement(const LearnerConfig& config) {
                 "driver, or a LibTorch without CUDA)");
   }
   const auto gpus = static_cast<int64_t>(at::getNumGPUs());
-  if (config.gpu < gpus) return {};
-  return fail(ErrorCode::unsupported, "learner.gpu: expected less than " + std::to_string(gpus) +
-                                          ", the number of GPUs here, got " +
-                                          std::to_string(config.gpu));
+  if (config.gpu >= gpus) {
+    return fail(ErrorCode::unsupported, "learner.gpu: expected less than " + std::to_string(gpus) +
+                                            ", the number of GPUs here, got " +
+                                            std::to_string(config.gpu));
+  }
+  if (config.gpus > gpus - config.gpu) {
+    return fail(ErrorCode::unsupported,
+                "learner.gpus: expected at most " + std::to_string(gpus - config.gpu) +
+                    ", the number of GPUs here from learner.gpu = " + std::to_string(config.gpu) +
+                    " on, got " + std::to_string(config.gpus));
+  }
+  if (config.gpus == 1 || nccl_is_built()) return {};
+  return fail(ErrorCode::unsupported, "learner.gpus: expected 1, got " +
+                                          std::to_string(config.gpus) +
+                                          ": this was built without NCCL's header (nccl.h)");
 }
 
 void wait_for(at::Device device) {

@@ -4,6 +4,8 @@
 
 #include <c10/core/Device.h>
 
+#include <vector>
+
 #include "policy/model/transformer.hpp"
 #include "runtime/config/learner_config.hpp"
 #include "runtime/result.hpp"
@@ -17,10 +19,14 @@ struct Placement {
 
 Placement placement_of(const LearnerConfig& config);
 
-/// The model that a learner trains: on its device, with float32 master weights.
+/// The devices of a learner's ranks, in order.
+std::vector<at::Device> devices_of(const LearnerConfig& config);
+
+/// The model that a learner trains: on its device, with float32 master weights; those that LoRA
+/// freezes have the type that it computes in.
 Transformer placed(ModelConfig config, ModelWeights weights, const LearnerConfig& learner);
 
-/// `unsupported` if the configured GPU is not there.
+/// `unsupported` if a configured GPU is not there, or if several cannot work together.
 Result<void> check_placement(const LearnerConfig& config);
 
 /// Waits for all work that this thread has queued on `device`.

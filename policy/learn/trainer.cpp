@@ -6,44 +6,65 @@
 #include <utility>
 
 #include "policy/learn/device_memory.hpp"
+#include "policy/learn/lora_folder.hpp"
 #include "policy/learn/losses.hpp"
-#include "policy/learn/parameter_groups.hpp"
 #include "policy/learn/placement.hpp"
+#include "policy/learn/ranks/threaded_group.hpp"
 #include "policy/learn/trainer_checkpoint.hpp"
 
 namespace warpsmith::policy {
 namespace {
 
-TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeights weights,
-                        const std::optional<ModelWeights>& reference) {
-  ActorCritic networks{placed(std::move(config), std::move(weights), setup.learner),
-                       setup.learner.critic, setup.temperature};
+ActorCritic networks_of(const TrainerSetup& setup, Transformer actor) {
+  const LearnerConfig& c = setup.learner;
+  if (c.lora.rank == 0) return {std::move(actor), c.critic, setup.temperature};
+  return {std::move(actor), c.critic, setup.temperature, c.lora, setup.seed};
+}
+
+/// Now, before the first update.
+Transformer initial_policy(const ActorCritic& networks) {
+  const Transformer& actor = networks.actor();
+  if (networks.lora()) return {actor.config(), networks.lora()->frozen(actor.weights())};
+  return {actor.config(), actor.computed().clone()};
+}
+
+Replicas replicas_of(const LearnerConfig& config, Replica first) {
+  if (config.gpus == 1) return {config.optimizer, std::move(first)};
+  const std::vector<at::Device> devices = devices_of(config);
+  auto group = make_rank_group({.devices = devices,
+                                .threads = static_cast<int>(config.threads),
+                                .timeout = config.rank_timeout});
+  return {config.optimizer, std::move(first), std::span{devices}.subspan(1), std::move(group)};
+}
+
+TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeights weights) {
+  std::optional<LoraOrigin> lora;
+  if (setup.learner.lora.rank > 0) {
+    lora = {setup.learner.lora, setup.base, checksum_of(weights)};
+  }
+  ActorCritic networks =
+      networks_of(setup, placed(std::move(config), std::move(weights), setup.learner));
   if (setup.critic) assign_critic(networks, *setup.critic);
-  AdamW optimiser{setup.learner.optimizer, parameter_groups(networks)};
-  TrainerState state{.networks = std::move(networks), .optimiser = std::move(optimiser)};
+  Replica first{std::move(networks), std::nullopt};
+  if (setup.learner.loss.kl > 0) first.reference = initial_policy(first.networks);
+  TrainerState state{.ranks = replicas_of(setup.learner, std::move(first))};
+  state.lora = std::move(lora);
   state.mark.version = setup.start;
   state.restored = {{setup.start.incarnation, setup.start.step}};
-  if (setup.learner.loss.kl > 0) {
-    const Transformer& actor = state.networks.actor();
-    state.reference.emplace(actor.config(), (reference ? *reference : actor.weights())
-                                                .clone()
-                                                .converted(actor.computed().embed.options()));
-  }
   return state;
 }
 
 }  // namespace
 
-Trainer::Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights,
-                 const std::optional<ModelWeights>& reference)
+Trainer::Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights)
     : setup_(std::move(setup)),
-      state_(make_state(setup_, std::move(config), std::move(weights), reference)),
+      state_(make_state(setup_, std::move(config), std::move(weights))),
       running_(setup_.learner) {
   begin_step();
 }
 
 Result<void> Trainer::observe(const Segment& segment) {
-  return running_.observe(segment, state_.networks, state_.mark);
+  return running_.observe(segment, state_.networks(), state_.mark);
 }
 
 void Trainer::forget(TrajectoryId id) {
@@ -143,10 +164,21 @@ Result<void> Trainer::restore(const std::filesystem::path& folder, uint32_t inca
 
 /// Publishes the weights that the step begins with.
 void Trainer::begin_step() {
-  const ModelWeights& newest = state_.networks.actor().computed();
+  const ModelWeights& newest = state_.networks().actor().computed();
   published_ = {state_.mark.version, std::make_shared<const ModelWeights>(newest.clone())};
   wait_for(newest.embed.device());  // readers use streams of their own
-  step_.emplace(setup_.learner, setup_.seed, Transformer{model_config(), *published_.weights});
+  step_.emplace(setup_.learner, setup_.seed, first_policies());
+}
+
+std::vector<Transformer> Trainer::first_policies() const {
+  std::vector<Transformer> all{{model_config(), *published_.weights}};
+  // Unless a second minibatch is scored after an update, they are not used.
+  const bool used = setup_.learner.step.minibatches > 1;
+  for (size_t rank = 1; rank < state_.ranks.size(); ++rank) {
+    const Transformer& now = state_.ranks[rank].networks.actor();
+    all.push_back(used ? Transformer{model_config(), now.computed().clone()} : now);
+  }
+  return all;
 }
 
 }  // namespace warpsmith::policy

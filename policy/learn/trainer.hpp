@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank of the learner: takes segments while trajectories run and rewards when they end, and
-// makes new weights as soon as a step's budget is met.
+// The learner: takes segments while trajectories run and rewards when they end, and makes new
+// weights as soon as a step's budget is met, on one rank or several.
 #pragma once
 
 #include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "policy/learn/critic_folder.hpp"
@@ -25,6 +26,7 @@ struct TrainerSetup {
   double temperature = 1.0;  // of the generator; log-probabilities use the same
   uint64_t seed = 0;         // of the run; orders the trajectories of later epochs
   PolicyVersion start;       // of the initial weights
+  std::string base;          // the folder of the initial weights; checkpoints with LoRA name it
   std::shared_ptr<const CriticWeights> critic;  // to start from; none: a new one
 };
 
@@ -52,13 +54,14 @@ struct TrainerStatus {
 };
 
 /// Owns policy, critic and optimiser. Not thread-safe; the same calls in the same order give the
-/// same weights. Receives only the trajectories of its own rank.
+/// same weights. With several ranks, which are threads of its own, a call that fails on one of them
+/// throws and leaves the trainer unusable: the last checkpoint stays.
 class Trainer {
  public:
   /// Uses the weights without a copy if they are float32 on the configured device; see
-  /// check_placement. The KL term's reference is `reference`, else a copy of `weights`.
-  Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights,
-          const std::optional<ModelWeights>& reference = std::nullopt);
+  /// check_placement and check_lora. The KL term's reference is a copy of them. With LoRA they are
+  /// the frozen ones, also before `restore`, and the reference itself.
+  Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights);
 
   /// Takes the next segment of a trajectory; one that is already here changes nothing. With
   /// streamed forwards, this computes values and proximal log-probabilities. After an error the
@@ -87,7 +90,7 @@ class Trainer {
   TrainerStatus status() const;
   /// True when `observe` runs forwards.
   bool streams() const { return setup_.learner.forwards == ForwardMode::streamed; }
-  const ModelConfig& model_config() const { return state_.networks.config(); }
+  const ModelConfig& model_config() const { return state_.networks().config(); }
 
   /// True between the first and the last update of a step, when `snapshot` is refused.
   bool mid_step() const { return !state_.mark.published; }
@@ -100,6 +103,7 @@ class Trainer {
  private:
   TrainingItem make_training_item(HeldTrajectory held, const Outcome& outcome) const;
   void begin_step();
+  std::vector<Transformer> first_policies() const;
   std::optional<Error> halt() const;
 
   TrainerSetup setup_;

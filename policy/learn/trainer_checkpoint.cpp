@@ -9,6 +9,7 @@
 #include "policy/format/hf_folder.hpp"
 #include "policy/format/safetensors.hpp"
 #include "policy/learn/critic_folder.hpp"
+#include "policy/learn/lora_folder.hpp"
 #include "policy/learn/trainer_json.hpp"
 #include "runtime/run/durable_file.hpp"
 
@@ -29,17 +30,9 @@ Result<void> save_model(const fs::path& folder, const Transformer& model) {
   return save_hf_model(folder, model);
 }
 
-/// A copy on the host, also of what is there already.
-at::Tensor on_host(const at::Tensor& tensor) {
-  return tensor.detach().to(at::TensorOptions(at::kCPU), /*non_blocking=*/false, /*copy=*/true);
-}
-
+/// Not in the type that it computes in.
 Transformer on_host(const Transformer& model) {
-  const at::NoGradGuard no_grad;
-  ModelWeights weights = model.weights().embed.is_cuda()
-                             ? model.weights().converted(at::TensorOptions(at::kCPU))
-                             : model.weights().clone();
-  return {model.config(), std::move(weights)};
+  return {model.config(), model.weights().copy_on(at::kCPU)};
 }
 
 /// Copies a model folder into the storage of `model`.
@@ -50,6 +43,14 @@ Result<void> load_into(const fs::path& folder, Transformer& model) {
     return fail(folder.string(), r.error());
   }
   return {};
+}
+
+/// All parameters of the policy, or its adapters.
+Result<void> load_policy(const fs::path& folder, const std::optional<LoraOrigin>& lora,
+                         ActorCritic& networks) {
+  if (lora) return restore_lora(folder, *lora, *networks.lora());
+  if (auto r = refuse_lora(folder); !r) return r;
+  return load_into(folder, networks.actor());
 }
 
 Result<void> load_head(const fs::path& file, const ModelConfig& config, ValueHead& head) {
@@ -63,10 +64,10 @@ Result<void> load_head(const fs::path& file, const ModelConfig& config, ValueHea
   return {};
 }
 
-Result<void> load_optimiser(const fs::path& file, AdamW& optimiser) {
+Result<void> load_optimiser(const fs::path& file, Replicas& ranks) {
   auto map = read_safetensors(file);
   if (!map) return tl::unexpected(map.error());
-  if (auto r = optimiser.restore(*map); !r) return fail(file.string(), r.error());
+  if (auto r = ranks.restore_optimiser(*map); !r) return fail(file.string(), r.error());
   return {};
 }
 
@@ -74,18 +75,29 @@ Result<void> load_optimiser(const fs::path& file, AdamW& optimiser) {
 
 TrainerSnapshot::TrainerSnapshot(const TrainerState& state)
     : version_(state.mark.version),
-      actor_(on_host(state.networks.actor())),
-      head_{on_host(state.networks.value_head().weight), on_host(state.networks.value_head().bias)},
-      moments_(state.optimiser.state()),
+      actor_(on_host(state.networks().actor())),
+      head_{copy_on(state.networks().value_head().weight, at::kCPU),
+            copy_on(state.networks().value_head().bias, at::kCPU)},
+      moments_(state.ranks.optimiser_state()),
       numbers_{state.mark.version.step, state.mark.updates, state.scale.mean_square(),
                state.prompts.entries(), state.restored} {
-  if (state.networks.has_own_critic_body()) critic_body_ = on_host(state.networks.critic_body());
-  if (state.reference) reference_ = on_host(*state.reference);
-  for (auto& [name, tensor] : moments_) tensor = on_host(tensor);
+  const Replica& first = state.ranks.first();
+  if (first.networks.has_own_critic_body()) critic_body_ = on_host(first.networks.critic_body());
+  if (!first.networks.lora()) {
+    if (first.reference) reference_ = on_host(*first.reference);
+    return;
+  }
+  lora_ = state.lora;
+  for (auto& [name, tensor] : first.networks.lora()->parameters()) {
+    adapters_[name] = copy_on(tensor, at::kCPU);
+  }
 }
 
 Result<void> TrainerSnapshot::save(const fs::path& folder) const {
   if (auto r = save_model(folder, actor_); !r) return r;
+  if (lora_) {
+    if (auto r = save_lora(folder, *lora_, adapters_); !r) return r;
+  }
   const fs::path critic = folder / "critic";
   if (auto r = make_folder(critic); !r) return r;
   const Transformer* body = critic_body_ ? &*critic_body_ : nullptr;
@@ -100,20 +112,20 @@ Result<void> TrainerSnapshot::save(const fs::path& folder) const {
 Result<void> restore_checkpoint(TrainerState& state, const fs::path& folder, uint32_t incarnation) {
   auto numbers = read_trainer_numbers(folder / "trainer.json");
   if (!numbers) return tl::unexpected(numbers.error());
-  ActorCritic& networks = state.networks;
-  if (auto r = load_into(folder, networks.actor()); !r) return r;
+  auto& [networks, reference] = state.ranks.first();
+  if (auto r = load_policy(folder, state.lora, networks); !r) return r;
   const fs::path critic = folder / "critic";
   if (networks.has_own_critic_body()) {
     if (auto r = load_into(critic, networks.critic_body()); !r) return r;
   }
   const fs::path head = critic / "value_head.safetensors";
   if (auto r = load_head(head, networks.config(), networks.value_head()); !r) return r;
-  networks.refresh();
-  if (state.reference) {
-    if (auto r = load_into(folder / "reference", *state.reference); !r) return r;
+  if (reference && !state.lora) {
+    if (auto r = load_into(folder / "reference", *reference); !r) return r;
   }
-  if (auto r = load_optimiser(folder / "optimizer.safetensors", state.optimiser); !r) return r;
-  state.optimiser.clear_gradients();
+  state.ranks.spread();
+  if (auto r = load_optimiser(folder / "optimizer.safetensors", state.ranks); !r) return r;
+  state.ranks.clear_gradients();
   state.prompts.restore(std::move(numbers->prompts));
   state.scale.restore(numbers->mean_square);
   state.mark = {.version = {incarnation, numbers->step}, .updates = numbers->updates};

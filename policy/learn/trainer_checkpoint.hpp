@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trainer's folder: the policy as a Hugging Face model, beside it critic/, reference/,
-// optimizer.safetensors and trainer.json.
+// optimizer.safetensors and trainer.json. With LoRA the model has the merged weights, and
+// adapter.safetensors and adapter.json hold what training continues from.
 #pragma once
 
 #include <filesystem>
@@ -27,6 +28,8 @@ class TrainerSnapshot {
   std::optional<Transformer> critic_body_, reference_;
   ValueHead head_;
   WeightMap moments_;
+  std::optional<LoraOrigin> lora_;
+  WeightMap adapters_;
   TrainerNumbers numbers_;
 };
 

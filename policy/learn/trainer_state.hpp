@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "policy/learn/actor_critic.hpp"
-#include "policy/learn/adamw.hpp"
 #include "policy/learn/baselines.hpp"
+#include "policy/learn/lora_origin.hpp"
+#include "policy/learn/replicas.hpp"
 
 namespace warpsmith::policy {
 
@@ -19,12 +19,13 @@ struct SkippedUpdates {
 };
 
 struct TrainerState {
-  ActorCritic networks;
-  AdamW optimiser;                       // of `networks`, in the groups of parameter_groups.hpp
-  std::optional<Transformer> reference;  // the policy of the KL term; only with loss.kl > 0
-  WeightsMark mark;                      // identifies the weights of `networks`
-  RestoredSteps restored;                // of this incarnation and those that led to it
-  SkippedUpdates skipped;                // not part of a checkpoint
+  const ActorCritic& networks() const { return ranks.first().networks; }
+
+  Replicas ranks;
+  WeightsMark mark;                // identifies the weights
+  RestoredSteps restored;          // of this incarnation and those that led to it
+  std::optional<LoraOrigin> lora;  // of the policy's adapters, if it has any
+  SkippedUpdates skipped;          // not part of a checkpoint
   PromptBaseline prompts;
   RunningScale scale;
 };

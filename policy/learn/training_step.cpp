@@ -2,10 +2,12 @@
 #include "policy/learn/training_step.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "policy/learn/pack_split.hpp"
 #include "policy/learn/parameter_groups.hpp"
 #include "policy/learn/shuffle.hpp"
 #include "runtime/random_stream.hpp"
@@ -53,9 +55,9 @@ bool TrainingStep::has_work(const std::deque<TrainingItem>& closed) const {
 void TrainingStep::advance(TrainerState& state, std::deque<TrainingItem>& closed,
                            std::vector<DroppedTrajectory>& dropped) {
   if (cycle_.phase() == StepPhase::collecting) {
-    run_pack(state, next_collected(state, closed, dropped));
+    run_packs(state, next_collected(state, closed, dropped));
   } else if (cycle_.phase() == StepPhase::repeating) {
-    run_pack(state, next_repeated(state.mark.version.step));
+    run_packs(state, next_repeated(state.mark.version.step));
   }
   if (cycle_.update_due()) update(state);
 }
@@ -75,34 +77,38 @@ bool TrainingStep::admit(TrainingItem item, const TrainerState& state,
   return true;
 }
 
-TrainingStep::Pack TrainingStep::next_collected(const TrainerState& state,
-                                                std::deque<TrainingItem>& closed,
-                                                std::vector<DroppedTrajectory>& dropped) {
-  Pack pack;
-  int64_t tokens = 0;
-  while (!closed.empty() && static_cast<int64_t>(pack.size()) < cycle_.room()) {
+TrainingStep::Packs TrainingStep::next_collected(const TrainerState& state,
+                                                 std::deque<TrainingItem>& closed,
+                                                 std::vector<DroppedTrajectory>& dropped) {
+  Packs packs(accumulators_.size());
+  PackSplit split{packs.size(), config_.pack_tokens};
+  int64_t taken = 0;
+  while (!closed.empty() && taken < cycle_.room()) {
     const int64_t next = closed.front().held.useful_length();
-    if (!pack.empty() && tokens + next > config_.pack_tokens) break;
+    const auto rank = split.rank_for(next);
+    if (!rank) break;
     TrainingItem item = std::move(closed.front());
     closed.pop_front();
     if (!admit(std::move(item), state, dropped)) continue;
-    pack.push_back(&items_.back());
-    tokens += next;
+    packs[*rank].push_back(&items_.back());
+    split.add(*rank, next);
+    ++taken;
   }
-  return pack;
+  return packs;
 }
 
-TrainingStep::Pack TrainingStep::next_repeated(uint32_t step) {
+TrainingStep::Packs TrainingStep::next_repeated(uint32_t step) {
   if (cycle_.cursor() == 0) order_epoch(step);
-  Pack pack;
-  int64_t tokens = 0;
+  Packs packs(accumulators_.size());
+  PackSplit split{packs.size(), config_.pack_tokens};
   for (size_t at = cycle_.cursor(); at < cycle_.end(); ++at) {
     TrainingItem& item = items_[order_[at]];
-    tokens += item.held.useful_length();
-    if (!pack.empty() && tokens > config_.pack_tokens) break;
-    pack.push_back(&item);
+    const auto rank = split.rank_for(item.held.useful_length());
+    if (!rank) break;
+    packs[*rank].push_back(&item);
+    split.add(*rank, item.held.useful_length());
   }
-  return pack;
+  return packs;
 }
 
 void TrainingStep::order_epoch(uint32_t step) {
@@ -122,47 +128,64 @@ double TrainingStep::divisor(const TrainerState& state) const {
   return config_.advantage.running_scale ? state.scale.divisor() : 1.0;
 }
 
-void TrainingStep::run_pack(TrainerState& state, const Pack& pack) {
-  if (pack.empty()) return;
-  accumulator_.add(state.networks, pack,
-                   {.reach = reach(state),
-                    .version = state.mark.version,
-                    .first = state.mark.published ? nullptr : &first_,
-                    .reference = state.reference ? &*state.reference : nullptr,
-                    .divisor = divisor(state),
-                    .sample = cycle_.is_last_epoch()});
+PassOptions TrainingStep::pass_of(const TrainerState& state, size_t rank) const {
+  const auto& reference = state.ranks[rank].reference;
+  return {.reach = reach(state),
+          .version = state.mark.version,
+          .first = state.mark.published ? nullptr : &first_[rank],
+          .reference = reference ? &*reference : nullptr,
+          .divisor = divisor(state),
+          .sample = cycle_.is_last_epoch()};
+}
+
+void TrainingStep::run_packs(TrainerState& state, const Packs& packs) {
+  if (packs.front().empty()) return;  // the first rank is filled first
+  state.ranks.run([&](size_t rank) {
+    accumulators_[rank].add(state.ranks[rank].networks, packs[rank], pass_of(state, rank));
+  });
+  count(packs);
+}
+
+void TrainingStep::count(const Packs& packs) {
+  int64_t trajectories = 0;
   int64_t actions = 0;
-  for (const TrainingItem* item : pack) {
-    actions += item->token_count();
-    report_.forward_tokens += item->held.useful_length();
+  for (const Pack& pack : packs) {
+    trajectories += static_cast<int64_t>(pack.size());
+    for (const TrainingItem* item : pack) {
+      actions += item->token_count();
+      report_.forward_tokens += item->held.useful_length();
+    }
   }
-  cycle_.add(static_cast<int64_t>(pack.size()), actions);
+  cycle_.add(trajectories, actions);
 }
 
 void TrainingStep::update(TrainerState& state) {
-  const double scale = accumulator_.scale();
+  LossSums sums;
+  for (const Accumulator& one : accumulators_) sums += one.sums();
+  const double scale = scale_of(sums, config_.loss.aggregation);
   if (scale > 0) {
     ++report_.updates;
-    const UpdateNumbers numbers{.policy_loss = accumulator_.sums().policy * scale,
-                                .value_loss = accumulator_.sums().value * scale,
-                                .policy_norm = state.optimiser.gradient_norm(policy_group),
-                                .critic_norm = state.optimiser.gradient_norm(critic_group)};
+    const std::vector<double> norms = state.ranks.sum_gradients();
+    const UpdateNumbers numbers{.policy_loss = sums.policy * scale,
+                                .value_loss = sums.value * scale,
+                                .policy_norm = norms[policy_group],
+                                .critic_norm = norms[critic_group]};
     if (are_finite(numbers)) {
       apply(state, numbers, scale);
     } else {
       skip(state, numbers);
     }
   }
-  accumulator_.reset();
+  for (Accumulator& one : accumulators_) one.reset();
   cycle_.updated();
 }
 
 void TrainingStep::apply(TrainerState& state, const UpdateNumbers& numbers, double scale) {
   const OptimizerConfig& c = config_.optimizer;
   const double share = warmup_share(state.mark.version.step, c.warmup);
-  state.optimiser.apply(policy_group, c.learning_rate * share, scale, numbers.policy_norm);
-  state.optimiser.apply(critic_group, c.critic_learning_rate * share, scale, numbers.critic_norm);
-  state.networks.refresh();
+  const std::array rates{c.learning_rate * share, c.critic_learning_rate * share};
+  const std::array norms{numbers.policy_norm, numbers.critic_norm};
+  state.ranks.update(rates, scale, norms);
   ++state.mark.updates;
   state.mark.published = false;
   state.skipped = {};
@@ -175,11 +198,11 @@ void TrainingStep::apply(TrainerState& state, const UpdateNumbers& numbers, doub
 }
 
 void TrainingStep::skip(TrainerState& state, const UpdateNumbers& numbers) {
-  state.optimiser.clear_gradients();
+  state.ranks.clear_gradients();
   ++report_.skipped_updates;
   ++state.skipped.in_a_row;
   state.skipped.last =
-      text_of(numbers) + (has_finite_weights(state.networks) ? "" : "; weights are not finite");
+      text_of(numbers) + (has_finite_weights(state.networks()) ? "" : "; weights are not finite");
 }
 
 StepReport TrainingStep::finish(TrainerState& state) {
@@ -189,7 +212,12 @@ StepReport TrainingStep::finish(TrainerState& state) {
   report_.version = state.mark.version;
   for (const TrainingItem& item : items_) report_.trained.push_back(item.held.id);
   report_.outcomes = outcome_statistics(items_);
-  report_.tokens = ratio_statistics(accumulator_.take_samples());
+  std::vector<TokenSample> samples;
+  for (Accumulator& one : accumulators_) {
+    const std::vector<TokenSample> more = one.take_samples();
+    samples.insert(samples.end(), more.begin(), more.end());
+  }
+  report_.tokens = ratio_statistics(samples);
   report_.advantage_divisor = divisor(state);
   update_baselines(state);
   return std::move(report_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One optimiser step: collects closed trajectories, adds up their gradients pack by pack, updates
-// the weights, reports.
+// One optimiser step: collects closed trajectories, adds up their gradients pack by pack on all
+// ranks, updates the weights, reports.
 #pragma once
 
 #include <cstdint>
@@ -33,20 +33,20 @@ struct UpdateNumbers {
 class TrainingStep {
  public:
   /// `seed` orders the trajectories of later epochs. `first`: a copy of the policy that the step
-  /// begins with.
-  TrainingStep(const LearnerConfig& config, uint64_t seed, Transformer first)
+  /// begins with, for each rank.
+  TrainingStep(const LearnerConfig& config, uint64_t seed, std::vector<Transformer> first)
       : config_(config),
         seed_(seed),
         first_(std::move(first)),
-        accumulator_(config),
+        accumulators_(first_.size(), Accumulator{config}),
         cycle_(config.step) {}
 
   /// True if `advance` has work to do with `closed` trajectories waiting.
   bool has_work(const std::deque<TrainingItem>& closed) const;
-  /// Does one pack (`pack_tokens`) forward and backward, and the update that it may complete. While
-  /// the step collects, the pack comes from the front of `closed`. An update whose losses or
-  /// gradients are not finite is skipped and counted in `state.skipped`. Tokens with a lag beyond
-  /// `max_lag` get m = 0. Trajectories without a token to train go to `dropped`.
+  /// Does one pack (`pack_tokens`) on each rank forward and backward, and the update that they may
+  /// complete. While the step collects, packs come from the front of `closed`. An update whose
+  /// losses or gradients are not finite is skipped and counted in `state.skipped`. Tokens with a
+  /// lag beyond `max_lag` get m = 0. Trajectories without a token to train go to `dropped`.
   void advance(TrainerState& state, std::deque<TrainingItem>& closed,
                std::vector<DroppedTrajectory>& dropped);
   /// Ends collecting, so that `advance` completes the step. No effect if nothing was collected.
@@ -61,11 +61,14 @@ class TrainingStep {
   using Pack = std::vector<TrainingItem*>;
 
   bool admit(TrainingItem item, const TrainerState& state, std::vector<DroppedTrajectory>& dropped);
-  Pack next_collected(const TrainerState& state, std::deque<TrainingItem>& closed,
-                      std::vector<DroppedTrajectory>& dropped);
-  Pack next_repeated(uint32_t step);
+  using Packs = std::vector<Pack>;  // one for each rank
+  Packs next_collected(const TrainerState& state, std::deque<TrainingItem>& closed,
+                       std::vector<DroppedTrajectory>& dropped);
+  Packs next_repeated(uint32_t step);
   void order_epoch(uint32_t step);
-  void run_pack(TrainerState& state, const Pack& pack);
+  void run_packs(TrainerState& state, const Packs& packs);
+  PassOptions pass_of(const TrainerState& state, size_t rank) const;
+  void count(const Packs& packs);
   void update(TrainerState& state);
   void apply(TrainerState& state, const UpdateNumbers& numbers, double scale);
   void skip(TrainerState& state, const UpdateNumbers& numbers);
@@ -76,8 +79,8 @@ class TrainingStep {
 
   LearnerConfig config_;
   uint64_t seed_;
-  Transformer first_;
-  Accumulator accumulator_;
+  std::vector<Transformer> first_;         // of each rank
+  std::vector<Accumulator> accumulators_;  // likewise
   StepCycle cycle_;
   std::deque<TrainingItem> items_;  // a deque: packs point into it while it grows
   std::vector<size_t> order_;       // of the current epoch, indices of `items_`

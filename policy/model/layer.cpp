@@ -39,17 +39,32 @@ at::Tensor leaf_of(const at::Tensor& x) {
   return x.detach().requires_grad_();
 }
 
-variable_list leaves_of(const LayerWeights& layer) {
-  variable_list leaves;
-  for (const at::Tensor& parameter : layer.parameters()) leaves.push_back(leaf_of(parameter));
+/// Which of a layer's parameters are trained, in their order; the others are frozen.
+using Trained = std::vector<bool>;
+
+variable_list leaves_of(const LayerWeights& layer, const Trained& trained) {
+  variable_list leaves = layer.parameters();
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    leaves[i] = trained[i] ? leaf_of(leaves[i]) : leaves[i].detach();
+  }
   return leaves;
 }
 
-/// `first`, and then `rest` from `begin` to `end`.
-variable_list joined(const at::Tensor& first, const variable_list& rest, size_t begin, size_t end) {
-  variable_list all{first};
-  const auto at = [&](size_t i) { return rest.begin() + static_cast<std::ptrdiff_t>(i); };
-  all.insert(all.end(), at(begin), at(end));
+/// Gradients of `output` in `first` and in those of `rest` from `begin` to `end` that are trained;
+/// undefined for the others.
+variable_list gradients_in(const at::Tensor& output, const at::Tensor& grad,
+                           const at::Tensor& first, const variable_list& rest, size_t begin,
+                           size_t end) {
+  variable_list inputs{first};
+  for (size_t i = begin; i < end; ++i) {
+    if (rest[i].requires_grad()) inputs.push_back(rest[i]);
+  }
+  variable_list found = torch::autograd::grad({output}, inputs, {grad});
+  variable_list all{std::move(found[0])};
+  size_t next = 1;
+  for (size_t i = begin; i < end; ++i) {
+    all.push_back(rest[i].requires_grad() ? std::move(found[next++]) : at::Tensor());
+  }
   return all;
 }
 
@@ -66,21 +81,20 @@ struct LayerCall final : torch::CustomClassHolder {
 /// The gradient of a layer, in two halves.
 class LayerBackward {
  public:
-  LayerBackward(const LayerCall& call, const at::Tensor& x)
+  LayerBackward(const LayerCall& call, const at::Tensor& x, const Trained& trained)
       : pack_(*call.pack),
         x_(leaf_of(x)),
-        leaves_(leaves_of(call.computed)),
+        leaves_(leaves_of(call.computed, trained)),
         layer_(call.computed.with(leaves_)),
         split_(layer_.attention_parameters()) {}
 
-  /// The gradient of x, then of each parameter, at least float32.
+  /// The gradient of x, then of each trained parameter, at least float32.
   variable_list run(const at::Tensor& grad, const KeptAttention& kept) const {
     const at::AutoGradMode with_gradients{true};
     const at::Tensor middle =
         x_ + attend_again(pack_, layer_, input_of_attention(pack_, layer_, x_), kept);
     auto [grad_middle, rest] = feed_forward_half(middle.detach(), grad);
-    variable_list all =
-        torch::autograd::grad({middle}, joined(x_, leaves_, 0, split_), {std::move(grad_middle)});
+    variable_list all = gradients_in(middle, grad_middle, x_, leaves_, 0, split_);
     all.insert(all.end(), std::make_move_iterator(rest.begin()),
                std::make_move_iterator(rest.end()));
     return all;
@@ -107,16 +121,19 @@ class LayerBackward {
     const at::Tensor units =
         gated_units(layer_, rms_norm(part, layer_.post_norm, pack_.config.rms_eps));
     const size_t down = split_ + (layer_.gate_up_bias.defined() ? 3 : 2);
-    variable_list grads = torch::autograd::grad({units}, joined(part, leaves_, split_, down),
-                                                {grad.mm(layer_.down.detach())});
+    variable_list grads =
+        gradients_in(units, grad.mm(layer_.down.detach()), part, leaves_, split_, down);
     const at::NoGradGuard no_grad;
     grads[0] = grads[0] + grad;
-    grads.push_back(grad.t().mm(units));
-    if (layer_.down_bias.defined()) grads.push_back(grad.sum(0));
+    grads.push_back(layer_.down.requires_grad() ? grad.t().mm(units) : at::Tensor());
+    if (layer_.down_bias.defined()) {
+      grads.push_back(layer_.down_bias.requires_grad() ? grad.sum(0) : at::Tensor());
+    }
     return grads;
   }
 
   static void add_to(at::Tensor& sum, const at::Tensor& part) {
+    if (!part.defined()) return;
     const at::NoGradGuard no_grad;
     const bool wide = part.scalar_type() == at::kDouble;
     if (!sum.defined()) sum = at::zeros_like(part, wide ? at::kDouble : at::kFloat);
@@ -156,8 +173,12 @@ struct LayerFunction : torch::autograd::Function<LayerFunction> {
     const auto call =
         c10::static_intrusive_pointer_cast<LayerCall>(ctx->saved_data["call"].toCapsule());
     const LayerInputs inputs = call->stash ? call->stash->pop() : LayerInputs{saved[0], saved[1]};
-    variable_list all =
-        LayerBackward{*call, inputs.x}.run(grads[0], {inputs.output, saved[2], saved[3], saved[4]});
+    Trained trained;
+    for (int64_t i = 0; i < ctx->saved_data["parameters"].toInt(); ++i) {
+      trained.push_back(ctx->needs_input_grad(static_cast<size_t>(i) + 1));  // x comes before
+    }
+    variable_list all = LayerBackward{*call, inputs.x, trained}.run(
+        grads[0], {inputs.output, saved[2], saved[3], saved[4]});
     all.emplace_back();  // `call` has no gradient
     return all;
   }

@@ -98,7 +98,10 @@ struct HeadFunction : torch::autograd::Function<HeadFunction> {
     const double temperature = ctx->saved_data["temperature"].toDouble();
     const int64_t rows = ctx->saved_data["rows"].toInt();
     at::Tensor d_hidden = at::empty_like(hidden);
-    at::Tensor d_head = at::zeros_like(head, ctx->saved_data["trained"].toScalarType());
+    // A frozen head has none.
+    at::Tensor d_head = ctx->needs_input_grad(1)
+                            ? at::zeros_like(head, ctx->saved_data["trained"].toScalarType())
+                            : at::Tensor();
     for_each_chunk(hidden.size(0), rows, [&](int64_t first, int64_t count) {
       const auto part = [&](const at::Tensor& x) { return x.narrow(0, first, count); };
       const auto column = [&](const at::Tensor& x) { return part(x).unsqueeze(1); };
@@ -117,6 +120,7 @@ struct HeadFunction : torch::autograd::Function<HeadFunction> {
       if (temperature != 1.0) d_logits.div_(temperature);
       d_logits = d_logits.to(hidden.scalar_type());
       part(d_hidden).copy_(d_logits.mm(head));
+      if (!d_head.defined()) return;
       if (d_head.scalar_type() == hidden.scalar_type()) {
         d_head.addmm_(d_logits.t(), part(hidden));
       } else {

@@ -82,6 +82,10 @@ Transformer::Transformer(ModelConfig config, ModelWeights weights, ComputeOption
   compute_.recompute = true;
 }
 
+Transformer Transformer::copy_on(at::Device device) const {
+  return {config_, weights_.copy_on(device), compute_};
+}
+
 void Transformer::refresh() {
   if (!computed_.embed.is_same(weights_.embed)) computed_.copy_from(weights_);
 }

@@ -47,6 +47,8 @@ class Transformer {
   const ModelWeights& computed() const { return computed_; }
   /// The output head, for `token_log_probs`.
   HeadPair head() const { return {weights_.head, computed_.head}; }
+  /// A copy with tensors of its own on `device`, without gradients.
+  Transformer copy_on(at::Device device) const;
   /// Brings `computed` up to date. Call it after each change of the weights.
   void refresh();
 

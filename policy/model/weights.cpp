@@ -178,6 +178,14 @@ ModelWeights ModelWeights::clone() const {
   return changed(*this, [](const at::Tensor& tensor) { return tensor.clone(); });
 }
 
+at::Tensor copy_on(const at::Tensor& tensor, at::Device device) {
+  return tensor.detach().to(at::TensorOptions(device), /*non_blocking=*/false, /*copy=*/true);
+}
+
+ModelWeights ModelWeights::copy_on(at::Device device) const {
+  return changed(*this, [&](const at::Tensor& tensor) { return policy::copy_on(tensor, device); });
+}
+
 ModelWeights ModelWeights::converted(const at::TensorOptions& options) const {
   return changed(*this, [&](const at::Tensor& tensor) { return tensor.to(options); });
 }

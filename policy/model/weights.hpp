@@ -55,11 +55,16 @@ struct ModelWeights {
   ModelWeights clone() const;
   /// A copy without gradients of that type and device; tensors that have both already are shared.
   ModelWeights converted(const at::TensorOptions& options) const;
+  /// A deep copy on `device`, without gradients.
+  ModelWeights copy_on(at::Device device) const;
   /// Copies the values of weights of the same shapes, of any type and device.
   void copy_from(const ModelWeights& other);
   /// Marks every parameter as a leaf that collects gradients.
   void require_grad();
 };
+
+/// A copy with storage of its own, without gradients.
+at::Tensor copy_on(const at::Tensor& tensor, at::Device device);
 
 /// Parameters of the configuration's shapes with undefined content.
 ModelWeights allocate_weights(const ModelConfig& config, at::ScalarType dtype = at::kFloat);

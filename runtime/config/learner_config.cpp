@@ -18,6 +18,8 @@ constexpr std::array<std::string_view, 2> forward_names{"streamed", "at_use"};
 constexpr std::array<std::string_view, 2> offload_names{"kept_prefixes", "layer_inputs"};
 constexpr std::array<std::string_view, 2> critic_names{"separate", "shared"};
 
+constexpr std::array<std::string_view, 4> lora_targets{"qkv", "out", "gate_up", "down"};
+
 constexpr RealRange weight{.low = 0, .high = 1000};
 constexpr RealRange share{.low = 0, .high = 1};
 constexpr RealRange rate{.low = 0, .high = 1, .above_low = true};
@@ -80,6 +82,12 @@ void describe_optimizer(Fields& fields, OptimizerConfig& c) {
   fields.real("gradient_clip", c.gradient_clip, {.low = 0, .high = 1e6, .above_low = true});
 }
 
+void describe_lora(Fields& fields, LoraConfig& c) {
+  fields.integer("rank", c.rank, {.low = 0, .high = 4096});
+  fields.real("alpha", c.alpha, {.low = 0, .high = 1e6, .above_low = true});
+  fields.texts("targets", c.targets, lora_targets);
+}
+
 void describe_warnings(Fields& fields, WarningsConfig& c) {
   fields.real("entropy_change", c.entropy_change, weight);
   fields.real("explained_variance", c.explained_variance, {.low = -1000, .high = 1});
@@ -98,11 +106,19 @@ void validate_loss(const LossConfig& c, Complaints& complaints) {
                      "expected 0 (off) or more than 1");
 }
 
+void validate_lora(const LoraConfig& c, Complaints& complaints) {
+  complaints.require(c.rank > 0 || c == LoraConfig{}, "learner.lora.rank",
+                     "expected at least 1 with learner.lora.alpha or targets, got 0 (off)");
+  complaints.require(!c.targets.empty(), "learner.lora.targets",
+                     "expected at least one of \"qkv\", \"out\", \"gate_up\", \"down\"");
+}
+
 }  // namespace
 
 void describe(Fields& fields, LearnerConfig& c) {
   fields.choice_of("device", c.device, device_names);
   fields.integer("gpu", c.gpu, {.low = 0, .high = 63});
+  fields.integer("gpus", c.gpus, {.low = 1, .high = 64});
   fields.choice_of("precision", c.precision, precision_names);
   fields.integer("threads", c.threads, {.low = 1, .high = 1024});
   fields.integer("max_lag", c.max_lag, {.low = 0, .high = 1024});
@@ -112,12 +128,14 @@ void describe(Fields& fields, LearnerConfig& c) {
   fields.integer("pack_tokens", c.pack_tokens, {.low = 1, .high = 1 << 24});
   fields.choice_of("forwards", c.forwards, forward_names);
   fields.flag("refresh_prefix", c.refresh_prefix);
+  fields.duration("rank_timeout", c.rank_timeout, {.low = std::chrono::seconds{1}});
   fields.integer("max_skipped", c.max_skipped, {.low = 1, .high = 1000});
   fields.table("step", [&c](Fields& table) { describe_step(table, c.step); });
   fields.table("loss", [&c](Fields& table) { describe_loss(table, c.loss); });
   fields.table("advantage", [&c](Fields& table) { describe_advantage(table, c.advantage); });
   fields.table("overlong", [&c](Fields& table) { describe_overlong(table, c.overlong); });
   fields.table("critic", [&c](Fields& table) { describe_critic(table, c.critic); });
+  fields.table("lora", [&c](Fields& table) { describe_lora(table, c.lora); });
   fields.table("optimizer", [&c](Fields& table) { describe_optimizer(table, c.optimizer); });
   fields.table("warnings", [&c](Fields& table) { describe_warnings(table, c.warnings); });
 }
@@ -137,7 +155,12 @@ void validate(const LearnerConfig& c, Complaints& complaints) {
                      "expected at most learner.step.trajectories (" +
                          std::to_string(c.step.trajectories) + "), got " +
                          std::to_string(c.step.minibatches));
+  complaints.require(
+      c.gpus == 1 || c.forwards == ForwardMode::at_use, "learner.forwards",
+      "expected \"at_use\" with learner.gpus > 1, got \"streamed\": a kept prefix is on "
+      "one rank only");
   validate_loss(c.loss, complaints);
+  validate_lora(c.lora, complaints);
   // Compared by value: the effective configuration that a resume reads sets every key.
   complaints.require(
       c.advantage.lambda_alpha == 0 || c.advantage.lambda == AdvantageConfig{}.lambda,

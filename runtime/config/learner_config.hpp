@@ -3,6 +3,7 @@
 // code in policy/learn takes these very structs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -108,6 +109,16 @@ struct OptimizerConfig {
   double gradient_clip = 1.0;  // largest gradient norm, for policy and critic separately
 };
 
+/// [learner.lora]: low-rank adapters of the policy instead of all its parameters, and merged with
+/// them in everything that is published. A critic of its own is trained whole.
+struct LoraConfig {
+  int64_t rank = 0;     // of every adapter; 0: off
+  double alpha = 32.0;  // adapters count alpha / rank times
+  std::vector<std::string> targets{"qkv", "out", "gate_up", "down"};  // matrices of every layer
+
+  bool operator==(const LoraConfig&) const = default;
+};
+
 /// [learner.warnings]: signs that came before collapses.
 struct WarningsConfig {
   double entropy_change = 0.5;  // relative to its mean over the 8 steps before, either way; 0: off
@@ -120,8 +131,10 @@ struct WarningsConfig {
 };
 
 struct LearnerConfig {
-  ComputeDevice device = ComputeDevice::cpu;            // "cpu", "cuda"
-  int64_t gpu = 0;                                      // number of the GPU, for "cuda"
+  ComputeDevice device = ComputeDevice::cpu;  // "cpu", "cuda"
+  int64_t gpu = 0;                            // number of the GPU, for "cuda"
+  int64_t gpus = 1;  // ranks: GPUs from `gpu` on, each with a part of a step's trajectories and of
+                     // the optimiser's state; on a CPU, threads; more than 1 needs forwards at_use
   ComputePrecision precision = ComputePrecision::bf16;  // "bf16", "fp32"; for "cuda"
   int64_t threads = 1;                                  // of the tensor library
   int64_t max_lag = 2;                        // versions; older tokens have no policy loss
@@ -132,14 +145,16 @@ struct LearnerConfig {
   int64_t pack_tokens = 2048;                       // of one forward and backward pass
   ForwardMode forwards = ForwardMode::streamed;
   bool refresh_prefix = false;  // recompute a kept prefix when the weights have changed
-  int64_t max_skipped = 3;      // updates in a row that may be skipped for numbers that are not
-                                // finite; then the run stops
+  std::chrono::milliseconds rank_timeout{600'000};  // of one pass of all ranks, or one update
+  int64_t max_skipped = 3;  // updates in a row that may be skipped for numbers that are not
+                            // finite; then the run stops
 
   StepConfig step;
   LossConfig loss;
   AdvantageConfig advantage;
   OverlongConfig overlong;
   CriticConfig critic;
+  LoraConfig lora;
   OptimizerConfig optimizer;
   WarningsConfig warnings;
 

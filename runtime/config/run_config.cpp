@@ -23,6 +23,17 @@ void validate_mode(const RunConfig& c, Complaints& complaints) {
                      "run.mode = \"async\" needs at least 1; use run.mode = \"sync\" for lag 0");
 }
 
+/// The stages that learn from given data train all parameters on one rank.
+void validate_learner(const RunConfig& c, Complaints& complaints) {
+  const bool any = samples(c.run.stage);
+  const std::string where = " with run.stage = \"" + std::string{to_string(c.run.stage)} +
+                            "\"; in a chain, set it for the stages that sample, as in "
+                            "[stage.agentic]";
+  complaints.require(any || c.learner.gpus == 1, "learner.gpus", "expected 1" + where);
+  complaints.require(any || c.learner.lora.rank == 0, "learner.lora.rank",
+                     "expected 0 (off)" + where);
+}
+
 void validate_sizes(const RunConfig& c, Complaints& complaints) {
   complaints.require(
       !learns_online(c.run.stage) || c.learner.step.trajectories <= c.run.trajectories,
@@ -168,6 +179,7 @@ void validate(const RunConfig& c, Complaints& complaints) {
   validate(c.supervisor, complaints);
   if (!c.run.stages.empty()) return;
   validate_mode(c, complaints);
+  validate_learner(c, complaints);
   validate_sizes(c, complaints);
   validate_timeouts(c, complaints);
   validate_stage(c, complaints);

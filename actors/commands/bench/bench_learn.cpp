@@ -11,6 +11,7 @@
 
 #include "actors/commands/bench/bench_parts.hpp"
 #include "actors/commands/bench/learn_on_gpu.hpp"
+#include "actors/commands/bench/learn_on_ranks.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "runtime/environment.hpp"
 
@@ -21,7 +22,7 @@ struct LearnArguments {
   std::string model, device = "cpu", critic = "separate";
   LongBenchOptions trajectory;  // on a GPU
   policy::LearnBenchOptions shape;
-  int64_t epochs = 1, seed = 1;
+  int64_t epochs = 1, seed = 1, gpus = 1;
   int threads = 1;
   bool json = false;
 };
@@ -100,10 +101,16 @@ std::string to_text(const LongBenchFigures& f, const LongBenchOptions& options) 
   return table_of(rows);
 }
 
+/// The model folder, or the default of the device.
+std::filesystem::path model_folder(const LearnArguments& args) {
+  if (!args.model.empty()) return args.model;
+  return source_folder() /
+         (args.device == "cuda" ? "configs/policy/qwen3-1.7b-shape" : "configs/policy/tiny");
+}
+
 ExitCode bench_on_gpu(LearnArguments args) {
   LongBenchOptions& options = args.trajectory;
-  options.model = args.model.empty() ? source_folder() / "configs/policy/qwen3-1.7b-shape"
-                                     : std::filesystem::path{args.model};
+  options.model = model_folder(args);
   options.seed = static_cast<uint64_t>(args.seed);
   options.critic = args.critic == "shared" ? CriticKind::shared : CriticKind::separate;
   const auto figures = measure_long(options);
@@ -112,11 +119,32 @@ ExitCode bench_on_gpu(LearnArguments args) {
   return ExitCode::success;
 }
 
+ExitCode bench_on_ranks(const LearnArguments& args) {
+  RanksBenchOptions options{.model = model_folder(args), .seed = static_cast<uint64_t>(args.seed)};
+  LearnerConfig& learner = options.learner;
+  learner.gpus = args.gpus;
+  learner.threads = args.threads;
+  learner.critic.kind = args.critic == "shared" ? CriticKind::shared : CriticKind::separate;
+  options.shape.steps = args.shape.steps;
+  options.shape.trajectories = args.shape.trajectories;
+  if (args.device == "cuda") {
+    learner.device = ComputeDevice::cuda;
+    learner.gpu = args.trajectory.gpu;
+    options.shape.tokens = args.trajectory.tokens;
+  } else {
+    const policy::LearnBenchOptions& s = args.shape;
+    options.shape.tokens = s.prompt_tokens + s.turns * (s.action_tokens + s.result_tokens);
+  }
+  const auto figures = measure_ranks(options);
+  if (!figures) return report(figures.error());
+  std::cout << (args.json ? json_of(*figures, options) : text_of(*figures, options)) << std::flush;
+  return ExitCode::success;
+}
+
 ExitCode bench_learn(const LearnArguments& args) {
+  if (args.gpus > 1) return bench_on_ranks(args);
   if (args.device == "cuda") return bench_on_gpu(args);
-  const auto folder = args.model.empty() ? source_folder() / "configs/policy/tiny"
-                                         : std::filesystem::path{args.model};
-  auto model = policy::load_hf_model(folder);
+  auto model = policy::load_hf_model(model_folder(args));
   if (!model) return report(model.error());
   at::set_num_threads(args.threads);
   policy::TrainerSetup setup;
@@ -137,6 +165,11 @@ void add_gpu(CLI::App& app, LearnArguments& args) {
   app.add_option("--gpu", options.gpu, "Number of the GPU")
       ->capture_default_str()
       ->check(CLI::Range(0, 63));
+  app.add_option("--gpus", args.gpus,
+                 "Ranks: the same steps on 1 and on that many GPUs, from --gpu on, or threads of a "
+                 "CPU")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
   app.add_option("--tokens", options.tokens, "Tokens of the trajectory on a GPU, in 128 turns")
       ->capture_default_str()
       ->check(CLI::Range(512, 1 << 24));
@@ -170,7 +203,11 @@ const char* const learn_footer =
     "once, however often it is used. On a GPU the figures are of one long trajectory with random\n"
     "weights: forward and backward of the policy loss in bf16, with float32 master weights, "
     "beside\n"
-    "transformers with gradient checkpointing and log-probabilities in chunks.";
+    "transformers with gradient checkpointing and log-probabilities in chunks. With --gpus, steps "
+    "of\n"
+    "--trajectories are trained on one rank and then on several, from the same start: on GPUs "
+    "each\n"
+    "trajectory has --tokens, and no peer runs.";
 
 }  // namespace
 

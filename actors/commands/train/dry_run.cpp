@@ -41,11 +41,14 @@ std::string place_text(const SandboxConfig& c) {
 
 std::string learner_text(const LearnerConfig& c, const policy::LearnerMemory& plan) {
   const std::string all = mib(in_mib(plan.total()));
-  if (c.device == ComputeDevice::cpu) return all + " plus the trajectories it holds";
-  return all + " of GPU " + std::to_string(c.gpu) + " (parameters with their state " +
-         mib(in_mib(plan.parameters)) + ", published " + mib(in_mib(plan.published)) +
-         ", kept prefixes " + mib(in_mib(plan.kept)) + ", activations " +
-         mib(in_mib(plan.activations)) + ")" +
+  const std::string ranks = c.gpus > 1 ? " on each of " + std::to_string(c.gpus) + " ranks" : "";
+  if (c.device == ComputeDevice::cpu) return all + ranks + " plus the trajectories it holds";
+  const std::string gpus = c.gpus > 1 ? " of each of GPU " + std::to_string(c.gpu) + " to " +
+                                            std::to_string(c.gpu + c.gpus - 1)
+                                      : " of GPU " + std::to_string(c.gpu);
+  return all + gpus + " (parameters with their state " + mib(in_mib(plan.parameters)) +
+         ", published " + mib(in_mib(plan.published)) + ", kept prefixes " +
+         mib(in_mib(plan.kept)) + ", activations " + mib(in_mib(plan.activations)) + ")" +
          (plan.host > 0 ? " and " + mib(in_mib(plan.host)) + " of pinned host memory" : "");
 }
 
@@ -84,7 +87,7 @@ void print_tree(const RunConfig& c, const MemoryBudget& memory, size_t tasks) {
   line("rollout", c.rollout.count, std::to_string(c.rollout.concurrent) + " trajectories each");
   const int64_t learner = learns ? memory.learner.host : 0;
   const bool learns_here = learns && c.learner.device != ComputeDevice::cuda;
-  const int64_t total = learner + (learns_here ? memory.learner.total() : 0) +
+  const int64_t total = learner + (learns_here ? memory.learner.total() * c.learner.gpus : 0) +
                         (gpu || brain ? 0 : memory.generator * c.generator.count);
   std::cout << "expected memory: " << mib(in_mib(total))
             << " of tensors, about 400 MiB of libraries, "

@@ -39,7 +39,7 @@ class LearnerTest : public RunFixture {
     const auto inputs = inputs_of(c, *session_);
     LearnerSettings learns =
         learner_settings(c, {inputs->model, inputs->weights, inputs->origin}, inputs->checkpoints);
-    learns.shared = std::move(shared);
+    learns.shared = {std::move(shared)};
     const LedgerActor ledger = system_.spawn(stand_in::ledger);
     const LocalWeightStoreActor store = system_.spawn(any_store);
     LearnerActor actor = system_.spawn<caf::detached>(learner, Identity{"learner-0", tap.get()},

@@ -30,6 +30,17 @@ TEST(RunInputsTest, TrajectoriesBeyondTheModelsPositionsAreRefused) {
   EXPECT_NE(inputs.error().message.find("(2048), got 2049"), std::string::npos);
 }
 
+TEST(RunInputsTest, AdaptersLargerThanTheirMatricesAreRefused) {
+  const RunConfig fits = config({"learner.lora.rank=160"});
+  EXPECT_TRUE(load_inputs(fits, fits.model.folder));
+  const RunConfig larger = config({"learner.lora.rank=161"});
+  const auto inputs = load_inputs(larger, larger.model.folder);
+  ASSERT_FALSE(inputs);
+  EXPECT_NE(inputs.error().message.find("learner.lora.rank: expected at most 160"),
+            std::string::npos)
+      << inputs.error().message;
+}
+
 TEST(RunInputsTest, TemperatureZeroSamplesButDoesNotTrain) {
   const RunConfig greedy = config({"generator.temperature=0"});
   EXPECT_TRUE(load_inputs(greedy, greedy.model.folder));

@@ -35,6 +35,54 @@ TEST_F(RunTreeTest, StoppedRunResumesWhereItWas) {
   EXPECT_TRUE(after.law_holds());
 }
 
+TEST_F(RunTreeTest, AdaptersOnTwoRanksResumeOnOne) {
+  RunConfig c = config({"learner.gpus=2", "learner.lora.rank=4", "learner.step.trajectories=2"});
+  {
+    auto session = begin_run(c, "test", "{}");
+    ASSERT_TRUE(session.has_value()) << session.error().message;
+    EXPECT_EQ(run(inputs_of(c, *session), 20), "done");
+  }
+  c.learner.gpus = 1;
+  auto session = resume_run(c, folder.path() / "run", "{}");
+  ASSERT_TRUE(session.has_value()) << session.error().message;
+  EXPECT_GE(session->origin.version.step, 1U);
+  EXPECT_TRUE(std::filesystem::exists(session->origin.checkpoint / "adapter.safetensors"));
+  EXPECT_EQ(run(inputs_of(c, *session), UINT64_MAX), "done");
+  session->ledger.reset();
+  const RunSummary after = summary();
+  EXPECT_EQ(after.trained + after.dropped_total(), 24U);
+  EXPECT_FALSE(after.dropped.contains("infrastructure"));
+  EXPECT_TRUE(after.law_holds());
+}
+
+TEST_F(RunTreeTest, RankThatIsLateEndsTheRunAndNothingIsLost) {
+  RunConfig c = config({"learner.gpus=2", "learner.step.trajectories=2"});
+  {
+    auto session = begin_run(c, "test", "{}");
+    ASSERT_TRUE(session.has_value()) << session.error().message;
+    EXPECT_EQ(run(inputs_of(c, *session), 20), "done");
+  }
+  uint32_t durable = 0;
+  c.learner.rank_timeout = std::chrono::milliseconds{0};
+  {
+    auto session = resume_run(c, folder.path() / "run", "{}");
+    ASSERT_TRUE(session.has_value()) << session.error().message;
+    durable = session->origin.version.step;
+    EXPECT_GE(durable, 1U);
+    const std::string end = run(inputs_of(c, *session), UINT64_MAX);
+    EXPECT_NE(end.find("of 2 (cpu) did not finish its work within 0 ms"), std::string::npos) << end;
+  }
+  EXPECT_TRUE(summary().law_holds());
+  c.learner.rank_timeout = std::chrono::minutes{1};
+  auto session = resume_run(c, folder.path() / "run", "{}");
+  ASSERT_TRUE(session.has_value()) << session.error().message;
+  EXPECT_EQ(session->origin.version.step, durable);
+  EXPECT_EQ(run(inputs_of(c, *session), UINT64_MAX), "done");
+  session->ledger.reset();
+  EXPECT_EQ(summary().trained + summary().dropped_total(), 24U);
+  EXPECT_TRUE(summary().law_holds());
+}
+
 TEST_F(RunTreeTest, SynchronousRunDropsNothingAsStale) {
   // The delay lets the supervisor read counts while ends are not durable yet.
   EXPECT_EQ(run_whole(config({"run.mode=sync", "learner.max_lag=0", "rollout.concurrent=8",

@@ -22,6 +22,31 @@ TEST(LearnerMemoryTest, CountsEveryCopyOfTheParameters) {
   EXPECT_EQ(plan_learner_memory(tiny_config(), config, {64}).reference, 4 * count);
 }
 
+TEST(LearnerMemoryTest, RanksShareTheMoments) {
+  const int64_t count = tiny_config().parameter_count();
+  LearnerConfig config;
+  config.device = ComputeDevice::cuda;
+  config.gpus = 2;
+  EXPECT_EQ(plan_learner_memory(tiny_config(), config, {64}).parameters, 14 * count);
+}
+
+TEST(LearnerMemoryTest, AdaptersReplaceTheStateOfThePolicyOnly) {
+  ModelConfig model = tiny_config();
+  LearnerConfig config;
+  config.device = ComputeDevice::cuda;
+  config.lora = {.rank = 1, .targets = {"down"}};
+  const int64_t targets = model.layers * model.hidden * model.ffn;
+  const int64_t adapters = model.layers * (model.hidden + model.ffn);
+  const int64_t expected =
+      2 * (model.parameter_count() + targets) + 16 * adapters + 6 * model.hidden * model.ffn;
+  EXPECT_EQ(plan_learner_memory(model, config, {64}).parameters, expected);
+  config.loss.kl = 0.1;
+  EXPECT_EQ(plan_learner_memory(model, config, {64}).reference, 0) << "the frozen weights";
+  config.critic.kind = CriticKind::separate;
+  EXPECT_EQ(plan_learner_memory(model, config, {64}).parameters,
+            expected + 18 * model.parameter_count());
+}
+
 class LongMemoryTest : public testing::Test {
  protected:
   LongMemoryTest() {

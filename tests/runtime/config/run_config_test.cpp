@@ -91,6 +91,30 @@ TEST(RunConfigTest, SynchronousModeMeansNoLag) {
   EXPECT_THAT(error_of(least, {"learner.max_lag=0"}), HasSubstr("run.mode = \"async\" needs"));
 }
 
+TEST(RunConfigTest, SeveralRanksDoNotStreamForwards) {
+  EXPECT_THAT(error_of(least, {"learner.gpus=2"}),
+              HasSubstr("learner.forwards: expected \"at_use\" with learner.gpus > 1"));
+  EXPECT_THAT(error_of(least, {"learner.gpus=0"}), HasSubstr("learner.gpus: expected an integer"));
+}
+
+TEST(RunConfigTest, AdaptersNeedARankAndKnownTargets) {
+  EXPECT_THAT(error_of(least, {"learner.lora.alpha=8"}),
+              HasSubstr("learner.lora.rank: expected at least 1"));
+  EXPECT_THAT(error_of(least, {"learner.lora.rank=4", "learner.lora.targets=[\"q_proj\"]"}),
+              HasSubstr("\"gate_up\""));
+  EXPECT_THAT(error_of(least, {"learner.lora.rank=4", "learner.lora.targets=[]"}),
+              HasSubstr("learner.lora.targets: expected at least one"));
+}
+
+TEST(RunConfigTest, StagesThatLearnFromDataHaveOneRankAndNoAdapters) {
+  const std::vector<std::string> data{"run.stage=sft", "sft.data=d.jsonl",
+                                      "learner.forwards=at_use", "learner.gpus=2",
+                                      "learner.lora.rank=4"};
+  EXPECT_THAT(error_of(least, data),
+              HasSubstr("learner.gpus: expected 1 with run.stage = \"sft\""));
+  EXPECT_THAT(error_of(least, data), HasSubstr("learner.lora.rank: expected 0 (off)"));
+}
+
 TEST(RunConfigTest, ATrajectoryMustFitTheCache) {
   EXPECT_THAT(error_of(least, {"generator.cache_tokens=1024"}),
               HasSubstr("agent.max_tokens: expected at most generator.cache_tokens (1024)"));
@@ -125,6 +149,8 @@ TEST(RunConfigTest, EffectiveConfigurationReadsBackToItself) {
        "learner.critic.value_clip=0.2"},
       {"learner.loss.dual_clip=3", "learner.loss.sequence_high=2", "learner.overlong.limit=100",
        "learner.overlong.margin=10", "learner.loss.kl=0.1", "learner.loss.entropy=0.01"},
+      {"learner.gpus=2", "learner.forwards=at_use", "learner.rank_timeout=1m",
+       "learner.lora.rank=8", "learner.lora.targets=[\"qkv\"]"},
       {"run.stage=sft", "model.weights=random", "sft.data=d.jsonl"},
       {"run.stage=sft", "sft.script=s.toml"},
       {"synthesis.held_out=[\"h\"]", "generator.temperature=0", "rollout.reward=log_speedup"}};

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/learn/ranks/threaded_group.hpp"
+
+#include <ATen/ops/zeros.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/util/Exception.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "policy/learn/ranks/host_collective.hpp"
+#include "policy/learn/ranks/nccl_collective.hpp"
+#include "policy/model/threads.hpp"
+
+namespace warpsmith::policy {
+namespace {
+
+/// Why `work` failed; empty if it did not.
+template <class Work>
+std::string failure_in(const Work& work) {
+  try {
+    work();
+    return {};
+  } catch (const c10::Error& error) {
+    return error.what_without_backtrace();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+/// Lets all ranks meet once: those on GPUs connect at their first call.
+void connect(RankGroup& group, const std::vector<c10::Device>& devices) {
+  const auto ranks = static_cast<int64_t>(devices.size());
+  group.run([&](size_t rank, Collective& collective) {
+    const at::Tensor all = at::zeros({ranks}, at::TensorOptions(devices[rank]));
+    at::Tensor own = all.narrow(0, static_cast<int64_t>(rank), 1);
+    collective.reduce_scatter(all, own);
+    (void)own.cpu();
+  });
+}
+
+class ThreadedGroup final : public RankGroup {
+ public:
+  ThreadedGroup(GroupSettings settings, std::vector<std::shared_ptr<Collective>> collectives)
+      : settings_(std::move(settings)), collectives_(std::move(collectives)) {
+    done_.resize(size(), true);
+    for (size_t rank = 0; rank < size(); ++rank) {
+      threads_.emplace_back([this, rank] { serve(rank); });
+    }
+  }
+
+  /// A thread that never leaves a driver's call cannot be joined, and what it works on cannot be
+  /// freed: then the process ends.
+  ~ThreadedGroup() override {
+    {
+      std::unique_lock lock{mutex_};
+      stopping_ = true;
+      changed_.notify_all();
+      if (!changed_.wait_for(lock, settings_.grace, [this] { return ended_ == size(); })) {
+        const std::string why = failure_ + "\nlearner: a rank does not end; ending the process\n";
+        (void)std::fputs(why.c_str(), stderr);
+        std::terminate();
+      }
+    }
+    for (std::thread& thread : threads_) thread.join();
+  }
+  ThreadedGroup(const ThreadedGroup&) = delete;
+  ThreadedGroup& operator=(const ThreadedGroup&) = delete;
+
+  size_t size() const override { return settings_.devices.size(); }
+
+  void run(const Work& work) override {
+    std::unique_lock lock{mutex_};
+    if (!failure_.empty()) throw std::runtime_error(failure_);
+    work_ = &work;
+    done_.assign(size(), false);
+    ++round_;
+    changed_.notify_all();
+    const auto ended = [this] { return all_done() || !failure_.empty(); };
+    if (!changed_.wait_for(lock, settings_.timeout, ended)) fail_by_time();
+    if (failure_.empty()) return;
+    end_others(lock);
+    throw std::runtime_error(failure_);
+  }
+
+ private:
+  std::string name_of(size_t rank) const {
+    return "learner: rank " + std::to_string(rank) + " of " + std::to_string(size()) + " (" +
+           settings_.devices[rank].str() + ")";
+  }
+
+  bool all_done() const {
+    for (const bool done : done_) {
+      if (!done) return false;
+    }
+    return true;
+  }
+
+  void fail_by_time() {
+    size_t late = 0;
+    while (late + 1 < size() && done_[late]) ++late;
+    failure_ = name_of(late) + " did not finish its work within " +
+               std::to_string(settings_.timeout.count()) + " ms";
+  }
+
+  void end_others(std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    for (const auto& collective : collectives_) (void)failure_in([&] { collective->abort(); });
+    lock.lock();
+    (void)changed_.wait_for(lock, settings_.grace, [this] { return all_done(); });
+  }
+
+  void serve(size_t rank) {
+    use_threads(settings_.threads);
+    const c10::OptionalDeviceGuard on_device{settings_.devices[rank]};
+    uint64_t served = 0;
+    std::unique_lock lock{mutex_};
+    while (true) {
+      changed_.wait(lock, [&] { return stopping_ || round_ != served; });
+      if (stopping_) break;
+      served = round_;
+      work_once(rank, lock);
+    }
+    lock.unlock();
+    (void)failure_in([&] { collectives_[rank]->close(); });
+    lock.lock();
+    ++ended_;
+    changed_.notify_all();
+  }
+
+  void work_once(size_t rank, std::unique_lock<std::mutex>& lock) {
+    const Work& work = *work_;
+    lock.unlock();
+    const std::string why = failure_in([&] { work(rank, *collectives_[rank]); });
+    lock.lock();
+    done_[rank] = true;
+    if (!why.empty() && failure_.empty()) failure_ = name_of(rank) + ": " + why;
+    changed_.notify_all();
+  }
+
+  GroupSettings settings_;
+  std::vector<std::shared_ptr<Collective>> collectives_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const Work* work_ = nullptr;  // of this round
+  uint64_t round_ = 0;
+  std::vector<bool> done_;  // with the work of this round
+  std::string failure_;     // the first one
+  bool stopping_ = false;
+  size_t ended_ = 0;  // threads
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<RankGroup> make_rank_group(const GroupSettings& settings,
+                                           std::vector<std::shared_ptr<Collective>> collectives) {
+  return std::make_unique<ThreadedGroup>(settings, std::move(collectives));
+}
+
+std::unique_ptr<RankGroup> make_rank_group(const GroupSettings& settings) {
+  if (settings.devices.front().is_cpu()) {
+    return make_rank_group(settings, host_collectives(settings.devices.size(), settings.timeout));
+  }
+  auto group = make_rank_group(settings, nccl_collectives(settings.devices, settings.timeout));
+  connect(*group, settings.devices);
+  return group;
+}
+
+}  // namespace warpsmith::policy
