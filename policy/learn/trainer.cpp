@@ -56,7 +56,7 @@ TrainerState make_state(const TrainerSetup& setup, ModelConfig config, ModelWeig
 }  // namespace
 
 Trainer::Trainer(TrainerSetup setup, ModelConfig config, ModelWeights weights)
-    : setup_(setup),
+    : setup_(std::move(setup)),
       state_(make_state(setup_, std::move(config), std::move(weights))),
       running_(setup_.learner) {
   begin_step();
