@@ -165,17 +165,20 @@ void add_gpu(CLI::App& app, LearnArguments& args) {
   app.add_option("--gpu", options.gpu, "Number of the GPU")
       ->capture_default_str()
       ->check(CLI::Range(0, 63));
-  app.add_option("--gpus", args.gpus,
-                 "Ranks: the same steps on 1 and on that many GPUs, from --gpu on, or threads of a "
-                 "CPU")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 64));
+  CLI::Option* gpus =
+      app.add_option(
+             "--gpus", args.gpus,
+             "Ranks: the same steps on 1 and on that many GPUs, from --gpu on, or threads of a "
+             "CPU")
+          ->capture_default_str()
+          ->check(CLI::Range(1, 64));
   app.add_option("--tokens", options.tokens, "Tokens of the trajectory on a GPU, in 128 turns")
       ->capture_default_str()
       ->check(CLI::Range(512, 1 << 24));
   app.add_flag("--update", options.update,
                "On a GPU: a whole PPO update of policy and critic, too (92 GiB for 1.7B "
-               "parameters and 131,072 tokens)");
+               "parameters and 131,072 tokens)")
+      ->excludes(gpus);
   app.add_option("--critic", args.critic,
                  "Critic of that update: separate, or shared with the policy")
       ->capture_default_str()

@@ -24,14 +24,16 @@ namespace {
 /// Why `work` failed; empty if it did not.
 template <class Work>
 std::string failure_in(const Work& work) {
+  std::string why;
   try {
     work();
     return {};
   } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
+    why = error.what_without_backtrace();
   } catch (const std::exception& error) {
-    return error.what();
+    why = error.what();
   }
+  return why.empty() ? "an error without a message" : why;
 }
 
 /// Lets all ranks meet once: those on GPUs connect at their first call.

@@ -167,6 +167,17 @@ TEST_F(HfFolderTest, SavedModelIsTheSame) {
   }
 }
 
+TEST_F(HfFolderTest, SavedModelKeepsItsType) {
+  const auto wide = load_hf_model(golden + "qwen3");
+  ASSERT_TRUE(wide) << wide.error().message;
+  const Transformer narrow{wide->config(), wide->weights().converted(at::kBFloat16)};
+  ASSERT_TRUE(save_hf_model(folder_, narrow));
+  EXPECT_EQ(json_file(folder_ / "config.json")["torch_dtype"], "bfloat16");
+  const auto again = load_hf_model(folder_, at::kBFloat16);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(again->weights().embed.equal(narrow.weights().embed));
+}
+
 TEST_F(HfFolderTest, RandomModelFollowsItsConfig) {
   fs::copy(golden + "qwen3/config.json", folder_ / "config.json");
   RandomStream random(1, "weights");
