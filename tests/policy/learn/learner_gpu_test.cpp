@@ -202,7 +202,7 @@ TEST_F(LearnerGpuTest, LayerInputsInHostMemoryLeaveTheGpu) {
   config.heads = config.kv_heads = 4;
   config.layers = 16;
   // Of 16 layers' inputs and attention outputs, (T, 256) bf16 each, at most 3 layers' are there.
-  const int64_t one = 16'000 * 2 * 256 * 2;
+  const int64_t one = int64_t{16'000} * 2 * 256 * 2;
   EXPECT_LT(peak_of_pass(config, true), peak_of_pass(config, false) - 12 * one);
 }
 

@@ -17,7 +17,7 @@ at::Tensor loss_of(const Transformer& model) {
   const std::vector<std::vector<int32_t>> batch{random_tokens(9, 1), random_tokens(14, 2)};
   const PackedBatch packed = pack_sequences(batch);
   const TokenLogProbs scores = token_log_probs(model.forward(packed), model.head(), packed.tokens,
-                                               {.chunk_elements = 61 * 5});
+                                               {.chunk_elements = int64_t{61} * 5});
   return (scores.log_probs * scores.log_probs.detach().sin()).sum() + scores.entropy.sum();
 }
 

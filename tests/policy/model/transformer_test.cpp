@@ -65,7 +65,7 @@ TEST_P(TransformerTest, ACacheInHostMemoryGivesTheSameNumbers) {
   const at::NoGradGuard no_grad;
   const auto tokens = random_tokens(90, 4);
   const at::Tensor stays = in_pieces(tokens, /*moved_before=*/5);
-  for (const size_t before : {0, 2}) {
+  for (const size_t before : {size_t{0}, size_t{2}}) {
     EXPECT_EQ(max_difference(in_pieces(tokens, before), stays), 0.0) << before;
   }
 }

@@ -89,7 +89,7 @@ TEST_F(LongRehearsalTest, APlanIsPrintedAndImpossibleSettingsAreRefused) {
   const ChildExit offloading = run({"train", file, "--set", "learner.device=cpu"});
   EXPECT_EQ(offloading.exit_code, 2);
   EXPECT_THAT(offloading.err, HasSubstr("learner.offload: expected [] with learner.device"));
-  const ChildExit judged = run({"eval", file, "--samples", "1"});
+  const ChildExit judged = run({"eval", file, "--training-tasks", "--samples", "1"});
   EXPECT_EQ(judged.exit_code, 2);
   EXPECT_THAT(judged.err, HasSubstr("agent.scripted_turns: expected none in an evaluation"));
 }
