@@ -130,7 +130,8 @@ TEST(DataParallelTest, DeadlineOfARankEndsTheStepAndNamesTheRank) {
     train(trainer, played);
     ADD_FAILURE() << "no failure";
   } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), testing::ContainsRegex("learner: rank [01] of 2 .cpu. did not finish"));
+    EXPECT_THAT(error.what(),
+                testing::ContainsRegex("learner: rank [01] of 2 .cpu. did not finish"));
   }
 }
 
