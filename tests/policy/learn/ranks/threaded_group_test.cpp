@@ -2,12 +2,13 @@
 // Ranks as threads: sums and exchanges, failures and deadlines.
 #include "policy/learn/ranks/threaded_group.hpp"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 
