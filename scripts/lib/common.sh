@@ -31,8 +31,8 @@ check_jobs() {
   [[ $jobs =~ ^[1-9][0-9]{0,3}$ ]] || die "WARPSMITH_JOBS=$jobs: expected a number from 1 to 9999" 2
 }
 
-# print_usage FILE: prints the usage from the first lines of FILE
-print_usage() { sed -n '3,6s/^# //p' "$1"; }
+# print_usage FILE: prints the comment at the head of FILE
+print_usage() { sed -n '3,${/^#/!q;s/^# //p}' "$1"; }
 
 # take_lock FILE: takes the lock on descriptor 9; says so if it must wait.
 take_lock() {
