@@ -115,7 +115,7 @@ std::string judged_line(const Attempt& attempt) {
 class OptimizeJob {
  public:
   OptimizeJob(const OptimizeCall& call, OptimizeInput input, AttemptJournal journal,
-              std::vector<sandbox::SandboxOptions> slots)
+              const std::vector<sandbox::SandboxOptions>& slots)
       : call_(call),
         input_(std::move(input)),
         journal_(std::move(journal)),
@@ -239,7 +239,7 @@ Result<ExitCode> run_or_error(const OptimizeCall& call) {
   }
   auto journal = AttemptJournal::open(call.folder.journal());
   if (!journal) return tl::unexpected(std::move(journal.error()));
-  OptimizeJob job(call, std::move(*input), std::move(*journal), std::move(*slots));
+  OptimizeJob job(call, std::move(*input), std::move(*journal), *slots);
   auto code = job.run();
   if (job.stopped()) {
     std::cerr << "go on with: ./warpsmith optimize --resume " << call.folder.folder.string()
