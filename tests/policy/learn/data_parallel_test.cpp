@@ -7,6 +7,7 @@
 
 #include "policy/learn/trainer.hpp"
 #include "tests/policy/learn/tiny_world.hpp"
+#include "tests/policy/learn/train_step.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::policy {
@@ -27,24 +28,6 @@ TrainerSetup setup_of(int64_t ranks) {
   s.learner.critic.kind = CriticKind::separate;
   s.learner.loss.kl = 0.01;
   return s;
-}
-
-Trainer trainer_of(const TrainerSetup& setup) {
-  return {setup, tiny_config(), tiny_weights(1)};
-}
-
-/// Trains on those trajectories; the report of the step that they complete.
-StepReport train(Trainer& trainer, const std::vector<Trajectory>& played) {
-  for (const Trajectory& one : played) {
-    for (const Segment& segment : one.segments) EXPECT_TRUE(trainer.observe(segment));
-    EXPECT_TRUE(trainer.close(one.id, one.outcome));
-  }
-  std::optional<StepReport> report;
-  while (trainer.has_work()) {
-    Progress progress = trainer.advance();
-    if (progress.step) report = std::move(progress.step);
-  }
-  return report.value();
 }
 
 /// The steps of two trainers on the same trajectories are equal but for rounding.

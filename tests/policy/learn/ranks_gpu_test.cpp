@@ -14,6 +14,7 @@
 #include "policy/learn/trainer.hpp"
 #include "runtime/clock.hpp"
 #include "tests/policy/learn/tiny_world.hpp"
+#include "tests/policy/learn/train_step.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace warpsmith::policy {
@@ -40,25 +41,8 @@ TrainerSetup setup_of(int64_t gpus, ComputePrecision precision) {
   return s;
 }
 
-Trainer trainer_of(const TrainerSetup& setup) {
-  return {setup, tiny_config(), tiny_weights(1)};
-}
-
 ModelWeights on_host(const Trainer& trainer) {
   return trainer.weights().weights->converted(at::TensorOptions(at::kCPU).dtype(at::kFloat));
-}
-
-StepReport train(Trainer& trainer, const std::vector<Trajectory>& played) {
-  for (const Trajectory& one : played) {
-    for (const Segment& segment : one.segments) EXPECT_TRUE(trainer.observe(segment));
-    EXPECT_TRUE(trainer.close(one.id, one.outcome));
-  }
-  std::optional<StepReport> report;
-  while (trainer.has_work()) {
-    Progress progress = trainer.advance();
-    if (progress.step) report = std::move(progress.step);
-  }
-  return report.value();
 }
 
 class RanksGpuTest : public testing::Test {
