@@ -50,8 +50,8 @@ int64_t stashed_bytes(const ModelConfig& m, int64_t tokens, int64_t element) {
   return m.layers * (layer_kept(m, tokens, element, false) - layer_kept(m, tokens, element, true));
 }
 
-/// Of a pass that begins with everything kept, and ends with all gradients. The first pass of an
-/// update begins without the gradients of the layers, as `spared` bytes.
+/// The bytes of a pass, which begins with everything kept and ends with all gradients. The first
+/// pass of an update begins without the gradients of the layers, as `spared` bytes.
 int64_t activation_bytes(const ModelConfig& m, int64_t tokens, int64_t element, bool stashed,
                          int64_t spared) {
   const int64_t all = m.layers * layer_kept(m, tokens, element, stashed);
@@ -88,14 +88,14 @@ void plan_prefixes(LearnerMemory& plan, const ModelConfig& m, const LearnerConfi
                         config.max_offloaded_bytes);
 }
 
-/// Of `count` parameters that are trained: master weights, gradients, and this rank's part of two
-/// moments.
+/// The bytes of `count` parameters that are trained: master weights, gradients, and this rank's
+/// part of two moments.
 int64_t trained_bytes(int64_t count, int64_t ranks) {
   return count * 2 * wide + 2 * wide * ((count + ranks - 1) / ranks);
 }
 
-/// Of a policy whose adapters are trained: all weights, the frozen values of the targets, the
-/// adapters, and the gradients of one layer's targets in both types.
+/// The bytes of a policy whose adapters are trained: all weights, the frozen values of the targets,
+/// the adapters, and the gradients of one layer's targets in both types.
 int64_t adapted_bytes(const ModelConfig& m, const LearnerConfig& c, int64_t element) {
   const LoraSize size = size_of(c.lora, m);
   return (m.parameter_count() + size.targets) * element + trained_bytes(size.adapters, c.gpus) +

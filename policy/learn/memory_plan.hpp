@@ -21,7 +21,7 @@ struct LearnerMemory {
   int64_t total() const { return parameters + published + reference + kept + activations; }
 };
 
-/// Of the trajectories of a run.
+/// Bounds on the trajectories of a run.
 struct TrajectoryBounds {
   int64_t longest = 0;     // tokens; it is a pack of its own
   int64_t concurrent = 1;  // whose prefixes may be kept during a gradient pass

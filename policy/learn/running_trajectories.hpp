@@ -34,7 +34,7 @@ class RunningTrajectories {
   void clear() { running_.clear(); }
 
   size_t size() const { return running_.size(); }
-  /// Of prefixes on the learner's device.
+  /// The bytes of prefixes on the learner's device.
   int64_t bytes() const;
   int64_t host_bytes() const;
   /// Prefixes moved to host memory so far, and prefixes released so far, because of the bounds.

@@ -19,10 +19,10 @@ class KeptPrefix {
   explicit KeptPrefix(const ActorCritic& networks);
 
   int64_t length() const { return policy_.length(); }
-  /// Of the device that computes, now or once `tokens` are kept.
+  /// Bytes on the device that computes, now or once `tokens` are kept.
   int64_t bytes() const { return bytes_with(length()); }
   int64_t bytes_with(int64_t tokens) const;
-  /// Likewise of host memory, once it moved there.
+  /// Bytes of host memory, once it moved there.
   int64_t host_bytes_with(int64_t tokens) const;
   void move_to_host();
 

@@ -30,7 +30,7 @@ Result<void> save_model(const fs::path& folder, const Transformer& model) {
   return save_hf_model(folder, model);
 }
 
-/// Not in the type that it computes in.
+/// A copy in the type of its weights, not in the one that it computes in.
 Transformer on_host(const Transformer& model) {
   return {model.config(), model.weights().copy_on(at::kCPU)};
 }

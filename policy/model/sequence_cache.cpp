@@ -23,7 +23,7 @@ int64_t SequenceCache::capacity_for(int64_t tokens) const {
   return std::max({smallest, std::min(doubled, most), tokens});
 }
 
-/// Of keys and values in all layers.
+/// The bytes of keys and values in all layers.
 int64_t SequenceCache::bytes_of_rows(int64_t count) const {
   const auto element = static_cast<int64_t>(options_.dtype().itemsize());
   const auto layers = static_cast<int64_t>(layers_.size());

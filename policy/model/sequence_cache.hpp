@@ -26,10 +26,10 @@ class SequenceCache {
 
   /// Tokens held.
   int64_t length() const { return length_; }
-  /// Of the model's device, now or once `tokens` are held.
+  /// Bytes on the model's device, now or once `tokens` are held.
   int64_t bytes() const { return bytes_with(length_); }
   int64_t bytes_with(int64_t tokens) const;
-  /// Of host memory, once `tokens` are held; 0 before the move.
+  /// Bytes of host memory, once `tokens` are held; 0 before the move.
   int64_t host_bytes_with(int64_t tokens) const;
 
   /// From now on keys and values are in host memory; on a GPU a layer's are copied there while the

@@ -15,7 +15,7 @@
 
 namespace warpsmith::sandbox {
 
-/// Of all workspaces of one service together.
+/// A bound that all workspaces of one service share.
 inline constexpr size_t max_jobs = 256;
 
 /// Owns the jobs; the destructor kills and reaps them. A job holds at most `output_bytes` of each

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Who a part of an answer goes to.
+/// Identifies the choice of an answer that a part belongs to.
 struct Part {
   const AnswerHead& head;
   const AnswerRules& rules;
