@@ -10,10 +10,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from demonstrations.arguments import demonstration_parser  # noqa: E402
 from demonstrations.task_file import read_folder  # noqa: E402
-from device_kernels.lessons import Lessons  # noqa: E402
+from device_kernels.lessons import RIGHT_SHARE, Lessons  # noqa: E402
 
 
-def lessons_for(tasks, apart, seed):
+def lessons_for(tasks, apart, seed, right):
     """Each task has its own random stream, so adding a task changes no other."""
     taken = {frozenset(task.statements) for task in apart}
     lessons = []
@@ -21,16 +21,21 @@ def lessons_for(tasks, apart, seed):
         if frozenset(task.statements) in taken:
             sys.exit(f"{task.id} is held out")
         try:
-            lessons.append(Lessons(task, random.Random(f"{seed}/{task.id}")))
+            lessons.append(Lessons(task, random.Random(f"{seed}/{task.id}"), right))
         except ValueError as error:
             print(f"skips {task.id}: {error}", file=sys.stderr)
     return lessons
 
 
 def main():
-    args = demonstration_parser(__doc__, 8000, "JSONL file").parse_args()
+    parser = demonstration_parser(__doc__, 8000, "JSONL file")
+    parser.add_argument("--right", type=float, default=RIGHT_SHARE, help="share of right submissions, 0 to 1")
+    args = parser.parse_args()
+    if not 0 <= args.right <= 1:
+        parser.error(f"--right: expected 0 to 1, got {args.right}")
     apart = [task for folder in args.apart_from for task in read_folder(folder)]
-    lessons = lessons_for([t for folder in args.tasks for t in read_folder(folder)], apart, args.seed)
+    tasks = [task for folder in args.tasks for task in read_folder(folder)]
+    lessons = lessons_for(tasks, apart, args.seed, args.right)
     if not lessons:
         sys.exit(f"found no task over rows in {', '.join(args.tasks)}")
     with open(args.out, "w", encoding="utf-8") as out:

@@ -10,8 +10,8 @@ from .styles import STYLES
 
 KERNELS, PLAN = "solution/kernels.cu", "solution/plan.toml"
 
-# Shares of submissions: four in ten are right, which leaves much for reinforcement learning.
-FATES = {"right": 0.40, "wrong": 0.45, "broken": 0.15}
+RIGHT_SHARE = 0.40  # of submissions; the rest leaves much for reinforcement learning
+WRONG_SHARE = 0.75  # of those that are not right; the others do not compile
 SLOW_SHARE = 0.75  # of the right ones: an element a load, or rows read again in each pass
 VERIFIED_SHARE = 0.15  # of the right ones
 
@@ -60,11 +60,18 @@ def broken(source, rng):
     return "\n".join(lines) + "\n"
 
 
+def fates(right):
+    """Shares of submissions, of which `right` (0 to 1) are right."""
+    wrong = (1 - right) * WRONG_SHARE
+    return {"right": right, "wrong": wrong, "broken": 1 - right - wrong}
+
+
 class Lessons:
     """Draws conversations for one task by `rng` alone. Raises ValueError for a task that is not over rows."""
 
-    def __init__(self, task, rng):
+    def __init__(self, task, rng, right=RIGHT_SHARE):
         self.task, self.rng = task, rng
+        self.fates = fates(right)
         self.kernels = [RowKernel(task, style) for style in STYLES.values()]
         self.slow = [k for k in self.kernels if k.style.width == 1 or k.style.keep == "reread"]
         self.fast = [k for k in self.kernels if k not in self.slow]
@@ -81,7 +88,7 @@ class Lessons:
         return self.rng.choice([*mistaken(kernel.text()), *forgetful(self.task, kernel.style)])
 
     def draw(self):
-        fate, kernel = self.pick(FATES), self.any_kernel()
+        fate, kernel = self.pick(self.fates), self.any_kernel()
         source = kernel.text()
         if fate == "wrong":
             source = self.wrong(kernel)
