@@ -28,6 +28,8 @@ class RandomStream {
 
   /// Continues as if `position` blocks of four 32-bit words had been drawn.
   void seek(uint64_t position);
+  /// The next whole block, for `seek`.
+  uint64_t position() const { return counter_; }
 
  private:
   void refill();

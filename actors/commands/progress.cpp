@@ -28,7 +28,7 @@ uint64_t ended(const ProgressView& view) {
 /// True once there are figures to show: after this process's first step, or in an evaluation after
 /// the first trajectory that ended.
 bool has_figures(const ProgressView& view) {
-  return ended(view) > 0 && (!view.trains || view.seen.values.contains("learner-0.reward"));
+  return view.trains ? view.seen.values.contains("learner-0.reward") : ended(view) > 0;
 }
 
 /// The sandbox's phase if it is not an everyday one; otherwise empty.

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "actors/base/worker_pool.hpp"
+#include "actors/learner/learner_settings.hpp"
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
 #include "actors/run/run_spawners.hpp"
@@ -27,6 +28,11 @@ struct SystemConfig : caf::actor_system_config {
   }
 };
 
+/// A bound on the size of one checkpoint: the parameters with all their state.
+int64_t checkpoint_bytes(const RunInputs& inputs) {
+  return inputs.learns ? learner_memory(inputs.config, inputs.model).parameters : 0;
+}
+
 }  // namespace
 
 struct RunTree::Parts {
@@ -43,7 +49,7 @@ struct RunTree::Parts {
       return ledger = spawn(sys, std::move(id));
     };
     root = system.spawn(supervisor, Identity{"supervisor", tap.get()}, std::move(spawners),
-                        supervisor_settings(inputs->config));
+                        supervisor_settings(inputs->config, checkpoint_bytes(*inputs)));
     // The first answer comes after the first handler, so `ledger` is set then.
     if (auto up = ask<ActorStatus>(root, std::chrono::seconds{60}, atom::status_v); !up) {
       throw std::runtime_error("the supervisor does not start: " + up.error().message);

@@ -133,7 +133,8 @@ void SupervisorState::flush_learner() {
 
 void SupervisorState::take_checkpoint(RunPhase next) {
   if (std::exchange(checkpointing_, true)) return;
-  ask(self_, *this, "checkpointed", peers_.learner, settings_.stop_timeout, atom::checkpoint_v)
+  ask(self_, *this, "checkpointed", peers_.learner, settings_.checkpoint_timeout,
+      atom::checkpoint_v)
       .then(
           [this, next](const std::string& folder) {
             log::info(label() + (folder.empty() ? ": no step was made, so there is no checkpoint"

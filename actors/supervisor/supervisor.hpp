@@ -16,10 +16,11 @@ namespace warpsmith::actors {
 
 struct SupervisorSettings {
   ActorCounts counts;
-  std::chrono::milliseconds heartbeat{2'000};        // between two rounds of status requests
-  std::chrono::milliseconds status_bound{10'000};    // a later answer is none
-  std::chrono::milliseconds stuck_timeout{600'000};  // without an answer; see `unanswered`
-  std::chrono::milliseconds stop_timeout{60'000};    // for the last checkpoint
+  std::chrono::milliseconds heartbeat{2'000};            // between two rounds of status requests
+  std::chrono::milliseconds status_bound{10'000};        // a later answer is none
+  std::chrono::milliseconds stuck_timeout{600'000};      // without an answer; see `unanswered`
+  std::chrono::milliseconds stop_timeout{60'000};        // for the learner to flush
+  std::chrono::milliseconds checkpoint_timeout{60'000};  // for the last checkpoint
   RestartTable restarts = default_restart_table();
 };
 

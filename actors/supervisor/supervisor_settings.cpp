@@ -5,7 +5,13 @@
 
 namespace warpsmith::actors {
 
-SupervisorSettings supervisor_settings(const RunConfig& config) {
+namespace {
+
+constexpr int64_t slow_disk = 100'000;  // bytes in a millisecond
+
+}  // namespace
+
+SupervisorSettings supervisor_settings(const RunConfig& config, int64_t checkpoint_bytes) {
   const SupervisorConfig& c = config.supervisor;
   SupervisorSettings settings;
   // One brain, because it counts the budget of the whole run.
@@ -18,6 +24,8 @@ SupervisorSettings supervisor_settings(const RunConfig& config) {
   settings.status_bound = c.status_bound;
   settings.stuck_timeout = c.stuck_timeout;
   settings.stop_timeout = c.stop_timeout;
+  settings.checkpoint_timeout =
+      c.stop_timeout + std::chrono::milliseconds{checkpoint_bytes / slow_disk};
   for (RestartLimits& limits : settings.restarts) {
     limits.max_restarts = std::min(limits.max_restarts, static_cast<uint32_t>(c.max_restarts));
     limits.window = c.restart_window;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/model/weights.hpp"
 
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
@@ -115,13 +116,24 @@ Result<void> check_names(const ModelConfig& config, const std::vector<NamedPart>
 }
 
 /// Box-Muller; std::normal_distribution differs between platforms.
+double normal(RandomStream& random) {
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - random.uniform()));
+  return radius * std::cos(2.0 * std::numbers::pi * random.uniform());
+}
+
+/// A value takes one block of the stream, so that threads share the work and the values stay the
+/// same.
 void fill_normal(at::Tensor& tensor, double std, RandomStream& random) {
+  constexpr int64_t per_thread = 65536;
   at::Tensor flat = at::empty({tensor.numel()}, at::TensorOptions(at::kDouble));
   double* out = flat.mutable_data_ptr<double>();
-  for (int64_t i = 0; i < flat.numel(); ++i) {
-    const double radius = std::sqrt(-2.0 * std::log(1.0 - random.uniform()));
-    out[i] = std * radius * std::cos(2.0 * std::numbers::pi * random.uniform());
-  }
+  const uint64_t first = random.position();
+  at::parallel_for(0, flat.numel(), per_thread, [&](int64_t begin, int64_t end) {
+    RandomStream part = random;
+    part.seek(first + static_cast<uint64_t>(begin));
+    for (int64_t i = begin; i < end; ++i) out[i] = std * normal(part);
+  });
+  random.seek(first + static_cast<uint64_t>(flat.numel()));
   tensor.copy_(flat.view(tensor.sizes()));
 }
 

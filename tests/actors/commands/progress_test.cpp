@@ -58,6 +58,8 @@ TEST(ProgressLineTest, ShowsTheWorkInProgressUntilTheFirstStep) {
   early.seen.values["learner-0.reward"] = 1;
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("reward"));
   EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("| 40s | sandbox: softmax: torch.compile"));
+  early.counts.closed = 0;  // all that ended are trained; none is in a checkpoint yet
+  EXPECT_THAT(ProgressLine{}.next(early), HasSubstr("reward"));
   early.seen.texts["sandbox-0.phase"] = "judging";
   EXPECT_THAT(ProgressLine{}.next(early), Not(HasSubstr("sandbox")));
 }

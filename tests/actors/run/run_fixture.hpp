@@ -169,7 +169,7 @@ class RunFixture : public ::testing::Test {
     caf::scoped_actor self{system};
     Tap* const through = fault ? fault.get() : tap.get();
     const auto root = system.spawn(supervisor, Identity{"supervisor", through}, spawners_of(inputs),
-                                   supervisor_settings(inputs->config));
+                                   supervisor_settings(inputs->config, 0));
     std::string phase;
     const auto deadline = Deadline::after(std::chrono::seconds{60});
     while (phase != "done" && !phase.starts_with("failed") && !deadline.passed()) {

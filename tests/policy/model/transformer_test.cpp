@@ -2,11 +2,13 @@
 // Properties of every model: packing and caching do not change the results.
 #include "policy/model/transformer.hpp"
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <gtest/gtest.h>
 
+#include "policy/model/threads.hpp"
 #include "tests/support/small_models.hpp"
 
 namespace warpsmith::policy {
@@ -165,6 +167,23 @@ TEST(WeightsTest, EqualStreamsMakeEqualModels) {
   RandomStream b(3, "weights");
   const ModelConfig config = test::small_config(Family::llama);
   EXPECT_TRUE(make_weights(config, a).layers[1].down.equal(make_weights(config, b).layers[1].down));
+}
+
+TEST(WeightsTest, ThreadsDoNotChangeTheValues) {
+  ModelConfig config = test::small_config(Family::llama);
+  config.vocabulary = 70'000;  // the embedding is filled in several parts
+  const int before = at::get_num_threads();
+  const auto made_with = [&config](int threads) {
+    use_threads(threads);
+    RandomStream random(3, "weights");
+    return make_weights(config, random);
+  };
+  const ModelWeights alone = made_with(1);
+  const ModelWeights together = made_with(3);
+  use_threads(before);
+  EXPECT_TRUE(alone.embed.equal(together.embed));
+  EXPECT_TRUE(alone.layers[1].down.equal(together.layers[1].down));
+  EXPECT_NEAR(alone.embed.std().item<double>(), config.init_std, 1e-3 * config.init_std * 5);
 }
 
 }  // namespace
