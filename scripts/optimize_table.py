@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does `optimize` promote exactly what it should? Twelve operators, each with candidates of known kinds.
+"""Does `optimize` promote exactly what it should? Operators with candidates of known kinds: twelve of contract `cpu`, or
+three of contract `device`, which need a GPU.
 
-Run from the checkout's root: scripts/optimize_table.py --out FOLDER [--only NAME …] [--no-exports]
+Run from the checkout's root: scripts/optimize_table.py --out FOLDER [--contract device] [--only NAME …] [--no-exports]
 Prints a line for each operator; exit code 1 if one is not as expected. Exports are imported in a fresh process, pass
 their own test and are timed there with cold caches. A quiet machine is needed for the times.
 """
@@ -13,6 +14,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+from resize_task import resized
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MICRO = ROOT / "configs/tasks/micro"
@@ -36,6 +39,14 @@ TASKS = [("reduction/row_square_sum", PLAIN, None, "fast"),
          ("reduction/row_square_sum@sizes", ("one_shape",), None, None),
          ("reduction/row_logsumexp@sizes", ("one_shape", "fast"), None, "fast")]
 
+# Sizes at which a kernel takes tens of microseconds.
+DEVICE_TASKS = [("convolution/causal_conv_1d", PLAIN, None, "fast"),
+                ("convolution/depthwise_3x3", PLAIN, None, "fast"),
+                ("scan/column_cumsum", PLAIN, None, "fast")]
+DEVICE_SIZES = {"causal_conv_1d": {"CHANNELS": 1536, "LENGTH": 8192},
+                "depthwise_3x3": {"CHANNELS": 192, "HEIGHT": 256, "WIDTH": 252},
+                "column_cumsum": {"ROWS": 2048, "COLUMNS": 6144}}
+
 
 def repeated(source, times, condition="true"):
     """The kernel, whose work is done `times` times where the condition holds."""
@@ -55,6 +66,22 @@ def wrong(source):
     return repeated(source, 1).replace("\n  }\n}\n", "\n  }\n  ((float*)out[0])[1] += 1.0f;\n}\n")
 
 
+def with_more_steps(files, times):
+    """The same kernels, launched `times` times in a row."""
+    plan = files["plan.toml"]
+    return {**files, "plan.toml": plan + ("\n" + plan[plan.index("[[step]]"):]) * (times - 1)}
+
+
+def wrong_on_device(files):
+    kernel = 'extern "C" __global__ void off(float* y) {\n  y[1] += 1.0f;\n}\n'
+    step = '\n[[step]]\nlaunch = "off"\ngrid = [1]\nblock = [1]\nargs = ["y"]\n'
+    return {"kernels.cu": files["kernels.cu"] + "\n" + kernel, "plan.toml": files["plan.toml"] + step}
+
+
+DEVICE_KINDS = {"fast": lambda files: files,
+                "slow": lambda files: with_more_steps(files, 40),
+                "wrong": wrong_on_device}
+
 KINDS = {"fast": lambda s: s,
          "slow": lambda s: repeated(s, 40),
          "between": lambda s: repeated(s, 2),
@@ -71,25 +98,37 @@ def operator_text(path, with_sizes):
     return text + f"\n\ndef get_ragged_inputs():\n{inputs.replace('ROWS', '640')}\n"
 
 
-def write(folder, source, kinds):
+def solution(contract, name, kind):
+    """The files of a candidate of that kind."""
+    folder = MICRO / "kernels" / contract / name
+    files = {path.name: path.read_text() for path in folder.iterdir()}
+    if contract == "device":
+        return DEVICE_KINDS[kind](files)
+    return {"kernel.cpp": KINDS[kind](files["kernel.cpp"])}
+
+
+def write(folder, contract, name, kinds):
     for kind in kinds:
         place = folder / kind
         place.mkdir(parents=True, exist_ok=True)
-        (place / "kernel.cpp").write_text(KINDS[kind](source))
+        for file, text in solution(contract, name, kind).items():
+            (place / file).write_text(text)
 
 
-def optimize(program, place, task, more):
+def optimize(program, place, contract, task, more):
     path, kinds, user, _ = task
     name = path.split("@")[0].split("/")[1]
-    source = (MICRO / "kernels/cpu" / name / "kernel.cpp").read_text()
     place.mkdir(parents=True)
     operator = place / f"{name}.py"
-    operator.write_text(operator_text(path.split("@")[0], "@" in path))
-    write(place / "candidates", source, kinds)
+    if contract == "device":
+        operator.write_text(resized((MICRO / f"{path}.py").read_text(), DEVICE_SIZES[name]))
+    else:
+        operator.write_text(operator_text(path.split("@")[0], "@" in path))
+    write(place / "candidates", contract, name, kinds)
     command = [program, "optimize", str(operator), "--candidates", str(place / "candidates"), "--out",
                str(place / "result"), *more]
     if user:
-        write(place / "mine", source, [user])
+        write(place / "mine", contract, name, [user])
         command += ["--baseline", str(place / "mine")]
     with open(place / "log.txt", "w") as log:
         done = subprocess.run(command, stdout=log, stderr=log, timeout=LIMIT_S, cwd=ROOT)
@@ -115,7 +154,7 @@ def export_lines(place):
 def one_row(args, task):
     path, kinds, user, expected = task
     place = args.out / path.replace("/", "-").replace("@", "-")
-    code, report = optimize(args.program, place, task, args.more)
+    code, report = optimize(args.program, place, args.contract, task, args.more)
     promoted = report["promoted"]["name"] if report and report["promoted"] else None
     good = report is not None and promoted == expected and code == (0 if expected else 1)
     words = [path, "candidates " + "+".join(kinds), f"user {user or '-'}", f"promoted {promoted or '-'}",
@@ -131,12 +170,14 @@ def one_row(args, task):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--out", type=pathlib.Path, required=True, help="a new folder")
+    options.add_argument("--contract", choices=("cpu", "device"), default="cpu", help="default: cpu")
     options.add_argument("--only", nargs="*", help="operators, as in reduction/row_square_sum")
     options.add_argument("--no-exports", action="store_true", help="do not build and time the exports")
     options.add_argument("--program", default=str(ROOT / "warpsmith"), help="default: the launcher")
     args, args.more = options.parse_known_args()
     args.out = args.out.resolve()
-    chosen = [task for task in TASKS if not args.only or task[0] in args.only]
+    tasks = DEVICE_TASKS if args.contract == "device" else TASKS
+    chosen = [task for task in tasks if not args.only or task[0] in args.only]
     results = [one_row(args, task) for task in chosen]
     print(f"{sum(results)} of {len(results)} as expected")
     sys.exit(0 if all(results) else 1)

@@ -20,6 +20,7 @@
 #include "sandbox/compile/compiled.hpp"
 #include "sandbox/compile/device_architecture.hpp"
 #include "sandbox/contract/evaluator_options.hpp"
+#include "sandbox/contract/library_build.hpp"
 #include "sandbox/device/gpu_access.hpp"
 #include "sandbox/failure/failure.hpp"
 #include "sandbox/failure/own_time.hpp"
@@ -120,12 +121,6 @@ enum class RunsOn : uint8_t {
   task,  // on the device that the task names, else on a GPU where there is one
 };
 
-/// How a solution is built as a library outside of the judge, with the same machine code.
-struct LibraryBuild {
-  std::vector<std::string> compile_flags, link_flags;
-  std::string header_name, header;  // that solutions may include
-};
-
 /// What a contract is on any machine.
 struct ContractEntry {
   std::string_view name;
@@ -145,7 +140,7 @@ struct ContractEntry {
   JailKind jail = JailKind::run;          // whose primitives the trust class rests on
   TrustClass trust = TrustClass::commit;  // where nothing lowers it
   Result<std::unique_ptr<Contract>> (*open)(const ContractSlot&) = nullptr;
-  // Null: a solution is no library that exports `solve`.
+  // Null: a solution cannot be exported.
   LibraryBuild (*library_build)() = nullptr;
 };
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "actors/commands/optimize/export_steps.hpp"
 #include "actors/commands/optimize/export_templates.hpp"
 #include "runtime/json_text.hpp"
 
@@ -50,10 +51,9 @@ std::string_view role_name(TensorRole role) {
   return role == TensorRole::parameter ? "parameter" : "output";
 }
 
-std::string filled(std::string text, const std::string& package) {
-  constexpr std::string_view mark = "@PACKAGE@";
-  for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
-    text.replace(at, mark.size(), package);
+std::string replaced(std::string text, std::string_view mark, std::string_view by) {
+  for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + by.size())) {
+    text.replace(at, mark.size(), by);
   }
   return text;
 }
@@ -112,7 +112,8 @@ std::string numbered(const char* prefix, size_t i) {
 }
 
 /// The two entries of the op: torch wants a function of as many tensors as the schema has.
-std::string operator_entries(size_t in, size_t out, const std::string& package) {
+std::string operator_entries(size_t in, size_t out, const std::string& package,
+                             const std::string& device) {
   const auto list = [](const char* text, size_t n) {
     return comma_list(n, [text](size_t i) { return numbered(text, i); });
   };
@@ -131,8 +132,8 @@ std::string operator_entries(size_t in, size_t out, const std::string& package) 
       "(" + comma_list(out, [](size_t) { return std::string("Tensor"); }) + ")";
   return (out == 1 ? std::string("Tensor") : tuple) + " solve_new(" + arguments + ") {\n" +
          "  const std::array<const Tensor*, in_count> in{" + inputs + "};\n" +
-         "  const Shape& shape = shape_of(in);\n" + "  auto out = made(shape);\n" + "  run(in, {" +
-         made_pointers + "}, shape);\n" + "  return " +
+         "  const Shape& shape = shape_of(in);\n" + "  auto out = made(shape, a0);\n" +
+         "  run(in, {" + made_pointers + "}, shape);\n" + "  return " +
          (out == 1 ? std::string("out[0]") : "{" + made_values + "}") + ";\n}\n\n" +
          "void solve_given(" + arguments + ", " + results + ") {\n" +
          "  const std::array<const Tensor*, in_count> in{" + inputs + "};\n" + "  run(in, {" +
@@ -140,15 +141,46 @@ std::string operator_entries(size_t in, size_t out, const std::string& package) 
          ", library) {\n" + "  library.def(\"solve(" + schema_in + ") -> " +
          (out == 1 ? std::string("Tensor") : schema_results) + "\");\n" +
          "  library.def(\"solve_out(" + schema_in + ", " + schema_out + ") -> ()\");\n}\n\n" +
-         "TORCH_LIBRARY_IMPL(" + package + ", CPU, library) {\n" +
+         "TORCH_LIBRARY_IMPL(" + package + ", " + device + ", library) {\n" +
          "  library.impl(\"solve\", &solve_new);\n" +
          "  library.impl(\"solve_out\", &solve_given);\n}\n";
 }
 
-std::string operator_source(const ExportedKernel& kernel, const std::string& package) {
+bool on_device(const ExportedKernel& kernel) {
+  return !kernel.plans.empty();
+}
+
+const ExportTexts& texts_of(const ExportedKernel& kernel) {
+  return on_device(kernel) ? device_export_texts() : cpu_export_texts();
+}
+
+/// What runs the kernel: `call`.
+std::string call_source(const ExportedKernel& kernel) {
+  std::string out = texts_of(kernel).call;
+  if (std::ranges::any_of(kernel.plans, multiplies)) out += export_device_products;
+  return on_device(kernel) ? out + steps_source(kernel.plans) : out;
+}
+
+std::string operator_source(const ExportedKernel& kernel) {
   const TaskSignature& first = kernel.shapes.front().signature;
-  return export_operator_head + operator_tables(kernel) + filled(export_operator_tail, package) +
-         operator_entries(tensors_of(first, false).size(), tensors_of(first, true).size(), package);
+  std::string includes = texts_of(kernel).includes;
+  if (std::ranges::any_of(kernel.plans, multiplies)) {
+    includes += "#include <ATen/cuda/CUDAContext.h>\n#include <cublasLt.h>\n\n";
+  }
+  return includes + export_operator_head + operator_tables(kernel) + call_source(kernel) +
+         export_operator_tail +
+         operator_entries(tensors_of(first, false).size(), tensors_of(first, true).size(),
+                          package_name(kernel.task), on_device(kernel) ? "CUDA" : "CPU");
+}
+
+std::string flags_text(const ExportedKernel& kernel) {
+  const bool kernels = !on_device(kernel) || std::ranges::any_of(kernel.plans, launches_kernel);
+  return json_text(json{{"compile", kernel.build.compile_flags},
+                        {"link", kernel.build.link_flags},
+                        {"second", kernel.build.second_flags},
+                        {"kernels", kernels}},
+                   1) +
+         '\n';
 }
 
 std::string signature_text(const ExportedKernel& kernel) {
@@ -165,7 +197,13 @@ std::string signature_text(const ExportedKernel& kernel) {
                       {"dims", shape.signature.dims},
                       {"judged_ms", shape.judged_ms}});
   }
-  return json_text(json{{"tensors", tensors}, {"shapes", shapes}}, 1) + '\n';
+  const bool tf32 = kernel.task.lane == PrecisionLane::tf32_allowed;
+  return json_text(json{{"tensors", tensors},
+                        {"shapes", shapes},
+                        {"device", on_device(kernel) ? "cuda" : "cpu"},
+                        {"lane", tf32 ? "tf32-allowed" : "fp32-strict"}},
+                   1) +
+         '\n';
 }
 
 }  // namespace
@@ -181,21 +219,23 @@ std::string package_name(const Task& task) {
 
 FileSet export_package(const ExportedKernel& kernel) {
   const std::string package = package_name(kernel.task);
-  const std::string inside = package + '/';
+  const std::string inside = package + '/', sources = inside + "csrc/";
+  const ExportTexts& texts = texts_of(kernel);
   FileSet files;
-  const std::string sources = inside + "csrc/";
+  files[sources + "op.cpp"] = operator_source(kernel);
+  files[inside + "__init__.py"] = export_init;
+  files[inside + "build.py"] = export_build_head + std::string(texts.build) + export_build_tail;
+  files["test_regression.py"] = export_test_head + std::string(texts.timing) + export_test_tail;
+  files["pyproject.toml"] = export_pyproject;
+  files["README.md"] = replaced(export_readme, "@NEEDS@", texts.needs);
+  for (auto& [name, text] : files) text = replaced(std::move(text), "@PACKAGE@", package);
   for (const auto& [name, content] : kernel.files) files[sources + name] = content;
-  files[sources + kernel.header_name] = kernel.header;
-  files[sources + "op.cpp"] = operator_source(kernel, package);
-  files[inside + "__init__.py"] = filled(export_init, package);
-  files[inside + "build.py"] = filled(export_build, package);
-  files[inside + "flags.json"] =
-      json_text(json{{"compile", kernel.compile_flags}, {"link", kernel.link_flags}}, 1) + '\n';
+  for (const auto& [name, content] : kernel.build.headers) {
+    files[sources + "headers/" + name] = content;
+  }
+  files[inside + "flags.json"] = flags_text(kernel);
   files[inside + "signature.json"] = signature_text(kernel);
   files[inside + "reference.py"] = kernel.task.code;
-  files["test_regression.py"] = filled(export_regression_test, package);
-  files["pyproject.toml"] = filled(export_pyproject, package);
-  files["README.md"] = filled(export_readme, package);
   return files;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A promoted kernel of contract `cpu` as a Python package: a torch.library custom op with a fake
-// kernel, its build and its regression test. Pure.
+// A promoted kernel of contract `cpu` or `device` as a Python package: a torch.library custom op
+// with a fake kernel, its build and its regression test. Pure.
 #pragma once
 
 #include <string>
@@ -8,6 +8,8 @@
 
 #include "runtime/submission.hpp"
 #include "runtime/task.hpp"
+#include "sandbox/contract/library_build.hpp"
+#include "sandbox/plan/bound_plan.hpp"
 
 namespace warpsmith::actors {
 
@@ -20,10 +22,10 @@ struct ExportedShape {
 
 struct ExportedKernel {
   Task task;
-  FileSet files;                                       // of the submission
-  std::vector<ExportedShape> shapes;                   // at least one; equal but for their extents
-  std::vector<std::string> compile_flags, link_flags;  // of the judge
-  std::string header_name, header;                     // that kernels include
+  FileSet files;                          // of the submission
+  std::vector<ExportedShape> shapes;      // at least one; equal but for their extents
+  std::vector<sandbox::BoundPlan> plans;  // contract `device`: one for each shape; else empty
+  sandbox::LibraryBuild build;            // of the contract
 };
 
 /// "warpsmith_NAME", a name that Python can import.

@@ -19,6 +19,8 @@ from . import build
 _facts = json.loads((pathlib.Path(__file__).parent / "signature.json").read_text())
 TENSORS = _facts["tensors"]
 SHAPES = _facts["shapes"]
+DEVICE = _facts["device"]
+LANE = _facts["lane"]
 _inputs = [i for i, t in enumerate(TENSORS) if t["role"] != "output"]
 _outputs = [i for i, t in enumerate(TENSORS) if t["role"] == "output"]
 
@@ -50,91 +52,7 @@ def _fake_out(*tensors):
     shape_of(tensors[:len(_inputs)])
 )py";
 
-const char* const export_build = R"py(# SPDX-License-Identifier: Apache-2.0
-"""Builds the op with the judge's flags, once for each compiler, processor and torch. `python -m @PACKAGE@.build`."""
-import hashlib
-import json
-import os
-import pathlib
-import platform
-import subprocess
-import tempfile
-
-import torch
-from torch.utils import cpp_extension
-
-_here = pathlib.Path(__file__).resolve().parent
-_source = _here / "csrc"
-_flags = json.loads((_here / "flags.json").read_text())
-_limit_s = 600
-
-
-def _run(command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_limit_s)
-    if done.returncode != 0:
-        raise RuntimeError(f"@PACKAGE@: {' '.join(command)} failed:\n{done.stderr[-4000:]}")
-    return done.stdout
-
-
-def _compiler():
-    return os.environ.get("CXX", "g++")
-
-
-def _key():
-    """A hash of all that the build depends on."""
-    facts = [torch.__version__, platform.machine(), _run([_compiler(), "-march=native", "-Q", "--help=target"]),
-             _run([_compiler(), "--version"]), json.dumps(_flags)]
-    facts += [f"{path.name} {path.read_text()}" for path in sorted(_source.iterdir()) if path.is_file()]
-    return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
-
-
-def _build(into, key):
-    # The name of each library is its own: the loader takes a second library of one name for the first.
-    kernel = into / f"lib@PACKAGE@_{key}.so"
-    _run([_compiler(), *_flags["compile"], "-w", f"-I{_source}", f"-Wl,-soname,{kernel.name}", "-o", str(kernel),
-          str(_source / "kernel.cpp"), *_flags["link"]])
-    includes = [f"-I{path}" for path in cpp_extension.include_paths()]
-    libraries = [f"-L{path}" for path in cpp_extension.library_paths()]
-    abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
-    _run([_compiler(), "-std=c++17", "-O2", "-w", "-fPIC", "-shared", abi, *includes, "-o", str(into / "op.so"),
-          str(_source / "op.cpp"), str(kernel), *libraries, "-lc10", "-ltorch_cpu", "-Wl,-rpath,$ORIGIN"])
-
-
-def library():
-    """The path of the built op; builds it where it is missing. RuntimeError has the compiler's messages."""
-    key = _key()
-    done = _here / "_build" / key
-    if not (done / "op.so").exists():
-        done.parent.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=done.parent) as scratch:
-            fresh = pathlib.Path(scratch) / "fresh"
-            fresh.mkdir()
-            _build(fresh, key)
-            try:
-                fresh.rename(done)
-            except OSError:  # another process was first
-                if not (done / "op.so").exists():
-                    raise
-    return done / "op.so"
-
-
-if __name__ == "__main__":
-    print(library())
-)py";
-
-const char* const export_operator_head = R"op(// SPDX-License-Identifier: Apache-2.0
-// The op around the kernel: checks types and sizes, makes outputs, calls solve.
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
-#include <torch/library.h>
-
-#include <array>
-#include <tuple>
-#include <vector>
-
-extern "C" void solve(const void* const* in, void* const* out, const int64_t* dims);
-
-namespace {
+const char* const export_operator_head = R"op(namespace {
 
 using at::Tensor;
 using Extents = std::vector<int64_t>;
@@ -162,9 +80,11 @@ bool fits(const Tensor& tensor) {
   return tensor.is_contiguous() && reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % 64 == 0;
 }
 
-void check(const Tensor& tensor, at::ScalarType type) {
+void check(const Tensor& tensor, at::ScalarType type, const Tensor& like) {
   TORCH_CHECK(tensor.scalar_type() == type, "@PACKAGE@: expected ", type, ", got ",
               tensor.scalar_type());
+  TORCH_CHECK(tensor.device() == like.device(), "@PACKAGE@: tensors on ", like.device(), " and ",
+              tensor.device());
 }
 
 void run(const std::array<const Tensor*, in_count>& in,
@@ -173,24 +93,24 @@ void run(const std::array<const Tensor*, in_count>& in,
   std::array<const void*, in_count> from{};
   std::array<void*, out_count> to{};
   for (size_t i = 0; i < in_count; ++i) {
-    check(*in[i], in_types[i]);
+    check(*in[i], in_types[i], *in[0]);
     if (!fits(*in[i])) copies[i] = in[i]->clone(at::MemoryFormat::Contiguous);
     from[i] = (copies[i].defined() ? copies[i] : *in[i]).const_data_ptr();
   }
   for (size_t i = 0; i < out_count; ++i) {
-    check(*out[i], out_types[i]);
+    check(*out[i], out_types[i], *in[0]);
     TORCH_CHECK(out[i]->sizes().equals(shape.out[i]), "@PACKAGE@: output ", i, " has other sizes");
     TORCH_CHECK(fits(*out[i]), "@PACKAGE@: output ", i,
                 " must be contiguous and aligned to 64 bytes");
     to[i] = out[i]->mutable_data_ptr();
   }
-  solve(from.data(), to.data(), shape.dims.data());
+  call(from.data(), to.data(), shape, *in[0]);
 }
 
-std::array<Tensor, out_count> made(const Shape& shape) {
+std::array<Tensor, out_count> made(const Shape& shape, const Tensor& like) {
   std::array<Tensor, out_count> out;
   for (size_t i = 0; i < out_count; ++i) {
-    out[i] = at::empty(shape.out[i], at::dtype(out_types[i]));
+    out[i] = at::empty(shape.out[i], like.options().dtype(out_types[i]));
   }
   return out;
 }
@@ -228,9 +148,8 @@ import @PACKAGE@
 y = @PACKAGE@.solve(*inputs, *parameters)   # torch.ops.@PACKAGE@.solve; works under torch.compile
 ```
 
-The first import compiles it with the judge's flags (`-march=native`: for the machine that imports it), which needs
-g++ and the headers of torch. It has no gradient. Sizes that were not judged are refused. `solve_out` writes outputs
-that you give it.
+@NEEDS@
+It has no gradient. Sizes that were not judged are refused. `solve_out` writes outputs that you give it.
 )md";
 
 }  // namespace warpsmith::actors

@@ -4,12 +4,30 @@
 
 namespace warpsmith::actors {
 
-extern const char* const export_init;             // PACKAGE/__init__.py
-extern const char* const export_build;            // PACKAGE/build.py
-extern const char* const export_operator_head;    // csrc/op.cpp, before the tables
-extern const char* const export_operator_tail;    // csrc/op.cpp, after them
-extern const char* const export_regression_test;  // test_regression.py
-extern const char* const export_pyproject;        // pyproject.toml
-extern const char* const export_readme;           // README.md
+// Of every package.
+extern const char* const export_init;           // PACKAGE/__init__.py
+extern const char* const export_build_head;     // PACKAGE/build.py, before the part of the contract
+extern const char* const export_build_tail;     // and after it
+extern const char* const export_operator_head;  // csrc/op.cpp, between its includes and its tables
+extern const char* const export_operator_tail;  // after the part of the contract
+extern const char* const export_test_head;      // test_regression.py, before the part that times
+extern const char* const export_test_tail;      // and after it
+extern const char* const export_pyproject;      // pyproject.toml
+extern const char* const export_readme;         // README.md
+
+/// The texts that differ between contracts.
+struct ExportTexts {
+  const char* build;     // of build.py: _facts and _build
+  const char* includes;  // op.cpp's first lines
+  const char* call;      // of op.cpp: what runs the kernel
+  const char* timing;    // of test_regression.py: time_shape
+  const char* needs;     // a paragraph of the README: what the first import compiles, and with what
+};
+
+const ExportTexts& cpu_export_texts();
+const ExportTexts& device_export_texts();
+extern const char* const export_device_includes;  // of ExportTexts
+extern const char* const export_device_call;
+extern const char* const export_device_products;  // op.cpp of a plan with `gemm` steps
 
 }  // namespace warpsmith::actors

@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "actors/commands/optimize/export_package.hpp"
+#include "actors/commands/optimize/export_steps.hpp"
 #include "actors/commands/optimize/line_diff.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/contract/registry.hpp"
+#include "sandbox/plan/plan_reader.hpp"
 
 namespace warpsmith::actors {
 namespace {
@@ -57,10 +59,10 @@ Result<ExportedKernel> exported_kernel(const ResultParts& parts, const Attempt& 
                                        const FoundSubmission& one) {
   auto backend = parts.service();
   if (!backend) return tl::unexpected(std::move(backend.error()));
-  const auto build = sandbox::contract_named(one.submission.contract).library_build();
-  ExportedKernel out{
-      parts.shapes.front().task, one.submission.files, {},          build.compile_flags,
-      build.link_flags,          build.header_name,    build.header};
+  ExportedKernel out;
+  out.task = parts.shapes.front().task;
+  out.files = one.submission.files;
+  out.build = sandbox::contract_named(one.submission.contract).library_build();
   for (const DeclaredShape& shape : parts.shapes) {
     auto facts = (*backend)->ingest(shape.task, facts_budget);
     if (!facts) return tl::unexpected(std::move(facts.error()));
@@ -70,6 +72,37 @@ Result<ExportedKernel> exported_kernel(const ResultParts& parts, const Attempt& 
     out.shapes.push_back({shape.function, std::move(facts->signature), ms});
   }
   return out;
+}
+
+/// Binds the plan of contract `device` to each shape.
+Result<std::vector<sandbox::BoundPlan>> plans_of(const ExportedKernel& kernel) {
+  std::vector<sandbox::BoundPlan> out;
+  const auto plan = sandbox::read_plan(kernel.files.at(sandbox::plan_file));
+  if (!plan) return tl::unexpected(plan.error());
+  for (const ExportedShape& shape : kernel.shapes) {
+    auto bound = sandbox::bind_plan(*plan, shape.signature, {.lane = kernel.task.lane});
+    if (!bound) return fail(shape.function, std::move(bound.error()));
+    out.push_back(std::move(*bound));
+  }
+  return out;
+}
+
+/// Writes export/, or says in the report why there is none.
+Result<void> write_export(const ResultParts& parts, const Attempt& winner,
+                          const FoundSubmission& one, OptimizeReport& report) {
+  auto kernel = exported_kernel(parts, winner, one);
+  if (!kernel) return fail("export", kernel.error());
+  if (kernel->files.contains(sandbox::plan_file)) {
+    auto plans = plans_of(*kernel);
+    if (!plans) return fail("export", plans.error());
+    kernel->plans = std::move(*plans);
+  }
+  for (const sandbox::BoundPlan& plan : kernel->plans) {
+    if (const auto why = unexportable(plan)) report.export_note = *why;
+  }
+  const FileSet none;
+  return replace_folder(parts.folder.folder / "export",
+                        report.export_note.empty() ? export_package(*kernel) : none);
 }
 
 Result<void> write_promoted(const ResultParts& parts, const Attempt& winner,
@@ -84,9 +117,7 @@ Result<void> write_promoted(const ResultParts& parts, const Attempt& winner,
   } else if (parts.stopped) {
     report.export_note = "stopped before it was written; --resume writes it";
   } else {
-    const auto kernel = exported_kernel(parts, winner, *one);
-    if (!kernel) return fail("export", kernel.error());
-    return replace_folder(folder / "export", export_package(*kernel));
+    return write_export(parts, winner, *one, report);
   }
   return replace_folder(folder / "export", {});
 }

@@ -87,7 +87,7 @@ Result<std::unique_ptr<Contract>> open_cpu(const ContractSlot& slot) {
 }
 
 LibraryBuild library_build() {
-  return {cpu_compile_flags(), cpu_link_flags(), cpu_header_file, cpu_header_text};
+  return {cpu_compile_flags(), cpu_link_flags(), {{cpu_header_file, cpu_header_text}}, {}};
 }
 
 }  // namespace

@@ -14,10 +14,10 @@ namespace {
 constexpr const char* cubin_path = "/tmp/kernels.cubin";
 constexpr const char* toolkit_headers = "/include";  // how each `include_path` begins
 
-/// We choose all flags. Fused multiply-add stays on, as in torch's own kernels.
+/// We choose all flags.
 std::vector<std::string> flags(const CudaCompilerOptions& options) {
-  std::vector<std::string> all{"--gpu-architecture=sm_" + options.architecture, "--std=c++20",
-                               "--extra-device-vectorization"};
+  std::vector<std::string> all{"--gpu-architecture=sm_" + options.architecture};
+  for (std::string& flag : cuda_compile_flags()) all.push_back(std::move(flag));
   for (size_t i = 0; i < options.toolchain.includes.size(); ++i) {
     all.push_back("-I" + include_path(i));
   }
@@ -80,6 +80,10 @@ JailSpec nvcc_jail(const CudaCompilerOptions& options, const FileSet& files) {
 }
 
 }  // namespace
+
+std::vector<std::string> cuda_compile_flags() {
+  return {"--std=c++20", "--extra-device-vectorization"};
+}
 
 CudaCompiler::CudaCompiler(CudaCompilerOptions options, CompileCache cache, NvrtcPool pool)
     : options_(std::move(options)), cache_(std::move(cache)), pool_(std::move(pool)) {

@@ -34,6 +34,10 @@ struct CudaCompilerOptions {
   size_t ready = 1;  // warm workers
 };
 
+/// The flags of every compilation beside the architecture and the folders of headers. Fused
+/// multiply-add stays on, as in torch's own kernels.
+std::vector<std::string> cuda_compile_flags();
+
 class CudaCompiler {
  public:
   /// `unsupported`, with the reason, where the toolchain does not work.

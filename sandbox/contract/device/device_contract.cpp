@@ -8,6 +8,7 @@
 #include "runtime/log.hpp"
 #include "sandbox/contract/device/cuda_compiler.hpp"
 #include "sandbox/contract/device/device_launchers.hpp"
+#include "sandbox/contract/device/implicit_names.hpp"
 #include "sandbox/judge/phase_clock.hpp"
 #include "sandbox/plan/explain.hpp"
 
@@ -175,6 +176,11 @@ Result<std::unique_ptr<Contract>> open_device(const ContractSlot& slot) {
   return std::make_unique<DeviceContract>(slot);
 }
 
+LibraryBuild library_build() {
+  CudaSource implicit = with_implicit_names({});
+  return {cuda_compile_flags(), {}, std::move(implicit.files), std::move(implicit.options)};
+}
+
 }  // namespace
 
 const ContractEntry& device_contract() {
@@ -190,7 +196,8 @@ const ContractEntry& device_contract() {
       .explains = true,
       .jail = JailKind::launch,
       .trust = TrustClass::device,
-      .open = open_device};
+      .open = open_device,
+      .library_build = library_build};
   return entry;
 }
 

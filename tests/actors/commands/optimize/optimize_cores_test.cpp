@@ -96,8 +96,8 @@ ExportedKernel exported() {
                        {"y1", TensorRole::output, Dtype::i64, {8}, {"d1"}}};
   signature.dims = {4, 8};
   kernel.shapes = {{"get_inputs", signature, 0.5}};
-  kernel.compile_flags = {"-O3"};
-  kernel.header_name = "warpsmith.h";
+  kernel.build.compile_flags = {"-O3"};
+  kernel.build.headers = {{"warpsmith.h", "// header\n"}};
   return kernel;
 }
 
