@@ -8,12 +8,13 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
-from worker_support import ROOT, Managed, Stay, code, tasks
+from worker_support import NO_GPU, ROOT, Managed, Stay, code, commit, device, tasks
 
 import footprint
 import modes
 import mutants
 import row_parts
+import session
 from model_parts import as_outputs
 from outline import Outline
 from session import REFERENCE
@@ -27,10 +28,10 @@ class Divided(Managed):
     whole_bytes = 0
 
 
-def made(forward, inputs="[torch.randn(40, 32)]", init="pass", device=None):
+def made(forward, inputs="[torch.randn(40, 32)]", init="pass", where=None):
     """A task, after `settle`."""
     torch.manual_seed(0)
-    task = tasks.Task(code(forward, inputs, init), device or Divided())
+    task = tasks.Task(code(forward, inputs, init), where or Divided())
     task.settle(task.signature(), 1)
     return task
 
@@ -64,7 +65,7 @@ class RowPartsTest(unittest.TestCase):
         self.assertEqual(len(constant.parts), 1, "nothing proves that rows of the constant are independent")
 
     def test_small_tasks_stay_whole(self):
-        self.assertEqual(len(made("return torch.softmax(a[0], 1)", device=Managed()).parts), 1)
+        self.assertEqual(len(made("return torch.softmax(a[0], 1)", where=Managed()).parts), 1)
 
     def test_parts_and_the_whole_give_equal_references(self):
         task = made("return torch.softmax(a[0], 1), a[0].sum(1)")
@@ -77,8 +78,8 @@ class RowPartsTest(unittest.TestCase):
 
     def test_spreads_of_parts_are_like_those_of_the_whole(self):
         text, spreads = "return torch.softmax(a[0], 1)", []
-        for device in (Divided(), Managed()):
-            task = made(text, "[torch.randn(64, 256)]", device=device)
+        for where in (Divided(), Managed()):
+            task = made(text, "[torch.randn(64, 256)]", where=where)
             x = torch.randn(64, 256, generator=torch.Generator().manual_seed(3))
             exact, sums = task.reference([x], []), [torch.empty(64, 256)]
             task.spread([x], [], exact, sums, 8)
@@ -89,8 +90,8 @@ class RowPartsTest(unittest.TestCase):
 
     def test_wrong_answers_of_parts_are_those_of_the_whole(self):
         x, outs = torch.randn(40, 32), []
-        for device in (Divided(), Managed()):
-            task = made("return (a[0] * a[0]).sum(1, keepdim=True) + a[0]", device=device)
+        for where in (Divided(), Managed()):
+            task = made("return (a[0] * a[0]).sum(1, keepdim=True) + a[0]", where=where)
             makers = mutants.mutants_of(task)
             right = lambda: task.run_in(None, [x], [])  # noqa: B023, E731
             outs.append([makers[n](task, [x], [], right)[0] for n in ("bf16", "half_reduction", "short_reduction")])
@@ -99,8 +100,8 @@ class RowPartsTest(unittest.TestCase):
 
     def test_a_session_in_parts_writes_the_same_reference(self):
         text, results = code("return torch.softmax(a[0], 1)", "[torch.randn(40, 32)]"), []
-        for device in (Divided(), Managed()):
-            task = tasks.Task(text, device)
+        for where in (Divided(), Managed()):
+            task = tasks.Task(text, where)
             task.test_signature = task.signature()
             task.settle(task.test_signature, 1)
             stay = Stay(text, task=task)
@@ -110,6 +111,40 @@ class RowPartsTest(unittest.TestCase):
         torch.testing.assert_close(results[0][0], results[1][0], rtol=1e-15, atol=1e-15)
         ratio = results[0][1][0].mean() / results[1][1][0].mean()
         self.assertTrue(0.7 < ratio < 1.4, ratio)
+
+
+@unittest.skipIf(NO_GPU, NO_GPU)
+class RowsOnGpuTest(unittest.TestCase):
+    def setUp(self):
+        usual = device("cuda").whole_bytes
+        self.addCleanup(setattr, device("cuda"), "whole_bytes", usual)
+        device("cuda").whole_bytes = 0
+
+    def test_a_session_in_parts_keeps_to_its_plan_of_memory(self):
+        for forward in ("return torch.relu(a[0])", "return torch.softmax(a[0], 1)", "return F.gelu(a[0])",
+                        "return a[0] / torch.sqrt(torch.mean(a[0] ** 2, dim=1, keepdim=True) + 1e-5)",
+                        "return a[0] / torch.mean(torch.abs(a[0]), dim=1, keepdim=True)"):
+            with self.subTest(forward):
+                stay = Stay(code(forward, "[torch.rand(4096, 65536)]"), "cuda", evaluations=4)
+                self.assertEqual(len(stay.task.parts), 8)
+                peak = self._peak(stay)
+                planned = stay.task.private_bytes(stay.signature)
+                print(f"{forward}: {peak / 1e9:.2f} GB of {planned / 1e9:.2f} planned", flush=True)
+                self.assertLess(peak, planned)
+                self.assertEqual(stay.leave(), "")
+
+    def _peak(self, stay):
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        orders = [(session.EAGER, 0), (session.COLLECT, 0), (REFERENCE, 0)]
+        orders += [(session.MUTANT, m) for m in range(len(stay.task.mutants) + 1)]
+        orders += [(session.HONEST, order) for order in range(3)]
+        for what, argument in orders:
+            answer = stay.call(what, 0, argument)
+            self.assertEqual(answer.status, commit.OK, answer.text)
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated() - before
 
 
 class _Live(TorchDispatchMode):
