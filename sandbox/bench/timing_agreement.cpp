@@ -172,7 +172,7 @@ Result<std::vector<AgreementRow>> measure_agreement(const AgreementJob& job, Dea
   if (!seed) return tl::unexpected(seed.error());
   const auto lease = job.slot.lease(deadline);
   if (!lease) return tl::unexpected(lease.error());
-  auto bench = job.slot.make_bench(timing_signature());
+  auto bench = job.slot.make_bench(timing_signature(), 0);
   if (!bench) return tl::unexpected(std::move(bench.error()));
   Agreement agreement(job, **bench, seed->key(), deadline);
   std::vector<AgreementRow> rows;

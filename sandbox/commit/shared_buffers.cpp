@@ -47,6 +47,10 @@ uint64_t element_bytes(Dtype dtype) {
   return 1;
 }
 
+bool is_float(Dtype dtype) {
+  return dtype == Dtype::f32 || dtype == Dtype::f64 || dtype == Dtype::f16 || dtype == Dtype::bf16;
+}
+
 uint64_t tensor_bytes(const TensorSpec& spec) {
   uint64_t bytes = element_bytes(spec.dtype);
   for (const int64_t extent : spec.shape) bytes *= static_cast<uint64_t>(extent);

@@ -20,6 +20,8 @@ inline constexpr uint64_t guard_bytes = 4096;
 
 /// Bytes of one element.
 uint64_t element_bytes(Dtype dtype);
+/// False for integers and booleans.
+bool is_float(Dtype dtype);
 /// Bytes of a whole tensor.
 uint64_t tensor_bytes(const TensorSpec& spec);
 

@@ -2,6 +2,7 @@
 #include "sandbox/evaluator/candidate_judge.hpp"
 
 #include <array>
+#include <utility>
 
 #include "sandbox/evaluator/kernel_review.hpp"
 #include "sandbox/failure/retry_policy.hpp"
@@ -83,15 +84,30 @@ void add_hidden(Verdict& verdict, const Decision& decision, const EvaluationOutc
 OrFailure<CandidateJudge::ReadySlot> CandidateJudge::ready_for(const Run& run, Deadline deadline) {
   auto worker = tasks_.worker_with(run.request, run.record, deadline);
   if (!worker) return tl::unexpected(std::move(worker.error()));
-  auto bench = slot_.bench_of(run.request.task, run.record.facts.signature);
+  ReadySlot ready{.worker = *worker};
+  if (slot_.takes_much(run.record)) {
+    auto held = slot_.lease(deadline);
+    if (!held) return tl::unexpected(std::move(held.error()));
+    ready.lease = std::make_shared<std::optional<DeviceLease>>(std::move(*held));
+  }
+  auto bench = slot_.bench_of(run.request.task, run.record, deadline);
   if (!bench) return tl::unexpected(std::move(bench.error()));
+  ready.bench = *bench;
   if (auto warm = judged_.contract.warm_up(deadline); !warm) {
     return tl::unexpected(std::move(warm.error()));
   }
-  if (!judged_.entry.staged) return ReadySlot{*worker, *bench};
+  if (!judged_.entry.staged) return ready;
   auto stage = slot_.stage();
   if (!stage) return tl::unexpected(std::move(stage.error()));
-  return ReadySlot{*worker, *bench, *stage};
+  ready.stage = *stage;
+  return ready;
+}
+
+AcquireLease CandidateJudge::lease_for(const ReadySlot& ready) {
+  return [this, early = ready.lease](Deadline by) -> Result<std::optional<DeviceLease>> {
+    if (early && *early) return std::exchange(*early, std::nullopt);
+    return slot_.lease(by);
+  };
 }
 
 EvaluationJob CandidateJudge::job_of(const Run& run, const ReadySlot& ready) {
@@ -106,7 +122,7 @@ EvaluationJob CandidateJudge::job_of(const Run& run, const ReadySlot& ready) {
       .seed = run.seed,
       .worker = *ready.worker,
       .start_candidate = [&candidate, place](Deadline by) { return candidate.start(place, by); },
-      .lease = [this](Deadline by) { return slot_.lease(by); },
+      .lease = lease_for(ready),
       .check_device = slot_.device_check(),
       .on_device = gpu != nullptr,
       .stage = ready.stage,

@@ -51,7 +51,8 @@ class CandidateJudge {
   struct ReadySlot {
     ReferenceWorker* worker = nullptr;
     Bench* bench = nullptr;
-    Stage* stage = nullptr;  // null unless the contract is staged
+    Stage* stage = nullptr;                             // null unless the contract is staged
+    std::shared_ptr<std::optional<DeviceLease>> lease;  // of a task that takes much of a GPU
   };
 
   /// How a candidate did on the task's hidden sizes.
@@ -74,6 +75,8 @@ class CandidateJudge {
   };
 
   OrFailure<ReadySlot> ready_for(const Run& run, Deadline deadline);
+  /// The lease that `ready` holds, or the slot's.
+  AcquireLease lease_for(const ReadySlot& ready);
   /// Refers to both arguments.
   EvaluationJob job_of(const Run& run, const ReadySlot& ready);
   OrFailure<EvaluationOutcome> attempt(const Run& run, Deadline deadline);

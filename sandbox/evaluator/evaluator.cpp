@@ -116,6 +116,7 @@ Judgement Evaluator::evaluate(const EvaluateRequest& request, Deadline deadline,
                   .submission_hash = source_hash(request.submission.files)};
   state_->slot->tell(request.task.id + ": compiling");
   auto judged = state_->evaluate(request, verdict, own, deadline);
+  state_->slot->leave_room();
   if (!judged && judged.error().blame == Blame::deadline && own.caused_timeout()) {
     return failing(std::move(verdict), VerdictClass::timeout, own.text());
   }
@@ -130,6 +131,7 @@ Result<TaskFacts> Evaluator::ingest(const Task& task, Deadline deadline, const P
   const auto pin = state_->pin();
   state_->begin(progress, deadline);
   auto record = state_->tasks.record_of(task, deadline);
+  state_->slot->leave_room();
   if (!record) return tl::unexpected(error_of(std::move(record.error())));
   return (*record)->facts;
 }

@@ -16,6 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr uint64_t much_share = 4;     // of the memory: such tasks are evaluated one at a time
 constexpr seconds memory_patience{2};  // for the driver to free a killed process's memory
 
 Machine identity_of(const cuda::Gpu& gpu, int cuda_version) {
@@ -70,10 +71,17 @@ Result<UniqueFd> GpuSlot::open_lease() const {
   return warpsmith::open_lease(lease_folder_, gpu_device(verifier_->facts()));
 }
 
-Result<std::unique_ptr<Bench>> GpuSlot::make_bench(const TaskSignature& signature) {
-  auto made = GpuBench::create(verifier_, signature, memory_);
+Result<std::unique_ptr<Bench>> GpuSlot::make_bench(const TaskSignature& signature,
+                                                   uint64_t worker_bytes) {
+  auto made = GpuBench::create(verifier_, signature, memory_, worker_bytes);
   if (!made) return tl::unexpected(std::move(made.error()));
   return std::move(*made);
+}
+
+bool GpuSlot::takes_much(const TaskSignature& signature, uint64_t worker_bytes) const {
+  const BufferLayout one = make_layout(signature, 1, gpu_alignment);
+  const uint64_t needed = total_of(gpu_region_bytes(signature, one)) + worker_bytes;
+  return needed > static_cast<uint64_t>(verifier_->facts().memory_bytes) / much_share;
 }
 
 void GpuSlot::release_large_memory() {

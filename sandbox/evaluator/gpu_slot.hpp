@@ -42,11 +42,16 @@ class GpuSlot {
   Result<DeviceLease> lease(Deadline deadline) const;
   /// The lock that leases hold, for a process of ours that takes turns too.
   Result<UniqueFd> open_lease() const;
-  /// `capacity`, with both numbers, for a task that does not fit.
-  Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
+  /// `capacity`, with both numbers, for a task that does not fit beside `worker_bytes` of the
+  /// reference worker.
+  Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature, uint64_t worker_bytes);
+  /// Whether a task takes so much of the GPU's memory that evaluations of it must not overlap.
+  bool takes_much(const TaskSignature& signature, uint64_t worker_bytes) const;
   /// Frees large memory of earlier benches, which the worker may need for the next task. Requires
   /// that no bench is left.
   void release_large_memory();
+  /// Bytes that the bench, or the last one, holds.
+  uint64_t bench_memory() const { return memory_.held(); }
 
   /// Bytes that are free on the device.
   uint64_t free_memory() const { return verifier_->free_memory(); }

@@ -2,6 +2,7 @@
 #include "sandbox/evaluator/slot.hpp"
 
 #include <algorithm>
+#include <thread>
 
 namespace warpsmith::sandbox {
 namespace {
@@ -10,6 +11,13 @@ constexpr std::chrono::seconds worker_start_patience{120};  // importing torch o
 
 /// Slots of one run take turns on a GPU all the time, for some hundred milliseconds each.
 constexpr std::chrono::seconds usual_turn{3};
+
+/// The most bytes of a GPU that a bench keeps while its slot is idle.
+constexpr uint64_t most_idle = 2ULL << 30U;
+
+/// How long a bench waits for memory of a GPU that other slots use, and how often it looks.
+constexpr std::chrono::seconds room_patience{30};
+constexpr std::chrono::milliseconds room_look{50};
 
 /// The core must be ours to run on, and to take turns on with the slots of other runs.
 Result<void> check_core(int core) {
@@ -81,17 +89,24 @@ OrFailure<ReferenceWorker*> Slot::ready_worker(Deadline deadline) {
   return &*worker_;
 }
 
-Result<std::unique_ptr<Bench>> Slot::make_bench(const TaskSignature& signature) {
-  if (gpu_) return gpu_->make_bench(signature);
+Result<std::unique_ptr<Bench>> Slot::make_bench(const TaskSignature& signature,
+                                                uint64_t worker_bytes) {
+  if (gpu_) return gpu_->make_bench(signature, worker_bytes);
   auto made = HostBench::create(signature, bench_memory_);
   if (!made) return tl::unexpected(made.error());
   return std::move(*made);
 }
 
-Result<Bench*> Slot::bench_of(const Task& task, const TaskSignature& signature) {
+Result<Bench*> Slot::bench_of(const Task& task, const IngestRecord& record, Deadline deadline) {
   make_room_for(task);
   if (bench_) return bench_.get();
-  auto made = make_bench(signature);
+  const Deadline patience =
+      Deadline::after(std::min<std::chrono::milliseconds>(room_patience, deadline.left()));
+  auto made = make_bench(record.facts.signature, record.worker_bytes);
+  while (!made && made.error().code == ErrorCode::capacity && !patience.passed()) {
+    std::this_thread::sleep_for(room_look);
+    made = make_bench(record.facts.signature, record.worker_bytes);
+  }
   if (!made) return tl::unexpected(made.error());
   bench_key_ = task_key(task);
   bench_ = std::move(*made);
@@ -108,7 +123,14 @@ Result<Stage*> Slot::stage() {
 }
 
 void Slot::make_room_for(const Task& task) {
-  if (bench_key_ == task_key(task)) return;
+  if (bench_key_ != task_key(task)) drop_bench();
+}
+
+void Slot::leave_room() {
+  if (gpu_ && gpu_->bench_memory() > most_idle) drop_bench();
+}
+
+void Slot::drop_bench() {
   bench_key_.clear();
   stage_.reset();
   bench_.reset();

@@ -44,15 +44,23 @@ class Slot {
     if (!failure.is_refusal()) worker_.reset();
   }
 
-  Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature);
-  /// The task's bench, which stays until another task's is made.
-  Result<Bench*> bench_of(const Task& task, const TaskSignature& signature);
+  /// `worker_bytes`: what the reference worker needs of a GPU beside the bench.
+  Result<std::unique_ptr<Bench>> make_bench(const TaskSignature& signature, uint64_t worker_bytes);
+  /// The task's bench, which stays until another task's is made or `leave_room`.
+  /// Waits for room that other slots will leave.
+  Result<Bench*> bench_of(const Task& task, const IngestRecord& record, Deadline deadline);
+  /// Whether the lease must be held before the bench is made.
+  bool takes_much(const IngestRecord& record) const {
+    return gpu_ && gpu_->takes_much(record.facts.signature, record.worker_bytes);
+  }
   /// The stage of that bench.
   Result<Stage*> stage();
   /// The bench, and its stage if one was made. Requires a bench.
   CandidatePlace place() const { return {*bench_, stage_.get()}; }
   /// Drops the bench of another task, before the worker loads this one.
   void make_room_for(const Task& task);
+  /// Drops a bench that holds much of a GPU, on which other slots may wait for memory.
+  void leave_room();
 
   /// The GPU, else the core, for this process alone; empty for a slot that has neither.
   Result<std::optional<DeviceLease>> lease(Deadline deadline);
@@ -67,6 +75,7 @@ class Slot {
     std::function<Result<DeviceLease>(Deadline)> acquire;
   };
 
+  void drop_bench();
   Slot(EvaluatorOptions options, std::unique_ptr<GpuSlot> gpu, Machine machine)
       : options_(std::move(options)), gpu_(std::move(gpu)), machine_(std::move(machine)) {}
   Shared shared_device() const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <thread>
 
 #include "sandbox/ingest/ingest_stay.hpp"
 #include "sandbox/judge/host_bench.hpp"
@@ -19,9 +20,9 @@ constexpr int loading_share = 5;  // loading may take a fifth of the budget
 /// compiling take several times as much memory, which two slots may not have side by side.
 constexpr uint64_t large_task = 1ULL << 29U;
 
-bool is_float(Dtype dtype) {
-  return unit_of(dtype) != 0;
-}
+/// A task that lacks room waits for other slots, which hold memory only while they work.
+constexpr int room_tries = 3;
+constexpr std::chrono::seconds room_pause{2};
 
 std::string whole_seconds(milliseconds span) {
   return std::to_string((span.count() + 500) / 1000) + " s";
@@ -53,7 +54,7 @@ OrFailure<IngestRecord> refused_or(Failure failure) {
 OrFailure<IngestRecord> measure(const IngestJob& job, const TaskDescription& description,
                                 Patience patience) {
   const auto most = patience.by.left();
-  auto bench = job.make_bench(description.signature);
+  auto bench = job.make_bench(description.signature, description.worker_bytes);
   if (!bench) return tl::unexpected(bench.error());
   auto seed = draw_seed();
   if (!seed) return tl::unexpected(seed.error());
@@ -99,7 +100,7 @@ OrFailure<IngestRecord> measure_whole(const IngestJob& job, const TaskDescriptio
 
 }  // namespace
 
-Result<std::unique_ptr<Bench>> make_host_bench(const TaskSignature& signature) {
+Result<std::unique_ptr<Bench>> make_host_bench(const TaskSignature& signature, uint64_t) {
   auto made = HostBench::create(signature);
   if (!made) return tl::unexpected(made.error());
   return std::move(*made);
@@ -143,6 +144,10 @@ OrFailure<IngestRecord> load_and_measure(const IngestJob& job, Deadline deadline
   return measure_alone(job, *description, whole.by.left(), deadline);
 }
 
+bool lacks_room(const OrFailure<IngestRecord>& record) {
+  return !record && record.error().code == ErrorCode::capacity;
+}
+
 /// Whether the worker goes on after the failure.
 bool leaves_worker(const Failure& failure) {
   return failure.is_refusal() || failure.code == ErrorCode::capacity;
@@ -169,10 +174,13 @@ OrFailure<IngestRecord> ingest_on_device(const IngestJob& job, Deadline deadline
   const auto most = sizing.by.left();
   const auto bytes = job.worker.size(job.task, sizing);
   if (!bytes) return refused_or(failed_in("loading", bytes.error(), most, job));
-  if (*bytes >= large_task) return load_and_measure_alone(job, deadline);
-  auto record = load_and_measure(job, deadline);
-  const bool full = !record && record.error().code == ErrorCode::capacity;
-  return full ? load_and_measure_alone(job, deadline) : record;
+  auto record = *bytes >= large_task ? load_and_measure_alone(job, deadline)
+                                     : load_and_measure(job, deadline);
+  for (int tries = 0; tries < room_tries && lacks_room(record); ++tries) {
+    if (tries > 0) std::this_thread::sleep_for(std::min<milliseconds>(room_pause, deadline.left()));
+    record = load_and_measure_alone(job, deadline);
+  }
+  return record;
 }
 
 }  // namespace
@@ -184,7 +192,7 @@ OrFailure<IngestRecord> ingest_task(const IngestJob& job, Deadline deadline) {
   if (filled.further == nullptr || job.scope == IngestScope::verified) filled.further = &none;
   auto record = job.on_device && job.lease ? ingest_on_device(filled, deadline)
                                            : load_and_measure(filled, deadline);
-  if (record || record.error().code != ErrorCode::capacity) return record;
+  if (!lacks_room(record)) return record;
   // Not recorded as a refusal: there may be room once other services leave the device.
   return tl::unexpected(refusal(record.error().message));
 }

@@ -26,9 +26,12 @@ inline constexpr double honest_reach = 0.8;
 /// A task is refused if rounding leaves more than one element in so many without a bound.
 inline constexpr size_t one_undecided_in = 1024;
 
-using MakeBench = std::function<Result<std::unique_ptr<Bench>>(const TaskSignature&)>;
+/// Makes the bench of a signature beside a worker that needs so many bytes of the device.
+using MakeBench =
+    std::function<Result<std::unique_ptr<Bench>>(const TaskSignature&, uint64_t worker_bytes)>;
 /// A bench of a CPU slot.
-Result<std::unique_ptr<Bench>> make_host_bench(const TaskSignature& signature);
+Result<std::unique_ptr<Bench>> make_host_bench(const TaskSignature& signature,
+                                               uint64_t worker_bytes);
 
 /// The worker, machine and task of one ingest. It times baselines, so the core must be quiet.
 struct IngestJob {

@@ -129,8 +129,7 @@ OrFailure<void> IngestStay::gate_timed() {
     if (i >= timed_sets && !halves && !uncaught_seldom_differ(trials, i)) break;
     say("mutation gate, timed outputs");
     if (auto ready = prepare(Distribution::dense); !ready) return ready;
-    if (auto done = baseline(false); !done) return done;
-    if (auto done = session_.collect(1, patience_); !done) return done;
+    if (auto done = keep_eager(); !done) return done;
     for (size_t m = 0; m < trials.size(); ++m) {
       if (!trials[m].applies || trials[m].caught) continue;
       if (auto done = try_timed(m, trials[m]); !done) return done;
@@ -144,12 +143,12 @@ OrFailure<void> IngestStay::gate_timed() {
   return {};
 }
 
-/// Requires eager's last outputs in set 1 of the worker's memory.
+/// Requires that eager's outputs are kept.
 OrFailure<void> IngestStay::try_timed(size_t mutant, MutantTrial& trial) {
   auto applies = session_.mutant(0, static_cast<uint32_t>(mutant), patience_);
   if (!applies) return tl::unexpected(applies.error());
   if (!*applies) return {};
-  const ErrorStats timed = bench_.compare_with_worker(Side::worker, 0, 1, bound_);
+  const ErrorStats timed = bench_.compare_outputs(of_worker, of_eager, bound_);
   record_trial(trial, timed);
   if (timed.worst > 0) ++trial.seen;
   if (trial.later) {

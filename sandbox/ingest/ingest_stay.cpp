@@ -35,6 +35,7 @@ IngestStay::IngestStay(const IngestJob& job, const TaskDescription& description,
 OrFailure<IngestRecord> IngestStay::run(const StreamKey& key) {
   key_ = key;
   record_.facts.signature = description_.signature;
+  record_.worker_bytes = description_.worker_bytes;
   if (auto done = take(strict_steps()); !done) return tl::unexpected(done.error());
   if (job_.numerics == Numerics::paper) std::swap(record_.refusal, record_.strict_refusal);
   if (!record_.refusal.empty()) return record_;
@@ -94,6 +95,14 @@ OrFailure<void> IngestStay::refer() {
   if (referred_ == contents_) return {};
   if (auto done = session_.reference(0, patience_); !done) return done;
   referred_ = contents_;
+  return {};
+}
+
+/// Calls eager and keeps its outputs (`of_eager`).
+OrFailure<void> IngestStay::keep_eager() {
+  if (auto done = baseline(false); !done) return done;
+  if (auto done = session_.collect(0, patience_); !done) return done;
+  bench_.keep_outputs(0);
   return {};
 }
 

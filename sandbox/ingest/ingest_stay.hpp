@@ -9,6 +9,7 @@
 
 #include "sandbox/ingest/ingest.hpp"
 #include "sandbox/ingest/mutation_gate.hpp"
+#include "sandbox/judge/bench.hpp"
 #include "sandbox/judge/further_trials.hpp"
 #include "sandbox/timing/call_meter.hpp"
 
@@ -20,6 +21,10 @@ inline constexpr std::chrono::seconds slow_set{5};
 
 // The least number of timed outputs that an evaluation checks.
 inline constexpr int timed_sets = 9;
+
+// An ingest uses buffer set 0 alone, so that a task needs memory for no second one. The candidate's
+// outputs there keep eager's, because no candidate exists.
+inline constexpr Outputs of_eager{Side::candidate}, of_worker{Side::worker};
 
 class IngestStay {
  public:
@@ -43,6 +48,7 @@ class IngestStay {
   OrFailure<void> fill(Distribution distribution, const std::vector<InputRule>& rules);
   OrFailure<void> baseline(bool compiled);
   OrFailure<void> refer();
+  OrFailure<void> keep_eager();
 
   // ingest_honest.cpp
   struct Trial {

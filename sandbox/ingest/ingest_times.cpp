@@ -50,12 +50,11 @@ OrFailure<void> IngestStay::calibrate_dense() {
     if (auto done = refer(); !done) return done;
     bench_.raise_profiles(record_.profiles);
   }
-  if (auto done = baseline(false); !done) return done;
-  if (auto done = session_.collect(0, patience_); !done) return done;
+  if (auto done = keep_eager(); !done) return done;
   if (auto done = baseline(true); !done) return done;
-  if (auto done = session_.collect(1, patience_); !done) return done;
+  if (auto done = session_.collect(0, patience_); !done) return done;
   bench_.use_profiles(record_.profiles);
-  const ErrorStats both = bench_.compare_with_worker(Side::worker, 1, 0, bound_);
+  const ErrorStats both = bench_.compare_outputs(of_worker, of_eager, bound_);
   if (!both.right()) record_.refusal = "torch.compile and eager differ on dense inputs";
   if (!both.right()) return {};
   if (auto done = further_.check(bound_); !done) return done;

@@ -28,6 +28,12 @@ struct Contents {
 /// The party whose outputs are meant.
 enum class Side : uint8_t { candidate, worker };
 
+/// One party's outputs of a set.
+struct Outputs {
+  Side side = Side::candidate;
+  uint32_t set = 0;
+};
+
 /// Use it only while contestants are stopped. On a GPU every member may throw cuda::DeviceError;
 /// the process must then be replaced.
 class Bench {
@@ -71,11 +77,13 @@ class Bench {
 
   /// Compares all outputs of a set with the worker's reference in the result memory.
   virtual ErrorStats compare_with_reference(Side side, uint32_t set, const BoundRule& rule) = 0;
-  /// Sets S by position for `compare_with_worker`, one list per output (see `profile_block_of`).
+  /// Copies the worker's outputs of a set to the candidate's, to compare two answers of the worker.
+  /// Only at ingest, where there is no candidate.
+  virtual void keep_outputs(uint32_t set) = 0;
+  /// Sets S by position for `compare_outputs`, one list per output (see `profile_block_of`).
   virtual void use_profiles(const std::vector<std::vector<float>>& profiles) = 0;
-  /// Compares all outputs of a set with the worker's collected outputs of `other`.
-  virtual ErrorStats compare_with_worker(Side side, uint32_t set, uint32_t other,
-                                         const BoundRule& rule) = 0;
+  /// Compares all outputs with those of a baseline.
+  virtual ErrorStats compare_outputs(Outputs outputs, Outputs baseline, const BoundRule& rule) = 0;
   /// Raises `profiles` (created if empty) to the spreads in the result memory, block by block.
   virtual void raise_profiles(std::vector<std::vector<float>>& profiles) = 0;
 };

@@ -123,8 +123,8 @@ OrFailure<void> EvaluationStay::time_block(const Block& block, uint64_t number, 
     if (!done) return done;
   }
   timings.guards_changed = !job_.bench.guards_intact(candidate_set);
-  timings.errors.add(
-      job_.bench.compare_with_worker(Side::candidate, candidate_set, eager_set, measure_.bound));
+  timings.errors.add(job_.bench.compare_outputs({Side::candidate, candidate_set},
+                                                {Side::worker, eager_set}, measure_.bound));
   timings.blocks.push_back(times);
   return {};
 }

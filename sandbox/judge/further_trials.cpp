@@ -34,8 +34,9 @@ OrFailure<void> FurtherTrials::check(const BoundRule& bound) {
     const auto called = call(which);
     if (!called) return tl::unexpected(called.error());
     if (!*called) continue;
-    if (auto done = place_.session.collect(1, place_.patience); !done) return done;
-    if (place_.bench.compare_with_worker(Side::worker, 1, 0, bound).right()) continue;
+    if (auto done = place_.session.collect(0, place_.patience); !done) return done;
+    const Outputs kept{Side::candidate}, own{Side::worker};
+    if (place_.bench.compare_outputs(own, kept, bound).right()) continue;
     further_.drop(which, "it differs from eager on dense inputs");
   }
   return {};

@@ -34,7 +34,7 @@ class FurtherTrials {
   FurtherTrials(const TrialPlace& place, FurtherBaselines& further)
       : place_(place), further_(further) {}
 
-  /// Compares on set 1 with eager's outputs in set 0 of the worker. Drops a baseline that differs.
+  /// Compares with eager's outputs, which the bench keeps for set 0. Drops a baseline that differs.
   OrFailure<void> check(const BoundRule& bound);
   /// Times each once on set 0, after `prepare` has written new contents there.
   OrFailure<void> time_each(const std::function<OrFailure<void>()>& prepare);

@@ -151,17 +151,21 @@ ErrorStats HostBench::compare_with_reference(Side side, uint32_t set, const Boun
   return stats;
 }
 
+void HostBench::keep_outputs(uint32_t set) {
+  for (const size_t i : outputs_) stream_copy(candidate_.tensor(set, i), worker_.tensor(set, i));
+}
+
 void HostBench::use_profiles(const std::vector<std::vector<float>>& profiles) {
   profiles_ = profiles;
 }
 
-ErrorStats HostBench::compare_with_worker(Side side, uint32_t set, uint32_t other,
-                                          const BoundRule& rule) {
+ErrorStats HostBench::compare_outputs(Outputs outputs, Outputs baseline, const BoundRule& rule) {
   ErrorStats stats;
   for (size_t k = 0; k < outputs_.size(); ++k) {
     const size_t i = outputs_[k];
-    stats.add(compare_with_baseline(signature_.tensors[i].dtype, outputs_of(side).tensor(set, i),
-                                    worker_.tensor(other, i), profiles_.at(k), rule));
+    stats.add(compare_with_baseline(
+        signature_.tensors[i].dtype, outputs_of(outputs.side).tensor(outputs.set, i),
+        outputs_of(baseline.side).tensor(baseline.set, i), profiles_.at(k), rule));
   }
   return stats;
 }

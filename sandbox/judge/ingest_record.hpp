@@ -62,14 +62,16 @@ struct IngestRecord {
   std::vector<DistributionFacts> distributions;
   std::vector<std::vector<float>> profiles;  // per output: S of dense sets, per block of elements
   std::vector<BaselineFacts> further;        // one for each wanted baseline
-  std::string refusal;  // why the task is refused or quarantined; otherwise empty
+  uint64_t worker_bytes = 0;  // of a GPU that the reference worker needs beside the bench
+  std::string refusal;        // why the task is refused or quarantined; otherwise empty
   // Only for numerics `paper`:
   std::string strict_refusal;  // why `strict` cannot judge the task; otherwise empty
   std::string weakness;        // the wrong answers that the tolerance accepts, with commas between
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(facts, rules, distributions, profiles, further, refusal, strict_refusal, weakness);
+    archive(facts, rules, distributions, profiles, further, worker_bytes, refusal, strict_refusal,
+            weakness);
   }
 };
 

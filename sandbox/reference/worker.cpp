@@ -27,7 +27,7 @@ constexpr const char* inductor_folder = "/inductor";
 // wherever its cache is. Making them takes 8 s of a core.
 constexpr const char* headers_folder = "/tmp/torchinductor_worker/precompiled_headers";
 constexpr int calibration_calls = 32;
-constexpr int least_sets = 2;  // buffer sets that must fit the memory
+constexpr int least_sets = 1;  // buffer sets that must fit the memory
 
 /// Settings of torch.compile: no helper processes. VEC_ISA_OK accepts the instruction sets that the
 /// CPU names; without it torch tests each in a process that imports torch, three per worker.
@@ -111,7 +111,7 @@ uint64_t result_bytes(const TaskSignature& signature) {
     const uint64_t elements = tensor_bytes(spec) / element_bytes(spec.dtype);
     if (spec.role == TensorRole::output) {
       references += padded(elements * sizeof(double)) + padded(elements * sizeof(float));
-    } else {
+    } else if (!is_float(spec.dtype)) {
       drawn += padded(tensor_bytes(spec));
     }
   }

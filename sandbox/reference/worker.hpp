@@ -61,7 +61,7 @@ std::string task_key(const Task& task);
 /// `bytes` rounded up to a multiple of 64, where the next tensor begins in the result memory.
 uint64_t padded(uint64_t bytes);
 
-/// Bytes of result memory that the references and spreads of a signature take.
+/// Bytes of result memory: for references and spreads, or else for drawn integers and booleans.
 uint64_t result_bytes(const TaskSignature& signature);
 
 /// A worker inside the sequential commit: it is stopped except during these calls. After an error

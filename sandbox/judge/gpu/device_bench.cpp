@@ -12,10 +12,6 @@ namespace {
 
 constexpr auto guard = static_cast<unsigned char>(guard_value);
 
-bool is_float(Dtype dtype) {
-  return unit_of(dtype) != 0;
-}
-
 }  // namespace
 
 DeviceBench::DeviceBench(std::shared_ptr<const GpuDevice> device, TaskSignature signature,

@@ -32,9 +32,9 @@ class DeviceBench final : public GpuBench {
   bool guards_intact(uint32_t set) override;
   bool rest_intact() override;
   ErrorStats compare_with_reference(Side side, uint32_t set, const BoundRule& rule) override;
+  void keep_outputs(uint32_t set) override;
   void use_profiles(const std::vector<std::vector<float>>& profiles) override;
-  ErrorStats compare_with_worker(Side side, uint32_t set, uint32_t other,
-                                 const BoundRule& rule) override;
+  ErrorStats compare_outputs(Outputs outputs, Outputs baseline, const BoundRule& rule) override;
   void raise_profiles(std::vector<std::vector<float>>& profiles) override;
 
  private:
@@ -46,6 +46,9 @@ class DeviceBench final : public GpuBench {
   }
   /// The address of a tensor of a set; `outputs` selects the memory for an output.
   CUdeviceptr tensor(uint32_t set, size_t index, GpuRegion outputs = GpuRegion::candidate) const;
+  CUdeviceptr address_of(Outputs outputs, size_t index) const {
+    return tensor(outputs.set, index, outputs_of(outputs.side));
+  }
   void fill_tensor(uint32_t set, size_t index, const Contents& contents,
                    const InputRule& rule) const;
   /// The start of a zone in a set of the candidate's outputs.

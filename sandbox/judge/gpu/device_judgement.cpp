@@ -64,16 +64,23 @@ void DeviceBench::use_profiles(const std::vector<std::vector<float>>& profiles) 
   device_->synchronize();
 }
 
-ErrorStats DeviceBench::compare_with_worker(Side side, uint32_t set, uint32_t other,
-                                            const BoundRule& rule) {
+void DeviceBench::keep_outputs(uint32_t set) {
+  for (const size_t i : outputs_) {
+    device_->copy(tensor(set, i, GpuRegion::candidate), tensor(set, i, GpuRegion::worker),
+                  layout_.slots[i].bytes);
+  }
+  device_->synchronize();
+}
+
+ErrorStats DeviceBench::compare_outputs(Outputs outputs, Outputs baseline, const BoundRule& rule) {
   assert(profiles_.size() == outputs_.size() && "profiles are given before they are used");
   const CUdeviceptr tally = device_->zeroed_answer();
   for (size_t k = 0; k < outputs_.size(); ++k) {
     const size_t i = outputs_[k];
     const Dtype dtype = signature_.tensors[i].dtype;
     const uint64_t count = references_[k].count;
-    const BaselineOrder order{.output = device_pointer<void>(tensor(set, i, outputs_of(side))),
-                              .baseline = device_pointer<void>(tensor(other, i, GpuRegion::worker)),
+    const BaselineOrder order{.output = device_pointer<void>(address_of(outputs, i)),
+                              .baseline = device_pointer<void>(address_of(baseline, i)),
                               .profile = device_pointer<const float>(profiles_[k].address()),
                               .block = profile_block_of(count),
                               .count = count,

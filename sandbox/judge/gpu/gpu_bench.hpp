@@ -44,6 +44,8 @@ struct GpuBenchMemory {
 
   /// Frees regions larger than `always_kept`.
   void release_large();
+  /// Bytes of all regions.
+  uint64_t held() const;
 };
 
 /// Receivers must map its descriptors whole (the sizes given with them are those of the whole
@@ -51,11 +53,12 @@ struct GpuBenchMemory {
 class GpuBench : public Bench {
  public:
   /// Reuses `memory` if it is large enough but not far too large; no other bench may use it and no
-  /// process may map it. Zeroes what contestants can see of it. `capacity` where the task does not
-  /// fit.
+  /// process may map it. Zeroes what contestants can see of it. Leaves `worker_bytes` to the
+  /// reference worker. `capacity` where the task does not fit.
   static Result<std::unique_ptr<GpuBench>> create(std::shared_ptr<GpuVerifier> verifier,
                                                   const TaskSignature& signature,
-                                                  GpuBenchMemory& memory);
+                                                  GpuBenchMemory& memory,
+                                                  uint64_t worker_bytes = 0);
 };
 
 }  // namespace warpsmith::sandbox

@@ -15,9 +15,13 @@ Result<std::shared_ptr<GpuVerifier>> GpuVerifier::open(int) {
 }
 
 void GpuBenchMemory::release_large() {}
+uint64_t GpuBenchMemory::held() const {
+  return 0;
+}
 
 Result<std::unique_ptr<GpuBench>> GpuBench::create(std::shared_ptr<GpuVerifier>,
-                                                   const TaskSignature&, GpuBenchMemory&) {
+                                                   const TaskSignature&, GpuBenchMemory&,
+                                                   uint64_t) {
   return fail(ErrorCode::unsupported, reason);
 }
 

@@ -33,14 +33,22 @@ uint64_t total_of(const GpuRegionBytes& bytes) {
   return std::accumulate(bytes.begin(), bytes.end(), uint64_t{0});
 }
 
-Result<BufferLayout> gpu_layout(const TaskSignature& signature, uint64_t available) {
-  BufferLayout three = make_layout(signature, 3, gpu_alignment);
-  if (total_of(gpu_region_bytes(signature, three)) <= available / 2) return three;
-  BufferLayout two = make_layout(signature, 2, gpu_alignment);
-  const uint64_t needed = total_of(gpu_region_bytes(signature, two));
-  if (needed <= available) return two;
+Result<BufferLayout> gpu_layout(const TaskSignature& signature, const GpuRoom& room) {
+  const auto needed_by = [&](const BufferLayout& layout) {
+    return total_of(gpu_region_bytes(signature, layout)) + room.worker;
+  };
+  for (const uint32_t sets : {3U, 2U}) {
+    BufferLayout several = make_layout(signature, sets, gpu_alignment);
+    if (needed_by(several) <= room.available / 2) return several;
+  }
+  BufferLayout layout = make_layout(signature, 1, gpu_alignment);
+  const bool large =
+      layout.input_stride + layout.output_stride >= caches_in_single_set * room.cache;
+  if (!large) layout = make_layout(signature, 2, gpu_alignment);
+  const uint64_t needed = needed_by(layout);
+  if (needed <= room.available) return layout;
   return fail(ErrorCode::capacity, "the task needs " + gigabytes(needed) + " of device memory, " +
-                                       gigabytes(available) + " are free");
+                                       gigabytes(room.available) + " are free");
 }
 
 bool gpu_memory_fits(uint64_t held, uint64_t needed) {

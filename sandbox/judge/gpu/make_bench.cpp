@@ -9,12 +9,6 @@
 namespace warpsmith::sandbox {
 namespace {
 
-uint64_t held(const GpuRegions& regions) {
-  uint64_t bytes = 0;
-  for (const auto& region : regions) bytes += region ? region->bytes() : 0;
-  return bytes;
-}
-
 /// The bytes that regions not yet allocated will take.
 uint64_t missing(const GpuRegions& regions, const GpuRegionBytes& needed) {
   uint64_t bytes = 0;
@@ -52,6 +46,12 @@ void make_regions(const std::shared_ptr<const GpuDevice>& device, GpuRegions& re
 
 }  // namespace
 
+uint64_t GpuBenchMemory::held() const {
+  uint64_t bytes = 0;
+  for (const auto& region : regions) bytes += region ? region->bytes() : 0;
+  return bytes;
+}
+
 void GpuBenchMemory::release_large() {
   for (auto& region : regions) {
     if (region && region->bytes() > always_kept) region.reset();
@@ -60,12 +60,16 @@ void GpuBenchMemory::release_large() {
 
 Result<std::unique_ptr<GpuBench>> GpuBench::create(std::shared_ptr<GpuVerifier> verifier,
                                                    const TaskSignature& signature,
-                                                   GpuBenchMemory& memory) {
+                                                   GpuBenchMemory& memory, uint64_t worker_bytes) {
   const auto device = std::static_pointer_cast<const GpuDevice>(std::move(verifier));
   const auto secret = draw_seed();
   if (!secret) return tl::unexpected(secret.error());
   try {
-    auto layout = gpu_layout(signature, device->free_memory() + held(memory.regions));
+    const GpuRoom room{
+        .available = device->free_memory() + memory.held(),
+        .worker = worker_bytes,
+        .cache = static_cast<uint64_t>(std::max<int64_t>(device->facts().l2_bytes, 0))};
+    auto layout = gpu_layout(signature, room);
     if (!layout) return tl::unexpected(std::move(layout.error()));
     make_regions(device, memory.regions, gpu_region_bytes(signature, *layout));
     return std::make_unique<DeviceBench>(device, signature, std::move(*layout), memory.regions,

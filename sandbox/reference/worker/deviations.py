@@ -23,15 +23,20 @@ class Deviations:
         for total in sums:
             total.zero_()
 
-    def add(self, outs):
-        """Adds one evaluation. Float32 suffices: the reference's own rounding is below the bound's floor."""
+    def add(self, pairs):
+        """Adds one evaluation, given as pairs (rows, outputs of these rows). Float32 suffices: the reference's own
+        rounding is below the bound's floor."""
         self.count += 1
-        for tensors in zip(self.sums, self.largest, self.reference, outs):
-            for total, largest, exact, out in chunks.chunks(*tensors):
-                deviation = chunks.deviation(out, exact)
-                total.add_(deviation)  # not squares, which underflow below 1e-19
-                if self.narrow:
-                    torch.maximum(largest, deviation, out=largest)
+        for rows, outs in pairs:
+            for *kept, out in zip(self.sums, self.largest, self.reference, outs):
+                self._add(*(tensor[rows] for tensor in kept), out)
+
+    def _add(self, *tensors):
+        for total, largest, exact, out in chunks.chunks(*tensors):
+            deviation = chunks.deviation(out, exact)
+            total.add_(deviation)  # not squares, which underflow below 1e-19
+            if self.narrow:
+                torch.maximum(largest, deviation, out=largest)
 
     def settle(self):
         """Leaves the spread in `sums`."""

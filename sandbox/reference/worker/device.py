@@ -18,6 +18,7 @@ _BRIEF = 2_000_000  # nanoseconds; in shorter calls the cost of launches matters
 _MORE_CALLS, _MORE_HIDDEN = 4, 2  # repetitions of a brief call
 _LEAST_HELD, _MOST_HELD = 50_000, 2_000_000  # nanoseconds that the GPU waits until a call is queued
 _CYCLES_OF_NS = 2  # at 2 GHz; at a lower clock rate the hold is longer
+_WHOLE_SHARE = 8  # evaluating a whole task takes about four times its tensors, beside the verifier's memory
 _KEPT_CACHED = 1 << 30  # bytes that torch may keep cached between sessions
 
 
@@ -31,6 +32,7 @@ class Cpu:
     place = torch.device("cpu")
     memory = "host"
     remote = False
+    whole_bytes = 2**62  # of a task's inputs and outputs, from which it is evaluated in parts where its rows allow it
 
     def facts(self):
         return {"capability": torch.backends.cpu.get_cpu_capability()}
@@ -131,6 +133,7 @@ class Cuda:
         # bits and times would differ from process to process.
         torch.backends.cudnn.benchmark = False
         self._allow_tf32(False)
+        self.whole_bytes = self.properties.total_memory // _WHOLE_SHARE
         self._swept = _SWEEP_OVER_CACHE * self.properties.L2_cache_size
         self.sweep = torch.empty(self._swept, dtype=torch.uint8, device=self.place)
         self.began, self.ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))

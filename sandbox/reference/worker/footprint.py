@@ -8,8 +8,9 @@ _OVERHEAD = 3 << 29  # bytes: libraries' workspaces, the noise, the buffer for s
 class Peaks(NamedTuple):
     """The most bytes allocated during one evaluation, including its outputs but not the inputs."""
 
-    narrow: int  # float32
-    wide: int  # float64, including the widened inputs and parameters
+    narrow: int  # float32, of all rows
+    wide: int  # float64 of a part, including the widened inputs and parameters
+    parts: int = 1  # into which evaluations in a mode are divided (row_parts.py)
 
 
 def _bytes(signature, role, size=None):
@@ -25,14 +26,26 @@ def shared_bytes(signature, sets):
 def private_bytes(signature, peaks, graphs=0):
     """The most memory of this process during a session with `graphs` captured graphs."""
     outputs = _bytes(signature, ("output",))
-    largest = max((t["elements"] * 4 for t in signature), default=0)
+    part = _evaluation(signature, peaks)
+    if peaks.parts == 1:
+        return _OVERHEAD + graphs * outputs + part
+    # Correlated errors keep a deviation of each output; wrong answers need the right ones and one more of each output.
+    shares = _bytes(signature, ("output",), 4)
+    return _OVERHEAD + graphs * outputs + max(peaks.narrow + outputs, max(shares, outputs) + part)
+
+
+def _evaluation(signature, peaks):
+    """The most memory of an evaluation of a part in a mode."""
+    outputs = -(-_bytes(signature, ("output",)) // peaks.parts)
+    narrow = -(-peaks.narrow // peaks.parts)
+    largest = -(-max((t["elements"] * 4 for t in signature), default=0) // peaks.parts)
+    wide = peaks.wide
     if any(t.get("dtype") in ("f16", "bf16") and t["role"] != "output" for t in signature):
         # Wide evaluations run beside the task's own, and the largest deviations are kept.
-        both = peaks.narrow + peaks.wide + 2 * largest + _bytes(signature, ("output",), 4)
-        peaks = Peaks(peaks.narrow, both)
+        wide += narrow + 2 * largest + _bytes(signature, ("output",), 4)
     # A perturbed evaluation copies what an operator reads, and a rounded one also what it writes; ordered sums copy
     # their terms.
-    return _OVERHEAD + graphs * outputs + max(peaks.wide, peaks.narrow + 2 * largest + outputs)
+    return max(wide, narrow + 2 * largest + outputs)
 
 
 def giga(count):

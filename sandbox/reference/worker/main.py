@@ -78,7 +78,8 @@ class Worker:
         task, signature = self._ready(request)
         return {"signature": signature, "constants": task.constants(), "flops": task.flops,
                 "mutants": list(task.mutants), "lower_precisions": list(lower_precisions()),
-                "honest_orders": list(honest_orders()), "compiled": "default" in task.baselines}
+                "honest_orders": list(honest_orders()), "compiled": "default" in task.baselines,
+                "worker_bytes": task.private_bytes(signature) if self.device.remote else 0}
 
     def signature(self, request):
         """Everything that a launch plan needs, also for a task that is too large for this device."""
@@ -131,7 +132,8 @@ class Worker:
         try:
             return {"ok": True, **handler[request["op"]](request)}
         except (Refused, torch.OutOfMemoryError) as error:
-            passing = request["op"] == "load" and isinstance(error, (DoesNotFit, torch.OutOfMemoryError))
+            passing = (request["op"] in ("load", "enter")
+                       and isinstance(error, (DoesNotFit, torch.OutOfMemoryError)))
             answer = {"ok": False, "refused": True, "passing": passing, "error": str(error)[:1000]}
         except NoDevice as error:
             answer = {"ok": False, "refused": False, "error": str(error)}

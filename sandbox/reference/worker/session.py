@@ -14,7 +14,8 @@ from device import NO_GRAPHS
 from device_sums import device_orders, effort_for
 from mutants import lower_precisions
 from orders import honest_orders
-from refusals import Refused, words_of
+from places import storage_of
+from refusals import DoesNotFit, Refused, words_of
 from task import DTYPES
 
 _TORCH = {name: dtype for dtype, name in DTYPES.items()}
@@ -68,7 +69,7 @@ class Session:
         if self.device.remote:
             needed = self.task.private_bytes(self.signature, sets, request.get("graphs", False))
             if why := footprint.complaint(needed, self.device.free(), sets):
-                raise Refused(f"beside the shared memory {why}")
+                raise DoesNotFit(f"beside the shared memory {why}")
 
     def _sizes(self, request):
         layout = request["layout"]
@@ -161,6 +162,7 @@ class Session:
         applies = 0
         if what == COLLECT:
             self._store(index, self.last)
+            self.last = None
         elif what == FORGET:
             self.last = None
         elif what == REFERENCE:
@@ -193,12 +195,18 @@ class Session:
         inputs, parameters = self.inputs[index], self.parameters[index]
         counts = [t["elements"] for t in self.signature if t["role"] == "output"]
         exact, offset = self._in_result(torch.float64, counts, 0)
-        for view, value in zip(exact, self.task.reference(inputs, parameters)):
-            view.copy_(value.reshape(-1))
-            del value
+        exact = self._shaped(exact)
+        for rows, outs in self.task.references(inputs, parameters):
+            for view, value in zip(exact, outs):
+                view[rows].copy_(value)
+            del outs, value
         if spreads:
             sums, _ = self._in_result(torch.float32, counts, offset)
-            self.task.spread(inputs, parameters, exact, sums, self.evaluations)
+            self.task.spread(inputs, parameters, exact, self._shaped(sums), self.evaluations)
+
+    def _shaped(self, views):
+        """Flat views, one per output, in the outputs' shapes."""
+        return [view.view(out.shape) for view, out in zip(views, self.task.outputs)]
 
     def _draw(self):
         """Draws integer and boolean inputs by get_inputs with a seed of their own; then writes the fixed parameters."""
@@ -211,15 +219,21 @@ class Session:
                 view.copy_(value.reshape(-1))
 
     def _right(self, index):
-        """Returns copies, because forward may return its arguments."""
+        """Outputs that may be changed: copies where forward returns its arguments or its state, or the same twice."""
         outs = self.task.run_in(None, self.inputs[index], self.parameters[index])
-        return [outs.pop(0).clone() for _ in range(len(outs))]
+        state = model_parts.tensors_of(self.task.model).values()
+        held = {storage_of(t) for t in (*self.inputs[index], *self.parameters[index], *state)}
+        for i, out in enumerate(outs):
+            if storage_of(out) in held:
+                outs[i] = out.clone()
+            held.add(storage_of(out))
+        return outs
 
     def _honest(self, index):
         """The honest orders; on a GPU with an effort that the first call finds out."""
         if self.honest is None:
             lengths = modes.Lengths()
-            self.task.run_in(lengths, self.inputs[index], self.parameters[index])
+            next(self.task.evaluations(lengths, self.inputs[index], self.parameters[index]))
             self.honest = list(honest_orders(device_orders(effort_for(lengths.found))).values())
         return self.honest
 

@@ -45,11 +45,11 @@ def _share(narrow, tf32):
 
 
 def _perturbed(task, bank, inputs, parameters, narrow, tf32):
-    """Outputs of a perturbed evaluation, in float64 for a task of half types."""
-    if not narrow:
-        return task.run_in(modes.Perturbed(bank, task.device.remote, tf32), inputs, parameters)
-    mode = modes.Narrow(bank, task.device.remote)
-    return mode.twin(task.run_in(mode, inputs, parameters))
+    """Pairs (rows, outputs) of a perturbed evaluation, in float64 for a task of half types."""
+    mode = (modes.Narrow(bank, task.device.remote) if narrow
+            else modes.Perturbed(bank, task.device.remote, tf32))
+    for rows, outs in task.evaluations(mode, inputs, parameters):
+        yield rows, mode.twin(outs) if narrow else outs
 
 
 def _correlated(task, inputs, parameters, reference):
@@ -57,13 +57,13 @@ def _correlated(task, inputs, parameters, reference):
     generator, shares = np.random.default_rng(20261), []
     for signs in ((1,), (1, -1)):
         errors = errors_for(task.device.place, generator, signs)
-        outs = task.run_in(orders.Ordered(errors.sums), inputs, parameters)
-        if errors.sums_hit == 0:
-            break
-        shares = shares or [torch.zeros(r.shape, dtype=torch.float32, device=r.device) for r in reference]
-        for share, exact, out in zip(shares, reference, outs):
-            for s, e, o in chunks.chunks(share, exact, out):
-                torch.maximum(s, chunks.deviation(o, e).mul_(CORRELATED_SHARE), out=s)
-        if errors.sums_hit == 1:
+        for rows, outs in task.evaluations(orders.Ordered(errors.sums), inputs, parameters):
+            if errors.sums_hit == 0:
+                continue
+            shares = shares or [torch.zeros(r.shape, dtype=torch.float32, device=r.device) for r in reference]
+            for share, exact, out in zip(shares, reference, outs):
+                for s, e, o in chunks.chunks(share[rows], exact[rows], out):
+                    torch.maximum(s, chunks.deviation(o, e).mul_(CORRELATED_SHARE), out=s)
+        if errors.sums_hit <= 1:
             break
     return shares

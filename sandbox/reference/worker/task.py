@@ -14,6 +14,7 @@ import model_parts
 import modes
 import places
 import program
+import row_parts
 import spread
 from by_parts import by_parts
 from device import LANES, Cpu
@@ -37,6 +38,7 @@ class Task:
     """
 
     given = None  # the structure of get_inputs' values, once drawn
+    parts = row_parts.RowParts()  # of the reference and of evaluations in a mode
 
     def __init__(self, code, device=None, lane=LANES[0]):
         self.device, self.lane = device or Cpu(), lane
@@ -298,15 +300,18 @@ class Task:
         if not self.device.remote:
             return
         inputs, parameters = [self.sample[at] for at in self.tensor_at], [t.detach() for _, t in self.named]
+        self.parts = row_parts.parts_of(self, inputs, parameters)
         with place("the float64 reference"):
-            result, wide = self.device.peak(lambda: self.reference(inputs, parameters))
+            result, wide = self.device.peak(lambda: next(self.references(inputs, parameters)))
         del inputs, parameters, result
         gc.collect()  # modules have reference cycles
         self.park()
-        self.peaks = footprint.Peaks(self.narrow_peak, wide)
+        self.peaks = footprint.Peaks(self.narrow_peak, wide, len(self.parts))
         needed = self.private_bytes(signature) + footprint.shared_bytes(self._sized(signature), sets)
         if complaint := footprint.complaint(needed, self.device.free(), sets):
             raise DoesNotFit(complaint)
+
+    peaks = footprint.Peaks(0, 0)  # until `settle`, and on a CPU
 
     def _sized(self, signature):
         sizes = {name: dtype.itemsize for dtype, name in DTYPES.items()}
@@ -382,8 +387,24 @@ class Task:
             if self.device.remote:
                 model_parts.park(self.named_double)
 
-    @torch.no_grad()
+    def references(self, inputs, parameters):
+        """Pairs (rows, float64 outputs of these rows)."""
+        for rows in self.parts:
+            yield rows, self.reference(self.parts.cut(inputs, rows), parameters)
+
+    def evaluations(self, mode, inputs, parameters):
+        """Pairs (rows, outputs of these rows) of one evaluation in a mode."""
+        for rows in self.parts:
+            yield rows, self._run(mode, self.parts.cut(inputs, rows), parameters)
+
     def run_in(self, mode, inputs, parameters):
+        """The outputs as the task makes them, or in a mode."""
+        if mode is None or len(self.parts) == 1:
+            return self._run(mode, inputs, parameters)
+        return self.parts.joined(self.evaluations(mode, inputs, parameters))
+
+    @torch.no_grad()
+    def _run(self, mode, inputs, parameters):
         self.restore()
         self.set_parameters(self.named, parameters)
         if mode is None:

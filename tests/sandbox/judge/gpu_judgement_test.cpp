@@ -119,8 +119,10 @@ TEST_F(GpuJudgementTest, JudgesByTheWorkersOutputsAsTheHostDoes) {
       }
       SCOPED_TRACE(static_cast<int>(dtype));
       bench->use_profiles(profiles);
-      expect_equal(bench->compare_with_worker(Side::candidate, 1, 0, {}), expected);
-      EXPECT_TRUE(bench->compare_with_worker(Side::worker, 0, 0, {}).right());
+      expect_equal(bench->compare_outputs({Side::candidate, 1}, {Side::worker, 0}, {}), expected);
+      EXPECT_TRUE(bench->compare_outputs({Side::worker, 0}, {Side::worker, 0}, {}).right());
+      bench->keep_outputs(0);
+      EXPECT_TRUE(bench->compare_outputs({Side::candidate, 0}, {Side::worker, 0}, {}).right());
     }
   }
 }

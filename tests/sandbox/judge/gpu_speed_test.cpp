@@ -59,7 +59,7 @@ TEST_F(GpuSpeedTest, FillsAndJudgesAtTheMemorysSpeed) {
   speed("profiles", set, [&] { bench->raise_profiles(profiles); });
   bench->use_profiles(profiles);
   speed("comparison with the worker", 2 * set,
-        [&] { (void)bench->compare_with_worker(Side::worker, 0, 1, {}); });
+        [&] { (void)bench->compare_outputs({Side::worker, 0}, {Side::worker, 1}, {}); });
   EXPECT_GT(dense, memset / 4);
   EXPECT_GT(judged, memset / 4);
 }

@@ -41,6 +41,17 @@ __attribute__((no_sanitize("address", "undefined"))) double read_ms(
   return took.count();
 }
 
+TEST(HostBenchTest, KeepsTheWorkersOutputsInThePlaceOfACandidates) {
+  const auto bench = HostBench::create(one_vector()).value();
+  bench->renew();
+  bench->use_profiles({{1.0F}});
+  const Outputs kept{Side::candidate}, own{Side::worker};
+  EXPECT_FALSE(bench->compare_outputs(kept, own, {}).right()) << "the candidate's are poisoned";
+  bench->keep_outputs(0);
+  EXPECT_TRUE(bench->compare_outputs(kept, own, {}).right());
+  EXPECT_TRUE(bench->guards_intact(0));
+}
+
 TEST(HostBenchTest, ACopyLeavesNeitherSetInTheCaches) {
   const auto bench = HostBench::create(one_vector()).value();
   const StreamKey key{};

@@ -16,7 +16,7 @@ const std::string valid =
     R"({"name":"y","role":"output","dtype":"f32","shape":[4],"elements":4}],)"
     R"("constants":[{"name":"s","value":"0.5"}],)"
     R"("flops":100,"mutants":["zeros"],"lower_precisions":["tf32"],)"
-    R"("honest_orders":["sequential"],"compiled":false})";
+    R"("honest_orders":["sequential"],"compiled":false,"worker_bytes":7})";
 
 std::string replaced(const std::string& from, const std::string& to) {
   std::string text = valid;
@@ -34,6 +34,7 @@ TEST(DescriptionTest, ReadsTensorsAndNamesExtents) {
   EXPECT_EQ(d->signature.constants[0].name + d->signature.constants[0].value, "s0.5");
   EXPECT_EQ(d->values[0].mean, 0.5);
   EXPECT_EQ(d->honest_orders, std::vector<std::string>{"sequential"});
+  EXPECT_EQ(d->worker_bytes, 7U);
 }
 
 TEST(DescriptionTest, ASignatureNeedsOnlyTensors) {
