@@ -171,7 +171,7 @@ TEST(WeightsTest, EqualStreamsMakeEqualModels) {
 
 TEST(WeightsTest, ThreadsDoNotChangeTheValues) {
   ModelConfig config = test::small_config(Family::llama);
-  config.vocabulary = 70'000;  // the embedding is filled in several parts
+  config.vocab = 70'000;  // the embedding is filled in several parts
   const int before = at::get_num_threads();
   const auto made_with = [&config](int threads) {
     use_threads(threads);
