@@ -374,7 +374,7 @@ class GpuSessionTest(RemoteCases, unittest.TestCase):
             made = self.stay(text, task=made.task)
             made.call(s.REFERENCE)
             (exact,), (spread,) = made.result()
-            self.assertLess(float(spread.mean()), 1e-4)
+            self.assertLess(float(spread.mean()), 5e-4)  # TF32 errs by 6e-3
             for what in (s.EAGER, s.COMPILED, s.GRAPHED):
                 (out,) = self.outputs(made, what)
                 error = float((out.double() - exact).abs().max())
