@@ -18,6 +18,11 @@
 
 namespace warpsmith::actors {
 
+/// Hears of each verdict on a submission, with its files, from the threads of the rollouts; `turn`
+/// is the number of the turn's segment.
+using JudgedSubmission =
+    std::function<void(TrajectoryId, uint32_t turn, const EvaluateCall&, const Verdict&)>;
+
 struct RolloutSettings {
   size_t concurrent = 16;
   std::shared_ptr<const RolloutSetup> setup;
@@ -29,6 +34,7 @@ struct RolloutSettings {
   std::chrono::milliseconds admission_timeout{86'400'000};  // the ledger answers once it has room
   std::chrono::milliseconds ledger_timeout{60'000};
   std::chrono::milliseconds successor_timeout{60'000};  // until a dead peer is replaced
+  JudgedSubmission judged;                              // may be empty
 };
 
 /// The rollout with its message to itself: fill free slots and check deadlines.

@@ -103,7 +103,9 @@ void RolloutState::judged(TrajectoryId id, const JudgeCommand& command,
   if (found == runs_.end() || found->second.machine.request() != command.request) return;
   if (const auto* verdict = std::get_if<Verdict>(&judgement)) {
     const bool final = command.call.request == Request::final;
-    self_->send(peers_->ledger, Judged{id, found->second.machine.turn(), final, *verdict});
+    const uint32_t turn = found->second.machine.turn();
+    if (settings_.judged) settings_.judged(id, turn, command.call, *verdict);
+    self_->send(peers_->ledger, Judged{id, turn, final, *verdict});
   } else {
     const auto& failure = std::get<InfraFailure>(judgement);
     log::warn(label() + ": trajectory " + std::to_string(id) +

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "actors/base/end_request.hpp"
+#include "actors/rollout/rollout.hpp"
 #include "actors/run/run_session.hpp"
 #include "policy/learn/critic_folder.hpp"
 #include "policy/model/config.hpp"
@@ -44,6 +45,7 @@ struct RunInputs {
   std::shared_ptr<sandbox::EndSwitch> ender = std::make_shared<sandbox::EndSwitch>();
   /// A brain's way to ask for the end of the run.
   std::shared_ptr<EndRequest> end = std::make_shared<EndRequest>();
+  JudgedSubmission judged;  // see RolloutSettings
 };
 
 /// Refuses a configuration that can sample but not train; the error names the key.

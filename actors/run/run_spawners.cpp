@@ -108,10 +108,10 @@ void add_sampling_actors(Spawners& s, const Inputs& inputs) {
         tool_executor_settings(inputs->config, inputs->skill, inputs->scratch, inputs->ender));
   };
   s.rollout = [inputs](caf::actor_system& system, Identity id) {
-    return system.spawn(
-        rollout, std::move(id),
-        rollout_settings(inputs->config, {inputs->tokenizer, inputs->frame, inputs->stop_tokens},
-                         inputs->skill));
+    RolloutSettings settings = rollout_settings(
+        inputs->config, {inputs->tokenizer, inputs->frame, inputs->stop_tokens}, inputs->skill);
+    settings.judged = inputs->judged;
+    return system.spawn(rollout, std::move(id), std::move(settings));
   };
 }
 

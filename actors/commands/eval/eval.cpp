@@ -9,8 +9,8 @@
 #include "actors/commands/command.hpp"
 #include "actors/commands/config_options.hpp"
 #include "actors/commands/eval/eval_report.hpp"
+#include "actors/commands/eval/eval_tree.hpp"
 #include "actors/commands/eval/suite/suite_eval.hpp"
-#include "actors/commands/run_loop.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/run/run_session.hpp"
 #include "actors/sandbox/service_backend.hpp"
@@ -99,19 +99,6 @@ Result<RunInputs> inputs_of(const RunConfig& config, int64_t samples) {
   return inputs;
 }
 
-LoopResult run_tree(const std::shared_ptr<const RunInputs>& inputs, const SignalWait& signals,
-                    bool quiet) {
-  RunTree tree{inputs, make_silent_tap()};
-  LoopOptions options;
-  options.trajectories = static_cast<uint64_t>(inputs->config.run.trajectories);
-  options.time_limit = inputs->config.run.time_limit;
-  options.end = inputs->end;
-  options.verdict = inputs->config.sandbox.limits.evaluation * (inputs->config.sandbox.queue + 1);
-  options.quiet = quiet;
-  options.trains = false;
-  return run_loop(tree, signals, options);
-}
-
 ExitCode evaluate(const EvalArguments& args) {
   const SignalWait signals;
   auto config = eval_config(args);
@@ -128,7 +115,7 @@ ExitCode evaluate(const EvalArguments& args) {
   const RunPaths paths = session->folder.paths();
   log::start({log::Level::info, false, paths.log().string()});
   const auto whole = with_session(std::move(*inputs), *session);
-  const EvalRun run{paths, run_tree(whole, signals, args.quiet),
+  const EvalRun run{paths, run_eval_tree(whole, signals, args.quiet),
                     static_cast<uint64_t>(whole->config.run.trajectories)};
   if (run.loop.end == LoopEnd::failed) {
     // What was judged before a brain failed is worth its price.
@@ -146,7 +133,7 @@ ExitCode evaluate_tasks_of_suite(const EvalArguments& args) {
   return evaluate_suite(
       suite, [&] { return eval_config(args); },
       [&](const std::shared_ptr<const RunInputs>& inputs) {
-        return run_tree(inputs, signals, args.quiet);
+        return run_eval_tree(inputs, signals, args.quiet);
       });
 }
 

@@ -6,6 +6,7 @@
 
 #include "actors/commands/baselines_option.hpp"
 #include "actors/commands/command.hpp"
+#include "actors/commands/config_options.hpp"
 #include "actors/commands/optimize/optimize_run.hpp"
 #include "actors/commands/stack.hpp"
 #include "runtime/clock.hpp"
@@ -32,6 +33,8 @@ const char* const optimize_footer =
     "Examples:\n"
     "  warpsmith optimize op.py --candidates kernels\n"
     "  warpsmith optimize op.py --candidates kernels --baseline mine --margin 10 --time 10m\n"
+    "  warpsmith optimize op.py --brain configs/brain-collect.toml --attempts 16 \\\n"
+    "    --set brain.url=https://HOST/v1 --set brain.model=NAME --set brain.max_cost=5\n"
     "  warpsmith optimize --resume runs/optimize-op-20260101T120000\n"
     "Exit codes: 0 promoted, 1 nothing better, 2 bad input, 3 infrastructure failure,\n"
     "130 interrupted; what was judged is kept.";
@@ -41,6 +44,7 @@ struct OptimizeOptions {
   std::string out, resume, time;
   double margin_percent = 5;
   std::optional<int64_t> attempts;
+  std::vector<std::string> overrides;
   bool json = false;
 };
 
@@ -76,29 +80,38 @@ std::string absolute_path(const std::string& path) {
 }
 
 Result<OptimizeCall> new_call(const OptimizeOptions& options) {
-  if (options.settings.operator_file.empty() || options.settings.candidates.empty()) {
+  const bool asks = !options.settings.brain.empty();
+  if (options.settings.operator_file.empty() || options.settings.candidates.empty() != asks) {
     return fail(ErrorCode::invalid_argument,
-                "optimize: expected OPERATOR and --candidates DIR, or --resume DIR");
+                "optimize: expected OPERATOR with one of --candidates DIR and --brain CONFIG, or "
+                "--resume DIR");
+  }
+  if (!asks && !options.overrides.empty()) {
+    return fail(ErrorCode::invalid_argument, "--set " + options.overrides.front() +
+                                                 ": expected --brain, whose configuration "
+                                                 "it changes");
   }
   OptimizeSettings settings = options.settings;
   const auto task = synthesis::load_task(settings.operator_file);
   if (!task) return tl::unexpected(task.error());
   settings.operator_file = absolute_path(settings.operator_file);
   settings.operator_hash = task->content_hash;
-  settings.candidates = absolute_path(settings.candidates);
+  ResultFolder folder{absolute_path(options.out.empty() ? default_folder(*task) : options.out)};
+  settings.candidates = absolute_path(asks ? folder.found().string() : settings.candidates);
+  settings.brain = absolute_path(settings.brain);
   settings.baseline = absolute_path(settings.baseline);
   settings.margin = options.margin_percent / 100;
   settings.stack = to_json(full_stack());
-  for (const std::string& folder : {settings.candidates, settings.baseline}) {
-    if (folder.empty() || fs::is_directory(folder)) continue;
-    return fail(ErrorCode::not_found, folder + ": no such folder of kernels");
+  for (const std::string& kernels :
+       {asks ? std::string() : settings.candidates, settings.baseline}) {
+    if (kernels.empty() || fs::is_directory(kernels)) continue;
+    return fail(ErrorCode::not_found, kernels + ": no such folder of kernels");
   }
-  ResultFolder folder{options.out.empty() ? default_folder(*task) : options.out};
-  return OptimizeCall{std::move(settings), std::move(folder), {}, true, options.json};
+  return OptimizeCall{std::move(settings), std::move(folder), {}, {}, true, options.json};
 }
 
 Result<OptimizeCall> resumed_call(const OptimizeOptions& options) {
-  const ResultFolder folder{options.resume};
+  const ResultFolder folder{absolute_path(options.resume)};
   auto settings = read_settings(folder);
   if (!settings) return tl::unexpected(std::move(settings.error()));
   if (settings->stack != to_json(full_stack())) {
@@ -107,7 +120,12 @@ Result<OptimizeCall> resumed_call(const OptimizeOptions& options) {
                     ": was judged on another machine or with other software (settings.json); times "
                     "cannot be compared. Begin a new result folder");
   }
-  return OptimizeCall{std::move(*settings), folder, {}, false, options.json};
+  if (settings->brain.empty() && !options.overrides.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "--set " + options.overrides.front() + ": " + options.resume +
+                    " judges a folder of candidates; --set changes a brain's configuration");
+  }
+  return OptimizeCall{std::move(*settings), folder, {}, {}, false, options.json};
 }
 
 ExitCode optimize(const OptimizeOptions& options) {
@@ -116,6 +134,7 @@ ExitCode optimize(const OptimizeOptions& options) {
   auto call = options.resume.empty() ? new_call(options) : resumed_call(options);
   if (!call) return report(call.error());
   call->budget = *budget;
+  call->overrides = options.overrides;
   return run_optimize(*call);
 }
 
@@ -149,6 +168,12 @@ Command optimize_command() {
             app.add_option("--candidates", s.candidates,
                            "Folder of kernels; each folder or source file in it is one")
                 ->type_name("DIR");
+            app.add_option("--brain", s.brain,
+                           "Ask a brain for candidates: a configuration with [brain], or with\n"
+                           "[model] for a policy of your own; each trajectory's best is judged")
+                ->type_name("CONFIG")
+                ->excludes("--candidates");
+            add_overrides(app, options->overrides);
             app.add_option("--baseline", s.baseline,
                            "Folder of your own kernels, which a candidate must beat as well")
                 ->type_name("DIR");
@@ -156,9 +181,12 @@ Command optimize_command() {
                            "Percent by which the low end must be faster")
                 ->capture_default_str()
                 ->check(CLI::Range(0.0, 1000.0));
-            app.add_option("--attempts", options->attempts, "Candidates to judge at most");
+            app.add_option("--attempts", options->attempts,
+                           "Candidates to judge at most; with --brain the number of trajectories\n"
+                           "(default 8)");
             app.add_option("--time", options->time,
-                           "Begin no candidate after this span, e.g. 10m or 1h30m")
+                           "Begin no candidate, or no trajectory, after this span, e.g. 10m or "
+                           "1h30m")
                 ->type_name("SPAN");
             app.add_option("--out", options->out,
                            "Result folder, new or empty. Default: runs/optimize-OPERATOR-TIME")
@@ -166,7 +194,7 @@ Command optimize_command() {
             app.add_option("--resume", options->resume,
                            "Go on in this result folder; judge what has no verdict yet")
                 ->type_name("DIR")
-                ->excludes("OPERATOR", "--candidates", "--baseline", "--out");
+                ->excludes("OPERATOR", "--candidates", "--brain", "--baseline", "--out");
             app.add_flag("--json", options->json, "Print report.json on standard output");
             add_judging_options(app, *options);
             app.footer(optimize_footer);

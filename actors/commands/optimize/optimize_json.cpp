@@ -57,6 +57,7 @@ std::string to_json(const OptimizeReport& report) {
                         {"numerics", report.numerics},
                         {"margin", report.margin},
                         {"shapes", report.shapes},
+                        {"asked", report.asked},
                         {"promoted", promoted},
                         {"standings", standings},
                         {"candidates", summaries_json(report.candidates)},
@@ -80,6 +81,7 @@ std::string to_text(const OptimizeReport& report) {
     out += "? " + one.name + ": no verdict: " + one.reason + '\n';
   }
   if (report.not_begun > 0) out += std::to_string(report.not_begun) + " candidates not begun\n";
+  if (!report.asked.empty()) out += "asked: " + report.asked + '\n';
   const auto& winner = report.promotion.winner;
   return out +
          (winner ? "promoted: " + report.candidates[*winner].name : std::string("nothing better")) +

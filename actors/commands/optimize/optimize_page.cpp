@@ -156,6 +156,7 @@ std::string result_line(const OptimizeReport& report) {
 std::string to_html(const OptimizeReport& report) {
   const auto& winner = report.promotion.winner;
   return page_head + ("<h1>" + escaped(report.operator_file)) + "</h1>\n" + result_line(report) +
+         (report.asked.empty() ? "" : "<p>Asked: " + escaped(report.asked) + ".</p>\n") +
          standings_section(report) + comparisons_section(report) + profile_section(report) +
          diff_section(report) + (winner ? evidence_section(report.candidates[*winner]) : "") +
          "<h2>Machine</h2><pre>" + escaped(report.stack) + "</pre></body></html>\n";

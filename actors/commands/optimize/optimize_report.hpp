@@ -26,6 +26,7 @@ struct OptimizeReport {
   std::string runner_up;    // the best other correct one; empty: none
   std::string diff;         // from the runner-up's sources to the promoted ones
   std::string export_note;  // why there is no export; empty: there is one, or nothing was promoted
+  std::string asked;        // what a brain was asked and used; empty: a folder was judged
 };
 
 std::string to_json(const OptimizeReport& report);

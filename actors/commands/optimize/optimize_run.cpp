@@ -7,6 +7,8 @@
 #include "actors/commands/baselines_option.hpp"
 #include "actors/commands/end_on_signal.hpp"
 #include "actors/commands/optimize/attempt_journal.hpp"
+#include "actors/commands/optimize/brain_candidates.hpp"
+#include "actors/commands/optimize/found_folder.hpp"
 #include "actors/commands/optimize/judging_pool.hpp"
 #include "actors/commands/optimize/optimize_result.hpp"
 #include "actors/commands/slots.hpp"
@@ -40,6 +42,11 @@ Result<void> check_one_contract(const OptimizeInput& input) {
   return {};
 }
 
+void tell_skipped(const std::vector<std::string>& names) {
+  for (const std::string& name : names) std::cerr << name << ": no solution; left out\n";
+}
+
+/// All but the candidates, which a brain may still have to find.
 Result<OptimizeInput> read_input(const OptimizeSettings& s) {
   auto task = synthesis::load_task(s.operator_file);
   if (!task) return tl::unexpected(std::move(task.error()));
@@ -49,18 +56,23 @@ Result<OptimizeInput> read_input(const OptimizeSettings& s) {
   }
   OptimizeInput input{*task, declared_shapes(*task), {}, {}};
   std::vector<std::string> skipped;
-  auto candidates =
-      read_submissions({"--candidates", s.candidates, s.operator_file, s.contract}, skipped);
-  if (!candidates) return tl::unexpected(std::move(candidates.error()));
-  input.candidates = std::move(*candidates);
   if (!s.baseline.empty()) {
     auto users = read_submissions({"--baseline", s.baseline, s.operator_file, s.contract}, skipped);
     if (!users) return tl::unexpected(std::move(users.error()));
     input.users = std::move(*users);
   }
-  for (const std::string& name : skipped) std::cerr << name << ": no solution; left out\n";
-  if (auto one = check_one_contract(input); !one) return tl::unexpected(one.error());
+  tell_skipped(skipped);
   return input;
+}
+
+Result<void> read_candidates(const OptimizeSettings& s, OptimizeInput& input) {
+  std::vector<std::string> skipped;
+  auto candidates =
+      read_submissions({"--candidates", s.candidates, s.operator_file, s.contract}, skipped);
+  if (!candidates) return tl::unexpected(std::move(candidates.error()));
+  input.candidates = std::move(*candidates);
+  tell_skipped(skipped);
+  return check_one_contract(input);
 }
 
 SandboxConfig slots_config(const OptimizeSettings& s, const OptimizeInput& input) {
@@ -114,10 +126,11 @@ std::string judged_line(const Attempt& attempt) {
 /// Everything of one call that the steps share.
 class OptimizeJob {
  public:
-  OptimizeJob(const OptimizeCall& call, OptimizeInput input, AttemptJournal journal,
-              const std::vector<sandbox::SandboxOptions>& slots)
+  OptimizeJob(const OptimizeCall& call, OptimizeInput input, std::string asked,
+              AttemptJournal journal, const std::vector<sandbox::SandboxOptions>& slots)
       : call_(call),
         input_(std::move(input)),
+        asked_(std::move(asked)),
         journal_(std::move(journal)),
         services_(services_of(slots, end_.ender())) {}
 
@@ -136,6 +149,8 @@ class OptimizeJob {
   bool stopped() const { return signals_.arrived(); }
 
  private:
+  bool asks() const { return !call_.settings.brain.empty(); }
+
   JudgingPool pool() const {
     JudgingPool pool{services_,
                      input_.shapes,
@@ -143,7 +158,7 @@ class OptimizeJob {
                      std::nullopt,
                      [this] { return signals_.arrived(); },
                      [](const std::string& line) { std::cerr << line + '\n'; }};
-    if (call_.budget.time) pool.end = began_ + *call_.budget.time;
+    if (call_.budget.time && !asks()) pool.end = began_ + *call_.budget.time;
     return pool;
   }
 
@@ -183,7 +198,7 @@ class OptimizeJob {
   Result<void> judge_candidates() {
     std::vector<FoundSubmission> list = still_to_judge(journal_, input_.candidates);
     const size_t before = list.size();
-    if (call_.budget.attempts) {
+    if (call_.budget.attempts && !asks()) {
       const auto judged = attempts_for(journal_, input_.candidates, AttemptRole::candidate).size();
       const auto allowed = static_cast<size_t>(*call_.budget.attempts);
       list.resize(std::min(list.size(), allowed > judged ? allowed - judged : 0));
@@ -208,6 +223,7 @@ class OptimizeJob {
     report.promotion = promote(report.user_kernels, report.candidates, s.margin);
     report.left_out = left_out_;
     report.not_begun = not_begun_;
+    report.asked = asked_;
     return report;
   }
 
@@ -219,6 +235,7 @@ class OptimizeJob {
 
   const OptimizeCall& call_;
   OptimizeInput input_;
+  std::string asked_;
   AttemptJournal journal_;
   SignalWait signals_{"stopping; what was judged is kept"};
   EndOnSignal end_{signals_};
@@ -228,25 +245,80 @@ class OptimizeJob {
   size_t not_begun_ = 0;
 };
 
-Result<ExitCode> run_or_error(const OptimizeCall& call) {
-  auto input = read_input(call.settings);
-  if (!input) return tl::unexpected(std::move(input.error()));
-  auto slots = take_slots(slots_config(call.settings, *input));
+ExitCode tell_resume(const OptimizeCall& call) {
+  std::cerr << "go on with: ./warpsmith optimize --resume " << call.folder.folder.string() << '\n';
+  return ExitCode::interrupted;
+}
+
+/// Judges the candidates of the input and decides.
+Result<ExitCode> judge(const OptimizeCall& call, OptimizeInput input, const std::string& asked) {
+  auto slots = take_slots(slots_config(call.settings, input));
   if (!slots) return tl::unexpected(std::move(slots.error()));
-  if (call.is_new) {
+  if (call.is_new && call.settings.brain.empty()) {
     auto made = make_result_folder(call.folder, call.settings);
     if (!made) return tl::unexpected(std::move(made.error()));
   }
   auto journal = AttemptJournal::open(call.folder.journal());
   if (!journal) return tl::unexpected(std::move(journal.error()));
-  OptimizeJob job(call, std::move(*input), std::move(*journal), *slots);
+  OptimizeJob job(call, std::move(input), asked, std::move(*journal), *slots);
   auto code = job.run();
-  if (job.stopped()) {
-    std::cerr << "go on with: ./warpsmith optimize --resume " << call.folder.folder.string()
-              << '\n';
-    return ExitCode::interrupted;
+  return job.stopped() ? tell_resume(call) : code;
+}
+
+/// Asks the brain in a result folder, which is removed again if nothing could begin.
+Result<BrainEnd> ask(const OptimizeCall& call) {
+  if (call.is_new) {
+    auto made = make_result_folder(call.folder, call.settings);
+    if (!made) return tl::unexpected(std::move(made.error()));
   }
-  return code;
+  auto end = ask_brain(
+      {call.settings, call.folder, call.overrides, call.budget.attempts, call.budget.time});
+  if (!end && call.is_new) {
+    std::error_code error;
+    std::filesystem::remove(call.folder.settings(), error);
+    std::filesystem::remove(call.folder.folder, error);  // stays if it holds anything
+  }
+  return end;
+}
+
+bool found_any(const ResultFolder& folder) {
+  std::error_code error;
+  return std::filesystem::exists(folder.found(), error) &&
+         !std::filesystem::is_empty(folder.found(), error);
+}
+
+/// What a brain found is judged even if it failed later: it has its price.
+Result<ExitCode> ask_and_judge(const OptimizeCall& call, OptimizeInput input) {
+  const auto end = ask(call);
+  if (!end) return tl::unexpected(end.error());
+  const LoopResult& loop = end->loop;
+  if (loop.end == LoopEnd::stopped && loop.limit.empty()) return tell_resume(call);
+  Result<ExitCode> code = ExitCode::judged_wrong;
+  if (found_any(call.folder)) {
+    if (auto read = read_candidates(call.settings, input); !read) {
+      return tl::unexpected(read.error());
+    }
+    for (FoundSubmission& one : input.candidates) {
+      one.found = origin_of(one.name, call.folder.brain());
+    }
+    code = judge(call, std::move(input), end->summary);
+  } else {
+    std::cerr << "nothing better: " << end->summary << "; see " << call.folder.brain().string()
+              << "/log.txt\n";
+  }
+  if (loop.end != LoopEnd::failed) return code;
+  (void)tell_resume(call);
+  return fail(loop.error.code, "--brain: " + loop.error.message);
+}
+
+Result<ExitCode> run_or_error(const OptimizeCall& call) {
+  auto input = read_input(call.settings);
+  if (!input) return tl::unexpected(std::move(input.error()));
+  if (!call.settings.brain.empty()) return ask_and_judge(call, std::move(*input));
+  if (auto read = read_candidates(call.settings, *input); !read) {
+    return tl::unexpected(read.error());
+  }
+  return judge(call, std::move(*input), "");
 }
 
 }  // namespace

@@ -5,13 +5,14 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/commands/command.hpp"
 #include "actors/commands/optimize/optimize_settings.hpp"
 
 namespace warpsmith::actors {
 
-/// What one call may spend.
+/// What one call may spend. With a brain it bounds the trajectories; what they find is judged.
 struct OptimizeBudget {
   std::optional<int64_t> attempts;                // candidates judged, those of earlier calls too
   std::optional<std::chrono::milliseconds> time;  // of this call; no submission begins after it
@@ -21,8 +22,9 @@ struct OptimizeCall {
   OptimizeSettings settings;
   ResultFolder folder;
   OptimizeBudget budget;
-  bool is_new = true;  // the folder is made once the input has been read
-  bool json = false;   // print report.json instead of the text
+  std::vector<std::string> overrides;  // of the brain's configuration
+  bool is_new = true;                  // the folder is made once the input has been read
+  bool json = false;                   // print report.json instead of the text
 };
 
 /// Returns the program's exit code; messages go to standard error, the result to standard output.

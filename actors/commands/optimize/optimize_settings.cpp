@@ -28,6 +28,7 @@ std::string to_json(const OptimizeSettings& s) {
                         {"operator_hash", s.operator_hash},
                         {"candidates", s.candidates},
                         {"baseline", s.baseline},
+                        {"brain", s.brain},
                         {"contract", s.contract},
                         {"numerics", s.numerics},
                         {"baselines", s.baselines},
@@ -48,6 +49,7 @@ Result<OptimizeSettings> settings_of(const std::string& text) {
     s.operator_hash = from.at("operator_hash");
     s.candidates = from.at("candidates");
     s.baseline = from.at("baseline");
+    s.brain = from.at("brain");
     s.contract = from.at("contract");
     s.numerics = from.at("numerics");
     s.baselines = from.at("baselines").get<std::vector<std::string>>();

@@ -15,6 +15,7 @@ namespace warpsmith::actors {
 struct OptimizeSettings {
   std::string operator_file, operator_hash;  // absolute path; SHA-256 of the text
   std::string candidates, baseline;          // folders, absolute; baseline may be empty
+  std::string brain;                         // configuration of a brain; empty: a folder is judged
   std::string contract;                      // empty: implied by the candidates' files
   std::string numerics = "strict";
   std::vector<std::string> baselines{"auto"};
@@ -34,6 +35,8 @@ struct ResultFolder {
 
   std::filesystem::path settings() const { return folder / "settings.json"; }
   std::filesystem::path journal() const { return folder / "journal.jsonl"; }
+  std::filesystem::path brain() const { return folder / "brain"; }  // a run folder
+  std::filesystem::path found() const { return folder / "found"; }  // submissions of the brain
 };
 
 /// Makes a folder that must be missing or empty, and keeps the settings in it.

@@ -2,16 +2,12 @@
 #include "actors/commands/eval/suite/suite_eval.hpp"
 
 #include <iostream>
-#include <numeric>
 
 #include "actors/commands/eval/suite/suite_report.hpp"
+#include "actors/commands/eval/suite/suite_sampling.hpp"
 #include "actors/commands/stack.hpp"
 #include "actors/commands/terminal_text.hpp"
 #include "actors/run/run_session.hpp"
-#include "actors/sandbox/service_backend.hpp"
-#include "actors/sandbox/slot_cores.hpp"
-#include "runtime/log.hpp"
-#include "runtime/run/durable_file.hpp"
 #include "runtime/run/run_listing.hpp"
 
 namespace warpsmith::actors {
@@ -23,15 +19,8 @@ Result<RunPaths> run_named(const std::string& name) {
   return find_run(RunConfig{}.run.folder, name);
 }
 
-/// What an evaluation runs with, before its folder is open.
-struct Prepared {
-  RunConfig config;
-  SuitePlan plan;
-  std::optional<RunPaths> resumed;
-};
-
 /// A new evaluation. Files without a task go to the plan, the others to the configuration.
-Result<Prepared> prepare_new(const SuiteArguments& args, const LoadEvalConfig& load) {
+Result<SuiteSampling> prepare_new(const SuiteArguments& args, const LoadEvalConfig& load) {
   auto config = load();
   if (!config) return tl::unexpected(std::move(config.error()));
   const fs::path suite = fs::absolute(args.suite).lexically_normal();
@@ -45,7 +34,7 @@ Result<Prepared> prepare_new(const SuiteArguments& args, const LoadEvalConfig& l
   config->synthesis.tasks.clear();
   for (const Task& task : found->tasks) config->synthesis.tasks.emplace_back(task.source);
   SuitePlan plan = plan_suite(suite, *found, args.samples, *config);
-  return Prepared{std::move(*config), std::move(plan), std::nullopt};
+  return SuiteSampling{std::move(*config), std::move(plan), std::nullopt};
 }
 
 /// Refuses to continue on another stack unless `mix`.
@@ -57,7 +46,7 @@ Result<void> check_same_stack(const RunPaths& paths, const SuitePlan& plan, bool
   return check_comparable(*before, *now, mix);
 }
 
-Result<Prepared> prepare_resume(const SuiteArguments& args) {
+Result<SuiteSampling> prepare_resume(const SuiteArguments& args) {
   auto paths = run_named(args.resume);
   if (!paths) return tl::unexpected(std::move(paths.error()));
   auto plan = read_suite_plan(*paths);
@@ -67,109 +56,7 @@ Result<Prepared> prepare_resume(const SuiteArguments& args) {
   }
   auto config = config_of_run(paths->folder, {});
   if (!config) return tl::unexpected(std::move(config.error()));
-  return Prepared{std::move(*config), std::move(*plan), std::move(*paths)};
-}
-
-/// The tasks must be those that the plan was made of.
-Result<void> check_tasks(const SuitePlan& plan, const std::vector<Task>& tasks) {
-  std::map<std::string, std::string> planned;
-  for (const SuiteTask& task : plan.tasks) planned[task.id] = task.content_hash;
-  for (const Task& task : tasks) {
-    const auto found = planned.find(task.id);
-    if (found != planned.end() && found->second == task.content_hash) continue;
-    return fail(ErrorCode::invalid_argument,
-                task.source +
-                    ": expected the task that the evaluation began with; it has changed. "
-                    "Begin a new one with --suite");
-  }
-  return {};
-}
-
-/// How many samples of each task are neither judged nor under way; none of refused tasks.
-std::map<std::string, uint64_t> missing_samples(const SuitePlan& plan, const SuiteRecords& records,
-                                                const std::map<std::string, uint64_t>& open) {
-  std::map<std::string, uint64_t> missing;
-  for (const SuiteTask& task : plan.tasks) {
-    const auto judged = records.samples.find(task.id);
-    const auto under_way = open.find(task.id);
-    if (judged == records.samples.end() && records.refused.contains(task.id)) continue;
-    const uint64_t have = (judged == records.samples.end() ? 0 : judged->second.size()) +
-                          (under_way == open.end() ? 0 : under_way->second);
-    const auto planned = static_cast<uint64_t>(plan.samples);
-    missing[task.id] = planned > have ? planned - have : 0;
-  }
-  return missing;
-}
-
-/// Sets what is left to sample; false if there is nothing.
-Result<bool> set_missing(RunInputs& inputs, const SuitePlan& plan, RunSession& session) {
-  LedgerStore& store = session.ledger->store;
-  const auto records = read_suite_records(store.database());
-  if (!records) return tl::unexpected(records.error());
-  std::map<std::string, uint64_t> open;
-  for (const TrajectoryId id : session.ledger->resumption.open) {
-    const auto task = store.task_of(id);
-    if (!task) return tl::unexpected(task.error());
-    ++open[task->id];
-  }
-  auto missing = missing_samples(plan, *records, open);
-  std::erase_if(inputs.tasks, [&](const Task& task) {
-    const auto found = missing.find(task.id);
-    return found == missing.end() || (found->second == 0 && !open.contains(task.id));
-  });
-  const uint64_t before = store.counts().admitted;
-  const uint64_t more =
-      std::accumulate(missing.begin(), missing.end(), uint64_t{0},
-                      [](uint64_t sum, const auto& one) { return sum + one.second; });
-  inputs.missing = std::move(missing);
-  inputs.admitted_before = before;
-  inputs.config.run.trajectories = static_cast<int64_t>(before + more);
-  return !inputs.tasks.empty() && (more > 0 || !open.empty());
-}
-
-Result<RunSession> open_folder(const Prepared& prepared) {
-  const std::string stack = to_json(full_stack());
-  if (prepared.resumed) return resume_run(prepared.config, prepared.resumed->folder, stack);
-  auto session = begin_run(prepared.config, "suite", stack);
-  if (!session) return session;
-  const auto kept = write_file_durably(suite_file(session->folder.paths()), to_json(prepared.plan));
-  if (!kept) return tl::unexpected(kept.error());
-  return session;
-}
-
-struct SuiteRun {
-  RunPaths paths;
-  LoopResult loop;
-};
-
-void record_end(LedgerSource& ledger) {
-  auto recorded = ledger.record_wall_time();
-  if (recorded) recorded = ledger.store.flush();
-  if (!recorded) log::warn("the run's wall time was not recorded: " + recorded.error().message);
-}
-
-Result<SuiteRun> sample(const Prepared& prepared, const RunTreeUntilDone& run) {
-  if (auto good = check_evaluable(prepared.config); !good) return tl::unexpected(good.error());
-  if (auto fits = check_slots(prepared.config.sandbox); !fits) return tl::unexpected(fits.error());
-  leave_slot_cores(prepared.config.sandbox);
-  auto inputs = load_inputs(prepared.config, prepared.config.model.folder);
-  if (!inputs) return tl::unexpected(std::move(inputs.error()));
-  if (auto same = check_tasks(prepared.plan, inputs->tasks); !same) {
-    return tl::unexpected(std::move(same.error()));
-  }
-  inputs->learns = false;
-  auto session = open_folder(prepared);
-  if (!session) return tl::unexpected(std::move(session.error()));
-  SuiteRun out{session->folder.paths(), {}};
-  log::start({log::Level::info, false, out.paths.log().string()});
-  const auto any = set_missing(*inputs, prepared.plan, *session);
-  if (!any) return tl::unexpected(any.error());
-  std::cerr << "run folder " << out.paths.folder.string() << '\n';
-  if (!*any) return out;
-  const auto whole = with_session(std::move(*inputs), *session);
-  out.loop = run(whole);
-  record_end(*session->ledger);
-  return out;
+  return SuiteSampling{std::move(*config), std::move(*plan), std::move(*paths)};
 }
 
 /// The run to compare with, read before anything is sampled.
@@ -182,7 +69,7 @@ Result<std::optional<SuiteReport>> report_before(const SuiteArguments& args) {
   return std::optional{std::move(*report)};
 }
 
-Result<void> check_against(const std::optional<SuiteReport>& before, const Prepared& prepared,
+Result<void> check_against(const std::optional<SuiteReport>& before, const SuiteSampling& prepared,
                            bool mix) {
   if (!before) return {};
   const auto now = stack_identity(to_json(full_stack()), prepared.plan);
@@ -241,7 +128,7 @@ ExitCode evaluate_suite(const SuiteArguments& args, const LoadEvalConfig& load,
   if (auto fits = check_against(*before, *prepared, args.mix_stacks); !fits) {
     return report(fits.error());
   }
-  const auto done = sample(*prepared, run);
+  const auto done = sample_suite(*prepared, run);
   if (!done) return report(done.error());
   return finish(*done, *before, args);
 }

@@ -3,13 +3,10 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 
 #include "actors/commands/command.hpp"
-#include "actors/commands/run_loop.hpp"
-#include "actors/run/run_inputs.hpp"
+#include "actors/commands/eval/suite/suite_sampling.hpp"
 
 namespace warpsmith::actors {
 
@@ -20,8 +17,6 @@ struct SuiteArguments {
   bool mix_stacks = false, json = false;
 };
 
-/// Runs the actors until the samples are judged.
-using RunTreeUntilDone = std::function<LoopResult(const std::shared_ptr<const RunInputs>&)>;
 /// Reads the configuration of a new evaluation; its tasks are those of the suite.
 using LoadEvalConfig = std::function<Result<RunConfig>()>;
 

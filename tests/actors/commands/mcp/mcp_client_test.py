@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The official `mcp` client against `warpsmith mcp`. WARPSMITH_TEST_PROGRAM names the program.
 
-Run from the checkout's root: python tests/actors/commands/mcp/mcp_client_test.py. Nothing is timed.
+Run from the checkout's root: python tests/actors/commands/mcp/mcp_client_test.py. One test times a kernel; it asserts that
+times are there and fit each other, not what they are.
 """
 
 import asyncio
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import unittest
@@ -19,6 +21,20 @@ except ImportError:
 
 PATIENCE_S = 240
 TASK = "configs/tasks/cpu/train/square_mean.py"
+RIGHT_KERNEL = """#include "warpsmith.h"
+extern "C" void solve(const void* const* in, void* const* out, const int64_t* dims) {
+  const float *x = (const float*)in[0], *z = (const float*)in[1];
+  float* y = (float*)out[0];
+  for (int64_t r = 0; r < dims[0]; ++r) {
+    float sum = 0;
+    for (int64_t c = 0; c < dims[1]; ++c) {
+      const float v = x[r * dims[1] + c] + z[r * dims[1] + c];
+      sum += v * v;
+    }
+    y[r] = sum / (float)dims[1];
+  }
+}
+"""
 PLAN = """
 [scratch.partial]
 dtype = "f32"
@@ -158,6 +174,37 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(first[2]["submission"], 1)
         self.assertTrue(second[0])
         self.assertIn("submissions of this task are used", second[1])
+
+
+    def test_a_right_kernel_is_checked_verified_profiled_and_submitted(self):
+        """From the list of tasks to the verdict, in one session."""
+        async def work(session):
+            tasks = self.parts(await session.call_tool("list_tasks", {}))[2]["tasks"]
+            task = next(one for one in tasks if one["id"] == "square_mean")["id"]
+            kernel = {"task": task, "files": {"kernel.cpp": RIGHT_KERNEL}}
+            told = []
+            async def progress(done, total, message):
+                told.append(message)
+            answers = {}
+            for tool in ("verify", "profile", "check", "submit"):
+                answers[tool] = self.parts(await session.call_tool(tool, kernel, progress_callback=progress))
+            return answers, told
+        answers, told = self.session(work)
+        for tool, (error, text, body) in answers.items():
+            if body["verdict"] == "unstable_timing":
+                self.skipTest(f"{tool}: the machine gives no stable times: {text}")
+            self.assertFalse(error, text)
+            self.assertIs(body["correct"], True, text)
+            self.assertEqual(body["verdict"], "passed", text)
+        self.assertIsNone(answers["verify"][2]["candidate_ms"])
+        for tool in ("profile", "check", "submit"):
+            body = answers[tool][2]
+            for name in ("candidate_ms", "eager_ms", "compile_ms"):
+                self.assertGreater(body[name], 0, tool)
+            self.assertAlmostEqual(body["speedup_eager"], body["eager_ms"] / body["candidate_ms"],
+                                   delta=body["speedup_eager"] / 2)
+        self.assertTrue(told, "a call that takes seconds says what it does")
+        self.assertEqual(answers["submit"][2]["submission"], 1)
 
 
 if __name__ == "__main__":

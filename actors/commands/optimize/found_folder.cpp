@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/commands/optimize/found_folder.hpp"
+
+#include <cstdio>
+
+#include "actors/commands/optimize/optimize_settings.hpp"
+#include "actors/rollout/outcome.hpp"
+
+namespace warpsmith::actors {
+
+namespace fs = std::filesystem;
+
+std::string found_name(TrajectoryId id, uint32_t turn) {
+  return "trajectory-" + std::to_string(id) + "-turn-" + std::to_string(turn);
+}
+
+std::string origin_of(const std::string& name, const fs::path& run) {
+  unsigned long long id = 0;
+  unsigned turn = 0;
+  // NOLINTNEXTLINE(cert-err34-c): the name is compared with what its numbers give
+  if (std::sscanf(name.c_str(), "trajectory-%llu-turn-%u", &id, &turn) != 2) return "";
+  if (found_name(id, turn) != name) return "";
+  return "trajectory " + std::to_string(id) + ", turn " + std::to_string(turn) + " of " +
+         run.string();
+}
+
+void FoundFolder::judged(TrajectoryId id, uint32_t turn, const EvaluateCall& call,
+                         const Verdict& verdict) {
+  if (!runs(call.request)) return;
+  const std::scoped_lock lock(mutex_);
+  const auto before = best_.find(id);
+  const double rank = rank_of(verdict);
+  if (before != best_.end() && rank < before->second.rank) return;
+  const std::string name = found_name(id, turn);
+  if (auto kept = keep(name, call.submission.files); !kept) {
+    if (!failure_) failure_ = kept.error();
+    return;
+  }
+  std::error_code error;
+  if (before != best_.end() && before->second.name != name) {
+    fs::remove_all(folder_ / before->second.name, error);
+  }
+  best_[id] = {rank, name};
+}
+
+std::optional<Error> FoundFolder::failure() const {
+  const std::scoped_lock lock(mutex_);
+  return failure_;
+}
+
+Result<void> FoundFolder::keep(const std::string& name, const FileSet& files) {
+  const fs::path fresh = folder_ / ('.' + name);
+  if (auto written = replace_folder(fresh, files); !written) return written;
+  std::error_code error;
+  fs::remove_all(folder_ / name, error);
+  fs::rename(fresh, folder_ / name, error);
+  if (!error) return {};
+  return fail(ErrorCode::io_failed, (folder_ / name).string() + ": " + error.message());
+}
+
+}  // namespace warpsmith::actors
