@@ -12,6 +12,7 @@ _EXAMPLES = """Without a command it composes. Examples:
   warpsmith synth --count 200 --seed 5 --out DIR       compose 200 tasks; `warpsmith synth synth --help` has the options
   warpsmith synth import ROWS.parquet --out DIR        take in foreign tasks
   warpsmith synth import DIR --out OTHER --sample 100  judge 100 tasks of a finished set again
+  ssh HOST warpsmith synth worker                      work for a run elsewhere (its --node)
   warpsmith synth crawl --list                         show the operators
 Exit codes: 0 done, 1 a sampled row failed, 2 bad input, 3 infrastructure, 130 interrupted."""
 _WINDOWS = {"cpu": (0.05, 20.0), "cuda": (1.0, 100.0)}
