@@ -27,7 +27,7 @@ class NodesTest(Case):
 
     @staticmethod
     def fact(record):
-        return record["index"], record["reason"], (record.get("row") or {}).get("code") if not record["reason"] else None
+        return record["index"], record["reason"], None if record["reason"] else record["row"]["code"]
 
     def test_nodes_and_local_workers_make_the_same_set(self):
         local = self.made("local", 1)
