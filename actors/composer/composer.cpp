@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/composer/composer.hpp"
 
+#include <algorithm>
+
 #include "actors/protocol/errors.hpp"
 #include "actors/protocol/inspect.hpp"
 #include "synthesis/composition_record.hpp"
@@ -21,23 +23,48 @@ void ComposerState::start(Self self, ComposerSettings settings) {
 caf::result<synthesis::Composition> ComposerState::compose(atom::compose /*unused*/,
                                                            uint64_t index) {
   if (work_) return to_caf({ErrorCode::capacity, label() + ": composes already"});
+  if (is_away() && !node_is_ready()) {
+    return to_caf({ErrorCode::capacity, label() + ": the node is not there yet"});
+  }
   work_ = Work{index, self_->make_response_promise<synthesis::Composition>(), false,
                SteadyClock::now()};
-  if (!worker_) {
-    auto started = ComposingWorker::start(settings_.worker);
-    if (!started) throw ActorFailure(started.error());
-    worker_ = std::move(*started);
-    ready_ = false;
-    started_ = SteadyClock::now();
-  }
+  if (!worker_) start_worker();
   self_->send(self_, atom::tick_v);
   return work_->promise;
+}
+
+void ComposerState::start_worker() {
+  auto started = ComposingWorker::start(settings_.worker);
+  if (!started) throw ActorFailure(started.error());
+  worker_ = std::move(*started);
+  ready_ = false;
+  started_ = SteadyClock::now();
+}
+
+/// Calls the node where that is due. A candidate must not wait for a node: others wait behind it.
+bool ComposerState::node_is_ready() {
+  if (!worker_ && SteadyClock::now() < call_at_) return false;
+  if (!worker_) start_worker();
+  if (!ready_) look();
+  return worker_ && ready_;
+}
+
+/// The candidate under way goes to another composer.
+void ComposerState::node_lost(const Error& why) {
+  log::warn(label() + ": node lost: " + why.message);
+  worker_.reset();
+  ready_ = false;
+  wait_ = std::clamp(2 * wait_, settings_.first_wait, settings_.most_wait);
+  call_at_ = SteadyClock::now() + wait_;
+  if (!work_) return;
+  work_->promise.deliver(to_caf({ErrorCode::peer_lost, label() + ": " + why.message}));
+  work_.reset();
 }
 
 void ComposerState::tick(atom::tick /*unused*/) {
   if (!work_) return;
   if (!work_->asked && ready_) ask_worker();
-  look();
+  if (work_) look();
   if (work_) self_->delayed_send(self_, settings_.tick, atom::tick_v);
 }
 
@@ -54,7 +81,6 @@ void ComposerState::ask_worker() {
 }
 
 void ComposerState::look() {
-  if (!work_) return;
   auto answer = worker_->answer();
   if (!answer) return worker_ended(answer.error());
   if (*answer && !ready_) {
@@ -70,22 +96,24 @@ void ComposerState::look() {
 bool ComposerState::late() const {
   const auto now = SteadyClock::now();
   if (!ready_) return now - started_ > settings_.ready_within;
-  return work_->asked && now - work_->since > settings_.answer_within;
+  return work_ && work_->asked && now - work_->since > settings_.answer_within;
 }
 
 void ComposerState::take(const std::string& answer) {
   auto composition = synthesis::parse_composition(answer);
   if (!composition) return worker_ended(composition.error());
-  if (composition->index != work_->index) {
+  if (!work_ || composition->index != work_->index) {
     return worker_ended({ErrorCode::parse_failed, "the composing worker answered for another one"});
   }
   deaths_ = 0;
+  wait_ = {};
   deliver(std::move(*composition));
 }
 
 /// A worker that ends with a candidate counts as that candidate's fault, unless it never became
 /// ready or none answers any more.
 void ComposerState::worker_ended(const Error& why) {
+  if (is_away()) return node_lost(why);
   worker_.reset();
   if (!ready_ || ++deaths_ == most_deaths) throw ActorFailure(why);
   log::warn(label() + ": candidate " + std::to_string(work_->index) + ": " + why.message);
@@ -100,7 +128,9 @@ void ComposerState::deliver(synthesis::Composition composition) {
 }
 
 void ComposerState::describe(ActorStatus& status) const {
-  status.phase = !work_ ? "idle" : ready_ ? "composing" : "preparing";
+  status.phase = work_                  ? (ready_ ? "composing" : "preparing")
+                 : is_away() && !ready_ ? "no node"
+                                        : "idle";
   status.queued = work_ ? 1 : 0;
   status.gauges = {{"composed", static_cast<double>(composed_)}};
 }

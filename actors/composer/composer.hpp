@@ -2,7 +2,9 @@
 // Composer: composes and filters new tasks beside training, one candidate at a time. Owns a worker
 // process, which starts with the first request; spawned and watched by the supervisor; bounded by
 // one request under way. On a GPU it works while it holds a share of it. When it dies, the
-// synthesis asks another composer for the same candidate.
+// synthesis asks another composer for the same candidate. The work of a composer on a node is done
+// by a worker there, which the process here reaches by a command (remote.py): a node that is lost
+// ends no actor, and is called again after a growing wait.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
@@ -18,10 +20,12 @@ namespace warpsmith::actors {
 
 struct ComposerSettings {
   ComposingSpec worker;
+  std::string node;                                   // the command that reaches it; empty: here
   SharedGpu shared;                                   // where candidates run
   std::chrono::milliseconds tick{50};                 // between two looks for an answer
   std::chrono::milliseconds ready_within{3'600'000};  // the first crawl takes minutes
   std::chrono::milliseconds answer_within{1'800'000};
+  std::chrono::milliseconds first_wait{1'000}, most_wait{60'000};  // before a node is called again
 };
 
 /// The composer with its message to itself: look for an answer.
@@ -46,6 +50,10 @@ class ComposerState : public ActorState {
   };
 
   void describe(ActorStatus& status) const override;
+  bool is_away() const { return !settings_.node.empty(); }
+  void start_worker();
+  bool node_is_ready();
+  void node_lost(const Error& why);
   bool has_share();
   void ask_worker();
   void look();
@@ -62,7 +70,9 @@ class ComposerState : public ActorState {
   SteadyClock::time_point started_;
   std::optional<Work> work_;
   uint64_t composed_ = 0;
-  uint32_t deaths_ = 0;  // of workers since the last answer
+  uint32_t deaths_ = 0;                // of workers since the last answer
+  std::chrono::milliseconds wait_{0};  // before a lost node is called again
+  SteadyClock::time_point call_at_;    // not earlier
 };
 
 ComposerSelf::behavior_type composer(ComposerState::Self self, Identity identity,

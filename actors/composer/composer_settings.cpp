@@ -38,7 +38,10 @@ ComposerSettings composer_settings(const RunConfig& config, const std::string& p
   settings["cache"] = (cache_folder() / "synthesis").string();
   settings["folder"] = (scratch / ("composer-" + std::to_string(index))).string();
   ComposerSettings composer;
-  if (uses_gpus(config.sandbox)) {
+  if (const auto here = static_cast<uint64_t>(config.synthesis.count); index >= here) {
+    composer.node = config.synthesis.compose.nodes.at(index - here);
+    settings["node"] = composer.node;
+  } else if (uses_gpus(config.sandbox)) {
     const int64_t gpu = config.sandbox.first_gpu + index % config.sandbox.gpus;
     settings["gpu"] = gpu;
     composer.shared.gpu = static_cast<int>(gpu);

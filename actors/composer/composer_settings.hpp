@@ -13,8 +13,8 @@ namespace warpsmith::actors {
 /// from, and the limits of one.
 std::string composing_origin(const RunConfig& config);
 
-/// The settings of composer `index`. `scratch`: the parent of its folder, which it may leave
-/// behind.
+/// The settings of composer `index`; those behind `synthesis.count` work on nodes. `scratch`: the
+/// parent of its folder, which it may leave behind.
 ComposerSettings composer_settings(const RunConfig& config, const std::string& python,
                                    const std::filesystem::path& scratch, uint32_t index);
 

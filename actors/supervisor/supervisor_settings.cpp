@@ -19,7 +19,7 @@ SupervisorSettings supervisor_settings(const RunConfig& config, int64_t checkpoi
   settings.counts = {static_cast<uint32_t>(config.sandbox.count), static_cast<uint32_t>(generators),
                      static_cast<uint32_t>(config.tool_executor.count),
                      static_cast<uint32_t>(config.rollout.count),
-                     static_cast<uint32_t>(config.synthesis.count)};
+                     static_cast<uint32_t>(config.synthesis.composers())};
   settings.heartbeat = c.heartbeat;
   settings.status_bound = c.status_bound;
   settings.stuck_timeout = c.stuck_timeout;

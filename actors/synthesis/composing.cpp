@@ -48,11 +48,19 @@ void Composing::peers(const std::vector<ComposerActor>& composers) {
 
 void Composing::go_on() {
   for (const ComposerActor& composer : composers_) {
-    if (done() || under_way_.contains(composer.address())) continue;
+    if (done() || under_way_.contains(composer.address()) || rests(composer.address())) continue;
     const auto index = order_->next();
     if (!index) return;
     ask_for(*index, composer);
   }
+}
+
+bool Composing::rests(const caf::actor_addr& composer) {
+  const auto found = resting_.find(composer);
+  if (found == resting_.end()) return false;
+  if (self_->clock().now() < found->second) return true;
+  resting_.erase(found);
+  return false;
 }
 
 void Composing::ask_for(uint64_t index, const ComposerActor& composer) {
@@ -72,13 +80,22 @@ void Composing::arrived(const caf::actor_addr& composer, synthesis::Composition 
   self_->send(self_, atom::step_v);
 }
 
-/// A composer that is gone gets no more candidates until the supervisor sends its successor.
+/// Another composer gets the candidate. One that lost its node, or waits for it, is asked again
+/// later; one that is gone when the supervisor sends its successor.
 void Composing::lost(const caf::actor_addr& composer, const caf::error& error) {
-  log::warn(state_->label() + ": a composer failed: " + from_caf(error).message);
+  const Error cause = from_caf(error);
+  const bool waits = cause.code == ErrorCode::capacity || cause.code == ErrorCode::peer_lost;
   const auto found = under_way_.find(composer);
   if (found == under_way_.end()) return;
   if (order_) order_->give_back(found->second);
   under_way_.erase(found);
+  if (waits && !receiver_is_gone(error)) {
+    resting_[composer] = self_->clock().now() + settings_.rest;
+    self_->send(self_, atom::step_v);
+    self_->delayed_send(self_, settings_.rest, atom::step_v);
+    return;
+  }
+  log::warn(state_->label() + ": a composer failed: " + cause.message);
   std::erase_if(composers_, [&](const ComposerActor& c) { return c.address() == composer; });
 }
 

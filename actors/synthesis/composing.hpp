@@ -4,6 +4,7 @@
 #pragma once
 
 #include <caf/actor_addr.hpp>
+#include <caf/actor_clock.hpp>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -24,6 +25,7 @@ struct ComposingSettings {
   std::string origin;            // what decides the candidates, on one line of JSON
   size_t composers = 0;
   std::chrono::milliseconds timeout{7'200'000};  // of one request, with the worker's start
+  std::chrono::milliseconds rest{5'000};         // of a composer that has no node now
 };
 
 /// The synthesis with its message to itself: ingest the next tasks.
@@ -53,6 +55,7 @@ class Composing {
   void ask_for(uint64_t index, const ComposerActor& composer);
   void arrived(const caf::actor_addr& composer, synthesis::Composition composition);
   void lost(const caf::actor_addr& composer, const caf::error& error);
+  bool rests(const caf::actor_addr& composer);
   void commit();
   void hand_over(const synthesis::Composition& composition);
 
@@ -63,7 +66,8 @@ class Composing {
   std::optional<synthesis::CompositionJournal> journal_;
   std::optional<synthesis::CompositionOrder> order_;
   std::vector<ComposerActor> composers_;
-  std::map<caf::actor_addr, uint64_t> under_way_;  // by composer, one each
+  std::map<caf::actor_addr, uint64_t> under_way_;                    // by composer, one each
+  std::map<caf::actor_addr, caf::actor_clock::time_point> resting_;  // until when; by composer
 };
 
 }  // namespace warpsmith::actors

@@ -13,12 +13,12 @@ constexpr size_t least_ready = 8;  // of a run whose tasks are all composed
 
 ComposingSettings composing_settings(const RunConfig& config, const std::filesystem::path& run) {
   const SynthesisConfig& c = config.synthesis;
-  if (c.count == 0) return {};
+  if (c.composers() == 0) return {};
   ComposingSettings settings;
   settings.candidates = static_cast<uint64_t>(c.compose.candidates);
   settings.folder = run / "synthesis";
   settings.origin = composing_origin(config);
-  settings.composers = static_cast<size_t>(c.count);
+  settings.composers = static_cast<size_t>(c.composers());
   return settings;
 }
 

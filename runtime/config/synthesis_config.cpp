@@ -18,6 +18,7 @@ void describe_curriculum(Fields& fields, CurriculumConfig& c) {
 
 void describe_compose(Fields& fields, ComposeConfig& c) {
   fields.integer("candidates", c.candidates, {.low = 1, .high = 10'000'000});
+  fields.texts("nodes", c.nodes, {});
   fields.paths("against", c.against);
   fields.duration("candidate_time", c.candidate_time, {.low = std::chrono::seconds{1}});
   fields.bytes("memory", c.memory_bytes, {.low = 64 << 20});
@@ -36,8 +37,10 @@ void describe(Fields& fields, SynthesisConfig& c) {
 void validate(const SynthesisConfig& c, Complaints& complaints) {
   complaints.require(c.curriculum.success_low < c.curriculum.success_high,
                      "synthesis.curriculum.success_low", "expected less than success_high");
-  complaints.require(!c.tasks.empty() || c.count > 0, "synthesis.tasks",
+  complaints.require(!c.tasks.empty() || c.composers() > 0, "synthesis.tasks",
                      "expected at least one folder or file of tasks, or synthesis.count > 0");
+  complaints.require(std::ranges::none_of(c.compose.nodes, &std::string::empty),
+                     "synthesis.compose.nodes", "expected commands, got an empty one");
   for (const auto& path : c.held_out) {
     const bool trained = std::find(c.tasks.begin(), c.tasks.end(), path) != c.tasks.end();
     complaints.require(!trained, "synthesis.held_out",

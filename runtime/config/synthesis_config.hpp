@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "runtime/config/complaints.hpp"
@@ -32,6 +33,9 @@ struct CurriculumConfig {
 /// New tasks that are composed while the policy trains.
 struct ComposeConfig {
   int64_t candidates = 2'000;  // after the last one, training goes on with the tasks there are
+  /// Shell commands that each reach one more composer on another machine, where they run
+  /// `warpsmith synth worker`.
+  std::vector<std::string> nodes;
   std::vector<std::filesystem::path> against;  // programs to stay away from, besides `held_out`
   std::chrono::milliseconds candidate_time{std::chrono::seconds{60}};  // CPU time of one, at most
   int64_t memory_bytes = int64_t{4} << 30;                             // of one
@@ -44,6 +48,13 @@ struct SynthesisConfig {
   CurriculumConfig curriculum;
   ComposeConfig compose;
   int64_t max_tasks = 100'000;  // size of the pool; further tasks are left out, and logged
+
+  /// Actors that compose: those here, then one for each node.
+  int64_t composers() const { return count + static_cast<int64_t>(compose.nodes.size()); }
+  void compose_nothing() {
+    count = 0;
+    compose.nodes.clear();
+  }
 };
 
 void describe(Fields& fields, SynthesisConfig& c);

@@ -50,6 +50,8 @@ class GpuSlot {
   /// Frees large memory of earlier benches, which the worker may need for the next task. Requires
   /// that no bench is left.
   void release_large_memory();
+  /// Frees all of it. Requires that no bench is left.
+  void release_memory() { memory_ = {}; }
   /// Bytes that the bench, or the last one, holds.
   uint64_t bench_memory() const { return memory_.held(); }
 

@@ -127,7 +127,9 @@ void Slot::make_room_for(const Task& task) {
 }
 
 void Slot::leave_room() {
-  if (gpu_ && gpu_->bench_memory() > most_idle) drop_bench();
+  if (!gpu_ || gpu_->bench_memory() <= most_idle) return;
+  drop_bench();
+  gpu_->release_memory();
 }
 
 void Slot::drop_bench() {

@@ -9,10 +9,10 @@
 namespace warpsmith::sandbox {
 namespace {
 
-constexpr int most_profile_sets = 4;          // dense sets for a profile
-constexpr size_t elements_of_entry = 4 * 64;  // seen by an entry of a profile, over all sets
-constexpr int baseline_calls = 11;            // of each baseline
-constexpr int long_calls = 5;                 // of each baseline whose calls take long
+constexpr int most_profile_sets = 4;            // dense sets for a profile
+constexpr size_t elements_of_entry = 4UL * 64;  // seen by an entry of a profile, over all sets
+constexpr int baseline_calls = 11;              // of each baseline
+constexpr int long_calls = 5;                   // of each baseline whose calls take long
 constexpr double long_ms = 100;
 constexpr double least_ms = 1e-3;  // shorter times are lost in the noise of an empty call
 

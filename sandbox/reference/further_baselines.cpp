@@ -74,7 +74,8 @@ OrFailure<WorkerSession> enter_with(ReferenceWorker& worker, const Task& task,
                                     FurtherBaselines& further, Patience patience) {
   options.graphs = further.has(Baseline::graphed);
   auto session = worker.enter(task, memory, options, patience);
-  const bool refused = !session && session.error().is_refusal();
+  const bool refused =
+      !session && (session.error().is_refusal() || session.error().code == ErrorCode::capacity);
   if (!options.graphs || !refused) return session;
   further.drop(Baseline::graphed, session.error().message);
   options.graphs = false;

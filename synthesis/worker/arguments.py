@@ -12,6 +12,7 @@ _EXAMPLES = """Without a command it composes. Examples:
   warpsmith synth --count 200 --seed 5 --out DIR       compose 200 tasks; `warpsmith synth synth --help` has the options
   warpsmith synth import ROWS.parquet --out DIR        take in foreign tasks
   warpsmith synth import DIR --out OTHER --sample 100  judge 100 tasks of a finished set again
+  ssh HOST warpsmith synth worker                      work for a run elsewhere (its --node)
   warpsmith synth crawl --list                         show the operators
 Exit codes: 0 done, 1 a sampled row failed, 2 bad input, 3 infrastructure, 130 interrupted."""
 _WINDOWS = {"cpu": (0.05, 20.0), "cuda": (1.0, 100.0)}
@@ -52,9 +53,21 @@ def _positive(kind):
     return convert
 
 
+def _not_negative(text):
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"expected 0 or more, got {text}")
+    return value
+
+
 def _add_filters(parser):
     parser.add_argument("--out", required=True, type=pathlib.Path, metavar="DIR", help="a run there is continued")
-    parser.add_argument("--workers", type=_positive(int), default=os.cpu_count(), metavar="W")
+    parser.add_argument("--workers", type=_not_negative, default=os.cpu_count(), metavar="W",
+                        help="here; may be 0 with --node")
+    parser.add_argument("--gpus", type=_positive(int), metavar="N", help="that the workers here use in turn; default 1")
+    parser.add_argument("--node", action="append", default=[], metavar="COMMAND",
+                        help="one more worker, elsewhere: a shell command that runs `warpsmith synth worker` there, "
+                             "such as 'ssh HOST ./warpsmith synth worker --gpu 0'; may be given many times")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--against", nargs="+", default=[], metavar="DIR", help="programs to stay away from")
     parser.add_argument("--min-ms", type=_positive(float), metavar="MS", help="default 0.05 on a CPU, 1 on a GPU")
@@ -88,6 +101,8 @@ def parser():
     synth.add_argument("--answer-seconds", type=_positive(float), default=120.0, metavar="S",
                        help="most that one answer may take")
     _add_filters(synth)
+    worker = commands.add_parser("worker", help="works for a run on another machine, through standard input and output")
+    worker.add_argument("--gpu", type=_not_negative, metavar="G", help="for candidates of a GPU; default: the first")
     taken = commands.add_parser("import", help="filters foreign tasks")
     taken.add_argument("source", metavar="SRC", help="*.parquet, *.jsonl, or a folder of them or of *.py")
     taken.add_argument("--sample", type=_positive(int), metavar="N", help="judges N rows; exit status 1 if one fails")
@@ -97,6 +112,13 @@ def parser():
 
 def check(options):
     """Complaints that need no preparation."""
+    if not options.workers and not options.node:
+        raise foreign.Unreadable("--workers 0 needs a --node that works")
+    if options.gpus and options.device != "cuda":
+        raise foreign.Unreadable("--gpus goes with --device cuda")
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if options.gpus and visible is not None and options.gpus > len(visible.split(",")):
+        raise foreign.Unreadable(f"--gpus {options.gpus}: CUDA_VISIBLE_DEVICES={visible} shows fewer")
     for folder in options.against:
         if not os.path.isdir(folder):
             raise foreign.Unreadable(f"{folder}: no such folder")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import arguments
+import node
 import rows as foreign
 import seeds as tables
 from funnel import Funnel
@@ -105,7 +106,7 @@ def _fill(options, settings, prepared, journal, funnel, key):
     rows = _rows(options, settings, prepared, key)
     try:
         pipeline = Pipeline({**settings, **paths}, journal, funnel, rows, say)
-        pipeline.run(getattr(options, "count", None), options.workers)
+        pipeline.run(getattr(options, "count", None), options.workers, options.gpus, options.node)
     except (GaveUp, foreign.Unreadable) as error:
         say(f"synth: {error}")
         return INFRASTRUCTURE if isinstance(error, GaveUp) else BAD_INPUT
@@ -145,6 +146,8 @@ def main(given=None):
             path = _prepared(options)["seeds"]
             print("\n".join(_table(path)) if options.list else path)
             return 0
+        if options.command == "worker":
+            return node.serve(options.gpu)
         return _run(options)
     except (Conflict, foreign.Unreadable) as error:
         say(f"synth: {error}")

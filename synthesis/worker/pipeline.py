@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Hands candidates to workers and commits their records in the order of the indices.
 #
-# A worker that dies is replaced, and its candidate counts as rejected. What is committed depends on the candidates
-# alone, so that the set of tasks does not depend on the number of workers. This process never imports torch.
+# A worker that dies is replaced, and its candidate counts as rejected. A node that is lost is called again, and another
+# worker gets its candidate. What is committed depends on the candidates alone, so that the set of tasks does not depend
+# on the number of workers, GPUs and nodes. This process never imports torch.
 import json
 import os
 import selectors
@@ -10,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from remote import Remote
 
 _AHEAD = 8  # candidates per worker that may wait for an earlier one
 _PROGRESS_S = 10.0
@@ -21,16 +24,27 @@ class GaveUp(Exception):
     """Nothing can be accepted; the text says why."""
 
 
+def _gpu_of(number, gpus):
+    """The GPU of a worker, as CUDA_VISIBLE_DEVICES names it: one of those that are visible here."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    names = visible.split(",") if visible else [str(gpu) for gpu in range(gpus)]
+    return names[number % gpus]
+
+
 class _Process:
     """A worker process and the index that it works on."""
 
-    def __init__(self, settings):
-        self.folder = tempfile.TemporaryDirectory(prefix="warpsmith-synth-")
+    is_node = False
+
+    def __init__(self, settings, gpu=None):
+        self.gpu, self.folder = gpu, tempfile.TemporaryDirectory(prefix="warpsmith-synth-")
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        if gpu is not None:
+            environment["CUDA_VISIBLE_DEVICES"] = gpu
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
         self.process = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, env=environment)
-        self.index, self.answered = None, 0
+        self.output, self.index, self.answered = self.process.stdout, None, 0
         self._send({**settings, "folder": self.folder.name})
 
     def _send(self, value):
@@ -44,7 +58,20 @@ class _Process:
         self.index, self.since = index, time.monotonic()
         self._send({"index": index, "row": row})
 
+    def idle(self):
+        return self.index is None
+
+    def records(self):
+        """Its record, which is there when the output is readable; None when it ended."""
+        line = self.process.stdout.readline()
+        if not line:
+            return None
+        self.index, self.answered = None, self.answered + 1
+        return [json.loads(line)]
+
     def late(self):
+        if self.index is None:
+            return False
         return time.monotonic() - self.since > (_ANSWER_S if self.answered else _ANSWER_S + _START_S)
 
     def end(self):
@@ -58,7 +85,7 @@ class Pipeline:
 
     def __init__(self, settings, journal, funnel, rows=None, say=print):
         self.settings, self.journal, self.funnel, self.say = settings, journal, funnel, say
-        self.hashes, self.fruitless = set(), 0
+        self.hashes, self.fruitless, self.returned = set(), 0, []
         for record in journal.records:
             self._count(record)
         self.next = self.committed = len(journal.records)
@@ -72,14 +99,16 @@ class Pipeline:
         if not record["reason"]:
             self.hashes.add(record["row"]["hash"])
 
-    def run(self, count, workers):
-        """Fills the journal."""
+    def run(self, count, workers, gpus=None, nodes=()):
+        """Fills the journal. `gpus`: how many the workers here use in turn. `nodes`: commands that reach workers."""
         selector, processes = selectors.DefaultSelector(), []
         try:
             if not self._done(count):
-                processes = [self._start(selector) for _ in range(workers)]
+                processes = [self._start(selector, gpus and _gpu_of(k, gpus)) for k in range(workers)]
+                processes += [Remote(command, self.settings) for command in nodes]
             while not self._done(count):
-                self._feed(processes, workers)
+                self._call_nodes(selector, processes)
+                self._feed(processes)
                 if self.ended and self.committed == self.next:
                     break
                 self._listen(selector, processes, count)
@@ -87,14 +116,23 @@ class Pipeline:
             for process in processes:
                 process.end()
 
+    def _call_nodes(self, selector, processes):
+        nodes = [p for p in processes if p.is_node]
+        for node in nodes:
+            if node.start():
+                selector.register(node.output, selectors.EVENT_READ, node)
+        alone = len(nodes) == len(processes) and not any(node.answered for node in nodes)
+        if alone and time.monotonic() - self.began > _START_S + _ANSWER_S:
+            raise GaveUp("no node has answered")
+
     def _done(self, count):
         if count is not None and self.fruitless >= _FRUITLESS:
             raise GaveUp(f"the last {_FRUITLESS} candidates were all rejected: {self.funnel.line()}")
         return count is not None and self.funnel.accepted >= count
 
-    def _start(self, selector):
-        process = _Process(self.settings)
-        selector.register(process.process.stdout, selectors.EVENT_READ, process)
+    def _start(self, selector, gpu):
+        process = _Process(self.settings, gpu)
+        selector.register(process.output, selectors.EVENT_READ, process)
         return process
 
     def _row(self):
@@ -104,9 +142,11 @@ class Pipeline:
         self.ended = row is None
         return row
 
-    def _feed(self, processes, workers):
-        for process in processes:
-            if process.index is None and not self.ended and self.next - self.committed < _AHEAD * workers:
+    def _feed(self, processes):
+        for process in (p for p in processes if p.idle()):
+            if self.returned:
+                process.give(*self.returned.pop(0))
+            elif not self.ended and self.next - self.committed < _AHEAD * len(processes):
                 row = self._row()
                 if not self.ended:
                     process.give(self.next, row)
@@ -115,25 +155,27 @@ class Pipeline:
     def _listen(self, selector, processes, count):
         for key, _ in selector.select(1.0):
             process = key.data
-            line = process.process.stdout.readline()
-            if line:
-                process.index, process.answered = None, process.answered + 1
-                record = json.loads(line)
-                self.waiting[record["index"]] = record
-            else:
+            records = process.records()
+            if records is None:
                 self._replace(selector, processes, process, "the worker died")
-        for process in [p for p in processes if p.index is not None and p.late()]:
+            else:
+                self.waiting.update((record["index"], record) for record in records)
+        for process in [p for p in processes if p.late()]:
             self._replace(selector, processes, process, "the worker did not answer")
         self._commit(count)
 
     def _replace(self, selector, processes, process, why):
-        selector.unregister(process.process.stdout)
+        selector.unregister(process.output)
+        if process.is_node:
+            left = process.lose()
+            self.returned += [left] if left else []
+            return self.say(f"{process.command}: {why}; it is called again")
         process.end()
         if not process.answered and not self.funnel.candidates:
             raise GaveUp(f"{why} before it answered once, with exit status {process.process.returncode}")
         if process.index is not None:
             self.waiting[process.index] = {"index": process.index, "reason": "died", "detail": why, "steps": {}}
-        processes[processes.index(process)] = self._start(selector)
+        processes[processes.index(process)] = self._start(selector, process.gpu)
 
     def _commit(self, count):
         while self.committed in self.waiting and not self._done(count):

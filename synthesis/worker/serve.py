@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# Composes for the engine: one candidate per request, through a socket of frames (descriptor 3).
+# Composes for the engine: one candidate per request, through a socket of frames (descriptor 3). With a `node` in the
+# settings, a worker on another machine does the work, and this process ends when that is lost.
 #
 # The first frame holds the settings, and the first answer says that they are in force. A frame is u32 magic, u32 0,
 # u64 length, then JSON.
 import json
 import os
 import pathlib
+import select
 import socket
 import struct
 import subprocess
 import sys
+import time
 
 import arguments
 import seeds as tables
+from remote import Remote
 
 _MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
 _MOST = 1 << 20  # bytes of a frame
@@ -56,6 +60,36 @@ def _prepare(settings):
     return json.loads(done.stdout)["against"]
 
 
+class _Away:
+    """A worker on another machine. Ends this process when it is lost."""
+
+    def __init__(self, settings):
+        self.node = Remote(settings.pop("node"), {**settings, "versions": tables.versions()})
+        self.node.start()
+        while not self.node.ready:
+            self._listen()
+
+    def _listen(self, seconds=1.0):
+        """The records that arrive within this time."""
+        found = []
+        if select.select([self.node.output], [], [], seconds)[0]:
+            found = self.node.records()
+        if found is None or self.node.late():
+            why = "no sign of life" if found else "its command ended"
+            self.node.end()
+            sys.exit(f"serve: the node is lost: {why}: {self.node.command}")
+        return found
+
+    def record(self, index, row):
+        while select.select([self.node.output], [], [], 0)[0]:
+            self._listen()  # signs of life since the last candidate
+        self.node.heard = time.monotonic()
+        self.node.give(index, row)
+        while True:
+            for record in self._listen():
+                return record
+
+
 def _answer(worker, index):
     """One record; an accepted row gets the name of its task."""
     from names import task_id
@@ -74,10 +108,13 @@ def main():
     if "gpu" in settings:
         os.environ["CUDA_VISIBLE_DEVICES"] = str(settings["gpu"])
     against = _prepare(settings)
-    import worker  # loads torch, for the right GPU
-    found = worker.ready({**settings, "against": against, "window": arguments.window_of(settings["device"]),
-                          "compile": "none", "shares": None,
-                          "seeds": str(pathlib.Path(settings["cache"]) / tables.file_name())})
+    settings = {**settings, "against": against, "window": arguments.window_of(settings["device"]), "compile": "none",
+                "shares": None, "seeds": str(pathlib.Path(settings["cache"]) / tables.file_name())}
+    if "node" in settings:
+        found = _Away(settings)
+    else:
+        import worker  # loads torch, for the right GPU
+        found = worker.ready(settings)
     engine.send({"versions": tables.versions()})
     while True:
         engine.send(_answer(found, engine.receive()["index"]))

@@ -50,7 +50,7 @@ Result<RunConfig> eval_config(const EvalArguments& args) {
   }
   if (args.greedy) config->generator.temperature = 0;
   config->synthesis.curriculum = {.quarantine_after = 0};  // equally many samples of each task
-  config->synthesis.count = 0;
+  config->synthesis.compose_nothing();
   config->run.name.clear();
   return config;
 }

@@ -18,7 +18,7 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr std::array parts{"crawl", "import", "synth"};
+constexpr std::array parts{"crawl", "import", "synth", "worker"};
 
 /// How many arguments stand before the part: `--cache DIR` may.
 size_t before_part(const std::vector<std::string>& given) {

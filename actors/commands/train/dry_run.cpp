@@ -64,9 +64,11 @@ void print_tree(const RunConfig& c, const MemoryBudget& memory, size_t tasks) {
   line("ledger", 1, "run database and segments, own thread");
   line("sandbox", c.sandbox.count, "contract " + c.sandbox.contract + ", " + place_text(c.sandbox));
   line("synthesis", 1, std::to_string(tasks) + " tasks");
-  if (c.synthesis.count > 0) {
-    line("composer", c.synthesis.count,
-         "of " + std::to_string(c.synthesis.compose.candidates) + " candidates for further tasks");
+  if (c.synthesis.composers() > 0) {
+    const size_t away = c.synthesis.compose.nodes.size();
+    line("composer", c.synthesis.composers(),
+         "of " + std::to_string(c.synthesis.compose.candidates) + " candidates for further tasks" +
+             (away > 0 ? ", " + std::to_string(away) + " on other nodes" : ""));
   }
   const bool learns = learns_online(c.run.stage);
   if (learns) {

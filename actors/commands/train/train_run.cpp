@@ -65,7 +65,7 @@ void adapt_to_stage(RunInputs& inputs) {
   if (c.run.stage != Stage::collect) return;
   c.run.trajectories = c.collect.samples * static_cast<int64_t>(inputs.tasks.size());
   c.synthesis.curriculum = {.quarantine_after = 0};
-  c.synthesis.count = 0;
+  c.synthesis.compose_nothing();
   if (c.collect.greedy) c.generator.temperature = 0;
 }
 

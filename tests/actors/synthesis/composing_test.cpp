@@ -29,6 +29,8 @@ Composition composition(uint64_t index) {
 struct Heard {
   std::vector<uint64_t> asked;
   size_t dies_at = SIZE_MAX;  // the composer ends with that many requests
+  size_t lost_at = SIZE_MAX;  // the composer's node is lost with that many requests
+  size_t refused = 0;         // further requests that it then refuses
 };
 
 ComposerActor::behavior_type scripted(ComposerActor::pointer self, Heard* heard) {
@@ -38,6 +40,13 @@ ComposerActor::behavior_type scripted(ComposerActor::pointer self, Heard* heard)
             if (heard->asked.size() == heard->dies_at) {
               self->quit(caf::exit_reason::kill);
               return caf::make_error(caf::sec::runtime_error);
+            }
+            if (heard->asked.size() == heard->lost_at) {
+              return to_caf({ErrorCode::peer_lost, "the node is gone"});
+            }
+            if (heard->asked.size() > heard->lost_at && heard->refused > 0) {
+              --heard->refused;
+              return to_caf({ErrorCode::capacity, "the node is not there yet"});
             }
             return composition(index);
           }};
@@ -129,6 +138,27 @@ TEST_F(ComposingTest, ACandidateOfAComposerThatEndsIsComposedByAnother) {
   with_composers(1);
   EXPECT_EQ(gauge("candidates"), 2);
   with_composers(2);
+  EXPECT_EQ(tasks(), all);
+}
+
+TEST_F(ComposingTest, ACandidateOfALostNodeIsComposedByAnother) {
+  heard.lost_at = 2;
+  start(10);
+  with_composers(2);
+  EXPECT_EQ(tasks(), all);
+  EXPECT_EQ(heard.asked.size(), 11U) << "one candidate was asked for twice";
+}
+
+TEST_F(ComposingTest, AComposerWithoutItsNodeIsAskedAgainAfterAWhile) {
+  heard.lost_at = 3;
+  heard.refused = 2;
+  start(10);
+  with_composers(1);
+  EXPECT_EQ(gauge("candidates"), 2);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(heard.asked.size(), 3U + static_cast<size_t>(i));
+    advance(std::chrono::seconds{5});
+  }
   EXPECT_EQ(tasks(), all);
 }
 

@@ -10,6 +10,7 @@ import unittest
 
 from support import WORKER, Case, command
 
+NODE = f"'{sys.executable}' -B '{WORKER}/main.py' worker"
 _MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
 
 
@@ -71,6 +72,27 @@ class ServeTest(Case):
             if not answer["reason"]:
                 self.assertEqual(answer["row"]["code"], expected["row"]["code"])
                 self.assertTrue((out / "tasks" / f"{answer['row']['id']}.py").exists())
+
+    def test_a_worker_on_a_node_answers_the_same(self):
+        answers = []
+        for more in ({}, {"node": NODE}):
+            server = self.server()
+            server.send(self.settings() | more)
+            self.assertIn("torch", server.receive()["versions"])
+            for index in (1, 0):
+                server.send({"index": index})
+                answer = server.receive()
+                answers.append((answer["index"], answer["reason"], answer["row"]["code"], answer["row"]["id"]))
+            self.assertEqual(server.end(), "")
+        self.assertEqual(answers[:2], answers[2:])
+
+    def test_it_ends_with_its_node(self):
+        server = self.server()
+        server.send(self.settings() | {"node": f"({NODE}) | head -n 1"})
+        server.receive()
+        server.send({"index": 0})
+        self.assertIn("the node is lost: its command ended", server.process.communicate(timeout=60)[1])
+        self.assertNotEqual(server.process.returncode, 0)
 
     def test_a_frame_of_another_form_ends_it_with_a_message(self):
         server = self.server()

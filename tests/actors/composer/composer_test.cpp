@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A composer whose worker is on a node: it refuses until the node is there, and outlives it.
+#include "actors/composer/composer.hpp"
+
+#include <fstream>
+#include <thread>
+
+#include "runtime/environment.hpp"
+#include "tests/support/actor_test.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace warpsmith::actors {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Stands in for serve.py: ends with the first candidate of its first life, then rejects each.
+constexpr const char* script = R"(
+import json, os, socket, struct, sys
+peer = socket.socket(fileno=3)
+peer.setblocking(True)
+header = struct.Struct("<IIQ")
+def exactly(size):
+    data = b""
+    while len(data) < size:
+        part = peer.recv(size - len(data))
+        if not part:
+            sys.exit(0)
+        data += part
+    return data
+def receive():
+    return json.loads(exactly(header.unpack(exactly(header.size))[2]))
+def send(value):
+    data = json.dumps(value).encode()
+    peer.sendall(header.pack(0x314D5246, 0, len(data)) + data)
+receive()
+send({"versions": {}})
+first = not os.path.exists(MARK)
+open(MARK, "w").close()
+while True:
+    index = receive()["index"]
+    if first:
+        sys.exit("the node is lost")
+    send({"index": index, "reason": "too_fast", "detail": "", "steps": {}})
+)";
+
+class ComposerTest : public ActorTest {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(python_interpreter())) GTEST_SKIP() << "no WARPSMITH_PYTHON";
+    const auto file = folder.path() / "worker";
+    const std::string mark = (folder.path() / "mark").string();
+    std::ofstream(file) << "#!" << python_interpreter().string() << "\nMARK = '" << mark << "'"
+                        << script;
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    settings.worker = {.python = file.string(), .settings = "{}", .cores = {}};
+    settings.first_wait = milliseconds{10};
+  }
+  void TearDown() override {
+    self->send_exit(actor, caf::exit_reason::user_shutdown);
+    deliver_all();
+  }
+  void start() { actor = sys.spawn(composer, identity("composer-1"), settings); }
+
+  /// The answer, while the worker's process does its part.
+  Result<synthesis::Composition> composed(uint64_t index) {
+    auto request = self->request(actor, std::chrono::seconds{60}, atom::compose_v, index);
+    Result<synthesis::Composition> answer = fail(ErrorCode::timeout, "no answer");
+    const Deadline deadline = Deadline::after(std::chrono::seconds{30});
+    do {
+      advance(settings.tick);
+      std::this_thread::sleep_for(milliseconds{5});  // a process of its own
+    } while (self->mailbox().empty() && !deadline.passed());
+    request.receive([&](synthesis::Composition& out) { answer = std::move(out); },
+                    [&](caf::error& error) { answer = tl::unexpected(from_caf(error)); });
+    return answer;
+  }
+
+  /// The first answer that is not the refusal of a composer that waits for its node.
+  Result<synthesis::Composition> composed_once_there(uint64_t index) {
+    const Deadline deadline = Deadline::after(std::chrono::seconds{30});
+    auto answer = composed(index);
+    while (!answer && answer.error().code == ErrorCode::capacity && !deadline.passed()) {
+      answer = composed(index);
+    }
+    return answer;
+  }
+  std::string phase() { return ask<ActorStatus>(actor, atom::status_v)->phase; }
+
+  test_support::TemporaryFolder folder;
+  ComposerSettings settings;
+  ComposerActor actor;
+};
+
+TEST_F(ComposerTest, OutlivesItsNodeAndCallsItAgain) {
+  settings.node = "ssh far";
+  start();
+  const auto refused = composed(7);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::capacity) << "a candidate does not wait for a node";
+  const auto lost = composed_once_there(7);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::peer_lost) << lost.error().message;
+  EXPECT_NE(lost.error().message.find("the node is lost"), std::string::npos);
+  EXPECT_EQ(phase(), "no node");
+  const auto found = composed_once_there(7);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->index, 7U);
+  EXPECT_EQ(found->reason, "too_fast");
+  EXPECT_EQ(phase(), "idle");
+}
+
+TEST_F(ComposerTest, AWorkerHereThatDiesCountsAsTheCandidatesFault) {
+  start();
+  const auto died = composed(7);
+  ASSERT_TRUE(died) << died.error().message;
+  EXPECT_EQ(died->reason, "died");
+  EXPECT_EQ(composed(8)->reason, "too_fast");
+}
+
+}  // namespace
+}  // namespace warpsmith::actors
