@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpsmith eval CONFIG`: measures a policy on tasks that it was not trained on.
 #include <CLI/CLI.hpp>
+#include <array>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 struct EvalArguments {
   std::string config, model, against;
   std::string suite, resume, report;  // a suite's folder; runs
+  std::string solutions;              // a folder of recorded ones
   std::vector<std::string> overrides;
   std::optional<int64_t> samples;
   bool greedy = false, training_tasks = false, json = false, quiet = false;
@@ -36,13 +38,28 @@ int64_t samples_of(const EvalArguments& args) {
   return args.samples.value_or(args.greedy ? 1 : 16);
 }
 
+/// Limits for recorded answers, which are as long as their files.
+constexpr std::array recorded_answers{"agent.answer=files", "agent.max_tokens=131072",
+                                      "generator.max_new_tokens=65536",
+                                      "generator.cache_tokens=131072"};
+
+/// Recorded solutions in place of the model, and of an endpoint that the file may name.
+void use_solutions(RunConfig& config, const std::string& folder) {
+  config.brain.url.clear();
+  config.brain.candidates = fs::absolute(folder).lexically_normal();
+}
+
 /// The configuration of an evaluation. Replaces the file's time limit, which is for training.
 Result<RunConfig> eval_config(const EvalArguments& args) {
   std::vector<std::string> overrides{"run.time_limit=24h"};
+  if (!args.solutions.empty()) {
+    overrides.insert(overrides.end(), recorded_answers.begin(), recorded_answers.end());
+  }
   overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
   auto config = load_run_config(args.config, overrides);
   if (!config) return config;
   if (!args.model.empty()) config->model.folder = args.model;
+  if (!args.solutions.empty()) use_solutions(*config, args.solutions);
   if (!args.training_tasks) config->synthesis.tasks = config->synthesis.held_out;
   if (args.suite.empty() && config->synthesis.tasks.empty()) {
     return fail(ErrorCode::invalid_config,
@@ -175,6 +192,11 @@ Command eval_command() {
                        "Evaluate every task below this folder, in levels by its sub-folders\n"
                        "(KernelBench's layout), and write a table: report.csv, .json, .html")
             ->type_name("DIR");
+        app.add_option(
+               "--solutions", args->solutions,
+               "Judge recorded solutions instead of sampling: DIR/TASK/ holds the files of\n"
+               "one, DIR/TASK/1/, DIR/TASK/2/ … those of several")
+            ->type_name("DIR");
         app.add_option("--resume", args->resume, "Sample what a killed evaluation of a suite lacks")
             ->type_name("RUN");
         app.add_option("--report", args->report,
@@ -190,6 +212,7 @@ Command eval_command() {
             "  warpsmith eval configs/quickstart.toml --greedy\n"
             "  warpsmith eval configs/quickstart.toml --model runs/RUN/checkpoints/step-35\n"
             "  warpsmith eval configs/suites/kernelbench.toml --suite KernelBench/KernelBench\n"
+            "  warpsmith eval CONFIG --suite DIR --solutions RECORDED --samples 1\n"
             "  warpsmith eval --resume runs/RUN\n"
             "Exit codes: 0 all samples were judged; 2 bad input, or tasks were refused; 3 samples "
             "are\n"

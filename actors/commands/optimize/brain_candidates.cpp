@@ -83,8 +83,10 @@ Result<std::string> summary_of(const BrainCall& call, const SuiteSampling& sampl
       brain.model.empty() ? sampling.config.model.folder.string() : brain.model;
   const auto usage = usage_of_run(call.folder.brain());
   if (!usage) return tl::unexpected(usage.error());
-  std::string out = std::to_string(sampling.plan.samples) + " trajectories of " + name + ", " +
-                    std::to_string(folders_in(call.folder.found())) + " with a submission";
+  const int64_t count = sampling.plan.samples;
+  std::string out = std::to_string(count) + (count == 1 ? " trajectory" : " trajectories") +
+                    " of " + name + ", " + std::to_string(folders_in(call.folder.found())) +
+                    " with a submission";
   if (usage->requests > 0) out += "; " + usage_text(*usage);
   return out;
 }

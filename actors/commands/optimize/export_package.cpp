@@ -230,9 +230,8 @@ FileSet export_package(const ExportedKernel& kernel) {
   files["README.md"] = replaced(export_readme, "@NEEDS@", texts.needs);
   for (auto& [name, text] : files) text = replaced(std::move(text), "@PACKAGE@", package);
   for (const auto& [name, content] : kernel.files) files[sources + name] = content;
-  for (const auto& [name, content] : kernel.build.headers) {
-    files[sources + "headers/" + name] = content;
-  }
+  const std::string headers = sources + "headers/";
+  for (const auto& [name, content] : kernel.build.headers) files[headers + name] = content;
   files[inside + "flags.json"] = flags_text(kernel);
   files[inside + "signature.json"] = signature_text(kernel);
   files[inside + "reference.py"] = kernel.task.code;

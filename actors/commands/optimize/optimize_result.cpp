@@ -64,7 +64,9 @@ Result<ExportedKernel> exported_kernel(const ResultParts& parts, const Attempt& 
   out.files = one.submission.files;
   out.build = sandbox::contract_named(one.submission.contract).library_build();
   for (const DeclaredShape& shape : parts.shapes) {
-    auto facts = (*backend)->ingest(shape.task, facts_budget);
+    Task task = shape.task;
+    task.device = one.device;
+    auto facts = (*backend)->ingest(task, facts_budget);
     if (!facts) return tl::unexpected(std::move(facts.error()));
     const auto judged = std::ranges::find(winner.shapes, shape.function, &ShapeAttempt::shape);
     const ShapeResult* times = judged == winner.shapes.end() ? nullptr : judged->times();

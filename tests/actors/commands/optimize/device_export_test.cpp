@@ -107,6 +107,7 @@ value = 255
 launch = "boxes"
 grid = ["d1 / 32", "d0 / 8"]
 block = [128]
+cooperative = true
 args = [{tensor_map = "x", shape = ["d1", "d0"], strides = ["4 * d1"], box = [32, 8]}, "doubled", "d0", "d1"]
 
 [[step]]
@@ -119,7 +120,6 @@ grid = [2]
 block = [32]
 cluster = [2]
 shared = 65536
-cooperative = true
 args = ["out2", {f32 = 0.5}, {f64 = 0.25}, -5, {i32 = "d0"}]
 
 [[step]]
@@ -178,10 +178,11 @@ TEST(DeviceExport, TheOpHoldsEveryStepInOrder) {
   const std::string& op = files.at("warpsmith_steps/csrc/op.cpp");
   size_t at = op.find("void steps_0(Call& c)");
   for (const char* step :
-       {"c.scratch({24576, 256})", "c.reset()", "c.fill(6, 255, 24576)", "c.launch({\"boxes\"",
+       {"c.scratch({24576, 256})", "c.reset()", "c.fill(6, 255, 24576)",
+        "c.launch({\"boxes\", {3, 8, 1}, {128, 1, 1}, {0, 0, 0}, 0, true}",
         "c.tensor_map(0, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, {96, 64}, {384}, {32, 8}",
         "c.copy(5, 6, 24576)",
-        "c.launch({\"count\", {2, 1, 1}, {32, 1, 1}, {2, 1, 1}, 65536, true}", "multiply(c, {{4,",
+        "c.launch({\"count\", {2, 1, 1}, {32, 1, 1}, {2, 1, 1}, 65536, false}", "multiply(c, {{4,",
         "CUBLASLT_EPILOGUE_RELU_BIAS, c.at(2)"}) {
     at = op.find(step, at);
     ASSERT_NE(at, std::string::npos) << step;
