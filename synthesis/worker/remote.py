@@ -10,7 +10,7 @@ import time
 
 from node import ALIVE_S
 
-SILENT_S = 12 * ALIVE_S  # without a line, a node that was ready counts as lost
+SILENT_S = 6 * ALIVE_S  # without a line, a node that was ready counts as lost
 _READY_S = 600.0  # the same until it is ready
 _FIRST_WAIT_S, _MOST_WAIT_S = 1.0, 60.0  # before a lost node is called again
 
