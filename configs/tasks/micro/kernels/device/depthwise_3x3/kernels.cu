@@ -12,7 +12,7 @@ __device__ Row row_at(const float* image, int r, int height, int c, int width) {
   if (r < 0 || r >= height) return {};
   const float* from = image + (size_t)r * width + c;
   const float4 four = __ldg(reinterpret_cast<const float4*>(from));
-  return {c > 0 ? __ldg(from - 1) : 0, four.x, four.y, four.z, four.w,
+  return {c > 0 ? __ldg(from - 1) : 0,        four.x, four.y, four.z, four.w,
           c + 4 < width ? __ldg(from + 4) : 0};
 }
 
