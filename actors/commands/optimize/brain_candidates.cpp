@@ -109,7 +109,7 @@ Result<BrainEnd> ask_brain(const BrainCall& call) {
   auto summary = summary_of(call, *sampling);
   if (!summary) return tl::unexpected(std::move(summary.error()));
   if (!run->loop.limit.empty()) *summary += "; " + run->loop.limit;
-  return BrainEnd{std::move(run->loop), std::move(*summary)};
+  return BrainEnd{std::move(run->loop), sampling->config.sandbox.contract, std::move(*summary)};
 }
 
 }  // namespace warpsmith::actors

@@ -24,7 +24,8 @@ struct BrainCall {
 /// How the asking ended.
 struct BrainEnd {
   LoopResult loop;
-  std::string summary;  // "8 trajectories of NAME, 5 submissions found; 12 requests, …"
+  std::string contract;  // of what was found
+  std::string summary;   // "8 trajectories of NAME, 5 with a submission; 12 requests, …"
 };
 
 /// The trajectories of a call that names no number.

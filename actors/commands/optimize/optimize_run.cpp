@@ -295,9 +295,9 @@ Result<ExitCode> ask_and_judge(const OptimizeCall& call, OptimizeInput input) {
   if (loop.end == LoopEnd::stopped && loop.limit.empty()) return tell_resume(call);
   Result<ExitCode> code = ExitCode::judged_wrong;
   if (found_any(call.folder)) {
-    if (auto read = read_candidates(call.settings, input); !read) {
-      return tl::unexpected(read.error());
-    }
+    OptimizeSettings settings = call.settings;
+    settings.contract = end->contract;
+    if (auto read = read_candidates(settings, input); !read) return tl::unexpected(read.error());
     for (FoundSubmission& one : input.candidates) {
       one.found = origin_of(one.name, call.folder.brain());
     }
