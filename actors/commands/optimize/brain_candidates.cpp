@@ -33,7 +33,7 @@ void fit(RunConfig& config, const BrainCall& call) {
   config.synthesis.tasks = {s.operator_file};
   config.synthesis.held_out.clear();
   config.synthesis.curriculum = {.quarantine_after = 0};
-  config.synthesis.count = 0;
+  config.synthesis.compose_nothing();
   if (!s.contract.empty()) config.sandbox.contract = s.contract;
   config.sandbox.numerics = s.numerics;
   config.sandbox.count = s.slots;
