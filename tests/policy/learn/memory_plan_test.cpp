@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/policy/learn/tiny_world.hpp"
+#include "tests/support/model_shapes.hpp"
 
 namespace warpsmith::policy {
 namespace {
@@ -99,17 +100,7 @@ TEST_F(LongMemoryTest, WhatIsOffloadedCountsAsHostMemory) {
 
 /// Measured by `bench learn --device cuda --update` for Qwen3-1.7B's shape; see docs/benches.md.
 TEST(LearnerMemoryTest, PlansTheMeasuredPeakOfALongUpdateWithinATenth) {
-  const auto model = ModelConfig{.family = Family::qwen3,
-                                 .vocab = 151'936,
-                                 .hidden = 2048,
-                                 .layers = 28,
-                                 .heads = 16,
-                                 .kv_heads = 8,
-                                 .head_dim = 128,
-                                 .ffn = 6144,
-                                 .max_positions = 131'072,
-                                 .qk_norm = true,
-                                 .tied_embeddings = true};
+  const ModelConfig model = test::qwen3_1_7b(131'072);
   LearnerConfig config;
   config.device = ComputeDevice::cuda;
   config.forwards = ForwardMode::at_use;

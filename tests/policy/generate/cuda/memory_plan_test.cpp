@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/generate/cuda/memory_limit.hpp"
+#include "tests/support/model_shapes.hpp"
 
 namespace warpsmith::policy::cuda {
 namespace {
@@ -13,19 +14,8 @@ using testing::HasSubstr;
 
 constexpr int64_t gib = int64_t{1} << 30;
 
-/// Qwen3-1.7B.
 ModelConfig model() {
-  return {.family = Family::qwen3,
-          .vocab = 151'936,
-          .hidden = 2048,
-          .layers = 28,
-          .heads = 16,
-          .kv_heads = 8,
-          .head_dim = 128,
-          .ffn = 6144,
-          .max_positions = 40'960,
-          .qk_norm = true,
-          .tied_embeddings = true};
+  return test::qwen3_1_7b(40'960);
 }
 
 constexpr EngineConfig engine{.max_sessions = 256,
