@@ -13,7 +13,7 @@ from demonstrations.task_file import read_folder  # noqa: E402
 from device_kernels.lessons import RIGHT_SHARE, Lessons  # noqa: E402
 
 
-def lessons_for(tasks, apart, seed, right):
+def lessons_for(tasks, apart, seed, **shares):
     """Each task has its own random stream, so adding a task changes no other."""
     taken = {frozenset(task.statements) for task in apart}
     lessons = []
@@ -21,7 +21,7 @@ def lessons_for(tasks, apart, seed, right):
         if frozenset(task.statements) in taken:
             sys.exit(f"{task.id} is held out")
         try:
-            lessons.append(Lessons(task, random.Random(f"{seed}/{task.id}"), right))
+            lessons.append(Lessons(task, random.Random(f"{seed}/{task.id}"), **shares))
         except ValueError as error:
             print(f"skips {task.id}: {error}", file=sys.stderr)
     return lessons
@@ -30,12 +30,14 @@ def lessons_for(tasks, apart, seed, right):
 def main():
     parser = demonstration_parser(__doc__, 8000, "JSONL file")
     parser.add_argument("--right", type=float, default=RIGHT_SHARE, help="share of right submissions, 0 to 1")
+    parser.add_argument("--answers", type=float, default=0.0, help="share of single answers with both files, 0 to 1")
     args = parser.parse_args()
-    if not 0 <= args.right <= 1:
-        parser.error(f"--right: expected 0 to 1, got {args.right}")
+    for name in ("right", "answers"):
+        if not 0 <= getattr(args, name) <= 1:
+            parser.error(f"--{name}: expected 0 to 1, got {getattr(args, name)}")
     apart = [task for folder in args.apart_from for task in read_folder(folder)]
     tasks = [task for folder in args.tasks for task in read_folder(folder)]
-    lessons = lessons_for(tasks, apart, args.seed, args.right)
+    lessons = lessons_for(tasks, apart, args.seed, right=args.right, answers=args.answers)
     if not lessons:
         sys.exit(f"found no task over rows in {', '.join(args.tasks)}")
     with open(args.out, "w", encoding="utf-8") as out:

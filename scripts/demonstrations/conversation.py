@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 KERNEL = "solution/kernel.cpp"
 FILES_LINE = "\nanswer: files"  # ends the prompt of an answer that holds the files
+LANGUAGES = {"cu": "cuda", "toml": "toml"}  # by a file's suffix
 DISTRIBUTIONS = ("normal", "shifted", "wide", "outlier", "sparse")
 
 
@@ -16,7 +17,8 @@ def call(tool, **arguments):
 
 def file_block(source, path=KERNEL):
     """A whole file in an answer without tools."""
-    return f"```cpp {path}\n{source.removesuffix(chr(10))}\n```"
+    language = LANGUAGES.get(path.rpartition(".")[2], "cpp")
+    return f"```{language} {path}\n{source.removesuffix(chr(10))}\n```"
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from demonstrations.conversation import Conversation, verified
+from demonstrations.conversation import FILES_LINE, Conversation, file_block, verified
 
 from .rows import RowKernel
 from .styles import STYLES
@@ -69,8 +69,9 @@ def fates(right):
 class Lessons:
     """Draws conversations for one task by `rng` alone. Raises ValueError for a task that is not over rows."""
 
-    def __init__(self, task, rng, right=RIGHT_SHARE):
-        self.task, self.rng = task, rng
+    def __init__(self, task, rng, right=RIGHT_SHARE, answers=0.0):
+        """`right`: share of right submissions; `answers`: share of single answers that hold both files."""
+        self.task, self.rng, self.answers = task, rng, answers
         self.fates = fates(right)
         self.kernels = [RowKernel(task, style) for style in STYLES.values()]
         self.slow = [k for k in self.kernels if k.style.width == 1 or k.style.keep == "reread"]
@@ -94,6 +95,9 @@ class Lessons:
             source = self.wrong(kernel)
         elif fate == "broken":
             source = broken(source, self.rng)
+        if self.answers and self.rng.random() < self.answers:
+            talk = Conversation(self.task.id).user(self.task.prompt() + FILES_LINE)
+            return talk.says(f"{file_block(source, KERNELS)}\n{file_block(kernel.plan(), PLAN)}").record()
         talk = Conversation(self.task.id).user(self.task.prompt())
         talk.writes(source, KERNELS).writes(kernel.plan(), PLAN)
         if fate == "right" and self.rng.random() < VERIFIED_SHARE:

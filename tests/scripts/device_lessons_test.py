@@ -66,6 +66,20 @@ class LessonsTest(unittest.TestCase):
             self.assertIn("solution/plan.toml", said[1])
             self.assertIn("<function=submit>", said[-1])
 
+    def test_an_answer_holds_both_files_and_asks_for_no_tool(self):
+        for task in (lessons.task for lessons in TAUGHT):
+            user, said = Lessons(task, random.Random(3), right=1.0, answers=1.0).draw()["messages"]
+            self.assertTrue(user["content"].endswith("\nanswer: files"))
+            self.assertTrue(said["content"].startswith("```cuda solution/kernels.cu\n"))
+            self.assertIn("\n```\n```toml solution/plan.toml\n", said["content"])
+            self.assertNotIn("<function", said["content"])
+
+    def test_shares_beyond_one_are_refused(self):
+        for name in ("--right", "--answers"):
+            ran = script("--tasks", TASKS / "train", name, "1.5", "--out", "/dev/null")
+            self.assertEqual(ran.returncode, 2)
+            self.assertIn(f"{name}: expected 0 to 1, got 1.5", ran.stderr)
+
     def test_only_the_agents_turns_are_learnt(self):
         for message in (m for record in RECORDS for m in record["messages"]):
             self.assertEqual(message["train"], message["role"] == "assistant")
