@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does `optimize` promote exactly what it should? Operators with candidates of known kinds: twelve of contract `cpu`, or
-three of contract `device`, which need a GPU.
+"""Does `optimize` promote exactly what it should? Operators with candidates of known kinds: twelve of contract `cpu`,
+or three of contract `device`, which need a GPU.
 
 Run from the checkout's root: scripts/optimize_table.py --out FOLDER [--contract device] [--only NAME …] [--no-exports]
 Prints a line for each operator; exit code 1 if one is not as expected. Exports are imported in a fresh process, pass

@@ -18,7 +18,8 @@ class ComplaintsTest(Case):
         self.assertIn("not below", self.complaint(*self.arguments("a", 1, more=["--min-ms", "5", "--max-ms", "4"])))
         self.assertIn("shares of 1 to 5", self.complaint(*self.arguments("a", 1, more=["--shares", "9=1"])))
         self.assertIn("no such folder", self.complaint(*self.arguments("a", 1, more=["--against", "/none"])))
-        self.assertIn("a number above 0", self.complaint(*self.arguments("a", 0)))
+        self.assertIn("--workers 0 needs a --node that works", self.complaint(*self.arguments("a", 0)))
+        self.assertIn("expected 0 or more, got -1", self.complaint(*self.arguments("a", -1)))
 
     def test_a_folder_with_a_run_of_other_settings(self):
         (self.folder / "b").mkdir()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The official `mcp` client against `warpsmith mcp`. WARPSMITH_TEST_PROGRAM names the program.
 
-Run from the checkout's root: python tests/actors/commands/mcp/mcp_client_test.py. One test times a kernel; it asserts that
-times are there and fit each other, not what they are.
+Run from the checkout's root: python tests/actors/commands/mcp/mcp_client_test.py. One test times a kernel; it asserts
+that times are there and fit each other, not what they are.
 """
 
 import asyncio
