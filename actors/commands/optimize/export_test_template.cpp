@@ -28,7 +28,7 @@ import @PACKAGE@ as package
 
 SETS = 3
 DEVICE = torch.device(package.DEVICE)
-# Of an element's size plus that of its neighbours; the judge's own bounds are tighter.
+# Largest error, as a share of an element's size plus its neighbours'; the judge's own bounds are tighter.
 BOUNDS = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
 BOUND = 1e-2 if package.LANE == "tf32-allowed" else 1e-4
 
