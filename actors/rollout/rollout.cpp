@@ -197,7 +197,10 @@ void RolloutState::admitted(const PreparedTask& asked, Admission& admission) {
     return;
   }
   // A trajectory resumes instead: it needs its own task, and what was asked for is still to do.
-  if (admission.resumed && !asked.task.id.empty()) kept_.push_back(asked);
+  if (admission.resumed && !asked.task.id.empty()) {
+    kept_.push_back(asked);
+    drained_ = false;  // another slot may have been refused meanwhile
+  }
   if (admission.task.id == asked.task.id) return begin(asked, admission);
   --asking_;
   request_task(std::move(admission));

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The record of a run: one line for each candidate, in the order of their indices. A rerun continues behind the last.
+import fcntl
 import json
 
 FORMAT = 2
@@ -20,11 +21,15 @@ class Journal:
     def __init__(self, path, settings):
         self.path, self.records = path, []
         settings = {"format": FORMAT, **settings}
-        if path.exists() and path.stat().st_size:
+        self.file = open(path, "a")
+        try:
+            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(f"{path.parent}: another `synth` works in this folder: wait for it, or choose another folder"
+                           ) from None
+        if path.stat().st_size:
             self._read(settings)
-            self.file = open(path, "a")
         else:
-            self.file = open(path, "w")
             self._write(settings)
 
     def _read(self, settings):

@@ -65,10 +65,22 @@ class Remote:
             return None
         self.heard = time.monotonic()
         *lines, self.buffer = (self.buffer + data).split(b"\n")
-        found = [value for value in map(json.loads, lines) if not self._is_sign(value)]
+        values = [self._value(line) for line in lines]
+        if self.ready and None in values:
+            return None  # something else speaks there
+        found = [value for value in values if value is not None and not self._is_sign(value)]
         if found:
             self.index, self.row, self.wait, self.answered = None, None, _FIRST_WAIT_S, self.answered + 1
         return found
+
+    @staticmethod
+    def _value(line):
+        """A line of the worker; None for another, such as a greeting of the machine before it."""
+        try:
+            value = json.loads(line)
+        except ValueError:
+            return None
+        return value if isinstance(value, dict) and value.keys() & {"ready", "alive", "index"} else None
 
     def _is_sign(self, value):
         self.ready = self.ready or "ready" in value

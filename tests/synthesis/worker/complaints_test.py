@@ -26,6 +26,12 @@ class ComplaintsTest(Case):
         Journal(self.folder / "b/journal.jsonl", {"seed": 4}).close()
         self.assertIn("seed: 4 there, 3 now", self.complaint(*self.arguments("b", 1)))
 
+    def test_a_folder_in_which_another_run_works(self):
+        (self.folder / "c").mkdir()
+        working = Journal(self.folder / "c/journal.jsonl", {"seed": 3})
+        self.addCleanup(working.close)
+        self.assertIn("another `synth` works in this folder", self.complaint(*self.arguments("c", 1)))
+
     def test_sources_that_cannot_be_imported(self):
         (self.folder / "x.jsonl").write_text('{"text": "y"}\n')
         self.assertIn("no column code", self.complaint("import", self.folder / "x.jsonl", "--out", self.folder / "c"))

@@ -32,7 +32,7 @@ class NodesTest(Case):
     def test_nodes_and_local_workers_make_the_same_set(self):
         local = self.made("local", 1)
         self.assertEqual(self.made("nodes", 0, "--node", NODE, "--node", NODE), local)
-        self.assertEqual(self.made("both", 1, "--node", NODE), local)
+        self.assertEqual(self.made("both", 1, "--node", f"echo Welcome; echo 42; {NODE}"), local)
         self.assertNotIn("died", [reason for _, reason, _ in local])
 
     def test_a_node_that_is_lost_gives_its_candidate_to_another(self):
