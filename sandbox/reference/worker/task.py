@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A task in KernelBench's format: its model, its signature, and the ways in which the judge runs it.
+# A task in KernelBench's format: its model, its signature, and the ways in which the judge runs it. Long, because each
+# of its methods reads or sets the state of one loaded module.
 import gc
 import inspect
 import math

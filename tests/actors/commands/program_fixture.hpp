@@ -24,6 +24,11 @@ inline std::vector<std::string> with_settings(std::vector<std::string> arguments
   return arguments;
 }
 
+/// `optimize`: a candidate was judged as often as is tried, and no verdict came of it.
+inline bool lacks_verdict(const ChildExit& end) {
+  return end.exit_code == 3 && end.out.find(": no verdict: ") != std::string::npos;
+}
+
 class ProgramFixture : public testing::Test {
  protected:
   void SetUp() override {
