@@ -10,7 +10,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from demonstrations.arguments import demonstration_parser  # noqa: E402
 from demonstrations.task_file import read_folder  # noqa: E402
-from device_kernels.lessons import RIGHT_SHARE, Lessons  # noqa: E402
+from device_kernels.composed import composed  # noqa: E402
+from device_kernels.lessons import RIGHT_SHARE, Kernels, Lessons  # noqa: E402
 
 
 def lessons_for(tasks, apart, seed, **shares):
@@ -31,13 +32,19 @@ def main():
     parser = demonstration_parser(__doc__, 8000, "JSONL file")
     parser.add_argument("--right", type=float, default=RIGHT_SHARE, help="share of right submissions, 0 to 1")
     parser.add_argument("--answers", type=float, default=0.0, help="share of single answers with both files, 0 to 1")
+    parser.add_argument("--composed", type=int, default=0,
+                        help="further tasks, composed of the tasks' statements, about which most conversations then are")
     args = parser.parse_args()
     for name in ("right", "answers"):
         if not 0 <= getattr(args, name) <= 1:
             parser.error(f"--{name}: expected 0 to 1, got {getattr(args, name)}")
+    if args.composed < 0:
+        parser.error(f"--composed: expected 0 or more, got {args.composed}")
     apart = [task for folder in args.apart_from for task in read_folder(folder)]
     tasks = [task for folder in args.tasks for task in read_folder(folder)]
-    lessons = lessons_for(tasks, apart, args.seed, right=args.right, answers=args.answers)
+    rng = random.Random(f"{args.seed}/composed")
+    more = [Kernels(task) for task in composed(tasks, apart, rng, args.composed)]
+    lessons = lessons_for(tasks, apart, args.seed, right=args.right, answers=args.answers, composed=more)
     if not lessons:
         sys.exit(f"found no task over rows in {', '.join(args.tasks)}")
     with open(args.out, "w", encoding="utf-8") as out:

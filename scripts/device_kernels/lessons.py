@@ -14,6 +14,7 @@ RIGHT_SHARE = 0.40  # of submissions; the rest leaves much for reinforcement lea
 WRONG_SHARE = 0.75  # of those that are not right; the others do not compile
 SLOW_SHARE = 0.75  # of the right ones: an element a load, or rows read again in each pass
 VERIFIED_SHARE = 0.15  # of the right ones
+COMPOSED_SHARE = 0.75  # of conversations where composed tasks are given
 
 # (text, replacement): where the text occurs, the replacement compiles and is wrong.
 MISTAKES = [
@@ -66,39 +67,47 @@ def fates(right):
     return {"right": right, "wrong": wrong, "broken": 1 - right - wrong}
 
 
+class Kernels:
+    """The kernels of one task in all styles. Raises ValueError for a task that is not over rows."""
+
+    def __init__(self, task):
+        self.task = task
+        kernels = [RowKernel(task, style) for style in STYLES.values()]
+        self.slow = [k for k in kernels if k.style.width == 1 or k.style.keep == "reread"]
+        self.fast = [k for k in kernels if k not in self.slow]
+        for kernel in kernels:
+            kernel.text()  # raises if no kernel can hold a statement at its place
+
+
 class Lessons:
     """Draws conversations for one task by `rng` alone. Raises ValueError for a task that is not over rows."""
 
-    def __init__(self, task, rng, right=RIGHT_SHARE, answers=0.0):
-        """`right`: share of right submissions; `answers`: share of single answers that hold both files."""
-        self.task, self.rng, self.answers = task, rng, answers
-        self.fates = fates(right)
-        self.kernels = [RowKernel(task, style) for style in STYLES.values()]
-        self.slow = [k for k in self.kernels if k.style.width == 1 or k.style.keep == "reread"]
-        self.fast = [k for k in self.kernels if k not in self.slow]
-        for kernel in self.kernels:
-            kernel.text()  # raises if no kernel can hold a statement at its place
+    def __init__(self, task, rng, right=RIGHT_SHARE, answers=0.0, composed=()):
+        """`right`: share of right submissions; `answers`: share of single answers that hold both files; `composed`:
+        the Kernels of further tasks, about one of which most conversations are then."""
+        self.id, self.rng, self.answers, self.composed = task.id, rng, answers, composed
+        self.fates, self.own = fates(right), Kernels(task)
 
     def pick(self, shares):
         return self.rng.choices(list(shares), list(shares.values()))[0]
 
-    def any_kernel(self):
-        return self.rng.choice(self.slow if self.rng.random() < SLOW_SHARE else self.fast)
-
-    def wrong(self, kernel):
-        return self.rng.choice([*mistaken(kernel.text()), *forgetful(self.task, kernel.style)])
+    def wrong(self, task, kernel):
+        return self.rng.choice([*mistaken(kernel.text()), *forgetful(task, kernel.style)])
 
     def draw(self):
-        fate, kernel = self.pick(self.fates), self.any_kernel()
+        more = self.composed and self.rng.random() < COMPOSED_SHARE
+        kernels = self.rng.choice(self.composed) if more else self.own
+        fate, task = self.pick(self.fates), kernels.task
+        kernel = self.rng.choice(kernels.slow if self.rng.random() < SLOW_SHARE else kernels.fast)
         source = kernel.text()
         if fate == "wrong":
-            source = self.wrong(kernel)
+            source = self.wrong(task, kernel)
         elif fate == "broken":
             source = broken(source, self.rng)
         if self.answers and self.rng.random() < self.answers:
-            talk = Conversation(self.task.id).user(self.task.prompt() + FILES_LINE)
+            talk = Conversation(self.id).user(task.prompt() + FILES_LINE)
             return talk.says(f"{file_block(source, KERNELS)}\n{file_block(kernel.plan(), PLAN)}").record()
-        talk = Conversation(self.task.id).user(self.task.prompt())
+        talk = Conversation(self.id).user(task.prompt())
         talk.writes(source, KERNELS).writes(kernel.plan(), PLAN)
         if fate == "right" and self.rng.random() < VERIFIED_SHARE:
             talk.asks("verify", verified(self.rng))

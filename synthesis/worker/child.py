@@ -61,7 +61,7 @@ def _live(work, limits, out, printed):
     os.setsid()
     sealing.die_with_parent()
     _limit(limits)
-    sealing.seal(files=not limits.folder, processes=not limits.compiler)
+    sealing.seal(files=not limits.folder, processes=not limits.compiler, gpu=limits.device == "cuda")
     audit.watch(end, limits.folder, limits.compiler)
     try:
         _say(out, {"done": work(lambda step: _say(out, {"step": step, "at": time.monotonic()}))})

@@ -11,7 +11,8 @@ _NOT_EQUAL, _MASKED_EQUAL = 1, 7
 _CLONE_THREAD = 0x10000
 _NO_NEW_PRIVILEGES, _DEATH_SIGNAL = 38, 1
 
-_NETWORK = "socketpair connect bind listen accept accept4 sendto sendmsg"
+_LISTENS = "socketpair bind listen accept accept4"
+_REACHES = "connect sendto sendmsg"
 _PROCESSES = "fork vfork execve execveat"
 _OTHERS = ("ptrace process_vm_readv process_vm_writev mount umount2 pivot_root chroot unshare setns bpf "
            "io_uring_setup open_by_handle_at keyctl add_key reboot swapon init_module finit_module kexec_load "
@@ -52,22 +53,28 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
 
 
-def seal(files=True, processes=True):
-    """Forbids this process network, changes of any `files` and new `processes`. Cannot be undone."""
+def seal(files=True, processes=True, gpu=False):
+    """Forbids this process network, changes of any `files` and new `processes`. Cannot be undone.
+
+    With `gpu`, the process may listen at a local address, as CUDA's driver does, and other calls fail instead of
+    ending the process: the driver tries some and goes on without them.
+    """
     ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    rules = _Filter()
-    rules.refuse(f"{_NETWORK} {_OTHERS}", _KILL)
-    rules.refuse("socket", _KILL, _Compare(0, _NOT_EQUAL, socket.AF_UNIX, 0))
-    # The C library looks for a name service before it reads /etc/passwd.
-    rules.refuse("socket", _ERRNO | errno.EACCES, _Compare(0, _MASKED_EQUAL, 0xFFFFFFFF, socket.AF_UNIX))
+    rules, denied = _Filter(), _ERRNO | errno.EACCES
+    ended = denied if gpu else _KILL
+    rules.refuse(f"{_REACHES} {_OTHERS}", ended)
+    rules.refuse("socket", ended, _Compare(0, _NOT_EQUAL, socket.AF_UNIX, 0))
+    if not gpu:
+        rules.refuse(_LISTENS, _KILL)
+        # The C library looks for a name service before it reads /etc/passwd.
+        rules.refuse("socket", denied, _Compare(0, _MASKED_EQUAL, 0xFFFFFFFF, socket.AF_UNIX))
     if processes:
-        rules.refuse(f"{_PROCESSES}", _KILL)
-        rules.refuse("clone", _KILL, _Compare(0, _MASKED_EQUAL, _CLONE_THREAD, 0))
+        rules.refuse(f"{_PROCESSES}", ended)
+        rules.refuse("clone", ended, _Compare(0, _MASKED_EQUAL, _CLONE_THREAD, 0))
         rules.refuse("clone3", _ERRNO | errno.ENOSYS)  # its flags cannot be seen; the C library falls back to clone
     if processes:
-        rules.refuse("kill tkill", _KILL)  # a compiler ends its own children
+        rules.refuse("kill tkill", ended)  # a compiler ends its own children
     if files:
-        denied = _ERRNO | errno.EACCES
         rules.refuse(f"{_FILES} openat2", denied)
         for call, flags in (("open", 1), ("openat", 2)):
             for mode in (os.O_WRONLY, os.O_RDWR):

@@ -14,7 +14,8 @@ from transformers import AutoConfig, AutoTokenizer
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 from demonstrations.task_file import read_folder  # noqa: E402
-from device_kernels.lessons import Lessons, broken, forgetful, mistaken  # noqa: E402
+from device_kernels.composed import composed  # noqa: E402
+from device_kernels.lessons import Kernels, Lessons, broken, forgetful, mistaken  # noqa: E402
 
 TASKS = ROOT / "configs/tasks/cuda"
 FOLDER = ROOT / "configs/policy/tiny-device"
@@ -67,7 +68,7 @@ class LessonsTest(unittest.TestCase):
             self.assertIn("<function=submit>", said[-1])
 
     def test_an_answer_holds_both_files_and_asks_for_no_tool(self):
-        for task in (lessons.task for lessons in TAUGHT):
+        for task in (lessons.own.task for lessons in TAUGHT):
             user, said = Lessons(task, random.Random(3), right=1.0, answers=1.0).draw()["messages"]
             self.assertTrue(user["content"].endswith("\nanswer: files"))
             self.assertTrue(said["content"].startswith("```cuda solution/kernels.cu\n"))
@@ -86,13 +87,47 @@ class LessonsTest(unittest.TestCase):
 
     def test_every_kernel_can_be_got_wrong_and_broken(self):
         for lessons in TAUGHT:
-            for kernel in lessons.kernels:
+            for kernel in (*lessons.own.slow, *lessons.own.fast):
                 right = kernel.text()
-                wrong = [*mistaken(right), *forgetful(lessons.task, kernel.style)]
-                self.assertTrue(wrong, f"{lessons.task.id} {kernel.style.name}")
+                wrong = [*mistaken(right), *forgetful(lessons.own.task, kernel.style)]
+                self.assertTrue(wrong, f"{lessons.id} {kernel.style.name}")
                 self.assertNotIn(right, wrong)
                 lost = broken(right, random.Random(1))
                 self.assertEqual(len(lost.splitlines()), len(right.splitlines()) - 1)
+
+
+class ComposedTest(unittest.TestCase):
+    """Tasks that are composed of the training tasks' statements."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.held_out = read_folder(TASKS / "heldout")
+        cls.tasks = composed(read_folder(TASKS / "train"), cls.held_out, random.Random(5), 60)
+
+    def test_they_are_many_and_none_is_held_out(self):
+        self.assertGreater(len({task.statements for task in self.tasks}), 40)
+        made, apart = ({frozenset(t.statements) for t in tasks} for tasks in (self.tasks, self.held_out))
+        self.assertFalse(made & apart)
+
+    def test_kernels_can_be_written_for_all_of_them_and_got_wrong(self):
+        for task in self.tasks:
+            for kernel in Kernels(task).fast[:2]:
+                right = kernel.text()
+                wrong = [*mistaken(right), *forgetful(task, kernel.style)]
+                self.assertTrue(wrong, task.statements)
+                self.assertNotIn(right, wrong, task.statements)
+
+    def test_most_conversations_are_about_them_under_the_name_of_a_training_task(self):
+        more = [Kernels(task) for task in self.tasks]
+        lessons = Lessons(TAUGHT[0].own.task, random.Random(1), composed=more)
+        records = [lessons.draw() for _ in range(100)]
+        self.assertEqual({r["task_id"] for r in records}, {lessons.id})
+        own = sum(r["messages"][0]["content"] == lessons.own.task.prompt() for r in records)
+        self.assertTrue(10 < own < 45, own)
+
+    def test_the_same_seed_composes_the_same(self):
+        again = composed(read_folder(TASKS / "train"), self.held_out, random.Random(5), 60)
+        self.assertEqual([t.prompt() for t in again], [t.prompt() for t in self.tasks])
 
 
 class TokenizerTest(unittest.TestCase):

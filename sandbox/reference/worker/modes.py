@@ -35,6 +35,9 @@ UNITS = {torch.float16: (2.0**-11, 2.0**-25), torch.bfloat16: (2.0**-8, 0.0)}
 # The amplitude of a rounding to a half type, in its units: as far apart as two honest roundings can lie, so that the
 # spread covers their growth through an exponential.
 NARROW_AMPLITUDE = 2.0
+# The deviations of a running sum are random walks: neighbours cross zero together, so that few evaluations may all be
+# small at one of 10^9 elements. More evaluations make that rare.
+SCAN_SHARE = 4
 # The weight of these deviations. With the bound's constant this is about twice the largest error of honest kernels, and
 # a third of what bfloat16 does to a task of float16.
 NARROW_WEIGHT = 0.2
@@ -69,6 +72,7 @@ class Perturbed(TorchDispatchMode):
         super().__init__()
         self.noise, self.shared, self.tf32 = noise, shared, tf32
         self.rounded = False  # whether a product read rounded factors
+        self.scanned = False  # whether an operator made running sums
 
     def _terms(self, func, args, out):
         n = op.reduction_length(func, args, out)
@@ -148,6 +152,7 @@ class Perturbed(TorchDispatchMode):
             out = func(*args, **kwargs)
             self._inherit(args, out)
             return out
+        self.scanned = self.scanned or op.scans(func)
         n, scale = self._terms(func, args, None), op.cancelled(func, args)
         step = self._kink_step(func, args, kwargs)
         if op.writes_input(func):

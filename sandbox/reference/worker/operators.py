@@ -233,9 +233,14 @@ def is_product(func):
     return name_of(func) in _PRODUCTS or name_of(func) in _CONVOLUTIONS or name_of(func) == "addbmm"
 
 
+def scans(func):
+    """Whether it makes running sums or products."""
+    return name_of(func) in _SCANS
+
+
 def shared(func):
     """Whether threads of a GPU share a long sum of this operator."""
-    return not is_product(func) and name_of(func) not in _SCANS
+    return not is_product(func) and not scans(func)
 
 
 def chain(n):

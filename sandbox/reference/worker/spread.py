@@ -30,26 +30,29 @@ def _write(task, inputs, parameters, reference, sums, evaluations):
     bank = noise.noise_for(elements, task.device.place, task.sparing)
     narrow, tf32 = modes.any_narrow(inputs, parameters), task.lane == LANES[1]
     deviations = Deviations(sums, reference, narrow)
-    for _ in range(evaluations * _share(narrow, tf32)):
-        deviations.add(_perturbed(task, bank, inputs, parameters, narrow, tf32))
+    while True:
+        mode = (modes.Narrow(bank, task.device.remote) if narrow
+                else modes.Perturbed(bank, task.device.remote, tf32))
+        deviations.add(_perturbed(task, mode, inputs, parameters))
+        if deviations.count >= evaluations * _share(mode, narrow, tf32):
+            break
     deviations.settle()
     for total, share in zip(sums, _correlated(task, inputs, parameters, reference) or []):
         total.add_(share)
 
 
-def _share(narrow, tf32):
-    """The factor on the number of evaluations, greater than 1 where the bound lies close to honest errors."""
+def _share(mode, narrow, tf32):
+    """The factor on the number of evaluations, greater than 1 where they may all be small at one element, or where the
+    bound lies close to honest errors."""
     if narrow:
         return modes.NARROW_SHARE
-    return modes.TF32_SHARE if tf32 else 1
+    return modes.TF32_SHARE if tf32 else modes.SCAN_SHARE if mode.scanned else 1
 
 
-def _perturbed(task, bank, inputs, parameters, narrow, tf32):
+def _perturbed(task, mode, inputs, parameters):
     """Pairs (rows, outputs) of a perturbed evaluation, in float64 for a task of half types."""
-    mode = (modes.Narrow(bank, task.device.remote) if narrow
-            else modes.Perturbed(bank, task.device.remote, tf32))
     for rows, outs in task.evaluations(mode, inputs, parameters):
-        yield rows, mode.twin(outs) if narrow else outs
+        yield rows, mode.twin(outs) if isinstance(mode, modes.Narrow) else outs
 
 
 def _correlated(task, inputs, parameters, reference):

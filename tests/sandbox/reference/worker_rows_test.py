@@ -88,6 +88,15 @@ class RowPartsTest(unittest.TestCase):
         self.assertTrue(0.8 < ratio < 1.25, ratio)
         self.assertTrue(bool((spreads[0] > 0).all()))
 
+    def test_no_element_of_a_running_sum_has_a_spread_that_is_small_by_chance(self):
+        """Deviations of running sums are random walks, which cross zero together with their neighbours."""
+        task = made("return torch.cumsum(a[0], 1)", "[torch.rand(8, 2048) * 2 - 1]", where=Managed())
+        x = torch.rand(2000, 2048, generator=torch.Generator().manual_seed(1)) * 2 - 1
+        exact, sums = task.reference([x], []), [torch.empty(x.shape)]
+        task.spread([x], [], exact, sums, 4)
+        walks = sums[0][:, 32:] / torch.arange(33, 2049).sqrt()
+        self.assertGreater(float(walks.min() / walks.mean()), 0.15)
+
     def test_wrong_answers_of_parts_are_those_of_the_whole(self):
         x, outs = torch.randn(40, 32), []
         for where in (Divided(), Managed()):

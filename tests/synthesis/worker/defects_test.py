@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Planted defects: each is rejected with its own reason, and the process that judges goes on.
+import ctypes
+import socket
 import unittest
 from unittest import mock
 
@@ -139,6 +141,18 @@ class AttacksTest(unittest.TestCase):
         self.assertEqual(reason_of(code), "network")
         code = program("ctypes.CDLL(None).socket(2, 1, 0)\nreturn x * 2", top="import ctypes")
         self.assertEqual(reason_of(code), "forbidden_call")
+
+    def test_a_gpus_driver_may_listen_at_a_local_address_and_reach_nobody(self):
+        def attempt(say):
+            libc, folder = ctypes.CDLL(None, use_errno=True), b"\x01\x00/run/planted"
+            here = libc.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, 0)
+            name = b"\x01\x00\x00driver-of-a-test"
+            done = [libc.bind(here, name, len(name)), libc.listen(here, 4)]
+            there = libc.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0)
+            return [*done, libc.connect(there, folder, len(folder)), libc.socket(socket.AF_INET, 1, 0), libc.fork()]
+
+        done, _ = child.run(attempt, LIMITS._replace(device="cuda", folder="/tmp"))
+        self.assertEqual(done, [0, 0, -1, -1, -1])
 
     def test_files(self):
         for line in ("open('/tmp/warpsmith-planted', 'w')", "os.mkdir('/tmp/warpsmith-planted')",
