@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# A view of this machine without network, where every file but those of one folder in memory is read-only.
+# A view of this machine without network and disks, where every file but those of one folder in memory is read-only.
 import ctypes
+import glob
 import os
 
 _NEW_MOUNTS, _NEW_USERS, _NEW_NETWORK, _NEW_IPC = 0x20000, 0x10000000, 0x40000000, 0x8000000
-_RECURSIVE, _PRIVATE = 0x4000, 1 << 18
+_BIND, _RECURSIVE, _PRIVATE = 0x1000, 0x4000, 1 << 18
 _MOUNT_SETATTR, _HERE, _AT_RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1
 _SUBREAPER = 36
 
@@ -23,6 +24,18 @@ def _write(path, text):
         file.write(text)
 
 
+def _show_devices(libc, folder):
+    """Leaves in /dev what programs and a GPU's driver need. A disk could be written where all files are read-only."""
+    _check(libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, b"size=64k"), "a folder for devices")
+    nodes = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")] + glob.glob("/dev/nvidia*")
+    for node in filter(os.path.exists, nodes):
+        place = f"{folder}/{os.path.basename(node)}"
+        if not os.path.isdir(node):
+            _write(place, "")
+            _check(libc.mount(node.encode(), place.encode(), None, _BIND, None), node)
+    _check(libc.mount(os.fsencode(folder), b"/dev", None, _BIND | _RECURSIVE, None), "devices")
+
+
 def enter(folder, most_bytes):
     """Moves this process there; `folder` stays writable and holds at most `most_bytes`. Raises OSError if refused."""
     libc, users, groups = ctypes.CDLL(None, use_errno=True), os.getuid(), os.getgid()
@@ -31,6 +44,7 @@ def enter(folder, most_bytes):
     _write("/proc/self/uid_map", f"{users} {users} 1")
     _write("/proc/self/gid_map", f"{groups} {groups} 1")
     _check(libc.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None), "private mounts")
+    _show_devices(libc, folder)
     read_only = _Attributes(_READ_ONLY, 0, 0, 0)
     _check(libc.syscall(_MOUNT_SETATTR, _HERE, b"/", _AT_RECURSIVE, ctypes.byref(read_only),
                         ctypes.c_size_t(ctypes.sizeof(read_only))), "read-only files")

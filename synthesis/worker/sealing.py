@@ -12,7 +12,7 @@ _CLONE_THREAD = 0x10000
 _NO_NEW_PRIVILEGES, _DEATH_SIGNAL = 38, 1
 
 _LISTENS = "socketpair bind listen accept accept4"
-_REACHES = "connect sendto sendmsg"
+_SENDS = "sendto sendmsg"
 _PROCESSES = "fork vfork execve execveat"
 _OTHERS = ("ptrace process_vm_readv process_vm_writev mount umount2 pivot_root chroot unshare setns bpf "
            "io_uring_setup open_by_handle_at keyctl add_key reboot swapon init_module finit_module kexec_load "
@@ -57,12 +57,13 @@ def seal(files=True, processes=True, gpu=False):
     """Forbids this process network, changes of any `files` and new `processes`. Cannot be undone.
 
     With `gpu`, the process may listen at a local address, as CUDA's driver does, and other calls fail instead of
-    ending the process: the driver tries some and goes on without them.
+    ending the process. The driver looks for the server that shares a GPU and goes on only if nothing is there.
     """
     ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     rules, denied = _Filter(), _ERRNO | errno.EACCES
     ended = denied if gpu else _KILL
-    rules.refuse(f"{_REACHES} {_OTHERS}", ended)
+    rules.refuse(f"{_SENDS} {_OTHERS}", ended)
+    rules.refuse("connect", _ERRNO | errno.ENOENT if gpu else _KILL)
     rules.refuse("socket", ended, _Compare(0, _NOT_EQUAL, socket.AF_UNIX, 0))
     if not gpu:
         rules.refuse(_LISTENS, _KILL)

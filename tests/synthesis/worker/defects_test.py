@@ -2,9 +2,13 @@
 # Planted defects: each is rejected with its own reason, and the process that judges goes on.
 import ctypes
 import socket
+import subprocess
+import sys
+import tempfile
 import unittest
 from unittest import mock
 
+import support
 from support import SETTINGS, program
 
 import child  # noqa: E402
@@ -200,6 +204,32 @@ class OrphansTest(unittest.TestCase):
         with self.assertRaises(Rejected):
             child.run(lambda say: Evaluation(code, (), SETTINGS, say).run(), limits)
         self.assertEqual(child._children(), [])
+
+
+VIEW = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import namespaces
+folder = sys.argv[2]
+namespaces.enter(folder, 1 << 20)
+open(folder + "/mine", "w").write("x")
+open("/dev/null", "w").write("x")
+assert len(open("/dev/urandom", "rb").read(8)) == 8
+print(*sorted(os.listdir("/dev")))
+open(sys.argv[1] + "/planted", "w")
+"""
+
+
+class ViewTest(unittest.TestCase):
+    def test_a_worker_sees_no_disk_and_writes_to_its_own_folder_only(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, "-B", "-c", VIEW, str(support.WORKER), folder], capture_output=True,
+                                  text=True, timeout=60)
+        if "namespaces: Operation not permitted" in done.stderr:
+            self.skipTest("user namespaces are refused")
+        seen = {name for name in done.stdout.split() if not name.startswith("nvidia")}
+        self.assertEqual(seen, {"null", "zero", "full", "random", "urandom"}, done.stderr)
+        self.assertIn("Read-only file system", done.stderr)
 
 
 if __name__ == "__main__":
