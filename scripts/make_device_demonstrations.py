@@ -33,7 +33,7 @@ def main():
     parser.add_argument("--right", type=float, default=RIGHT_SHARE, help="share of right submissions, 0 to 1")
     parser.add_argument("--answers", type=float, default=0.0, help="share of single answers with both files, 0 to 1")
     parser.add_argument("--composed", type=int, default=0,
-                        help="further tasks, composed of the tasks' statements, about which most conversations then are")
+                        help="further tasks, composed of the tasks' statements, about which most conversations are")
     args = parser.parse_args()
     for name in ("right", "answers"):
         if not 0 <= getattr(args, name) <= 1:
