@@ -231,6 +231,11 @@ Result<void> LedgerStore::record_wall_seconds(double seconds) {
   return record([&] { return db_.set_wall_seconds(incarnation_, seconds); });
 }
 
+Result<void> LedgerStore::record_learns(bool learns) {
+  if (auto can = ready(); !can) return can;
+  return record([&] { return db_.set_learns(learns); });
+}
+
 Result<Trajectory> LedgerStore::load(TrajectoryId id) {
   return read_trajectory(db_, id, [this](const RecordPlace& place) { return log_.read(place); });
 }

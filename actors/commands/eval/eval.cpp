@@ -13,6 +13,7 @@
 #include "actors/commands/eval/eval_tree.hpp"
 #include "actors/commands/eval/suite/suite_eval.hpp"
 #include "actors/commands/stack.hpp"
+#include "actors/commands/terminal_text.hpp"
 #include "actors/run/run_session.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
@@ -80,13 +81,17 @@ struct EvalRun {
 };
 
 /// Reports samples and tasks that are missing, and returns the exit code.
-ExitCode report_shortfall(const EvalRun& run, uint64_t samples) {
+ExitCode report_shortfall(const EvalRun& run, const EvalReport& made) {
+  const uint64_t samples = made.samples;
   const bool stopped = run.loop.end == LoopEnd::stopped && run.loop.limit.empty();
   const uint64_t refused = run.loop.refused_tasks;
   if (samples == run.wanted && refused == 0) return ExitCode::success;
   std::cerr << (stopped ? "stopped: " : "incomplete: ") << samples << " of " << run.wanted
             << " samples, " << refused
             << " tasks refused; see the log: " << run.paths.log().string() << '\n';
+  for (const auto& [task, why] : made.dropped) {
+    std::cerr << for_terminal("missing: " + task + ": " + why + '\n');
+  }
   if (stopped) return ExitCode::interrupted;
   return samples == run.wanted ? ExitCode::bad_input : ExitCode::infrastructure;
 }
@@ -96,7 +101,7 @@ ExitCode print_result(const EvalRun& run, const EvalArguments& args,
   const auto made = eval_report(run.paths, {run.wanted, run.loop.refused_tasks}, before, args.json);
   if (!made) return report(made.error());
   std::cout << made->text << '\n';
-  return report_shortfall(run, made->samples);
+  return report_shortfall(run, *made);
 }
 
 /// Read before anything is sampled, so that a wrong file is reported at once.
