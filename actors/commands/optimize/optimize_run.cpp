@@ -42,8 +42,8 @@ Result<void> check_one_contract(const OptimizeInput& input) {
   return {};
 }
 
-void tell_skipped(const std::vector<std::string>& names) {
-  for (const std::string& name : names) std::cerr << name << ": no solution; left out\n";
+void tell_skipped(const std::vector<std::string>& lines) {
+  for (const std::string& one : lines) std::cerr << for_terminal("left out: " + one + '\n');
 }
 
 /// All but the candidates, which a brain may still have to find.
@@ -57,7 +57,8 @@ Result<OptimizeInput> read_input(const OptimizeSettings& s) {
   OptimizeInput input{*task, declared_shapes(*task), {}, {}};
   std::vector<std::string> skipped;
   if (!s.baseline.empty()) {
-    auto users = read_submissions({"--baseline", s.baseline, s.operator_file, s.contract}, skipped);
+    auto users = read_submissions(
+        {"--baseline", s.baseline, s.operator_file, s.contract, /*whole=*/true}, skipped);
     if (!users) return tl::unexpected(std::move(users.error()));
     input.users = std::move(*users);
   }
@@ -223,6 +224,7 @@ class OptimizeJob {
     report.promotion = promote(report.user_kernels, report.candidates, s.margin);
     report.left_out = left_out_;
     report.not_begun = not_begun_;
+    report.stopped = signals_.arrived();
     report.asked = asked_;
     return report;
   }
@@ -237,7 +239,7 @@ class OptimizeJob {
   OptimizeInput input_;
   std::string asked_;
   AttemptJournal journal_;
-  SignalWait signals_{"stopping; what was judged is kept"};
+  SignalWait signals_{"stopping: what was judged is kept; press Ctrl-C again to exit at once"};
   EndOnSignal end_{signals_};
   std::vector<SandboxBackendFactory> services_;
   SteadyClock::time_point began_ = SteadyClock::now();
@@ -246,7 +248,8 @@ class OptimizeJob {
 };
 
 ExitCode tell_resume(const OptimizeCall& call) {
-  std::cerr << "go on with: ./warpsmith optimize --resume " << call.folder.folder.string() << '\n';
+  std::cerr << "kept: the verdicts in " << call.folder.journal().string()
+            << "\ngo on with: ./warpsmith optimize --resume " << call.folder.folder.string() << '\n';
   return ExitCode::interrupted;
 }
 
