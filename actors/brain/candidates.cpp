@@ -75,7 +75,9 @@ Result<std::string> answer_of(const fs::path& folder) {
   const auto same = [](const policy::FencedFile& a, const policy::FencedFile& b) {
     return a.path == b.path && a.content == b.content;
   };
-  if (files->empty()) return fail(ErrorCode::not_found, "no recorded solution: " + folder.string() + "/ has no files");
+  if (files->empty())
+    return fail(ErrorCode::not_found,
+                "no recorded solution: " + folder.string() + "/ has no files");
   if (std::ranges::equal(policy::fenced_files(answer), *files, same)) return answer;
   return fail(ErrorCode::unsupported,
               folder.string() + ": expected at most " + std::to_string(policy::max_fenced_files) +
@@ -100,7 +102,8 @@ class SamplePlaces {
  private:
   void free_dropped(int64_t start, const std::string& began) {
     start_ = start;
-    std::erase_if(taken_, [&](const auto& one) { return !one.second.empty() && one.second < began; });
+    std::erase_if(taken_,
+                  [&](const auto& one) { return !one.second.empty() && one.second < began; });
   }
 
   int64_t start_ = -1;

@@ -63,13 +63,16 @@ const ContractEntry& contract_of(const CheckArguments& args, const fs::path& sol
       [&](const ContractEntry& entry) { return has_file_of(entry, solution); });
 }
 
+Result<void> check_exists(const CheckArguments& args, const fs::path& solution) {
+  std::error_code error;
+  if (fs::exists(solution, error)) return {};
+  return fail(ErrorCode::not_found, solution.string() + ": no such file or folder; expected " +
+                                        expected_files(args.contract));
+}
+
 /// Fails for a folder that holds no solution of the contract, or of any if none is named.
 Result<void> check_has_solution(const CheckArguments& args, const fs::path& solution) {
   std::error_code error;
-  if (!fs::exists(solution, error)) {
-    return fail(ErrorCode::not_found, solution.string() + ": no such file or folder; expected " +
-                                          expected_files(args.contract));
-  }
   if (!fs::is_directory(solution, error) || holds_solution(solution, args.contract)) return {};
   return fail(ErrorCode::not_found, solution.string() + ": expected " +
                                         expected_files(args.contract) + " in it, found none");
@@ -194,7 +197,8 @@ Request request_of(const CheckArguments& args) {
 
 Result<void> check_contract_name(const std::string& name) {
   if (name.empty() || sandbox::find_contract(name) != nullptr) return {};
-  return fail(ErrorCode::invalid_argument, "--contract " + name + ": expected " + alternatives(sandbox::contract_names()));
+  return fail(ErrorCode::invalid_argument,
+              "--contract " + name + ": expected " + alternatives(sandbox::contract_names()));
 }
 
 bool holds_solution(const fs::path& folder, const std::string& contract) {
@@ -219,15 +223,14 @@ Result<EvaluateCall> check_call(const CheckArguments& args) {
   if (auto known = check_contract_name(args.contract); !known) {
     return tl::unexpected(known.error());
   }
-  if (auto there = check_has_solution(args, solution); !there) {
-    return tl::unexpected(there.error());
-  }
+  if (auto there = check_exists(args, solution); !there) return tl::unexpected(there.error());
   const ContractEntry& contract = contract_of(args, solution);
   if (args.explain && !contract.explains) {
     return fail(ErrorCode::invalid_argument,
                 "--explain: only contract device has a plan (solution/plan.toml), got contract " +
                     std::string(contract.name));
   }
+  if (auto held = check_has_solution(args, solution); !held) return tl::unexpected(held.error());
   auto task =
       synthesis::load_task(args.task.empty() ? place / "reference.py" : fs::path{args.task});
   if (!task) return tl::unexpected(std::move(task.error()));

@@ -56,12 +56,11 @@ Result<void> check_options(const CLI::App& app, const std::vector<OptionRule>& r
   for (const OptionRule& rule : rules) {
     const Names idle = idle_options(rule, given);
     if (idle.empty()) continue;
-    const std::string with = rule.kind == Kind::needs ? "without " + joined(rule.others, " or ")
-                                                      : "with " + rule.option;
-    return fail(ErrorCode::invalid_argument,
-                app.get_name() + ": " + joined(idle, " and ") +
-                    (idle.size() == 1 ? " has" : " have") + " no effect " + with + ": " +
-                    rule.remedy);
+    const std::string with =
+        rule.kind == Kind::needs ? "without " + joined(rule.others, " or ") : "with " + rule.option;
+    return fail(ErrorCode::invalid_argument, app.get_name() + ": " + joined(idle, " and ") +
+                                                 (idle.size() == 1 ? " has" : " have") +
+                                                 " no effect " + with + ": " + rule.remedy);
   }
   return {};
 }

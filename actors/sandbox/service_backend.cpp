@@ -124,9 +124,9 @@ Result<void> check_slot_gpus(const SandboxConfig& config, SlotsOf origin) {
   const auto wanted = static_cast<size_t>(config.first_gpu + config.gpus);
   if (gpus->size() >= wanted) return {};
   if (origin == SlotsOf::command && config.gpus == 1) {
-    return fail(ErrorCode::invalid_argument,
-                "--gpu " + std::to_string(config.first_gpu) + ": this machine has " +
-                    std::to_string(gpus->size()) + ", counted from 0");
+    return fail(ErrorCode::invalid_argument, "--gpu " + std::to_string(config.first_gpu) +
+                                                 ": this machine has " +
+                                                 std::to_string(gpus->size()) + ", counted from 0");
   }
   return fail(ErrorCode::invalid_config, "sandbox.gpus = " + std::to_string(config.gpus) +
                                              " from GPU " + std::to_string(config.first_gpu) +

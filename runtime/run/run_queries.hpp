@@ -56,8 +56,8 @@ Result<uint32_t> last_step_of(RunDatabase& db);
 /// The figures of one run; means are empty if no trajectory was closed.
 struct RunSummary {
   uint64_t admitted = 0, trained = 0, in_flight = 0;
-  uint64_t open = 0, closed = 0, stepped = 0;  // in flight, by phase
-  std::map<std::string, uint64_t> dropped;     // reason → count
+  uint64_t open = 0, closed = 0, stepped = 0;      // in flight, by phase
+  std::map<std::string, uint64_t> dropped;         // reason → count
   std::map<std::string, std::string> dropped_why;  // reason → the newest one in words
   bool learns = true;  // false: an evaluation or a collection, whose trajectories stay judged
   uint32_t last_step = 0, durable_step = 0, incarnations = 0;

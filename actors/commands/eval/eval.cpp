@@ -53,12 +53,11 @@ void use_solutions(RunConfig& config, const std::string& folder) {
 
 /// The keys that an evaluation sets, whatever --set says.
 std::vector<FixedKey> keys_set_by(const EvalArguments& args) {
-  std::vector<FixedKey> fixed{
-      {"run.name", "the run folder is named by its time"},
-      {"run.trajectories", "give --samples, of each task"},
-      {"synthesis.curriculum", "each task gets as many samples"},
-      {"synthesis.count", "an evaluation composes no tasks"},
-      {"synthesis.compose.nodes", "an evaluation composes no tasks"}};
+  std::vector<FixedKey> fixed{{"run.name", "the run folder is named by its time"},
+                              {"run.trajectories", "give --samples, of each task"},
+                              {"synthesis.curriculum", "each task gets as many samples"},
+                              {"synthesis.count", "an evaluation composes no tasks"},
+                              {"synthesis.compose.nodes", "an evaluation composes no tasks"}};
   const char* const suite = "the tasks are those of --suite";
   if (!args.suite.empty()) {
     fixed.insert(fixed.end(), {{"synthesis.tasks", suite}, {"synthesis.held_out", suite}});
@@ -212,10 +211,7 @@ std::vector<OptionRule> eval_rules() {
        Kind::needs,
        {"--suite", "--resume", "--report"},
        "an evaluation without a suite compares no stacks"},
-      {"--mix-stacks",
-       Kind::needs,
-       {"--against", "--resume"},
-       "there is nothing to compare with"}};
+      {"--mix-stacks", Kind::needs, {"--against", "--resume"}, "there is nothing to compare with"}};
 }
 
 }  // namespace
@@ -270,9 +266,12 @@ Command eval_command() {
             "  warpsmith eval configs/quickstart.toml --suite configs/tasks/micro/reduction \\\n"
             "    --solutions configs/tasks/micro/kernels/cpu --samples 1\n"
             "  warpsmith eval --resume runs/RUN\n"
-            "Exit codes: 0 all samples were judged; 2 bad input; 3 samples are missing, because they\n"
-            "were dropped or run.time_limit (24 h unless --set) ended the evaluation; 130 stopped by\n"
-            "Ctrl-C. If samples are missing, the figures cover those that there are, and say how many.\n"
+            "Exit codes: 0 all samples were judged; 2 bad input; 3 samples are missing, because "
+            "they\n"
+            "were dropped or run.time_limit (24 h unless --set) ended the evaluation; 130 stopped "
+            "by\n"
+            "Ctrl-C. If samples are missing, the figures cover those that there are, and say how "
+            "many.\n"
             "Refused tasks give 2; with a suite they are listed, count for no figure and give 0.\n"
             "--report gives 0 whatever it shows.");
         return with_rules(app, eval_rules(), [args] { return evaluate_what_is_named(*args); });

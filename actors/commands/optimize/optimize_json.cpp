@@ -41,8 +41,7 @@ json summaries_json(const std::vector<Attempt>& attempts) {
 }
 
 std::string not_begun_text(const OptimizeReport& report) {
-  return std::to_string(report.not_begun) +
-         (report.not_begun == 1 ? " candidate" : " candidates") +
+  return std::to_string(report.not_begun) + (report.not_begun == 1 ? " candidate" : " candidates") +
          (report.stopped ? " not judged yet" : " not begun");
 }
 
@@ -55,7 +54,8 @@ std::string decision(const OptimizeReport& report) {
   const size_t judged = report.candidates.size();
   return "stopped: " + std::to_string(judged) + " of " +
          std::to_string(judged + report.left_out.size() + report.not_begun) +
-         " candidates have a verdict; " + (winner ? "promoted so far: " + name : "none is promoted so far");
+         " candidates have a verdict; " +
+         (winner ? "promoted so far: " + name : "none is promoted so far");
 }
 
 std::string to_json(const OptimizeReport& report) {

@@ -70,9 +70,9 @@ Result<void> read_candidates(const OptimizeSettings& s, OptimizeInput& input) {
   std::vector<std::string> skipped;
   auto candidates =
       read_submissions({"--candidates", s.candidates, s.operator_file, s.contract}, skipped);
+  tell_skipped(skipped);
   if (!candidates) return tl::unexpected(std::move(candidates.error()));
   input.candidates = std::move(*candidates);
-  tell_skipped(skipped);
   return check_one_contract(input);
 }
 
@@ -127,9 +127,11 @@ std::string judged_line(const Attempt& attempt) {
 /// Everything of one call that the steps share.
 class OptimizeJob {
  public:
-  OptimizeJob(const OptimizeCall& call, OptimizeInput input, std::string asked,
-              AttemptJournal journal, const std::vector<sandbox::SandboxOptions>& slots)
+  OptimizeJob(const OptimizeCall& call, const SignalWait& signals, OptimizeInput input,
+              std::string asked, AttemptJournal journal,
+              const std::vector<sandbox::SandboxOptions>& slots)
       : call_(call),
+        signals_(signals),
         input_(std::move(input)),
         asked_(std::move(asked)),
         journal_(std::move(journal)),
@@ -236,10 +238,10 @@ class OptimizeJob {
   }
 
   const OptimizeCall& call_;
+  const SignalWait& signals_;
   OptimizeInput input_;
   std::string asked_;
   AttemptJournal journal_;
-  SignalWait signals_{"stopping: what was judged is kept; press Ctrl-C again to exit at once"};
   EndOnSignal end_{signals_};
   std::vector<SandboxBackendFactory> services_;
   SteadyClock::time_point began_ = SteadyClock::now();
@@ -249,12 +251,15 @@ class OptimizeJob {
 
 ExitCode tell_resume(const OptimizeCall& call) {
   std::cerr << "kept: the verdicts in " << call.folder.journal().string()
-            << "\ngo on with: ./warpsmith optimize --resume " << call.folder.folder.string() << '\n';
+            << "\ngo on with: ./warpsmith optimize --resume " << call.folder.folder.string()
+            << '\n';
   return ExitCode::interrupted;
 }
 
 /// Judges the candidates of the input and decides.
 Result<ExitCode> judge(const OptimizeCall& call, OptimizeInput input, const std::string& asked) {
+  // From here on Ctrl-C leaves a folder that --resume takes.
+  const SignalWait signals{"stopping: what was judged is kept; press Ctrl-C again to exit at once"};
   auto slots = take_slots(slots_config(call.settings, input));
   if (!slots) return tl::unexpected(std::move(slots.error()));
   if (call.is_new && call.settings.brain.empty()) {
@@ -263,7 +268,7 @@ Result<ExitCode> judge(const OptimizeCall& call, OptimizeInput input, const std:
   }
   auto journal = AttemptJournal::open(call.folder.journal());
   if (!journal) return tl::unexpected(std::move(journal.error()));
-  OptimizeJob job(call, std::move(input), asked, std::move(*journal), *slots);
+  OptimizeJob job(call, signals, std::move(input), asked, std::move(*journal), *slots);
   auto code = job.run();
   return job.stopped() ? tell_resume(call) : code;
 }

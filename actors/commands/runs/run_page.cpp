@@ -52,8 +52,8 @@ std::string dropped_text(const RunSummary& s) {
 
 std::string trajectories_text(const RunSummary& s) {
   if (!s.learns) {
-    return grouped(s.admitted) + " admitted: " + grouped(s.closed) + " judged, " +
-           dropped_text(s) + ", " + grouped(s.open) + " running";
+    return grouped(s.admitted) + " admitted: " + grouped(s.closed) + " judged, " + dropped_text(s) +
+           ", " + grouped(s.open) + " running";
   }
   return grouped(s.admitted) + " admitted: " + grouped(s.trained) + " trained, " + dropped_text(s) +
          ", " + grouped(s.in_flight) + " in flight (" + grouped(s.open) + " running, " +

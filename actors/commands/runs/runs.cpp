@@ -193,8 +193,8 @@ Command runs_command() {
         CLI::App* each = app.add_subcommand(
             "trajectories", "Trajectories of one run, also while it runs: a list, or one as text");
         add_trajectory_options(*each, args);
-        const auto read = with_rules(*each, trajectory_rules(),
-                                     [args] { return trajectories(*args); });
+        const auto read =
+            with_rules(*each, trajectory_rules(), [args] { return trajectories(*args); });
         return [args, one, each, read] {
           if (each->parsed()) return read();
           return one->parsed() ? show(*args) : list(*args);

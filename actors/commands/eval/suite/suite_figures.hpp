@@ -21,7 +21,7 @@ using Share = std::optional<double>;
 
 /// Against one baseline.
 struct SpeedFigures {
-  Share faster;  // of samples whose whole interval is > 5 % faster
+  Share faster;                                 // of samples whose whole interval is > 5 % faster
   std::array<Share, 4> fast{}, best_fast{};     // of samples; of tasks, by their best sample
   std::optional<double> geomean, best_geomean;  // over correct samples; over best samples
 };

@@ -193,7 +193,8 @@ std::string failures(const SuiteReport& report) {
       "<th>what</th><th class=\"t\">first reason</th></tr>\n";
   for (const SuiteRow& row : report.table.rows) {
     const bool task = row.scope == SuiteScope::task;
-    if (task ? row.failures.empty() && row.missing == 0 : row.scope != SuiteScope::refused) continue;
+    if (task ? row.failures.empty() && row.missing == 0 : row.scope != SuiteScope::refused)
+      continue;
     std::string what = task ? "" : "refused";
     if (row.missing > 0) what = "missing " + std::to_string(row.missing) + ' ';
     for (const auto& [outcome, count] : row.failures) {

@@ -131,7 +131,8 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
   EXPECT_THAT(
       refusal({std::string(example) + "/solution/plan.toml"}),
       HasSubstr("plan.toml: expected a folder with reference.py and solution/, got a file"));
-  EXPECT_THAT(refusal({example, "--contract", "cpu"}), HasSubstr("solution: expected kernel.cpp (contract cpu) in it, found none\n"));
+  EXPECT_THAT(refusal({example, "--contract", "cpu"}),
+              HasSubstr("solution: expected kernel.cpp (contract cpu) in it, found none\n"));
   EXPECT_THAT(
       refusal({example, "--contract", "cpu", "--explain"}),
       HasSubstr(

@@ -94,6 +94,7 @@ TEST_F(SuiteProgramTest, ASampleWithoutASolutionIsNamedAndAResumeJudgesTheOneAdd
   EXPECT_EQ(end.exit_code, 3) << end.err;
   EXPECT_THAT(end.out, HasSubstr("missing: rms_norm, 1 of 1: no recorded solution for task "
                                  "rms_norm: expected its files in "));
+  EXPECT_FALSE(summary()->learns);
   EXPECT_EQ(summary()->dropped, (std::map<std::string, uint64_t>{{"no_answer", 1}}));
   EXPECT_EQ(run({"eval", "--resume", newest_run().string(), "--quiet"}).exit_code, 3);
   file("solutions/rms_norm/kernel.cpp", empty_kernel);
