@@ -34,6 +34,7 @@ Result<std::vector<fs::path>> numbered_folders(const fs::path& task) {
   if (error) return fail_with_errno("read", task, error.value());
   std::ranges::sort(found);
   std::vector<fs::path> folders;
+  folders.reserve(found.size());
   for (auto& [number, path] : found) folders.push_back(std::move(path));
   return folders;
 }
@@ -70,7 +71,8 @@ Result<std::string> answer_of(const fs::path& folder) {
   std::string answer;
   for (const policy::FencedFile& file : *files) {
     const std::string fence = fence_for(file.content);
-    answer += fence + "text " + file.path + '\n' + file.content + '\n' + fence + '\n';
+    answer.append(fence).append("text ").append(file.path).append("\n").append(file.content);
+    answer.append("\n").append(fence).append("\n");
   }
   const auto same = [](const policy::FencedFile& a, const policy::FencedFile& b) {
     return a.path == b.path && a.content == b.content;

@@ -119,7 +119,7 @@ ExitCode report_shortfall(const EvalRun& run, const EvalReport& made) {
             << " samples, " << refused
             << " tasks refused; see the log: " << run.paths.log().string() << '\n';
   for (const auto& [task, why] : made.dropped) {
-    std::cerr << for_terminal("missing: " + task + ": " + why + '\n');
+    std::cerr << "missing: " << for_terminal(task) << ": " << for_terminal(why) << '\n';
   }
   if (stopped) return ExitCode::interrupted;
   return samples == run.wanted ? ExitCode::bad_input : ExitCode::infrastructure;

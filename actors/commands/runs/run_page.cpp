@@ -69,7 +69,7 @@ std::string steps_text(const RunSummary& s) {
 std::string dropped_lines(const RunSummary& s) {
   std::string text;
   for (const auto& [reason, why] : s.dropped_why) {
-    if (!why.empty()) text += line("", reason + ", the newest: " + why);
+    if (!why.empty()) text += line("", std::string(reason).append(", the newest: ").append(why));
   }
   return text;
 }

@@ -293,14 +293,6 @@ TEST_F(RolloutMachineTest, InfrastructureFailureIsRetriedThenDropped) {
   EXPECT_THAT(dropped.detail, HasSubstr("infra_noise: unstable"));
 }
 
-TEST_F(RolloutMachineTest, ABrainWithoutAnAnswerIsAReasonOfItsOwn) {
-  make();
-  const auto asked = only<GenerateCall>(admit());
-  const auto dropped = only<Dropped>(machine_->unanswered(asked.turn, "no recorded solution"));
-  EXPECT_EQ(dropped.reason, DropReason::no_answer);
-  EXPECT_EQ(dropped.detail, "no recorded solution");
-}
-
 TEST_F(RolloutMachineTest, RefusedTaskIsNotRetried) {
   make();
   admit();
