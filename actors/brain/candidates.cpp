@@ -95,20 +95,21 @@ class SamplePlaces {
   /// it was not).
   uint64_t admit(int64_t start, const std::string& began, std::string dropped) {
     if (start != start_) free_dropped(start, began);
-    uint64_t place = 0;
-    while (taken_.contains(place)) ++place;
-    taken_[place] = std::move(dropped);
-    return place;
+    while (taken_.contains(next_)) ++next_;
+    taken_[next_] = std::move(dropped);
+    return next_;
   }
 
  private:
   void free_dropped(int64_t start, const std::string& began) {
     start_ = start;
+    next_ = 0;
     std::erase_if(taken_,
                   [&](const auto& one) { return !one.second.empty() && one.second < began; });
   }
 
   int64_t start_ = -1;
+  uint64_t next_ = 0;  // the lowest place that may be free; within one start places only grow
   std::map<uint64_t, std::string> taken_;  // place → when its trajectory was dropped
 };
 
