@@ -8,7 +8,7 @@ namespace warpsmith {
 namespace {
 
 constexpr std::array<std::string_view, drop_reason_count> reason_names{
-    "stale", "infrastructure", "cancelled", "too_long", "no_action_tokens"};
+    "stale", "infrastructure", "cancelled", "too_long", "no_action_tokens", "no_answer"};
 constexpr std::string_view no_submission = "no_submission";
 
 }  // namespace

@@ -14,8 +14,15 @@
 namespace warpsmith {
 
 /// Why a trajectory was dropped instead of trained. Each reason is counted.
-enum class DropReason : uint8_t { stale, infrastructure, cancelled, too_long, no_action_tokens };
-inline constexpr size_t drop_reason_count = 5;
+enum class DropReason : uint8_t {
+  stale,
+  infrastructure,
+  cancelled,
+  too_long,
+  no_action_tokens,
+  no_answer,  // the brain's endpoint or folder has none for it
+};
+inline constexpr size_t drop_reason_count = 6;
 std::string_view to_string(DropReason reason) noexcept;
 /// The reason of a stored name; nullopt if there is none of that name.
 std::optional<DropReason> drop_reason_of(std::string_view name) noexcept;

@@ -120,12 +120,14 @@ def read_run(run):
     for (text,) in db.execute("SELECT text FROM events WHERE kind = 'task_refused' ORDER BY id"):
         name, _, reason = text.removeprefix("task ").partition(" refused: ")
         refused[name] = reason
-    return plan, samples, refused
+    dropped = {task: (detail or "").split("\n")[0] for task, detail in db.execute(
+        "SELECT task_id, drop_detail FROM trajectories WHERE drop_reason IS NOT NULL ORDER BY id")}
+    return plan, samples, refused, dropped
 
 
 def mean(values):
     values = list(values)
-    return sum(values) / len(values) if values else 0
+    return sum(values) / len(values) if values else None
 
 
 def geomean(ratios):
@@ -174,12 +176,12 @@ def failures_of(groups, key):
     return "; ".join(f"{n} {c}" for n, c in sorted(counts.items())), reason
 
 
-def row_of(head, groups, key, plan, ks):
+def row_of(head, groups, key, plan, ks, dropped=""):
     planned = plan["samples"] * len(groups)
     groups = [g for g in groups if g]
     all_samples = [s for g in groups for s in g]
     row = [*head, len(groups), len(all_samples), planned - len(all_samples), sum(s[key] for s in all_samples)]
-    row.append(mean(mean(s[key] for s in g) for g in groups) + 0.0)
+    row.append(mean(mean(s[key] for s in g) for g in groups))
     for k in ks:
         estimates = [pass_at(len(g), sum(s[key] for s in g), k) for g in groups]
         estimates = [e for e in estimates if e is not None]
@@ -191,7 +193,8 @@ def row_of(head, groups, key, plan, ks):
         value, interval = best["x"].get(name, (None, None)) if best else (None, None)
         row += [value, *(interval or (None, None))]
     trust = "+".join(sorted({s["trust"] for s in all_samples if s["trust"]}))
-    return [*row, trust, *failures_of(groups, key)]
+    failures, reason = failures_of(groups, key)
+    return [*row, trust, failures, reason or (dropped if len(all_samples) < planned else "")]
 
 
 def columns(ks):
@@ -210,7 +213,7 @@ def shown(value):
 
 
 def table(run):
-    plan, samples, refused = read_run(run)
+    plan, samples, refused, dropped = read_run(run)
     ks = [k for k in (1, 5, 10) if k < plan["samples"]] + [plan["samples"]]
     tasks = [t for t in plan["tasks"] if t["id"] in samples or t["id"] not in refused]
     counted = {t["id"]: samples.get(t["id"], [])[:plan["samples"]] for t in tasks}
@@ -223,7 +226,8 @@ def table(run):
             groups = [counted[t["id"]] for t in tasks if t["level"] == level]
             rows.append(row_of(["level", level, "", numerics], groups, key, plan, ks))
         for t in tasks:
-            rows.append(row_of(["task", t["level"], t["id"], numerics], [counted[t["id"]]], key, plan, ks))
+            rows.append(row_of(["task", t["level"], t["id"], numerics], [counted[t["id"]]], key, plan, ks,
+                               dropped.get(t["id"], "")))
     empty = [None] * (len(names) - 5)
     for t in plan["tasks"]:
         if t["id"] in refused and t["id"] not in samples:

@@ -2,6 +2,7 @@
 #include "actors/brain/candidates.hpp"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "policy/text/fenced_files.hpp"
@@ -33,6 +34,7 @@ Result<std::vector<fs::path>> numbered_folders(const fs::path& task) {
   if (error) return fail_with_errno("read", task, error.value());
   std::ranges::sort(found);
   std::vector<fs::path> folders;
+  folders.reserve(found.size());
   for (auto& [number, path] : found) folders.push_back(std::move(path));
   return folders;
 }
@@ -69,39 +71,67 @@ Result<std::string> answer_of(const fs::path& folder) {
   std::string answer;
   for (const policy::FencedFile& file : *files) {
     const std::string fence = fence_for(file.content);
-    answer += fence + "text " + file.path + '\n' + file.content + '\n' + fence + '\n';
+    answer.append(fence).append("text ").append(file.path).append("\n").append(file.content);
+    answer.append("\n").append(fence).append("\n");
   }
   const auto same = [](const policy::FencedFile& a, const policy::FencedFile& b) {
     return a.path == b.path && a.content == b.content;
   };
-  if (files->empty()) return fail(ErrorCode::not_found, folder.string() + ": it has no files");
+  if (files->empty())
+    return fail(ErrorCode::not_found,
+                "no recorded solution: " + folder.string() + "/ has no files");
   if (std::ranges::equal(policy::fenced_files(answer), *files, same)) return answer;
   return fail(ErrorCode::unsupported,
               folder.string() + ": expected at most " + std::to_string(policy::max_fenced_files) +
                   " files of text, without blanks in their names and </think> in their texts");
 }
 
+/// The places of one task's trajectories, replayed in order of admission. A dropped trajectory's
+/// place is free for those that a later start of the program admits, so that a resume asks again
+/// for what has no verdict. Within one start each trajectory has a place of its own.
+class SamplePlaces {
+ public:
+  /// Times are those of the database (UTC): when that start began, and when it was dropped (empty:
+  /// it was not).
+  uint64_t admit(int64_t start, const std::string& began, std::string dropped) {
+    if (start != start_) free_dropped(start, began);
+    while (taken_.contains(next_)) ++next_;
+    taken_[next_] = std::move(dropped);
+    return next_;
+  }
+
+ private:
+  void free_dropped(int64_t start, const std::string& began) {
+    start_ = start;
+    next_ = 0;
+    std::erase_if(taken_,
+                  [&](const auto& one) { return !one.second.empty() && one.second < began; });
+  }
+
+  int64_t start_ = -1;
+  uint64_t next_ = 0;  // the lowest place that may be free; within one start places only grow
+  std::map<uint64_t, std::string> taken_;  // place → when its trajectory was dropped
+};
+
 }  // namespace
 
 Result<SamplePlace> place_of(const RunPaths& run, TrajectoryId id) {
   auto db = RunDatabase::open(run.database(), SqlAccess::read_only);
   if (!db) return tl::unexpected(std::move(db.error()));
+  SamplePlaces places;
   SamplePlace place;
-  auto read = db->connection().each("SELECT task_id FROM trajectories WHERE id = ?",
-                                    {sql_number(id)}, [&](const SqlRow& row) -> Result<void> {
-                                      place.task_id = row.text(0);
-                                      return {};
-                                    });
+  auto read = db->connection().each(
+      "SELECT t.task_id, t.admitted_incarnation, coalesce(i.started_at, ''), "
+      "coalesce(t.dropped_at, '') FROM trajectories t LEFT JOIN incarnations i "
+      "ON i.incarnation = t.admitted_incarnation WHERE t.id <= ?1 AND "
+      "t.task_id = (SELECT task_id FROM trajectories WHERE id = ?1) ORDER BY t.id",
+      {sql_number(id)}, [&](const SqlRow& row) -> Result<void> {
+        place = {row.text(0), places.admit(row.integer(1), row.text(2), row.text(3))};
+        return {};
+      });
   if (!read) return tl::unexpected(std::move(read.error()));
-  if (place.task_id.empty()) {
-    return fail(ErrorCode::not_found, "run.db has no trajectory " + std::to_string(id));
-  }
-  const auto before =
-      db->connection().integer("SELECT count(*) FROM trajectories WHERE task_id = ? AND id < ?",
-                               {place.task_id, sql_number(id)});
-  if (!before) return tl::unexpected(before.error());
-  place.index = static_cast<uint64_t>(*before);
-  return place;
+  if (!place.task_id.empty()) return place;
+  return fail(ErrorCode::not_found, "run.db has no trajectory " + std::to_string(id));
 }
 
 Result<std::string> candidate_answer(const fs::path& folder, const SamplePlace& place) {
@@ -109,18 +139,19 @@ Result<std::string> candidate_answer(const fs::path& folder, const SamplePlace& 
   const fs::path within = task.lexically_relative(folder.lexically_normal());
   std::error_code none;
   if (within.empty() || *within.begin() == ".." || !fs::is_directory(task, none)) {
-    return fail(ErrorCode::not_found,
-                "brain.candidates: no folder " + task.string() + " for task " + place.task_id);
+    return fail(ErrorCode::not_found, "no recorded solution for task " + place.task_id +
+                                          ": expected its files in " + task.string() +
+                                          "/, found no such folder");
   }
   const auto numbered = numbered_folders(task);
   if (!numbered) return tl::unexpected(numbered.error());
   if (numbered->empty() && place.index == 0) return answer_of(task);
   if (place.index < numbered->size()) return answer_of((*numbered)[place.index]);
-  const size_t count = std::max<size_t>(numbered->size(), 1);
-  return fail(ErrorCode::not_found, "brain.candidates: " + task.string() + " has " +
-                                        std::to_string(count) + " of them, and sample " +
-                                        std::to_string(place.index + 1) +
-                                        " of the task was asked for; ask for fewer samples");
+  return fail(ErrorCode::not_found,
+              "no recorded solution for sample " + std::to_string(place.index + 1) + " of task " +
+                  place.task_id + ": " + task.string() + "/ has " +
+                  std::to_string(std::max<size_t>(numbered->size(), 1)) +
+                  "; add one (1/, 2/ … hold a sample each), or ask for fewer samples");
 }
 
 }  // namespace warpsmith::actors

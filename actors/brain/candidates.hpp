@@ -11,7 +11,8 @@
 
 namespace warpsmith::actors {
 
-/// Which sample of which task a trajectory is; `index` counts from 0, in order of admission.
+/// Which sample of which task a trajectory is; `index` counts from 0, in order of admission. A
+/// trajectory that was dropped before a resume leaves its index to one that follows.
 struct SamplePlace {
   std::string task_id;
   uint64_t index = 0;

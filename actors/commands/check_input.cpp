@@ -26,9 +26,8 @@ const ContractEntry& matching_contract(const std::function<bool(const ContractEn
   return last == all.rend() ? *all.front() : **last;
 }
 
-/// "cpu, device or host".
-std::string known_contracts() {
-  const std::vector<std::string> names = sandbox::contract_names();
+/// "a, b or c".
+std::string alternatives(const std::vector<std::string>& names) {
   std::string text;
   for (size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text += i + 1 < names.size() ? ", " : " or ";
@@ -37,27 +36,46 @@ std::string known_contracts() {
   return text;
 }
 
-/// The contract of --contract, else the one that the solution's files imply.
-Result<const ContractEntry*> contract_of(const CheckArguments& args, const fs::path& solution) {
-  if (const ContractEntry* named = sandbox::find_contract(args.contract)) return named;
-  if (!args.contract.empty()) {
-    return fail(ErrorCode::invalid_argument,
-                "--contract " + args.contract + ": expected " + known_contracts());
-  }
+std::string joined(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) text.append(text.empty() ? "" : " and ").append(name);
+  return text;
+}
+
+/// One of several suffices: the verdict says what is missing besides, as an agent reads it.
+bool has_file_of(const ContractEntry& entry, const fs::path& folder) {
   std::error_code error;
-  if (!fs::exists(solution, error)) {
-    return fail(ErrorCode::not_found, solution.string() + ": no such file or folder");
-  }
+  return std::ranges::any_of(
+      entry.files, [&](std::string_view file) { return fs::exists(folder / file, error); });
+}
+
+/// The contract of --contract, else the one that the solution's files imply.
+const ContractEntry& contract_of(const CheckArguments& args, const fs::path& solution) {
+  if (const ContractEntry* named = sandbox::find_contract(args.contract)) return *named;
+  std::error_code error;
   if (fs::is_regular_file(solution, error)) {
     const std::string ending = solution.extension();
-    return &matching_contract([&](const ContractEntry& entry) {
+    return matching_contract([&](const ContractEntry& entry) {
       return std::ranges::find(entry.endings, ending) != entry.endings.end();
     });
   }
-  return &matching_contract([&](const ContractEntry& entry) {
-    return std::ranges::any_of(
-        entry.files, [&](std::string_view file) { return fs::exists(solution / file, error); });
-  });
+  return matching_contract(
+      [&](const ContractEntry& entry) { return has_file_of(entry, solution); });
+}
+
+Result<void> check_exists(const CheckArguments& args, const fs::path& solution) {
+  std::error_code error;
+  if (fs::exists(solution, error)) return {};
+  return fail(ErrorCode::not_found, solution.string() + ": no such file or folder; expected " +
+                                        expected_files(args.contract));
+}
+
+/// Fails for a folder that holds no solution of the contract, or of any if none is named.
+Result<void> check_has_solution(const CheckArguments& args, const fs::path& solution) {
+  std::error_code error;
+  if (!fs::is_directory(solution, error) || holds_solution(solution, args.contract)) return {};
+  return fail(ErrorCode::not_found, solution.string() + ": expected " +
+                                        expected_files(args.contract) + " in it, found none");
 }
 
 tl::unexpected<Error> refused_link(const fs::path& link, const std::string& what) {
@@ -97,12 +115,6 @@ Result<FileSet> read_folder(const fs::path& place, const std::string& required) 
   const bool too_much = files.error().code == ErrorCode::capacity;
   return fail(too_much ? ErrorCode::invalid_argument : files.error().code,
               place.string() + ": " + files.error().message);
-}
-
-std::string joined(const std::vector<std::string_view>& names) {
-  std::string text;
-  for (const std::string_view name : names) text.append(text.empty() ? "" : " and ").append(name);
-  return text;
 }
 
 /// A contract without a file that is always required.
@@ -183,18 +195,42 @@ Request request_of(const CheckArguments& args) {
 
 }  // namespace
 
+Result<void> check_contract_name(const std::string& name) {
+  if (name.empty() || sandbox::find_contract(name) != nullptr) return {};
+  return fail(ErrorCode::invalid_argument,
+              "--contract " + name + ": expected " + alternatives(sandbox::contract_names()));
+}
+
+bool holds_solution(const fs::path& folder, const std::string& contract) {
+  return std::ranges::any_of(sandbox::all_contracts(), [&](const ContractEntry* entry) {
+    return (contract.empty() || entry->name == contract) && has_file_of(*entry, folder);
+  });
+}
+
+std::string expected_files(const std::string& contract) {
+  std::vector<std::string> names;
+  for (const ContractEntry* entry : sandbox::all_contracts()) {
+    if (!contract.empty() && entry->name != contract) continue;
+    names.push_back(joined(entry->files) + " (contract " + std::string(entry->name) + ')');
+  }
+  return alternatives(names);
+}
+
 Result<EvaluateCall> check_call(const CheckArguments& args) {
   if (auto named = check_place(args); !named) return tl::unexpected(std::move(named.error()));
   const fs::path place{args.place};
   const fs::path solution = args.task.empty() ? place / "solution" : place;
-  const auto found = contract_of(args, solution);
-  if (!found) return tl::unexpected(found.error());
-  const ContractEntry& contract = **found;
+  if (auto known = check_contract_name(args.contract); !known) {
+    return tl::unexpected(known.error());
+  }
+  if (auto there = check_exists(args, solution); !there) return tl::unexpected(there.error());
+  const ContractEntry& contract = contract_of(args, solution);
   if (args.explain && !contract.explains) {
     return fail(ErrorCode::invalid_argument,
                 "--explain: only contract device has a plan (solution/plan.toml), got contract " +
                     std::string(contract.name));
   }
+  if (auto held = check_has_solution(args, solution); !held) return tl::unexpected(held.error());
   auto task =
       synthesis::load_task(args.task.empty() ? place / "reference.py" : fs::path{args.task});
   if (!task) return tl::unexpected(std::move(task.error()));

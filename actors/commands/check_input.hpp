@@ -2,6 +2,7 @@
 // The arguments of `warpsmith check`, and the call that its files make.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,14 @@ struct CheckArguments {
   int keep_s = 120;  // how long the sandbox stays ready for the next check
   std::vector<std::string> baselines{"auto"};  // sandbox.baselines; "none" alone: none
 };
+
+/// Fails for a name that is no contract; an empty one is implied by the solution's files.
+Result<void> check_contract_name(const std::string& name);
+
+/// Whether a folder holds a solution's file of this contract; of any if none is named.
+bool holds_solution(const std::filesystem::path& folder, const std::string& contract);
+/// "kernel.cpp (contract cpu)": what such a folder holds.
+std::string expected_files(const std::string& contract);
 
 /// Reads the task and the solution, headers and all, as training reads them. An error names the
 /// file that is missing or wrong.

@@ -170,7 +170,7 @@ Result<void> LedgerStore::append_record(const Segment& segment, std::string_view
 Result<Change> LedgerStore::append(const Segment& segment) {
   if (auto can = ready(); !can) return tl::unexpected(can.error());
   if (auto valid = segment.validate(); !valid) return tl::unexpected(valid.error());
-  const auto change = core_.append(segment.trajectory, segment.number);
+  auto change = core_.append(segment.trajectory, segment.number);
   if (!change) return change;
   const ByteBuffer payload = codec::pack(segment);
   if (*change == Change::already) return check_repeat(segment, checksum64(view(payload)));
@@ -183,14 +183,14 @@ Result<Change> LedgerStore::close(TrajectoryId id, const Outcome& outcome) {
     return fail(ErrorCode::invalid_argument,
                 "close: trajectory " + std::to_string(id) + " has a reward that is not finite");
   }
-  const auto change = core_.close(id);
+  auto change = core_.close(id);
   if (!change || *change == Change::already) return change;
   return record_change([&] { return db_.put_outcome(id, outcome); });
 }
 
 Result<Change> LedgerStore::drop(TrajectoryId id, DropReason reason, const std::string& detail) {
   if (auto can = ready(); !can) return tl::unexpected(can.error());
-  const auto change = core_.drop(id, reason);
+  auto change = core_.drop(id, reason);
   if (!change || *change == Change::already) return change;
   return record_change([&] { return db_.put_drop(id, reason, detail); });
 }
@@ -203,14 +203,14 @@ Result<Change> LedgerStore::mark_trained(const StepRow& step) {
                                                  std::to_string(step.version.incarnation) +
                                                  ", the run is in " + std::to_string(incarnation_));
   }
-  const auto change = core_.train(step.version.step, step.trajectories);
+  auto change = core_.train(step.version.step, step.trajectories);
   if (!change || *change == Change::already) return change;
   return record_change([&] { return db_.put_step(step); });
 }
 
 Result<Change> LedgerStore::checkpointed(uint32_t step) {
   if (auto can = ready(); !can) return tl::unexpected(can.error());
-  const auto change = core_.checkpointed(step);
+  auto change = core_.checkpointed(step);
   if (!change || *change == Change::already) return change;
   return record_change([&] { return db_.set_durable_step(step); });
 }
@@ -229,6 +229,11 @@ Result<void> LedgerStore::record_event(const std::string& kind, const std::strin
 Result<void> LedgerStore::record_wall_seconds(double seconds) {
   if (auto can = ready(); !can) return can;
   return record([&] { return db_.set_wall_seconds(incarnation_, seconds); });
+}
+
+Result<void> LedgerStore::record_learns(bool learns) {
+  if (auto can = ready(); !can) return can;
+  return record([&] { return db_.set_learns(learns); });
 }
 
 Result<Trajectory> LedgerStore::load(TrajectoryId id) {

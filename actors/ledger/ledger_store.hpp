@@ -62,6 +62,8 @@ class LedgerStore {
   Result<void> record_verdict(const VerdictRow& row);
   Result<void> record_event(const std::string& kind, const std::string& actor,
                             const std::string& text);
+  /// See RunDatabase::set_learns.
+  Result<void> record_learns(bool learns);
   /// Sets the running time of this incarnation.
   Result<void> record_wall_seconds(double seconds);
 

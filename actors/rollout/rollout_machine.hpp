@@ -95,6 +95,8 @@ class RolloutMachine {
   RolloutCommands judged(uint32_t request, const Judgement& judgement);
   /// The receiver is gone, failed or late: repeats the request, at most `infra_retries` times.
   RolloutCommands failed(uint32_t request, const InfraFailure& failure);
+  /// The brain has no answer, and asking again gives none: drops it with that reason.
+  RolloutCommands unanswered(uint32_t request, const std::string& why);
   /// The receiver had no room: repeats the request. The caller waits in between.
   RolloutCommands repeat();
   /// The executor that held the workspace is gone: rebuilds it before the next call. A request to

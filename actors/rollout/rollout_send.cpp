@@ -39,8 +39,7 @@ void RolloutState::refused(TrajectoryId id, uint32_t request, const caf::error& 
   }
   // A brain's endpoint or folder has no answer for this trajectory, and asking again gives none.
   if (failure.code == ErrorCode::unsupported) {
-    return send(id,
-                found->second.machine.failed(request, {InfraKind::task_refused, failure.message}));
+    return send(id, found->second.machine.unanswered(request, failure.message));
   }
   // The disk would be full for the next trajectory too. This one stays open and can resume.
   if (failure.code == ErrorCode::disk_full) return stop_run(failure);

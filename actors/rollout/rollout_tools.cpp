@@ -121,6 +121,11 @@ RolloutCommands RolloutMachine::failed(uint32_t request, const InfraFailure& fai
   return repeat_request();
 }
 
+RolloutCommands RolloutMachine::unanswered(uint32_t request, const std::string& why) {
+  if (is_expected(request, {RolloutPhase::generating})) return drop(DropReason::no_answer, why);
+  return failed(request, {InfraKind::task_refused, why});
+}
+
 RolloutCommands RolloutMachine::repeat() {
   // A generator without room took nothing. If it has sampled since, it has lost the session.
   if (!transcript_.turn().empty()) seen_before_ = 0;

@@ -10,6 +10,7 @@
 #include "policy/learn/lora.hpp"
 #include "policy/model/transformer.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/log.hpp"
 #include "runtime/run/durable_file.hpp"
 #include "sandbox/contract/registry.hpp"
 #include "synthesis/task_source.hpp"
@@ -171,6 +172,12 @@ Result<void> add_critic(RunInputs& inputs) {
 }
 
 std::shared_ptr<const RunInputs> with_session(RunInputs inputs, const RunSession& session) {
+  LedgerStore& store = session.ledger->store;
+  auto noted = store.record_learns(inputs.learns);
+  if (noted) noted = store.flush();
+  if (!noted) {
+    log::warn("the run's kind was not recorded: " + noted.error().message);
+  }
   inputs.ledger = session.ledger;
   inputs.checkpoints = session.checkpoints;
   inputs.origin = session.origin;

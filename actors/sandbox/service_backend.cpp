@@ -123,6 +123,11 @@ Result<void> check_slot_gpus(const SandboxConfig& config, SlotsOf origin) {
   }
   const auto wanted = static_cast<size_t>(config.first_gpu + config.gpus);
   if (gpus->size() >= wanted) return {};
+  if (origin == SlotsOf::command && config.gpus == 1) {
+    return fail(ErrorCode::invalid_argument, "--gpu " + std::to_string(config.first_gpu) +
+                                                 ": this machine has " +
+                                                 std::to_string(gpus->size()) + ", counted from 0");
+  }
   return fail(ErrorCode::invalid_config, "sandbox.gpus = " + std::to_string(config.gpus) +
                                              " from GPU " + std::to_string(config.first_gpu) +
                                              " on, and this machine has " +
@@ -131,7 +136,7 @@ Result<void> check_slot_gpus(const SandboxConfig& config, SlotsOf origin) {
 
 Result<void> check_slots(const SandboxConfig& config, SlotsOf origin) {
   if (auto gpus = check_slot_gpus(config, origin); !gpus) return gpus;
-  if (auto cores = check_slot_cores(config); !cores) return cores;
+  if (auto cores = check_slot_cores(config, origin); !cores) return cores;
   return config.require_cgroups ? sandbox::probe_cgroups() : Result<void>{};
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "actors/sandbox/sandbox_backend.hpp"
+#include "actors/sandbox/slot_cores.hpp"
 #include "runtime/config/sandbox_config.hpp"
 #include "sandbox/service/client.hpp"
 #include "sandbox/workspace/tool_services.hpp"
@@ -23,9 +24,6 @@ sandbox::SandboxOptions slot_options(const SandboxConfig& config, const std::str
 /// timed. On every core if none is left.
 sandbox::SandboxOptions beside_slots_options(const SandboxConfig& config,
                                              const std::string& python);
-
-/// Where the slots are configured: error messages then name a key or only the contract.
-enum class SlotsOf : uint8_t { configuration, command };
 
 /// Checks that this machine has the cores, GPUs and required cgroups of the configured slots.
 Result<void> check_slots(const SandboxConfig& config, SlotsOf origin = SlotsOf::configuration);

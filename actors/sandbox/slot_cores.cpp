@@ -54,9 +54,17 @@ Result<int> core_of_slot(const SandboxConfig& config, uint32_t index,
                   ", and this process has " + text_of(allowed));
 }
 
-Result<void> check_slot_cores(const SandboxConfig& config) {
+Result<void> check_slot_cores(const SandboxConfig& config, SlotsOf origin) {
+  const std::vector<int>& allowed = allowed_cores();
+  if (origin == SlotsOf::command && static_cast<size_t>(config.count) > allowed.size()) {
+    return fail(ErrorCode::invalid_argument,
+                "--slots " + std::to_string(config.count) + ": expected at most " +
+                    std::to_string(allowed.size()) +
+                    ", since a slot needs a core of its own and this process has " +
+                    std::to_string(allowed.size()) + " (" + text_of(allowed) + ')');
+  }
   for (uint32_t slot = 0; slot < config.count; ++slot) {
-    const auto core = core_of_slot(config, slot, allowed_cores());
+    const auto core = core_of_slot(config, slot, allowed);
     if (!core) return tl::unexpected(core.error());
   }
   return {};

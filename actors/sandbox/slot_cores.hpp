@@ -9,6 +9,9 @@
 
 namespace warpsmith::actors {
 
+/// Where the slots are configured: error messages name a key, or an option of the command.
+enum class SlotsOf : uint8_t { configuration, command };
+
 /// The cores that this process was started with, ascending: a container's CPU set, `taskset`, or
 /// all. Read once, because the process leaves some later.
 const std::vector<int>& allowed_cores();
@@ -20,7 +23,7 @@ Result<int> core_of_slot(const SandboxConfig& config, uint32_t index,
 
 /// Checks that every slot has a core here. A slot on a GPU needs one too: its processes wait for
 /// each other on one core, or the clock would differ from the device's by tens of microseconds.
-Result<void> check_slot_cores(const SandboxConfig& config);
+Result<void> check_slot_cores(const SandboxConfig& config, SlotsOf origin = SlotsOf::configuration);
 
 /// core_of_slot among `allowed_cores`; requires check_slot_cores.
 int core_of(const SandboxConfig& config, uint32_t index);

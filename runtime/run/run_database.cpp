@@ -214,6 +214,12 @@ Result<void> RunDatabase::set_durable_step(uint32_t step) {
   return done.map([](int64_t) {});
 }
 
+Result<void> RunDatabase::set_learns(bool learns) {
+  const auto done =
+      connection_.run("INSERT OR REPLACE INTO meta VALUES ('learns', ?)", {int64_t{learns}});
+  return done.map([](int64_t) {});
+}
+
 Result<void> RunDatabase::put_verdict(const VerdictRow& row) {
   const Verdict& v = row.verdict;
   const ShapeResult shape = headline(v);

@@ -76,6 +76,8 @@ class RunDatabase {
   Result<void> put_drop(TrajectoryId id, DropReason reason, const std::string& detail);
   Result<void> put_step(const StepRow& step);
   Result<void> set_durable_step(uint32_t step);
+  /// Whether this start of the run trains its trajectories.
+  Result<void> set_learns(bool learns);
   Result<void> put_verdict(const VerdictRow& row);
   Result<void> put_event(const std::string& kind, const std::string& actor,
                          const std::string& text);

@@ -48,6 +48,7 @@ Result<TrajectoryRow> trajectory_of(const SqlRow& row) {
     }
   }
   if (!row.is_null(18)) out.trained_step = static_cast<uint32_t>(row.integer(18));
+  if (!row.is_null(19)) out.drop_detail = row.text(19);
   return out;
 }
 
@@ -100,10 +101,12 @@ Result<void> count_phases(RunDatabase& db, RunSummary& summary) {
   if (!counted) return counted;
   summary.in_flight = summary.open + summary.closed + summary.stepped;
   return db.connection().each(
-      "SELECT drop_reason, count(*) FROM trajectories WHERE drop_reason IS NOT NULL "
-      "GROUP BY drop_reason",
+      // Beside max(id), SQLite gives the other columns of that row.
+      "SELECT drop_reason, count(*), coalesce(drop_detail, ''), max(id) FROM trajectories "
+      "WHERE drop_reason IS NOT NULL GROUP BY drop_reason",
       {}, [&](const SqlRow& row) -> Result<void> {
         summary.dropped[row.text(0)] = static_cast<uint64_t>(row.integer(1));
+        summary.dropped_why[row.text(0)] = row.text(2);
         return {};
       });
 }
@@ -157,6 +160,10 @@ Result<void> read_steps(RunDatabase& db, RunSummary& summary) {
   if (!durable) return tl::unexpected(durable.error());
   const auto last = last_step_of(db);
   if (!last) return tl::unexpected(last.error());
+  const auto learns =
+      db.connection().integer("SELECT coalesce((SELECT value FROM meta WHERE key = 'learns'), 1)");
+  if (!learns) return tl::unexpected(learns.error());
+  summary.learns = *learns != 0;
   summary.durable_step = *durable;
   summary.last_step = *last;
   return db.connection().each(
@@ -177,7 +184,7 @@ Result<std::vector<TrajectoryRow>> trajectory_rows(RunDatabase& db, TrajectoryId
   const auto read = db.connection().each(
       "SELECT id, task_id, task_hash, admitted_incarnation, admitted_step, segments, tokens, "
       "action_tokens, closed_at, reward, verdict, source_hash, turns, tool_calls, truncated, "
-      "speedup_eager, speedup_compile, drop_reason, trained_step FROM trajectories "
+      "speedup_eager, speedup_compile, drop_reason, trained_step, drop_detail FROM trajectories "
       "WHERE id BETWEEN ? AND ? ORDER BY id",
       {sql_number(first), sql_number(std::min<uint64_t>(last, INT64_MAX))},
       [&](const SqlRow& row) -> Result<void> {

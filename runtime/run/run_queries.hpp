@@ -22,6 +22,7 @@ struct TrajectoryRow {
   uint64_t action_tokens = 0;
   std::optional<Outcome> outcome;  // empty until it is closed
   std::optional<DropReason> drop_reason;
+  std::string drop_detail;  // in words; empty unless dropped
   std::optional<uint32_t> trained_step;
 };
 
@@ -55,8 +56,10 @@ Result<uint32_t> last_step_of(RunDatabase& db);
 /// The figures of one run; means are empty if no trajectory was closed.
 struct RunSummary {
   uint64_t admitted = 0, trained = 0, in_flight = 0;
-  uint64_t open = 0, closed = 0, stepped = 0;  // in flight, by phase
-  std::map<std::string, uint64_t> dropped;     // reason → count
+  uint64_t open = 0, closed = 0, stepped = 0;      // in flight, by phase
+  std::map<std::string, uint64_t> dropped;         // reason → count
+  std::map<std::string, std::string> dropped_why;  // reason → the newest one in words
+  bool learns = true;  // false: an evaluation or a collection, whose trajectories stay judged
   uint32_t last_step = 0, durable_step = 0, incarnations = 0;
   double wall_s = 0;                                // sum over all incarnations
   std::optional<double> reward_first, reward_last;  // mean of the first and last N by admission

@@ -14,6 +14,7 @@
 #include "actors/commands/check_input.hpp"
 #include "actors/commands/command.hpp"
 #include "actors/commands/end_on_signal.hpp"
+#include "actors/commands/option_rules.hpp"
 #include "actors/commands/terminal_text.hpp"
 
 namespace warpsmith::actors {
@@ -76,6 +77,18 @@ ExitCode check(const CheckArguments& args) {
   return exit_code(judgement);
 }
 
+std::vector<OptionRule> check_rules() {
+  using Kind = OptionRule::Kind;
+  const std::vector<std::string> without_running{"DIR", "--task", "--contract", "--timeout",
+                                                 "--json"};
+  return {{"--explain", Kind::takes, without_running, "nothing is run"},
+          {"--compile-only", Kind::takes, without_running, "nothing is run"},
+          {"--verify-only",
+           Kind::refuses,
+           {"--baselines", "--profile", "--trace"},
+           "nothing is timed"}};
+}
+
 }  // namespace
 
 Command check_command() {
@@ -100,14 +113,10 @@ Command check_command() {
             ->capture_default_str()
             ->check(CLI::IsMember({"strict", "paper"}));
         app.add_flag("--json", args->json, "Print one JSON object on standard output");
-        auto* explain = app.add_flag("--explain", args->explain,
-                                     "Contract device: print what would be launched; run nothing");
-        auto* compile_only =
-            app.add_flag("--compile-only", args->compile_only, "Compile and inspect; run nothing")
-                ->excludes(explain);
-        app.add_flag("--verify-only", args->verify_only, "Compile and verify; time nothing")
-            ->excludes(explain)
-            ->excludes(compile_only);
+        app.add_flag("--explain", args->explain,
+                     "Contract device: print what would be launched; run nothing");
+        app.add_flag("--compile-only", args->compile_only, "Compile and inspect; run nothing");
+        app.add_flag("--verify-only", args->verify_only, "Compile and verify; time nothing");
         for (const auto& [name, file, about] :
              {std::tuple{"--profile", &args->profile,
                          "On a GPU: write the kernels that ran, beside those of eager and\n"
@@ -115,11 +124,7 @@ Command check_command() {
               std::tuple{
                   "--trace", &args->trace,
                   "On a GPU: write the same kernels to FILE as a trace for ui.perfetto.dev"}}) {
-          app.add_option(name, *file, about)
-              ->type_name("FILE")
-              ->excludes("--explain")
-              ->excludes("--compile-only")
-              ->excludes("--verify-only");
+          app.add_option(name, *file, about)->type_name("FILE");
         }
         app.add_option("--gpu", args->gpu, "Number of the GPU for contracts device and host")
             ->capture_default_str()
@@ -134,7 +139,7 @@ Command check_command() {
             ->capture_default_str()
             ->check(CLI::Range(0, 3'600));
         app.footer(footer);
-        return [args] { return check(*args); };
+        return with_rules(app, check_rules(), [args] { return check(*args); });
       }};
 }
 

@@ -12,7 +12,9 @@
 #include "actors/commands/eval/eval_report.hpp"
 #include "actors/commands/eval/eval_tree.hpp"
 #include "actors/commands/eval/suite/suite_eval.hpp"
+#include "actors/commands/option_rules.hpp"
 #include "actors/commands/stack.hpp"
+#include "actors/commands/terminal_text.hpp"
 #include "actors/run/run_session.hpp"
 #include "actors/sandbox/service_backend.hpp"
 #include "actors/sandbox/slot_cores.hpp"
@@ -49,8 +51,36 @@ void use_solutions(RunConfig& config, const std::string& folder) {
   config.brain.candidates = fs::absolute(folder).lexically_normal();
 }
 
+/// The keys that an evaluation sets, whatever --set says.
+std::vector<FixedKey> keys_set_by(const EvalArguments& args) {
+  std::vector<FixedKey> fixed{{"run.name", "the run folder is named by its time"},
+                              {"run.trajectories", "give --samples, of each task"},
+                              {"synthesis.curriculum", "each task gets as many samples"},
+                              {"synthesis.count", "an evaluation composes no tasks"},
+                              {"synthesis.compose.nodes", "an evaluation composes no tasks"}};
+  const char* const suite = "the tasks are those of --suite";
+  if (!args.suite.empty()) {
+    fixed.insert(fixed.end(), {{"synthesis.tasks", suite}, {"synthesis.held_out", suite}});
+  } else if (args.training_tasks) {
+    fixed.push_back({"synthesis.held_out", "--training-tasks evaluates synthesis.tasks"});
+  } else {
+    fixed.push_back({"synthesis.tasks",
+                     "evaluated is synthesis.held_out; --training-tasks evaluates this one"});
+  }
+  if (!args.model.empty()) fixed.push_back({"model.folder", "--model stands in for it"});
+  if (args.greedy) fixed.push_back({"generator.temperature", "--greedy sets it to 0"});
+  if (!args.solutions.empty()) {
+    const char* const solutions = "--solutions judges recorded ones in place of an endpoint";
+    fixed.insert(fixed.end(), {{"brain.url", solutions}, {"brain.candidates", solutions}});
+  }
+  return fixed;
+}
+
 /// The configuration of an evaluation. Replaces the file's time limit, which is for training.
 Result<RunConfig> eval_config(const EvalArguments& args) {
+  if (auto taken = refuse_fixed_keys(args.overrides, keys_set_by(args)); !taken) {
+    return tl::unexpected(taken.error());
+  }
   std::vector<std::string> overrides{"run.time_limit=24h"};
   if (!args.solutions.empty()) {
     overrides.insert(overrides.end(), recorded_answers.begin(), recorded_answers.end());
@@ -80,13 +110,17 @@ struct EvalRun {
 };
 
 /// Reports samples and tasks that are missing, and returns the exit code.
-ExitCode report_shortfall(const EvalRun& run, uint64_t samples) {
+ExitCode report_shortfall(const EvalRun& run, const EvalReport& made) {
+  const uint64_t samples = made.samples;
   const bool stopped = run.loop.end == LoopEnd::stopped && run.loop.limit.empty();
   const uint64_t refused = run.loop.refused_tasks;
   if (samples == run.wanted && refused == 0) return ExitCode::success;
   std::cerr << (stopped ? "stopped: " : "incomplete: ") << samples << " of " << run.wanted
             << " samples, " << refused
             << " tasks refused; see the log: " << run.paths.log().string() << '\n';
+  for (const auto& [task, why] : made.dropped) {
+    std::cerr << "missing: " << for_terminal(task) << ": " << for_terminal(why) << '\n';
+  }
   if (stopped) return ExitCode::interrupted;
   return samples == run.wanted ? ExitCode::bad_input : ExitCode::infrastructure;
 }
@@ -96,7 +130,7 @@ ExitCode print_result(const EvalRun& run, const EvalArguments& args,
   const auto made = eval_report(run.paths, {run.wanted, run.loop.refused_tasks}, before, args.json);
   if (!made) return report(made.error());
   std::cout << made->text << '\n';
-  return report_shortfall(run, made->samples);
+  return report_shortfall(run, *made);
 }
 
 /// Read before anything is sampled, so that a wrong file is reported at once.
@@ -156,12 +190,28 @@ ExitCode evaluate_tasks_of_suite(const EvalArguments& args) {
 
 ExitCode evaluate_what_is_named(const EvalArguments& args) {
   const bool earlier = !args.resume.empty() || !args.report.empty();
-  if (args.config.empty() == !earlier || (!args.resume.empty() && !args.report.empty())) {
+  if (args.config.empty() && !earlier) {
     return report({ErrorCode::invalid_argument,
                    "eval: expected one of CONFIG, --resume RUN and --report RUN"});
   }
   if (earlier || !args.suite.empty()) return evaluate_tasks_of_suite(args);
   return evaluate(args);
+}
+
+std::vector<OptionRule> eval_rules() {
+  using Kind = OptionRule::Kind;
+  const std::vector<std::string> of_a_table{"--against", "--mix-stacks", "--json", "--quiet"};
+  return {
+      {"--report", Kind::takes, of_a_table, "it prints what the run holds and samples nothing"},
+      {"--resume", Kind::takes, of_a_table,
+       "the run goes on as it began, by config.toml and suite.json in its folder; begin a new "
+       "evaluation for anything else"},
+      {"--suite", Kind::refuses, {"--training-tasks"}, "the tasks are those of the suite"},
+      {"--mix-stacks",
+       Kind::needs,
+       {"--suite", "--resume", "--report"},
+       "an evaluation without a suite compares no stacks"},
+      {"--mix-stacks", Kind::needs, {"--against", "--resume"}, "there is nothing to compare with"}};
 }
 
 }  // namespace
@@ -195,7 +245,8 @@ Command eval_command() {
         app.add_option(
                "--solutions", args->solutions,
                "Judge recorded solutions instead of sampling: DIR/TASK/ holds the files of\n"
-               "one, DIR/TASK/1/, DIR/TASK/2/ … those of several")
+               "one, DIR/TASK/1/, DIR/TASK/2/ … those of several. TASK is the name of the\n"
+               "task's file without .py, as the report shows it")
             ->type_name("DIR");
         app.add_option("--resume", args->resume, "Sample what a killed evaluation of a suite lacks")
             ->type_name("RUN");
@@ -212,15 +263,18 @@ Command eval_command() {
             "  warpsmith eval configs/quickstart.toml --greedy\n"
             "  warpsmith eval configs/quickstart.toml --model runs/RUN/checkpoints/step-35\n"
             "  warpsmith eval configs/suites/kernelbench.toml --suite KernelBench/KernelBench\n"
-            "  warpsmith eval CONFIG --suite DIR --solutions RECORDED --samples 1\n"
+            "  warpsmith eval configs/quickstart.toml --suite configs/tasks/micro/reduction \\\n"
+            "    --solutions configs/tasks/micro/kernels/cpu --samples 1\n"
             "  warpsmith eval --resume runs/RUN\n"
-            "Exit codes: 0 all samples were judged; 2 bad input, or tasks were refused; 3 samples "
-            "are\n"
-            "missing, because they were dropped or run.time_limit (24 h unless --set) ended the\n"
-            "evaluation; 130 stopped by Ctrl-C. If samples are missing, the figures cover those "
-            "that\n"
-            "there are, and say how many.");
-        return [args] { return evaluate_what_is_named(*args); };
+            "Exit codes: 0 all samples were judged; 2 bad input; 3 samples are missing, because "
+            "they\n"
+            "were dropped or run.time_limit (24 h unless --set) ended the evaluation; 130 stopped "
+            "by\n"
+            "Ctrl-C. If samples are missing, the figures cover those that there are, and say how "
+            "many.\n"
+            "Refused tasks give 2; with a suite they are listed, count for no figure and give 0.\n"
+            "--report gives 0 whatever it shows.");
+        return with_rules(app, eval_rules(), [args] { return evaluate_what_is_named(*args); });
       }};
 }
 

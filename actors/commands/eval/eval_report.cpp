@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/commands/eval/eval_report.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -32,11 +31,17 @@ struct Times {
 struct Results {
   std::vector<EvalSample> samples;
   std::map<std::string, Times> times;  // by task
+  uint64_t drops = 0;
+  std::map<std::string, std::string> dropped;  // by task: why the newest was
 };
 
 Result<Results> results_of(RunDatabase& db, const std::vector<TrajectoryRow>& rows) {
   Results results;
   for (const TrajectoryRow& row : rows) {
+    if (row.drop_reason) {
+      ++results.drops;
+      results.dropped[row.task_id] = row.drop_detail;
+    }
     if (!row.outcome) continue;
     const Outcome& o = *row.outcome;
     EvalSample sample{.task_id = row.task_id,
@@ -112,21 +117,21 @@ Result<EvalReport> eval_report(const RunPaths& paths, const EvalExtent& extent,
   nlohmann::json out = summary_json(summary);
   out["run"] = paths.folder.string();
   out["wanted"] = extent.wanted;
-  out["dropped"] = std::ranges::count_if(
-      *rows, [](const TrajectoryRow& row) { return row.drop_reason.has_value(); });
+  out["dropped"] = results->drops;
+  if (results->drops > 0) out["dropped_newest"] = results->dropped;
   out["refused_tasks"] = extent.refused_tasks;
   const auto usage = usage_of_run(paths.folder);
   if (usage && usage->requests > 0) out["brain"] = nlohmann::json::parse(to_json(*usage));
   if (before) {
     out["against"] = difference_json(paired_difference(*before, rewards, bootstrap_seed));
   }
-  if (!whole) return EvalReport{out.dump(2), samples.size()};
+  if (!whole) return EvalReport{json_text(out, 2), samples.size(), std::move(results->dropped)};
   for (const auto& [task, figures] : summary.by_task) {
     nlohmann::json& entry = out["by_task"][task] = figures_json(figures);
     entry["rewards"] = rewards.at(task);
     entry["times"] = times_json(results->times[task]);
   }
-  return EvalReport{out.dump(), samples.size()};
+  return EvalReport{json_text(out), samples.size(), std::move(results->dropped)};
 }
 
 Result<RewardsByTask> parse_eval_rewards(std::string_view text) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,10 +21,11 @@ struct EvalExtent {
   uint64_t refused_tasks = 0;  // by the ingest; they have no samples
 };
 
-/// The report's text, and the number of samples behind it.
+/// The report's text, and what is behind it.
 struct EvalReport {
   std::string text;
   uint64_t samples = 0;
+  std::map<std::string, std::string> dropped;  // by task: why its newest dropped sample was
 };
 
 /// The figures of a finished evaluation as JSON: with `whole`, on one line and with tasks, rewards

@@ -7,6 +7,7 @@
 #include "actors/commands/eval/eval_tree.hpp"
 #include "actors/commands/eval/suite/suite_sampling.hpp"
 #include "actors/commands/optimize/found_folder.hpp"
+#include "actors/commands/option_rules.hpp"
 #include "actors/run/run_session.hpp"
 #include "runtime/json_text.hpp"
 #include "runtime/run/durable_file.hpp"
@@ -16,8 +17,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The keys that `fit` sets, whatever --set says.
+std::vector<FixedKey> keys_set_by(const BrainCall& call) {
+  const char* const place = "the run is brain/ in the result folder";
+  const char* const task = "the one task is OPERATOR";
+  std::vector<FixedKey> fixed{{"run.folder", place},
+                              {"run.name", place},
+                              {"run.trajectories", "give --attempts"},
+                              {"synthesis.tasks", task},
+                              {"synthesis.held_out", task},
+                              {"synthesis.curriculum", task},
+                              {"synthesis.count", task},
+                              {"synthesis.compose.nodes", task},
+                              {"sandbox.numerics", "--numerics of the first call stands in for it"},
+                              {"sandbox.count", "--slots of the first call stands in for it"},
+                              {"sandbox.first_gpu", "--gpu of the first call stands in for it"}};
+  if (!call.settings.contract.empty()) {
+    fixed.push_back({"sandbox.contract", "--contract of the first call stands in for it"});
+  }
+  if (call.time) fixed.push_back({"run.time_limit", "--time stands in for it"});
+  return fixed;
+}
+
 /// A time limit of the file is one for training, and it needs no tasks.
-std::vector<std::string> overrides_of(const BrainCall& call) {
+Result<std::vector<std::string>> overrides_of(const BrainCall& call) {
+  if (auto taken = refuse_fixed_keys(call.overrides, keys_set_by(call)); !taken) {
+    return tl::unexpected(taken.error());
+  }
   const std::string task = json_text(nlohmann::json(call.settings.operator_file));
   std::vector<std::string> all{"run.time_limit=24h", "synthesis.tasks=[" + task + ']'};
   all.insert(all.end(), call.overrides.begin(), call.overrides.end());
@@ -42,7 +68,8 @@ void fit(RunConfig& config, const BrainCall& call) {
 
 Result<SuiteSampling> new_sampling(const BrainCall& call) {
   const auto overrides = overrides_of(call);
-  auto config = load_run_config(call.settings.brain, overrides);
+  if (!overrides) return tl::unexpected(overrides.error());
+  auto config = load_run_config(call.settings.brain, *overrides);
   if (!config) return tl::unexpected(std::move(config.error()));
   fit(*config, call);
   const fs::path task = call.settings.operator_file;
@@ -50,13 +77,14 @@ Result<SuiteSampling> new_sampling(const BrainCall& call) {
   if (!found) return tl::unexpected(found.error());
   SuitePlan plan = plan_suite(task.parent_path(), *found,
                               call.trajectories.value_or(default_trajectories), *config);
-  return SuiteSampling{std::move(*config), std::move(plan), std::nullopt, {}};
+  return SuiteSampling{std::move(*config), std::move(plan), std::nullopt, {}, SlotsOf::command};
 }
 
 Result<SuiteSampling> resumed_sampling(const BrainCall& call) {
   const RunPaths paths{call.folder.brain()};
   const auto overrides = overrides_of(call);
-  auto config = config_of_run(paths.folder, overrides);
+  if (!overrides) return tl::unexpected(overrides.error());
+  auto config = config_of_run(paths.folder, *overrides);
   if (!config) return tl::unexpected(std::move(config.error()));
   fit(*config, call);
   auto plan = read_suite_plan(paths);
@@ -65,7 +93,7 @@ Result<SuiteSampling> resumed_sampling(const BrainCall& call) {
   if (auto kept = write_file_durably(suite_file(paths), to_json(*plan)); !kept) {
     return tl::unexpected(kept.error());
   }
-  return SuiteSampling{std::move(*config), std::move(*plan), paths, {}};
+  return SuiteSampling{std::move(*config), std::move(*plan), paths, {}, SlotsOf::command};
 }
 
 size_t folders_in(const fs::path& folder) {

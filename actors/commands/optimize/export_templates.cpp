@@ -143,6 +143,9 @@ python test_regression.py          # correct on every judged shape?
 python test_regression.py --time   # how fast here?
 ```
 
+`python` is one with torch. Where only Warpsmith's environment has torch, its launcher runs the test with that:
+`/path/to/warpsmith python test_regression.py`.
+
 ```python
 import @PACKAGE@
 y = @PACKAGE@.solve(*inputs, *parameters)   # torch.ops.@PACKAGE@.solve; works under torch.compile

@@ -10,6 +10,7 @@ const char* const export_test_head = R"py(# SPDX-License-Identifier: Apache-2.0
 python test_regression.py          checks every judged shape; exit code 0: all is well
 python test_regression.py --time   prints the median times with cold caches too, beside the judged ones
 python -m pytest test_regression.py does the same checks
+python is one with torch; where only Warpsmith's environment has it: /path/to/warpsmith python test_regression.py
 """
 import argparse
 import importlib.util
@@ -20,7 +21,11 @@ import sys
 import time
 import warnings
 
-import torch
+try:
+    import torch
+except ModuleNotFoundError:
+    sys.exit(f"{sys.executable} has no torch; run this with a Python that has it, for example by Warpsmith's "
+             "launcher: /path/to/warpsmith python test_regression.py")
 from torch.utils import _pytree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))

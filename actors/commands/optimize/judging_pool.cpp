@@ -75,11 +75,15 @@ class Queue {
   }
   void take(const std::string& name, InfraFailure failure) {
     const std::scoped_lock lock(mutex_);
+    if (pool_.stopped()) {  // Ctrl-C ends the services, and the failure is only that
+      ++result_.not_begun;
+      return;
+    }
     result_.unjudged.push_back({name, std::move(failure)});
   }
   /// After all threads have ended.
   PoolResult result() {
-    result_.not_begun = submissions_.size() - next_;
+    result_.not_begun += submissions_.size() - next_;
     return std::move(result_);
   }
 

@@ -34,7 +34,7 @@ struct Unjudged {
 
 struct PoolResult {
   std::vector<Unjudged> unjudged;
-  size_t not_begun = 0;        // for lack of time, after Ctrl-C, or after an error
+  size_t not_begun = 0;        // for lack of time, after Ctrl-C (those under way too), or an error
   std::optional<Error> error;  // of `judged`
 };
 

@@ -5,9 +5,11 @@
 #include <memory>
 
 #include "actors/commands/baselines_option.hpp"
+#include "actors/commands/check_input.hpp"
 #include "actors/commands/command.hpp"
 #include "actors/commands/config_options.hpp"
 #include "actors/commands/optimize/optimize_run.hpp"
+#include "actors/commands/option_rules.hpp"
 #include "actors/commands/stack.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/config/units.hpp"
@@ -86,12 +88,10 @@ Result<OptimizeCall> new_call(const OptimizeOptions& options) {
                 "optimize: expected OPERATOR with one of --candidates DIR and --brain CONFIG, or "
                 "--resume DIR");
   }
-  if (!asks && !options.overrides.empty()) {
-    return fail(ErrorCode::invalid_argument, "--set " + options.overrides.front() +
-                                                 ": expected --brain, whose configuration "
-                                                 "it changes");
-  }
   OptimizeSettings settings = options.settings;
+  if (auto known = check_contract_name(settings.contract); !known) {
+    return tl::unexpected(known.error());
+  }
   const auto task = synthesis::load_task(settings.operator_file);
   if (!task) return tl::unexpected(task.error());
   settings.operator_file = absolute_path(settings.operator_file);
@@ -156,6 +156,17 @@ void add_judging_options(CLI::App& app, OptimizeOptions& options) {
       ->check(CLI::Range(1, 86'400));
 }
 
+std::vector<OptionRule> optimize_rules() {
+  using Kind = OptionRule::Kind;
+  return {{"--resume",
+           Kind::takes,
+           {"--attempts", "--time", "--set", "--json"},
+           "the result folder goes on with the options of its first call (settings.json); begin a "
+           "new folder for others"},
+          {"--brain", Kind::refuses, {"--candidates"}, "give one of the two"},
+          {"--set", Kind::needs, {"--brain", "--resume"}, "it changes a brain's configuration"}};
+}
+
 }  // namespace
 
 Command optimize_command() {
@@ -171,8 +182,7 @@ Command optimize_command() {
             app.add_option("--brain", s.brain,
                            "Ask a brain for candidates: a configuration with [brain], or with\n"
                            "[model] for a policy of your own; each trajectory's best is judged")
-                ->type_name("CONFIG")
-                ->excludes("--candidates");
+                ->type_name("CONFIG");
             add_overrides(app, options->overrides);
             app.add_option("--baseline", s.baseline,
                            "Folder of your own kernels, which a candidate must beat as well")
@@ -193,12 +203,11 @@ Command optimize_command() {
                 ->type_name("DIR");
             app.add_option("--resume", options->resume,
                            "Go on in this result folder; judge what has no verdict yet")
-                ->type_name("DIR")
-                ->excludes("OPERATOR", "--candidates", "--brain", "--baseline", "--out");
+                ->type_name("DIR");
             app.add_flag("--json", options->json, "Print report.json on standard output");
             add_judging_options(app, *options);
             app.footer(optimize_footer);
-            return [options] { return optimize(*options); };
+            return with_rules(app, optimize_rules(), [options] { return optimize(*options); });
           }};
 }
 

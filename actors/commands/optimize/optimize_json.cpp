@@ -40,7 +40,23 @@ json summaries_json(const std::vector<Attempt>& attempts) {
   return out;
 }
 
+std::string not_begun_text(const OptimizeReport& report) {
+  return std::to_string(report.not_begun) + (report.not_begun == 1 ? " candidate" : " candidates") +
+         (report.stopped ? " not judged yet" : " not begun");
+}
+
 }  // namespace
+
+std::string decision(const OptimizeReport& report) {
+  const auto& winner = report.promotion.winner;
+  const std::string name = winner ? report.candidates[*winner].name : "";
+  if (!report.stopped) return winner ? "promoted: " + name : "nothing better";
+  const size_t judged = report.candidates.size();
+  return "stopped: " + std::to_string(judged) + " of " +
+         std::to_string(judged + report.left_out.size() + report.not_begun) +
+         " candidates have a verdict; " +
+         (winner ? "promoted so far: " + name : "none is promoted so far");
+}
 
 std::string to_json(const OptimizeReport& report) {
   json standings = json::array(), left_out = json::array();
@@ -64,6 +80,7 @@ std::string to_json(const OptimizeReport& report) {
                         {"user_kernels", summaries_json(report.user_kernels)},
                         {"not_judged", left_out},
                         {"not_begun", report.not_begun},
+                        {"stopped", report.stopped},
                         {"runner_up", report.runner_up},
                         {"diff", report.diff},
                         {"export_note", report.export_note},
@@ -80,12 +97,9 @@ std::string to_text(const OptimizeReport& report) {
   for (const LeftOut& one : report.left_out) {
     out += "? " + one.name + ": no verdict: " + one.reason + '\n';
   }
-  if (report.not_begun > 0) out += std::to_string(report.not_begun) + " candidates not begun\n";
+  if (report.not_begun > 0) out += not_begun_text(report) + '\n';
   if (!report.asked.empty()) out += "asked: " + report.asked + '\n';
-  const auto& winner = report.promotion.winner;
-  return out +
-         (winner ? "promoted: " + report.candidates[*winner].name : std::string("nothing better")) +
-         '\n';
+  return out + decision(report) + '\n';
 }
 
 }  // namespace warpsmith::actors

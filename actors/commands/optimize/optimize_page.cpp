@@ -83,7 +83,8 @@ std::string standings_section(const OptimizeReport& report) {
   }
   out += "</table>\n";
   if (report.not_begun == 0) return out;
-  return out + "<p>" + std::to_string(report.not_begun) + " candidates were not begun.</p>\n";
+  return out + "<p>Candidates that were not judged: " + std::to_string(report.not_begun) +
+         ".</p>\n";
 }
 
 /// Times, rates and the roofline of one attempt.
@@ -145,6 +146,7 @@ std::string evidence_section(const Attempt& promoted) {
 
 std::string result_line(const OptimizeReport& report) {
   const auto& winner = report.promotion.winner;
+  if (report.stopped) return "<p class=\"no\">" + escaped(decision(report)) + ".</p>\n";
   if (!winner) return "<p class=\"no\">Nothing better than the incumbents.</p>\n";
   std::string out = "<p>Promoted: <b>" + escaped(report.candidates[*winner].name) + "</b>.";
   if (!report.export_note.empty()) out += " No export: " + escaped(report.export_note) + '.';

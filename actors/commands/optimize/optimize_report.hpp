@@ -23,11 +23,15 @@ struct OptimizeReport {
   Promotion promotion;
   std::vector<LeftOut> left_out;
   size_t not_begun = 0;     // candidates beyond the budget, or after Ctrl-C
+  bool stopped = false;     // by Ctrl-C: the decision is not the last one
   std::string runner_up;    // the best other correct one; empty: none
   std::string diff;         // from the runner-up's sources to the promoted ones
   std::string export_note;  // why there is no export; empty: there is one, or nothing was promoted
   std::string asked;        // what a brain was asked and used; empty: a folder was judged
 };
+
+/// The result in one line: "promoted: a.cpp", or of what Ctrl-C stopped how far it came.
+std::string decision(const OptimizeReport& report);
 
 std::string to_json(const OptimizeReport& report);
 /// One page without scripts or files beside it.

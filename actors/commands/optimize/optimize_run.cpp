@@ -42,8 +42,8 @@ Result<void> check_one_contract(const OptimizeInput& input) {
   return {};
 }
 
-void tell_skipped(const std::vector<std::string>& names) {
-  for (const std::string& name : names) std::cerr << name << ": no solution; left out\n";
+void tell_skipped(const std::vector<std::string>& lines) {
+  for (const std::string& one : lines) std::cerr << for_terminal("left out: " + one + '\n');
 }
 
 /// All but the candidates, which a brain may still have to find.
@@ -57,7 +57,8 @@ Result<OptimizeInput> read_input(const OptimizeSettings& s) {
   OptimizeInput input{*task, declared_shapes(*task), {}, {}};
   std::vector<std::string> skipped;
   if (!s.baseline.empty()) {
-    auto users = read_submissions({"--baseline", s.baseline, s.operator_file, s.contract}, skipped);
+    auto users = read_submissions(
+        {"--baseline", s.baseline, s.operator_file, s.contract, /*whole=*/true}, skipped);
     if (!users) return tl::unexpected(std::move(users.error()));
     input.users = std::move(*users);
   }
@@ -69,9 +70,9 @@ Result<void> read_candidates(const OptimizeSettings& s, OptimizeInput& input) {
   std::vector<std::string> skipped;
   auto candidates =
       read_submissions({"--candidates", s.candidates, s.operator_file, s.contract}, skipped);
+  tell_skipped(skipped);
   if (!candidates) return tl::unexpected(std::move(candidates.error()));
   input.candidates = std::move(*candidates);
-  tell_skipped(skipped);
   return check_one_contract(input);
 }
 
@@ -126,9 +127,11 @@ std::string judged_line(const Attempt& attempt) {
 /// Everything of one call that the steps share.
 class OptimizeJob {
  public:
-  OptimizeJob(const OptimizeCall& call, OptimizeInput input, std::string asked,
-              AttemptJournal journal, const std::vector<sandbox::SandboxOptions>& slots)
+  OptimizeJob(const OptimizeCall& call, const SignalWait& signals, OptimizeInput input,
+              std::string asked, AttemptJournal journal,
+              const std::vector<sandbox::SandboxOptions>& slots)
       : call_(call),
+        signals_(signals),
         input_(std::move(input)),
         asked_(std::move(asked)),
         journal_(std::move(journal)),
@@ -223,6 +226,7 @@ class OptimizeJob {
     report.promotion = promote(report.user_kernels, report.candidates, s.margin);
     report.left_out = left_out_;
     report.not_begun = not_begun_;
+    report.stopped = signals_.arrived();
     report.asked = asked_;
     return report;
   }
@@ -234,10 +238,10 @@ class OptimizeJob {
   }
 
   const OptimizeCall& call_;
+  const SignalWait& signals_;
   OptimizeInput input_;
   std::string asked_;
   AttemptJournal journal_;
-  SignalWait signals_{"stopping; what was judged is kept"};
   EndOnSignal end_{signals_};
   std::vector<SandboxBackendFactory> services_;
   SteadyClock::time_point began_ = SteadyClock::now();
@@ -246,12 +250,16 @@ class OptimizeJob {
 };
 
 ExitCode tell_resume(const OptimizeCall& call) {
-  std::cerr << "go on with: ./warpsmith optimize --resume " << call.folder.folder.string() << '\n';
+  std::cerr << "kept: the verdicts in " << call.folder.journal().string()
+            << "\ngo on with: ./warpsmith optimize --resume " << call.folder.folder.string()
+            << '\n';
   return ExitCode::interrupted;
 }
 
 /// Judges the candidates of the input and decides.
 Result<ExitCode> judge(const OptimizeCall& call, OptimizeInput input, const std::string& asked) {
+  // From here on Ctrl-C leaves a folder that --resume takes.
+  const SignalWait signals{"stopping: what was judged is kept; press Ctrl-C again to exit at once"};
   auto slots = take_slots(slots_config(call.settings, input));
   if (!slots) return tl::unexpected(std::move(slots.error()));
   if (call.is_new && call.settings.brain.empty()) {
@@ -260,7 +268,7 @@ Result<ExitCode> judge(const OptimizeCall& call, OptimizeInput input, const std:
   }
   auto journal = AttemptJournal::open(call.folder.journal());
   if (!journal) return tl::unexpected(std::move(journal.error()));
-  OptimizeJob job(call, std::move(input), asked, std::move(*journal), *slots);
+  OptimizeJob job(call, signals, std::move(input), asked, std::move(*journal), *slots);
   auto code = job.run();
   return job.stopped() ? tell_resume(call) : code;
 }

@@ -21,6 +21,17 @@ bool is_source_file(const fs::path& file) {
   });
 }
 
+/// Why an entry is no submission; empty if it may be one.
+std::string unfit(const SubmissionFolder& from, const fs::directory_entry& entry) {
+  std::error_code error;
+  if (entry.path().filename().string().starts_with('.')) return "its name begins with a dot";
+  if (!entry.is_directory(error)) {
+    return is_source_file(entry.path()) ? "" : "no contract takes such a file";
+  }
+  if (holds_solution(entry.path(), from.contract)) return "";
+  return "expected " + expected_files(from.contract) + " in it, found none";
+}
+
 /// The entries of the folder that may be submissions, sorted.
 Result<std::vector<fs::path>> entries_of(const SubmissionFolder& from,
                                          std::vector<std::string>& skipped) {
@@ -30,18 +41,21 @@ Result<std::vector<fs::path>> entries_of(const SubmissionFolder& from,
   }
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(from.folder, error)) {
-    const std::string name = entry.path().filename();
-    const bool fits =
-        !name.starts_with('.') && (entry.is_directory(error) || is_source_file(entry.path()));
-    if (fits) found.push_back(entry.path());
-    if (!fits) skipped.push_back(name);
+    const std::string why = unfit(from, entry);
+    const bool lacks_kernel = !why.empty() && entry.is_directory(error);
+    if (from.whole && lacks_kernel && !entry.path().filename().string().starts_with('.')) {
+      return fail(ErrorCode::invalid_argument,
+                  from.option + ' ' + entry.path().string() + ": " + why);
+    }
+    if (why.empty()) found.push_back(entry.path());
+    if (!why.empty()) skipped.push_back(entry.path().filename().string() + ": " + why);
   }
   std::ranges::sort(found);
   std::ranges::sort(skipped);
   if (found.empty() || found.size() > most_submissions) {
     return fail(ErrorCode::invalid_argument, from.option + ' ' + from.folder + ": expected 1 to " +
                                                  std::to_string(most_submissions) +
-                                                 " folders or source files, got " +
+                                                 " folders with a kernel or source files, got " +
                                                  std::to_string(found.size()));
   }
   return found;

@@ -26,11 +26,12 @@ struct SubmissionFolder {
   std::string folder;
   std::string operator_file;
   std::string contract;  // empty: implied by the files
+  bool whole = false;    // a folder without a solution is an error; otherwise it is left out
 };
 
-/// In the order of their names. Entries that begin with a dot, and files that no contract takes,
-/// are left out; `skipped` gets their names. An error names the entry that cannot be read, or says
-/// that there is none.
+/// In the order of their names. Entries that begin with a dot, files that no contract takes, and
+/// folders without a solution are left out; `skipped` gets a line on each. An error names the entry
+/// that cannot be read, or says that there is none.
 Result<std::vector<FoundSubmission>> read_submissions(const SubmissionFolder& from,
                                                       std::vector<std::string>& skipped);
 

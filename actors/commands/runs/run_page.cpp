@@ -51,6 +51,10 @@ std::string dropped_text(const RunSummary& s) {
 }
 
 std::string trajectories_text(const RunSummary& s) {
+  if (!s.learns) {
+    return grouped(s.admitted) + " admitted: " + grouped(s.closed) + " judged, " + dropped_text(s) +
+           ", " + grouped(s.open) + " running";
+  }
   return grouped(s.admitted) + " admitted: " + grouped(s.trained) + " trained, " + dropped_text(s) +
          ", " + grouped(s.in_flight) + " in flight (" + grouped(s.open) + " running, " +
          grouped(s.closed + s.stepped) + " to be trained)";
@@ -59,6 +63,15 @@ std::string trajectories_text(const RunSummary& s) {
 std::string steps_text(const RunSummary& s) {
   return std::to_string(s.last_step) + ", " + std::to_string(s.durable_step) +
          " of them in a checkpoint";
+}
+
+/// A line for each reason of a drop: the newest one in words.
+std::string dropped_lines(const RunSummary& s) {
+  std::string text;
+  for (const auto& [reason, why] : s.dropped_why) {
+    if (!why.empty()) text += line("", std::string(reason).append(", the newest: ").append(why));
+  }
+  return text;
 }
 
 std::vector<double> values_of(const std::vector<CurvePoint>& curve, double CurvePoint::* value) {
@@ -123,7 +136,8 @@ std::string page_text(const RunPage& page) {
   std::string text = line("run", page.name + (page.running ? ", running" : ", stopped"));
   text += line("started", s.started_at + ", " + fixed(s.wall_s, 0) + " s in " +
                               counted(s.incarnations, "start"));
-  text += line("trajectories", trajectories_text(s)) + line("steps", steps_text(s));
+  text += line("trajectories", trajectories_text(s)) + dropped_lines(s);
+  if (s.learns) text += line("steps", steps_text(s));
   text += reward_lines(page) + passed_lines(page);
   text += line("faster", percent(s.fast_eager_last) + " than eager, " +
                              percent(s.fast_compile_last) + " than torch.compile, of the last 128");

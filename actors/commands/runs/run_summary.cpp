@@ -18,6 +18,8 @@ nlohmann::json figures_of(const RunPaths& paths, const RunSummary& s) {
           {"trained", s.trained},
           {"dropped", s.dropped_total()},
           {"dropped_by_reason", s.dropped},
+          {"dropped_newest", s.dropped_why},
+          {"learns", s.learns},
           {"in_flight", s.in_flight},
           {"steps", s.last_step},
           {"durable_step", s.durable_step},

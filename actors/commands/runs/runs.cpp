@@ -9,6 +9,7 @@
 
 #include "actors/commands/bench/bench_parts.hpp"
 #include "actors/commands/command.hpp"
+#include "actors/commands/option_rules.hpp"
 #include "actors/commands/runs/run_page.hpp"
 #include "actors/commands/runs/run_summary.hpp"
 #include "actors/commands/runs/trajectory_text.hpp"
@@ -140,8 +141,8 @@ void add_trajectory_options(CLI::App& app, const std::shared_ptr<RunsArguments>&
   app.add_option("RUN", args->name,
                  "Its name, its folder (of a chain's stage: CHAIN/stages/N-NAME), or \"latest\"")
       ->capture_default_str();
-  auto* best = app.add_flag("--best", args->best, "Highest rewards first, not the newest ones");
-  app.add_flag("--worst", args->worst, "Lowest rewards first")->excludes(best);
+  app.add_flag("--best", args->best, "Highest rewards first, not the newest ones");
+  app.add_flag("--worst", args->worst, "Lowest rewards first");
   app.add_option("--task", args->choice.task, "Only those of this task")->type_name("ID");
   app.add_option("--limit", args->choice.limit, "How many")
       ->capture_default_str()
@@ -149,6 +150,12 @@ void add_trajectory_options(CLI::App& app, const std::shared_ptr<RunsArguments>&
   app.add_option("--show", args->shown, "One of them turn by turn, with its verdicts")
       ->type_name("ID")
       ->check(CLI::PositiveNumber);
+}
+
+std::vector<OptionRule> trajectory_rules() {
+  using Kind = OptionRule::Kind;
+  return {{"--show", Kind::takes, {"RUN"}, "it shows one trajectory and lists none"},
+          {"--best", Kind::refuses, {"--worst"}, "give one of the two"}};
 }
 
 }  // namespace
@@ -186,8 +193,10 @@ Command runs_command() {
         CLI::App* each = app.add_subcommand(
             "trajectories", "Trajectories of one run, also while it runs: a list, or one as text");
         add_trajectory_options(*each, args);
-        return [args, one, each] {
-          if (each->parsed()) return trajectories(*args);
+        const auto read =
+            with_rules(*each, trajectory_rules(), [args] { return trajectories(*args); });
+        return [args, one, each, read] {
+          if (each->parsed()) return read();
           return one->parsed() ? show(*args) : list(*args);
         };
       }};

@@ -7,6 +7,7 @@
 
 #include "actors/commands/command.hpp"
 #include "actors/commands/config_options.hpp"
+#include "actors/commands/option_rules.hpp"
 #include "actors/commands/train/chain_run.hpp"
 #include "actors/commands/train/dry_run.hpp"
 #include "actors/commands/train/stage_run.hpp"
@@ -127,7 +128,16 @@ Command train_command() {
             "Exit codes: 0 done, or stopped with a checkpoint; 2 bad input; 3 infrastructure "
             "failure;\n"
             "130 ended by a second Ctrl-C.");
-        return [args] { return train(*args); };
+        return with_rules(app,
+                          {{"--resume",
+                            OptionRule::Kind::refuses,
+                            {"CONFIG"},
+                            "the run has a configuration; --set changes it"},
+                           {"--dry-run",
+                            OptionRule::Kind::refuses,
+                            {"--json"},
+                            "it starts nothing, so there is no result"}},
+                          [args] { return train(*args); });
       }};
 }
 

@@ -45,7 +45,7 @@ TEST_F(CandidatesTest, AFolderIsOneCandidate) {
   put("sum/part/b.hpp", "");
   EXPECT_EQ(files("sum", 0), (Files{{"solution/kernel.cpp", "int a;\n```\nno end\n````\n"},
                                     {"solution/part/b.hpp", ""}}));
-  EXPECT_THAT(answer("sum", 1).error().message, HasSubstr("has 1 of them, and sample 2"));
+  EXPECT_THAT(answer("sum", 1).error().message, HasSubstr("for sample 2 of task sum"));
 }
 
 TEST_F(CandidatesTest, NumberedFoldersComeInOrder) {
@@ -87,6 +87,62 @@ TEST_F(CandidatesTest, TheRunsDatabaseTellsTaskAndSample) {
   EXPECT_EQ(place_of(run, 3).value().index, 1U);
   EXPECT_EQ(place_of(run, 2).value().index, 0U);
   EXPECT_FALSE(place_of(run, 9));
+}
+
+/// A run with one task and two starts.
+class PlacesTest : public CandidatesTest {
+ protected:
+  PlacesTest() { sum_.id = "sum"; }
+  void admit(std::initializer_list<TrajectoryId> ids) {
+    ASSERT_TRUE(db_.put_task(sum_));
+    for (const TrajectoryId id : ids) ASSERT_TRUE(db_.put_admission(id, sum_, {start_, 0}));
+  }
+  void drop(TrajectoryId id) {
+    ASSERT_TRUE(db_.put_drop(id, DropReason::no_answer, "none"));
+    set_time("UPDATE trajectories SET dropped_at = ? WHERE id = ?", static_cast<int64_t>(id));
+  }
+  void restart() {
+    start_ = db_.begin_incarnation(0).value();
+    set_time("UPDATE incarnations SET started_at = ? WHERE incarnation = ?", int64_t{start_});
+  }
+  /// Each event is later than the one before.
+  void set_time(const char* sql, int64_t row) {
+    ASSERT_TRUE(db_.connection().run(sql, {"time " + std::to_string(++time_), row}));
+  }
+  uint64_t index(TrajectoryId id) { return place_of(run_, id).value().index; }
+
+  const RunPaths run_{folder_.path()};
+  RunDatabase db_ = RunDatabase::open(run_.database()).value();
+  uint32_t start_ = db_.begin_incarnation(0).value();
+  int time_ = 0;  // at most 9, since times are compared as texts
+  Task sum_;
+};
+
+TEST_F(PlacesTest, AResumeAsksAgainForWhatWasDropped) {
+  admit({1, 2, 3});
+  drop(1);
+  drop(3);
+  restart();
+  admit({4, 5, 6});
+  EXPECT_EQ(index(4), 0U);
+  EXPECT_EQ(index(5), 2U);
+  EXPECT_EQ(index(6), 3U);
+  EXPECT_EQ(index(2), 1U) << "a trajectory keeps its place";
+  drop(4);
+  restart();
+  admit({7});
+  EXPECT_EQ(index(7), 0U);
+}
+
+TEST_F(PlacesTest, WithinOneStartEachTrajectoryHasItsOwnPlace) {
+  admit({1});
+  drop(1);
+  admit({2});
+  EXPECT_EQ(index(2), 1U);
+  restart();
+  drop(2);
+  admit({3});
+  EXPECT_EQ(index(3), 0U) << "2 was under way when the run was resumed";
 }
 
 }  // namespace

@@ -81,5 +81,12 @@ TEST_F(RolloutFilesTest, AResumeJudgesTheRecordedAnswer) {
   EXPECT_FALSE(outcome.truncated);
 }
 
+TEST_F(RolloutFilesTest, ABrainWithoutAnAnswerIsAReasonOfItsOwn) {
+  const auto asked = only<GenerateCall>(admit());
+  const auto dropped = only<Dropped>(machine_->unanswered(asked.turn, "no recorded solution"));
+  EXPECT_EQ(dropped.reason, DropReason::no_answer);
+  EXPECT_EQ(dropped.detail, "no recorded solution");
+}
+
 }  // namespace
 }  // namespace warpsmith::actors

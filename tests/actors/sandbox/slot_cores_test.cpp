@@ -71,7 +71,12 @@ TEST(SlotCoresTest, MoreSlotsThanCoresLeaveNone) {
 TEST(SlotCoresTest, ThisProcessHasACore) {
   EXPECT_FALSE(allowed_cores().empty());
   EXPECT_TRUE(check_slot_cores(slots(1)));
-  EXPECT_FALSE(check_slot_cores(slots(4096)));
+  EXPECT_NE(check_slot_cores(slots(4096)).error().message.find("sandbox.count = 4096: "),
+            std::string::npos);
+  EXPECT_NE(check_slot_cores(slots(4096), SlotsOf::command)
+                .error()
+                .message.find("--slots 4096: expected at most "),
+            std::string::npos);
 }
 
 }  // namespace

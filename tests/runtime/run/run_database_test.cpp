@@ -73,8 +73,24 @@ TEST_F(RunDatabaseTest, TrajectoryIsReadBackInEachPhase) {
   EXPECT_EQ(rows->at(0).outcome->speedup_eager, 2.0);
   EXPECT_EQ(rows->at(0).outcome->speedup_compile, std::nullopt);
   EXPECT_EQ(rows->at(1).drop_reason, DropReason::stale);
+  EXPECT_EQ(rows->at(1).drop_detail, "all tokens older than 4");
   EXPECT_FALSE(rows->at(2).outcome.has_value());
   EXPECT_EQ(rows->at(2).admitted_at, (PolicyVersion{1, 0}));
+}
+
+TEST_F(RunDatabaseTest, ASummarySaysWhyTheNewestWasDroppedAndWhetherTheRunLearns) {
+  admit(1, 3);
+  ASSERT_TRUE(db_.put_drop(1, DropReason::no_answer, "no solution for a"));
+  ASSERT_TRUE(db_.put_drop(3, DropReason::no_answer, "no solution for b"));
+  ASSERT_TRUE(db_.put_drop(2, DropReason::stale, "old"));
+  EXPECT_EQ(
+      summarize(db_)->dropped_why,
+      (std::map<std::string, std::string>{{"no_answer", "no solution for b"}, {"stale", "old"}}));
+  EXPECT_TRUE(summarize(db_)->learns) << "a run whose start was not recorded";
+  ASSERT_TRUE(db_.set_learns(false));
+  EXPECT_FALSE(summarize(db_)->learns);
+  ASSERT_TRUE(db_.set_learns(true));
+  EXPECT_TRUE(summarize(db_)->learns);
 }
 
 TEST_F(RunDatabaseTest, VerdictIsStoredByName) {

@@ -77,6 +77,13 @@ Result<void> check_against(const std::optional<SuiteReport>& before, const Suite
   return check_comparable(before->stack, *now, mix);
 }
 
+/// Says how to go on, on standard error: --json leaves standard output to the report.
+void tell_missing(const RunPaths& paths, size_t missing) {
+  if (missing == 0) return;
+  std::cerr << missing << (missing == 1 ? " sample is" : " samples are")
+            << " missing; resume with: ./warpsmith eval --resume " << paths.folder.string() << '\n';
+}
+
 /// Prints and writes the table of a run; returns the number of missing samples.
 Result<size_t> print_table(const RunPaths& paths, const std::optional<SuiteReport>& before,
                            const SuiteArguments& args) {
@@ -93,7 +100,9 @@ Result<size_t> print_table(const RunPaths& paths, const std::optional<SuiteRepor
   if (before && !args.json) std::cout << '\n' << for_terminal(to_text(*before, *report));
   std::cerr << "written: report.csv, report.json and report.html in " << paths.folder.string()
             << '\n';
-  return report->table.rows.empty() ? 0 : report->table.rows.front().missing;
+  const size_t missing = report->table.rows.empty() ? 0 : report->table.rows.front().missing;
+  tell_missing(paths, missing);
+  return missing;
 }
 
 ExitCode report_run(const SuiteArguments& args, const std::optional<SuiteReport>& before) {
@@ -111,8 +120,6 @@ ExitCode finish(const SuiteRun& run, const std::optional<SuiteReport>& before,
     return report({run.loop.error.code, run.paths.log().string() + ": " + run.loop.error.message});
   }
   if (*missing == 0) return ExitCode::success;
-  std::cerr << *missing << " samples are missing; resume with: ./warpsmith eval --resume "
-            << run.paths.folder.string() << '\n';
   return run.loop.end == LoopEnd::stopped ? ExitCode::interrupted : ExitCode::infrastructure;
 }
 

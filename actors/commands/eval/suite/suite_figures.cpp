@@ -17,6 +17,7 @@ using Passed = bool SuiteSample::*;
 struct TaskSamples {
   const SuiteTask* task = nullptr;
   std::vector<SuiteSample> samples;
+  std::string dropped;  // why the newest drop was; empty: none
 };
 
 /// What a row is computed from.
@@ -65,19 +66,21 @@ class GeometricMean {
 
 /// The mean over tasks of each task's share of samples that are correct and `counts`.
 template <class Counts>
-double mean_share(const Group& group, Counts counts) {
+Share mean_share(const Group& group, Counts counts) {
+  if (group.tasks.empty()) return std::nullopt;
   double sum = 0;
   for (const TaskSamples* task : group.tasks) {
     const auto hits = std::ranges::count_if(
         task->samples, [&](const SuiteSample& s) { return s.*group.passed && counts(s); });
     sum += static_cast<double>(hits) / static_cast<double>(task->samples.size());
   }
-  return group.tasks.empty() ? 0 : sum / static_cast<double>(group.tasks.size());
+  return sum / static_cast<double>(group.tasks.size());
 }
 
 SpeedFigures speeds_of(const Group& group, Ratio ratio) {
   SpeedFigures out;
   GeometricMean all, best;
+  std::array<double, fast_points.size()> fast{};  // tasks
   for (const TaskSamples* task : group.tasks) {
     for (const SuiteSample& s : task->samples) {
       if (s.*group.passed) all.add(s.*ratio);
@@ -86,7 +89,7 @@ SpeedFigures speeds_of(const Group& group, Ratio ratio) {
     if (top == nullptr) continue;
     best.add(top->*ratio);
     for (size_t i = 0; i < fast_points.size(); ++i) {
-      out.best_fast[i] += is_fast(*top, ratio, fast_points[i]) ? 1 : 0;
+      fast[i] += is_fast(*top, ratio, fast_points[i]) ? 1 : 0;
     }
   }
   out.geomean = all.value();
@@ -94,7 +97,7 @@ SpeedFigures speeds_of(const Group& group, Ratio ratio) {
   for (size_t i = 0; i < fast_points.size(); ++i) {
     out.fast[i] =
         mean_share(group, [&](const SuiteSample& s) { return is_fast(s, ratio, fast_points[i]); });
-    if (!group.tasks.empty()) out.best_fast[i] /= static_cast<double>(group.tasks.size());
+    if (!group.tasks.empty()) out.best_fast[i] = fast[i] / static_cast<double>(group.tasks.size());
   }
   out.faster = mean_share(group, [&](const SuiteSample& s) { return is_clearly_faster(s, ratio); });
   return out;
@@ -160,8 +163,11 @@ std::vector<TaskSamples> counted_samples(const SuitePlan& plan, const SuiteRecor
   for (const SuiteTask& task : plan.tasks) {
     const auto found = records.samples.find(task.id);
     if (found == records.samples.end() && records.refused.contains(task.id)) continue;
-    TaskSamples& one = tasks.emplace_back(TaskSamples{&task, {}});
+    TaskSamples& one = tasks.emplace_back(TaskSamples{&task, {}, {}});
     if (found != records.samples.end()) one.samples = found->second;
+    if (const auto why = records.dropped.find(task.id); why != records.dropped.end()) {
+      one.dropped = why->second;
+    }
     const auto planned = static_cast<size_t>(plan.samples);
     if (one.samples.size() > planned) one.samples.resize(planned);
   }
@@ -203,9 +209,12 @@ class RowMaker {
   }
   void add_task(const TaskSamples& task) {
     add(SuiteScope::task, task.task->level, [&](const TaskSamples& t) { return &t == &task; });
-    table_.rows.back().task = task.task->id;
+    SuiteRow& row = table_.rows.back();
+    row.task = task.task->id;
+    if (row.missing > 0) row.missing_why = task.dropped;
+    if (row.reason.empty()) row.reason = row.missing_why;
     const SuiteSample* best = best_of(task, passed_, &SuiteSample::speedup_eager);
-    if (best != nullptr) table_.rows.back().best = *best;
+    if (best != nullptr) row.best = *best;
   }
 
   SuiteTable& table_;

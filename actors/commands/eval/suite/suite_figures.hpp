@@ -16,10 +16,13 @@ namespace warpsmith::actors {
 /// The p of fast_p: the share that is correct and more than p times as fast (KernelBench).
 inline constexpr std::array<double, 4> fast_points{0, 1, 1.5, 2};
 
+/// A share from 0 to 1; empty where nothing was judged.
+using Share = std::optional<double>;
+
 /// Against one baseline.
 struct SpeedFigures {
-  double faster = 0;  // share of samples whose whole interval is > 5 % faster
-  std::array<double, 4> fast{}, best_fast{};    // of samples; of tasks, by their best sample
+  Share faster;                                 // of samples whose whole interval is > 5 % faster
+  std::array<Share, 4> fast{}, best_fast{};     // of samples; of tasks, by their best sample
   std::optional<double> geomean, best_geomean;  // over correct samples; over best samples
 };
 
@@ -34,13 +37,14 @@ struct SuiteRow {
   size_t samples = 0;  // judged
   size_t missing = 0;  // planned but not judged
   size_t correct = 0;
-  double pass_rate = 0;
+  Share pass_rate;
   std::map<int64_t, std::optional<double>> pass_at;  // by k
   SpeedFigures eager, compile;
   std::optional<SuiteSample> best;  // of a task: the correct sample with the largest speed-up
   std::string trust;                // the classes that occur, joined by '+'
   std::map<std::string, size_t> failures;  // outcome → samples
-  std::string reason;                      // of the first failure, or of a refusal
+  std::string missing_why;  // of a task with missing samples: why the newest was dropped
+  std::string reason;       // of the first failure, else of the newest drop; or of a refusal
 };
 
 struct SuiteTable {

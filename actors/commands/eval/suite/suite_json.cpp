@@ -32,10 +32,10 @@ json best_json(const std::optional<SuiteSample>& best) {
 json speeds_json(const SpeedFigures& speeds) {
   json fast = json::array(), best = json::array();
   for (size_t i = 0; i < fast_points.size(); ++i) {
-    fast.push_back({{"p", fast_points[i]}, {"share", speeds.fast[i]}});
-    best.push_back({{"p", fast_points[i]}, {"share", speeds.best_fast[i]}});
+    fast.push_back({{"p", fast_points[i]}, {"share", nullable(speeds.fast[i])}});
+    best.push_back({{"p", fast_points[i]}, {"share", nullable(speeds.best_fast[i])}});
   }
-  return {{"faster", speeds.faster},
+  return {{"faster", nullable(speeds.faster)},
           {"fast_p", fast},
           {"best_fast_p", best},
           {"geomean", nullable(speeds.geomean)},
@@ -55,7 +55,7 @@ json row_json(const SuiteRow& row) {
               {"samples", row.samples},
               {"missing", row.missing},
               {"correct", row.correct},
-              {"pass_rate", row.pass_rate},
+              {"pass_rate", nullable(row.pass_rate)},
               {"pass_at", pass_at},
               {"eager", speeds_json(row.eager)},
               {"compile", speeds_json(row.compile)},

@@ -27,6 +27,11 @@ std::string cell(const std::string& text, const char* kind = "td") {
   return std::string{"<"} + kind + '>' + text + "</" + kind + '>';
 }
 
+/// In percent.
+std::string shown(const Share& share) {
+  return share ? shown(100 * *share) : "-";
+}
+
 std::string ranged(const std::optional<Measured>& measured) {
   if (!measured) return "-";
   std::string out = shown(measured->value);
@@ -143,14 +148,13 @@ std::string figures_row(const SuiteRow& row, const SuiteTable& table) {
                                                             : "all tasks";
   std::string out = "<tr class=\"" + std::string{to_string(row.scope)} + "\">" +
                     cell(escaped(name)) + cell(escaped(row.numerics)) +
-                    cell(std::to_string(row.samples)) + cell(shown(100 * row.pass_rate));
+                    cell(std::to_string(row.samples)) + cell(shown(row.pass_rate));
   for (const int64_t k : table.ks) {
-    const auto& one = row.pass_at.at(k);
-    out += cell(one ? shown(100 * *one) : "-");
+    out += cell(shown(row.pass_at.at(k)));
   }
   for (const SpeedFigures* speeds : {&row.eager, &row.compile}) {
-    out += cell(shown(100 * speeds->faster));
-    for (const double share : speeds->fast) out += cell(shown(100 * share));
+    out += cell(shown(speeds->faster));
+    for (const Share& share : speeds->fast) out += cell(shown(share));
     out += cell(speeds->geomean ? shown(*speeds->geomean) : "-");
   }
   const SuiteSample best = row.best.value_or(SuiteSample{});
@@ -185,12 +189,14 @@ std::string figures(const SuiteReport& report) {
 
 std::string failures(const SuiteReport& report) {
   std::string out =
-      "<h2>Failures and refusals</h2><table><tr><th>task</th><th>numerics</th>"
+      "<h2>Failures, missing samples and refusals</h2><table><tr><th>task</th><th>numerics</th>"
       "<th>what</th><th class=\"t\">first reason</th></tr>\n";
   for (const SuiteRow& row : report.table.rows) {
-    const bool failed = row.scope == SuiteScope::task && !row.failures.empty();
-    if (!failed && row.scope != SuiteScope::refused) continue;
-    std::string what = failed ? "" : "refused";
+    const bool task = row.scope == SuiteScope::task;
+    if (task ? row.failures.empty() && row.missing == 0 : row.scope != SuiteScope::refused)
+      continue;
+    std::string what = task ? "" : "refused";
+    if (row.missing > 0) what = "missing " + std::to_string(row.missing) + ' ';
     for (const auto& [outcome, count] : row.failures) {
       what += outcome + ' ' + std::to_string(count) + ' ';
     }

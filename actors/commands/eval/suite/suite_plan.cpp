@@ -94,6 +94,13 @@ Result<std::vector<T>> parse_list(const json& list, const std::string& name,
   return out;
 }
 
+/// The message without the file's name, which stands beside it wherever it is shown.
+std::string reason_of(const synthesis::RefusedFile& file) {
+  const std::string place = file.file.string() + ": ";
+  const std::string& message = file.why.message;
+  return message.starts_with(place) ? message.substr(place.size()) : message;
+}
+
 }  // namespace
 
 std::string level_of(const fs::path& suite, const fs::path& file) {
@@ -111,7 +118,7 @@ SuitePlan plan_suite(const fs::path& suite, const synthesis::FoundTasks& found, 
                           lane_name(task.lane)});
   }
   for (const synthesis::RefusedFile& file : found.refused) {
-    plan.broken.push_back({level_of(suite, file.file), file.file.string(), file.why.message});
+    plan.broken.push_back({level_of(suite, file.file), file.file.string(), reason_of(file)});
   }
   return plan;
 }

@@ -100,7 +100,7 @@ Result<SuiteRecords> read_suite_records(RunDatabase& db) {
   const auto rows = trajectory_rows(db, 1, UINT64_MAX >> 1U);
   if (!rows) return tl::unexpected(rows.error());
   for (const TrajectoryRow& row : *rows) {
-    if (row.drop_reason) ++records.dropped[row.task_id];
+    if (row.drop_reason) records.dropped[row.task_id] = first_line(row.drop_detail);
     if (row.drop_reason || !row.outcome) continue;
     auto sample = sample_of(db, row);
     if (!sample) return tl::unexpected(std::move(sample.error()));

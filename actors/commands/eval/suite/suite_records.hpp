@@ -31,7 +31,7 @@ struct SuiteSample {
 
 struct SuiteRecords {
   std::map<std::string, std::vector<SuiteSample>> samples;  // by task, in order of admission
-  std::map<std::string, uint64_t> dropped;                  // by task
+  std::map<std::string, std::string> dropped;               // by task: why the newest was
   std::map<std::string, std::string> refused;               // by task: the ingest's reason
 };
 

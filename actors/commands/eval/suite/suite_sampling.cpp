@@ -92,7 +92,9 @@ void record_end(LedgerSource& ledger) {
 
 Result<SuiteRun> sample_suite(const SuiteSampling& prepared, const RunTreeUntilDone& run) {
   if (auto good = check_evaluable(prepared.config); !good) return tl::unexpected(good.error());
-  if (auto fits = check_slots(prepared.config.sandbox); !fits) return tl::unexpected(fits.error());
+  if (auto fits = check_slots(prepared.config.sandbox, prepared.slots_of); !fits) {
+    return tl::unexpected(fits.error());
+  }
   leave_slot_cores(prepared.config.sandbox);
   auto inputs = load_inputs(prepared.config, prepared.config.model.folder);
   if (!inputs) return tl::unexpected(std::move(inputs.error()));

@@ -9,6 +9,7 @@
 #include "actors/commands/eval/suite/suite_plan.hpp"
 #include "actors/commands/run_loop.hpp"
 #include "actors/run/run_inputs.hpp"
+#include "actors/sandbox/slot_cores.hpp"
 
 namespace warpsmith::actors {
 
@@ -18,6 +19,7 @@ struct SuiteSampling {
   SuitePlan plan;
   std::optional<RunPaths> resumed;  // none: a new run
   JudgedSubmission judged;          // hears of each verdict; may be empty
+  SlotsOf slots_of = SlotsOf::configuration;
 };
 
 struct SuiteRun {

@@ -57,9 +57,9 @@ std::vector<std::string> column_names(const SuiteTable& table) {
 
 void add_speeds(std::vector<std::string>& fields, const SpeedFigures& speeds) {
   fields.push_back(number(speeds.faster));
-  for (const double share : speeds.fast) fields.push_back(number(share));
+  for (const Share& share : speeds.fast) fields.push_back(number(share));
   fields.push_back(number(speeds.geomean));
-  for (const double share : speeds.best_fast) fields.push_back(number(share));
+  for (const Share& share : speeds.best_fast) fields.push_back(number(share));
   fields.push_back(number(speeds.best_geomean));
 }
 
@@ -107,8 +107,8 @@ std::string padded(std::string text, size_t width, bool left = false) {
   return left ? text + space : space + text;
 }
 
-std::string percent(double share) {
-  return number(100 * share, "%.1f");
+std::string percent(const Share& share) {
+  return share ? number(100 * *share, "%.1f") : "-";
 }
 
 constexpr size_t name_width = 34, figure_width = 9;
@@ -134,8 +134,7 @@ std::string name_of(const SuiteRow& row) {
 std::string text_line(const SuiteRow& row, const SuiteTable& table) {
   std::vector<std::string> figures{std::to_string(row.samples), percent(row.pass_rate)};
   for (const int64_t k : table.ks) {
-    const auto& one = row.pass_at.at(k);
-    figures.push_back(one ? percent(*one) : "-");
+    figures.push_back(percent(row.pass_at.at(k)));
   }
   figures.push_back(percent(row.eager.faster));
   figures.push_back(percent(row.compile.faster));
@@ -154,15 +153,22 @@ std::string text_line(const SuiteRow& row, const SuiteTable& table) {
   return line + '\n';
 }
 
-std::string missing_line(const SuiteTable& table) {
-  const auto& rows = table.rows;
-  const size_t missing = rows.empty() ? 0 : rows.front().missing;
-  return missing == 0 ? "" : std::to_string(missing) + " samples are missing: eval --resume RUN\n";
+/// The tasks without all their samples, by name and with the reason.
+std::string missing_lines(const SuiteReport& report) {
+  std::string out;
+  for (const SuiteRow& row : report.table.rows) {
+    const bool counts = row.scope == SuiteScope::task && row.numerics == report.plan.numerics;
+    if (!counts || row.missing == 0) continue;
+    out += "missing: " + row.task + ", " + std::to_string(row.missing) + " of " +
+           std::to_string(report.plan.samples) + ": " +
+           (row.missing_why.empty() ? "not sampled yet" : row.missing_why) + '\n';
+  }
+  return out;
 }
 
 std::string level_line(const std::string& name, const SuiteRow& row) {
   std::string line = padded(name, name_width, true);
-  for (const double share : {row.pass_rate, row.eager.faster, row.compile.faster, row.eager.fast[1],
+  for (const Share& share : {row.pass_rate, row.eager.faster, row.compile.faster, row.eager.fast[1],
                              row.eager.fast[2], row.eager.fast[3]}) {
     line += padded(percent(share), figure_width);
   }
@@ -198,7 +204,7 @@ std::string to_text(const SuiteReport& report) {
   for (const SuiteRow& row : report.table.rows) {
     if (row.scope == SuiteScope::refused) out += "refused: " + row.task + ": " + row.reason + '\n';
   }
-  return out + missing_line(report.table);
+  return out + missing_lines(report);
 }
 
 std::string to_text(const SuiteReport& before, const SuiteReport& now) {

@@ -131,13 +131,16 @@ TEST_F(CheckProgramTest, BadInputIsNamed) {
   EXPECT_THAT(
       refusal({std::string(example) + "/solution/plan.toml"}),
       HasSubstr("plan.toml: expected a folder with reference.py and solution/, got a file"));
-  EXPECT_THAT(refusal({example, "--contract", "cpu"}), HasSubstr("write kernel.cpp first"));
+  EXPECT_THAT(refusal({example, "--contract", "cpu"}),
+              HasSubstr("solution: expected kernel.cpp (contract cpu) in it, found none\n"));
   EXPECT_THAT(
       refusal({example, "--contract", "cpu", "--explain"}),
       HasSubstr(
           "--explain: only contract device has a plan (solution/plan.toml), got contract cpu"));
-  EXPECT_THAT(refusal({example, "--compile-only", "--explain"}), HasSubstr("excludes"));
-  EXPECT_THAT(refusal({example, "--explain", "--profile", "kernels.json"}), HasSubstr("excludes"));
+  EXPECT_EQ(refusal({example, "--compile-only", "--explain"}),
+            "warpsmith: check: --compile-only has no effect with --explain: nothing is run\n");
+  EXPECT_THAT(refusal({example, "--explain", "--profile", "kernels.json", "--numerics", "paper"}),
+              HasSubstr("check: --numerics and --profile have no effect with --explain"));
   EXPECT_THAT(refusal({"--trace", "trace.json", "--task", cpu_task, file("kernel.cpp", "")}),
               HasSubstr("--profile, --trace: contract cpu does not use a GPU here"));
   for (const char* name : {"k.cu", "p.toml"}) {

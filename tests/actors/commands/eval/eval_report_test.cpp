@@ -76,6 +76,8 @@ TEST(EvalReportTest, MissingSamplesAreCountedAndTimesAreMedians) {
   EXPECT_EQ(out["wanted"], 5);
   EXPECT_EQ(out["samples"], 3);
   EXPECT_EQ(out["dropped"], 1);
+  EXPECT_EQ(out["dropped_newest"]["a"], "lost");
+  EXPECT_EQ(report->dropped.at("a"), "lost");
   EXPECT_EQ(out["refused_tasks"], 2);
   EXPECT_EQ(out["by_task"]["a"]["times"]["candidate_ms"], 4.0);
   EXPECT_TRUE(out["by_task"]["a"]["times"]["eager_ms"].is_null());

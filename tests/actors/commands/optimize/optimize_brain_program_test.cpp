@@ -237,7 +237,9 @@ TEST_F(OptimizeBrainTest, BadInputIsNamedAndLeavesNothing) {
   EXPECT_THAT(refusal(with(asking(url, micro_task), {"--candidates", in(".")})),
               HasSubstr("--candidates"));
   EXPECT_THAT(refusal({"optimize", micro_task, "--candidates", in("."), "--set", "run.seed=2"}),
-              HasSubstr("--set run.seed=2: expected --brain"));
+              HasSubstr("--set has no effect without --brain or --resume: it changes"));
+  EXPECT_THAT(refusal(asking(url, micro_task, {"sandbox.count=2"})),
+              HasSubstr("--set sandbox.count has no effect here: --slots"));
   ::unsetenv("WARPSMITH_TEST_BRAIN_KEY");
   EXPECT_THAT(refusal(asking(url, micro_task)),
               HasSubstr("the environment variable WARPSMITH_TEST_BRAIN_KEY is not set"));

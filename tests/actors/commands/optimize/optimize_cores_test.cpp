@@ -150,5 +150,18 @@ TEST(OptimizeReport, TextSaysWhyNothingIsBetter) {
                                      HasSubstr("? b: no verdict: noise\nnothing better\n")));
 }
 
+TEST(OptimizeReport, AStoppedCallSaysHowFarItCame) {
+  OptimizeReport report = optimized();
+  report.stopped = true;
+  report.left_out.clear();
+  report.not_begun = 2;
+  const std::string far = "stopped: 1 of 3 candidates have a verdict; promoted so far: a";
+  EXPECT_THAT(to_text(report), HasSubstr("2 candidates not judged yet\n" + far + '\n'));
+  EXPECT_THAT(to_html(report), HasSubstr(far));
+  report.promotion.winner.reset();
+  EXPECT_THAT(to_text(report),
+              AllOf(HasSubstr("none is promoted so far"), Not(HasSubstr("nothing better"))));
+}
+
 }  // namespace
 }  // namespace warpsmith::actors

@@ -48,6 +48,14 @@ TEST_F(OptimizeProgramTest, BadInputIsNamed) {
   EXPECT_THAT(with({"--time", "0s"}).err, HasSubstr("--time 0s: expected more than 0"));
   EXPECT_THAT(with({"--time", "soon"}).err, HasSubstr("--time"));
   EXPECT_THAT(with({"--baseline", in("none")}).err, HasSubstr("none: no such folder"));
+  EXPECT_EQ(with({"--contract", "gpu"}).err,
+            "warpsmith: --contract gpu: expected cpu, device or host\n");
+  fs::create_directories(in("mine/empty"));
+  EXPECT_THAT(with({"--baseline", in("mine")}).err,
+              HasSubstr("mine/empty: expected kernel.cpp (contract cpu), "));
+  const ChildExit empty = optimize({micro_task, "--candidates", in("mine")});
+  EXPECT_EQ(empty.exit_code, 2);
+  EXPECT_THAT(empty.err, HasSubstr("left out: empty: expected kernel.cpp (contract cpu), "));
   EXPECT_EQ(optimize({}).exit_code, 2);
   const ChildExit unfit =
       optimize({file("op.py", "class Model: pass\ndef get_init_inputs(): return []\n"),
@@ -71,9 +79,11 @@ TEST_F(OptimizeProgramTest, AWrongBaselineIsRefusedByName) {
 TEST_F(OptimizeProgramTest, WrongCandidatesAreNothingBetterAndResumeGoesOn) {
   kernel("kernels/a.cpp", "y[r] = sum", "y[r] = sum + 1");
   kernel("kernels/b.cpp", "y[r] = sum", "y[r] = sum + 2");
+  fs::create_directories(in("kernels/empty"));
   const ChildExit first = optimize(
       {micro_task, "--candidates", in("kernels"), "--out", in("result"), "--attempts", "1"});
   EXPECT_EQ(first.exit_code, 1) << first.err;
+  EXPECT_THAT(first.err, HasSubstr("left out: empty: expected kernel.cpp (contract cpu), "));
   EXPECT_EQ(report("result")["not_begun"], 1);
   std::ofstream{in("result/journal.jsonl"), std::ios::app} << "{\"torn";
   const ChildExit more = optimize({"--resume", in("result")});
@@ -84,6 +94,24 @@ TEST_F(OptimizeProgramTest, WrongCandidatesAreNothingBetterAndResumeGoesOn) {
       optimize({micro_task, "--candidates", in("kernels"), "--out", in("result")});
   EXPECT_EQ(taken.exit_code, 2);
   EXPECT_THAT(taken.err, HasSubstr("expected a new or empty folder"));
+}
+
+TEST_F(OptimizeProgramTest, CtrlCSaysWhatIsKeptAndHowToGoOn) {
+  kernel("kernels/a.cpp", "y[r] = sum", "y[r] = sum + 1");
+  Child child =
+      start({"optimize", micro_task, "--candidates", in("kernels"), "--out", in("result")});
+  const Deadline deadline = Deadline::after(patience);
+  while (!fs::exists(in("result/journal.jsonl")) && !deadline.passed()) {
+    ASSERT_FALSE(child.finished(std::chrono::milliseconds{20}));
+  }
+  child.signal(SIGINT);
+  const ChildExit end = child.wait(Deadline::after(std::chrono::seconds{60}));
+  EXPECT_EQ(end.exit_code, 130) << end.err;
+  EXPECT_THAT(end.err, HasSubstr("kept: the verdicts in " + in("result/journal.jsonl") +
+                                 "\ngo on with: ./warpsmith optimize --resume " + in("result")));
+  EXPECT_THAT(end.out, HasSubstr("stopped: 0 of 1 candidates have a verdict"));
+  EXPECT_EQ(end.out.find("no verdict: "), std::string::npos) << end.out;
+  EXPECT_EQ(report("result")["stopped"], true);
 }
 
 TEST_F(OptimizeProgramTest, TheExportOfAPromotedKernelPassesItsOwnTest) {

@@ -49,6 +49,23 @@ TEST(RunPageTest, ShowsFiguresCurvesAndEvents) {
             "  12:00  restart  generator/0  it \\x1b[31mended\n");
 }
 
+TEST(RunPageTest, AnEvaluationTrainsNothing) {
+  RunPage page{.name = "runs/eval"};
+  RunSummary& s = page.summary;
+  s.admitted = 4;
+  s.closed = s.in_flight = 3;
+  s.dropped = {{"no_answer", 1}};
+  s.dropped_why = {{"no_answer", "no recorded solution for task sum"}};
+  s.learns = false;
+  const std::string text = page_text(page);
+  EXPECT_NE(text.find("trajectories  4 admitted: 3 judged, 1 dropped (no_answer 1), 0 running\n"
+                      "              no_answer, the newest: no recorded solution for task sum\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("train"), std::string::npos) << text;
+  EXPECT_EQ(text.find("steps"), std::string::npos) << text;
+}
+
 TEST(RunPageTest, WhatWasNotMeasuredIsADash) {
   const std::string text = page_text({.name = "new"});
   EXPECT_NE(text.find("reward        - in the first 128, - in the last 128\n"), std::string::npos);

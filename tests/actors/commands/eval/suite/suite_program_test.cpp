@@ -88,11 +88,22 @@ TEST_F(SuiteProgramTest, AKilledEvaluationResumesToTheTableThatAnotherProgramCom
   EXPECT_EQ(computed_again().exit_code, 0);
 }
 
-TEST_F(SuiteProgramTest, ASampleWithoutASolutionIsMissing) {
+TEST_F(SuiteProgramTest, ASampleWithoutASolutionIsNamedAndAResumeJudgesTheOneAddedLater) {
   fs::remove_all(in("solutions/rms_norm"));
   const ChildExit end = run(evaluation("1"));
   EXPECT_EQ(end.exit_code, 3) << end.err;
-  EXPECT_THAT(end.err, HasSubstr("1 samples are missing; resume with: ./warpsmith eval --resume"));
+  EXPECT_THAT(end.out, HasSubstr("missing: rms_norm, 1 of 1: no recorded solution for task "
+                                 "rms_norm: expected its files in "));
+  EXPECT_FALSE(summary()->learns);
+  EXPECT_EQ(summary()->dropped, (std::map<std::string, uint64_t>{{"no_answer", 1}}));
+  EXPECT_EQ(run({"eval", "--resume", newest_run().string(), "--quiet"}).exit_code, 3);
+  file("solutions/rms_norm/kernel.cpp", empty_kernel);
+  const ChildExit resumed = run({"eval", "--resume", newest_run().string(), "--quiet"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(resumed.out.find("missing"), std::string::npos) << resumed.out;
+  EXPECT_EQ(summary()->closed, 3U);
+  EXPECT_EQ(computed_again().exit_code, 0);
+  EXPECT_THAT(end.err, HasSubstr("1 sample is missing; resume with: ./warpsmith eval --resume"));
   const ChildExit none = run({"eval", config(), "--suite", in("suite"), "--solutions", in("no")});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("brain.candidates: expected a folder"));

@@ -67,13 +67,13 @@ TEST(SuiteFiguresTest, FastPCountsCorrectSamplesThatAreMoreThanPTimesAsFast) {
   records.samples["c"] = {failed("compile_error"), failed("wrong")};
   const SuiteTable table = suite_table(plan_of(2), records);
   const SuiteRow& level = row(table, SuiteScope::level, "level1");
-  EXPECT_NEAR(level.pass_rate, 0.75, 1e-12);
-  EXPECT_NEAR(level.eager.fast[1], 0.5, 1e-12);
-  EXPECT_NEAR(level.eager.fast[3], 0.25, 1e-12);
-  EXPECT_NEAR(level.eager.best_fast[1], 1, 1e-12);
+  EXPECT_NEAR(*level.pass_rate, 0.75, 1e-12);
+  EXPECT_NEAR(*level.eager.fast[1], 0.5, 1e-12);
+  EXPECT_NEAR(*level.eager.fast[3], 0.25, 1e-12);
+  EXPECT_NEAR(*level.eager.best_fast[1], 1, 1e-12);
   EXPECT_NEAR(*level.eager.geomean, std::cbrt(2.5 * 1.0 * 1.6), 1e-12);
   EXPECT_NEAR(*level.pass_at.at(2), 1, 1e-12);
-  EXPECT_NEAR(row(table, SuiteScope::all, "").pass_rate, 0.5, 1e-12);
+  EXPECT_NEAR(*row(table, SuiteScope::all, "").pass_rate, 0.5, 1e-12);
   EXPECT_FALSE(row(table, SuiteScope::task, "c").eager.geomean);
   EXPECT_EQ(row(table, SuiteScope::task, "c").failures.at("wrong"), 1U);
   EXPECT_EQ(row(table, SuiteScope::task, "a").best->speedup_eager->value, 2.5);
@@ -88,6 +88,39 @@ TEST(SuiteFiguresTest, RefusedTasksAndBrokenFilesAreListedAndCountForNothing) {
   EXPECT_EQ(row(table, SuiteScope::refused, "/suite/level2/d.py", "").level, "level2");
   EXPECT_EQ(row(table, SuiteScope::all, "").missing, 1U);  // of task b
   EXPECT_EQ(row(table, SuiteScope::all, "").pass_rate, 1);
+}
+
+TEST(SuiteFiguresTest, WhereNothingWasJudgedThereIsNoShare) {
+  SuiteRecords records;
+  records.samples["a"] = {passed(2, 2)};
+  records.dropped["b"] = "no recorded solution for task b";
+  const SuiteReport report{"/runs/R", plan_of(1), {}, suite_table(plan_of(1), records)};
+  const SuiteRow& level = row(report.table, SuiteScope::level, "level2");
+  EXPECT_FALSE(level.pass_rate || level.eager.faster || level.compile.fast[0] ||
+               level.eager.best_fast[3]);
+  const std::string text = to_text(report);
+  const size_t line = text.find("level2, strict");
+  EXPECT_EQ(text.substr(line, text.find('\n', line) - line).find("0.0"), std::string::npos) << text;
+  EXPECT_NE(to_csv(report.table).find("\nlevel,level2,,strict,0,0,1,0,,,,"), std::string::npos);
+  const auto json = nlohmann::json::parse(to_json(report));
+  EXPECT_TRUE(json["rows"][2]["pass_rate"].is_null()) << json["rows"][2];
+  EXPECT_TRUE(json["rows"][2]["eager"]["fast_p"][1]["share"].is_null());
+}
+
+TEST(SuiteFiguresTest, AMissingSampleHasItsTasksNameAndReason) {
+  SuiteRecords records;
+  records.samples["a"] = {passed(2, 2)};
+  records.samples["c"] = {failed("wrong")};
+  records.dropped = {{"a", "lost once"}, {"b", "no recorded solution for task b"}};
+  const SuiteReport report{"/runs/R", plan_of(1), {}, suite_table(plan_of(1), records)};
+  EXPECT_EQ(row(report.table, SuiteScope::task, "a").reason, "") << "it is judged by now";
+  EXPECT_EQ(row(report.table, SuiteScope::task, "b").reason, "no recorded solution for task b");
+  const std::string text = to_text(report);
+  EXPECT_NE(text.find("missing: b, 1 of 1: no recorded solution for task b\n"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("missing: a"), std::string::npos);
+  EXPECT_EQ(text.find("RUN"), std::string::npos) << "a placeholder in place of a name";
+  EXPECT_NE(to_html(report).find("missing 1"), std::string::npos);
 }
 
 TEST(SuiteFiguresTest, PaperHasASecondColumnForStrict) {
@@ -105,6 +138,15 @@ TEST(SuitePlanTest, LevelsAreTheFirstFoldersBelowTheSuite) {
   EXPECT_EQ(level_of("/k/suite", "/k/suite/level1/deep/a.py"), "level1");
   EXPECT_EQ(level_of("/k/suite", "/k/suite/a.py"), "suite");
   EXPECT_EQ(level_of("/k/suite/", "/k/suite/a.py"), "suite");
+}
+
+TEST(SuitePlanTest, ABrokenFilesReasonDoesNotRepeatItsName) {
+  const synthesis::FoundTasks found{
+      {}, {{"/suite/x.py", {ErrorCode::parse_failed, "/suite/x.py: a task needs `class Model`"}}}};
+  const SuitePlan plan = plan_suite("/suite", found, 1, RunConfig{});
+  ASSERT_EQ(plan.broken.size(), 1U);
+  EXPECT_EQ(plan.broken[0].file, "/suite/x.py");
+  EXPECT_EQ(plan.broken[0].reason, "a task needs `class Model`");
 }
 
 TEST(SuitePlanTest, IsReadBackOrRefusedByPlace) {
