@@ -69,13 +69,16 @@ Result<std::vector<NamedFigures>> measure_each(const ParityArguments& args) {
   std::vector<NamedFigures> all;
   for (const ComputePrecision precision : {ComputePrecision::fp32, ComputePrecision::bf16}) {
     if (precision == ComputePrecision::bf16 && !gpu) continue;
-    auto figures = measure_parity({.device = gpu ? ComputeDevice::cuda : ComputeDevice::cpu,
-                                   .precision = precision,
-                                   .gpu = args.gpu,
-                                   .model = args.model,
-                                   .tokens = args.tokens});
+    const std::string name = precision == ComputePrecision::bf16 ? "bf16" : "fp32";
+    auto figures = measure_parity(
+        {.device = gpu ? ComputeDevice::cuda : ComputeDevice::cpu,
+         .precision = precision,
+         .gpu = args.gpu,
+         .model = args.model,
+         .tokens = args.tokens,
+         .progress = [&](const std::string& what) { print_progress(name + ": " + what); }});
     if (!figures) return tl::unexpected(std::move(figures.error()));
-    all.push_back({precision == ComputePrecision::bf16 ? "bf16" : "fp32", *figures});
+    all.push_back({name, *figures});
   }
   return all;
 }
@@ -85,6 +88,7 @@ ExitCode bench_parity(ParityArguments args) {
   const std::filesystem::path named = args.model;
   const ScratchFolder scratch;
   if (std::filesystem::exists(named / "config.json") && !has_weights(named)) {
+    print_progress("drawing random weights");
     args.model = scratch.path() / "model";
     if (auto made = write_random_model(named, args.model, 1); !made) return report(made.error());
   }

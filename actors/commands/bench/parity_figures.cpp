@@ -127,6 +127,7 @@ nlohmann::json to_json(const std::vector<ScoredText>& texts) {
 
 Result<void> add_peer(const ParityOptions& options, const std::vector<ScoredText>& texts,
                       ParityFigures& figures) {
+  options.progress("transformers scores them");
   const std::string script = "scripts/bench_parity_peer.py";
   const ScratchFolder scratch;
   const auto file = scratch.path() / "texts.json";
@@ -168,17 +169,20 @@ Result<ParityFigures> measure_parity(const ParityOptions& options) {
   learner.gpu = options.gpu;
   learner.precision = options.precision;
   if (auto there = policy::check_placement(learner); !there) return tl::unexpected(there.error());
+  options.progress("reading the model");
   auto model = policy::load_hf_model(options.model);
   if (!model) return tl::unexpected(model.error());
   std::vector<ScoredText> texts = prompts_for(options, model->config().vocab);
   {
     const auto engine = make_engine(options, model->config(), texts.size());
     if (!engine) return tl::unexpected(engine.error());
+    options.progress("the engine samples " + std::to_string(options.tokens) + " tokens");
     (*engine)->load(PolicyVersion{}, model->weights());
     if (auto ok = continue_all(**engine, texts, options.seed); !ok) {
       return tl::unexpected(ok.error());
     }
   }
+  options.progress("the learner scores them");
   ParityFigures figures{.greedy = greedy_sequences * greedy_each};
   figures.learner =
       gap_to_learner(policy::placed(model->config(), model->weights(), learner), texts);

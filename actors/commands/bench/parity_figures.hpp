@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <string>
 
 #include "runtime/config/compute_place.hpp"
 #include "runtime/result.hpp"
@@ -17,6 +19,7 @@ struct ParityOptions {
   std::filesystem::path model;  // a folder in Hugging Face layout, with weights
   int64_t tokens = 10'000;      // sampled at temperature 1; at least 1
   uint64_t seed = 1;
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
 /// Absolute differences of log-probabilities, in nats.
