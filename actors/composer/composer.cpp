@@ -24,7 +24,8 @@ caf::result<synthesis::Composition> ComposerState::compose(atom::compose /*unuse
                                                            uint64_t index) {
   if (work_) return to_caf({ErrorCode::capacity, label() + ": composes already"});
   if (is_away() && !node_is_ready()) {
-    return to_caf({ErrorCode::capacity, label() + ": the node is not there yet"});
+    return to_caf(
+        given_up_.value_or(Error{ErrorCode::capacity, label() + ": the node is not there yet"}));
   }
   work_ = Work{index, self_->make_response_promise<synthesis::Composition>(), false,
                SteadyClock::now()};
@@ -43,7 +44,7 @@ void ComposerState::start_worker() {
 
 /// Calls the node where that is due. A candidate must not wait for a node: others wait behind it.
 bool ComposerState::node_is_ready() {
-  if (!worker_ && SteadyClock::now() < call_at_) return false;
+  if (given_up_ || (!worker_ && SteadyClock::now() < call_at_)) return false;
   if (!worker_) start_worker();
   if (!ready_) look();
   return worker_ && ready_;
@@ -56,9 +57,20 @@ void ComposerState::node_lost(const Error& why) {
   ready_ = false;
   wait_ = std::clamp(2 * wait_, settings_.first_wait, settings_.most_wait);
   call_at_ = SteadyClock::now() + wait_;
+  consider_giving_up(why);
   if (!work_) return;
   work_->promise.deliver(to_caf({ErrorCode::peer_lost, label() + ": " + why.message}));
   work_.reset();
+}
+
+void ComposerState::consider_giving_up(const Error& why) {
+  if (!greeted_) ++calls_;
+  const bool refused = why.code == ErrorCode::unsupported;
+  if (!refused && calls_ < settings_.most_calls) return;
+  const std::string after = refused ? "" : " after " + std::to_string(calls_) + " calls";
+  given_up_ = Error{ErrorCode::process_failed,
+                    label() + ": the node is given up" + after + ": " + why.message};
+  log::warn(given_up_->message);
 }
 
 void ComposerState::tick(atom::tick /*unused*/) {
@@ -84,7 +96,7 @@ void ComposerState::look() {
   auto answer = worker_->answer();
   if (!answer) return worker_ended(answer.error());
   if (*answer && !ready_) {
-    ready_ = true;
+    ready_ = greeted_ = true;
     log::info(label() + ": ready to compose, " + **answer);
   } else if (*answer) {
     take(**answer);

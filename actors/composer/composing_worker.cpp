@@ -10,6 +10,7 @@ namespace warpsmith::actors {
 namespace {
 
 constexpr int socket_in_child = 3;
+constexpr int refused_status = 2;                 // of serve.py
 constexpr std::chrono::seconds frame_within{10};  // its rest follows its first byte at once
 constexpr std::chrono::milliseconds ends_within{1000};
 
@@ -60,7 +61,7 @@ Error ComposingWorker::ended() {
   const ChildExit exit = child_.wait(Deadline::after(ends_within));
   const std::string how = exit.signal != 0 ? "signal " + std::to_string(exit.signal)
                                            : "exit status " + std::to_string(exit.exit_code);
-  return {ErrorCode::process_failed,
+  return {exit.exit_code == refused_status ? ErrorCode::unsupported : ErrorCode::process_failed,
           "the composing worker ended with " + how + ": " + last_line(exit.err)};
 }
 

@@ -28,7 +28,8 @@ class ComposingWorker {
   /// Asks for a candidate. Requires that every earlier question is answered.
   Result<void> ask(uint64_t index);
   /// The text of an answer that has arrived; empty: not yet. `process_failed` with the end of its
-  /// standard error when the process has ended.
+  /// standard error when the process has ended; `unsupported` when the machine of its worker
+  /// refused the run, which it would do again.
   Result<std::optional<std::string>> answer();
 
  private:

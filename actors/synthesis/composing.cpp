@@ -38,6 +38,8 @@ void Composing::start(SynthesisSelf::pointer self, ActorState& state, ComposingS
 
 void Composing::peers(const std::vector<ComposerActor>& composers) {
   composers_ = composers;
+  std::erase_if(composers_,
+                [&](const ComposerActor& c) { return without_node_.contains(c.address()); });
   std::erase_if(under_way_, [&](const auto& entry) {
     const auto here = [&](const ComposerActor& c) { return c.address() == entry.first; };
     const bool gone = std::ranges::none_of(composers_, here);
@@ -97,6 +99,15 @@ void Composing::lost(const caf::actor_addr& composer, const caf::error& error) {
   }
   log::warn(state_->label() + ": a composer failed: " + cause.message);
   std::erase_if(composers_, [&](const ComposerActor& c) { return c.address() == composer; });
+  if (cause.code == ErrorCode::process_failed && !receiver_is_gone(error)) give_up(composer, cause);
+}
+
+/// One that ended has a successor; one that answers so has none.
+void Composing::give_up(const caf::actor_addr& composer, const Error& cause) {
+  without_node_.insert(composer);
+  if (without_node_.size() < settings_.composers || done()) return;
+  abandoned_ = Error{cause.code, "no composer is left; the last: " + cause.message};
+  self_->send(self_, atom::step_v);
 }
 
 void Composing::commit() {

@@ -9,11 +9,13 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "actors/base/actor_state.hpp"
 #include "actors/protocol/interfaces.hpp"
+#include "runtime/result.hpp"
 #include "synthesis/composition_journal.hpp"
 #include "synthesis/composition_order.hpp"
 
@@ -47,6 +49,8 @@ class Composing {
   /// Composes no more; called when the pool is full.
   void stop() { order_.reset(); }
 
+  /// Set once every composer has given up the node that it works on, and candidates are left.
+  const std::optional<Error>& abandoned() const { return abandoned_; }
   bool done() const { return !order_ || order_->done(); }
   uint64_t accepted() const { return order_ ? order_->accepted() : 0; }
   uint64_t candidates() const { return order_ ? order_->committed() : 0; }
@@ -56,6 +60,7 @@ class Composing {
   void arrived(const caf::actor_addr& composer, synthesis::Composition composition);
   void lost(const caf::actor_addr& composer, const caf::error& error);
   bool rests(const caf::actor_addr& composer);
+  void give_up(const caf::actor_addr& composer, const Error& cause);
   void commit();
   void hand_over(const synthesis::Composition& composition);
 
@@ -66,6 +71,8 @@ class Composing {
   std::optional<synthesis::CompositionJournal> journal_;
   std::optional<synthesis::CompositionOrder> order_;
   std::vector<ComposerActor> composers_;
+  std::set<caf::actor_addr> without_node_;  // composers that gave it up
+  std::optional<Error> abandoned_;
   std::map<caf::actor_addr, uint64_t> under_way_;                    // by composer, one each
   std::map<caf::actor_addr, caf::actor_clock::time_point> resting_;  // until when; by composer
 };

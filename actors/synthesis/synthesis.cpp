@@ -26,16 +26,16 @@ caf::error unknown_task(const std::string& id) {
 void SynthesisState::start(Self self, std::vector<Task> tasks, std::vector<SandboxActor> sandboxes,
                            SynthesisSettings settings) {
   self_ = self;
-  settings_ = settings;
-  settings_.max_tasks = std::max<size_t>(settings.max_tasks, 1);
-  const size_t all = tasks.size() + settings.composing.candidates;
+  settings_ = std::move(settings);
+  settings_.max_tasks = std::max<size_t>(settings_.max_tasks, 1);
+  const size_t all = tasks.size() + settings_.composing.candidates;
   const size_t most = std::clamp<size_t>(all, 1, settings_.max_tasks);
-  settings_.min_ready = std::clamp<size_t>(settings.min_ready, 1, most);
+  settings_.min_ready = std::clamp<size_t>(settings_.min_ready, 1, most);
   for (Task& task : tasks) sources_.push_back({std::move(task), 0});
-  composing_.start(self, *this, settings.composing,
+  composing_.start(self, *this, settings_.composing,
                    [this](Task task) { composed(std::move(task)); });
   sandboxes_ = std::move(sandboxes);
-  pool_ = synthesis::Pool({}, RandomStream{settings.seed, "synthesis"}, settings.curriculum);
+  pool_ = synthesis::Pool({}, RandomStream{settings_.seed, "synthesis"}, settings_.curriculum);
   if (settings_.draws) pool_.limit(*settings_.draws);
   self->send(self, atom::step_v);
 }
@@ -50,6 +50,12 @@ void SynthesisState::step(atom::step /*unused*/) {
   }
   if (sources_.size() < composed_ahead && has_room()) composing_.go_on();
   if (all_seen() && pool_.size() == 0) report_that_none_was_accepted();
+  if (composing_.abandoned()) report_that_no_composer_is_left();
+}
+
+void SynthesisState::report_that_no_composer_is_left() {
+  const Error& why = *composing_.abandoned();
+  if (supervisor_) self_->send(supervisor_, FailureReport{label(), why.code, why.message});
 }
 
 /// A set that an earlier run composed may be among the sources.
@@ -265,7 +271,7 @@ SynthesisSelf::behavior_type synthesis(SynthesisState::Self self, Identity ident
                                        std::vector<Task> tasks, std::vector<SandboxActor> sandboxes,
                                        SynthesisSettings settings) {
   adopt(self, std::move(identity));
-  self->state.start(self, std::move(tasks), std::move(sandboxes), settings);
+  self->state.start(self, std::move(tasks), std::move(sandboxes), std::move(settings));
   return {on(self, "status", &SynthesisState::status),
           on(self, "next_task", &SynthesisState::next_task),
           on(self, "named_task", &SynthesisState::named_task),

@@ -3,7 +3,7 @@
 // ingest. Owns the pool, the journal of what was composed, and the waiting askers; spawned and
 // watched by the supervisor; bounded by the number of tasks and of rollout slots. When it dies, its
 // successor ingests again, from the cache, and rollouts repeat their requests. Reports a failure to
-// the supervisor when no task was accepted.
+// the supervisor when no task was accepted, or no composer is left.
 #pragma once
 
 #include <caf/typed_response_promise.hpp>
@@ -62,6 +62,7 @@ class SynthesisState : public ActorState {
   void record_events();
   void settled();
   void report_that_none_was_accepted();
+  void report_that_no_composer_is_left();
   void composed(Task task);
   bool knows(const std::string& id) const;
   bool all_seen() const { return sources_.empty() && in_ingest_.empty() && composing_.done(); }

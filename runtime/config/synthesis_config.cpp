@@ -8,6 +8,10 @@ namespace warpsmith {
 namespace {
 constexpr std::array<std::string_view, 3> curriculum_names{"uniform", "success_band", "headroom"};
 
+bool is_blank(const std::string& text) {
+  return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
 void describe_curriculum(Fields& fields, CurriculumConfig& c) {
   fields.choice_of("rule", c.rule, curriculum_names);
   fields.real("success_low", c.success_low, {.low = 0, .high = 1});
@@ -39,8 +43,9 @@ void validate(const SynthesisConfig& c, Complaints& complaints) {
                      "synthesis.curriculum.success_low", "expected less than success_high");
   complaints.require(!c.tasks.empty() || c.composers() > 0, "synthesis.tasks",
                      "expected at least one folder or file of tasks, or synthesis.count > 0");
-  complaints.require(std::ranges::none_of(c.compose.nodes, &std::string::empty),
-                     "synthesis.compose.nodes", "expected commands, got an empty one");
+  complaints.require(std::ranges::none_of(c.compose.nodes, is_blank), "synthesis.compose.nodes",
+                     "expected commands that run `warpsmith synth worker` elsewhere, got an empty "
+                     "one; remove it");
   for (const auto& path : c.held_out) {
     const bool trained = std::find(c.tasks.begin(), c.tasks.end(), path) != c.tasks.end();
     complaints.require(!trained, "synthesis.held_out",

@@ -6,6 +6,7 @@ import pathlib
 import urllib.parse
 
 import rows as foreign
+from shares import SHARES
 
 _ABOUT = "Makes training tasks: finds operators, composes and filters tasks, stores them; or imports tasks."
 _EXAMPLES = """Without a command it composes. Examples:
@@ -36,6 +37,15 @@ def _shares(text):
     return shares
 
 
+def _text_of(shares):
+    """Shares in the form that `_shares` parses; a percent sign would be a format of argparse."""
+    return ",".join(f"{name}={share:g}" for name, share in shares.items())
+
+
+def _windows(end):
+    return f"{_WINDOWS['cpu'][end]:g} on a CPU, {_WINDOWS['cuda'][end]:g} on a GPU"
+
+
 def _url(text):
     """An address whose parts may be shown and stored."""
     parts = urllib.parse.urlsplit(text)
@@ -60,49 +70,64 @@ def _not_negative(text):
     return value
 
 
+def _command(text):
+    if not text.strip():
+        raise argparse.ArgumentTypeError("expected a command that runs `warpsmith synth worker` on another machine, "
+                                         "such as 'ssh HOST warpsmith synth worker'; got an empty one")
+    return text
+
+
 def _add_filters(parser):
     parser.add_argument("--out", required=True, type=pathlib.Path, metavar="DIR", help="a run there is continued")
     parser.add_argument("--workers", type=_not_negative, default=os.cpu_count(), metavar="W",
-                        help="here; may be 0 with --node")
+                        help="here; may be 0 with --node; default: the cores, here %(default)s")
     parser.add_argument("--gpus", type=_positive(int), metavar="N", help="that the workers here use in turn; default 1")
-    parser.add_argument("--node", action="append", default=[], metavar="COMMAND",
+    parser.add_argument("--node", action="append", default=[], type=_command, metavar="COMMAND",
                         help="one more worker, elsewhere: a shell command that runs `warpsmith synth worker` there, "
                              "such as 'ssh HOST ./warpsmith synth worker --gpu 0'; may be given many times")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu",
+                        help="where the tasks run; default %(default)s")
     parser.add_argument("--against", nargs="+", default=[], metavar="DIR", help="programs to stay away from")
-    parser.add_argument("--min-ms", type=_positive(float), metavar="MS", help="default 0.05 on a CPU, 1 on a GPU")
-    parser.add_argument("--max-ms", type=_positive(float), metavar="MS", help="default 20 on a CPU, 100 on a GPU")
-    parser.add_argument("--compile", choices=("none", "aot_eager", "inductor"), default="none")
+    parser.add_argument("--min-ms", type=_positive(float), metavar="MS",
+                        help=f"least time of one call; default {_windows(0)}")
+    parser.add_argument("--max-ms", type=_positive(float), metavar="MS",
+                        help=f"most time of one call; default {_windows(1)}")
+    parser.add_argument("--compile", choices=("none", "aot_eager", "inductor"), default="none",
+                        help="torch.compile's backend whose outputs must equal eager's; default %(default)s")
     parser.add_argument("--seconds", type=_positive(float), default=60.0, metavar="S",
-                        help="most CPU time that one candidate may take")
+                        help="most CPU time that one candidate may take; default %(default)g")
     parser.add_argument("--memory-gib", type=_positive(float), default=4.0, metavar="GIB",
-                        help="most that one candidate may take")
+                        help="most memory that one candidate may take; default %(default)g")
 
 
 def parser():
     """Of the whole command line."""
     found = argparse.ArgumentParser(prog="warpsmith synth", description=_ABOUT, epilog=_EXAMPLES,
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    found.add_argument("--cache", default=_cache_folder(), metavar="DIR", help="folder of crawled operators")
+    found.add_argument("--cache", default=_cache_folder(), metavar="DIR",
+                       help="folder of crawled operators; default %(default)s")
     commands = found.add_subparsers(dest="command", required=True)
     crawl = commands.add_parser("crawl", help="finds the operators of the installed torch and transformers")
-    crawl.add_argument("--list", action="store_true", help="prints the table")
+    crawl.add_argument("--list", action="store_true", help="prints the table; by default its path")
     synth = commands.add_parser("synth", prog="warpsmith synth", help="composes and filters tasks")
-    synth.add_argument("--count", required=True, type=_positive(int), metavar="N")
-    synth.add_argument("--seed", required=True, type=int, metavar="S")
-    synth.add_argument("--shares", type=_shares, metavar="1=3.4,2=83.8,…", help="default: the paper's")
-    synth.add_argument("--composer", choices=("rules", "llm"), default="rules")
+    synth.add_argument("--count", required=True, type=_positive(int), metavar="N", help="tasks to accept")
+    synth.add_argument("--seed", required=True, type=int, metavar="S", help="decides the tasks")
+    synth.add_argument("--shares", type=_shares, metavar="1=3.4,2=83.8,…",
+                       help=f"percent of tasks by number of operators; default {_text_of(SHARES)}, the paper's")
+    synth.add_argument("--composer", choices=("rules", "llm"), default="rules",
+                       help="what writes candidates; default %(default)s")
     synth.add_argument("--url", type=_url, metavar="URL",
                        help="of the composer llm: an OpenAI-compatible endpoint, as far as /v1")
     synth.add_argument("--model", metavar="NAME", help="of the composer llm")
     synth.add_argument("--key-env", metavar="VAR", help="the variable that holds the endpoint's key, if it needs one")
     synth.add_argument("--requests", type=_positive(int), default=8, metavar="N",
-                       help="most that are under way at the endpoint")
+                       help="most that are under way at the endpoint; default %(default)s")
     synth.add_argument("--answer-seconds", type=_positive(float), default=120.0, metavar="S",
-                       help="most that one answer may take")
+                       help="most that one answer may take; default %(default)g")
     _add_filters(synth)
     worker = commands.add_parser("worker", help="works for a run on another machine, through standard input and output")
-    worker.add_argument("--gpu", type=_not_negative, metavar="G", help="for candidates of a GPU; default: the first")
+    worker.add_argument("--gpu", type=_not_negative, metavar="G",
+                        help="the number of the GPU that candidates use; default: the first")
     taken = commands.add_parser("import", help="filters foreign tasks")
     taken.add_argument("source", metavar="SRC", help="*.parquet, *.jsonl, or a folder of them or of *.py")
     taken.add_argument("--sample", type=_positive(int), metavar="N", help="judges N rows; exit status 1 if one fails")
@@ -121,7 +146,9 @@ def check(options):
         raise foreign.Unreadable(f"--gpus {options.gpus}: CUDA_VISIBLE_DEVICES={visible} shows fewer")
     for folder in options.against:
         if not os.path.isdir(folder):
-            raise foreign.Unreadable(f"{folder}: no such folder")
+            raise foreign.Unreadable(f"--against {folder}: {'a file' if os.path.exists(folder) else 'no such folder'}; "
+                                     "expected a folder of programs")
+    check_folder("--out", options.out)
     if options.command == "import":
         foreign.check(options.source)
     else:
@@ -129,6 +156,17 @@ def check(options):
     low, high = window(options)
     if low >= high:
         raise foreign.Unreadable(f"--min-ms {low:g} is not below --max-ms {high:g}")
+
+
+def check_folder(option, folder):
+    """Complains where no folder can be made at this path, or nothing written there."""
+    folder = nearest = pathlib.Path(folder).absolute()
+    while not os.path.lexists(nearest):
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise foreign.Unreadable(f"{option} {folder}: {nearest} is no folder; name a folder that can be made")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise foreign.Unreadable(f"{option} {folder}: {nearest} cannot be written; name another folder")
 
 
 def _check_composer(options):

@@ -11,6 +11,7 @@ _EVENTS = {
     "os.chmod": "writes_files", "os.chown": "writes_files", "shutil.rmtree": "writes_files",
     "tempfile.mkstemp": "writes_files", "tempfile.mkdtemp": "writes_files",
 }
+_AT = ("os.remove", "os.rmdir", "os.mkdir")  # their last argument is the descriptor of a folder, or -1
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 
 
@@ -24,6 +25,10 @@ def _within(path, folder):
 def _reason(event, args, folder):
     if event.startswith("socket.") and event != "socket.gethostname":
         return "network"
+    if event == "os.mkdir" and os.path.isdir(args[0]):
+        return None  # changes nothing; torch's compiler does so
+    if folder and event in _AT and args[-1] >= 0:
+        return None  # relative to an open folder: the kernel decides whether that may be changed
     if event == "open" and not (isinstance(args[2], int) and args[2] & _WRITING and args[0] != os.devnull):
         return None
     reason = "writes_files" if event == "open" else _EVENTS.get(event)

@@ -25,17 +25,22 @@ class Journal:
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            self.file.close()
             raise Conflict(f"{path.parent}: another `synth` works in this folder: wait for it, or choose another folder"
                            ) from None
-        if path.stat().st_size:
-            self._read(settings)
-        else:
-            self._write(settings)
+        try:
+            if path.stat().st_size:
+                self._read(settings)
+            else:
+                self._write(settings)
+        except BaseException:
+            self.file.close()
+            raise
 
     def _read(self, settings):
         data = self.path.read_bytes()
         whole = data[:data.rfind(b"\n") + 1]
-        rows = [json.loads(line) for line in whole.splitlines()]
+        rows = [self._parsed(number, line) for number, line in enumerate(whole.splitlines(), 1)]
         if not rows or rows[0] != settings:
             found = rows[0] if rows else {}
             raise Conflict(f"{self.path}: a run with other settings ({_differing(found, settings)}): choose another "
@@ -43,6 +48,16 @@ class Journal:
         self.records = rows[1:]
         with open(self.path, "r+b") as file:
             file.truncate(len(whole))
+
+    def _parsed(self, number, line):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise Conflict(f"{self.path}:{number}: expected a JSON object, so the journal is damaged: choose another "
+                           "folder, or remove this one")
+        return value
 
     def _write(self, value):
         self.file.write(json.dumps(value) + "\n")

@@ -11,11 +11,14 @@ import subprocess
 import sys
 
 import arguments
+import environments
+import gpus
 import node
 import rows as foreign
 import seeds as tables
 from funnel import Funnel
 from journal import Conflict, Journal
+from owned_folder import OwnedFolder
 from pipeline import GaveUp, Pipeline
 
 FAILED, BAD_INPUT, INFRASTRUCTURE, INTERRUPTED = 1, 2, 3, 130
@@ -36,8 +39,10 @@ def _prepared(options):
                "out": str(out or "")}
     answer = {"against": str(out / "against.jsonl") if out else "", "others": []}
     if request["against"] or not seeds.exists():
-        done = subprocess.run([sys.executable, str(_HERE / "prepare.py")], input=json.dumps(request), text=True,
-                              stdout=subprocess.PIPE)
+        arguments.check_folder("--cache", options.cache)
+        with OwnedFolder() as folder:
+            done = subprocess.run([sys.executable, str(_HERE / "prepare.py")], input=json.dumps(request), text=True,
+                                  stdout=subprocess.PIPE, env={**os.environ, **environments.temporary(folder)})
         if done.returncode:
             raise GaveUp(f"preparation ended with exit status {done.returncode}")
         answer = {**answer, **json.loads(done.stdout)}
@@ -119,6 +124,8 @@ def _fill(options, settings, prepared, journal, funnel, key):
 def _run(options):
     import store  # loads pyarrow, which --help does not need
     arguments.check(options)
+    if options.device == "cuda" and options.workers and (lack := gpus.lack(options.gpus or 1)):
+        raise foreign.Unreadable(lack)
     key = _take_key(getattr(options, "key_env", None))
     options.out.mkdir(parents=True, exist_ok=True)
     prepared = _prepared(options)
@@ -152,8 +159,12 @@ def main(given=None):
     except (Conflict, foreign.Unreadable) as error:
         say(f"synth: {error}")
         return BAD_INPUT
-    except (GaveUp, OSError) as error:
+    except GaveUp as error:
         say(f"synth: {error}")
+        return INFRASTRUCTURE
+    except OSError as error:
+        place = error.filename or getattr(options, "out", "")
+        say(f"synth: {place}: {error.strerror or error}; once that is repaired, the same command goes on")
         return INFRASTRUCTURE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -161,4 +172,6 @@ def main(given=None):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # of a terminal that closes; nohup ignores it
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
     sys.exit(main())

@@ -2,18 +2,21 @@
 # `synth worker`: composes or filters candidates for a run on another machine, through standard input and output.
 #
 # It receives one JSON object a line: the settings first, with the texts of the files that a worker reads, then
-# {"index": n, "row": null or a foreign row}. It sends {"ready": versions}, one record for each candidate, and
-# {"alive": true} every few seconds, so that a machine that hangs is told from a candidate that takes long.
+# {"index": n, "row": null or a foreign row}. It sends {"ready": versions} or {"refused": why}, one record for each
+# candidate, and {"alive": true} every few seconds, so that a machine that hangs is told from a candidate that takes
+# long. It ends at the end of its input and removes its files, however the run ended.
 import json
 import os
 import pathlib
 import selectors
 import subprocess
 import sys
-import tempfile
 import time
 
+import environments
+import gpus
 import seeds as tables
+from owned_folder import OwnedFolder
 
 ALIVE_S = 5.0
 _ANSWER_S = 1800.0  # after which the worker counts as dead
@@ -31,29 +34,32 @@ def _send(value):
         data = data[os.write(1, data):]
 
 
-def _unpacked(settings, folder):
-    """The settings with the names of files in place of their texts."""
-    theirs, own = settings.pop("versions"), tables.versions()
+def _check(settings, gpu):
+    """Raises Refused where this machine cannot work for such a run."""
+    theirs, own = settings["versions"], tables.versions()
     if theirs != own:
         raise Refused(f"versions {own} here, {theirs} at the run; other versions compose other tasks")
+    if settings["device"] == "cuda" and (lack := gpus.lack(1, None if gpu is None else str(gpu))):
+        raise Refused(f"{os.uname().nodename}: {lack}")
+
+
+def _unpacked(settings, folder):
+    """The settings with the names of files in place of their texts."""
     for name, file in _FILES.items():
         path = pathlib.Path(folder) / file
         path.write_text(settings.pop(f"{name}_text"))
         settings[name] = str(path)
-    return {**settings, "versions": own}
+    return settings
 
 
 class _Worker:
     """The process that runs candidates, and the one under way."""
 
     def __init__(self, settings, gpu):
-        self.folder = tempfile.TemporaryDirectory(prefix="warpsmith-synth-")
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        if gpu is not None:
-            environment["CUDA_VISIBLE_DEVICES"] = str(gpu)
+        self.folder = OwnedFolder()
         script = pathlib.Path(__file__).resolve().parent / "worker.py"
         self.process = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env=environment)
+                                        env=environments.of_worker(self.folder.name, gpu))
         self.index, self.since = None, 0.0
         self.give({**settings, "folder": self.folder.name})
 
@@ -105,14 +111,21 @@ class _Node:
                 return None
         return json.loads(self.lines.pop(0))
 
-    def run(self, folder):
+    def run(self):
         settings = self._first()
         if settings is None:
             return
-        self.settings = _unpacked(settings, folder)
-        self.worker = _Worker(self.settings, self.gpu)
+        _check(settings, self.gpu)
+        folder = OwnedFolder()
         try:
-            _send({"ready": tables.versions()})
+            self._work(_unpacked(settings, folder.name))
+        finally:
+            folder.cleanup()
+
+    def _work(self, settings):
+        self.settings, self.worker = settings, _Worker(settings, self.gpu)
+        try:
+            _send({"ready": settings["versions"]})
             self._serve()
         finally:
             self.worker.end()
@@ -152,10 +165,16 @@ class _Node:
 
 def serve(gpu):
     """The exit status of `synth worker`."""
-    with tempfile.TemporaryDirectory(prefix="warpsmith-node-") as folder:
-        try:
-            _Node(gpu).run(folder)
-        except (Refused, BrokenPipeError, ValueError, KeyError) as error:
-            print(f"synth worker: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-            return 2 if isinstance(error, Refused) else 3
+    try:
+        _Node(gpu).run()
+    except Refused as error:
+        print(f"synth worker: {error}", file=sys.stderr, flush=True)
+        _send({"refused": str(error)})
+        return 2
+    except BrokenPipeError:
+        print("synth worker: the run has gone", file=sys.stderr, flush=True)
+        return 3
+    except (ValueError, KeyError) as error:
+        print(f"synth worker: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        return 3
     return 0

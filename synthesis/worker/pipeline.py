@@ -9,14 +9,16 @@ import os
 import selectors
 import subprocess
 import sys
-import tempfile
 import time
 
+import environments
+from owned_folder import OwnedFolder
 from remote import Remote
 
 _AHEAD = 8  # candidates per worker that may wait for an earlier one
 _PROGRESS_S = 10.0
 _START_S, _ANSWER_S = 300.0, 1800.0  # seconds after which a worker counts as lost
+_ABSENT_S = 1800.0  # after which a run gives up whose nodes were there, and all of them are lost
 _FRUITLESS = 2000  # rejections one after another, after which a run without an end of rows gives up
 
 
@@ -37,13 +39,10 @@ class _Process:
     is_node = False
 
     def __init__(self, settings, gpu=None):
-        self.gpu, self.folder = gpu, tempfile.TemporaryDirectory(prefix="warpsmith-synth-")
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        if gpu is not None:
-            environment["CUDA_VISIBLE_DEVICES"] = gpu
+        self.gpu, self.folder = gpu, OwnedFolder()
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
         self.process = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env=environment)
+                                        text=True, env=environments.of_worker(self.folder.name, gpu))
         self.output, self.index, self.answered = self.process.stdout, None, 0
         self._send({**settings, "folder": self.folder.name})
 
@@ -121,9 +120,16 @@ class Pipeline:
         for node in nodes:
             if node.start():
                 selector.register(node.output, selectors.EVENT_READ, node)
-        alone = len(nodes) == len(processes) and not any(node.answered for node in nodes)
-        if alone and time.monotonic() - self.began > _START_S + _ANSWER_S:
-            raise GaveUp("no node has answered")
+        if len(nodes) == len(processes):
+            self._check_nodes(nodes)
+
+    @staticmethod
+    def _check_nodes(nodes):
+        """Raises GaveUp where all workers are nodes, and none is there or comes back."""
+        if all(node.gone for node in nodes):
+            raise GaveUp(f"no worker is left; {nodes[-1].loss()}")
+        if time.monotonic() - max(node.seen for node in nodes) > _ABSENT_S:
+            raise GaveUp(f"no node has been there for {_ABSENT_S / 60:.0f} minutes; {nodes[-1].loss()}")
 
     def _done(self, count):
         if count is not None and self.fruitless >= _FRUITLESS:
@@ -169,7 +175,7 @@ class Pipeline:
         if process.is_node:
             left = process.lose()
             self.returned += [left] if left else []
-            return self.say(f"{process.command}: {why}; it is called again")
+            return self.say(process.loss())
         process.end()
         if not process.answered and not self.funnel.candidates:
             raise GaveUp(f"{why} before it answered once, with exit status {process.process.returncode}")

@@ -3,15 +3,14 @@
 import json
 import os
 import pathlib
-import signal
-import subprocess
-import threading
 import time
 
+from connection import Connection
 from node import ALIVE_S
 
 SILENT_S = 6 * ALIVE_S  # without a line, a node that was ready counts as lost
-_READY_S = 600.0  # the same until it is ready
+READY_S = 600.0  # the same until it is ready
+MOST_CALLS = 4  # of a node that was never ready; then it is given up
 _FIRST_WAIT_S, _MOST_WAIT_S = 1.0, 60.0  # before a lost node is called again
 
 
@@ -22,41 +21,40 @@ def packed(settings):
             "against_text": pathlib.Path(settings["against"]).read_text()}
 
 
+def _line(value):
+    return json.dumps(value).encode() + b"\n"
+
+
 class Remote:
     """One connection at a time, and the candidate that it works on. No call waits for the node."""
 
     is_node = True
 
     def __init__(self, command, settings):
-        self.command, self.first = command, json.dumps(packed(settings)).encode() + b"\n"
-        self.process, self.index, self.row = None, None, None
+        self.command, self.first = command, _line(packed(settings))
+        self.connection, self.ready, self.index, self.row = None, False, None, None
         self.wait, self.start_at, self.answered = _FIRST_WAIT_S, 0.0, 0
+        self.greeted, self.calls = False, 0  # whether it was ready in any call; calls that ended before that
+        self.seen = time.monotonic()  # when a worker last spoke
+        self.fault, self.why = "", "is being called"  # of this connection; how the last one ended
+        self.gone = False  # whether it is given up
 
     def start(self):
         """Calls the node if it is time to. Whether it did."""
-        if self.process or time.monotonic() < self.start_at:
+        if self.gone or self.connection or time.monotonic() < self.start_at:
             return False
-        self.process = subprocess.Popen(["/bin/sh", "-c", self.command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        start_new_session=True, bufsize=0)
-        self.output, self.buffer = self.process.stdout, b""
-        self.ready, self.heard = False, time.monotonic()
-        threading.Thread(target=self._send, args=(self.process, self.first), daemon=True).start()
+        self.connection = Connection(self.command)
+        self.output, self.buffer = self.connection.output, b""
+        self.ready, self.heard, self.fault = False, time.monotonic(), ""
+        self.connection.send(self.first)
         return True
 
-    @staticmethod
-    def _send(process, data):
-        try:
-            while data:
-                data = data[process.stdin.write(data):]
-        except (OSError, ValueError):
-            pass  # seen as the end of its answers
-
     def idle(self):
-        return self.process is not None and self.ready and self.index is None
+        return self.connection is not None and self.ready and self.index is None
 
     def give(self, index, row):
         self.index, self.row = index, row
-        self._send(self.process, json.dumps({"index": index, "row": row}).encode() + b"\n")
+        self.connection.send(_line({"index": index, "row": row}))
 
     def records(self):
         """Records that have arrived; None at the end of the connection. Call it when the output is readable."""
@@ -67,11 +65,14 @@ class Remote:
         *lines, self.buffer = (self.buffer + data).split(b"\n")
         values = [self._value(line) for line in lines]
         if self.ready and None in values:
-            return None  # something else speaks there
+            self.fault = "wrote a line that no worker writes"
+            return None
         found = [value for value in values if value is not None and not self._is_sign(value)]
         if found:
             self.index, self.row, self.wait, self.answered = None, None, _FIRST_WAIT_S, self.answered + 1
-        return found
+        if self.ready:
+            self.seen = self.heard
+        return None if self.gone else found
 
     @staticmethod
     def _value(line):
@@ -80,33 +81,51 @@ class Remote:
             value = json.loads(line)
         except ValueError:
             return None
-        return value if isinstance(value, dict) and value.keys() & {"ready", "alive", "index"} else None
+        return value if isinstance(value, dict) and value.keys() & {"ready", "alive", "refused", "index"} else None
 
     def _is_sign(self, value):
-        self.ready = self.ready or "ready" in value
-        return "ready" in value or "alive" in value
+        if "refused" in value:
+            self.gone, self.fault = True, f"refuses the run: {value['refused']}"
+        if "ready" in value:
+            self.ready = self.greeted = True
+        return "index" not in value
 
     def late(self):
-        if self.process is None:
+        if self.connection is None:
             return False
-        return time.monotonic() - self.heard > (SILENT_S if self.ready else _READY_S)
+        return time.monotonic() - self.heard > (SILENT_S if self.ready else READY_S)
 
     def lose(self):
-        """Ends the connection; the next one follows after a wait. The candidate that it had, as (index, row)."""
+        """Ends the connection; the next one follows after a wait, if there is one. The candidate that it had, as
+        (index, row)."""
         left = None if self.index is None else (self.index, self.row)
+        self.why = self.fault or self._ending()
         self.end()
-        self.start_at, self.wait = time.monotonic() + self.wait, min(2 * self.wait, _MOST_WAIT_S)
+        self.calls += not self.greeted
+        self.gone = self.gone or self.calls == MOST_CALLS
+        self.start_at, self.wait_now = time.monotonic() + self.wait, self.wait
+        self.wait = min(2 * self.wait, _MOST_WAIT_S)
         return left
 
+    def _ending(self):
+        if not self.late():
+            return self.connection.ending()
+        wanted = "gave no sign of life" if self.ready else "was not ready"
+        return f"{wanted} for {time.monotonic() - self.heard:.0f} s{self.connection.words()}"
+
+    def loss(self):
+        """What became of the lost connection and what follows, in words."""
+        if self.calls == MOST_CALLS:
+            return f"{self.command}: {self.why}; it is given up: no worker was ready in {self.calls} calls"
+        if self.gone:
+            return f"{self.command}: {self.why}"
+        return f"{self.command}: {self.why}; it is called again in {self.wait_now:.0f} s"
+
     def end(self):
+        """Hangs up; the worker there then ends. Does not wait for it."""
         self.index = self.row = None
-        if self.process is None:
+        self.ready = False
+        if self.connection is None:
             return
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process = None
+        self.connection.hang_up()
+        self.connection = None

@@ -47,17 +47,35 @@ def _names(text):
 
 
 def _parquet(path):
+    """The rows; a text in place of those behind damage, which ends the import only where it hides all rows."""
     import pyarrow.lib
-    import pyarrow.parquet
+    found = 0
     try:
-        file = pyarrow.parquet.ParquetFile(path)
-        if "code" not in file.schema_arrow.names:
-            raise Unreadable(f"{path}: no column code, found {', '.join(file.schema_arrow.names)}")
-        columns = [c for c in ("ops", "data_source", "code") if c in file.schema_arrow.names]
-        for batch in file.iter_batches(16, columns=columns):  # a row may be large
-            yield from batch.to_pylist()
-    except pyarrow.lib.ArrowException as error:
-        raise Unreadable(f"{path}: {str(error).splitlines()[0]}") from None
+        for row in _parquet_rows(path):
+            found += 1
+            yield row
+    except (pyarrow.lib.ArrowException, OSError) as error:
+        problem = f"{path}: {str(error).splitlines()[0]}"
+        if not found:
+            raise Unreadable(problem) from None
+        yield f"damaged behind row {found}: {problem}"
+
+
+def _parquet_rows(path):
+    import pyarrow.parquet
+    file = pyarrow.parquet.ParquetFile(path)
+    if "code" not in file.schema_arrow.names:
+        raise Unreadable(f"{path}: no column code, found {', '.join(file.schema_arrow.names)}")
+    columns = [c for c in ("ops", "data_source", "code") if c in file.schema_arrow.names]
+    for batch in file.iter_batches(16, columns=columns):  # a row may be large
+        yield from (_row_values(batch.slice(at, 1)) for at in range(batch.num_rows))
+
+
+def _row_values(batch):
+    try:
+        return batch.to_pylist()[0]
+    except UnicodeDecodeError:
+        return "the row is no UTF-8"
 
 
 def _line_values(line):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Composes for the engine: one candidate per request, through a socket of frames (descriptor 3). With a `node` in the
-# settings, a worker on another machine does the work, and this process ends when that is lost.
+# settings, a worker on another machine does the work, and this process ends when that is lost, with exit status 2 where
+# the machine refuses the run.
 #
 # The first frame holds the settings, and the first answer says that they are in force. A frame is u32 magic, u32 0,
 # u64 length, then JSON.
@@ -15,11 +16,13 @@ import sys
 import time
 
 import arguments
+import environments
 import seeds as tables
 from remote import Remote
 
 _MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
 _MOST = 1 << 20  # bytes of a frame
+_REFUSED = 2
 _HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -75,10 +78,13 @@ class _Away:
         if select.select([self.node.output], [], [], seconds)[0]:
             found = self.node.records()
         if found is None or self.node.late():
-            why = "no sign of life" if found else "its command ended"
-            self.node.end()
-            sys.exit(f"serve: the node is lost: {why}: {self.node.command}")
+            self._end()
         return found
+
+    def _end(self):
+        self.node.lose()
+        print(f"serve: {self.node.command}: {self.node.why}", file=sys.stderr, flush=True)
+        sys.exit(_REFUSED if self.node.gone else 1)
 
     def record(self, index, row):
         while select.select([self.node.output], [], [], 0)[0]:
@@ -105,6 +111,7 @@ def main():
     settings = engine.receive()
     os.nice(19)  # the cores are for training
     os.makedirs(settings["folder"], exist_ok=True)
+    os.environ.update(environments.temporary(settings["folder"]))
     if "gpu" in settings:
         os.environ["CUDA_VISIBLE_DEVICES"] = str(settings["gpu"])
     against = _prepare(settings)

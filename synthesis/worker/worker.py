@@ -59,7 +59,7 @@ class Worker:
         self.rules = Rules(seeds, settings["seed"], settings["device"], self.window, settings["shares"])
         self.index, signatures = against.load(settings["against"])
         self.judged = {**{k: settings[k] for k in ("device", "window", "compile")}, "signatures": signatures}
-        self.limits = child.Limits(settings["seconds"], settings["memory"], device=settings["device"])
+        self.limits = child.Limits(seconds=settings["seconds"], memory=settings["memory"], device=settings["device"])
         self.folder = settings["folder"]
 
     def enter_namespaces(self):
@@ -186,8 +186,6 @@ def _warm_up(settings):
 def _prepare_process(settings):
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pipeline decides when a worker ends
     warnings.filterwarnings("ignore")
-    folder = settings["folder"]
-    os.environ.update(TMPDIR=folder, TORCHINDUCTOR_CACHE_DIR=f"{folder}/inductor", TRITON_CACHE_DIR=f"{folder}/triton")
     torch.set_num_threads(1)
     namespaces.adopt_orphans()
 

@@ -14,6 +14,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Stands in for serve.py whose node cannot be reached, or refuses the run: ends with that status.
+constexpr const char* unreachable =
+    "import sys\nprint('no route to far', file=sys.stderr)\nsys.exit(";
+
 // Stands in for serve.py: ends with the first candidate of its first life, then rejects each.
 constexpr const char* script = R"(
 import json, os, socket, struct, sys
@@ -48,13 +52,15 @@ class ComposerTest : public ActorTest {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(python_interpreter())) GTEST_SKIP() << "no WARPSMITH_PYTHON";
-    const auto file = folder.path() / "worker";
     const std::string mark = (folder.path() / "mark").string();
-    std::ofstream(file) << "#!" << python_interpreter().string() << "\nMARK = '" << mark << "'"
-                        << script;
+    with_worker("MARK = '" + mark + "'" + script);
+    settings.first_wait = settings.most_wait = milliseconds{10};
+  }
+  void with_worker(const std::string& text) {
+    const auto file = folder.path() / "worker";
+    std::ofstream(file) << "#!" << python_interpreter().string() << '\n' << text;
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
     settings.worker = {.python = file.string(), .settings = "{}", .cores = {}};
-    settings.first_wait = milliseconds{10};
   }
   void TearDown() override {
     self->send_exit(actor, caf::exit_reason::user_shutdown);
@@ -108,6 +114,33 @@ TEST_F(ComposerTest, OutlivesItsNodeAndCallsItAgain) {
   EXPECT_EQ(found->index, 7U);
   EXPECT_EQ(found->reason, "too_fast");
   EXPECT_EQ(phase(), "idle");
+}
+
+TEST_F(ComposerTest, GivesUpANodeThatIsNeverThereAndSaysWhy) {
+  settings.node = "ssh far";
+  with_worker(unreachable + std::string{"1)\n"});
+  start();
+  const auto given_up = composed_once_there(7);
+  ASSERT_FALSE(given_up);
+  EXPECT_EQ(given_up.error().code, ErrorCode::process_failed);
+  EXPECT_NE(
+      given_up.error().message.find("the node is given up after 4 calls: the composing worker "
+                                    "ended with exit status 1: no route to far"),
+      std::string::npos)
+      << given_up.error().message;
+  EXPECT_EQ(composed(7).error().message, given_up.error().message) << "it is not called again";
+}
+
+TEST_F(ComposerTest, DoesNotCallANodeAgainThatRefusesTheRun) {
+  settings.node = "ssh far";
+  with_worker(unreachable + std::string{"2)\n"});
+  start();
+  const auto refused = composed_once_there(7);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("the node is given up: the composing worker ended with "
+                                         "exit status 2: no route to far"),
+            std::string::npos)
+      << refused.error().message;
 }
 
 TEST_F(ComposerTest, AWorkerHereThatDiesCountsAsTheCandidatesFault) {

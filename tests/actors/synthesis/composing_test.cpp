@@ -31,7 +31,22 @@ struct Heard {
   size_t dies_at = SIZE_MAX;  // the composer ends with that many requests
   size_t lost_at = SIZE_MAX;  // the composer's node is lost with that many requests
   size_t refused = 0;         // further requests that it then refuses
+  size_t without_node = 0;    // the first composers, which have given up their nodes
 };
+
+ComposerActor::behavior_type without_node(ComposerActor::pointer /*self*/) {
+  return {[](atom::status) { return ActorStatus{}; },
+          [](atom::compose, uint64_t /*index*/) -> caf::result<Composition> {
+            return to_caf({ErrorCode::process_failed, "the node is given up: no route"});
+          }};
+}
+
+SupervisorActor::behavior_type hears_reports(SupervisorActor::pointer /*self*/,
+                                             std::vector<FailureReport>* reports) {
+  return {[](atom::status) { return ActorStatus{}; },
+          [reports](const FailureReport& report) { reports->push_back(report); }, [](atom::stop) {},
+          [](atom::snapshot) { return Observation{}; }};
+}
 
 ComposerActor::behavior_type scripted(ComposerActor::pointer self, Heard* heard) {
   return {[](atom::status) { return ActorStatus{}; },
@@ -74,13 +89,17 @@ class ComposingTest : public ActorTest {
   }
   void with_composers(size_t count) {
     composers.clear();
-    for (size_t i = 0; i < count; ++i) composers.push_back(sys.spawn(scripted, &heard));
+    for (size_t i = 0; i < count; ++i) {
+      composers.push_back(i < heard.without_node ? sys.spawn(without_node)
+                                                 : sys.spawn(scripted, &heard));
+    }
     send_peers();
   }
   void send_peers() {
     Peers peers;
     peers.sandboxes = {judge};
     peers.composers = composers;
+    peers.supervisor = supervisor;
     self->send(actor, peers);
     deliver_all();
   }
@@ -100,12 +119,15 @@ class ComposingTest : public ActorTest {
     for (const ComposerActor& one : composers) self->send_exit(one, caf::exit_reason::kill);
     end(actor);
     self->send_exit(judge, caf::exit_reason::user_shutdown);
+    self->send_exit(supervisor, caf::exit_reason::user_shutdown);
     deliver_all();
   }
 
   test_support::TemporaryFolder folder;
   Heard heard;
   std::vector<ComposerActor> composers;
+  std::vector<FailureReport> reports;
+  SupervisorActor supervisor = sys.spawn(hears_reports, &reports);
   SandboxActor judge = sys.spawn(sandbox, identity("sandbox-0"),
                                  SandboxBackends{[]() -> Result<std::unique_ptr<SandboxBackend>> {
                                                    return std::make_unique<AcceptingBackend>();
@@ -160,6 +182,25 @@ TEST_F(ComposingTest, AComposerWithoutItsNodeIsAskedAgainAfterAWhile) {
     advance(std::chrono::seconds{5});
   }
   EXPECT_EQ(tasks(), all);
+}
+
+TEST_F(ComposingTest, ComposersThatGaveUpTheirNodesLeaveTheWorkToOthers) {
+  heard.without_node = 2;
+  start(10);
+  with_composers(3);
+  send_peers();
+  EXPECT_EQ(tasks(), all);
+  EXPECT_TRUE(reports.empty());
+}
+
+TEST_F(ComposingTest, WithoutAnyComposerTheRunEndsWithTheReason) {
+  heard.without_node = 3;
+  start(10);
+  with_composers(3);
+  ASSERT_FALSE(reports.empty());
+  EXPECT_EQ(reports.front().code, ErrorCode::process_failed);
+  EXPECT_EQ(reports.front().message,
+            "no composer is left; the last: the node is given up: no route");
 }
 
 TEST_F(ComposingTest, AResumedRunGoesOnAndKnowsItsTasks) {

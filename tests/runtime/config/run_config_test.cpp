@@ -133,6 +133,14 @@ TEST(RunConfigTest, HeldOutTasksMustNotBeTrainedOn) {
               HasSubstr("synthesis.curriculum.success_low: expected less than success_high"));
 }
 
+TEST(RunConfigTest, ANodeIsReachedByACommand) {
+  for (const char* nodes : {"[\"\"]", "[\"ssh a\", \"  \"]"}) {
+    EXPECT_THAT(error_of(least, {std::string{"synthesis.compose.nodes="} + nodes}),
+                HasSubstr("synthesis.compose.nodes: expected commands that run `warpsmith synth "
+                          "worker` elsewhere, got an empty one"));
+  }
+}
+
 TEST(RunConfigTest, BrokenSyntaxIsTheOnlyComplaint) {
   EXPECT_THAT(error_of("[run\n"), Not(HasSubstr("required")));
 }

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bad arguments and sources: said in one line, without loading torch.
+import argparse
+import os
 import unittest
+from unittest import mock
 
 from support import Case, command
 
+from arguments import parser  # noqa: E402
 from journal import Journal  # noqa: E402
 
 
@@ -20,6 +24,36 @@ class ComplaintsTest(Case):
         self.assertIn("no such folder", self.complaint(*self.arguments("a", 1, more=["--against", "/none"])))
         self.assertIn("--workers 0 needs a --node that works", self.complaint(*self.arguments("a", 0)))
         self.assertIn("expected 0 or more, got -1", self.complaint(*self.arguments("a", -1)))
+
+    def test_a_path_that_can_be_no_folder(self):
+        file = self.folder / "file"
+        file.write_text("")
+        rows = self.folder / "rows.jsonl"
+        rows.write_text('{"code": "x"}\n')
+        for out in (file, file / "below"):
+            words = f"--out {out}: {file} is no folder"
+            self.assertIn(words, self.complaint("synth", "--count", 1, "--seed", 1, "--out", out))
+            self.assertIn(words, self.complaint("import", rows, "--out", out))
+        self.assertIn(f"--against {file}: a file", self.complaint(*self.arguments("d", 1, more=["--against", file])))
+        done = command("--cache", file, "crawl")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn(f"--cache {file}: {file} is no folder", done.stderr)
+
+    def test_a_machine_without_a_gpu_is_refused_at_the_start(self):
+        with mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": ""}):
+            said = self.complaint(*self.arguments("e", 2, more=["--device", "cuda"]))
+        self.assertEqual(said.count("\n"), 1, said)
+        self.assertRegex(said, "--device cuda: .* --device cpu")
+        self.assertFalse((self.folder / "e").exists())
+
+    def test_help_shows_every_default(self):
+        commands = next(a for a in parser()._actions if isinstance(a, argparse._SubParsersAction)).choices
+        for name, part in {"": parser(), **commands}.items():
+            for action in part._actions:
+                if action.default not in (None, [], False, argparse.SUPPRESS):
+                    said = (action.help or "") % vars(action)
+                    shown = action.default if isinstance(action.default, str) else f"{action.default:g}"
+                    self.assertRegex(said, f"default.*{shown}", f"{name} {action.option_strings}")
 
     def test_a_folder_with_a_run_of_other_settings(self):
         (self.folder / "b").mkdir()

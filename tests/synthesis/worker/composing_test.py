@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Seeds, composition and sizes: what a candidate is made of, and that it depends on the seed and the index alone.
 import collections
+import json
 import unittest
 
-from support import program  # noqa: F401  sets the path
+from support import WINDOW, Case
 
 import rules_layers  # noqa: E402
 import rules_pointwise  # noqa: E402
@@ -36,6 +37,14 @@ class SeedsTest(unittest.TestCase):
         self.assertEqual(probed(Seed("torch.zeros_like", "x", "torch.zeros_like({x})"))[1], "the same for all inputs")
         self.assertIsNone(probed(Seed("torch.rand_like", "x", "torch.rand_like({x})"))[0])
         self.assertIsNone(probed(Seed("torch.no_such", "x", "torch.no_such({x})"))[0])
+
+
+class CompiledTest(Case):
+    def test_tasks_are_compiled_by_inductor(self):
+        done = self.synth("compiled", count=1, more=(*WINDOW, "--compile", "inductor"), timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("writes_files", json.loads(done.stdout)["rejected"])
+        self.assertGreater(json.loads((self.folder / "compiled/tasks.jsonl").read_text())["compile_ms"], 0)
 
 
 class RulesTest(unittest.TestCase):

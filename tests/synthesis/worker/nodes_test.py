@@ -2,7 +2,10 @@
 # Workers on other nodes, here processes of this machine: the same set, also when a node is lost in the middle.
 import json
 import os
+import signal
+import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from unittest import mock
@@ -11,6 +14,7 @@ from support import SETTINGS, WORKER, WINDOW, Case, command, tables
 
 import pipeline
 import remote
+from owned_folder import OwnedFolder
 
 NODE = f"exec '{sys.executable}' -B '{WORKER}/main.py' worker"
 COUNT = 12
@@ -40,7 +44,7 @@ class NodesTest(Case):
         # The first call of the node ends after three lines; the candidate under way then is lost with it.
         flaky = f"if mkdir '{self.folder}/once' 2>/dev/null; then ({NODE}) | head -n 3; else {NODE}; fi"
         self.assertEqual(self.made("flaky", 0, "--node", flaky), local)
-        self.assertIn("the worker died; it is called again", self.stderr)
+        self.assertRegex(self.stderr, r"\| head -n 3; .*: ended with exit status 0.*; it is called again in 1 s")
         self.assertEqual(self.made("never", 1, "--node", "exit 7"), local)
 
     def test_a_run_with_nodes_continues_where_it_was_interrupted(self):
@@ -53,31 +57,93 @@ class NodesTest(Case):
 
     def test_a_node_with_other_versions_is_refused_by_name(self):
         settings = self.settings() | {"versions": {"torch": "1.0", "transformers": "2"}}
-        node = remote.Remote(NODE + f" 2> {self.folder}/why", settings)
-        self.addCleanup(node.end)
-        node.start()
+        node = self.called(NODE + f" 2> {self.folder}/why", settings)
         self.assertIsNone(node.records())
-        self.assertEqual(node.process.wait(10), 2)
+        self.assertEqual(node.connection.process.wait(10), 2)
         self.assertIn("'torch': '1.0'", (self.folder / "why").read_text())
+        node.lose()
+        self.assertIn("refuses the run: versions", node.loss())
+        self.assertFalse(node.idle() or node.start(), "it is not called again")
+
+    def test_a_node_without_the_device_is_refused_by_name(self):
+        node = self.called(f"CUDA_VISIBLE_DEVICES= {NODE}", self.settings() | {"device": "cuda"})
+        self.assertIsNone(node.records())
+        node.lose()
+        self.assertRegex(node.loss(), f"{os.uname().nodename}: --device cuda: .*; ")
+
+    def test_a_node_that_is_never_ready_is_given_up_with_its_reason(self):
+        node = remote.Remote("echo Hello >&2; echo 'no route' >&2; exit 7", self.settings())
+        with mock.patch.object(remote, "_FIRST_WAIT_S", 0.0), mock.patch.object(remote, "_MOST_WAIT_S", 0.0):
+            node.wait = 0.0
+            while node.start():
+                self.assertIsNone(node.records())
+                node.lose()
+        self.assertEqual(node.calls, remote.MOST_CALLS)
+        self.assertIn("exit 7: ended with exit status 7: no route; it is given up: no worker was ready in 4 calls",
+                      node.loss())
+
+    def test_a_run_without_a_worker_ends_with_an_error(self):
+        done = command("--cache", self.folder, *self.arguments("none", 0, COUNT, more=("--node", "nonesuch x")),
+                       timeout=60)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stderr, "no worker is left; nonesuch x: ended with exit status 127: .*: not found")
+
+    def test_a_node_leaves_no_files_however_the_run_ends(self):
+        for number, ending in ((2, signal.SIGINT), (130, signal.SIGINT), (-9, signal.SIGKILL), (0, None)):
+            with self.subTest(ending=ending, number=number):
+                run, there = self.running(f"ends-{number}", 2 if ending is None else 10_000)
+                if ending:
+                    self.until(lambda: any(there.iterdir()), "the node works")
+                    run.send_signal(ending)
+                run.communicate(timeout=120)
+                if number != 2:
+                    self.assertEqual(run.returncode, number)
+                self.until(lambda: not any(there.iterdir()), "the node has removed its files")
+
+    def running(self, out, count):
+        """A run whose temporary files lie elsewhere than those of its node."""
+        there = self.folder / f"{out}-tmp"
+        there.mkdir()
+        node = f"TMPDIR={there} {NODE.removeprefix('exec ')}"
+        arguments = self.arguments(out, 0, count, more=(*WINDOW, "--node", node))
+        run = subprocess.Popen([sys.executable, "-B", str(WORKER / "main.py"), "--cache", str(self.folder),
+                                *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(run.kill)
+        return run, there
+
+    def until(self, holds, what):
+        deadline = time.monotonic() + 60
+        while not holds():
+            self.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.02)
+
+    def test_a_folder_whose_owner_was_killed_goes_with_the_next_owner(self):
+        code = f"import sys; sys.path.insert(0, {str(WORKER)!r}); import os, owned_folder; " \
+               "kept = owned_folder.OwnedFolder(); os.kill(os.getpid(), 9)"
+        subprocess.run([sys.executable, "-B", "-c", code], env={**os.environ, "TMPDIR": str(self.folder)})
+        self.assertEqual(len(list(self.folder.glob("warpsmith-tmp-*/files"))), 1)
+        with mock.patch.object(tempfile, "tempdir", str(self.folder)):
+            first, second = OwnedFolder(), OwnedFolder()
+        self.assertEqual(len(list(self.folder.glob("warpsmith-tmp-*/files"))), 2, "those with an owner stay")
+        first.cleanup()
+        second.cleanup()
+        self.assertEqual(list(self.folder.glob("warpsmith-tmp-*")), [])
 
     def test_a_node_that_falls_silent_is_lost(self):
-        node = remote.Remote("echo '{\"ready\": {}}'; sleep 60", self.settings())
-        self.addCleanup(node.end)
-        node.start()
+        node = self.called("echo '{\"ready\": {}}'; sleep 60", self.settings())
         self.assertEqual(node.records(), [])
         self.assertTrue(node.idle())
         node.give(4, None)
         with mock.patch.object(remote, "SILENT_S", 0.05):
             time.sleep(0.1)
             self.assertTrue(node.late())
-        self.assertEqual(node.lose(), (4, None))
+            self.assertEqual(node.lose(), (4, None))
+        self.assertIn("gave no sign of life for 0 s; it is called again in 1 s", node.loss())
         self.assertFalse(node.start(), "it is called again only after a wait")
 
     def test_signs_of_life_are_no_records(self):
-        node = remote.Remote("echo '{\"ready\": {}}'; echo '{\"alive\": true}'; echo '{\"index\": 2}'; sleep 60",
-                             self.settings())
-        self.addCleanup(node.end)
-        node.start()
+        node = self.called("echo '{\"ready\": {}}'; echo '{\"alive\": true}'; echo '{\"index\": 2}'; sleep 60",
+                           self.settings())
         found = []
         while not found:
             found += node.records()
@@ -92,10 +158,17 @@ class NodesTest(Case):
 
     def test_names_what_does_not_go_together(self):
         for more, words in ((("--workers", 0), "--workers 0 needs a --node"), (("--gpus", 2), "--device cuda"),
-                            (("--workers", -1), "expected 0 or more")):
+                            (("--workers", -1), "expected 0 or more"),
+                            (("--node", " "), "argument --node: expected a command that runs")):
             done = command("synth", "--count", 1, "--seed", 1, "--out", self.folder / "x", *more)
             self.assertEqual(done.returncode, 2)
             self.assertIn(words, done.stderr)
+
+    def called(self, command, settings):
+        node = remote.Remote(command, settings)
+        self.addCleanup(node.end)
+        self.assertTrue(node.start())
+        return node
 
     def settings(self):
         (self.folder / "against.jsonl").write_text("")

@@ -3,6 +3,7 @@
 import io
 import json
 import pathlib
+import random
 import tempfile
 import unittest
 from unittest import mock
@@ -26,6 +27,18 @@ class RowsTest(unittest.TestCase):
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
         pyarrow.parquet.write_table(pyarrow.table(columns), path)
+        return path
+
+    def damaged(self, group):
+        """A file of twenty rows, each in a group of its own, with random bytes in place of one group's data."""
+        path = self.folder / "damaged.parquet"
+        codes = [random.Random(k).randbytes(3000).hex() for k in range(20)]
+        pyarrow.parquet.write_table(pyarrow.table({"code": codes}), path, row_group_size=1, compression="zstd")
+        column = pyarrow.parquet.ParquetFile(path).metadata.row_group(group).column(0)
+        start = column.dictionary_page_offset or column.data_page_offset
+        data = bytearray(path.read_bytes())
+        data[start:start + column.total_compressed_size] = random.Random(9).randbytes(column.total_compressed_size)
+        path.write_bytes(data)
         return path
 
     def complaint(self, source):
@@ -55,6 +68,8 @@ class RowsTest(unittest.TestCase):
         self.assertIn("no such file", self.complaint(self.folder / "none"))
         self.assertIn("holds no", self.complaint(self.folder))
         self.assertIn("no column code, found text", self.complaint(self.parquet(text=["x"])))
+        damaged = self.damaged(group=0)
+        self.assertIn(f"{damaged}: ", self.complaint(damaged))
         (self.folder / "b.parquet").write_text("no parquet")
         self.assertIn("b.parquet", self.complaint(self.folder / "b.parquet"))
         (self.folder / "c.jsonl").write_text('{"text": 1}\n')
@@ -65,10 +80,22 @@ class RowsTest(unittest.TestCase):
         found = list(rows.read(self.folder / "d.jsonl"))
         self.assertEqual([row["code"] for row in found], ["x", None, None, None, None])
 
+    def test_rows_behind_damage_are_one_bad_row(self):
+        path = self.damaged(group=18)
+        rows.check(path)
+        *whole, last = rows.read(path)
+        self.assertEqual([len(row["code"]) for row in whole], [6000] * 16, "rows are read sixteen at a time")
+        self.assertIn(f"damaged behind row 16: {path}: ", last["problem"])
+
+    def test_a_row_that_is_no_text_hides_no_other(self):
+        cells = pyarrow.array([b"x", b"\xff\xfe", b"y"])
+        found = list(rows.read(self.parquet(code=pyarrow.Array.from_buffers(pyarrow.string(), 3, cells.buffers()))))
+        self.assertEqual([row["code"] for row in found], ["x", None, "y"])
+        self.assertEqual(found[1]["problem"], "the row is no UTF-8")
+
     def test_a_line_without_an_end_is_read_in_pieces(self):
         stream = io.StringIO('{"code": "' + "x" * (5 << 20) + '"}\n{"code": "y"}\n')
         self.assertEqual(list(rows.lines(stream)), ["a line of 2 MiB or more", {"code": "y"}])
-
 
     def test_a_sample_is_the_same_each_time_and_in_order(self):
         chosen = list(rows.sample(range(1000), 50))
@@ -82,7 +109,6 @@ class RowsTest(unittest.TestCase):
         for name in ("tasks.jsonl", "refused.jsonl", "journal.jsonl"):
             (self.folder / name).write_text('{"index": 1}\n')
         self.assertEqual([row["code"] for row in rows.read(self.folder)], ["x"])
-
 
     def test_rows_of_another_form_say_why(self):
         cells = [b"x", "", None, "#" * (2 << 20)]
@@ -137,6 +163,13 @@ class JournalTest(unittest.TestCase):
         journal.close()
         self.assertEqual(len(self.path.read_text().splitlines()), 5)
         json.loads(self.path.read_text().splitlines()[-1])
+
+    def test_a_damaged_journal_is_named_with_its_line(self):
+        self.written(2)
+        lines = self.path.read_text().splitlines()
+        self.path.write_text("\n".join([lines[0], "\0" * 20, lines[2]]) + "\n")
+        with self.assertRaisesRegex(Conflict, f"{self.path}:2: .* damaged"):
+            Journal(self.path, {"seed": 1})
 
     def test_other_settings_are_a_conflict_that_names_them(self):
         self.written(1)

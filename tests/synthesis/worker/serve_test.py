@@ -91,8 +91,16 @@ class ServeTest(Case):
         server.send(self.settings() | {"node": f"({NODE}) | head -n 1"})
         server.receive()
         server.send({"index": 0})
-        self.assertIn("the node is lost: its command ended", server.process.communicate(timeout=60)[1])
-        self.assertNotEqual(server.process.returncode, 0)
+        self.assertRegex(server.process.communicate(timeout=60)[1], "head -n 1: ended with exit status 0")
+        self.assertEqual(server.process.returncode, 1)
+
+    def test_it_names_a_node_that_cannot_be_reached_and_one_that_refuses(self):
+        for node, status, words in (("nonesuch x", 1, "serve: nonesuch x: ended with exit status 127: .*not found\n$"),
+                                    ("echo '{\"refused\": \"no GPU\"}'", 2, "refuses the run: no GPU\n$")):
+            server = self.server()
+            server.send(self.settings() | {"node": node})
+            self.assertRegex(server.process.communicate(timeout=60)[1], words)
+            self.assertEqual(server.process.returncode, status)
 
     def test_a_frame_of_another_form_ends_it_with_a_message(self):
         server = self.server()

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# The environment of processes that load torch, whose compiler makes folders as soon as it is imported.
+import os
+
+
+def temporary(folder):
+    """The variables that keep all temporary files in the folder."""
+    return {"TMPDIR": folder, "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor", "TRITON_CACHE_DIR": f"{folder}/triton"}
+
+
+def of_worker(folder, gpu=None):
+    """The whole environment of a worker. `gpu`: the one that it uses, as CUDA_VISIBLE_DEVICES names it."""
+    found = {**os.environ, **temporary(folder), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+             "PYTHONDONTWRITEBYTECODE": "1"}
+    return found if gpu is None else {**found, "CUDA_VISIBLE_DEVICES": str(gpu)}

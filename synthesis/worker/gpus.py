@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# Whether torch sees the GPUs that a run asks for. A process of its own asks: those that want to know load no torch.
+import json
+import os
+import subprocess
+import sys
+
+_ANSWER_S = 300.0  # most that a first load of torch from a slow disk takes
+_SCRIPT = """import json, torch
+seen = torch.cuda.device_count() if torch.cuda.is_available() else 0
+print(json.dumps({"seen": seen, "built": torch.version.cuda}))"""
+
+
+def lack(wanted, visible=None):
+    """What this machine lacks for a run on `wanted` GPUs, and the remedy; empty where it lacks nothing.
+
+    `visible`: CUDA_VISIBLE_DEVICES, if not that of this process.
+    """
+    environment = {**os.environ, **({} if visible is None else {"CUDA_VISIBLE_DEVICES": visible})}
+    found = _asked(environment)
+    if isinstance(found, str):
+        return found
+    if found["seen"] >= wanted:
+        return ""
+    shown = environment.get("CUDA_VISIBLE_DEVICES")
+    among = "" if shown is None else f" (CUDA_VISIBLE_DEVICES={shown})"
+    if not found["built"]:
+        return "--device cuda: torch is built without CUDA here; install one that is, or use --device cpu"
+    if not found["seen"]:
+        return f"--device cuda: torch sees no GPU here{among}; use a machine with a GPU and its driver, or --device cpu"
+    return f"--gpus {wanted}: torch sees {found['seen']} here{among}"
+
+
+def _asked(environment):
+    """What torch says, or why it says nothing."""
+    try:
+        done = subprocess.run([sys.executable, "-B", "-c", _SCRIPT], env=environment, capture_output=True, text=True,
+                              timeout=_ANSWER_S)
+        return json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return f"--device cuda: torch did not say within {_ANSWER_S:.0f} s which GPUs it sees"
+    except ValueError:
+        last = (done.stderr.strip() or "nothing").splitlines()[-1]
+        return f"--device cuda: torch could not say which GPUs it sees: {last}"
