@@ -70,13 +70,14 @@ Result<std::vector<NamedFigures>> measure_each(const ParityArguments& args) {
   for (const ComputePrecision precision : {ComputePrecision::fp32, ComputePrecision::bf16}) {
     if (precision == ComputePrecision::bf16 && !gpu) continue;
     const std::string name = precision == ComputePrecision::bf16 ? "bf16" : "fp32";
+    const std::string label = name + ": ";
     auto figures = measure_parity(
         {.device = gpu ? ComputeDevice::cuda : ComputeDevice::cpu,
          .precision = precision,
          .gpu = args.gpu,
          .model = args.model,
          .tokens = args.tokens,
-         .progress = [&](const std::string& what) { print_progress(name + ": " + what); }});
+         .progress = [&](const std::string& what) { print_progress(label + what); }});
     if (!figures) return tl::unexpected(std::move(figures.error()));
     all.push_back({name, *figures});
   }

@@ -86,6 +86,7 @@ class BrainTest : public RunFixture {
     auto reader = TrajectoryReader::open({folder.path() / "run"}).value();
     std::vector<Trajectory> all;
     const std::vector<TrajectoryRow> rows = reader.closed().value();
+    all.reserve(rows.size());
     for (const TrajectoryRow& row : rows) all.push_back(*reader.load(row.id));
     return all;
   }
