@@ -17,7 +17,7 @@ namespace {
 
 struct ParityArguments {
   std::string device = "cpu";
-  std::filesystem::path model;
+  std::filesystem::path model, demonstrations;
   int gpu = 0;
   int64_t tokens = 10'000;
   bool json = false;
@@ -76,6 +76,7 @@ Result<std::vector<NamedFigures>> measure_each(const ParityArguments& args) {
          .precision = precision,
          .gpu = args.gpu,
          .model = args.model,
+         .demonstrations = args.demonstrations,
          .tokens = args.tokens,
          .progress = [&](const std::string& what) { print_progress(label + what); }});
     if (!figures) return tl::unexpected(std::move(figures.error()));
@@ -121,7 +122,13 @@ Command bench_parity_part() {
                            "Folder in Hugging Face layout; without weights it gets random ones "
                            "(default: the tiny policy)")
                 ->type_name("FOLDER");
-            app.add_option("--tokens", args->tokens, "Tokens sampled at temperature 1")
+            app.add_option("--demonstrations", args->demonstrations,
+                           "JSON lines of conversations (scripts/make_demonstrations.py): continue "
+                           "their prompts, not random tokens")
+                ->type_name("FILE")
+                ->check(CLI::ExistingFile);
+            app.add_option("--tokens", args->tokens,
+                           "Tokens sampled at temperature 1; fewer where answers end early")
                 ->capture_default_str()
                 ->check(CLI::Range(1, 1'000'000));
             app.add_flag("--json", args->json, "Print one JSON object on standard output");

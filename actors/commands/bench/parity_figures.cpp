@@ -9,6 +9,7 @@
 #include <span>
 
 #include "actors/base/script.hpp"
+#include "actors/commands/bench/parity_prompts.hpp"
 #include "actors/commands/bench/scratch_folder.hpp"
 #include "policy/format/hf_folder.hpp"
 #include "policy/generate/cpu/cpu_engine.hpp"
@@ -21,34 +22,49 @@
 namespace warpsmith::actors {
 namespace {
 
-constexpr int64_t prompt_tokens = 32, sampled_each = 256;
+constexpr int64_t sampled_each = 256;
 constexpr int64_t greedy_sequences = 20, greedy_each = 64;
 
-/// A random prompt and the tokens that the engine put after it.
+/// A prompt and the tokens that the engine put after it.
 struct ScoredText {
   bool greedy = false;
   std::vector<int32_t> prompt, tokens;
   std::vector<float> log_probs;
 };
 
-std::vector<ScoredText> prompts_for(const ParityOptions& options, int64_t vocab) {
-  const int64_t sampled = (options.tokens + sampled_each - 1) / sampled_each;
-  std::vector<ScoredText> texts(static_cast<size_t>(sampled + greedy_sequences));
+int64_t sampled_texts(const ParityOptions& options) {
+  return (options.tokens + sampled_each - 1) / sampled_each;
+}
+
+Result<ParityPrompts> prompts_for(const ParityOptions& options, int64_t vocab) {
+  if (!options.demonstrations.empty()) {
+    return prompts_of_demonstrations(options.demonstrations, options.model);
+  }
+  const auto count = static_cast<size_t>(sampled_texts(options) + greedy_sequences);
+  return random_parity_prompts(count, options.seed, vocab);
+}
+
+/// The prompts in turn.
+std::vector<ScoredText> texts_for(const ParityOptions& options, const ParityPrompts& prompts) {
+  const auto sampled = static_cast<size_t>(sampled_texts(options));
+  std::vector<ScoredText> texts(sampled + greedy_sequences);
   for (size_t i = 0; i < texts.size(); ++i) {
-    RandomStream random(options.seed, "bench parity", i);
-    texts[i].greedy = i >= static_cast<size_t>(sampled);
-    for (int64_t t = 0; t < prompt_tokens; ++t) {
-      texts[i].prompt.push_back(static_cast<int32_t>(random.below(static_cast<uint64_t>(vocab))));
-    }
+    texts[i] = {i >= sampled, prompts.prompts[i % prompts.prompts.size()], {}, {}};
   }
   return texts;
 }
 
+int64_t longest_of(const std::vector<ScoredText>& texts) {
+  size_t longest = 0;
+  for (const ScoredText& text : texts) longest = std::max(longest, text.prompt.size());
+  return static_cast<int64_t>(longest) + sampled_each + 1;
+}
+
 Result<std::unique_ptr<policy::Engine>> make_engine(const ParityOptions& options,
                                                     const policy::ModelConfig& model,
-                                                    size_t sequences) {
-  const int64_t longest = prompt_tokens + sampled_each + 1;
-  const auto count = static_cast<int64_t>(sequences);
+                                                    const std::vector<ScoredText>& texts) {
+  const int64_t longest = longest_of(texts);
+  const auto count = static_cast<int64_t>(texts.size());
   const policy::EngineConfig config{.max_sessions = count,
                                     .max_session_tokens = longest,
                                     .cache_tokens = count * (longest + policy::block_tokens)};
@@ -59,18 +75,21 @@ Result<std::unique_ptr<policy::Engine>> make_engine(const ParityOptions& options
   return policy::make_cuda_engine(model, config, {.gpu = options.gpu, .precision = precision});
 }
 
-policy::EngineRequest request_of(const ScoredText& text, size_t index, uint64_t seed) {
+policy::EngineRequest request_of(const ScoredText& text, size_t index, uint64_t seed,
+                                 const std::vector<int32_t>& stop_tokens) {
   policy::EngineRequest request{.session = index, .whole = true, .new_tokens = text.prompt};
   request.params.max_tokens = static_cast<int32_t>(text.greedy ? greedy_each : sampled_each);
   request.params.temperature = text.greedy ? 0.0 : 1.0;
   request.params.seed = seed;
   request.params.stream = index;
+  request.params.stop_tokens = stop_tokens;
   return request;
 }
 
-Result<void> continue_all(policy::Engine& engine, std::vector<ScoredText>& texts, uint64_t seed) {
+Result<void> continue_all(policy::Engine& engine, std::vector<ScoredText>& texts, uint64_t seed,
+                          const std::vector<int32_t>& stop_tokens) {
   for (size_t i = 0; i < texts.size(); ++i) {
-    if (auto ok = engine.submit(request_of(texts[i], i, seed)); !ok) return ok;
+    if (auto ok = engine.submit(request_of(texts[i], i, seed, stop_tokens)); !ok) return ok;
   }
   while (engine.has_work()) {
     for (const policy::EngineOutput& out : engine.step()) {
@@ -88,8 +107,9 @@ std::vector<float> learners_log_probs(const policy::Transformer& model, const Sc
   whole.insert(whole.end(), text.tokens.begin(), text.tokens.end());
   const policy::PackedBatch batch = policy::pack_sequences({&whole, 1});
   const auto count = static_cast<int64_t>(text.tokens.size());
-  const at::Tensor hidden = model.forward(batch).narrow(0, prompt_tokens - 1, count);
-  const at::Tensor targets = batch.tokens.narrow(0, prompt_tokens, count).to(hidden.device());
+  const auto first_token = static_cast<int64_t>(text.prompt.size());
+  const at::Tensor hidden = model.forward(batch).narrow(0, first_token - 1, count);
+  const at::Tensor targets = batch.tokens.narrow(0, first_token, count).to(hidden.device());
   const at::Tensor scores = policy::token_log_probs(hidden, model.head(), targets)
                                 .log_probs.to(at::kCPU, at::kFloat)
                                 .contiguous();
@@ -172,18 +192,23 @@ Result<ParityFigures> measure_parity(const ParityOptions& options) {
   options.progress("reading the model");
   auto model = policy::load_hf_model(options.model);
   if (!model) return tl::unexpected(model.error());
-  std::vector<ScoredText> texts = prompts_for(options, model->config().vocab);
+  const auto prompts = prompts_for(options, model->config().vocab);
+  if (!prompts) return tl::unexpected(prompts.error());
+  std::vector<ScoredText> texts = texts_for(options, *prompts);
   {
-    const auto engine = make_engine(options, model->config(), texts.size());
+    const auto engine = make_engine(options, model->config(), texts);
     if (!engine) return tl::unexpected(engine.error());
     options.progress("the engine samples " + std::to_string(options.tokens) + " tokens");
     (*engine)->load(PolicyVersion{}, model->weights());
-    if (auto ok = continue_all(**engine, texts, options.seed); !ok) {
+    if (auto ok = continue_all(**engine, texts, options.seed, prompts->stop_tokens); !ok) {
       return tl::unexpected(ok.error());
     }
   }
   options.progress("the learner scores them");
-  ParityFigures figures{.greedy = greedy_sequences * greedy_each};
+  ParityFigures figures;
+  for (const ScoredText& text : texts) {
+    if (text.greedy) figures.greedy += static_cast<int64_t>(text.tokens.size());
+  }
   figures.learner =
       gap_to_learner(policy::placed(model->config(), model->weights(), learner), texts);
   if (auto ok = add_peer(options, texts, figures); !ok) return tl::unexpected(ok.error());

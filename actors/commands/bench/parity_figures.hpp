@@ -16,8 +16,9 @@ struct ParityOptions {
   ComputeDevice device = ComputeDevice::cpu;
   ComputePrecision precision = ComputePrecision::fp32;  // a CPU has fp32 only
   int gpu = 0;
-  std::filesystem::path model;  // a folder in Hugging Face layout, with weights
-  int64_t tokens = 10'000;      // sampled at temperature 1; at least 1
+  std::filesystem::path model;           // a folder in Hugging Face layout, with weights
+  std::filesystem::path demonstrations;  // whose prompts are continued; empty: random tokens
+  int64_t tokens = 10'000;               // sampled at temperature 1, at most; at least 1
   uint64_t seed = 1;
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };

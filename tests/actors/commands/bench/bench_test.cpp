@@ -260,6 +260,20 @@ TEST_F(BenchTest, ParityComparesEngineLearnerAndTransformers) {
   EXPECT_EQ(fp32["greedy_same"], fp32["greedy"]);
 }
 
+TEST_F(BenchTest, ParityContinuesPromptsOfDemonstrations) {
+  if (!has_python()) GTEST_SKIP() << "no Python environment";
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "talks.jsonl";
+  std::ofstream(file) << R"({"task_id": "a", "messages": [{"role": "user", "content": "relu"}, )"
+                      << R"({"role": "assistant", "content": "yes", "train": true}]})" << '\n';
+  const json out = run({"parity", "--tokens", "256", "--demonstrations", file.c_str()});
+  ASSERT_TRUE(has_keys(out, {"model", "precisions"}));
+  const json& fp32 = out["precisions"][0];
+  EXPECT_GT(fp32["tokens"], 0);
+  EXPECT_LT(fp32["transformers"]["mean"].get<double>(), 1e-4);
+  EXPECT_EQ(fp32["greedy_same"], fp32["greedy"]);
+}
+
 TEST_F(BenchTest, LearnCountsTrainedTokens) {
   const json out = run({"learn", "--steps", "1", "--trajectories", "2", "--action-tokens", "8"});
   ASSERT_TRUE(has_keys(out, {"parameters", "trained_tokens_per_s", "passes_tokens_per_s"}));
