@@ -126,7 +126,7 @@ ExitCode report_shortfall(const EvalRun& run, const EvalReport& made) {
 }
 
 ExitCode print_result(const EvalRun& run, const EvalArguments& args,
-                      const std::optional<RewardsByTask>& before) {
+                      const std::optional<EvalOutcomes>& before) {
   const auto made = eval_report(run.paths, {run.wanted, run.loop.refused_tasks}, before, args.json);
   if (!made) return report(made.error());
   std::cout << made->text << '\n';
@@ -134,11 +134,11 @@ ExitCode print_result(const EvalRun& run, const EvalArguments& args,
 }
 
 /// Read before anything is sampled, so that a wrong file is reported at once.
-Result<std::optional<RewardsByTask>> rewards_before(const EvalArguments& args) {
+Result<std::optional<EvalOutcomes>> outcomes_before(const EvalArguments& args) {
   if (args.against.empty()) return std::nullopt;
-  auto rewards = read_eval_rewards(args.against);
-  if (!rewards) return tl::unexpected(std::move(rewards.error()));
-  return std::optional{std::move(*rewards)};
+  auto outcomes = read_eval_outcomes(args.against);
+  if (!outcomes) return tl::unexpected(std::move(outcomes.error()));
+  return std::optional{std::move(*outcomes)};
 }
 
 /// Read before a run folder is made, so that bad input leaves nothing behind.
@@ -155,7 +155,7 @@ ExitCode evaluate(const EvalArguments& args) {
   auto config = eval_config(args);
   if (!config) return report(config.error());
   if (auto good = check_evaluable(*config); !good) return report(good.error());
-  const auto before = rewards_before(args);
+  const auto before = outcomes_before(args);
   if (!before) return report(before.error());
   if (auto fits = check_slots(config->sandbox); !fits) return report(fits.error());
   leave_slot_cores(config->sandbox);
@@ -233,10 +233,10 @@ Command eval_command() {
         app.add_flag("--greedy", args->greedy, "Take the likeliest token every time");
         app.add_flag("--training-tasks", args->training_tasks,
                      "Use the training tasks instead of the held-out ones");
-        app.add_option(
-               "--against", args->against,
-               "Output of an earlier `eval --json`: adds the difference of the mean rewards\n"
-               "and its paired bootstrap interval (95 %); with a suite: an earlier run")
+        app.add_option("--against", args->against,
+                       "Output of an earlier `eval --json`: adds the difference of mean rewards "
+                       "and pass rates\n"
+                       "and its paired bootstrap interval (95 %); with a suite: an earlier run")
             ->type_name("FILE|RUN");
         app.add_option("--suite", args->suite,
                        "Evaluate every task below this folder, in levels by its sub-folders\n"

@@ -96,15 +96,53 @@ nlohmann::json difference_json(const EvalDifference& d) {
   return {{"tasks", d.tasks}, {"difference", d.mean}, {"low", d.low}, {"high", d.high}};
 }
 
-Result<double> reward_of(const nlohmann::json& value, const std::string& place) {
+/// The difference of the rewards, and of the pass rates where `before` holds them.
+nlohmann::json against_json(const EvalOutcomes& before, const EvalOutcomes& now) {
+  auto out = difference_json(paired_difference(before.rewards, now.rewards, bootstrap_seed));
+  if (!before.passed.empty()) {
+    out["pass_rate"] =
+        difference_json(paired_difference(before.passed, now.passed, bootstrap_seed));
+  }
+  return out;
+}
+
+Result<double> value_of(const nlohmann::json& value, const std::string& place) {
   if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
   return fail(ErrorCode::parse_failed, place + ": expected a finite number, got " + value.dump());
+}
+
+/// The numbers under `key` of one task; `place` names the task.
+Result<std::vector<double>> values_of(const nlohmann::json& figures, const char* key,
+                                      const std::string& place) {
+  if (!figures.is_object() || !figures.contains(key) || !figures[key].is_array()) {
+    return fail(ErrorCode::parse_failed, place + key + ": expected a list of numbers");
+  }
+  std::vector<double> values;
+  for (const auto& each : figures[key]) {
+    const auto value = value_of(each, place + key);
+    if (!value) return tl::unexpected(value.error());
+    values.push_back(*value);
+  }
+  return values;
+}
+
+/// Of one task. Reports from before `passed` was added have rewards alone.
+Result<void> add_task(const nlohmann::json& figures, const std::string& task, EvalOutcomes& to) {
+  const std::string place = "by_task." + task + ".";
+  auto rewards = values_of(figures, "rewards", place);
+  if (!rewards) return tl::unexpected(std::move(rewards.error()));
+  to.rewards[task] = std::move(*rewards);
+  if (!figures.contains("passed")) return {};
+  auto passed = values_of(figures, "passed", place);
+  if (!passed) return tl::unexpected(std::move(passed.error()));
+  to.passed[task] = std::move(*passed);
+  return {};
 }
 
 }  // namespace
 
 Result<EvalReport> eval_report(const RunPaths& paths, const EvalExtent& extent,
-                               const std::optional<RewardsByTask>& before, bool whole) {
+                               const std::optional<EvalOutcomes>& before, bool whole) {
   auto db = RunDatabase::open(paths.database(), SqlAccess::read_only);
   if (!db) return tl::unexpected(std::move(db.error()));
   const auto rows = trajectory_rows(*db, 1, UINT64_MAX >> 1U);
@@ -113,7 +151,7 @@ Result<EvalReport> eval_report(const RunPaths& paths, const EvalExtent& extent,
   if (!results) return tl::unexpected(std::move(results.error()));
   const std::vector<EvalSample>& samples = results->samples;
   const EvalSummary summary = summarize_eval(samples, bootstrap_seed);
-  const RewardsByTask rewards = rewards_by_task(samples);
+  const EvalOutcomes outcomes = outcomes_of(samples);
   nlohmann::json out = summary_json(summary);
   out["run"] = paths.folder.string();
   out["wanted"] = extent.wanted;
@@ -122,45 +160,38 @@ Result<EvalReport> eval_report(const RunPaths& paths, const EvalExtent& extent,
   out["refused_tasks"] = extent.refused_tasks;
   const auto usage = usage_of_run(paths.folder);
   if (usage && usage->requests > 0) out["brain"] = nlohmann::json::parse(to_json(*usage));
-  if (before) {
-    out["against"] = difference_json(paired_difference(*before, rewards, bootstrap_seed));
-  }
+  if (before) out["against"] = against_json(*before, outcomes);
   if (!whole) return EvalReport{json_text(out, 2), samples.size(), std::move(results->dropped)};
   for (const auto& [task, figures] : summary.by_task) {
     nlohmann::json& entry = out["by_task"][task] = figures_json(figures);
-    entry["rewards"] = rewards.at(task);
+    entry["rewards"] = outcomes.rewards.at(task);
+    entry["passed"] = outcomes.passed.at(task);
     entry["times"] = times_json(results->times[task]);
   }
   return EvalReport{json_text(out), samples.size(), std::move(results->dropped)};
 }
 
-Result<RewardsByTask> parse_eval_rewards(std::string_view text) {
+Result<EvalOutcomes> parse_eval_outcomes(std::string_view text) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("by_task") || !json["by_task"].is_object()) {
     return fail(ErrorCode::parse_failed,
                 "expected an object with \"by_task\", as eval --json prints");
   }
-  RewardsByTask tasks;
+  EvalOutcomes outcomes;
   for (const auto& [task, figures] : json["by_task"].items()) {
-    const std::string place = "by_task." + task + ".rewards";
-    if (!figures.is_object() || !figures.contains("rewards") || !figures["rewards"].is_array()) {
-      return fail(ErrorCode::parse_failed, place + ": expected a list of numbers");
-    }
-    for (const auto& value : figures["rewards"]) {
-      const auto reward = reward_of(value, place);
-      if (!reward) return tl::unexpected(reward.error());
-      tasks[task].push_back(*reward);
+    if (auto added = add_task(figures, task, outcomes); !added) {
+      return tl::unexpected(std::move(added.error()));
     }
   }
-  return tasks;
+  return outcomes;
 }
 
-Result<RewardsByTask> read_eval_rewards(const std::filesystem::path& file) {
+Result<EvalOutcomes> read_eval_outcomes(const std::filesystem::path& file) {
   const auto text = read_text_file(file, most_bytes);
   if (!text) return tl::unexpected(text.error());
-  auto rewards = parse_eval_rewards(*text);
-  if (!rewards) rewards.error().message = file.string() + ": " + rewards.error().message;
-  return rewards;
+  auto outcomes = parse_eval_outcomes(*text);
+  if (!outcomes) outcomes.error().message = file.string() + ": " + outcomes.error().message;
+  return outcomes;
 }
 
 }  // namespace warpsmith::actors

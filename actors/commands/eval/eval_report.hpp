@@ -29,13 +29,12 @@ struct EvalReport {
 };
 
 /// The figures of a finished evaluation as JSON: with `whole`, on one line and with tasks, rewards
-/// and times; otherwise a summary to read. `before`: rewards to compare with.
+/// and times; otherwise a summary to read. `before`: outcomes to compare with.
 Result<EvalReport> eval_report(const RunPaths& paths, const EvalExtent& extent,
-                               const std::optional<RewardsByTask>& before, bool whole);
+                               const std::optional<EvalOutcomes>& before, bool whole);
 
-/// The rewards per task in the output of `eval --json`. The error names the key that is missing or
-/// wrong.
-Result<RewardsByTask> parse_eval_rewards(std::string_view text);
-Result<RewardsByTask> read_eval_rewards(const std::filesystem::path& file);
+/// The outcomes in the output of `eval --json`. The error names the key that is missing or wrong.
+Result<EvalOutcomes> parse_eval_outcomes(std::string_view text);
+Result<EvalOutcomes> read_eval_outcomes(const std::filesystem::path& file);
 
 }  // namespace warpsmith::actors

@@ -109,13 +109,16 @@ std::optional<double> median_of(const std::vector<double>& values) {
   return median(values);
 }
 
-RewardsByTask rewards_by_task(const std::vector<EvalSample>& samples) {
-  RewardsByTask tasks;
-  for (const EvalSample& sample : samples) tasks[sample.task_id].push_back(sample.reward);
-  return tasks;
+EvalOutcomes outcomes_of(const std::vector<EvalSample>& samples) {
+  EvalOutcomes outcomes;
+  for (const EvalSample& sample : samples) {
+    outcomes.rewards[sample.task_id].push_back(sample.reward);
+    outcomes.passed[sample.task_id].push_back(sample.passed ? 1 : 0);
+  }
+  return outcomes;
 }
 
-EvalDifference paired_difference(const RewardsByTask& before, const RewardsByTask& after,
+EvalDifference paired_difference(const ValuesByTask& before, const ValuesByTask& after,
                                  uint64_t seed) {
   std::vector<std::pair<const std::vector<double>*, const std::vector<double>*>> pairs;
   std::vector<double> differences;

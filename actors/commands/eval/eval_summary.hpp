@@ -43,18 +43,24 @@ EvalSummary summarize_eval(const std::vector<EvalSample>& samples, uint64_t seed
 /// The median; nullopt of no values.
 std::optional<double> median_of(const std::vector<double>& values);
 
-using RewardsByTask = std::map<std::string, std::vector<double>>;
-RewardsByTask rewards_by_task(const std::vector<EvalSample>& samples);
+using ValuesByTask = std::map<std::string, std::vector<double>>;
 
-/// How much more reward one policy earns than another on the same tasks.
+/// What an evaluation is compared by, for each task's samples.
+struct EvalOutcomes {
+  ValuesByTask rewards;
+  ValuesByTask passed;  // 1 or 0; empty in reports that do not hold it
+};
+EvalOutcomes outcomes_of(const std::vector<EvalSample>& samples);
+
+/// How much more one policy earns, or passes, than another on the same tasks.
 struct EvalDifference {
   size_t tasks = 0;          // that both have samples of
-  double mean = 0;           // mean over tasks of the difference of their mean rewards
+  double mean = 0;           // mean over tasks of the difference of their means
   double low = 0, high = 0;  // 95 %, bootstrap over tasks, then over samples within each
 };
 
 /// `tasks` is 0 if no task is in both. `seed` as above.
-EvalDifference paired_difference(const RewardsByTask& before, const RewardsByTask& after,
+EvalDifference paired_difference(const ValuesByTask& before, const ValuesByTask& after,
                                  uint64_t seed);
 
 }  // namespace warpsmith::actors

@@ -13,25 +13,26 @@ namespace warpsmith::actors {
 namespace {
 
 const std::string printed =
-    R"({"by_task":{"a":{"rewards":[1,-1.0,3]},"b":{"mean_reward":2,"rewards":[2]}},"tasks":2})";
+    R"({"by_task":{"a":{"rewards":[1,-1.0,3],"passed":[1,0,1]},"b":{"mean_reward":2,"rewards":[2]}},"tasks":2})";
 
 TEST(EvalReportTest, RewardsOfAnEarlierEvaluationAreReadByTask) {
-  const auto rewards = parse_eval_rewards(printed);
-  ASSERT_TRUE(rewards.has_value()) << rewards.error().message;
-  EXPECT_EQ(rewards->at("a"), (std::vector<double>{1, -1, 3}));
-  EXPECT_EQ(rewards->at("b"), std::vector<double>{2});
+  const auto read = parse_eval_outcomes(printed);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->rewards.at("a"), (std::vector<double>{1, -1, 3}));
+  EXPECT_EQ(read->rewards.at("b"), std::vector<double>{2});
+  EXPECT_EQ(read->passed, (ValuesByTask{{"a", {1, 0, 1}}})) << "b's report has none";
 }
 
 TEST(EvalReportTest, WhatIsMissingOrWrongIsNamed) {
   const auto message = [](std::string_view text) {
-    const auto rewards = parse_eval_rewards(text);
+    const auto rewards = parse_eval_outcomes(text);
     return rewards ? std::string{} : rewards.error().message;
   };
   EXPECT_NE(message("{").find("by_task"), std::string::npos);
   EXPECT_NE(message(R"({"by_task":{"a":{}}})").find("by_task.a.rewards: expected a list"),
             std::string::npos);
   EXPECT_NE(message(R"({"by_task":{"a":{"rewards":["x"]}}})").find("got \"x\""), std::string::npos);
-  const auto missing = read_eval_rewards("/no/such/file.json");
+  const auto missing = read_eval_outcomes("/no/such/file.json");
   ASSERT_FALSE(missing.has_value());
   EXPECT_NE(missing.error().message.find("/no/such/file.json"), std::string::npos);
 }
@@ -43,7 +44,7 @@ TEST(EvalReportTest, MutatedTextIsReadOrRefused) {
     for (uint64_t edits = 1 + random.below(4); edits > 0; --edits) {
       text[random.below(text.size())] = static_cast<char>(random.below(256));
     }
-    const auto rewards = parse_eval_rewards(text);
+    const auto rewards = parse_eval_outcomes(text);
     EXPECT_TRUE(rewards || !rewards.error().message.empty()) << text;
   }
 }
@@ -69,11 +70,14 @@ TEST(EvalReportTest, MissingSamplesAreCountedAndTimesAreMedians) {
     ASSERT_TRUE(db->put_verdict(passed(id, static_cast<double>(id * id))));
   }
   ASSERT_TRUE(db->put_drop(4, DropReason::infrastructure, "lost"));
-  const auto report = eval_report(paths, {.wanted = 5, .refused_tasks = 2}, std::nullopt, true);
+  const EvalOutcomes before{{{"a", {-1, 1}}}, {{"a", {0, 1}}}};
+  const auto report = eval_report(paths, {.wanted = 5, .refused_tasks = 2}, before, true);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->samples, 3U);
   const auto out = nlohmann::json::parse(report->text);
   EXPECT_EQ(out["wanted"], 5);
+  EXPECT_EQ(out["against"]["difference"], 1.0);
+  EXPECT_EQ(out["against"]["pass_rate"]["difference"], 0.5);
   EXPECT_EQ(out["samples"], 3);
   EXPECT_EQ(out["dropped"], 1);
   EXPECT_EQ(out["dropped_newest"]["a"], "lost");

@@ -63,8 +63,8 @@ TEST(EvalSummaryTest, MedianIsTheMiddleValue) {
 }
 
 TEST(EvalSummaryTest, DifferenceIsPairedByTask) {
-  const RewardsByTask before{{"easy", {3, 3}}, {"hard", {-1, -1}}, {"only before", {3}}};
-  const RewardsByTask after{{"easy", {3, 3}}, {"hard", {1, 1}}, {"only after", {3}}};
+  const ValuesByTask before{{"easy", {3, 3}}, {"hard", {-1, -1}}, {"only before", {3}}};
+  const ValuesByTask after{{"easy", {3, 3}}, {"hard", {1, 1}}, {"only after", {3}}};
   const EvalDifference difference = paired_difference(before, after, 1);
   EXPECT_EQ(difference.tasks, 2U);
   EXPECT_NEAR(difference.mean, 1, 1e-12);
@@ -74,8 +74,8 @@ TEST(EvalSummaryTest, DifferenceIsPairedByTask) {
 }
 
 TEST(EvalSummaryTest, EqualGainsGiveAPointInterval) {
-  const RewardsByTask before{{"a", {1}}, {"b", {-1}}, {"c", {2}}};
-  const RewardsByTask after{{"a", {2}}, {"b", {0}}, {"c", {3}}};
+  const ValuesByTask before{{"a", {1}}, {"b", {-1}}, {"c", {2}}};
+  const ValuesByTask after{{"a", {2}}, {"b", {0}}, {"c", {3}}};
   const EvalDifference difference = paired_difference(before, after, 1);
   EXPECT_NEAR(difference.low, 1, 1e-12);
   EXPECT_NEAR(difference.high, 1, 1e-12);

@@ -47,7 +47,7 @@ class LongRehearsalTest : public ProgramTest {
     return arguments;
   }
   std::vector<std::string> train(std::vector<std::string> more) const {
-    std::vector<std::string> all{"train", file, "--quiet", "--json"};
+    std::vector<std::string> all{"train", file, "--quiet"};
     const auto sets = small(std::move(more));
     all.insert(all.end(), sets.begin(), sets.end());
     return all;
@@ -78,12 +78,9 @@ TEST_F(LongRehearsalTest, AKeptPrefixThatDoesNotFitIsScoredAtItsUse) {
 }
 
 TEST_F(LongRehearsalTest, APlanIsPrintedAndImpossibleSettingsAreRefused) {
-  const auto dry = [&](std::vector<std::string> more) {
-    auto arguments = train(std::move(more));
-    arguments.emplace_back("--dry-run");
-    return run(arguments);
-  };
-  const ChildExit planned = dry({});
+  auto arguments = train({});
+  arguments.emplace_back("--dry-run");
+  const ChildExit planned = run(arguments);
   EXPECT_EQ(planned.exit_code, 0) << planned.err;
   EXPECT_THAT(planned.out, HasSubstr("learner"));
   const ChildExit offloading = run({"train", file, "--set", "learner.device=cpu"});
