@@ -126,7 +126,7 @@ Result<std::vector<double>> values_of(const nlohmann::json& figures, const char*
   return values;
 }
 
-/// Of one task. Reports from before `passed` was added have rewards alone.
+/// Adds the outcomes of one task. Reports from before `passed` was added have rewards alone.
 Result<void> add_task(const nlohmann::json& figures, const std::string& task, EvalOutcomes& to) {
   const std::string place = "by_task." + task + ".";
   auto rewards = values_of(figures, "rewards", place);
