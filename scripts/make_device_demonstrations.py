@@ -43,7 +43,10 @@ def main():
     apart = [task for folder in args.apart_from for task in read_folder(folder)]
     tasks = [task for folder in args.tasks for task in read_folder(folder)]
     rng = random.Random(f"{args.seed}/composed")
-    more = [Kernels(task) for task in composed(tasks, apart, rng, args.composed)]
+    try:
+        more = [Kernels(task) for task in composed(tasks, apart, rng, args.composed)]
+    except ValueError as error:
+        parser.error(f"--composed {args.composed}: {error}")
     lessons = lessons_for(tasks, apart, args.seed, right=args.right, answers=args.answers, composed=more)
     if not lessons:
         sys.exit(f"found no task over rows in {', '.join(args.tasks)}")

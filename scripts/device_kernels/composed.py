@@ -43,7 +43,7 @@ PARAMETERS = {"w": "torch.rand(c) + 0.5", "b": "torch.rand(c) - 0.5"}
 
 
 def kind_of(statement):
-    """"each" for elementwise, "row" for what needs the row's sums and keeps it, "last" for what nothing may follow."""
+    """What may follow: anything after "each" (elementwise) and "row" (needs sums of the row), nothing after "last"."""
     steps = steps_of(statement)
     if all(isinstance(s, Each) for s in steps):
         return "each"
@@ -96,8 +96,12 @@ def task_text(statements, rng):
 
 
 def composed(tasks, apart, rng, count):
-    """`count` tasks. None has the statements of a task of `apart`, in any order."""
+    """`count` tasks. None has the statements of a task of `apart`, in any order. ValueError for too few statements."""
     kinds, taken, made = statements_by_kind(tasks), {frozenset(t.statements) for t in apart}, []
+    for kind, least in (("each", 3), ("row", 1), ("last", 1)):
+        if count and len(kinds[kind]) < least:
+            raise ValueError(f"expected {least} statements or more of kind {kind!r} in the tasks to compose from, "
+                             f"found {len(kinds[kind])}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "composed.py"
         while len(made) < count:

@@ -125,6 +125,13 @@ class ComposedTest(unittest.TestCase):
         own = sum(r["messages"][0]["content"] == lessons.own.task.prompt() for r in records)
         self.assertTrue(10 < own < 45, own)
 
+    def test_too_few_statements_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "conv_relu.py").write_bytes((TASKS / "train/conv_relu.py").read_bytes())
+            ran = script("--tasks", folder, "--composed", "5", "--out", "/dev/null")
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("--composed 5: expected 3 statements or more of kind 'each'", ran.stderr)
+
     def test_the_same_seed_composes_the_same(self):
         again = composed(read_folder(TASKS / "train"), self.held_out, random.Random(5), 60)
         self.assertEqual([t.prompt() for t in again], [t.prompt() for t in self.tasks])
