@@ -116,7 +116,7 @@ class Agreement {
   /// Times a candidate as `EvaluationStay` does (fresh contents, poisoned outputs, a warm-up, the
   /// measurement), but compares nothing and runs no baseline in between.
   Result<void> judge(Contestant& contestant, AgreementRow& row) {
-    const auto meter = CallMeter::by_device(contestant.device_noop());
+    const auto meter = CallMeter::by_device(contestant.process().pid(), contestant.device_noop());
     std::vector<double> graph, commit;
     for (int call = 0; call <= job_.calls; ++call) {
       const auto taken = time_one(contestant, meter);

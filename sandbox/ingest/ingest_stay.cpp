@@ -27,7 +27,7 @@ IngestStay::IngestStay(const IngestJob& job, const TaskDescription& description,
       description_(description),
       bench_(bench),
       session_(session),
-      meter_(job.on_device ? CallMeter::by_device(session.device_noop())
+      meter_(job.on_device ? CallMeter::by_device(session.pid(), session.device_noop())
                            : CallMeter::by_core(session.pid(), session.noop())),
       patience_(patience),
       further_(TrialPlace{session, bench, meter_, patience}, further) {}

@@ -20,11 +20,27 @@ double clock_gap_ms(const Timings& timings) {
          median_of(timings, &TimedBlock::candidate_ms);
 }
 
+namespace {
+
+/// The median gap that waiting for the core does not explain.
+double unexplained_gap_ms(const Timings& timings) {
+  std::vector<double> gaps;
+  gaps.reserve(timings.blocks.size());
+  for (const TimedBlock& block : timings.blocks) {
+    gaps.push_back(block.candidate_clock_ms - block.candidate_ms - block.candidate_waited_ms);
+  }
+  return median(gaps);
+}
+
+}  // namespace
+
 DeviceClock trusted_clock(const Timings& timings) {
   const double gap = clock_gap_ms(timings);
   const double share = clock_slack_share * median_of(timings, &TimedBlock::candidate_ms);
   if (gap <= std::max(clock_slack_ms, share)) return DeviceClock::events;
-  return gap <= std::max(clock_limit_ms, share) ? DeviceClock::verifier : DeviceClock::neither;
+  const double limit = std::max(clock_limit_ms, share);
+  if (gap <= limit) return DeviceClock::verifier;
+  return unexplained_gap_ms(timings) <= limit ? DeviceClock::disturbed : DeviceClock::neither;
 }
 
 Timings by_trusted_clock(Timings timings) {

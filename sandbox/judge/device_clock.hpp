@@ -10,7 +10,7 @@
 
 namespace warpsmith::sandbox {
 
-enum class DeviceClock : uint8_t { events, verifier, neither };
+enum class DeviceClock : uint8_t { events, verifier, neither, disturbed };
 
 /// The median over all blocks. Requires at least one.
 double median_of(const Timings& timings, double TimedBlock::* member);
@@ -19,7 +19,8 @@ double median_of(const Timings& timings, double TimedBlock::* member);
 /// H100. Requires a block.
 double clock_gap_ms(const Timings& timings);
 
-/// `neither`: the candidate cannot be timed. Requires a block.
+/// `neither`: the candidate cannot be timed. `disturbed`: the same, but other processes had the
+/// core for as long as the clocks differ. Requires a block.
 DeviceClock trusted_clock(const Timings& timings);
 
 /// Replaces the candidate's times by the verifier's where the events are not trusted.

@@ -42,13 +42,14 @@ bool is_right(const VerifiedSet& set) {
 
 CallMeter candidate_meter(const EvaluationJob& job, Contestant& candidate) {
   if (job.stage != nullptr) return CallMeter::by_clock(candidate.noop());
-  if (job.on_device) return CallMeter::by_device(candidate.device_noop());
+  if (job.on_device)
+    return CallMeter::by_device(candidate.process().pid(), candidate.device_noop());
   return CallMeter::by_core(candidate.process().pid(), candidate.noop());
 }
 
 /// On a CPU the load of other processes is charged to a host candidate and so to its baselines.
 CallMeter session_meter(const EvaluationJob& job, WorkerSession& session) {
-  if (job.on_device) return CallMeter::by_device(session.device_noop());
+  if (job.on_device) return CallMeter::by_device(session.pid(), session.device_noop());
   if (job.stage != nullptr) return CallMeter::by_clock(session.noop());
   return CallMeter::by_core(session.pid(), session.noop());
 }

@@ -140,6 +140,7 @@ bool EvaluationStay::time_candidate(uint32_t set, TimedBlock& times, Timings& ti
   times.candidate_ms = call.charged_ms;
   times.candidate_elapsed_ms = call.elapsed_ms;
   times.candidate_clock_ms = call.clock_ms;
+  times.candidate_waited_ms = call.waited_ms;
   timings.worst_overtime_ms = std::max(timings.worst_overtime_ms, call.overtime_ms);
   return !call.fault;
 }

@@ -138,11 +138,13 @@ Json undisturbed_json(const std::optional<Undisturbed>& alone) {
 
 Json samples_json(const Timings& timings, const char* clock_name) {
   Json candidate = Json::array(), elapsed = Json::array(), clock = Json::array();
+  Json waited = Json::array();
   Json eager = Json::array(), compiled = Json::array(), orders = Json::array();
   for (const TimedBlock& block : timings.blocks) {
     candidate.push_back(block.candidate_ms);
     elapsed.push_back(block.candidate_elapsed_ms);
     clock.push_back(block.candidate_clock_ms);
+    waited.push_back(block.candidate_waited_ms);
     eager.push_back(block.eager_ms);
     compiled.push_back(block.compile_ms);
     orders.push_back(order_text(block.order));
@@ -156,6 +158,7 @@ Json samples_json(const Timings& timings, const char* clock_name) {
             {"candidate_ms", candidate},
             {"candidate_elapsed_ms", elapsed},
             {"candidate_clock_ms", clock},
+            {"candidate_waited_ms", waited},
             {"clock_gap_ms", gap_json(timings)},
             {"clock", clock_name},
             {"grain_ms", timings.grain_ms},

@@ -146,9 +146,14 @@ Decision decide_timed(Decision decision, const Timings& measured, const TaskFact
   if (measured.blocks.empty()) {
     return failing(decision, VerdictClass::unstable_timing, "no samples");
   }
-  if (measured.on_device && trusted_clock(measured) == DeviceClock::neither) {
+  const DeviceClock clock = measured.on_device ? trusted_clock(measured) : DeviceClock::events;
+  if (clock == DeviceClock::neither) {
     return failing(decision, VerdictClass::too_fast,
                    "the device's events and the verifier's clock differ");
+  }
+  if (clock == DeviceClock::disturbed) {
+    return failing(decision, VerdictClass::unstable_timing,
+                   "other processes ran on this slot's core; give the slot a core of its own");
   }
   const Timings timings =
       measured.on_device ? by_trusted_clock(measured) : by_undisturbed(measured);

@@ -20,8 +20,8 @@ CallMeter CallMeter::by_clock(nanoseconds noop) {
   return {noop, false, std::nullopt};
 }
 
-CallMeter CallMeter::by_device(nanoseconds device_noop) {
-  return {device_noop, true, std::nullopt};
+CallMeter CallMeter::by_device(pid_t contestant, nanoseconds device_noop) {
+  return {device_noop, true, Accounts{CoreTime::of(contestant), CoreTime::of_this_thread()}};
 }
 
 /// Empty where the kernel keeps no account, or none is wanted.
@@ -39,14 +39,19 @@ MeteredCall CallMeter::measure(const Call& call, std::optional<nanoseconds> noop
                       .clock_ms = in_ms(result.elapsed - noop.value_or(noop_)),
                       .fault = result.fault};
   if (result.fault) return metered;
-  CallAccount account{.elapsed = on_device_ ? result.device : result.elapsed};
+  CallAccount account{.elapsed = result.elapsed};
   if (const auto after = read(); before && after) {
     account.on_core = after->contestant.on_core - before->contestant.on_core;
     account.contestant_wait = after->contestant.waited - before->contestant.waited;
     account.verifier_wait = after->verifier.waited - before->verifier.waited;
-    metered.overtime_ms = std::max(0.0, in_ms(account.on_core - account.elapsed));
-    metered.fault = fault_of(account);
+    metered.waited_ms = in_ms(account.contestant_wait + account.verifier_wait);
   }
+  if (on_device_) {
+    metered.charged_ms = in_ms(result.device - noop_);
+    return metered;
+  }
+  metered.overtime_ms = std::max(0.0, in_ms(account.on_core - account.elapsed));
+  metered.fault = fault_of(account);
   metered.charged_ms = charged_ms(account, noop_);
   return metered;
 }

@@ -20,6 +20,7 @@ struct MeteredCall {
   double elapsed_ms = 0;   // by the clock alone, no-op not subtracted
   double overtime_ms = 0;  // on the core after `done`
   double clock_ms = 0;     // by the clock alone, no-op subtracted
+  double waited_ms = 0;    // contestant and verifier, runnable behind other processes
   std::optional<Fault> fault;
 };
 
@@ -38,8 +39,8 @@ class CallMeter {
   /// A contestant with threads or work on a device: the verifier's clock alone.
   static CallMeter by_clock(nanoseconds noop);
   /// A contestant that reports the device's own events; the verdict holds its report against the
-  /// clock (device_clock.hpp).
-  static CallMeter by_device(nanoseconds device_noop);
+  /// clock (device_clock.hpp), and the scheduler's account tells whether the clock was disturbed.
+  static CallMeter by_device(pid_t contestant, nanoseconds device_noop);
 
   /// `call` leaves the contestant stopped. `noop`: an empty call just before, which is subtracted
   /// for `clock_ms` in place of the usual one.

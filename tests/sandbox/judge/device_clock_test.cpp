@@ -33,6 +33,14 @@ TEST(DeviceClockTest, FarApartNeitherCounts) {
   EXPECT_EQ(trusted_clock(timings(10, 0.4)), DeviceClock::neither);
 }
 
+TEST(DeviceClockTest, AGapThatTheWaitForTheCoreExplainsAccusesNobody) {
+  Timings made = timings(4.5, 2.8);
+  for (TimedBlock& block : made.blocks) block.candidate_waited_ms = 2.7;
+  EXPECT_EQ(trusted_clock(made), DeviceClock::disturbed);
+  for (TimedBlock& block : made.blocks) block.candidate_waited_ms = 1;
+  EXPECT_EQ(trusted_clock(made), DeviceClock::neither);
+}
+
 TEST(DeviceClockTest, OneDisturbedBlockHasNoEffect) {
   Timings made = timings(0.02, 0.001);
   made.blocks[4].candidate_clock_ms = 3;

@@ -56,7 +56,8 @@ TEST(CallMeterTest, ChargesTheClockOrTheDeviceLessAnEmptyCall) {
   const MeteredCall clock = CallMeter::by_clock(milliseconds{1}).measure(call);
   EXPECT_DOUBLE_EQ(clock.charged_ms, 8);
   EXPECT_DOUBLE_EQ(clock.clock_ms, 8);
-  const MeteredCall device = CallMeter::by_device(milliseconds{1}).measure(call, milliseconds{3});
+  const MeteredCall device =
+      CallMeter::by_device(getpid(), milliseconds{1}).measure(call, milliseconds{3});
   EXPECT_DOUBLE_EQ(device.charged_ms, 4);
   EXPECT_DOUBLE_EQ(device.elapsed_ms, 9);
   EXPECT_DOUBLE_EQ(device.clock_ms, 6) << "the empty call just before is subtracted";
