@@ -13,6 +13,7 @@ import time
 import typing
 
 import audit
+import namespaces
 import sealing
 from reasons import REASONS, Rejected
 
@@ -61,6 +62,8 @@ def _live(work, limits, out, printed):
     os.setsid()
     sealing.die_with_parent()
     _limit(limits)
+    if limits.device == "cuda":
+        namespaces.allow_thread_names()
     sealing.seal(files=not limits.folder, processes=not limits.compiler, gpu=limits.device == "cuda")
     audit.watch(end, limits.folder, limits.compiler)
     try:

@@ -7,7 +7,6 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
 import sys
 
 import arguments
@@ -20,10 +19,10 @@ from funnel import Funnel
 from journal import Conflict, Journal
 from owned_folder import OwnedFolder
 from pipeline import GaveUp, Pipeline
+from preparation import Failed, prepare
 
 FAILED, BAD_INPUT, INFRASTRUCTURE, INTERRUPTED = 1, 2, 3, 130
 _DUMPABLE = 4
-_HERE = pathlib.Path(__file__).resolve().parent
 
 
 def say(text):
@@ -31,8 +30,15 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
+def _asked(request, folder):
+    try:
+        return prepare(request, {**os.environ, **environments.temporary(folder)})
+    except Failed as error:
+        raise GaveUp(str(error)) from error
+
+
 def _prepared(options):
-    """Crawls and reads `--against`, in a process of its own since that loads torch; nothing where both are at hand."""
+    """Crawls and reads `--against`; nothing where both are at hand."""
     seeds = pathlib.Path(options.cache).absolute() / tables.file_name()
     out = getattr(options, "out", None)
     request = {"cache": options.cache, "against": [os.path.abspath(d) for d in getattr(options, "against", [])],
@@ -41,11 +47,7 @@ def _prepared(options):
     if request["against"] or not seeds.exists():
         arguments.check_folder("--cache", options.cache)
         with OwnedFolder() as folder:
-            done = subprocess.run([sys.executable, str(_HERE / "prepare.py")], input=json.dumps(request), text=True,
-                                  stdout=subprocess.PIPE, env={**os.environ, **environments.temporary(folder)})
-        if done.returncode:
-            raise GaveUp(f"preparation ended with exit status {done.returncode}")
-        answer = {**answer, **json.loads(done.stdout)}
+            answer = {**answer, **_asked(request, folder)}
     elif out:
         pathlib.Path(answer["against"]).write_text("")
     return {**answer, "versions": tables.versions(), "seeds": str(seeds), "seeds_digest": _digest(seeds)}

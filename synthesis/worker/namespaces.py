@@ -36,6 +36,11 @@ def _show_devices(libc, folder):
     _check(libc.mount(os.fsencode(folder), b"/dev", None, _BIND | _RECURSIVE, None), "devices")
 
 
+def _change_mount(libc, place, attributes, flags, what):
+    _check(libc.syscall(_MOUNT_SETATTR, _HERE, place, flags, ctypes.byref(attributes),
+                        ctypes.c_size_t(ctypes.sizeof(attributes))), what)
+
+
 def enter(folder, most_bytes):
     """Moves this process there; `folder` stays writable and holds at most `most_bytes`. Raises OSError if refused."""
     libc, users, groups = ctypes.CDLL(None, use_errno=True), os.getuid(), os.getgid()
@@ -45,10 +50,18 @@ def enter(folder, most_bytes):
     _write("/proc/self/gid_map", f"{groups} {groups} 1")
     _check(libc.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None), "private mounts")
     _show_devices(libc, folder)
-    read_only = _Attributes(_READ_ONLY, 0, 0, 0)
-    _check(libc.syscall(_MOUNT_SETATTR, _HERE, b"/", _AT_RECURSIVE, ctypes.byref(read_only),
-                        ctypes.c_size_t(ctypes.sizeof(read_only))), "read-only files")
+    _change_mount(libc, b"/", _Attributes(set=_READ_ONLY), _AT_RECURSIVE, "read-only files")
     _check(libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, f"size={most_bytes}".encode()), "temporary folder")
+
+
+def allow_thread_names():
+    """Lets a process in this view name its threads, through files in /proc. CUDA's driver does, and fails without."""
+    place = f"/proc/{os.getpid()}/task"
+    if not os.statvfs(place).f_flag & os.ST_RDONLY:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    _check(libc.mount(place.encode(), place.encode(), None, _BIND, None), place)  # ends with the process
+    _change_mount(libc, place.encode(), _Attributes(clear=_READ_ONLY), 0, place)
 
 
 def adopt_orphans():

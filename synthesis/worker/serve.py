@@ -11,19 +11,18 @@ import pathlib
 import select
 import socket
 import struct
-import subprocess
 import sys
 import time
 
 import arguments
 import environments
 import seeds as tables
+from preparation import Failed, prepare
 from remote import Remote
 
 _MAGIC, _HEADER = 0x314D5246, struct.Struct("<IIQ")
 _MOST = 1 << 20  # bytes of a frame
 _REFUSED = 2
-_HERE = pathlib.Path(__file__).resolve().parent
 
 
 class _Engine:
@@ -54,13 +53,12 @@ class _Engine:
 
 
 def _prepare(settings):
-    """Crawls and reads what tasks stay away from, in a process of its own, since a crawl leaves much in memory."""
+    """Crawls, and reads what tasks stay away from."""
     request = {"cache": settings["cache"], "against": settings["against"], "out": settings["folder"]}
-    done = subprocess.run([sys.executable, "-B", str(_HERE / "prepare.py")], input=json.dumps(request), text=True,
-                          stdout=subprocess.PIPE)
-    if done.returncode:
-        sys.exit(f"serve: preparation ended with exit status {done.returncode}")
-    return json.loads(done.stdout)["against"]
+    try:
+        return prepare(request)["against"]
+    except Failed as error:
+        sys.exit(f"serve: {error}")
 
 
 class _Away:

@@ -207,7 +207,7 @@ class OrphansTest(unittest.TestCase):
 
 
 VIEW = """
-import os, sys
+import ctypes, os, sys
 sys.path.insert(0, sys.argv[1])
 import namespaces
 folder = sys.argv[2]
@@ -216,18 +216,29 @@ open(folder + "/mine", "w").write("x")
 open("/dev/null", "w").write("x")
 assert len(open("/dev/urandom", "rb").read(8)) == 8
 print(*sorted(os.listdir("/dev")))
+
+def named(say):
+    libc = ctypes.CDLL(None)
+    return [libc.open(p.encode(), os.O_WRONLY) > 0 for p in
+            ("/proc/self/task/%d/comm" % os.getpid(), "/proc/self/comm", "/proc/sys/kernel/hostname")]
+
+import child
+for device in ("cuda", "cpu"):
+    print(*child.run(named, child.Limits(device=device, folder=folder))[0])
 open(sys.argv[1] + "/planted", "w")
 """
 
 
 class ViewTest(unittest.TestCase):
-    def test_a_worker_sees_no_disk_and_writes_to_its_own_folder_only(self):
+    def test_a_worker_sees_no_disk_and_writes_to_its_own_folder_and_threads_only(self):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([sys.executable, "-B", "-c", VIEW, str(support.WORKER), folder], capture_output=True,
                                   text=True, timeout=60)
         if "namespaces: Operation not permitted" in done.stderr:
             self.skipTest("user namespaces are refused")
-        seen = {name for name in done.stdout.split() if not name.startswith("nvidia")}
+        devices, on_a_gpu, on_a_cpu = done.stdout.splitlines()
+        self.assertEqual((on_a_gpu, on_a_cpu), ("True False False", "False False False"))
+        seen = {name for name in devices.split() if not name.startswith("nvidia")}
         self.assertEqual(seen, {"null", "zero", "full", "random", "urandom"}, done.stderr)
         self.assertIn("Read-only file system", done.stderr)
 

@@ -52,6 +52,13 @@ class ServeTest(Case):
         self.addCleanup(found.process.kill)
         return found
 
+    def test_a_preparation_that_fails_says_why(self):
+        (self.folder / "file").touch()
+        server = self.server()
+        server.send({**self.settings(), "cache": str(self.folder / "file" / "cache")})
+        last = server.end().splitlines()[-1]
+        self.assertRegex(last, r"^serve: preparation ended with exit status 1: NotADirectoryError: .*file/cache")
+
     def test_its_answers_are_those_of_synth(self):
         server = self.server()
         server.send(self.settings())
