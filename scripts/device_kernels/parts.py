@@ -82,7 +82,11 @@ _FORMS = [
     (r"x = x\.amax\(-1\)", lambda: [Reduce("x_of_row", "Largest", "e")]),
     (
         r'x = F\.cross_entropy\(x, (\w+), reduction="none"\)',
-        lambda n: [*_EXPONENTIALS, RowValue("x_of_row", f"(largest - x[at + {n}[row]]) + logf(total)")],
+        lambda n: [
+            *_EXPONENTIALS,
+            Reduce("chosen", "Sum", f"c + j == {n}[row] ? e : 0"),
+            RowValue("x_of_row", "(largest - chosen) + logf(total)"),
+        ],
     ),
     (r"x = torch\.cumsum\(x, -1\)", lambda: [Scan()]),
     (r"x = F\.layer_norm\(x, x\.shape\[-1:\], self\.(\w+), self\.(\w+)\)", _layer_norm),

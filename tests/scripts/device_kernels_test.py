@@ -79,6 +79,14 @@ class RowKernelTest(unittest.TestCase):
             for kernel in kernels:
                 self.assertEqual(kernel.columns % kernel.style.width, 0)
 
+    def test_a_value_of_a_row_comes_from_what_statements_made_of_the_input(self):
+        task = next(t for t in TRAIN + HELD_OUT if t.id == "cross_entropy")
+        changed = type(task)(**{**vars(task), "statements": ("x = torch.tanh(x)", *task.statements)})
+        for style in STYLES.values():
+            text = RowKernel(changed, style).text()
+            self.assertIn("c + j == t[row] ? e : 0", text)
+            self.assertNotRegex(text, r"\bx\[")
+
     def test_an_unknown_statement_is_refused_with_its_text(self):
         with self.assertRaisesRegex(ValueError, "torch.fft.fft"):
             steps_of("x = torch.fft.fft(x)")

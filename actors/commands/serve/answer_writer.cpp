@@ -2,12 +2,16 @@
 #include "actors/commands/serve/answer_writer.hpp"
 
 #include <algorithm>
+#include <thread>
 
 namespace warpsmith::actors {
 namespace {
 
 // Between two looks whether the client is still there.
 constexpr std::chrono::milliseconds look{250};
+
+// The least time between two events of a stream. Waking each stream for each token slows the engine.
+constexpr std::chrono::milliseconds pace{10};
 
 ApiError out_of_time() {
   return {.status = 503,
@@ -93,6 +97,7 @@ bool write_events(AnswerJob& job, const HttpStream& out) {
   }
   while (!job.generation->ended()) {
     const auto more = advance(job);
+    const auto next = SteadyClock::now() + pace;
     if (!more) {
       count_end(job);
       return out.write(sse_event(error_body(more.error())));
@@ -100,6 +105,7 @@ bool write_events(AnswerJob& job, const HttpStream& out) {
     const std::string events = new_events(job);
     const bool there = events.empty() ? out.is_open() : out.write(events);
     if (!there) return client_left(job);
+    if (!job.generation->ended()) std::this_thread::sleep_until(next);
   }
   count_end(job);
   return out.write(last_events(job));
