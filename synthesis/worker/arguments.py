@@ -6,6 +6,7 @@ import pathlib
 import urllib.parse
 
 import rows as foreign
+from remote import MOST_AWAY_S
 from shares import SHARES
 
 _ABOUT = "Makes training tasks: finds operators, composes and filters tasks, stores them; or imports tasks."
@@ -84,7 +85,8 @@ def _add_filters(parser):
     parser.add_argument("--gpus", type=_positive(int), metavar="N", help="that the workers here use in turn; default 1")
     parser.add_argument("--node", action="append", default=[], type=_command, metavar="COMMAND",
                         help="one more worker, elsewhere: a shell command that runs `warpsmith synth worker` there, "
-                             "such as 'ssh HOST ./warpsmith synth worker --gpu 0'; may be given many times")
+                             "such as 'ssh HOST ./warpsmith synth worker --gpu 0'; may be given many times. A node is given "
+                             f"up when it is away for {MOST_AWAY_S / 60:.0f} minutes")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu",
                         help="where the tasks run; default %(default)s")
     parser.add_argument("--against", nargs="+", default=[], metavar="DIR", help="programs to stay away from")
