@@ -211,11 +211,11 @@ void add_gpu(CLI::App& app, LearnArguments& args) {
                "On a GPU: a whole PPO update of policy and critic, too (92 GiB for 1.7B "
                "parameters and 131,072 tokens)");
   app.add_option("--critic", args.critic,
-                 "Critic of that update, or with --gpus: separate, or shared with the policy")
+                 "Critic of that update, or of --gpus: separate, or shared with the policy")
       ->capture_default_str()
       ->check(CLI::IsMember({"separate", "shared"}));
   app.add_flag("--offload", options.offload,
-               "Of that update: kept prefixes and layer inputs in host memory");
+               "In that update, keep prefixes and layer inputs in host memory");
   app.add_flag("--no-peer", options.no_peer, "On a GPU: do not run transformers");
 }
 
