@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "runtime/run/durable_file.hpp"
 #include "tests/support/temporary_folder.hpp"
